@@ -1,0 +1,50 @@
+/* What went wrong, where.
+ * SPDX-License-Identifier: MIT */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Labels and paths come from hostile files: escape sequences must not reach a terminal. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
+static void fill(struct error *err, const char *file, uint64_t offset, const char *format,
+                 va_list args)
+{
+    snprintf(err->file, sizeof err->file, "%s", file == NULL ? "" : file);
+    err->offset = offset;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    make_printable(err->file);
+    make_printable(err->text);
+}
+
+int error_set(struct error *err, const char *file, uint64_t offset, const char *format, ...)
+{
+    if (err->text[0] != '\0')
+        return -1;
+    va_list args;
+    va_start(args, format);
+    fill(err, file, offset, format, args);
+    va_end(args);
+    return -1;
+}
+
+int error_set_errno(struct error *err, const char *file, int errnum, const char *format, ...)
+{
+    if (err->text[0] != '\0')
+        return -1;
+    va_list args;
+    va_start(args, format);
+    fill(err, file, NO_OFFSET, format, args);
+    va_end(args);
+    size_t used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, "%s%s", used > 0 ? ": " : "",
+             strerror(errnum));
+    return -1;
+}

@@ -1,0 +1,165 @@
+/* Numbers for strings and for 64-bit keys.
+ * SPDX-License-Identifier: MIT */
+#include "base/intern.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/memory.h"
+
+/* Texts stand in chunks that never move, so that borrowed pointers stay good. */
+struct strings {
+    const char **texts;
+    uint32_t *lengths;
+    size_t capacity, length_capacity;
+    uint32_t count;
+    uint32_t *slots; /* numbers; INTERN_NONE: free */
+    uint32_t mask;
+    char **chunks;
+    size_t chunk_count, chunk_capacity;
+    char *free; /* in the newest chunk */
+    size_t room;
+};
+
+enum { CHUNK = 64 * 1024, FIRST_SLOTS = 64 };
+
+static uint32_t *new_slots(uint32_t count)
+{
+    uint32_t *slots = mem_alloc(count * sizeof *slots);
+    memset(slots, 0xff, count * sizeof *slots);
+    return slots;
+}
+
+struct strings *strings_new(void)
+{
+    struct strings *s = mem_zalloc(1, sizeof *s);
+    s->slots = new_slots(FIRST_SLOTS);
+    s->mask = FIRST_SLOTS - 1;
+    strings_intern_bytes(s, "", 0);
+    return s;
+}
+
+void strings_delete(struct strings *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->chunk_count; i++)
+        free(s->chunks[i]);
+    free(s->chunks);
+    free(s->texts);
+    free(s->lengths);
+    free(s->slots);
+    free(s);
+}
+
+static uint32_t *find_slot(const struct strings *s, const char *text, size_t length)
+{
+    for (uint32_t i = (uint32_t)XXH3_64bits(text, length);; i++) {
+        uint32_t *slot = &s->slots[i & s->mask];
+        if (*slot == INTERN_NONE ||
+            (s->lengths[*slot] == length && memcmp(s->texts[*slot], text, length) == 0))
+            return slot;
+    }
+}
+
+static void grow(struct strings *s)
+{
+    free(s->slots);
+    s->mask = s->mask * 2 + 1;
+    s->slots = new_slots(s->mask + 1);
+    for (uint32_t n = 0; n < s->count; n++)
+        *find_slot(s, s->texts[n], s->lengths[n]) = n;
+}
+
+static const char *keep(struct strings *s, const char *text, size_t length)
+{
+    if (length + 1 > s->room) {
+        s->room = length + 1 > CHUNK ? length + 1 : CHUNK;
+        s->free = mem_alloc(s->room);
+        mem_reserve(&s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *s->chunks);
+        s->chunks[s->chunk_count++] = s->free;
+    }
+    char *kept = s->free;
+    memcpy(kept, text, length);
+    kept[length] = '\0';
+    s->free += length + 1;
+    s->room -= length + 1;
+    return kept;
+}
+
+uint32_t strings_intern_bytes(struct strings *s, const char *text, size_t length)
+{
+    uint32_t *slot = find_slot(s, text, length);
+    if (*slot != INTERN_NONE)
+        return *slot;
+    uint32_t number = s->count++;
+    mem_reserve(&s->texts, &s->capacity, s->count, sizeof *s->texts);
+    mem_reserve(&s->lengths, &s->length_capacity, s->count, sizeof *s->lengths);
+    s->texts[number] = keep(s, text, length);
+    s->lengths[number] = (uint32_t)length;
+    *slot = number;
+    if (s->count > s->mask / 2)
+        grow(s);
+    return number;
+}
+
+uint32_t strings_intern(struct strings *s, const char *text)
+{
+    return text == NULL ? 0 : strings_intern_bytes(s, text, strlen(text));
+}
+
+uint32_t strings_find(const struct strings *s, const char *text)
+{
+    return *find_slot(s, text, strlen(text));
+}
+
+uint32_t strings_count(const struct strings *s)
+{
+    return s->count;
+}
+
+const char *strings_get(const struct strings *s, uint32_t number)
+{
+    return s->texts[number];
+}
+
+void numbers_free(struct numbers *n)
+{
+    free(n->slots);
+    *n = (struct numbers){0};
+}
+
+static struct number_slot *free_slot(struct numbers *n, uint64_t key)
+{
+    uint32_t i = numbers_hash(key);
+    while (n->slots[i & n->mask].number != INTERN_NONE)
+        i++;
+    return &n->slots[i & n->mask];
+}
+
+static void grow_numbers(struct numbers *n)
+{
+    struct number_slot *old = n->slots;
+    uint32_t old_slots = old == NULL ? 0 : n->mask + 1;
+    n->mask = old == NULL ? FIRST_SLOTS - 1 : n->mask * 2 + 1;
+    n->slots = mem_alloc(((size_t)n->mask + 1) * sizeof *n->slots);
+    for (uint32_t i = 0; i <= n->mask; i++)
+        n->slots[i].number = INTERN_NONE;
+    for (uint32_t i = 0; i < old_slots; i++)
+        if (old[i].number != INTERN_NONE)
+            *free_slot(n, old[i].key) = old[i];
+    free(old);
+}
+
+uint32_t numbers_add(struct numbers *n, uint64_t key)
+{
+    if (n->slots == NULL || n->count >= n->mask / 2)
+        grow_numbers(n);
+    struct number_slot *slot = free_slot(n, key);
+    slot->key = key;
+    slot->number = n->count++;
+    return slot->number;
+}

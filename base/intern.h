@@ -1,0 +1,68 @@
+/* Numbers for strings and for 64-bit keys: 0, 1, 2, ... in order of first appearance.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_INTERN_H
+#define BASE_INTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INTERN_NONE UINT32_MAX
+
+/* Strings. Number 0 is always "". */
+struct strings;
+
+struct strings *strings_new(void);
+void strings_delete(struct strings *strings);
+
+/* The number of TEXT, given when it is new. NULL counts as "". */
+uint32_t strings_intern(struct strings *strings, const char *text);
+uint32_t strings_intern_bytes(struct strings *strings, const char *text, size_t length);
+
+/* The number of TEXT, or INTERN_NONE when it never came. */
+uint32_t strings_find(const struct strings *strings, const char *text);
+
+/* How many there are; each string, borrowed until strings_delete. */
+uint32_t strings_count(const struct strings *strings);
+const char *strings_get(const struct strings *strings, uint32_t number);
+
+/* 64-bit keys. The struct is open for the inlined look-up; zeroed it is an empty table. */
+struct numbers {
+    struct number_slot {
+        uint64_t key;
+        uint32_t number; /* INTERN_NONE: free */
+    } * slots;
+    uint32_t mask;  /* slots - 1; slots are a power of two, at most half full */
+    uint32_t count; /* keys so far */
+};
+
+void numbers_free(struct numbers *numbers);
+
+/* Slow path of numbers_intern. */
+uint32_t numbers_add(struct numbers *numbers, uint64_t key);
+
+static inline uint32_t numbers_hash(uint64_t key)
+{
+    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+/* The number of KEY, or INTERN_NONE. */
+static inline uint32_t numbers_find(const struct numbers *numbers, uint64_t key)
+{
+    if (numbers->slots == NULL)
+        return INTERN_NONE;
+    for (uint32_t i = numbers_hash(key);; i++) {
+        const struct number_slot *slot = &numbers->slots[i & numbers->mask];
+        if (slot->number == INTERN_NONE || slot->key == key)
+            return slot->number;
+    }
+}
+
+/* The number of KEY, given when it is new. */
+static inline uint32_t numbers_intern(struct numbers *numbers, uint64_t key)
+{
+    uint32_t number = numbers_find(numbers, key);
+    return number != INTERN_NONE ? number : numbers_add(numbers, key);
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* Memory that is there or ends the program.
+ * SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *check(void *memory)
+{
+    if (memory == NULL) {
+        fputs("out of memory\n", stderr);
+        _Exit(1);
+    }
+    return memory;
+}
+
+void *mem_alloc(size_t size)
+{
+    return check(malloc(size > 0 ? size : 1));
+}
+
+void *mem_zalloc(size_t count, size_t size)
+{
+    return check(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
+}
+
+void *mem_resize(void *old, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        check(NULL);
+    return check(realloc(old, bytes > 0 ? bytes : 1));
+}
+
+char *mem_strdup(const char *text)
+{
+    return check(strdup(text));
+}
+
+char *mem_strndup(const char *text, size_t length)
+{
+    return check(strndup(text, length));
+}
+
+char *mem_printf(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    return check(length < 0 ? NULL : text);
+}
+
+void mem_reserve(void *array, size_t *capacity, size_t need, size_t size)
+{
+    void *memory;
+    if (need <= *capacity)
+        return;
+    size_t wanted = *capacity < 8 ? 8 : *capacity;
+    while (wanted < need)
+        if (__builtin_mul_overflow(wanted, 2, &wanted))
+            check(NULL);
+    memcpy(&memory, array, sizeof memory); /* ARRAY is a T **: copied, not aliased */
+    memory = mem_resize(memory, wanted, size);
+    memcpy(array, &memory, sizeof memory);
+    *capacity = wanted;
+}

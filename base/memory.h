@@ -1,0 +1,20 @@
+/* Memory that is there or ends the program: the one place where a library may exit.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* Each returns memory that the caller frees with free(), never NULL: out of memory (or a
+ * product COUNT * SIZE that overflows) prints "out of memory" and exits with status 1. */
+void *mem_alloc(size_t size);
+void *mem_zalloc(size_t count, size_t size);
+void *mem_resize(void *old, size_t count, size_t size);
+char *mem_strdup(const char *text);
+char *mem_strndup(const char *text, size_t length);
+char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */
+void mem_reserve(void *array, size_t *capacity, size_t need, size_t size);
+
+#endif

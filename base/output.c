@@ -1,0 +1,263 @@
+/* Writing bytes; files appear complete or not at all.
+ * SPDX-License-Identifier: MIT */
+#include "base/output.h"
+
+#include <bzlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { BUFFER = 256 * 1024, PIPE_SIZE = 1024 * 1024 };
+
+struct output {
+    char *name;      /* for messages, and where the file goes */
+    char *target;    /* name with symbolic links followed; NULL: written in place (pipe, device) */
+    char *temporary; /* name of the unfinished file; NULL: it has none */
+    int fd;
+    struct error *err;
+    bool failed;
+    bz_stream *bz; /* NULL: not compressed */
+    size_t used;
+    uint8_t buffer[BUFFER];
+};
+
+bool path_has_suffix(const char *path, const char *suffix)
+{
+    if (path == NULL)
+        return false;
+    size_t length = strlen(path), tail = strlen(suffix);
+    if (length > 4 && strcmp(path + length - 4, ".bz2") == 0)
+        length -= 4;
+    return length > tail && memcmp(path + length - tail, suffix, tail) == 0;
+}
+
+static bool has_bz2_suffix(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".bz2") == 0;
+}
+
+/* An unnamed file in the folder of TARGET; where the file system cannot do that, a hidden one. */
+static int open_unfinished(struct output *o)
+{
+    char *copy = mem_strdup(o->target);
+    const char *folder = dirname(copy);
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+        o->temporary = mem_printf("%s.XXXXXX", o->target);
+        fd = mkostemp(o->temporary, O_CLOEXEC);
+        mode_t mask = umask(0);
+        umask(mask);
+        if (fd >= 0)
+            fchmod(fd, 0666 & ~mask);
+    }
+    free(copy);
+    return fd;
+}
+
+/* Decides between in-place and complete-or-not; opens. */
+static int open_file(struct output *o, const char *path)
+{
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode))
+        return open(path, O_WRONLY | O_CLOEXEC);
+    if (exists && access(path, W_OK) != 0)
+        return -1;
+    o->target = exists ? realpath(path, NULL) : mem_strdup(path);
+    if (o->target == NULL)
+        return -1;
+    int fd = open_unfinished(o);
+    if (fd >= 0 && exists)
+        fchmod(fd, st.st_mode & 07777);
+    return fd;
+}
+
+static int begin_bzip2(struct output *o)
+{
+    o->bz = mem_zalloc(1, sizeof *o->bz);
+    if (BZ2_bzCompressInit(o->bz, 9, 0, 0) == BZ_OK)
+        return 0;
+    free(o->bz);
+    o->bz = NULL;
+    return error_set(o->err, o->name, NO_OFFSET, "out of memory for bzip2");
+}
+
+struct output *output_open(const char *path, unsigned flags, struct error *err)
+{
+    bool standard = path == NULL || strcmp(path, "-") == 0;
+    struct output *o = mem_zalloc(1, sizeof *o);
+    o->name = mem_strdup(standard ? "<stdout>" : path);
+    o->err = err;
+    o->fd = standard ? STDOUT_FILENO : open_file(o, path);
+    if (o->fd < 0) {
+        error_set_errno(err, path, errno, "cannot write");
+    } else if ((flags & (OUTPUT_BINARY | OUTPUT_BZIP2)) != 0 && isatty(o->fd)) {
+        error_set(err, o->name, NO_OFFSET,
+                  "binary output goes to a file (-o) or a pipe, not to a terminal");
+    } else if (((flags & OUTPUT_BZIP2) == 0 && (standard || !has_bz2_suffix(path))) ||
+               begin_bzip2(o) == 0) {
+        fcntl(o->fd, F_SETPIPE_SZ, PIPE_SIZE); /* fewer switches; no harm where it is no pipe */
+        return o;
+    }
+    output_discard(o);
+    return NULL;
+}
+
+static int fail(struct output *o, int errnum)
+{
+    o->failed = true;
+    return error_set_errno(o->err, o->name, errnum, "cannot write");
+}
+
+static int write_out(struct output *o, const uint8_t *data, size_t count)
+{
+    while (count > 0 && !o->failed) {
+        ssize_t done = write(o->fd, data, count);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return fail(o, errno);
+        data += done;
+        count -= (size_t)done;
+    }
+    return o->failed ? -1 : 0;
+}
+
+/* Runs the compressor over the input set in o->bz with ACTION (BZ_RUN, BZ_FINISH). */
+static int compress(struct output *o, int action)
+{
+    int code;
+    do {
+        char packed[16 * 1024];
+        o->bz->next_out = packed;
+        o->bz->avail_out = sizeof packed;
+        code = BZ2_bzCompress(o->bz, action);
+        if (write_out(o, (uint8_t *)packed, sizeof packed - o->bz->avail_out) != 0)
+            return -1;
+    } while (o->bz->avail_in > 0 || code == BZ_FINISH_OK);
+    return 0;
+}
+
+static int flush(struct output *o)
+{
+    size_t used = o->used;
+    o->used = 0;
+    if (o->bz == NULL)
+        return write_out(o, o->buffer, used);
+    if (used == 0)
+        return o->failed ? -1 : 0; /* the compressor refuses to be run on nothing */
+    o->bz->next_in = (char *)o->buffer;
+    o->bz->avail_in = (unsigned)used;
+    return compress(o, BZ_RUN);
+}
+
+int output_write(struct output *o, const void *data, size_t count)
+{
+    const uint8_t *from = data;
+    while (count > 0) {
+        if (o->used == BUFFER && flush(o) != 0)
+            return -1;
+        size_t part = BUFFER - o->used < count ? BUFFER - o->used : count;
+        memcpy(o->buffer + o->used, from, part);
+        o->used += part;
+        from += part;
+        count -= part;
+    }
+    return o->failed ? -1 : 0;
+}
+
+int output_printf(struct output *o, const char *format, ...)
+{
+    char small[512];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (length >= 0 && (size_t)length < sizeof small)
+        return output_write(o, small, (size_t)length);
+    char *large = mem_alloc((size_t)length + 1);
+    va_start(args, format);
+    vsnprintf(large, (size_t)length + 1, format, args);
+    va_end(args);
+    int result = output_write(o, large, (size_t)length);
+    free(large);
+    return result;
+}
+
+const char *output_name(const struct output *o)
+{
+    return o->name;
+}
+
+int output_flush(struct output *o)
+{
+    return o->bz == NULL ? flush(o) : 0;
+}
+
+/* Gives the unnamed or hidden file its name, in place of what was there. */
+static int give_name(struct output *o)
+{
+    if (o->temporary == NULL) {
+        char link[64];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", o->fd);
+        for (unsigned attempt = 0; o->temporary == NULL; attempt++) {
+            char *name = mem_printf("%s.%ld-%u.tmp", o->target, (long)getpid(), attempt);
+            if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+                o->temporary = name;
+            else
+                free(name);
+            if (o->temporary == NULL && (errno != EEXIST || attempt == 100))
+                return fail(o, errno);
+        }
+    }
+    if (rename(o->temporary, o->target) != 0)
+        return fail(o, errno);
+    free(o->temporary);
+    o->temporary = NULL;
+    return 0;
+}
+
+static void release(struct output *o)
+{
+    if (o->temporary != NULL)
+        unlink(o->temporary);
+    if (o->fd > STDERR_FILENO)
+        close(o->fd);
+    if (o->bz != NULL)
+        BZ2_bzCompressEnd(o->bz);
+    free(o->bz);
+    free(o->temporary);
+    free(o->target);
+    free(o->name);
+    free(o);
+}
+
+int output_commit(struct output *o)
+{
+    int result = flush(o);
+    if (result == 0 && o->bz != NULL)
+        result = compress(o, BZ_FINISH);
+    if (result == 0 && o->target != NULL) {
+        if (fsync(o->fd) != 0)
+            result = fail(o, errno);
+        else
+            result = give_name(o);
+    }
+    release(o);
+    return result;
+}
+
+void output_discard(struct output *o)
+{
+    if (o != NULL)
+        release(o);
+}

@@ -1,0 +1,51 @@
+/* Messages for the person at the terminal.
+ * SPDX-License-Identifier: MIT */
+#include "base/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int report_error(const struct reporter *reporter, const struct error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s: ", reporter->tool);
+    if (err->file[0] != '\0')
+        fprintf(stderr, "%s: ", err->file);
+    if (err->offset != NO_OFFSET)
+        fprintf(stderr, "0x%" PRIx64 ": ", err->offset);
+    fprintf(stderr, "%s\n", err->text);
+    return EXIT_DATA;
+}
+
+/* One write per line, control characters made harmless: the text may hold names from files. */
+static void print_line(const char *tool, const char *format, va_list args)
+{
+    char line[2048];
+    vsnprintf(line, sizeof line, format, args);
+    for (char *c = line; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fprintf(stderr, "%s: %s\n", tool, line);
+}
+
+void report_warning(struct reporter *reporter, const char *format, ...)
+{
+    reporter->warnings++;
+    if (reporter->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    print_line(reporter->tool, format, args);
+    va_end(args);
+}
+
+void report_verbose(const struct reporter *reporter, const char *format, ...)
+{
+    if (!reporter->verbose || reporter->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    print_line(reporter->tool, format, args);
+    va_end(args);
+}

@@ -1,0 +1,310 @@
+/* Reading bytes through a bounded window.
+ * SPDX-License-Identifier: MIT */
+#include "base/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bunzip.h"
+#include "base/memory.h"
+
+enum { WINDOW = 256 * 1024, LARGEST_WINDOW = 32 * 1024 * 1024 };
+
+/*   buffer                 start            end        capacity
+ *   |  consumed            |  visible       |  free    |
+ *                          ^ offset in the data                     */
+struct stream {
+    char *name;
+    int fd;
+    struct bunzip *bunzip; /* NULL: the data is not compressed */
+    uint8_t *buffer;
+    size_t capacity, start, end;
+    uint64_t offset;
+    uint64_t size; /* after stream_make_seekable */
+    bool seekable;
+};
+
+static ssize_t read_some(int fd, void *to, size_t count)
+{
+    ssize_t got;
+    do
+        got = read(fd, to, count);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* Appends to the window what the source gives. Returns the number of bytes, 0 at the end. */
+static int64_t fill_some(struct stream *s, struct error *err)
+{
+    size_t room = s->capacity - s->end;
+    if (s->bunzip != NULL) {
+        int64_t got = bunzip_read(s->bunzip, s->buffer + s->end, room, err);
+        if (got > 0)
+            s->end += (size_t)got;
+        return got;
+    }
+    ssize_t got = read_some(s->fd, s->buffer + s->end, room);
+    if (got < 0)
+        return error_set_errno(err, s->name, errno, "cannot read");
+    s->end += (size_t)got;
+    return got;
+}
+
+static void make_room(struct stream *s, size_t want)
+{
+    if (s->start > 0) {
+        memmove(s->buffer, s->buffer + s->start, s->end - s->start);
+        s->end -= s->start;
+        s->start = 0;
+    }
+    if (want > s->capacity) {
+        s->buffer = mem_resize(s->buffer, want, 1);
+        s->capacity = want;
+    }
+}
+
+int64_t stream_peek(struct stream *s, size_t want, const uint8_t **data, struct error *err)
+{
+    if (want > LARGEST_WINDOW)
+        want = LARGEST_WINDOW;
+    if (s->end - s->start < want && s->capacity - s->start < want)
+        make_room(s, want);
+    while (s->end - s->start < want) {
+        int64_t got = fill_some(s, err);
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+    }
+    *data = s->buffer + s->start;
+    return (int64_t)(s->end - s->start);
+}
+
+void stream_advance(struct stream *s, size_t count)
+{
+    s->start += count;
+    s->offset += count;
+    if (s->start == s->end)
+        s->start = s->end = 0;
+}
+
+int stream_read(struct stream *s, void *to, size_t count, const char *what, struct error *err)
+{
+    size_t done = 0;
+    while (done < count) {
+        const uint8_t *data;
+        int64_t have = stream_peek(s, 1, &data, err);
+        if (have < 0)
+            return -1;
+        if (have == 0 && done == 0)
+            return 0;
+        if (have == 0)
+            return error_set(err, s->name, s->offset, "%s cut short: %zu of %zu bytes", what, done,
+                             count);
+        size_t part = (uint64_t)have < count - done ? (size_t)have : count - done;
+        memcpy((uint8_t *)to + done, data, part);
+        stream_advance(s, part);
+        done += part;
+    }
+    return 1;
+}
+
+int stream_skip(struct stream *s, uint64_t count, struct error *err)
+{
+    if (s->seekable && count > s->end - s->start) {
+        if (count > s->size - s->offset)
+            return error_set(err, s->name, s->size, "data ends %llu bytes early",
+                             (unsigned long long)(count - (s->size - s->offset)));
+        return stream_seek(s, s->offset + count, err);
+    }
+    while (count > 0) {
+        const uint8_t *data;
+        int64_t have = stream_peek(s, 1, &data, err);
+        if (have < 0)
+            return -1;
+        if (have == 0)
+            return error_set(err, s->name, s->offset, "data ends %llu bytes early",
+                             (unsigned long long)count);
+        size_t part = (uint64_t)have < count ? (size_t)have : (size_t)count;
+        stream_advance(s, part);
+        count -= part;
+    }
+    return 0;
+}
+
+static int check_kind(int fd, const char *name, struct error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return error_set_errno(err, name, errno, "cannot read");
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, name, NO_OFFSET, "is a directory, not a file");
+    return 0;
+}
+
+/* bzip2 is known by its first ten bytes: "BZh1".."BZh9" and a block or end-of-stream mark. */
+static bool looks_like_bzip2(const uint8_t *data, int64_t have)
+{
+    static const uint8_t block[] = {0x31, 0x41, 0x59, 0x26, 0x53, 0x59};
+    static const uint8_t end[] = {0x17, 0x72, 0x45, 0x38, 0x50, 0x90};
+    if (have < 4 || memcmp(data, "BZh", 3) != 0 || data[3] < '1' || data[3] > '9')
+        return false;
+    size_t tail = have < 10 ? (size_t)have - 4 : 6; /* a cut file is still one */
+    return memcmp(data + 4, block, tail) == 0 || memcmp(data + 4, end, tail) == 0;
+}
+
+static int detect_compression(struct stream *s, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = stream_peek(s, 10, &data, err);
+    if (have < 0)
+        return -1;
+    if (looks_like_bzip2(data, have)) {
+        s->bunzip = bunzip_new(s->fd, s->name, data, (size_t)have);
+        s->start = s->end = 0;
+    }
+    return 0;
+}
+
+struct stream *stream_open(const char *path, struct error *err)
+{
+    bool standard = path == NULL || strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        error_set_errno(err, path, errno, "cannot open");
+        return NULL;
+    }
+    struct stream *s = mem_zalloc(1, sizeof *s);
+    s->name = mem_strdup(standard ? "<stdin>" : path);
+    s->fd = fd;
+    s->buffer = mem_alloc(WINDOW);
+    s->capacity = WINDOW;
+    if (check_kind(fd, s->name, err) != 0 || detect_compression(s, err) != 0) {
+        stream_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+void stream_close(struct stream *s)
+{
+    if (s == NULL)
+        return;
+    bunzip_delete(s->bunzip);
+    if (s->fd != STDIN_FILENO)
+        close(s->fd);
+    free(s->buffer);
+    free(s->name);
+    free(s);
+}
+
+const char *stream_name(const struct stream *s)
+{
+    return s->name;
+}
+
+uint64_t stream_offset(const struct stream *s)
+{
+    return s->offset;
+}
+
+static int try_temporary(const char *folder)
+{
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    char *path = mem_printf("%s/pbin-XXXXXX", folder); /* file systems without O_TMPFILE */
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
+}
+
+int temporary_file(struct error *err)
+{
+    const char *wanted = getenv("TMPDIR");
+    if (wanted != NULL && wanted[0] != '\0') {
+        int fd = try_temporary(wanted);
+        return fd >= 0 ? fd : error_set_errno(err, wanted, errno, "cannot make a temporary file");
+    }
+    int fd = try_temporary("/var/tmp");
+    if (fd < 0)
+        fd = try_temporary("/tmp");
+    return fd >= 0 ? fd : error_set_errno(err, "/tmp", errno, "cannot make a temporary file");
+}
+
+static int write_all(int fd, const uint8_t *data, size_t count)
+{
+    while (count > 0) {
+        ssize_t done = write(fd, data, count);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return -1;
+        data += done;
+        count -= (size_t)done;
+    }
+    return 0;
+}
+
+/* Copies everything into FD and goes on from there. */
+static int spool(struct stream *s, int fd, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have;
+    while ((have = stream_peek(s, 1, &data, err)) > 0) {
+        if (write_all(fd, data, (size_t)have) != 0)
+            return error_set_errno(err, s->name, errno, "cannot copy to a temporary file");
+        stream_advance(s, (size_t)have);
+    }
+    if (have < 0)
+        return -1;
+    bunzip_delete(s->bunzip);
+    s->bunzip = NULL;
+    if (s->fd != STDIN_FILENO)
+        close(s->fd);
+    s->fd = fd;
+    s->size = s->offset;
+    return 0;
+}
+
+int stream_make_seekable(struct stream *s, struct error *err)
+{
+    struct stat st;
+    if (s->seekable)
+        return 0;
+    if (fstat(s->fd, &st) != 0)
+        return error_set_errno(err, s->name, errno, "cannot read");
+    if (s->bunzip == NULL && S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == (off_t)s->end) {
+        s->size = (uint64_t)st.st_size;
+    } else {
+        int fd = temporary_file(err);
+        if (fd < 0)
+            return -1;
+        if (spool(s, fd, err) != 0) {
+            close(fd);
+            return -1;
+        }
+    }
+    s->seekable = true;
+    return stream_seek(s, 0, err);
+}
+
+uint64_t stream_size(const struct stream *s)
+{
+    return s->size;
+}
+
+int stream_seek(struct stream *s, uint64_t offset, struct error *err)
+{
+    if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
+        return error_set_errno(err, s->name, errno, "cannot seek");
+    s->start = s->end = 0;
+    s->offset = offset;
+    return 0;
+}

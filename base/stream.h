@@ -1,0 +1,60 @@
+/* Reading bytes: a file, stdin, bzip2 of either (recognised by content), always through a
+ * bounded window, so that every error knows file and offset and nothing is held whole.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_STREAM_H
+#define BASE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct stream;
+
+/* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2 is unpacked
+ * as it is read. Returns NULL with ERR filled when it cannot be read or is a directory. */
+struct stream *stream_open(const char *path, struct error *err);
+
+/* Closes and frees; NULL is allowed. */
+void stream_close(struct stream *stream);
+
+/* The name for messages; borrowed until stream_close. */
+const char *stream_name(const struct stream *stream);
+
+/* Offset of the next byte in the (unpacked) data [bytes]. */
+uint64_t stream_offset(const struct stream *stream);
+
+/* Makes the next WANT bytes (at most 32 MiB) visible at *DATA without consuming them; *DATA is
+ * borrowed until the next call on the stream. Returns how many bytes are visible: at least
+ * WANT, or fewer when the data ends there, or -1 on a read error. */
+int64_t stream_peek(struct stream *stream, size_t want, const uint8_t **data, struct error *err);
+
+/* Consumes COUNT bytes, which must not be more than stream_peek just returned. */
+void stream_advance(struct stream *stream, size_t count);
+
+/* Copies exactly COUNT bytes. Returns 1, 0 when the data ended before the first byte,
+ * or -1 on a read error and when the data ends in the middle ("WHAT cut short: ..."). */
+int stream_read(struct stream *stream, void *to, size_t count, const char *what,
+                struct error *err);
+
+/* Consumes COUNT bytes without looking; seeks when it can. Returns 0, or -1 on an error and when
+ * the data ends before. */
+int stream_skip(struct stream *stream, uint64_t count, struct error *err);
+
+/* Makes stream_seek and stream_size possible: a pipe or compressed data is copied to an unlinked
+ * file in $TMPDIR (default /var/tmp). Only before the first byte was consumed.
+ * Returns 0, or -1 with ERR filled. */
+int stream_make_seekable(struct stream *stream, struct error *err);
+
+/* Size of all data [bytes]; only after stream_make_seekable. */
+uint64_t stream_size(const struct stream *stream);
+
+/* Continues at OFFSET; only after stream_make_seekable. Returns 0, or -1. */
+int stream_seek(struct stream *stream, uint64_t offset, struct error *err);
+
+/* An unlinked temporary file in $TMPDIR (default /var/tmp, then /tmp): file descriptor that the caller
+ * closes, or -1 with ERR filled. */
+int temporary_file(struct error *err);
+
+#endif
