@@ -106,6 +106,20 @@ struct pbin_sums {
     uint64_t runs;          /* that have the row */
 };
 
+/* The sums of one run (its squares, minima and maxima are its own), and TO += FROM over disjoint runs. */
+struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
+void pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
+
+/* The keys that rows can have, in order from coarse to fine: name, and whether a text or a number.
+ * NULL past the last. */
+struct pbin_key {
+    const char *name;
+    bool is_text;
+};
+const struct pbin_key *pbin_key_get(size_t number);
+/* Number of the key called NAME, -1 for none. */
+int pbin_key_find(const char *name, size_t length);
+
 struct pbin_row {
     uint64_t key[PBIN_KEYS_MOST]; /* string number or value, as the key column says */
     struct pbin_sums sums;
@@ -145,6 +159,9 @@ struct pbin_entry {
     uint32_t thread, location;
     uint64_t cpu_ns; /* CPU time used since the thread's sample before */
 };
+/* Would one more sample of COUNT threads write out the batch? Locations that pending samples name by
+ * number must be defined before that. */
+bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_entry *entries, size_t count);
 

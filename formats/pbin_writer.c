@@ -200,11 +200,15 @@ static void reserve_entries(struct pbin_writer *w, size_t need)
     w->entry_capacity = capacity;
 }
 
+bool pbin_batch_is_full(const struct pbin_writer *w, size_t count)
+{
+    return w->count == BATCH_SAMPLES || (w->count > 0 && w->entry_count + count > BATCH_ENTRIES);
+}
+
 int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
                     const struct pbin_entry *entries, size_t count)
 {
-    if ((w->count == BATCH_SAMPLES || w->entry_count + count > BATCH_ENTRIES) &&
-        flush_samples(w) != 0)
+    if (pbin_batch_is_full(w, count) && flush_samples(w) != 0)
         return -1;
     if (w->entry_count + count > w->entry_capacity)
         reserve_entries(w, w->entry_count + count);

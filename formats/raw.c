@@ -28,6 +28,11 @@ const char *raw_dialect_help(size_t number)
     return number < raw_dialect_count ? raw_dialects[number]->help : NULL;
 }
 
+const char *raw_profile_dialect(const struct raw_profile *profile)
+{
+    return profile->dialect->name;
+}
+
 static const struct {
     const char *name;
     uint32_t size;

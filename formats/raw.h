@@ -112,6 +112,9 @@ int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, 
 /* What the PMU value is. */
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile);
 
+/* Name of the dialect that was found. */
+const char *raw_profile_dialect(const struct raw_profile *profile);
+
 /* The dialects by number, for help texts: name and one line, NULL past the last. */
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
