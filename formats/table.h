@@ -48,7 +48,9 @@ struct table_column {
 
 /* A fact about the whole, above the rows. */
 struct table_fact {
-    const char *name, *unit;
+    const char *name;  /* the key in JSON, with the unit in it: "wall_s" */
+    const char *title; /* for people: "wall time" */
+    const char *unit;
     struct table_cell cell;
 };
 

@@ -173,8 +173,8 @@ static void put_facts(struct state *s)
 {
     size_t width = 0;
     for (size_t i = 0; i < s->head->fact_count; i++)
-        if (!is_missing(&s->head->facts[i].cell) && strlen(s->head->facts[i].name) > width)
-            width = strlen(s->head->facts[i].name);
+        if (!is_missing(&s->head->facts[i].cell) && strlen(s->head->facts[i].title) > width)
+            width = strlen(s->head->facts[i].title);
     for (size_t i = 0; i < s->head->fact_count; i++) {
         const struct table_fact *fact = &s->head->facts[i];
         if (is_missing(&fact->cell))
@@ -183,7 +183,7 @@ static void put_facts(struct state *s)
         struct shown shown = show(&fact->cell, decimals_for(&like, fact->cell.kind == CELL_REAL
                                                                        ? fabs(fact->cell.real)
                                                                        : 0));
-        output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->name, shown.text,
+        output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->title, shown.text,
                       fact->unit[0] != '\0' ? " " : "", fact->unit);
         free(shown.text);
     }
