@@ -28,7 +28,7 @@ endif
 LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -liberty -lm -lpthread
 
 # A file with a main is a tool and a leaf; every other .c file belongs to the library of its floor.
-TOOLS := $(patsubst %.c,%,$(shell grep -lE '^int main\(' record/*.c convert/*.c analyze/*.c plot/*.c 2>/dev/null))
+TOOLS := $(patsubst %.c,%,$(shell grep -lE '^int main\b' record/*.c convert/*.c analyze/*.c plot/*.c 2>/dev/null))
 LIB_base    := $(wildcard base/*.c)
 LIB_formats := $(wildcard formats/*.c)
 LIB_record  := $(filter-out $(TOOLS:=.c),$(wildcard record/*.c))
