@@ -40,7 +40,12 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 ARCHIVE = $(BUILD)/lib$(1).a
 BIN := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
 
-all: $(BIN)
+# Programs with known behaviour, to be measured: always built alike, never with sanitizers.
+SAMPLES := $(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
+           $(patsubst %.c,$(BUILD)/%.so,$(wildcard samples/*_work.c))
+SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -pthread
+
+all: $(BIN) $(SAMPLES)
 
 # $(1) = floor, $(2) = libraries below it
 define floor
@@ -54,6 +59,14 @@ $(foreach f,base,$(eval $(call floor,$(f),)))
 $(foreach f,formats,$(eval $(call floor,$(f),base)))
 $(foreach f,record convert analyze,$(eval $(call floor,$(f),formats base)))
 $(eval $(call floor,plot,analyze formats base))
+
+$(BUILD)/samples/%: samples/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SAMPLE_FLAGS) -fPIE -pie -o $@ $<
+
+$(BUILD)/samples/%.so: samples/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SAMPLE_FLAGS) -fPIC -shared -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,0 +1,24 @@
+/* The clock of everything that is timed here.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_CLOCK_H
+#define RECORD_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define SECOND UINT64_C(1000000000)
+
+/* CLOCK_MONOTONIC [ns]. */
+static inline uint64_t clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* What happens to the samples of an engine.
+ * SPDX-License-Identifier: MIT */
+#include "record/recorder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/output.h"
+#include "record/clock.h"
+#include "record/compose.h"
+#include "record/facts.h"
+#include "record/mappings.h"
+#include "record/names.h"
+#include "record/spool.h"
+
+/* A PC outside all mappings makes us look again, but not more often than this when that brings nothing
+ * new (code that a program generates). */
+static const uint64_t look_again = SECOND / 50;
+static const uint64_t flush_every = SECOND / 2;
+
+struct recorder {
+    struct options *options;
+    struct error *err;
+    struct output *out;
+    struct spool *spool;
+    struct engine_hooks hooks;
+    struct facts facts;
+    struct mappings mappings;
+    size_t spooled_maps; /* how many of them the spool has */
+    struct names names;
+    void *pmu;
+    bool pmu_open;
+    double value;          /* of the PMU, the last good one */
+    uint64_t pmu_failures; /* reads that gave none */
+    uint64_t flushed, looked; /* [ns], sample times */
+    pid_t pid;
+};
+
+/* A value that cannot be read is the one before: a hole in the file would be worse for every sum. */
+static void on_tick(void *context)
+{
+    struct recorder *r = context;
+    struct error err = {0};
+    double value;
+    if (r->options->pmu->read(r->pmu, &value, &err) == 0) {
+        r->value = value * r->options->scale;
+        return;
+    }
+    if (r->pmu_failures++ == 0)
+        report_warning(&r->options->reporter, "%s: %s: the value before is repeated", err.file,
+                       err.text);
+}
+
+static void spool_new_maps(struct recorder *r)
+{
+    if (r->spooled_maps < r->mappings.count)
+        spool_maps(r->spool, r->mappings.maps + r->spooled_maps,
+                   r->mappings.count - r->spooled_maps);
+    r->spooled_maps = r->mappings.count;
+}
+
+static void on_maps(void *context, pid_t pid, bool fresh)
+{
+    struct recorder *r = context;
+    r->pid = pid;
+    mappings_read(&r->mappings, pid, fresh);
+    spool_new_maps(r);
+}
+
+/* Looks for new mappings (dlopen) when a PC is in none that is known. */
+static void find_pcs(struct recorder *r, const struct engine_sample *sample)
+{
+    if (r->looked != 0 && sample->time - r->looked < look_again)
+        return;
+    for (size_t i = 0; i < sample->count; i++) {
+        if (mappings_know(&r->mappings, sample->threads[i].pc))
+            continue;
+        size_t found = mappings_read(&r->mappings, r->pid, false);
+        spool_new_maps(r);
+        r->looked = found > 0 ? 0 : sample->time;
+        return;
+    }
+}
+
+static int flush(struct recorder *r, const struct engine_sample *sample)
+{
+    r->flushed = sample->time;
+    names_look(&r->names, r->pid, sample);
+    if (r->names.news_count > 0 && spool_threads(r->spool, r->names.news, r->names.news_count) != 0)
+        return -1;
+    names_told(&r->names);
+    return spool_flush(r->spool);
+}
+
+static int on_sample(void *context, const struct engine_sample *sample)
+{
+    struct recorder *r = context;
+    find_pcs(r, sample);
+    if (spool_sample(r->spool, r->value, sample) != 0)
+        return -1;
+    if (sample->time - r->flushed < flush_every && r->names.news_count < NAMES_MANY)
+        return 0;
+    return flush(r, sample);
+}
+
+static void on_thread_end(void *context, pid_t pid, pid_t tid)
+{
+    struct recorder *r = context;
+    names_end(&r->names, pid, tid);
+}
+
+static int open_all(struct recorder *r)
+{
+    const struct options *o = r->options;
+    if (o->pmu->open(o->pmu_argument, &r->pmu, r->err) != 0)
+        return -1;
+    r->pmu_open = true;
+    r->out = output_open(o->out, OUTPUT_BINARY, r->err);
+    if (r->out == NULL)
+        return -1;
+    r->spool = spool_new(o->out, r->err);
+    if (r->spool == NULL)
+        return -1;
+    facts_begin(&r->facts, o);
+    return spool_facts(r->spool, r->facts.list, r->facts.count);
+}
+
+struct recorder *recorder_new(struct options *options, struct error *err)
+{
+    struct recorder *r = mem_zalloc(1, sizeof *r);
+    r->options = options;
+    r->err = err;
+    r->hooks = (struct engine_hooks){.context = r,
+                                     .tick = on_tick,
+                                     .sample = on_sample,
+                                     .maps = on_maps,
+                                     .thread_end = on_thread_end};
+    if (open_all(r) == 0)
+        return r;
+    recorder_delete(r);
+    return NULL;
+}
+
+void recorder_delete(struct recorder *r)
+{
+    if (r == NULL)
+        return;
+    output_discard(r->out);
+    spool_delete(r->spool);
+    if (r->pmu_open)
+        r->options->pmu->close(r->pmu);
+    facts_free(&r->facts);
+    mappings_free(&r->mappings);
+    names_free(&r->names);
+    free(r);
+}
+
+const struct engine_hooks *recorder_hooks(struct recorder *r)
+{
+    return &r->hooks;
+}
+
+static int write_profile(struct recorder *r, const struct engine_result *result)
+{
+    struct profile profile = {.kind = r->options->kind,
+                              .wall = result->wall,
+                              .latency = result->latency,
+                              .samples = spool_samples(r->spool),
+                              .facts = r->facts.list,
+                              .fact_count = r->facts.count,
+                              .mappings = &r->mappings};
+    if (compose(r->out, spool_path(r->spool), &profile, r->err) != 0)
+        return -1;
+    struct output *out = r->out;
+    r->out = NULL;
+    return output_commit(out);
+}
+
+int recorder_finish(struct recorder *r, const struct engine_result *result, const char **left)
+{
+    struct engine_sample end = {.time = result->wall};
+    if (r->pmu_failures > 0) {
+        facts_add(&r->facts, "pmu_failures", mem_printf("%" PRIu64, r->pmu_failures));
+        report_warning(&r->options->reporter, "%" PRIu64 " PMU values could not be read",
+                       r->pmu_failures);
+    }
+    if (flush(r, &end) == 0 && write_profile(r, result) == 0)
+        return 0;
+    *left = spool_keep(r->spool);
+    return -1;
+}

@@ -1,0 +1,90 @@
+/* sampler: runs a command and records where its threads spend their time.
+ *
+ *   sampler -o out.bin -- ./program
+ *
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/report.h"
+#include "record/clock.h"
+#include "record/engine.h"
+#include "record/options.h"
+#include "record/recorder.h"
+
+static void summarize(const struct options *options, const struct engine_result *result)
+{
+    double seconds = (double)result->wall / (double)SECOND;
+    double samples = (double)result->samples;
+    if (options->reporter.quiet)
+        return;
+    fprintf(stderr, "sampler: %s: %" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
+            options->out, result->samples, seconds, seconds > 0 ? samples / seconds : 0,
+            options->engine.frequency, samples > 0 ? (double)result->latency / 1000 / samples : 0,
+            options->pmu_spec);
+}
+
+/* What the caller sees is what the command did: killed by a signal, so are we, without a second core. */
+static int pass_on(const struct engine_result *result)
+{
+    int number = WIFSIGNALED(result->status) ? WTERMSIG(result->status) : 0;
+    if (number == 0)
+        return WEXITSTATUS(result->status);
+    if (result->expired && (number == SIGTERM || number == SIGKILL))
+        return EXIT_OK; /* ended as asked */
+    struct rlimit none = {0, 0};
+    sigset_t set;
+    setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    return 128 + number;
+}
+
+/* Reports why there is no profile, and where the samples are. */
+static int fail(const struct options *options, const struct error *err, const char *left)
+{
+    report_error(&options->reporter, err);
+    if (left != NULL)
+        fprintf(stderr, "sampler: the samples are in %s: make room, then prof2pbin --salvage %s\n", left,
+                left);
+    return EXIT_DATA;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error err = {0};
+    struct engine_result result;
+    const char *left = NULL;
+    int status = EXIT_DATA;
+    options_parse(&options, argc, argv);
+    struct recorder *recorder = recorder_new(&options, &err);
+    if (recorder == NULL)
+        return report_error(&options.reporter, &err);
+    struct engine_run *run = engine_ptrace.start(options.command, &options.engine, &status, &err);
+    if (run == NULL) {
+        report_error(&options.reporter, &err);
+        recorder_delete(recorder);
+        return status;
+    }
+    report_verbose(&options.reporter, "process %d", (int)engine_ptrace.pid(run));
+    engine_ptrace.run(run, recorder_hooks(recorder), &result);
+    bool failed = recorder_finish(recorder, &result, &left) != 0;
+    status = failed ? fail(&options, &err, left) : EXIT_OK;
+    report_verbose(&options.reporter, "%" PRIu64 " ticks skipped, %" PRIu64 " threads not readable",
+                   result.missed, result.blind);
+    if (!failed)
+        summarize(&options, &result);
+    recorder_delete(recorder);
+    if (!failed)
+        status = pass_on(&result);
+    engine_ptrace.delete(run);
+    return status;
+}

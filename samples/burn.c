@@ -1,0 +1,147 @@
+/* Burns CPU time in three functions, 50, 30 and 20 % of it, by the thread's own clock.
+ *
+ * Recipe: sampler -o burn.bin -- burn 2      prof2pbin burn.bin | pbin-aggregate
+ * shows burn_50, burn_30, burn_20 with those shares; `burn 2 3` the same in three threads. `burn -v` prints what
+ * each function really used.
+ *
+ * usage: burn [-v] SECONDS [THREADS]         SECONDS of CPU time in each thread
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FUNCTIONS = 3, DECK = 10, MOST_THREADS = 64, TABLE = 1024 };
+
+struct burner {
+    uint64_t budget;          /* CPU time to use [ns] */
+    uint64_t used[FUNCTIONS]; /* by each function [ns] */
+    uint64_t state;           /* of the functions */
+    uint64_t random;
+    double number;
+    uint32_t table[TABLE];
+    int tid;
+};
+
+static uint64_t cpu_now(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* Each does a tenth of a millisecond of work or so. */
+__attribute__((noinline, noclone)) void burn_50(struct burner *b);
+__attribute__((noinline, noclone)) void burn_30(struct burner *b);
+__attribute__((noinline, noclone)) void burn_20(struct burner *b);
+
+void burn_50(struct burner *b)
+{
+    uint64_t state = b->state;
+    for (int i = 0; i < 100000; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    b->state = state;
+}
+
+void burn_30(struct burner *b)
+{
+    double number = b->number;
+    for (int i = 0; i < 50000; i++)
+        number = number * 0.75 + 1.0 / (number + 1.0);
+    b->number = number;
+}
+
+void burn_20(struct burner *b)
+{
+    uint32_t at = (uint32_t)b->state;
+    for (int i = 0; i < 100000; i++) {
+        at = at * 1664525U + 1013904223U;
+        b->table[at % TABLE] += b->table[(at >> 10) % TABLE] + 1;
+    }
+    b->state += at;
+}
+
+static uint64_t next_random(struct burner *b)
+{
+    b->random = b->random * 6364136223846793005U + 1442695040888963407U;
+    return b->random >> 33;
+}
+
+/* One function for LENGTH ns. The clock is asked between its calls, so that its cost hardly counts. */
+static void slice(struct burner *b, int function, uint64_t length)
+{
+    static void (*const functions[FUNCTIONS])(struct burner *) = {burn_50, burn_30, burn_20};
+    uint64_t begin = cpu_now(CLOCK_THREAD_CPUTIME_ID), now;
+    do {
+        functions[function](b);
+        functions[function](b);
+        now = cpu_now(CLOCK_THREAD_CPUTIME_ID);
+    } while (now - begin < length);
+    b->used[function] += now - begin;
+}
+
+/* Ten slices of 5 to 20 ms in an order that no sampling period can follow: 5 + 3 + 2. */
+static void deck(struct burner *b)
+{
+    int cards[DECK] = {0, 0, 0, 0, 0, 1, 1, 1, 2, 2};
+    uint64_t length = 5000000U + next_random(b) % 15000000U;
+    for (int i = DECK - 1; i > 0; i--) {
+        int j = (int)(next_random(b) % (uint64_t)(i + 1)), card = cards[i];
+        cards[i] = cards[j];
+        cards[j] = card;
+    }
+    for (int i = 0; i < DECK; i++)
+        slice(b, cards[i], length);
+}
+
+static void *burn(void *argument)
+{
+    struct burner *b = argument;
+    b->tid = (int)gettid();
+    while (cpu_now(CLOCK_THREAD_CPUTIME_ID) < b->budget)
+        deck(b);
+    return NULL;
+}
+
+static void burn_all(struct burner *burners, int threads)
+{
+    pthread_t handles[MOST_THREADS];
+    for (int i = 1; i < threads; i++)
+        pthread_create(&handles[i], NULL, burn, &burners[i]);
+    burn(&burners[0]);
+    for (int i = 1; i < threads; i++)
+        pthread_join(handles[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    int verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+    double seconds = argc > verbose + 1 ? atof(argv[verbose + 1]) : 0;
+    int threads = argc > verbose + 2 ? atoi(argv[verbose + 2]) : 1;
+    if (seconds <= 0 || threads < 1 || threads > MOST_THREADS) {
+        fputs("usage: burn [-v] SECONDS [THREADS]\n", stderr);
+        return 2;
+    }
+    struct burner *burners = calloc((size_t)threads, sizeof *burners);
+    if (burners == NULL)
+        return 1;
+    for (int i = 0; i < threads; i++) {
+        burners[i].budget = (uint64_t)(seconds * 1e9);
+        burners[i].state = burners[i].random = 88172645463325252U + (uint64_t)i;
+    }
+    burn_all(burners, threads);
+    for (int i = 0; i < threads && verbose; i++)
+        printf("thread %d burn_50 %" PRIu64 " burn_30 %" PRIu64 " burn_20 %" PRIu64 "\n",
+               burners[i].tid, burners[i].used[0], burners[i].used[1], burners[i].used[2]);
+    if (verbose)
+        printf("process %" PRIu64 "\n", cpu_now(CLOCK_PROCESS_CPUTIME_ID));
+    free(burners);
+    return 0;
+}
