@@ -28,7 +28,7 @@ endif
 LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -liberty -lm -lpthread
 
 # A file with a main is a tool and a leaf; every other .c file belongs to the library of its floor.
-TOOLS := $(patsubst %.c,%,$(shell grep -lE '^int main\(' record/*.c convert/*.c analyze/*.c plot/*.c 2>/dev/null))
+TOOLS := $(patsubst %.c,%,$(shell grep -lE '^int main\b' record/*.c convert/*.c analyze/*.c plot/*.c 2>/dev/null))
 LIB_base    := $(wildcard base/*.c)
 LIB_formats := $(wildcard formats/*.c)
 LIB_record  := $(filter-out $(TOOLS:=.c),$(wildcard record/*.c))
@@ -59,7 +59,18 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(OBJECTS:.o=.d)
+# unit tests: one program per file, against all floors that have code
+UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
+$(UNIT): %: %.o $(foreach f,plot analyze convert record formats base,$(if $(LIB_$(f)),$(BUILD)/lib$(f).a))
+	$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $@ $^ $(LIBS)
+
+check: all $(UNIT)
+	BUILD=$(BUILD) tests/run -j 2
+
+bench: all
+	BUILD=$(BUILD) tests/bench/bench
+
+-include $(OBJECTS:.o=.d) $(UNIT:=.d)
 
 clean:
 	rm -rf build demo-out
