@@ -54,11 +54,12 @@ def environment():
 
 
 def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
-    """Runs a tool by name. STDIN: bytes, a file object or None (nothing); MEMORY: limit of the address space
+    """Runs a tool by name. STDIN: bytes, a file or None (nothing); MEMORY: limit of the address space
     [bytes]; STDOUT: a file object in place of what is returned."""
     argv = [path(argv[0])] + [str(a) for a in argv[1:]]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        source = subprocess.PIPE if isinstance(stdin, bytes) else stdin or subprocess.DEVNULL
+        source = subprocess.PIPE if isinstance(stdin, bytes) else \
+            subprocess.DEVNULL if stdin is None else stdin
         begin = os.times().elapsed
         process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
                                    env=environment(), preexec_fn=limit(memory), start_new_session=True)
