@@ -11,6 +11,8 @@
 
 #include "base/memory.h"
 
+enum { ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */ };
+
 void attribution_start(struct attribution *a, const struct pbin_meta *meta,
                        const struct quantity *quantity, const struct aggregate_options *options,
                        struct rowset *rows)
@@ -145,8 +147,7 @@ static void weigh(struct attribution *a, const struct pbin_samples *s, size_t i,
     a->wall_ns += s->interval_ns[i];
     m->power = a->quantity->name != NULL ? s->value[i] * a->quantity->scale : 0;
     m->energy = m->power * seconds;
-    /* twice the range, as every thread may be charged with it */
-    if (!exact_fits(m->energy, ENERGY_SHIFT + 24) || !exact_fits(m->power, ENERGY_SHIFT + 24)) {
+    if (!exact_fits(m->energy, ENERGY_SHIFT, ROOM) || !exact_fits(m->power, ENERGY_SHIFT, ROOM)) {
         a->bad_values++;
         m->power = m->energy = 0;
     }

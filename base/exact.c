@@ -4,36 +4,6 @@
 
 #include <math.h>
 
-#include "base/bytes.h"
-
-#define EXACT_MOST ((exact)(((unsigned __int128)1 << 127) - 1))
-
-bool exact_fits(double value, int shift)
-{
-    return isfinite(value) && fabs(value) < ldexp(1.0, 126 - shift);
-}
-
-/* A double is m * 2^(e - 1075) with a 53-bit integer m: shift m into place, rounding what falls off. */
-exact exact_of_double(double value, int shift)
-{
-    uint64_t bits = bits_of_double(value);
-    int exponent = (int)(bits >> 52 & 0x7ff);
-    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    if (exponent == 0 || exponent == 0x7ff)
-        return 0; /* zero or below 1e-307; not finite */
-    int up = exponent - 1075 + shift;
-    exact result;
-    if (up > 73)
-        result = EXACT_MOST;
-    else if (up >= 0)
-        result = (exact)mantissa << up;
-    else if (up > -55)
-        result = (exact)((mantissa + (UINT64_C(1) << (-up - 1))) >> -up);
-    else
-        result = 0;
-    return value < 0 ? -result : result;
-}
-
 double exact_to_double(exact value, int shift, uint64_t divisor)
 {
     /* x87 has 64 bits of mantissa, so that a division of integers below 2^64 is rounded once */

@@ -4,8 +4,11 @@
 #ifndef BASE_EXACT_H
 #define BASE_EXACT_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/bytes.h"
 
 /* A signed 128-bit integer that counts units of 2^-SHIFT of something. */
 typedef __int128 exact;
@@ -16,10 +19,28 @@ enum {
     ENERGY_SHIFT = 80   /* 8e-25 J steps, up to 1.4e14 J */
 };
 
-/* VALUE rounded to the nearest unit of 2^-SHIFT. Returns 0 where VALUE is not finite; saturates at the ends
- * of the range (exact_fits says so beforehand). */
-exact exact_of_double(double value, int shift);
-bool exact_fits(double value, int shift);
+/* Can VALUE [units] be an exact number with room to add 2^ROOM of them? Not where it is not finite. */
+static inline bool exact_fits(double value, int shift, int room)
+{
+    /* 2^(126 - shift - room), built from its exponent: this is asked for every sample */
+    double most = double_of_bits((uint64_t)(1023 + 126 - shift - room) << 52);
+    return fabs(value) < most;
+}
+
+/* VALUE rounded to the nearest unit of 2^-SHIFT; only where exact_fits. A double is m * 2^(e - 1075) with a
+ * 53-bit integer m: m is shifted into place. */
+static inline exact exact_of_double(double value, int shift)
+{
+    uint64_t bits = bits_of_double(value);
+    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    int up = (int)(bits >> 52 & 0x7ff) - 1075 + shift;
+    exact result = 0;
+    if (up >= 0)
+        result = (exact)mantissa << (up & 127);
+    else if (up > -55)
+        result = (exact)((mantissa + (UINT64_C(1) << (-up - 1))) >> -up);
+    return value < 0 ? -result : result;
+}
 
 /* The nearest double of VALUE * 2^-SHIFT / DIVISOR; DIVISOR > 0. */
 double exact_to_double(exact value, int shift, uint64_t divisor);

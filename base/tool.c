@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/tool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,16 +55,27 @@ static void occupy_standard_streams(void)
         close(fd);
 }
 
+/* Help that could not be written is an error like any other; argp exits by itself. */
+static void check_stdout(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "%s: <stdout>: cannot write\n", program_invocation_short_name);
+        _exit(EXIT_DATA);
+    }
+}
+
 void tool_start(struct tool_common *common, const char *name)
 {
     *common = (struct tool_common){.reporter = {.tool = name}, .color = -1};
     occupy_standard_streams();
     signal(SIGPIPE, SIG_IGN);
     argp_err_exit_status = EXIT_USAGE;
+    atexit(check_stdout);
 }
 
 void tool_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    argv[0] = program_invocation_short_name; /* how messages begin, whatever the tool was called by */
     argp_parse(argp, argc, argv, 0, NULL, input);
 }
 

@@ -66,6 +66,8 @@ static int read_signature(struct pbin_reader *r, struct error *err)
         return error_set(err, name, PBIN_SIGNATURE_SIZE,
                          "pbin version %" PRIu32 ", this program reads version %d", version,
                          PBIN_VERSION);
+    if (get_u32(data + PBIN_SIGNATURE_SIZE + 4, false) != 0)
+        return error_set(err, name, PBIN_SIGNATURE_SIZE + 4, "reserved bytes of the header are not 0");
     stream_advance(r->stream, PBIN_SIGNATURE_SIZE + 8);
     return 0;
 }

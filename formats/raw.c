@@ -89,7 +89,7 @@ struct search {
     uint8_t head[36];
     size_t head_size;
     struct reading fit, other; /* the first two that fit */
-    struct reading part;       /* the longest that is cut short */
+    struct reading part;       /* of those that are cut short the one with the most threads */
     size_t fits, parts;
 };
 
@@ -107,7 +107,7 @@ static void take(struct search *search, const struct reading *reading, enum raw_
         else if (search->fits == 2)
             search->other = *reading;
     } else if (verdict == RAW_MALFORMED) {
-        if (search->parts++ == 0 || reading->probe.samples > search->part.probe.samples)
+        if (search->parts++ == 0 || reading->probe.threads > search->part.probe.threads)
             search->part = *reading;
     }
 }

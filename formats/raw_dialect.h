@@ -15,6 +15,7 @@ enum raw_verdict {
 struct raw_probe {
     uint64_t records_at, records_end; /* [offset) of the samples */
     uint64_t samples;                 /* whole ones that were found */
+    uint64_t threads;                 /* in them: what tells a good salvage from a lucky one */
     uint64_t extension_at;            /* offset of the signature, 0: none */
     uint64_t maps_at;
     struct error error; /* for RAW_MALFORMED: what is missing and where */

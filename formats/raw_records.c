@@ -40,7 +40,7 @@ struct walk {
     size_t fixed;
     bool big;
     bool careful; /* salvage: no count to end at, so that each thread must look like one */
-    uint64_t whole;
+    uint64_t whole, threads;
     uint64_t end;
 };
 
@@ -82,6 +82,7 @@ static int step(struct walk *walk, struct error *err)
         return 2;
     stream_advance(walk->stream, size);
     walk->whole++;
+    walk->threads += count;
     walk->end += size;
     return 1;
 }
@@ -174,6 +175,7 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
     int state = walk_records(&walk, probe->records_at, wanted, err);
     probe->records_end = walk.end;
     probe->samples = walk.whole;
+    probe->threads = walk.threads;
     if (state < 0)
         return -1;
     if (state == 2)
