@@ -1,8 +1,8 @@
 /* The ptrace engine: at every tick all threads are stopped, read and let go.
  *
- * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any trap clears
- * a pending one; so every stop counts, in any order, and keeps its signal until the thread is resumed.
- * SPDX-License-Identifier: MIT */
+ * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any
+ * trap clears a pending one; so every stop counts, in any order, and keeps its signal until the
+ * thread is resumed. SPDX-License-Identifier: MIT */
 #include "record/engine.h"
 
 #include <errno.h>
@@ -18,13 +18,14 @@
 #include "record/signals.h"
 #include "record/tracee.h"
 
-/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The kernel
- * lets all threads go when the sampler is killed. fork is not followed: children are nobody's tracees. */
+/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The
+ * kernel lets all threads go when the sampler is killed. fork is not followed: children are
+ * nobody's tracees. */
 static const unsigned long trace_options =
     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
 
-/* A thread in an uninterruptible wait (a vfork parent, a dead file server) does not stop; the others
- * must not stand still for it. */
+/* A thread in an uninterruptible wait (a vfork parent, a dead file server) does not stop; the
+ * others must not stand still for it. */
 static const uint64_t patience = 10 * SECOND / 1000;
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
@@ -36,18 +37,19 @@ struct engine_run {
     struct tracees tracees;
     struct engine_thread *rows; /* of the sample being taken: the departed first */
     size_t row_count, row_capacity;
-    uint64_t start, last, next, period; /* [ns], absolute but period; last: time of the last sample */
-    uint64_t expires;                   /* 0: never */
-    int stop_signal;                    /* the terminal asked the job to stop ... */
-    uint64_t stop_until;                /* ... which holds until then */
+    uint64_t start, last, next,
+        period;          /* [ns], absolute but period; last: time of the last sample */
+    uint64_t expires;    /* 0: never */
+    int stop_signal;     /* the terminal asked the job to stop ... */
+    uint64_t stop_until; /* ... which holds until then */
     bool sampling, in_sample, told, ended;
 };
 
 static void add_row(struct engine_run *run, const struct tracee *tracee)
 {
     mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
-    run->rows[run->row_count++] = (struct engine_thread){
-        .tid = (uint32_t)tracee->tid, .pc = tracee->pc, .cpu = tracee->cpu};
+    run->rows[run->row_count++] =
+        (struct engine_thread){.tid = (uint32_t)tracee->tid, .pc = tracee->pc, .cpu = tracee->cpu};
 }
 
 static void on_clone(struct engine_run *run, pid_t parent)
@@ -227,7 +229,8 @@ static void expire(struct engine_run *run, uint64_t now)
     run->told = run->result->expired = true;
 }
 
-/* A job that the terminal has stopped is one as a whole for the shell: stops along with the program. */
+/* A job that the terminal has stopped is one as a whole for the shell: stops along with the
+ * program. */
 static void follow_job(struct engine_run *run, uint64_t now)
 {
     if (run->stop_signal == 0)
@@ -263,7 +266,8 @@ static void take_events(struct engine_run *run, uint64_t until)
             return;
 }
 
-/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken. */
+/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken.
+ */
 static void step(struct engine_run *run)
 {
     siginfo_t info;
@@ -341,7 +345,8 @@ static struct engine_run *ptrace_start(char *const *command, const struct engine
         prctl(PR_SET_TIMERSLACK, 1UL);
         if (tracee_read_cpu(&run->tracees, leader))
             return run;
-        error_set(err, NULL, NO_OFFSET, "no CPU time of threads: /proc/PID/task/TID/schedstat is missing");
+        error_set(err, NULL, NO_OFFSET,
+                  "no CPU time of threads: /proc/PID/task/TID/schedstat is missing");
         *status = 1;
     }
     ptrace_delete(run);

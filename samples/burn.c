@@ -1,8 +1,8 @@
 /* Burns CPU time in three functions, 50, 30 and 20 % of it, by the thread's own clock.
  *
  * Recipe: sampler -o burn.bin -- burn 2      prof2pbin burn.bin | pbin-aggregate
- * shows burn_50, burn_30, burn_20 with those shares; `burn 2 3` the same in three threads. `burn -v` prints what
- * each function really used.
+ * shows burn_50, burn_30, burn_20 with those shares; `burn 2 3` the same in three threads. `burn
+ * -v` prints what each function really used.
  *
  * usage: burn [-v] SECONDS [THREADS]         SECONDS of CPU time in each thread
  * SPDX-License-Identifier: MIT */
@@ -74,7 +74,8 @@ static uint64_t next_random(struct burner *b)
     return b->random >> 33;
 }
 
-/* One function for LENGTH ns. The clock is asked between its calls, so that its cost hardly counts. */
+/* One function for LENGTH ns. The clock is asked between its calls, so that its cost hardly counts.
+ */
 static void slice(struct burner *b, int function, uint64_t length)
 {
     static void (*const functions[FUNCTIONS])(struct burner *) = {burn_50, burn_30, burn_20};
