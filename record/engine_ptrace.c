@@ -37,6 +37,7 @@ struct engine_run {
     struct tracees tracees;
     struct engine_thread *rows; /* of the sample being taken: the departed first */
     size_t row_count, row_capacity;
+    size_t dying; /* threads on their way out, not reaped yet */
     uint64_t start, last, next,
         period;          /* [ns], absolute but period; last: time of the last sample */
     uint64_t expires;    /* 0: never */
@@ -60,13 +61,25 @@ static void on_clone(struct engine_run *run, pid_t parent)
         tracees_add(&run->tracees, (pid_t)tid);
 }
 
-/* The thread that called exec has become the leader; all others are gone without a word. */
+/* Its row of the next sample is its last one. */
+static void retire(struct engine_run *run, struct tracee *tracee)
+{
+    if (tracee->pc != 0)
+        add_row(run, tracee);
+    run->dying -= tracee->exiting;
+    tracee->exiting = false;
+}
+
+/* The thread that called exec has become the leader; of the old leader there is no other word. */
 static void on_exec(struct engine_run *run, struct tracee *leader)
 {
     struct tracees *tracees = &run->tracees;
-    for (size_t i = tracees->count; i-- > 0;)
+    for (size_t i = tracees->count; i-- > 0;) {
+        if (tracees->list[i]->exiting)
+            retire(run, tracees->list[i]);
         if (tracees->list[i] != leader)
             tracees_remove(tracees, tracees->list[i]);
+    }
     tracee_forget_cpu(leader);
     leader->sampled = false;
     run->hooks->maps(run->hooks->context, tracees->pid, true);
@@ -78,7 +91,8 @@ static void on_thread_exit(struct engine_run *run, struct tracee *tracee)
     run->result->blind += !tracee_read_cpu(tracees, tracee);
     if (!tracee->sampled)
         tracee_read_pc(tracee);
-    add_row(run, tracee);
+    run->dying += !tracee->exiting;
+    tracee->exiting = true;
     run->hooks->thread_end(run->hooks->context, tracees->pid, tracee->tid);
     tracee_set_state(tracees, tracee, TRACEE_DYING);
     if (tracees->alive == 0)
@@ -108,19 +122,35 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int status)
 static void on_end(struct engine_run *run, pid_t tid, int status)
 {
     struct tracee *tracee = tracees_find(&run->tracees, tid);
-    if (tracee != NULL)
+    if (tracee != NULL) {
+        retire(run, tracee);
         tracees_remove(&run->tracees, tracee);
+    }
     if (tid == run->tracees.pid) {
         run->result->status = status;
         run->ended = true;
     }
 }
 
+/* The way out of a thread costs CPU time too. Until it is reaped the counter can be read: look
+ * before that. */
+static pid_t read_dead(struct engine_run *run)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) != 0 || info.si_pid == 0)
+        return -1;
+    struct tracee *tracee = tracees_find(&run->tracees, info.si_pid);
+    if (tracee != NULL && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+        tracee_read_cpu(&run->tracees, tracee);
+    return info.si_pid;
+}
+
 /* Takes in one report of the kernel, if there is one. */
 static bool take_event(struct engine_run *run)
 {
     int status;
-    pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+    pid_t which = run->dying > 0 ? read_dead(run) : -1;
+    pid_t tid = waitpid(which, &status, __WALL | WNOHANG);
     if (tid <= 0)
         return false;
     if (!WIFSTOPPED(status)) {

@@ -183,10 +183,12 @@ void options_parse(struct options *options, int argc, char **argv)
         .help_filter = describe_sources,
     };
     struct parsing parsing = {.options = options, .kind = -1};
+    static char name[] = "sampler";
     const char *argument;
     *options = (struct options){.engine = {.frequency = 1000}, .reporter = {.tool = "sampler"}};
     options->pmu = pmu_find("none", &argument, NULL);
     options->pmu_spec = "none";
     argp_err_exit_status = EXIT_USAGE;
+    argv[0] = name; /* in front of every message, without a path */
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &parsing);
 }

@@ -240,9 +240,8 @@ class Truth(Case):
         for tid, _, _ in (t for _, ts in profile.samples for t in ts):
             seen[tid] = True
         self.assertGreaterEqual(len(seen), threads * 0.99)
-        # a thread's way out, behind what the process could see of itself, costs some 10 us each
         self.assertGreater(profile.cpu(), process * 0.98)
-        self.assertLess(profile.cpu(), process * 1.05 + threads * 40e3)
+        self.assertLess(profile.cpu(), process * 1.02 + threads * 5e3)
 
     def test_plugin_is_mapped(self):
         profile, _ = self.profile_of(sample("plugin"), "0.4")
@@ -453,7 +452,7 @@ class Signals(Case):
 
     def test_killed_sampler(self):
         marker = os.path.join(self.folder, "ended")
-        script = f"{sample('burn')} 1 >/dev/null; exit 0"
+        script = f"{sample('burn')} 2.5 >/dev/null; exit 0"
         for command in ([sample("burn"), "2.5", "2"], ["/bin/sh", "-c", script]):
             running, pid = self.start(*command, stdin=subprocess.DEVNULL)
             time.sleep(1.3)
@@ -517,17 +516,10 @@ class Signals(Case):
         self.assertEqual((done.returncode, done.stdout), (0, "early\nlate\n"))
 
     def test_vfork_parent_does_not_hold_up_its_threads(self):
-        # the parent of a vfork cannot be stopped until its child is through: here 0.5 s later
-        script = ("import ctypes, threading, time, os\n"
-                  "def spin():\n  global n\n  while not stop: n += 1; time.sleep(0)\n"
-                  "n = 0; stop = False; t = threading.Thread(target=spin); t.start()\n"
-                  "import _posixsubprocess, subprocess\n"
-                  "os.mkfifo('gate'); threading.Timer(0.5, lambda: os.close(os.open('gate', os.O_WRONLY))).start()\n"
-                  "os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, 'gate', os.O_RDONLY, 0)])\n"
-                  "stop = True; t.join(); os.wait(); os.unlink('gate'); print('fine')")
-        del script  # python holds its lock during posix_spawn: done in C terms by sh below
-        profile, done = self.profile_of("/bin/sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done; echo fine")
-        self.assertEqual(done.stdout, "fine\n")
+        # the parent of a vfork cannot be stopped until its child is through, here after 1 s
+        threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
+        self.assertGreater(waited, 900)
+        self.assertGreater(threads, 500)
 
 
 class Terminal(Case):
