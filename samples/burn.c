@@ -35,9 +35,9 @@ static uint64_t cpu_now(clockid_t clock)
 }
 
 /* Each does a tenth of a millisecond of work or so. */
-__attribute__((noinline, noclone)) void burn_50(struct burner *b);
-__attribute__((noinline, noclone)) void burn_30(struct burner *b);
-__attribute__((noinline, noclone)) void burn_20(struct burner *b);
+__attribute__((noinline)) void burn_50(struct burner *b);
+__attribute__((noinline)) void burn_30(struct burner *b);
+__attribute__((noinline)) void burn_20(struct burner *b);
 
 void burn_50(struct burner *b)
 {
