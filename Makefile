@@ -1,23 +1,25 @@
-# pbin-tools: make | check | bench | demo | install | deps | clean        (ASAN=1 for sanitizers)
+# pbin-tools: make | check | bench | demo | install | deps | clean       (ASAN=1: sanitizers, V=1: commands)
 PREFIX  ?= /usr/local
 DESTDIR ?=
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 VERSION := 0.1.0
-BUILD   := build$(if $(ASAN),/asan)$(if $(filter clang%,$(notdir $(CC))),/clang)
+BUILD   := build$(if $(ASAN),/asan)$(if $(findstring clang,$(notdir $(CC))),/clang)
 
-DEPS_BUILD := gcc make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
+DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
               libiberty-dev libseccomp-dev zlib1g-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core
-DEPS_CHECK := python3 clang-14 libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
-              gcc-multilib g++-multilib mandoc procps sqlite3
+DEPS_CHECK := python3 git clang-14 libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
+              gcc-multilib g++-multilib mandoc procps sqlite3 libsqlite3-0
 
-WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla -Wnull-dereference \
-         -Wstrict-prototypes -Wmissing-prototypes
-HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fcf-protection=full \
-         -fPIE
+WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla \
+         -Wnull-dereference -Wstrict-prototypes -Wmissing-prototypes
+HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
+         $(if $(filter x86_64,$(shell uname -m)),-fcf-protection=full) -fPIE
 LINKHARD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
-# one answer on every machine: no fused multiply-add, no build paths
 CFLAGS ?= -O2 -g
+# one answer on every machine: no fused multiply-add, no paths of the build
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \
               -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) $(WERROR)
 ifdef ASAN
@@ -26,6 +28,8 @@ ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3,$(ALL_CFLAGS)) -fsanitize=address
 LINKHARD := -fsanitize=address,undefined -pie
 endif
 LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -liberty -lm -lpthread
+Q := $(if $(V),,@)
+SAY = $(if $(V),@:,@echo "  $(1)")
 
 # A file with a main is a tool and a leaf; every other .c file belongs to the library of its floor.
 TOOLS := $(patsubst %.c,%,$(shell grep -lE '^int main\b' record/*.c convert/*.c analyze/*.c plot/*.c 2>/dev/null))
@@ -35,10 +39,11 @@ LIB_record  := $(filter-out $(TOOLS:=.c),$(wildcard record/*.c))
 LIB_convert := $(filter-out $(TOOLS:=.c),$(wildcard convert/*.c))
 LIB_analyze := $(filter-out $(TOOLS:=.c),$(wildcard analyze/*.c))
 LIB_plot    := $(filter-out $(TOOLS:=.c),$(wildcard plot/*.c))
-SOURCES := $(LIB_base) $(LIB_formats) $(LIB_record) $(LIB_convert) $(LIB_analyze) $(LIB_plot) $(TOOLS:=.c)
+FLOORS  := $(foreach f,plot analyze convert record formats base,$(if $(LIB_$(f)),$(f)))
+SOURCES := $(foreach f,$(FLOORS),$(LIB_$(f))) $(TOOLS:=.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
-ARCHIVE = $(BUILD)/lib$(1).a
-BIN := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
+BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
+MAN     := $(wildcard record/*.1 convert/*.1 analyze/*.1 plot/*.1 formats/*.5)
 
 # Programs with known behaviour, to be measured: always built alike, never with sanitizers.
 SAMPLES := $(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
@@ -50,32 +55,70 @@ all: $(BIN) $(SAMPLES)
 # $(1) = floor, $(2) = libraries below it
 define floor
 $(BUILD)/lib$(1).a: $(LIB_$(1):%.c=$(BUILD)/%.o)
+	$$(call SAY,AR $$@)
 	@rm -f $$@
-	$(AR) rcs $$@ $$^
-$(patsubst $(1)/%,$(BUILD)/%,$(filter $(1)/%,$(TOOLS))): $(BUILD)/%: $(BUILD)/$(1)/%.o $(foreach l,$(1) $(2),$(BUILD)/lib$(l).a)
-	$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $$@ $$^ $(LIBS)
+	$(Q)$(AR) rcs $$@ $$^
+$(patsubst $(1)/%,$(BUILD)/%,$(filter $(1)/%,$(TOOLS))): $(BUILD)/%: $(BUILD)/$(1)/%.o $(foreach l,$(1) $(2),$(if $(LIB_$(l)),$(BUILD)/lib$(l).a))
+	$$(call SAY,LINK $$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $$@ $$^ $(LIBS)
 endef
-$(foreach f,base,$(eval $(call floor,$(f),)))
-$(foreach f,formats,$(eval $(call floor,$(f),base)))
+$(eval $(call floor,base,))
+$(eval $(call floor,formats,base))
 $(foreach f,record convert analyze,$(eval $(call floor,$(f),formats base)))
 $(eval $(call floor,plot,analyze formats base))
 
 $(BUILD)/samples/%: samples/%.c
 	@mkdir -p $(@D)
-	$(CC) $(SAMPLE_FLAGS) -fPIE -pie -o $@ $<
+	$(call SAY,CC $<)
+	$(Q)$(CC) $(SAMPLE_FLAGS) -fPIE -pie -o $@ $<
 
 $(BUILD)/samples/%.so: samples/%.c
 	@mkdir -p $(@D)
-	$(CC) $(SAMPLE_FLAGS) -fPIC -shared -o $@ $<
+	$(call SAY,CC $<)
+	$(Q)$(CC) $(SAMPLE_FLAGS) -fPIC -shared -o $@ $<
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call SAY,CC $<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
--include $(OBJECTS:.o=.d)
+# Unit tests, and a driver that the tests of the symbolizer talk to: against all floors.
+UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
+DRIVER := $(BUILD)/tests/symbols/symbolize
+$(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
+	$(call SAY,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $@ $^ $(LIBS)
+
+-include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d)
+
+# ---- what people type ----
+
+check:
+	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
+	@$(MAKE) --no-print-directory check-only
+
+check-only: all $(UNIT) $(DRIVER)
+	BUILD=$(BUILD) tests/run -j 2
+
+bench: all
+	BUILD=$(BUILD) tests/bench/bench
+
+demo:
+	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN)
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) sh samples/demo
+
+deps:
+	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(filter %.5,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man5
 
 clean:
 	rm -rf build demo-out
 
-.PHONY: all check bench demo install deps clean fuzz
+.PHONY: all check check-only bench demo install deps clean
 .DELETE_ON_ERROR:

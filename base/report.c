@@ -19,7 +19,8 @@ int report_error(const struct reporter *reporter, const struct error *err)
 }
 
 /* One write per line, control characters made harmless: the text may hold names from files. */
-static void print_line(const char *tool, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void print_line(const char *tool, const char *format,
+                                                             va_list args)
 {
     char line[2048];
     vsnprintf(line, sizeof line, format, args);

@@ -170,6 +170,11 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
         return -1;
     ext->end = stream_offset(stream);
     while ((got = block_next(stream, &block, &damage)) > 0 && !ext->done) {
+        if (!block_is_optional(&block)) {
+            got = error_set(&damage, stream_name(stream), block.offset,
+                            "block '%s' is needed, but of a newer version", block.type);
+            break;
+        }
         if (take_block(ext, &block) != 0) {
             got = error_set(&damage, stream_name(stream), block.offset,
                             "block '%s' is too short for what it counts", block.type);

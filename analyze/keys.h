@@ -1,0 +1,43 @@
+/* Which row a sample's thread and location belong to.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_KEYS_H
+#define ANALYZE_KEYS_H
+
+#include "analyze/rowset.h"
+#include "formats/pbin.h"
+
+#define NO_ROW UINT32_MAX
+
+/* For the profile that is being read: rows by location, found once each. */
+struct key_map {
+    struct rowset *rows;
+    const int *keys;
+    size_t key_count;
+    bool by_thread;         /* some key needs the thread */
+    uint32_t *row;          /* by location, or by number in PAIRS */
+    size_t count, capacity;
+    struct numbers pairs;   /* thread << 32 | location */
+    uint32_t *texts;        /* by string number of the profile: string number of ROWS */
+    size_t text_count, text_capacity;
+};
+
+void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count);
+void key_map_free(struct key_map *map);
+
+/* Slow path of key_map_row. */
+uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
+                      uint64_t location);
+
+/* Index in ROWS for LOCATION in THREAD (numbers of the profile). */
+static inline uint32_t key_map_row(struct key_map *map, const struct pbin_definitions *all,
+                                   uint64_t thread, uint64_t location)
+{
+    if (!map->by_thread && location < map->count && map->row[location] != NO_ROW)
+        return map->row[location];
+    return key_map_find(map, all, thread, location);
+}
+
+/* The text of profile string NUMBER as a string number of ROWS. */
+uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number);
+
+#endif

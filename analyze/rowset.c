@@ -1,0 +1,79 @@
+/* Rows found by their key.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/rowset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void rowset_init(struct rowset *set, const int *keys, size_t key_count)
+{
+    *set = (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = key_count};
+    for (size_t i = 0; i < key_count; i++)
+        set->is_text[i] = pbin_key_get((size_t)keys[i])->is_text;
+}
+
+void rowset_free(struct rowset *set)
+{
+    strings_delete(set->texts);
+    strings_delete(set->tuples);
+    free(set->rows);
+    free(set->current);
+}
+
+uint32_t rowset_find(struct rowset *set, const uint64_t *key)
+{
+    size_t size = set->key_count * sizeof *key;
+    uint32_t index = strings_intern_bytes(set->tuples, (const char *)key, size) - 1;
+    if (index < set->count)
+        return index;
+    set->count++;
+    mem_reserve(&set->rows, &set->row_capacity, set->count, sizeof *set->rows);
+    mem_reserve(&set->current, &set->current_capacity, set->count, sizeof *set->current);
+    set->rows[index] = (struct pbin_row){0};
+    set->current[index] = (struct current){0};
+    memcpy(set->rows[index].key, key, size);
+    return index;
+}
+
+uint32_t rowset_find_label(struct rowset *set, const char *label)
+{
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < set->key_count; i++)
+        key[i] = set->is_text[i] ? strings_intern(set->texts, label) : 0;
+    return rowset_find(set, key);
+}
+
+void rowset_end_run(struct rowset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct current *c = &set->current[i];
+        if (!c->touched)
+            continue;
+        struct pbin_sums sums = pbin_sums_of_run(
+            c->samples, c->entries_unknown ? UINT64_MAX : c->entries, c->time, c->energy);
+        pbin_sums_merge(&set->rows[i].sums, &sums);
+        *c = (struct current){0};
+    }
+}
+
+static int compare(const void *left, const void *right, void *opaque)
+{
+    const struct rowset *set = opaque;
+    const struct pbin_row *a = left, *b = right;
+    for (size_t i = 0; i < set->key_count; i++) {
+        if (a->key[i] == b->key[i])
+            continue;
+        if (!set->is_text[i])
+            return a->key[i] < b->key[i] ? -1 : 1;
+        return strcmp(strings_get(set->texts, (uint32_t)a->key[i]),
+                      strings_get(set->texts, (uint32_t)b->key[i]));
+    }
+    return 0;
+}
+
+void rowset_sort(struct rowset *set)
+{
+    qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
+}

@@ -1,0 +1,41 @@
+/* Rows found by their key: a tuple of texts and numbers.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ROWSET_H
+#define ANALYZE_ROWSET_H
+
+#include "base/intern.h"
+#include "formats/pbin.h"
+
+/* What a row has collected in the run that is being read. */
+struct current {
+    uint64_t entries;
+    bool entries_unknown, touched;
+    exact samples, time, energy;
+};
+
+struct rowset {
+    struct strings *texts;  /* of text keys */
+    struct strings *tuples; /* key tuples as bytes; number of a tuple - 1 = index of its row */
+    struct pbin_row *rows;
+    struct current *current; /* same index */
+    size_t count, row_capacity, current_capacity;
+    size_t key_count;
+    bool is_text[PBIN_KEYS_MOST];
+};
+
+void rowset_init(struct rowset *set, const int *keys, size_t key_count);
+void rowset_free(struct rowset *set);
+
+/* Index of the row with KEY (text numbers of SET), made when it is new. */
+uint32_t rowset_find(struct rowset *set, const uint64_t *key);
+
+/* Index of the row whose text keys are all LABEL and whose numbers are 0. */
+uint32_t rowset_find_label(struct rowset *set, const char *label);
+
+/* Adds what the current run has collected to the rows, and forgets it. */
+void rowset_end_run(struct rowset *set);
+
+/* Sorts rows by key; indices change. */
+void rowset_sort(struct rowset *set);
+
+#endif

@@ -1,0 +1,107 @@
+/* Sums that are exact.
+ * SPDX-License-Identifier: MIT */
+#include "base/exact.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+
+#define EXACT_MOST ((exact)(((unsigned __int128)1 << 127) - 1))
+
+bool exact_fits(double value, int shift)
+{
+    return isfinite(value) && fabs(value) < ldexp(1.0, 126 - shift);
+}
+
+/* A double is m * 2^(e - 1075) with a 53-bit integer m: shift m into place, rounding what falls off. */
+exact exact_of_double(double value, int shift)
+{
+    uint64_t bits = bits_of_double(value);
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    if (exponent == 0 || exponent == 0x7ff)
+        return 0; /* zero or below 1e-307; not finite */
+    int up = exponent - 1075 + shift;
+    exact result;
+    if (up > 73)
+        result = EXACT_MOST;
+    else if (up >= 0)
+        result = (exact)mantissa << up;
+    else if (up > -55)
+        result = (exact)((mantissa + (UINT64_C(1) << (-up - 1))) >> -up);
+    else
+        result = 0;
+    return value < 0 ? -result : result;
+}
+
+double exact_to_double(exact value, int shift, uint64_t divisor)
+{
+    /* x87 has 64 bits of mantissa, so that a division of integers below 2^64 is rounded once */
+    return (double)(ldexpl((long double)value, -shift) / (long double)divisor);
+}
+
+static void add_word(struct wide *sum, int at, uint64_t value)
+{
+    for (; at < 4 && value != 0; at++)
+        value = __builtin_add_overflow(sum->word[at], value, &sum->word[at]);
+}
+
+static void add_product(struct wide *sum, int at, uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    add_word(sum, at, (uint64_t)product);
+    add_word(sum, at + 1, (uint64_t)(product >> 64));
+}
+
+void wide_add_square(struct wide *sum, exact value)
+{
+    unsigned __int128 size = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    uint64_t low = (uint64_t)size, high = (uint64_t)(size >> 64);
+    add_product(sum, 0, low, low);
+    add_product(sum, 1, low, high);
+    add_product(sum, 1, low, high);
+    add_product(sum, 2, high, high);
+}
+
+void wide_add(struct wide *sum, const struct wide *value)
+{
+    for (int i = 0; i < 4; i++)
+        add_word(sum, i, value->word[i]);
+}
+
+/* 320 bits: N * squares does not fit 256. */
+struct wider {
+    uint64_t word[5];
+};
+
+static struct wider times(const struct wide *value, uint64_t factor)
+{
+    struct wider result = {{0}};
+    uint64_t carry = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned __int128 product = (unsigned __int128)value->word[i] * factor + carry;
+        result.word[i] = (uint64_t)product;
+        carry = (uint64_t)(product >> 64);
+    }
+    result.word[4] = carry;
+    return result;
+}
+
+double exact_variance(exact sum, const struct wide *squares, uint64_t n, int shift)
+{
+    if (n < 2)
+        return 0;
+    struct wider left = times(squares, n);
+    struct wide right = {{0}};
+    wide_add_square(&right, sum);
+    uint64_t borrow = 0;
+    long double difference = 0;
+    for (int i = 0; i < 5; i++) {
+        uint64_t word = i < 4 ? right.word[i] : 0;
+        uint64_t first = __builtin_sub_overflow(left.word[i], word, &left.word[i]);
+        borrow = __builtin_sub_overflow(left.word[i], borrow, &left.word[i]) | first;
+    }
+    for (int i = 4; i >= 0; i--)
+        difference = ldexpl(difference, 64) + (long double)left.word[i];
+    return (double)(ldexpl(difference, -2 * shift) / ((long double)n * (long double)(n - 1)));
+}

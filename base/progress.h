@@ -1,0 +1,37 @@
+/* A progress bar with rate and time left, on stderr, only on a terminal and only for work that takes over a
+ * second.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_PROGRESS_H
+#define BASE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/report.h"
+
+struct progress {
+    const char *what;
+    uint64_t total; /* 0: not known */
+    uint64_t next;  /* count at which the clock is looked at again */
+    double start, shown; /* [s] */
+    bool active;
+};
+
+/* WHAT is counted (borrowed until progress_end), TOTAL of them are expected. */
+void progress_start(struct progress *progress, const struct reporter *reporter, uint64_t total,
+                    const char *what);
+
+/* Slow path of progress_at. */
+void progress_show(struct progress *progress, uint64_t done);
+
+/* DONE have been done; costs a comparison. */
+static inline void progress_at(struct progress *progress, uint64_t done)
+{
+    if (done >= progress->next)
+        progress_show(progress, done);
+}
+
+/* Wipes the bar away. */
+void progress_end(struct progress *progress);
+
+#endif

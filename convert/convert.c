@@ -1,0 +1,247 @@
+/* From a raw profile to pbin.
+ * SPDX-License-Identifier: MIT */
+#include "convert/convert.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/progress.h"
+#include "convert/locations.h"
+
+struct thread {
+    uint32_t number; /* in the pbin */
+    uint64_t cpu_ns; /* at its last sample */
+};
+
+struct conversion {
+    struct raw_profile *raw;
+    const struct convert_options *options;
+    struct reporter *reporter;
+    struct pbin_writer *writer;
+    struct locations *locations;
+    struct numbers tids;
+    struct thread *threads; /* by number in tids */
+    size_t thread_capacity;
+    struct pbin_entry *entries;
+    size_t entry_capacity;
+    uint64_t last_ns; /* time of the sample before */
+    uint64_t backwards; /* sample times that were before the one before */
+};
+
+int convert_check(const struct raw_profile *raw, const struct convert_options *options,
+                  struct error *err)
+{
+    enum pmu_kind kind = raw_pmu_kind(raw);
+    const char *name = stream_name(raw->stream);
+    if (kind == PMU_CURRENT && options->volts == 0)
+        return error_set(err, name, NO_OFFSET,
+                         "holds currents [A]: say the supply voltage with -v VOLTS, as energy = "
+                         "current x voltage x time");
+    if (kind != PMU_CURRENT && options->volts != 0)
+        return error_set(err, name, NO_OFFSET,
+                         "-v is for profiles of a current [A]; this one holds %s",
+                         kind == PMU_POWER     ? "power [W], which already is current x voltage"
+                         : kind == PMU_VOLTAGE ? "voltages [V], and no current"
+                         : kind == PMU_NONE    ? "no PMU values"
+                                               : "values of a custom unit");
+    return 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static uint64_t fact_number(const struct raw_profile *raw, const char *name)
+{
+    const char *value = raw_extension_fact(&raw->ext, name);
+    return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
+static const char *unit_of(const struct raw_profile *raw)
+{
+    static const char *const units[] = {[PMU_NONE] = NULL, [PMU_CURRENT] = "A",
+                                        [PMU_VOLTAGE] = "V", [PMU_POWER] = "W",
+                                        [PMU_CUSTOM] = NULL};
+    const char *unit = raw_extension_fact(&raw->ext, "unit");
+    return unit != NULL && unit[0] != '\0' ? unit : units[raw_pmu_kind(raw)];
+}
+
+/* Fills META with texts that are borrowed: only for pbin_writer_open. */
+static void describe(const struct raw_profile *raw, const struct convert_options *options,
+                     struct pbin_meta *meta)
+{
+    const char *frequency = raw_extension_fact(&raw->ext, "frequency");
+    *meta = (struct pbin_meta){
+        .name = (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
+        .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
+        .command = (char *)raw_extension_fact(&raw->ext, "command"),
+        .host = (char *)raw_extension_fact(&raw->ext, "host"),
+        .started = (char *)raw_extension_fact(&raw->ext, "started"),
+        .dialect = (char *)raw_profile_dialect(raw),
+        .tool = (char *)"prof2pbin " PBIN_TOOLS_VERSION,
+        .unit = (char *)unit_of(raw),
+        .keys = (char *)(raw->aggregated ? LOCATION_KEYS : NULL),
+        .pmu = raw_pmu_kind(raw),
+        .volts = options->volts,
+        .cpus = options->cpus != 0 ? options->cpus : fact_number(raw, "cpus"),
+        .wall_ns = raw->header.wall_us > UINT64_MAX / 1000 ? UINT64_MAX : raw->header.wall_us * 1000,
+        .latency_ns =
+            raw->header.latency_us > UINT64_MAX / 1000 ? UINT64_MAX : raw->header.latency_us * 1000,
+        .samples = raw->samples,
+        .frequency = frequency == NULL ? 0 : (uint64_t)(strtod(frequency, NULL) * 1000),
+        .cpu_time = raw->has_cpu,
+        .times = raw->has_times,
+    };
+}
+
+/* The thread of ENTRY, and the CPU time it used since its last sample. */
+static uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry, uint64_t *cpu_ns)
+{
+    uint32_t known = c->tids.count;
+    uint32_t at = numbers_intern(&c->tids, entry->tid);
+    bool fresh = at == known;
+    if (fresh) {
+        mem_reserve(&c->threads, &c->thread_capacity, known + 1, sizeof *c->threads);
+        c->threads[at].cpu_ns = 0;
+    }
+    struct thread *thread = &c->threads[at];
+    if (!fresh && entry->cpu_ns < thread->cpu_ns) {
+        fresh = true; /* the tid was given to another thread */
+        thread->cpu_ns = 0;
+    }
+    if (fresh)
+        thread->number = locations_define_thread(c->locations, entry->tid);
+    *cpu_ns = entry->cpu_ns - thread->cpu_ns;
+    thread->cpu_ns = entry->cpu_ns;
+    return thread->number;
+}
+
+static uint64_t interval_of(struct conversion *c, const struct raw_sample *sample, bool first)
+{
+    uint64_t before = c->last_ns;
+    if (!c->raw->has_times || first) {
+        c->last_ns = sample->time_ns;
+        return 0;
+    }
+    if (sample->time_ns < before) {
+        c->backwards++;
+        return 0;
+    }
+    c->last_ns = sample->time_ns;
+    return sample->time_ns - before;
+}
+
+static int put_sample(struct conversion *c, const struct raw_sample *sample, bool first)
+{
+    size_t count = sample->entry_count;
+    if (pbin_batch_is_full(c->writer, count))
+        locations_resolve(c->locations);
+    if (count > c->entry_capacity)
+        mem_reserve(&c->entries, &c->entry_capacity, count, sizeof *c->entries);
+    for (size_t i = 0; i < count; i++) {
+        struct pbin_entry *entry = &c->entries[i];
+        entry->thread = follow_thread(c, &sample->entries[i], &entry->cpu_ns);
+        entry->location = locations_number(c->locations, sample->entries[i].pc);
+    }
+    return pbin_put_sample(c->writer, interval_of(c, sample, first), sample->value, c->entries,
+                           count);
+}
+
+static int put_samples(struct conversion *c, struct error *err)
+{
+    struct raw_sample sample;
+    struct progress progress;
+    int got;
+    uint64_t number = 0;
+    progress_start(&progress, c->reporter, c->raw->samples, "samples");
+    while ((got = raw_next(c->raw, &sample, err)) > 0) {
+        if (put_sample(c, &sample, number == 0) != 0)
+            got = -1;
+        if (got < 0)
+            break;
+        progress_at(&progress, ++number);
+    }
+    progress_end(&progress);
+    locations_resolve(c->locations);
+    if (c->backwards > 0)
+        report_warning(c->reporter,
+                       "%s: %" PRIu64 " sample times lie before the one before: counted as 0 s",
+                       stream_name(c->raw->stream), c->backwards);
+    return got;
+}
+
+/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples. */
+static struct pbin_row row_of(const struct conversion *c, const struct raw_histogram *line)
+{
+    double wall_ns = (double)c->raw->header.wall_us * 1000.0;
+    double samples = (double)c->raw->samples;
+    exact time = (((exact)c->raw->header.wall_us * 1000) << TIME_SHIFT) / c->raw->samples;
+    double energy = line->current * c->options->volts * (wall_ns / 1e9 / samples);
+    struct pbin_row row = {
+        .sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT, UINT64_MAX,
+                                 time * (exact)line->samples,
+                                 exact_of_double(energy, ENERGY_SHIFT))};
+    return row;
+}
+
+static int put_rows(struct conversion *c, struct error *err)
+{
+    struct raw_histogram line;
+    struct pbin_row *rows = NULL;
+    uint32_t *numbers = NULL;
+    size_t count = 0, capacity = 0, number_capacity = 0;
+    struct pbin_run run = {.wall_ns = c->raw->header.wall_us * 1000,
+                           .latency_ns = c->raw->header.latency_us * 1000,
+                           .samples = c->raw->samples};
+    int got;
+    while ((got = raw_next_histogram(c->raw, &line, err)) > 0) {
+        mem_reserve(&rows, &capacity, count + 1, sizeof *rows);
+        mem_reserve(&numbers, &number_capacity, count + 1, sizeof *numbers);
+        numbers[count] = line.unknown ? UINT32_MAX : locations_number(c->locations, line.pc);
+        rows[count] = row_of(c, &line);
+        run.time += rows[count].sums.time;
+        run.energy += rows[count++].sums.energy;
+    }
+    locations_resolve(c->locations);
+    if (got == 0) {
+        run.name = pbin_define_string(c->writer, c->options->name != NULL
+                                                     ? c->options->name
+                                                     : base_name(stream_name(c->raw->stream)));
+        pbin_put_run(c->writer, &run);
+    }
+    for (size_t i = 0; i < count && got == 0; i++) {
+        locations_key(c->locations, numbers[i], &rows[i]);
+        got = pbin_put_row(c->writer, &rows[i], LOCATION_KEY_COUNT);
+    }
+    free(rows);
+    free(numbers);
+    return got;
+}
+
+int convert_raw(struct raw_profile *raw, const struct convert_options *options,
+                struct output *out, struct reporter *reporter, struct error *err)
+{
+    struct pbin_meta meta;
+    struct conversion c = {.raw = raw, .options = options, .reporter = reporter};
+    describe(raw, options, &meta);
+    c.writer = pbin_writer_open(out, &meta);
+    c.locations = locations_new(raw, c.writer, &options->symbols, reporter, err);
+    int result = c.locations == NULL ? -1
+                 : raw->aggregated   ? put_rows(&c, err)
+                                     : put_samples(&c, err);
+    if (result == 0) {
+        locations_define_maps(c.locations);
+        result = pbin_writer_close(c.writer);
+    } else {
+        pbin_writer_abandon(c.writer);
+    }
+    locations_delete(c.locations);
+    numbers_free(&c.tids);
+    free(c.threads);
+    free(c.entries);
+    return result;
+}

@@ -1,0 +1,486 @@
+/* Reads pbin in one pass; checks every count and number against what is there.
+ * SPDX-License-Identifier: MIT */
+#include "formats/pbin.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "formats/block.h"
+#include "formats/pbin_column.h"
+
+enum { BATCH_SAMPLES_MOST = 65536, BATCH_ENTRIES_MOST = 1 << 20, FRAMES_MOST = 4096 };
+
+struct pbin_reader {
+    struct stream *stream;
+    bool salvage, cut, ended;
+    struct pbin_meta meta;
+    size_t key_count;
+    struct strings *strings;
+    struct pbin_definitions all;
+    struct pbin_map *maps;
+    struct pbin_thread *threads;
+    struct pbin_location *locations;
+    struct pbin_frame *frames;
+    size_t map_capacity, thread_capacity, location_capacity, frame_capacity;
+    uint64_t samples, entries;
+    uint32_t runs, rows, arcs;
+    enum pbin_item item;  /* what the open member block holds; PBIN_END: no block is open */
+    uint32_t left;        /* members that it still has */
+    struct block block;
+    size_t sample_capacity, entry_capacity;
+    uint64_t *interval, *value, *count; /* [sample_capacity] */
+    uint64_t *thread, *location, *cpu;  /* [entry_capacity] */
+};
+
+static int fail(struct pbin_reader *r, struct error *err, const char *what)
+{
+    return error_set(err, stream_name(r->stream), r->block.offset, "block '%s': %s", r->block.type,
+                     what);
+}
+
+static int read_signature(struct pbin_reader *r, struct error *err)
+{
+    const uint8_t *data;
+    const char *name = stream_name(r->stream);
+    int64_t have = stream_peek(r->stream, PBIN_SIGNATURE_SIZE + 8, &data, err);
+    if (have < 0)
+        return -1;
+    if (have == 0)
+        return error_set(err, name, 0, "is empty, not a pbin profile");
+    size_t compared = have < PBIN_SIGNATURE_SIZE ? (size_t)have : PBIN_SIGNATURE_SIZE;
+    if (memcmp(data, pbin_signature, compared) != 0) {
+        if (have >= 4 && memcmp(data + 1, "PBN", 3) == 0)
+            return error_set(err, name, 0, "pbin damaged by a transfer in text mode");
+        return error_set(err, name, 0,
+                         "is not a pbin profile (raw profiles go through prof2pbin first)");
+    }
+    if (have < PBIN_SIGNATURE_SIZE + 8)
+        return error_set(err, name, (uint64_t)have, "pbin header cut short: %d of %d bytes",
+                         (int)have, PBIN_SIGNATURE_SIZE + 8);
+    uint32_t version = get_u32(data + PBIN_SIGNATURE_SIZE, false);
+    if (version != PBIN_VERSION)
+        return error_set(err, name, PBIN_SIGNATURE_SIZE,
+                         "pbin version %" PRIu32 ", this program reads version %d", version,
+                         PBIN_VERSION);
+    stream_advance(r->stream, PBIN_SIGNATURE_SIZE + 8);
+    return 0;
+}
+
+static void set_field(struct pbin_meta *meta, const char *name, size_t name_length, char type,
+                      const char *text, size_t text_length, uint64_t bits)
+{
+    for (size_t i = 0; i < pbin_field_count; i++) {
+        const struct pbin_field *field = &pbin_fields[i];
+        void *at = (char *)meta + field->at;
+        if (field->type != type || strlen(field->name) != name_length ||
+            memcmp(field->name, name, name_length) != 0)
+            continue;
+        if (type == 's') {
+            free(*(char **)at);
+            *(char **)at = text_length > 0 ? mem_strndup(text, text_length) : NULL;
+        } else {
+            *(uint64_t *)at = bits;
+        }
+    }
+}
+
+static size_t count_keys(const char *keys)
+{
+    size_t count = 1;
+    if (keys == NULL)
+        return 0;
+    for (; *keys != '\0'; keys++)
+        count += *keys == ',';
+    return count;
+}
+
+static int read_meta(struct pbin_reader *r, struct error *err)
+{
+    int got = block_next(r->stream, &r->block, err);
+    if (got == 0)
+        return error_set(err, stream_name(r->stream), stream_offset(r->stream),
+                         "truncated after 0 samples");
+    if (got < 0)
+        return -1;
+    struct cursor *in = &r->block.in;
+    if (strcmp(r->block.type, "META") != 0)
+        return fail(r, err, "expected META first");
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        size_t name_length, length = 0;
+        const char *text = "";
+        const char *name = cursor_string(in, &name_length);
+        char type = (char)cursor_u8(in);
+        uint64_t bits = 0;
+        if (type == 's')
+            text = cursor_string(in, &length);
+        else
+            bits = cursor_u64(in);
+        if (!in->bad)
+            set_field(&r->meta, name, name_length, type, text, length, bits);
+    }
+    r->key_count = count_keys(r->meta.keys);
+    if (r->key_count > PBIN_KEYS_MOST)
+        return fail(r, err, "too many key columns");
+    return in->bad ? fail(r, err, "shorter than what it counts") : 0;
+}
+
+struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
+{
+    struct pbin_reader *r = mem_zalloc(1, sizeof *r);
+    r->stream = stream;
+    r->salvage = salvage;
+    r->strings = strings_new();
+    if (read_signature(r, err) == 0 && read_meta(r, err) == 0)
+        return r;
+    pbin_reader_close(r);
+    return NULL;
+}
+
+void pbin_reader_close(struct pbin_reader *r)
+{
+    if (r == NULL)
+        return;
+    pbin_meta_free(&r->meta);
+    strings_delete(r->strings);
+    free(r->maps);
+    free(r->threads);
+    free(r->locations);
+    free(r->frames);
+    free(r->interval);
+    free(r->value);
+    free(r->count);
+    free(r->thread);
+    free(r->location);
+    free(r->cpu);
+    free(r);
+}
+
+/* A string number from the file: must be defined. Marks the cursor bad otherwise. */
+static uint32_t string_number(struct pbin_reader *r, struct cursor *in)
+{
+    uint32_t number = cursor_u32(in);
+    if (number < strings_count(r->strings))
+        return number;
+    in->bad = true;
+    return 0;
+}
+
+static void read_string(struct pbin_reader *r, struct cursor *in)
+{
+    size_t length;
+    uint32_t expected = strings_count(r->strings);
+    const char *text = cursor_string(in, &length);
+    if (in->bad || memchr(text, '\0', length) != NULL ||
+        strings_intern_bytes(r->strings, text, length) != expected)
+        in->bad = true; /* cut, with a NUL inside, or defined twice */
+}
+
+static void read_map(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->maps, &r->map_capacity, r->all.map_count + 1, sizeof *r->maps);
+    struct pbin_map *map = &r->maps[r->all.map_count++];
+    map->address = cursor_u64(in);
+    map->size = cursor_u64(in);
+    map->offset = cursor_u64(in);
+    map->label = string_number(r, in);
+    map->path = string_number(r, in);
+    map->build_id = string_number(r, in);
+}
+
+static void read_thread(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->threads, &r->thread_capacity, r->all.thread_count + 1, sizeof *r->threads);
+    struct pbin_thread *thread = &r->threads[r->all.thread_count++];
+    thread->tid = cursor_u32(in);
+    thread->pid = cursor_u32(in);
+    thread->name = string_number(r, in);
+}
+
+static void read_frame(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->frames, &r->frame_capacity, r->all.frame_count + 1, sizeof *r->frames);
+    struct pbin_frame *frame = &r->frames[r->all.frame_count++];
+    frame->function = string_number(r, in);
+    frame->demangled = string_number(r, in);
+    frame->file = string_number(r, in);
+    frame->line = cursor_u32(in);
+}
+
+static void read_location(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->locations, &r->location_capacity, r->all.location_count + 1,
+                sizeof *r->locations);
+    struct pbin_location *location = &r->locations[r->all.location_count++];
+    location->pc = cursor_u64(in);
+    location->binary = string_number(r, in);
+    location->map = cursor_u32(in);
+    location->frame_count = cursor_u32(in);
+    location->first_frame = (uint32_t)r->all.frame_count;
+    if (location->map != PBIN_NO_MAP && location->map >= r->all.map_count)
+        in->bad = true;
+    if (location->frame_count == 0 || location->frame_count > FRAMES_MOST)
+        in->bad = true;
+    for (uint32_t i = 0; i < location->frame_count && !in->bad; i++)
+        read_frame(r, in);
+}
+
+typedef void read_one(struct pbin_reader *r, struct cursor *in);
+
+static int read_definitions(struct pbin_reader *r, read_one *one, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
+        one(r, in);
+    if (in->bad)
+        return fail(r, err, "shorter than what it counts, or refers to what is not defined");
+    r->all.strings = r->strings;
+    r->all.maps = r->maps;
+    r->all.threads = r->threads;
+    r->all.locations = r->locations;
+    r->all.frames = r->frames;
+    return 0;
+}
+
+static void reserve_columns(uint64_t ***columns, size_t *capacity, size_t need)
+{
+    size_t grown = *capacity;
+    for (int i = 0; i < 3; i++) {
+        grown = *capacity;
+        mem_reserve(columns[i], &grown, need, sizeof(uint64_t));
+    }
+    *capacity = grown;
+}
+
+static bool all_below(const uint64_t *values, size_t count, uint64_t limit)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    return count == 0 || most < limit;
+}
+
+static bool adds_up(const uint64_t *values, size_t count, uint64_t total)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] > total)
+            return false;
+        sum += values[i];
+    }
+    return sum == total;
+}
+
+static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    uint32_t count = cursor_u32(in), entries = cursor_u32(in);
+    if (count > BATCH_SAMPLES_MOST || entries > BATCH_ENTRIES_MOST)
+        return fail(r, err, "counts more samples than a block may hold");
+    reserve_columns((uint64_t **[]){&r->interval, &r->value, &r->count}, &r->sample_capacity, count);
+    reserve_columns((uint64_t **[]){&r->thread, &r->location, &r->cpu}, &r->entry_capacity, entries);
+    if (column_get(in, r->interval, count) != 0 || column_get(in, r->value, count) != 0 ||
+        column_get(in, r->count, count) != 0 || column_get(in, r->thread, entries) != 0 ||
+        column_get(in, r->location, entries) != 0 || column_get(in, r->cpu, entries) != 0)
+        return fail(r, err, "column cut short");
+    if (!adds_up(r->count, count, entries))
+        return fail(r, err, "threads per sample do not add up to the entries");
+    if (!all_below(r->thread, entries, r->all.thread_count) ||
+        !all_below(r->location, entries, r->all.location_count))
+        return fail(r, err, "refers to a thread or location that is not defined");
+    r->samples += count;
+    r->entries += entries;
+    batch->item = PBIN_SAMPLES;
+    batch->samples = (struct pbin_samples){
+        count,    entries,   r->interval,  (const double *)(const void *)r->value,
+        r->count, r->thread, r->location, r->cpu,
+    };
+    return 1;
+}
+
+static exact read_exact(struct cursor *in)
+{
+    uint64_t low = cursor_u64(in);
+    return (exact)((unsigned __int128)cursor_u64(in) << 64 | low);
+}
+
+static void read_wide(struct cursor *in, struct wide *value)
+{
+    for (int i = 0; i < 4; i++)
+        value->word[i] = cursor_u64(in);
+}
+
+static void read_row(struct pbin_reader *r, struct cursor *in, struct pbin_row *row)
+{
+    struct pbin_sums *s = &row->sums;
+    for (size_t i = 0; i < r->key_count; i++)
+        row->key[i] = cursor_u64(in);
+    s->samples = read_exact(in);
+    s->entries = cursor_u64(in);
+    s->runs = cursor_u64(in);
+    s->time = read_exact(in);
+    s->energy = read_exact(in);
+    read_wide(in, &s->time_sq);
+    read_wide(in, &s->energy_sq);
+    s->time_min = read_exact(in);
+    s->time_max = read_exact(in);
+    s->energy_min = read_exact(in);
+    s->energy_max = read_exact(in);
+    r->rows++;
+}
+
+static void read_run(struct pbin_reader *r, struct cursor *in, struct pbin_run *run)
+{
+    run->name = string_number(r, in);
+    run->wall_ns = cursor_u64(in);
+    run->latency_ns = cursor_u64(in);
+    run->samples = cursor_u64(in);
+    run->time = read_exact(in);
+    run->energy = read_exact(in);
+    r->runs++;
+}
+
+static void read_arc(struct pbin_reader *r, struct cursor *in, struct pbin_arc *arc)
+{
+    arc->caller_binary = string_number(r, in);
+    arc->caller = string_number(r, in);
+    arc->callee_binary = string_number(r, in);
+    arc->callee = string_number(r, in);
+    arc->count = cursor_u64(in);
+    r->arcs++;
+}
+
+/* The next member of a block of rows, runs or arcs. */
+static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    batch->item = r->item;
+    if (r->item == PBIN_ROW)
+        read_row(r, in, &batch->row);
+    else if (r->item == PBIN_RUN)
+        read_run(r, in, &batch->run);
+    else
+        read_arc(r, in, &batch->arc);
+    if (in->bad)
+        return fail(r, err, "shorter than what it counts, or refers to what is not defined");
+    if (--r->left == 0)
+        r->item = PBIN_END;
+    return 1;
+}
+
+static int check_trailer(struct pbin_reader *r, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    const uint8_t *data;
+    uint64_t samples = cursor_u64(in), entries = cursor_u64(in);
+    const uint64_t counts[] = {strings_count(r->strings), r->all.map_count, r->all.thread_count,
+                               r->all.location_count,     r->runs,          r->rows,
+                               r->arcs};
+    bool same = samples == r->samples && entries == r->entries;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        same = cursor_u32(in) == (uint32_t)counts[i] && same;
+    if (!same || in->bad)
+        return fail(r, err, "counts differ from what was read: a block is missing");
+    int64_t have = stream_peek(r->stream, 1, &data, err);
+    if (have > 0)
+        return error_set(err, stream_name(r->stream), stream_offset(r->stream),
+                         "data behind the end of the pbin profile");
+    r->ended = true;
+    return (int)have;
+}
+
+/* Opens a block of members. */
+static void open_members(struct pbin_reader *r, enum pbin_item item)
+{
+    r->left = cursor_u32(&r->block.in);
+    r->item = r->left > 0 ? item : PBIN_END;
+}
+
+enum { GO_ON = 2 };
+
+static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    static const struct {
+        const char *type;
+        read_one *one;
+    } definitions[] = {
+        {"STRS", read_string}, {"MAPS", read_map}, {"THRD", read_thread}, {"LOCS", read_location}};
+    static const struct {
+        const char *type;
+        enum pbin_item item;
+    } members[] = {{"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}};
+
+    if (strcmp(r->block.type, "SMPL") == 0)
+        return read_samples(r, batch, err);
+    if (strcmp(r->block.type, "TAIL") == 0)
+        return check_trailer(r, err);
+    for (size_t i = 0; i < sizeof definitions / sizeof definitions[0]; i++)
+        if (strcmp(r->block.type, definitions[i].type) == 0)
+            return read_definitions(r, definitions[i].one, err) != 0 ? -1 : GO_ON;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (strcmp(r->block.type, members[i].type) == 0) {
+            open_members(r, members[i].item);
+            return GO_ON;
+        }
+    return block_is_optional(&r->block)
+               ? GO_ON
+               : fail(r, err, "unknown and required: written by a newer version");
+}
+
+/* The stream ended or broke before the trailer. */
+static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
+{
+    r->cut = true;
+    if (r->salvage)
+        return 0;
+    uint64_t offset = damage->text[0] != '\0' ? damage->offset : stream_offset(r->stream);
+    bool cut = damage->text[0] == '\0' || strstr(damage->text, "cut short") != NULL;
+    if (!cut)
+        return error_set(err, stream_name(r->stream), offset, "%s", damage->text);
+    return error_set(err, stream_name(r->stream), offset, "truncated after %" PRIu64 " samples%s%s",
+                     r->samples, damage->text[0] != '\0' ? ": " : "", damage->text);
+}
+
+int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct error damage = {0};
+    int state = GO_ON;
+    if (r->item != PBIN_END)
+        return next_member(r, batch, err);
+    if (r->ended || r->cut)
+        return 0;
+    while (state == GO_ON) {
+        int got = block_next(r->stream, &r->block, &damage);
+        if (got <= 0)
+            return end_early(r, &damage, err);
+        state = take_block(r, batch, &damage);
+        if (r->item != PBIN_END)
+            state = next_member(r, batch, &damage);
+    }
+    if (state < 0)
+        return end_early(r, &damage, err);
+    return state;
+}
+
+bool pbin_reader_cut(const struct pbin_reader *r)
+{
+    return r->cut;
+}
+
+const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *r)
+{
+    return &r->meta;
+}
+
+const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *r)
+{
+    return &r->all;
+}
+
+uint64_t pbin_reader_samples(const struct pbin_reader *r)
+{
+    return r->samples;
+}

@@ -1,0 +1,74 @@
+/* Inside of formats/raw*: what a dialect is. Adding one: a file and a line in raw_dialects.c.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_RAW_DIALECT_H
+#define FORMATS_RAW_DIALECT_H
+
+#include "formats/raw.h"
+
+enum raw_verdict {
+    RAW_NO,        /* not this dialect under this layout */
+    RAW_MALFORMED, /* everything fits up to a point where the data ends: cut short */
+    RAW_FITS       /* the records end exactly where they must */
+};
+
+/* The outcome of trying one reading. */
+struct raw_probe {
+    uint64_t records_at, records_end; /* [offset) of the samples */
+    uint64_t samples;                 /* whole ones that were found */
+    uint64_t extension_at;            /* offset of the signature, 0: none */
+    uint64_t maps_at;
+    struct error error; /* for RAW_MALFORMED: what is missing and where */
+};
+
+/* Samples as a run of records: [u64 time us] value u32-threads threads * (u32 tid, u64 pc [u64 cpu ns]). */
+struct raw_record {
+    uint8_t time_size;   /* 8 or 0 */
+    uint8_t value_size;  /* 0: as the header says */
+    uint8_t thread_size; /* 12 or 20 */
+};
+
+struct raw_dialect {
+    const char *name, *help;
+    uint32_t header_size; /* 32 or 36 */
+    uint32_t magic_most;  /* largest value of the magic */
+    bool aggregated;
+    struct raw_record record; /* of full profiles */
+
+    /* "Mine, exactly, under this byte order and layout?" HEADER has been decoded. With SALVAGE a file that is cut
+     * fits as far as it goes. Returns 0 with VERDICT and PROBE filled, -1 on a read error. */
+    int (*probe)(const struct raw_dialect *dialect, struct stream *stream,
+                 const struct raw_header *header, struct raw_layout layout, bool salvage,
+                 enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
+    /* As raw_next, raw_next_histogram; NULL where it does not apply. */
+    int (*next)(struct raw_profile *profile, struct raw_sample *sample, struct error *err);
+    int (*next_histogram)(struct raw_profile *profile, struct raw_histogram *line,
+                          struct error *err);
+    /* Frees profile->reader. */
+    void (*close)(struct raw_profile *profile);
+};
+
+extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
+    raw_sampler_walltime, raw_pperf, raw_spool;
+extern const struct raw_dialect *const raw_dialects[];
+extern const size_t raw_dialect_count;
+
+/* Shared by the dialects that store records (raw_records.c). */
+int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
+                      const struct raw_header *header, struct raw_layout layout, bool salvage,
+                      enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
+int raw_records_next(struct raw_profile *profile, struct raw_sample *sample, struct error *err);
+void raw_records_close(struct raw_profile *profile);
+
+/* Decodes the threads of a record of the `sampler` kind. */
+void raw_decode_entries(const uint8_t *from, size_t count, size_t thread_size, bool big,
+                        struct raw_entry *entries);
+
+/* Reads COUNT VMMaps at OFFSET and judges them: printable, NUL-padded labels, no wrap-around. MAPS may be NULL.
+ * Returns 1 good, 0 implausible, 2 cut short, -1 on a read error. */
+int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
+                    struct raw_vmmap *maps, struct error *err);
+
+/* Is OFFSET the end of the data, or where our extension begins? 1 end, 2 extension, 0 neither, -1 read error. */
+int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);
+
+#endif

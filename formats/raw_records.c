@@ -1,0 +1,339 @@
+/* Full profiles as runs of records: probing, and reading one sample after the other.
+ * SPDX-License-Identifier: MIT */
+#include "formats/raw_dialect.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "formats/block.h"
+
+enum { TID_MOST = 1 << 22 /* Linux gives no larger ones */ };
+
+/* Size of a record without its threads. */
+static size_t fixed_size(const struct raw_record *record, const struct raw_header *header)
+{
+    size_t value = record->value_size != 0 ? record->value_size : header->value_size;
+    return record->time_size + value + 4;
+}
+
+int raw_at_end(struct stream *stream, uint64_t offset, struct error *err)
+{
+    const uint8_t *data;
+    if (offset >= stream_size(stream))
+        return offset == stream_size(stream);
+    if (stream_seek(stream, offset, err) != 0)
+        return -1;
+    int64_t have = stream_peek(stream, RAW_SIGNATURE_SIZE, &data, err);
+    if (have < 0)
+        return -1;
+    return have >= RAW_SIGNATURE_SIZE && memcmp(data, raw_signature, RAW_SIGNATURE_SIZE) == 0 ? 2
+                                                                                               : 0;
+}
+
+/* A walk over records: from one to the next by the number of threads. */
+struct walk {
+    struct stream *stream;
+    const struct raw_record *record;
+    size_t fixed;
+    bool big;
+    bool careful; /* salvage: no count to end at, so that each thread must look like one */
+    uint64_t whole;
+    uint64_t end;
+};
+
+static bool plausible(const uint8_t *threads, size_t count, const struct walk *walk)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t tid = get_u32(threads + i * walk->record->thread_size, walk->big);
+        if (tid == 0 || tid > TID_MOST)
+            return false;
+    }
+    return true;
+}
+
+/* Steps over the next record. Returns 1, 0 where what stands here cannot be one, 2 where the data ends
+ * before it does, -1 on a read error. */
+static int step(struct walk *walk, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = stream_peek(walk->stream, walk->fixed, &data, err);
+    if (have < 0)
+        return -1;
+    if ((uint64_t)have < walk->fixed)
+        return 2;
+    uint32_t count = get_u32(data + walk->fixed - 4, walk->big);
+    if (count > RAW_THREADS_MOST)
+        return 0;
+    size_t size = walk->fixed + (size_t)count * walk->record->thread_size;
+    if ((uint64_t)have < size) {
+        have = stream_peek(walk->stream, size, &data, err);
+        if (have < 0)
+            return -1;
+    }
+    if (walk->careful) {
+        size_t visible = ((uint64_t)have < size ? (size_t)have : size) - walk->fixed;
+        if (!plausible(data + walk->fixed, visible / walk->record->thread_size, walk))
+            return 0;
+    }
+    if ((uint64_t)have < size)
+        return 2;
+    stream_advance(walk->stream, size);
+    walk->whole++;
+    walk->end += size;
+    return 1;
+}
+
+static int walk_records(struct walk *walk, uint64_t at, uint64_t most, struct error *err)
+{
+    int state = 1;
+    walk->end = at;
+    if (at > stream_size(walk->stream))
+        return 2;
+    if (stream_seek(walk->stream, at, err) != 0)
+        return -1;
+    while (walk->whole < most && state == 1)
+        state = step(walk, err);
+    return state;
+}
+
+static int cut_short(struct raw_probe *probe, struct stream *stream, const char *what,
+                     uint64_t found, uint64_t expected, enum raw_verdict *verdict)
+{
+    *verdict = RAW_MALFORMED;
+    error_set(&probe->error, stream_name(stream), stream_size(stream),
+              "%s cut short: the file ends after %" PRIu64 " of %" PRIu64, what, found, expected);
+    return 0;
+}
+
+/* VMMaps behind the samples, or the end: decides the verdict. */
+static int judge_end(struct stream *stream, const struct raw_header *header,
+                     struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
+                     struct error *err)
+{
+    uint64_t end = probe->records_end;
+    if (layout.late) {
+        probe->maps_at = end;
+        uint64_t room = (stream_size(stream) - end) / RAW_VMMAP_SIZE;
+        size_t there = room < header->vmmaps ? (size_t)room : header->vmmaps;
+        int good = raw_vmmaps_read(stream, end, there, layout.big, NULL, err);
+        if (good <= 0)
+            return good;
+        if (there < header->vmmaps)
+            return cut_short(probe, stream, "VMMaps", there, header->vmmaps, verdict);
+        end += (uint64_t)there * RAW_VMMAP_SIZE;
+    }
+    int at_end = raw_at_end(stream, end, err);
+    if (at_end < 0)
+        return -1;
+    probe->extension_at = at_end == 2 ? end : 0;
+    if (at_end > 0)
+        *verdict = RAW_FITS;
+    return 0;
+}
+
+/* VMMaps in front of the samples. Returns 1 good, 0 verdict is given, -1. */
+static int judge_begin(struct stream *stream, const struct raw_header *header,
+                       struct raw_layout layout, enum raw_verdict *verdict,
+                       struct raw_probe *probe, struct error *err)
+{
+    uint64_t size = stream_size(stream);
+    uint64_t room = size > probe->maps_at ? (size - probe->maps_at) / RAW_VMMAP_SIZE : 0;
+    size_t there = room < header->vmmaps ? (size_t)room : header->vmmaps;
+    int good = raw_vmmaps_read(stream, probe->maps_at, there, layout.big, NULL, err);
+    if (good == 1 && there < header->vmmaps) {
+        if (there > 0 || header->vmmaps < 4096)
+            cut_short(probe, stream, "VMMaps", there, header->vmmaps, verdict);
+        return 0;
+    }
+    return good == 1 ? 1 : good < 0 ? -1 : 0;
+}
+
+int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
+                      const struct raw_header *header, struct raw_layout layout, bool salvage,
+                      enum raw_verdict *verdict, struct raw_probe *probe, struct error *err)
+{
+    struct walk walk = {.stream = stream,
+                        .record = &dialect->record,
+                        .fixed = fixed_size(&dialect->record, header),
+                        .big = layout.big,
+                        .careful = salvage};
+    *verdict = RAW_NO;
+    probe->maps_at = probe->records_at = dialect->header_size;
+    if (header->magic > dialect->magic_most || walk.fixed > 4096)
+        return 0;
+    if (!layout.late) {
+        int good = judge_begin(stream, header, layout, verdict, probe, err);
+        if (good <= 0)
+            return good;
+        probe->records_at += (uint64_t)header->vmmaps * RAW_VMMAP_SIZE;
+    }
+    uint64_t wanted = salvage && header->samples == 0 ? UINT64_MAX : header->samples;
+    int state = walk_records(&walk, probe->records_at, wanted, err);
+    probe->records_end = walk.end;
+    probe->samples = walk.whole;
+    if (state < 0)
+        return -1;
+    if (state == 2)
+        return walk.whole > 0 || !layout.late
+                   ? cut_short(probe, stream, "samples", walk.whole, header->samples, verdict)
+                   : 0;
+    return state == 1 ? judge_end(stream, header, layout, verdict, probe, err) : 0;
+}
+
+void raw_decode_entries(const uint8_t *from, size_t count, size_t thread_size, bool big,
+                        struct raw_entry *entries)
+{
+    for (size_t i = 0; i < count; i++, from += thread_size) {
+        entries[i].tid = get_u32(from, big);
+        entries[i].pc = get_u64(from + 4, big);
+        entries[i].cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
+    }
+}
+
+/* What the reading of records remembers between samples. */
+struct raw_reader {
+    struct raw_entry *entries;
+    size_t capacity;
+    size_t fixed, value_at, value_size;
+    uint64_t first_us; /* wall time of the first sample */
+    uint64_t *times;   /* of the extension: a block of them [ns] */
+    uint64_t times_first, times_count, times_next_at;
+};
+
+static double get_value(const uint8_t *from, enum raw_value type, bool big)
+{
+    switch (type) {
+    case RAW_F64:
+        return get_f64(from, big);
+    case RAW_F32: {
+        uint32_t bits = get_u32(from, big);
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
+    case RAW_I8:
+        return (int8_t)*from;
+    case RAW_U8:
+        return *from;
+    case RAW_I16:
+        return (int16_t)get_u16(from, big);
+    case RAW_U16:
+        return get_u16(from, big);
+    case RAW_I32:
+        return (int32_t)get_u32(from, big);
+    case RAW_U32:
+        return get_u32(from, big);
+    case RAW_I64:
+        return (double)(int64_t)get_u64(from, big);
+    case RAW_U64:
+        return (double)get_u64(from, big);
+    default:
+        return 0; /* opaque: no number */
+    }
+}
+
+static struct raw_reader *begin(struct raw_profile *p)
+{
+    const struct raw_record *record = &p->dialect->record;
+    struct raw_reader *r = mem_zalloc(1, sizeof *r);
+    r->fixed = fixed_size(record, &p->header);
+    r->value_at = record->time_size;
+    r->value_size = r->fixed - record->time_size - 4;
+    r->times_next_at = p->ext.time_at;
+    return r;
+}
+
+/* Reads the block of times that sample NUMBER is in, and comes back to where the samples are. */
+static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
+{
+    struct raw_reader *r = p->reader;
+    struct block block;
+    uint64_t back = stream_offset(p->stream);
+    if (r->times_next_at == 0 || stream_seek(p->stream, r->times_next_at, err) != 0)
+        return -1;
+    do
+        if (block_next(p->stream, &block, err) <= 0)
+            return error_set(err, stream_name(p->stream), r->times_next_at,
+                             "no time for sample %" PRIu64, number);
+    while (strcmp(block.type, "time") != 0);
+    r->times_next_at = stream_offset(p->stream);
+    r->times_first = cursor_u64(&block.in);
+    r->times_count = cursor_left(&block.in) / 8;
+    if (r->times_first != number || r->times_count == 0)
+        return error_set(err, stream_name(p->stream), block.offset,
+                         "times of samples from %" PRIu64 " on, expected %" PRIu64, r->times_first,
+                         number);
+    r->times = mem_resize(r->times, r->times_count, sizeof *r->times);
+    for (uint64_t i = 0; i < r->times_count; i++)
+        r->times[i] = cursor_u64(&block.in);
+    return stream_seek(p->stream, back, err);
+}
+
+/* The extension's time counts before the record's: it is exact. */
+static uint64_t sample_time(struct raw_profile *p, const uint8_t *record)
+{
+    struct raw_reader *r = p->reader;
+    if (p->ext.time_at != 0)
+        return r->times[p->done - r->times_first];
+    if (p->dialect->record.time_size == 0)
+        return 0;
+    uint64_t time_us = get_u64(record, p->layout.big);
+    if (p->done == 0)
+        r->first_us = time_us;
+    return time_us > r->first_us ? (time_us - r->first_us) * 1000 : 0;
+}
+
+static int lost(struct raw_profile *p, struct error *err)
+{
+    return error_set(err, stream_name(p->stream), stream_offset(p->stream),
+                     "the file has changed while it was read");
+}
+
+int raw_records_next(struct raw_profile *p, struct raw_sample *sample, struct error *err)
+{
+    const uint8_t *data;
+    if (p->done >= p->samples)
+        return 0;
+    if (p->reader == NULL) {
+        p->reader = begin(p);
+        if (stream_seek(p->stream, p->records_at, err) != 0)
+            return -1;
+    }
+    struct raw_reader *r = p->reader;
+    if (p->ext.time_at != 0 && p->done - r->times_first >= r->times_count &&
+        load_times(p, p->done, err) != 0)
+        return -1; /* before the peek: it moves the stream */
+    int64_t have = stream_peek(p->stream, r->fixed, &data, err);
+    if (have < 0 || (uint64_t)have < r->fixed)
+        return have < 0 ? -1 : lost(p, err);
+    size_t count = get_u32(data + r->fixed - 4, p->layout.big);
+    size_t size = r->fixed + count * p->dialect->record.thread_size;
+    if (count > RAW_THREADS_MOST)
+        return lost(p, err);
+    if ((uint64_t)have < size &&
+        ((have = stream_peek(p->stream, size, &data, err)) < 0 || (uint64_t)have < size))
+        return have < 0 ? -1 : lost(p, err);
+    if (count > r->capacity)
+        mem_reserve(&r->entries, &r->capacity, count, sizeof *r->entries);
+    sample->time_ns = sample_time(p, data);
+    sample->value = get_value(data + r->value_at, p->value, p->layout.big);
+    raw_decode_entries(data + r->fixed, count, p->dialect->record.thread_size, p->layout.big,
+                       r->entries);
+    sample->entries = r->entries;
+    sample->entry_count = count;
+    stream_advance(p->stream, size);
+    p->done++;
+    return 1;
+}
+
+void raw_records_close(struct raw_profile *p)
+{
+    if (p->reader == NULL)
+        return;
+    free(p->reader->entries);
+    free(p->reader->times);
+    free(p->reader);
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/python3
+"""Writes a large `sampler` profile of two busy threads: make_profile.py FILE SAMPLES PROGRAM [--extension]
+
+Numbers as a real run has them: power values use all bits of a double, CPU times jitter, program
+counters stay in a function for a while. SPDX-License-Identifier: MIT
+"""
+import os
+import random
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import program  # noqa: E402
+import rawprofile as raw  # noqa: E402
+
+DISTINCT = 50
+RECORD = struct.Struct("<dIIQQIQQ")
+
+
+class BusyThread:
+    """A thread that stays in a function for some samples, then goes to another one."""
+
+    def __init__(self, rng, pcs):
+        self.rng, self.pcs, self.cpu, self.stay = rng, pcs, rng.randrange(10**6), 0
+
+    def step(self):
+        if self.stay == 0:
+            self.stay = 1 + int(self.rng.expovariate(0.05))
+            at = min(len(self.pcs) - 4, int(self.rng.expovariate(4 / len(self.pcs))))
+            self.here = self.pcs[at:at + 4]
+        self.stay -= 1
+        self.cpu += int(980_000 + self.rng.random() ** 4 * 60_000 - self.rng.random() ** 4 * 400_000)
+        return self.here[int(self.rng.random() * 4)], self.cpu
+
+
+def pick_pcs(target, rng):
+    """DISTINCT program counters, those of a function side by side."""
+    functions = list(target.functions.values())
+    pcs = {address + rng.randrange(size) for address, size in functions}
+    while len(pcs) < DISTINCT:
+        address, size = rng.choice(functions)
+        pcs.add(address + rng.randrange(size))
+    return sorted(pcs)
+
+
+def write_samples(out, count, pcs, rng):
+    a, b = BusyThread(rng, pcs), BusyThread(rng, pcs[::-1])
+    pack, uniform = RECORD.pack, rng.uniform
+    for begin in range(0, count, 20000):
+        out.write(b"".join(pack(uniform(1.0, 9.0), 2, 4001, *a.step(), 4002, *b.step())
+                           for _ in range(min(20000, count - begin))))
+
+
+def main(path, count, binary, extension=False):
+    rng = random.Random(count)
+    target = program.Program(binary, base=0x555555554000)
+    run = raw.Run([], [target.map], count * 1000, count * 70, raw.POWER)
+    with open(path + ".part", "wb") as out:
+        out.write(raw.header(run, raw.POWER, "<", samples=count) + raw.vmmaps(run, "<"))
+        write_samples(out, count, pick_pcs(target, rng), rng)
+        if extension:
+            times, now = [], 0
+            for _ in range(count):
+                times.append(now)
+                now += 1_000_000 + int(rng.gauss(0, 20_000))
+            out.write(raw.SIGNATURE + raw.info_block({"command": "./burn"}) + raw.maps_block(run.maps) +
+                      raw.time_blocks(times) + raw.done_block(count))
+    os.rename(path + ".part", path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], "--extension" in sys.argv)

@@ -1,0 +1,343 @@
+"""The same run in every raw dialect, layout and byte order gives the table that the oracle computes.
+
+SPDX-License-Identifier: MIT
+"""
+import bz2
+import json
+import os
+import random
+import struct
+import tempfile
+from fractions import Fraction
+
+import oracle
+import program
+import rawprofile as raw
+import tool
+
+CPUS, VOLTS = 4, 12
+PMU_TYPE_OPTION = "--pmu-type"  # f32 f64 i8 u8 i16 u16 i32 u32 i64 u64
+TOLERANCE = Fraction(1, 10**12)
+PMU_TYPES = {"d": "f64", "f": "f32", "b": "i8", "B": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32",
+             "q": "i64", "Q": "u64"}
+
+
+def make_pcs(programs, rng):
+    pcs = [address + rng.randrange(size) for p in programs for address, size in p.functions.values()
+           for _ in range(3)]
+    pcs += [address for p in programs for address, _ in p.functions.values()]
+    pcs += [p.padding for p in programs]
+    return pcs + [0x10, 0x12345678, programs[1].map.address + programs[1].map.size]
+
+
+def make_run(programs, kind, count=500, seed=1, integers=False):
+    """Threads come and go, stand still, and reuse the numbers of dead ones."""
+    rng = random.Random(seed)
+    pcs, counters, samples = make_pcs(programs, rng), {}, []
+    us = 1_600_000_000_000_000
+    for _ in range(count):
+        us += rng.randrange(900, 1400)
+        nobody_runs, threads = rng.random() < 0.05, []
+        for tid in sorted(rng.sample(range(4001, 4009), rng.randrange(1, 6))):
+            if rng.random() < 0.03:
+                counters.pop(tid, None)  # died; the number is taken again
+            step = 0 if nobody_runs or rng.random() < 0.3 else rng.randrange(1, 1_100_000)
+            counters[tid] = counters.get(tid, 0) + step
+            threads.append(raw.Thread(tid, rng.choice(pcs), counters[tid]))
+        value = float(rng.randrange(1, 100)) if integers else rng.uniform(0.1, 3.0)
+        samples.append(raw.Sample(value, threads, us))
+    wall = samples[-1].time_us - samples[0].time_us + 777
+    return raw.Run(samples, [p.map for p in programs], wall, 4242, kind)
+
+
+def setUpModule():
+    global FOLDER, HOLDER, PROGRAMS, KEY
+    HOLDER = tempfile.TemporaryDirectory()
+    FOLDER = HOLDER.name
+    fixed = program.Program(program.build(FOLDER, "alpha", flags=["-no-pie", "-fno-pie"]))
+    moved = program.Program(program.build(FOLDER, "beta", flags=["-pie", "-fPIE"]), base=0x555555554000)
+    PROGRAMS = [fixed, moved]
+    KEY = program.key_of(PROGRAMS)
+
+
+def tearDownModule():
+    HOLDER.cleanup()
+
+
+def expected(run, dialect, times=None):
+    wall = oracle.microseconds(run.wall_us)
+    watts = VOLTS if run.kind == raw.CURRENT else 1
+    if dialect == "intrvelf-aggregated":
+        return oracle.attribute_aggregated(raw.aggregated_table(run), KEY, wall=wall,
+                                           samples=len(run.samples), volts=VOLTS)
+    if dialect in ("sampler-walltime", "pperf"):
+        times = oracle.times_of(run.samples)
+    return oracle.attribute(run.samples, KEY, wall=wall, watts=watts, times=times,
+                            has_cpu=dialect != "intrvelf-full", cpus=CPUS)
+
+
+def label_key(row):
+    """Rows of labels that belong to no binary have one name, whichever column carries it."""
+    for label in ("_foreign", "_idle", "_kernel"):
+        if label in (row["binary"], row["function"]):
+            return label, label
+    return row["binary"], row["function"]
+
+
+class Dialects(tool.Case):
+    def table(self, file, *options, stdin=None, run=None):
+        """The JSON of prof2pbin | pbin-aggregate."""
+        argv = ["prof2pbin", "-c", CPUS, "-s", FOLDER, *options]
+        if run is not None and run.kind == raw.CURRENT:
+            argv += ["-v", VOLTS]
+        pbin = self.succeeds(argv + ([file] if file else []), stdin=stdin).out
+        return json.loads(self.succeeds(["pbin-aggregate", "--format=json"], stdin=pbin).out)
+
+    def near(self, got, want, what):
+        if want is None:
+            self.assertIsNone(got, what)
+            return
+        self.assertIsNotNone(got, what)
+        difference = abs(Fraction(got) - want)
+        self.assertLessEqual(difference, TOLERANCE * max(abs(want), Fraction(1, 10**9)),
+                             f"{what}: {got}, not {float(want)!r}")
+
+    def check_row(self, got, want, all_rows, name):
+        self.near(got["time"], want.time, f"time of {name}")
+        self.near(got["energy"], want.energy, f"energy of {name}")
+        self.near(got["power"], want.power, f"power of {name}")
+        if all_rows.time:
+            self.near(got["share"], 100 * want.time / all_rows.time, f"share of {name}")
+        if all_rows.energy:
+            self.near(got["energy_share"], 100 * want.energy / all_rows.energy, f"energy_share of {name}")
+
+    def check_table(self, table, rows, run):
+        got = {label_key(r): r for r in table["rows"]}
+        self.assertEqual(len(got), len(table["rows"]), "two rows of one key")
+        self.assertEqual(sorted(got), sorted(rows))
+        whole = oracle.total(rows)
+        for key, want in rows.items():
+            self.check_row(got[key], want, whole, key)
+            if key != oracle.IDLE:
+                self.assertEqual(got[key]["samples"], want.samples, f"samples of {key}")
+                self.assertEqual(got[key]["entries"], want.entries, f"entries of {key}")
+        self.check_row(table["total"], whole, whole, "total")
+        profile = table["profile"]
+        self.assertEqual(profile["samples"], len(run.samples))
+        self.near(profile["wall_s"], Fraction(run.wall_us, 10**6), "wall_s")
+        self.near(profile["latency_s"], Fraction(run.latency_us, 10**6), "latency_s")
+        self.near(profile["time_s"], whole.time, "time_s")
+        self.near(profile["energy_J"], whole.energy, "energy_J")
+        self.near(profile["frequency_hz"], Fraction(len(run.samples) * 10**6, run.wall_us), "frequency_hz")
+
+    def each(self, run, dialect, layouts=(False, True), pmu="d", options=()):
+        want = expected(run, dialect)
+        for late in layouts:
+            for order in "<>":
+                with self.subTest(dialect=dialect, late=late, order=order, pmu=pmu):
+                    data = raw.write(run, dialect, late=late, order=order, pmu=pmu)
+                    file = self.file("profile.bin", data)
+                    table = self.table(file, *options, run=run)
+                    self.check_table(table, want, run)
+                    self.assertIn(dialect, table["profile"]["dialect"])
+
+    def test_intrvelf_full(self):
+        self.each(make_run(PROGRAMS, raw.CURRENT), "intrvelf-full")
+
+    def test_intrvelf_aggregated(self):
+        self.each(make_run(PROGRAMS, raw.CURRENT), "intrvelf-aggregated", layouts=(False,))
+
+    def test_sampler_power(self):
+        self.each(make_run(PROGRAMS, raw.POWER), "sampler")
+
+    def test_sampler_current(self):
+        self.each(make_run(PROGRAMS, raw.CURRENT, seed=2), "sampler")
+
+    def test_sampler_walltime(self):
+        self.each(make_run(PROGRAMS, raw.POWER), "sampler-walltime")
+        self.each(make_run(PROGRAMS, raw.CURRENT, seed=3), "sampler-walltime")
+
+    def test_pperf(self):
+        self.each(make_run(PROGRAMS, raw.POWER), "pperf")
+        self.each(make_run(PROGRAMS, raw.CURRENT, seed=4), "pperf")
+
+    def test_pperf_value_types(self):
+        run = make_run(PROGRAMS, raw.POWER, count=60, integers=True)
+        for pmu, name in PMU_TYPES.items():
+            self.each(run, "pperf", layouts=(False,), pmu=pmu, options=(PMU_TYPE_OPTION, name))
+
+    def test_no_power(self):
+        """Custom values, voltages, opaque values: CPU time all the same, no energy."""
+        run = make_run(PROGRAMS, raw.CUSTOM, count=60)
+        volts = make_run(PROGRAMS, raw.VOLTAGE, count=60)
+        for name, r, dialect, pmu in (("custom", run, "sampler", "d"), ("voltage", volts, "sampler", "d"),
+                                      ("opaque", run, "pperf", 24), ("opaque 0", run, "pperf", 0)):
+            with self.subTest(name):
+                file = self.file("profile.bin", raw.write(r, dialect, late=True, pmu=pmu))
+                table = self.table(file, run=r)
+                rows = {k: v for k, v in expected(r, dialect).items() if k != oracle.IDLE}
+                got = {label_key(x): x for x in table["rows"]}
+                got.pop(oracle.IDLE, None)
+                self.assertEqual(sorted(got), sorted(rows))
+                for key, want in rows.items():
+                    self.near(got[key]["time"], want.time, f"time of {key}")
+                    self.assertEqual(got[key]["samples"], want.samples)
+                    self.assertIn(got[key]["energy"], (None, 0))
+
+    def test_stdin_and_bzip2(self):
+        run = make_run(PROGRAMS, raw.CURRENT, count=200)
+        for dialect in raw.DIALECTS:
+            late = dialect not in ("intrvelf-aggregated", "intrvelf-full")
+            data = raw.write(run, dialect, late=late)
+            want = expected(run, dialect)
+            half = len(data) // 2
+            packed = {"bzip2": bz2.compress(data, 1),
+                      "two streams": bz2.compress(data[:half]) + bz2.compress(data[half:])}
+            for name, stdin in dict(packed, plain=data).items():
+                with self.subTest(dialect=dialect, stdin=name):
+                    self.check_table(self.table(None, stdin=stdin, run=run), want, run)
+                    self.check_table(self.table("-", stdin=stdin, run=run), want, run)
+            for name, stored in packed.items():
+                with self.subTest(dialect=dialect, file=name):
+                    file = self.file("named-without-suffix", stored)
+                    self.check_table(self.table(file, run=run), want, run)
+
+    def test_forced(self):
+        run = make_run(PROGRAMS, raw.CURRENT, count=50)
+        for dialect in raw.DIALECTS:
+            for order, option in (("<", "-l"), (">", "-b")):
+                late = dialect in ("sampler", "sampler-walltime")
+                file = self.file("profile.bin", raw.write(run, dialect, late=late, order=order))
+                want = expected(run, dialect)
+                for options in ((option,), ("--format", dialect), (option, "--format=" + dialect)):
+                    with self.subTest(dialect=dialect, order=order, options=options):
+                        self.check_table(self.table(file, *options, run=run), want, run)
+                wrong = "-b" if option == "-l" else "-l"
+                with self.subTest(dialect=dialect, order=order, wrong=wrong):
+                    self.fails(["prof2pbin", "-v", VOLTS, wrong, file], file)
+
+    def test_forced_to_the_wrong_dialect(self):
+        run = make_run(PROGRAMS, raw.CURRENT, count=50)
+        file = self.file("profile.bin", raw.write(run, "sampler", late=True))
+        for dialect in ("intrvelf-full", "intrvelf-aggregated", "sampler-walltime", "pperf"):
+            with self.subTest(dialect):
+                self.fails(["prof2pbin", "-v", VOLTS, "--format", dialect, file], file)
+
+    def test_extension_gives_exact_times(self):
+        run = make_run(PROGRAMS, raw.POWER, count=300, seed=6)
+        rng, t, times = random.Random(5), 0, []
+        for _ in run.samples:
+            times.append(t)
+            t += rng.randrange(500_000, 3_000_000)
+        want = expected(run, "sampler", times=[Fraction(n, 10**9) for n in times])
+        for late in (False, True):
+            with self.subTest(late=late):
+                data = raw.write(run, "sampler", late=late) + raw.extension(
+                    run, times, {"command": "./alpha -x", "sampler": "test 1"}, {4001: "alpha"})
+                table = self.table(self.file("profile.bin", data), run=run)
+                self.check_table(table, want, run)
+                self.assertEqual(table["profile"]["command"], "./alpha -x")
+                self.check_table(self.table(None, stdin=data, run=run), want, run)
+
+    def test_extension_of_a_wrong_length_of_times(self):
+        run = make_run(PROGRAMS, raw.POWER, count=20)
+        data = raw.write(run, "sampler") + raw.extension(run, list(range(19)))
+        file = self.file("profile.bin", data)
+        self.fails(["prof2pbin", file], file)
+
+    def test_target_is_the_first_map(self):
+        run = make_run(PROGRAMS, raw.POWER, count=20)
+        table = self.table(self.file("profile.bin", raw.write(run, "sampler")), "-n", "my name", run=run)
+        self.assertEqual(os.path.basename(table["profile"]["target"]), "alpha")
+        self.assertEqual(table["profile"]["name"], "my name")
+
+    def test_order_of_rows(self):
+        run = make_run(PROGRAMS, raw.POWER, count=100)
+        table = self.table(self.file("profile.bin", raw.write(run, "sampler")), run=run)
+        times = [r["time"] for r in table["rows"]]
+        self.assertEqual(times, sorted(times, reverse=True))
+
+    def test_no_map(self):
+        """No map at all: everything is foreign, nothing is lost."""
+        run = make_run(PROGRAMS, raw.POWER, count=30)
+        run.maps = []
+        table = self.table(self.file("profile.bin", raw.write(run, "sampler")), run=run)
+        self.assertEqual({label_key(r) for r in table["rows"]} - {oracle.IDLE}, {("_foreign", "_foreign")})
+        self.near(table["total"]["time"], oracle.total(expected(run, "sampler")).time, "time")
+
+
+class Volts(tool.Case):
+    def test_required_for_current(self):
+        run = make_run(PROGRAMS, raw.CURRENT, count=20)
+        for dialect in raw.DIALECTS:
+            with self.subTest(dialect):
+                file = self.file("profile.bin", raw.write(run, dialect))
+                ended = tool.run(["prof2pbin", "-s", FOLDER, file])
+                self.assertIn(ended.status, (1, 2))
+                self.assertEqual(ended.out, b"")
+                self.assertIn("volt", ended.err.lower())
+
+    def test_refused_for_power(self):
+        run = make_run(PROGRAMS, raw.POWER, count=20)
+        for dialect in ("sampler", "sampler-walltime", "pperf"):
+            with self.subTest(dialect):
+                file = self.file("profile.bin", raw.write(run, dialect))
+                ended = tool.run(["prof2pbin", "-v", "5", "-s", FOLDER, file])
+                self.assertIn(ended.status, (1, 2))
+                self.assertEqual(ended.out, b"")
+                self.assertIn("power", ended.err)
+
+
+def sampler_or_walltime():
+    """100 bytes behind the header that are 5 records of either dialect. With wall times, which rise, no sample
+    has a thread; without them the third and the fourth have one each."""
+    body = bytearray(100)
+    for at, value in {28: 0x3ff00000, 32: 1, 40: 0x401000, 48: 1000000, 60: 0x3ff80000, 64: 1, 68: 4001,
+                      72: 0x40100000, 80: 0x80000000, 84: 1, 92: 0x40000000}.items():
+        struct.pack_into("<I", body, at, value)
+    return struct.pack("<IQQQI", raw.POWER, 1 << 33, 0, 5, 0) + bytes(body)
+
+
+class Ambiguous(tool.Case):
+    def refused(self, data, *names):
+        file = self.file("profile.bin", data)
+        for options in ((), ("-v", "5")):
+            ended = self.fails(["prof2pbin", *options, file], file)
+            for name in names:
+                self.assertIn(name, ended.err)
+            self.assertIn("--format", ended.err)
+        return file
+
+    def test_samples_without_threads(self):
+        """No thread, so 12 bytes a sample in both dialects."""
+        run = raw.Run([raw.Sample(1.5)] * 3, [PROGRAMS[0].map], 3000, kind=raw.CUSTOM)
+        self.refused(raw.write(run, "sampler"), "intrvelf-full", "sampler")
+        run.kind = raw.CURRENT
+        self.refused(raw.write(run, "sampler", late=True), "intrvelf-full", "sampler")
+
+    def test_sampler_or_walltime(self):
+        file = self.refused(sampler_or_walltime(), "sampler", "sampler-walltime")
+        for name, threads in (("sampler", 2), ("sampler-walltime", 0)):
+            pbin = self.succeeds(["prof2pbin", "--format", name, file]).out
+            table = json.loads(self.succeeds(["pbin-aggregate", "--format=json"], stdin=pbin).out)
+            self.assertEqual(table["profile"]["samples"], 5)
+            self.assertEqual(table["total"]["samples"], threads)
+
+    def test_not_recognised(self):
+        for name, data in (("text", b"hello, world\n" * 100), ("noise", random.Random(1).randbytes(5000)),
+                           ("png", b"\x89PNG\r\n\x1a\n" + bytes(400))):
+            with self.subTest(name):
+                file = self.file(name, data)
+                ended = self.fails(["prof2pbin", file], file)
+                self.assertRegex(ended.err, "not recogni[sz]ed|unrecogni[sz]ed|no (known )?(raw )?dialect|not a ")
+
+    def test_unknown_format_name(self):
+        file = self.file("profile.bin", b"x" * 100)
+        ended = tool.run(["prof2pbin", "--format", "nonsense", file])
+        self.assertEqual(ended.status, 2)
+        self.assertIn("nonsense", ended.err)
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()

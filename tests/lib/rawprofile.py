@@ -1,0 +1,210 @@
+"""An independent writer of every raw dialect, layout and byte order, written from the documents.
+
+Facts come in as Run/Sample/Thread/Map; write() gives the bytes of one dialect. The raw extension and
+the sampler's unfinished file (the spool) are here as well. SPDX-License-Identifier: MIT
+"""
+import struct
+from dataclasses import dataclass, field
+
+from xxh3 import xxh3
+
+SIGNATURE = b"\x89PBX\r\n\x1a\n"
+CUSTOM, CURRENT, VOLTAGE, POWER = range(4)
+DIALECTS = ("intrvelf-full", "intrvelf-aggregated", "sampler", "sampler-walltime", "pperf")
+
+
+@dataclass
+class Thread:
+    tid: int
+    pc: int
+    cpu_ns: int = 0  # cumulative
+
+
+@dataclass
+class Sample:
+    value: float
+    threads: list = field(default_factory=list)
+    time_us: int = 0  # absolute clock
+    raw_value: bytes = None  # pperf: these bytes stand for the value
+
+
+@dataclass
+class Map:
+    address: int
+    size: int
+    label: str
+    offset: int = 0  # in the file; only the raw extension knows it
+    build_id: str = ""
+    path: str = ""
+
+
+@dataclass
+class Run:
+    samples: list
+    maps: list
+    wall_us: int
+    latency_us: int = 0
+    kind: int = CURRENT
+
+
+# ---- pieces ------------------------------------------------------------------------------------
+
+def header(run, magic, order, middle=b"", samples=None, maps=None):
+    """32 bytes, or 32 + len(MIDDLE): pperf has the size of a PMU value in front of the number of maps."""
+    count = len(run.samples) if samples is None else samples
+    return (struct.pack(order + "IQQQ", magic, run.wall_us, run.latency_us, count) + middle +
+            struct.pack(order + "I", len(run.maps) if maps is None else maps))
+
+
+def vmmap(m, order):
+    label = m.label.encode()
+    assert len(label) < 256
+    return struct.pack(order + "QQ256s", m.address, m.size, label)
+
+
+def vmmaps(run, order):
+    return b"".join(vmmap(m, order) for m in run.maps)
+
+
+def threads12(sample, order):
+    return struct.pack(order + "I", len(sample.threads)) + b"".join(
+        struct.pack(order + "IQ", t.tid, t.pc) for t in sample.threads)
+
+
+def threads20(sample, order):
+    return struct.pack(order + "I", len(sample.threads)) + b"".join(
+        struct.pack(order + "IQQ", t.tid, t.pc, t.cpu_ns) for t in sample.threads)
+
+
+def pmu_bytes(sample, pmu, order):
+    """PMU: a struct letter (d f b B h H i I q Q), or a number of opaque bytes."""
+    if sample.raw_value is not None:
+        return sample.raw_value
+    if isinstance(pmu, int):
+        return bytes((i * 37 + 11) & 0xff for i in range(pmu))
+    return struct.pack(order + pmu, sample.value if pmu in "df" else int(sample.value))
+
+
+def record(dialect, sample, order, pmu="d"):
+    """The bytes of one sample."""
+    value = struct.pack(order + "d", sample.value)
+    time = struct.pack(order + "Q", sample.time_us)
+    if dialect == "intrvelf-full":
+        return value + threads12(sample, order)
+    if dialect == "sampler":
+        return value + threads20(sample, order)
+    if dialect == "sampler-walltime":
+        return time + value + threads20(sample, order)
+    if dialect == "pperf":
+        return time + pmu_bytes(sample, pmu, order) + threads20(sample, order)
+    raise ValueError(dialect)
+
+
+# ---- whole files -------------------------------------------------------------------------------
+
+def aggregated_table(run):
+    """What the aggregated dialect keeps: {pc: [observations, summed current]}, key None outside the maps.
+
+    A sample's current is shared by its threads, so that the run's charge is conserved."""
+    table = {}
+    for sample in run.samples:
+        for thread in sample.threads:
+            inside = any(m.address <= thread.pc < m.address + m.size for m in run.maps)
+            cell = table.setdefault(thread.pc if inside else None, [0, 0.0])
+            cell[0] += 1
+            cell[1] += sample.value / len(sample.threads)
+    return table
+
+
+def write_aggregated(run, order):
+    table = aggregated_table(run)
+    out = [header(run, 1, order), vmmaps(run, order)]
+    out.append(struct.pack(order + "Qd", *table.get(None, (0, 0.0))))
+    for m in run.maps:
+        body = bytearray(16 * m.size)
+        for pc, (count, current) in table.items():
+            if pc is not None and m.address <= pc < m.address + m.size:
+                struct.pack_into(order + "Qd", body, 16 * (pc - m.address), count, current)
+        out += [struct.pack(order + "Q", m.address), bytes(body)]
+    return b"".join(out)
+
+
+def pmu_size(pmu):
+    return pmu if isinstance(pmu, int) else struct.calcsize("=" + pmu)
+
+
+def write(run, dialect, late=False, order="<", pmu="d", magic=None):
+    """The file as bytes. LATE: maps behind the samples. MAGIC None: what the documents say."""
+    if dialect == "intrvelf-aggregated":
+        return write_aggregated(run, order)
+    if magic is None:
+        magic = int(late) if dialect == "intrvelf-full" else run.kind
+    middle = struct.pack(order + "I", pmu_size(pmu)) if dialect == "pperf" else b""
+    body = b"".join(record(dialect, s, order, pmu) for s in run.samples)
+    maps = vmmaps(run, order)
+    return header(run, magic, order, middle) + (body + maps if late else maps + body)
+
+
+def killed(run, dialect, order="<", pmu="d"):
+    """What a sampler leaves that was killed: a zeroed header, good records, no maps."""
+    size = 36 if dialect == "pperf" else 32
+    return bytes(size) + b"".join(record(dialect, s, order, pmu) for s in run.samples)
+
+
+# ---- the raw extension -------------------------------------------------------------------------
+
+def block(kind, payload):
+    head = struct.pack("<I4s", len(payload), kind.encode()) + payload
+    return head + struct.pack("<Q", xxh3(head))
+
+
+def text(s):
+    data = s.encode()
+    return struct.pack("<I", len(data)) + data
+
+
+def info_block(facts):
+    return block("info", struct.pack("<I", len(facts)) +
+                 b"".join(text(k) + text(v) for k, v in facts.items()))
+
+
+def maps_block(maps, pid=1):
+    return block("maps", struct.pack("<I", len(maps)) + b"".join(
+        struct.pack("<QQQI", m.address, m.size, m.offset, pid) + text(m.build_id) +
+        text(m.path or m.label) for m in maps))
+
+
+def threads_block(names, pid=1):
+    """NAMES: {tid: name}."""
+    return block("thrd", struct.pack("<I", len(names)) + b"".join(
+        struct.pack("<II", tid, pid) + text(name) for tid, name in names.items()))
+
+
+def time_blocks(times_ns, per_block=65536):
+    return b"".join(
+        block("time", struct.pack("<Q", at) +
+              struct.pack(f"<{len(part)}Q", *part))
+        for at in range(0, len(times_ns), per_block)
+        for part in [times_ns[at:at + per_block]])
+
+
+def done_block(samples):
+    return block("done", struct.pack("<Q", samples))
+
+
+def extension(run, times_ns, facts=None, names=None, done=True):
+    """What follows the last documented byte; TIMES_NS since the start of the run, one for each sample."""
+    out = SIGNATURE + info_block(facts or {}) + maps_block(run.maps) + threads_block(names or {})
+    out += time_blocks(times_ns)
+    return out + (done_block(len(run.samples)) if done else b"")
+
+
+def spool(run, times_ns, per_block=50, facts=None):
+    """The sampler's unfinished file: zeros for a header, then blocks with the samples in them."""
+    out = [bytes(32), SIGNATURE, info_block(facts or {}), maps_block(run.maps)]
+    for at in range(0, len(run.samples), per_block):
+        part = run.samples[at:at + per_block]
+        rows = b"".join(struct.pack("<Q", t) + record("sampler", s, "<")
+                        for t, s in zip(times_ns[at:], part))
+        out.append(block("rows", struct.pack("<I", len(part)) + rows))
+    return b"".join(out)

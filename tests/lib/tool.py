@@ -1,0 +1,141 @@
+"""Running the tools under test: limits, and what every bad end must look like.
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import unittest
+from dataclasses import dataclass
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+MB = 1 << 20
+
+
+def path(name):
+    """The tool's file; a test that needs one that is not built fails, it is not skipped."""
+    full = os.path.join(BUILD, name)
+    if not os.access(full, os.X_OK):
+        raise AssertionError(f"{name} is not built in {BUILD}")
+    return full
+
+
+def is_asan():
+    """Address space limits make no sense with AddressSanitizer, which reserves terabytes."""
+    with open(path("prof2pbin"), "rb") as f:
+        return b"__asan_init" in f.read()
+
+
+@dataclass
+class Ended:
+    status: int  # negative: killed by that signal
+    out: bytes
+    err: str
+    peak: int    # resident memory at its highest [bytes]
+    seconds: float
+
+
+def limit(memory):
+    def apply():
+        if memory is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    return apply
+
+
+def environment():
+    env = dict(os.environ, PATH=BUILD + ":" + os.environ.get("PATH", "/usr/bin:/bin"), LC_ALL="C",
+               TZ="UTC", TERM="dumb")
+    env.pop("NO_COLOR", None)
+    return env
+
+
+def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
+    """Runs a tool by name. STDIN: bytes, a file or None (nothing); MEMORY: limit of the address space
+    [bytes]; STDOUT: a file object in place of what is returned."""
+    argv = [path(argv[0])] + [str(a) for a in argv[1:]]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        source = subprocess.PIPE if isinstance(stdin, bytes) else \
+            subprocess.DEVNULL if stdin is None else stdin
+        begin = os.times().elapsed
+        process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
+                                   env=environment(), preexec_fn=limit(memory), start_new_session=True)
+        try:
+            if isinstance(stdin, bytes):
+                try:
+                    process.stdin.write(stdin)
+                    process.stdin.close()
+                except BrokenPipeError:
+                    pass
+            status, peak = wait(process, timeout)
+        finally:
+            kill_group(process)
+        out.seek(0)
+        err.seek(0)
+        ended = Ended(status, out.read(), err.read().decode("utf-8", "replace"), peak,
+                      os.times().elapsed - begin)
+    if "Sanitizer" in ended.err or "runtime error:" in ended.err:
+        raise AssertionError(" ".join(argv) + "\n" + ended.err)
+    return ended
+
+
+def wait(process, timeout):
+    """Exit status and peak memory; AssertionError after TIMEOUT seconds."""
+    def late(_signum, _frame):
+        raise TimeoutError
+    old = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, timeout)
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, usage.ru_maxrss * 1024
+    except TimeoutError:
+        raise AssertionError(f"no end after {timeout} s: {' '.join(process.args)}") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def kill_group(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    if process.returncode is None:
+        process.wait()
+
+
+class Case(unittest.TestCase):
+    """With a folder of its own in self.folder."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def file(self, name, data):
+        full = os.path.join(self.folder, name)
+        with open(full, "wb") as f:
+            f.write(data)
+        return full
+
+    def succeeds(self, argv, **more):
+        ended = run(argv, **more)
+        self.assertEqual(ended.status, 0, f"{argv}: {ended.err}")
+        return ended
+
+    def fails(self, argv, name=None, status=1, lines=1, **more):
+        """The tool ends with STATUS, prints nothing but one line `TOOL: NAME: ...` on stderr."""
+        ended = run(argv, **more)
+        where = f"{[str(a)[:80] for a in argv]}: status {ended.status}, stderr {ended.err[:1000]!r}"
+        self.assertEqual(ended.status, status, where)
+        self.assertEqual(ended.out, b"", where)
+        self.assertEqual(ended.err.count("\n"), lines, where)
+        self.assertTrue(ended.err.endswith("\n"), where)
+        start = argv[0] + ": " + (f"{name}: " if name else "")
+        self.assertTrue(ended.err.startswith(start), f"{where}\nexpected to start with {start!r}")
+        self.assertFalse([c for c in ended.err[:-1] if ord(c) < 32 or ord(c) == 127], where)
+        return ended

@@ -1,0 +1,168 @@
+/* Outputs: complete or not at all. SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/output.h"
+#include "base/stream.h"
+#include "tests/unit/scratch.h"
+
+static bool holds(const char *path, const char *text)
+{
+    struct buffer b = scratch_read(path);
+    bool same = b.size == strlen(text) && (b.size == 0 || memcmp(b.data, text, b.size) == 0);
+    buffer_free(&b);
+    return same;
+}
+
+static void appears_when_complete(struct check *check)
+{
+    struct error err = {0};
+    mkdir("new", 0700);
+    struct output *o = output_open("new/file", 0, &err);
+    CHECK(o != NULL);
+    CHECK_STR(output_name(o), "new/file");
+    CHECK_EQ(output_printf(o, "%s %d\n", "hello", 5), 0);
+    CHECK_EQ(output_write(o, "world\n", 6), 0);
+    CHECK_EQ(output_flush(o), 0);
+    CHECK_EQ(scratch_count("new"), 0);
+    CHECK_EQ(output_commit(o), 0);
+    CHECK(holds("new/file", "hello 5\nworld\n"));
+    CHECK_EQ(scratch_count("new"), 1);
+}
+
+static void discard_leaves_the_old_one(struct check *check)
+{
+    struct error err = {0};
+    mkdir("old", 0700);
+    scratch_write("old/file", "old", 3);
+    chmod("old/file", 0640);
+    struct output *o = output_open("old/file", 0, &err);
+    CHECK_EQ(output_write(o, "new", 3), 0);
+    output_discard(o);
+    output_discard(NULL);
+    CHECK(holds("old/file", "old"));
+    CHECK_EQ(scratch_count("old"), 1);
+    o = output_open("old/file", 0, &err);
+    output_write(o, "new!", 4);
+    CHECK_EQ(output_commit(o), 0);
+    CHECK(holds("old/file", "new!"));
+    CHECK_EQ(scratch_count("old"), 1);
+    struct stat st;
+    CHECK(stat("old/file", &st) == 0 && (st.st_mode & 07777) == 0640);
+}
+
+static void symbolic_link_is_followed(struct check *check)
+{
+    struct error err = {0};
+    scratch_write("real", "old", 3);
+    CHECK(symlink("real", "link") == 0);
+    struct output *o = output_open("link", 0, &err);
+    CHECK_EQ(output_write(o, "new", 3), 0);
+    CHECK_EQ(output_commit(o), 0);
+    struct stat st;
+    CHECK(lstat("link", &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(holds("real", "new"));
+}
+
+static void full_device(struct check *check)
+{
+    struct error err = {0};
+    struct output *o = output_open("/dev/full", 0, &err);
+    CHECK(o != NULL);
+    output_write(o, "x", 1);
+    CHECK_EQ(output_commit(o), -1);
+    CHECK_HAS(err.text, "No space left");
+    CHECK_STR(err.file, "/dev/full");
+    err = (struct error){0};
+    o = output_open("/dev/full", 0, &err);
+    struct buffer noise = scratch_noise(1000000);
+    CHECK_EQ(output_write(o, noise.data, noise.size), -1);
+    CHECK_EQ(output_write(o, "x", 1), -1); /* after a failure all fail */
+    CHECK_EQ(output_commit(o), -1);
+    buffer_free(&noise);
+}
+
+/* A file system that fills up: the limit on the size of files stands in. */
+static void failure_leaves_the_old_one(struct check *check)
+{
+    struct error err = {0};
+    struct rlimit old, small = {65536, RLIM_INFINITY};
+    mkdir("full", 0700);
+    scratch_write("full/file", "old", 3);
+    struct buffer noise = scratch_noise(2000000);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    setrlimit(RLIMIT_FSIZE, &small);
+    struct output *o = output_open("full/file", 0, &err);
+    int written = o == NULL ? 0 : output_write(o, noise.data, noise.size);
+    int committed = o == NULL ? 0 : output_commit(o);
+    setrlimit(RLIMIT_FSIZE, &old);
+    buffer_free(&noise);
+    CHECK_EQ(written, -1);
+    CHECK_EQ(committed, -1);
+    CHECK_HAS(err.text, "cannot write");
+    CHECK(holds("full/file", "old"));
+    CHECK_EQ(scratch_count("full"), 1);
+}
+
+static void cannot_open(struct check *check)
+{
+    struct error err = {0};
+    CHECK(output_open("no/such/folder/file", 0, &err) == NULL);
+    CHECK_HAS(err.text, "cannot write");
+    CHECK_STR(err.file, "no/such/folder/file");
+    err = (struct error){0};
+    CHECK(output_open(".", 0, &err) == NULL);
+    CHECK(err.text[0] != '\0');
+}
+
+static void bzip2_by_suffix_and_flag(struct check *check)
+{
+    struct buffer noise = scratch_noise(700000);
+    const char *const names[] = {"by-suffix.bz2", "by-flag"};
+    for (int i = 0; i < 2; i++) {
+        struct error err = {0};
+        struct output *o = output_open(names[i], i == 1 ? OUTPUT_BZIP2 : 0, &err);
+        CHECK_EQ(output_write(o, noise.data, noise.size), 0);
+        CHECK_EQ(output_commit(o), 0);
+        struct stream *s = stream_open(names[i], &err);
+        uint8_t *back = malloc(noise.size + 1);
+        CHECK_EQ(stream_read(s, back, noise.size, "data", &err), 1);
+        CHECK_MEM(back, noise.data, noise.size);
+        CHECK_EQ(stream_read(s, back, 1, "data", &err), 0);
+        free(back);
+        stream_close(s);
+    }
+    CHECK(scratch_shell("bzip2 -t < by-flag && bzip2 -t by-suffix.bz2"));
+    buffer_free(&noise);
+}
+
+static void bzip2_of_nothing(struct check *check)
+{
+    struct error err = {0};
+    struct output *o = output_open("nothing.bz2", 0, &err);
+    CHECK_EQ(output_commit(o), 0);
+    CHECK(scratch_shell("bzip2 -t nothing.bz2 && test -z \"$(bzip2 -dc nothing.bz2)\""));
+}
+
+static void suffixes(struct check *check)
+{
+    CHECK(path_has_suffix("a.csv", ".csv"));
+    CHECK(path_has_suffix("a.csv.bz2", ".csv"));
+    CHECK(path_has_suffix("x/b.pbin.bz2", ".pbin"));
+    CHECK(!path_has_suffix("a.csvx", ".csv"));
+    CHECK(!path_has_suffix(".csv", ".csv"));
+    CHECK(!path_has_suffix("csv", ".csv"));
+    CHECK(!path_has_suffix("", ".csv"));
+    CHECK(!path_has_suffix(NULL, ".csv"));
+    CHECK(!path_has_suffix("a.csv.gz", ".csv"));
+}
+
+CHECK_MAIN({"appears_when_complete", appears_when_complete},
+           {"discard_leaves_the_old_one", discard_leaves_the_old_one},
+           {"symbolic_link_is_followed", symbolic_link_is_followed}, {"full_device", full_device},
+           {"failure_leaves_the_old_one", failure_leaves_the_old_one},
+           {"cannot_open", cannot_open}, {"bzip2_by_suffix_and_flag", bzip2_by_suffix_and_flag},
+           {"bzip2_of_nothing", bzip2_of_nothing}, {"suffixes", suffixes})

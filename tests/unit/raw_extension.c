@@ -1,0 +1,172 @@
+/* The raw extension: what is written comes back; salvage keeps whole blocks. SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include "formats/block.h"
+#include "formats/raw_extension.h"
+#include "tests/unit/scratch.h"
+
+static const uint8_t image[] = {0x7f, 'E', 'L', 'F', 0, 1, 2, 3};
+
+static struct buffer extension(bool done)
+{
+    struct buffer b = {0};
+    struct raw_fact facts[] = {{(char *)"sampler", (char *)"sampler 0.1"},
+                               {(char *)"command", (char *)"./burn -x"},
+                               {(char *)"empty", (char *)""}};
+    struct raw_map maps[] = {{0x401000, 0x2000, 0x1000, 7, (char *)"00ff", (char *)"/bin/burn"},
+                             {UINT64_MAX - 4095, 4096, 0, 8, (char *)"", (char *)"/lib/x"}};
+    struct raw_thread threads[] = {{7, 7, (char *)"burn"}, {9, 7, (char *)"worker"}};
+    uint64_t times[] = {0, 1000000, 2000001};
+    buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
+    raw_put_facts(&b, facts, 3);
+    raw_put_maps(&b, maps, 2);
+    raw_put_threads(&b, threads, 2);
+    raw_put_vdso(&b, 0x7fff00000000, image, sizeof image);
+    raw_put_times(&b, 0, times, 3);
+    if (done)
+        raw_put_done(&b, 3);
+    return b;
+}
+
+static int read_back(const struct buffer *b, size_t size, bool salvage, struct raw_extension *ext,
+                     struct error *err)
+{
+    scratch_write("ext", b->data, size);
+    struct stream *s = stream_open("ext", err);
+    int result = stream_make_seekable(s, err);
+    if (result == 0)
+        result = raw_extension_read(s, ext, salvage, err);
+    stream_close(s);
+    return result;
+}
+
+static void round_trip(struct check *check)
+{
+    struct error err = {0};
+    struct raw_extension ext;
+    struct buffer b = extension(true);
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), 0);
+    CHECK_EQ(ext.fact_count, 3);
+    CHECK_STR(raw_extension_fact(&ext, "command"), "./burn -x");
+    CHECK_STR(raw_extension_fact(&ext, "empty"), "");
+    CHECK(raw_extension_fact(&ext, "comman") == NULL);
+    CHECK_EQ(ext.map_count, 2);
+    CHECK_EQ(ext.maps[0].address, 0x401000);
+    CHECK_EQ(ext.maps[0].offset, 0x1000);
+    CHECK_STR(ext.maps[0].build_id, "00ff");
+    CHECK_STR(ext.maps[1].path, "/lib/x");
+    CHECK_EQ(ext.maps[1].pid, 8);
+    CHECK_EQ(ext.thread_count, 2);
+    CHECK_STR(ext.threads[1].name, "worker");
+    CHECK_EQ(ext.vdso_size, sizeof image);
+    CHECK_MEM(ext.vdso, image, sizeof image);
+    CHECK_EQ(ext.vdso_address, 0x7fff00000000);
+    CHECK(ext.time_at > 0 && ext.rows_at == 0 && ext.done);
+    CHECK_EQ(ext.samples, 3);
+    CHECK_EQ(ext.end, b.size);
+    raw_extension_free(&ext);
+    buffer_free(&b);
+}
+
+static void every_truncation(struct check *check)
+{
+    struct buffer b = extension(true);
+    for (size_t size = RAW_SIGNATURE_SIZE; size < b.size; size++) {
+        struct error err = {0};
+        struct raw_extension ext;
+        if (read_back(&b, size, false, &ext, &err) != -1)
+            CHECK_FAIL("cut at %zu of %zu is not noticed", size, b.size);
+        CHECK(err.text[0] != '\0');
+        err = (struct error){0};
+        if (read_back(&b, size, true, &ext, &err) != 0)
+            CHECK_FAIL("cut at %zu is not salvaged: %s", size, err.text);
+        CHECK(!ext.done && ext.end <= size);
+        CHECK(size < b.size - 1 || (ext.thread_count == 2 && ext.time_at > 0));
+        raw_extension_free(&ext);
+    }
+    buffer_free(&b);
+}
+
+static void data_behind_the_end(struct check *check)
+{
+    struct error err = {0};
+    struct raw_extension ext;
+    struct buffer b = extension(true);
+    raw_put_done(&b, 3);
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1);
+    err = (struct error){0};
+    b.size -= 1;
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1);
+    err = (struct error){0};
+    buffer_free(&b);
+    b = extension(false);
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1);
+    CHECK_HAS(err.text, "end block");
+    buffer_free(&b);
+}
+
+/* A block whose payload ends before what it counts, with a good checksum. */
+static void counts_that_lie(struct check *check)
+{
+    const char *const types[] = {"info", "maps", "thrd"};
+    for (int i = 0; i < 3; i++) {
+        struct error err = {0};
+        struct raw_extension ext;
+        struct buffer b = {0};
+        buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
+        size_t begin = block_begin(&b, types[i]);
+        buffer_u32(&b, UINT32_MAX);
+        block_end(&b, begin);
+        raw_put_done(&b, 0);
+        CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1);
+        CHECK_HAS(err.text, types[i]);
+        err = (struct error){0};
+        CHECK_EQ(read_back(&b, b.size, true, &ext, &err), 0);
+        raw_extension_free(&ext);
+        buffer_free(&b);
+    }
+}
+
+static void unknown_optional_block(struct check *check)
+{
+    struct error err = {0};
+    struct raw_extension ext;
+    struct buffer b = {0};
+    buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
+    size_t begin = block_begin(&b, "futu");
+    buffer_u32(&b, 1);
+    block_end(&b, begin);
+    raw_put_done(&b, 0);
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), 0);
+    raw_extension_free(&ext);
+    b.size = RAW_SIGNATURE_SIZE;
+    begin = block_begin(&b, "Need");
+    block_end(&b, begin);
+    raw_put_done(&b, 0);
+    CHECK_EQ(read_back(&b, b.size, false, &ext, &err), -1); /* required and not known: refused */
+    buffer_free(&b);
+}
+
+static void rows_are_counted(struct check *check)
+{
+    struct error err = {0};
+    struct raw_extension ext;
+    struct buffer b = {0};
+    uint8_t rows[40] = {0};
+    buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
+    raw_put_facts(&b, NULL, 0);
+    size_t at = b.size;
+    raw_put_rows(&b, rows, 40, 2);
+    raw_put_rows(&b, rows, 20, 1);
+    CHECK_EQ(read_back(&b, b.size, true, &ext, &err), 0);
+    CHECK_EQ(ext.samples, 3);
+    CHECK_EQ(ext.rows_at, at);
+    CHECK_EQ(ext.end, b.size);
+    raw_extension_free(&ext);
+    buffer_free(&b);
+}
+
+CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
+           {"data_behind_the_end", data_behind_the_end}, {"counts_that_lie", counts_that_lie},
+           {"unknown_optional_block", unknown_optional_block},
+           {"rows_are_counted", rows_are_counted})

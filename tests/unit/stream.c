@@ -1,0 +1,225 @@
+/* Streams: windows, skips, seeks, pipes, bzip2. SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include "base/stream.h"
+#include "tests/unit/scratch.h"
+
+enum { SIZE = 3000000 };
+
+/* Reads the stream to its end in odd pieces and compares. */
+static bool reads_as(struct stream *s, const struct buffer *want, struct error *err)
+{
+    static const size_t pieces[] = {1, 7, 4096, 100000, 262144, 262145, 700000};
+    const uint8_t *data;
+    uint64_t at = 0;
+    for (size_t i = 0;; i++) {
+        size_t piece = pieces[i % (sizeof pieces / sizeof pieces[0])];
+        int64_t have = stream_peek(s, piece, &data, err);
+        if (have < 0 || stream_offset(s) != at)
+            return false;
+        if (have == 0)
+            return at == want->size;
+        if ((uint64_t)have < piece && at + (uint64_t)have != want->size)
+            return false; /* fewer only at the end */
+        if (at + (uint64_t)have > want->size || memcmp(data, want->data + at, (size_t)have) != 0)
+            return false;
+        size_t use = (uint64_t)have < piece ? (size_t)have : piece;
+        stream_advance(s, use);
+        at += use;
+    }
+}
+
+static void file_in_windows(struct check *check)
+{
+    struct buffer noise = scratch_noise(SIZE);
+    struct error err = {0};
+    scratch_write("noise", noise.data, noise.size);
+    struct stream *s = stream_open("noise", &err);
+    CHECK(s != NULL);
+    CHECK_STR(stream_name(s), "noise");
+    CHECK(reads_as(s, &noise, &err));
+    stream_close(s);
+    stream_close(NULL);
+    buffer_free(&noise);
+}
+
+static void read_exactly(struct check *check)
+{
+    struct error err = {0};
+    uint8_t to[4];
+    scratch_write("ten", "0123456789", 10);
+    struct stream *s = stream_open("ten", &err);
+    CHECK_EQ(stream_read(s, to, 4, "sample", &err), 1);
+    CHECK_EQ(stream_read(s, to, 4, "sample", &err), 1);
+    CHECK_MEM(to, "4567", 4);
+    CHECK_EQ(stream_read(s, to, 4, "sample", &err), -1);
+    CHECK_HAS(err.text, "sample cut short: 2 of 4 bytes");
+    stream_close(s);
+    err = (struct error){0};
+    s = stream_open("ten", &err);
+    CHECK_EQ(stream_skip(s, 10, &err), 0);
+    CHECK_EQ(stream_read(s, to, 1, "sample", &err), 0);
+    CHECK_EQ(stream_skip(s, 1, &err), -1);
+    stream_close(s);
+}
+
+static void skip_and_seek(struct check *check)
+{
+    struct buffer noise = scratch_noise(SIZE);
+    struct error err = {0};
+    const uint8_t *data;
+    scratch_write("noise", noise.data, noise.size);
+    struct stream *s = stream_open("noise", &err);
+    CHECK_EQ(stream_make_seekable(s, &err), 0);
+    CHECK_EQ(stream_size(s), SIZE);
+    CHECK_EQ(stream_skip(s, 2000000, &err), 0);
+    CHECK_EQ(stream_offset(s), 2000000);
+    CHECK(stream_peek(s, 100, &data, &err) >= 100);
+    CHECK_MEM(data, noise.data + 2000000, 100);
+    CHECK_EQ(stream_seek(s, 5, &err), 0);
+    CHECK(stream_peek(s, 100, &data, &err) >= 100);
+    CHECK_MEM(data, noise.data + 5, 100);
+    CHECK_EQ(stream_skip(s, UINT64_MAX, &err), -1); /* past the end; must not wrap around */
+    CHECK(err.text[0] != '\0');
+    CHECK_EQ(stream_seek(s, 0, &err), 0);
+    CHECK(reads_as(s, &noise, &err));
+    stream_close(s);
+    buffer_free(&noise);
+}
+
+/* Puts COMMAND's output on stdin, returns the old one. */
+static int stdin_from(const char *command, FILE **pipe)
+{
+    int old = dup(STDIN_FILENO);
+    *pipe = popen(command, "r");
+    if (*pipe == NULL || dup2(fileno(*pipe), STDIN_FILENO) < 0)
+        abort();
+    return old;
+}
+
+static void stdin_back(int old, FILE *pipe)
+{
+    dup2(old, STDIN_FILENO);
+    close(old);
+    pclose(pipe);
+}
+
+static void pipe_read_and_seekable(struct check *check)
+{
+    struct buffer noise = scratch_noise(SIZE);
+    struct error err = {0};
+    FILE *pipe;
+    scratch_write("noise", noise.data, noise.size);
+    for (int seekable = 0; seekable < 2; seekable++) {
+        int old = stdin_from("cat noise", &pipe);
+        struct stream *s = stream_open("-", &err);
+        bool good = s != NULL && strcmp(stream_name(s), "<stdin>") == 0;
+        if (good && seekable)
+            good = stream_make_seekable(s, &err) == 0 && stream_size(s) == SIZE &&
+                   stream_seek(s, SIZE - 1, &err) == 0 && stream_seek(s, 0, &err) == 0;
+        good = good && reads_as(s, &noise, &err);
+        stream_close(s);
+        stdin_back(old, pipe);
+        CHECK(good);
+    }
+    buffer_free(&noise);
+}
+
+static void bzip2_streams(struct check *check)
+{
+    struct buffer noise = scratch_noise(SIZE);
+    scratch_write("noise", noise.data, noise.size);
+    CHECK(scratch_shell("bzip2 -k -f -1 noise && (head -c 1000000 noise | bzip2 -9; "
+                        "bzip2 </dev/null; tail -c +1000001 noise | bzip2 -1) > multi && "
+                        "pbzip2 -q -k -c -b1 noise > parallel"));
+    const char *const names[] = {"noise.bz2", "multi", "parallel"};
+    for (int i = 0; i < 3; i++)
+        for (int seekable = 0; seekable < 2; seekable++) {
+            struct error err = {0};
+            struct stream *s = stream_open(names[i], &err);
+            CHECK(s != NULL);
+            if (seekable)
+                CHECK_EQ(stream_make_seekable(s, &err), 0);
+            if (!reads_as(s, &noise, &err))
+                CHECK_FAIL("%s differs: %s", names[i], err.text);
+            stream_close(s);
+        }
+    buffer_free(&noise);
+}
+
+/* Reads PATH to its end: 0, or -1 with ERR filled. */
+static int drain(const char *path, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have;
+    struct stream *s = stream_open(path, err);
+    if (s == NULL)
+        return -1;
+    while ((have = stream_peek(s, 1, &data, err)) > 0)
+        stream_advance(s, (size_t)have);
+    stream_close(s);
+    return (int)have;
+}
+
+static void bzip2_cut_and_damaged(struct check *check)
+{
+    CHECK(scratch_shell("seq 20000 | bzip2 -c > whole"));
+    struct buffer whole = scratch_read("whole");
+    CHECK(whole.size > 1000);
+    for (size_t size = 10; size < whole.size; size += size < 40 ? 1 : 97) {
+        struct error err = {0};
+        scratch_write("cut", whole.data, size);
+        if (drain("cut", &err) != -1)
+            CHECK_FAIL("cut at %zu of %zu is not noticed", size, whole.size);
+        CHECK_HAS(err.text, "cut short");
+    }
+    for (size_t at = 20; at < whole.size - 1; at += 501) {
+        struct error err = {0};
+        whole.data[at] ^= 0x10;
+        scratch_write("damaged", whole.data, whole.size);
+        whole.data[at] ^= 0x10;
+        if (drain("damaged", &err) != -1)
+            CHECK_FAIL("damage at %zu is not noticed", at);
+    }
+    struct error err = {0};
+    buffer_bytes(&whole, "garbage", 7);
+    scratch_write("tail", whole.data, whole.size);
+    CHECK_EQ(drain("tail", &err), -1);
+    CHECK_HAS(err.text, "behind the end");
+    buffer_free(&whole);
+}
+
+static void cannot_open(struct check *check)
+{
+    struct error err = {0};
+    CHECK(stream_open("nonexistent", &err) == NULL);
+    CHECK_HAS(err.text, "No such file");
+    err = (struct error){0};
+    CHECK(stream_open(".", &err) == NULL);
+    CHECK_HAS(err.text, "directory");
+    err = (struct error){0};
+    scratch_write("empty", "", 0);
+    CHECK_EQ(drain("empty", &err), 0);
+}
+
+static void temporary_file_leaves_nothing(struct check *check)
+{
+    struct error err = {0};
+    CHECK(mkdir("tmp", 0700) == 0 || true);
+    setenv("TMPDIR", "tmp", 1);
+    int fd = temporary_file(&err);
+    CHECK(fd >= 0);
+    CHECK_EQ(write(fd, "x", 1), 1);
+    CHECK_EQ(scratch_count("tmp"), 0);
+    close(fd);
+    setenv("TMPDIR", "no/such/folder", 1);
+    CHECK_EQ(temporary_file(&err), -1);
+    CHECK_HAS(err.text, "temporary");
+    unsetenv("TMPDIR");
+}
+
+CHECK_MAIN({"file_in_windows", file_in_windows}, {"read_exactly", read_exactly},
+           {"skip_and_seek", skip_and_seek}, {"pipe_read_and_seekable", pipe_read_and_seekable},
+           {"bzip2_streams", bzip2_streams}, {"bzip2_cut_and_damaged", bzip2_cut_and_damaged},
+           {"cannot_open", cannot_open},
+           {"temporary_file_leaves_nothing", temporary_file_leaves_nothing})
