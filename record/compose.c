@@ -65,7 +65,8 @@ static int put_header(struct composition *c, const struct profile *profile)
     return put(c);
 }
 
-/* The next sample of a rows block: its time, and its record for the documented part. Returns false at the end. */
+/* The next sample of a rows block: its time, and its record for the documented part. Returns false
+ * at the end. */
 static bool next_row(struct cursor *in, uint64_t *time, const uint8_t **record, size_t *size)
 {
     if (cursor_left(in) == 0)
@@ -150,7 +151,8 @@ static int put_extension(struct composition *c, const struct profile *profile)
 {
     buffer_bytes(&c->buffer, raw_signature, RAW_SIGNATURE_SIZE);
     raw_put_facts(&c->buffer, profile->facts, profile->fact_count);
-    if (put(c) != 0 || put_maps(c, profile->mappings) != 0 || each_block(c, "thrd", put_threads) != 0)
+    if (put(c) != 0 || put_maps(c, profile->mappings) != 0 ||
+        each_block(c, "thrd", put_threads) != 0)
         return -1;
     if (profile->mappings->vdso_address != 0)
         raw_put_vdso(&c->buffer, profile->mappings->vdso_address, profile->mappings->vdso,

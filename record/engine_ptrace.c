@@ -1,8 +1,8 @@
 /* The ptrace engine: at every tick all threads are stopped, read and let go.
  *
- * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any trap clears
- * a pending one; so every stop counts, in any order, and keeps its signal until the thread is resumed.
- * SPDX-License-Identifier: MIT */
+ * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any
+ * trap clears a pending one; so every stop counts, in any order, and keeps its signal until the
+ * thread is resumed. SPDX-License-Identifier: MIT */
 #include "record/engine.h"
 
 #include <errno.h>
@@ -18,13 +18,14 @@
 #include "record/signals.h"
 #include "record/tracee.h"
 
-/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The kernel
- * lets all threads go when the sampler is killed. fork is not followed: children are nobody's tracees. */
+/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The
+ * kernel lets all threads go when the sampler is killed. fork is not followed: children are
+ * nobody's tracees. */
 static const unsigned long trace_options =
     PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
 
-/* A thread in an uninterruptible wait (a vfork parent, a dead file server) does not stop; the others
- * must not stand still for it. */
+/* A thread in an uninterruptible wait (a vfork parent, a dead file server) does not stop; the
+ * others must not stand still for it. */
 static const uint64_t patience = 10 * SECOND / 1000;
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
@@ -36,18 +37,20 @@ struct engine_run {
     struct tracees tracees;
     struct engine_thread *rows; /* of the sample being taken: the departed first */
     size_t row_count, row_capacity;
-    uint64_t start, last, next, period; /* [ns], absolute but period; last: time of the last sample */
-    uint64_t expires;                   /* 0: never */
-    int stop_signal;                    /* the terminal asked the job to stop ... */
-    uint64_t stop_until;                /* ... which holds until then */
+    size_t dying; /* threads on their way out, not reaped yet */
+    uint64_t start, last, next,
+        period;          /* [ns], absolute but period; last: time of the last sample */
+    uint64_t expires;    /* 0: never */
+    int stop_signal;     /* the terminal asked the job to stop ... */
+    uint64_t stop_until; /* ... which holds until then */
     bool sampling, in_sample, told, ended;
 };
 
 static void add_row(struct engine_run *run, const struct tracee *tracee)
 {
     mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
-    run->rows[run->row_count++] = (struct engine_thread){
-        .tid = (uint32_t)tracee->tid, .pc = tracee->pc, .cpu = tracee->cpu};
+    run->rows[run->row_count++] =
+        (struct engine_thread){.tid = (uint32_t)tracee->tid, .pc = tracee->pc, .cpu = tracee->cpu};
 }
 
 static void on_clone(struct engine_run *run, pid_t parent)
@@ -58,13 +61,25 @@ static void on_clone(struct engine_run *run, pid_t parent)
         tracees_add(&run->tracees, (pid_t)tid);
 }
 
-/* The thread that called exec has become the leader; all others are gone without a word. */
+/* Its row of the next sample is its last one. */
+static void retire(struct engine_run *run, struct tracee *tracee)
+{
+    if (tracee->pc != 0)
+        add_row(run, tracee);
+    run->dying -= tracee->exiting;
+    tracee->exiting = false;
+}
+
+/* The thread that called exec has become the leader; of the old leader there is no other word. */
 static void on_exec(struct engine_run *run, struct tracee *leader)
 {
     struct tracees *tracees = &run->tracees;
-    for (size_t i = tracees->count; i-- > 0;)
+    for (size_t i = tracees->count; i-- > 0;) {
+        if (tracees->list[i]->exiting)
+            retire(run, tracees->list[i]);
         if (tracees->list[i] != leader)
             tracees_remove(tracees, tracees->list[i]);
+    }
     tracee_forget_cpu(leader);
     leader->sampled = false;
     run->hooks->maps(run->hooks->context, tracees->pid, true);
@@ -76,7 +91,8 @@ static void on_thread_exit(struct engine_run *run, struct tracee *tracee)
     run->result->blind += !tracee_read_cpu(tracees, tracee);
     if (!tracee->sampled)
         tracee_read_pc(tracee);
-    add_row(run, tracee);
+    run->dying += !tracee->exiting;
+    tracee->exiting = true;
     run->hooks->thread_end(run->hooks->context, tracees->pid, tracee->tid);
     tracee_set_state(tracees, tracee, TRACEE_DYING);
     if (tracees->alive == 0)
@@ -106,19 +122,35 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int status)
 static void on_end(struct engine_run *run, pid_t tid, int status)
 {
     struct tracee *tracee = tracees_find(&run->tracees, tid);
-    if (tracee != NULL)
+    if (tracee != NULL) {
+        retire(run, tracee);
         tracees_remove(&run->tracees, tracee);
+    }
     if (tid == run->tracees.pid) {
         run->result->status = status;
         run->ended = true;
     }
 }
 
+/* The way out of a thread costs CPU time too. Until it is reaped the counter can be read: look
+ * before that. */
+static pid_t read_dead(struct engine_run *run)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) != 0 || info.si_pid == 0)
+        return -1;
+    struct tracee *tracee = tracees_find(&run->tracees, info.si_pid);
+    if (tracee != NULL && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+        tracee_read_cpu(&run->tracees, tracee);
+    return info.si_pid;
+}
+
 /* Takes in one report of the kernel, if there is one. */
 static bool take_event(struct engine_run *run)
 {
     int status;
-    pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+    pid_t which = run->dying > 0 ? read_dead(run) : -1;
+    pid_t tid = waitpid(which, &status, __WALL | WNOHANG);
     if (tid <= 0)
         return false;
     if (!WIFSTOPPED(status)) {
@@ -227,7 +259,8 @@ static void expire(struct engine_run *run, uint64_t now)
     run->told = run->result->expired = true;
 }
 
-/* A job that the terminal has stopped is one as a whole for the shell: stops along with the program. */
+/* A job that the terminal has stopped is one as a whole for the shell: stops along with the
+ * program. */
 static void follow_job(struct engine_run *run, uint64_t now)
 {
     if (run->stop_signal == 0)
@@ -263,7 +296,8 @@ static void take_events(struct engine_run *run, uint64_t until)
             return;
 }
 
-/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken. */
+/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken.
+ */
 static void step(struct engine_run *run)
 {
     siginfo_t info;
@@ -341,7 +375,8 @@ static struct engine_run *ptrace_start(char *const *command, const struct engine
         prctl(PR_SET_TIMERSLACK, 1UL);
         if (tracee_read_cpu(&run->tracees, leader))
             return run;
-        error_set(err, NULL, NO_OFFSET, "no CPU time of threads: /proc/PID/task/TID/schedstat is missing");
+        error_set(err, NULL, NO_OFFSET,
+                  "no CPU time of threads: /proc/PID/task/TID/schedstat is missing");
         *status = 1;
     }
     ptrace_delete(run);

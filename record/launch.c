@@ -12,7 +12,8 @@
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
 /* The child: waits until it is seized, then becomes COMMAND. Its pipe ends close with the exec. */
-static _Noreturn void become(char *const *command, const struct signals *signals, int go, int failure)
+static _Noreturn void become(char *const *command, const struct signals *signals, int go,
+                             int failure)
 {
     char byte;
     if (read(go, &byte, 1) != 1)
@@ -55,8 +56,10 @@ static pid_t seize(pid_t pid, const char *command, unsigned long options, const 
                    const int failure[2], int *status, struct error *err)
 {
     if (ptrace(PTRACE_SEIZE, pid, 0, options) != 0) {
-        error_set_errno(err, NULL, errno, "cannot trace '%s' (ptrace may be forbidden by "
-                        "kernel.yama.ptrace_scope or the container)", command);
+        error_set_errno(err, NULL, errno,
+                        "cannot trace '%s' (ptrace may be forbidden by "
+                        "kernel.yama.ptrace_scope or the container)",
+                        command);
         close(go[1]);
         waitpid(pid, NULL, __WALL);
         return -1;
@@ -66,8 +69,8 @@ static pid_t seize(pid_t pid, const char *command, unsigned long options, const 
     return told == 1 && follow(pid) == 0 ? pid : explain(command, failure[0], status, err);
 }
 
-pid_t launch(char *const *command, unsigned long options, const struct signals *signals, int *status,
-             struct error *err)
+pid_t launch(char *const *command, unsigned long options, const struct signals *signals,
+             int *status, struct error *err)
 {
     int go[2], failure[2];
     *status = 1;

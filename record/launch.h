@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "record/signals.h"
 
-/* Forks, seizes the child with the ptrace options OPTIONS and lets it execute COMMAND (ends in NULL). Returns
- * its PID, stopped at PTRACE_EVENT_EXEC; or -1 with ERR filled and *STATUS as in engine.h. */
+/* Forks, seizes the child with the ptrace options OPTIONS and lets it execute COMMAND (ends in
+ * NULL). Returns its PID, stopped at PTRACE_EVENT_EXEC; or -1 with ERR filled and *STATUS as in
+ * engine.h. */
 pid_t launch(char *const *command, unsigned long options, const struct signals *signals,
              int *status, struct error *err);
 

@@ -66,7 +66,8 @@ static char *without_deleted(const char *path)
     return mem_strndup(path, length);
 }
 
-/* The file that is mapped, not one that has come to its name since; without the right to see that, its name. */
+/* The file that is mapped, not one that has come to its name since; without the right to see that,
+ * its name. */
 static char *mapped_build_id(pid_t pid, const struct line *line, const char *path)
 {
     char link[96];
@@ -94,12 +95,13 @@ static void list_file(struct mappings *mappings, pid_t pid, const struct line *l
         return;
     }
     mem_reserve(&mappings->maps, &mappings->capacity, mappings->count + 1, sizeof *mappings->maps);
-    mappings->maps[mappings->count++] = (struct raw_map){.address = line->start,
-                                                         .size = line->end - line->start,
-                                                         .offset = line->offset,
-                                                         .pid = (uint32_t)pid,
-                                                         .build_id = mapped_build_id(pid, line, path),
-                                                         .path = path};
+    mappings->maps[mappings->count++] =
+        (struct raw_map){.address = line->start,
+                         .size = line->end - line->start,
+                         .offset = line->offset,
+                         .pid = (uint32_t)pid,
+                         .build_id = mapped_build_id(pid, line, path),
+                         .path = path};
 }
 
 static void note_known(struct mappings *mappings, const struct line *line)

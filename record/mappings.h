@@ -16,7 +16,8 @@ struct address_range {
 
 /* Zeroed it is empty. */
 struct mappings {
-    struct raw_map *maps; /* file-backed ones, in order of appearance; the first is the program itself */
+    struct raw_map
+        *maps; /* file-backed ones, in order of appearance; the first is the program itself */
     size_t count, capacity;
     struct address_range *known; /* whatever is executable now, sorted by address */
     size_t known_count, known_capacity;
@@ -27,8 +28,8 @@ struct mappings {
 
 void mappings_free(struct mappings *mappings);
 
-/* Reads /proc/PID/maps; what was not there before is appended. FRESH: PID has just started a program, and
- * the vdso is read as well. Returns how many maps are new. */
+/* Reads /proc/PID/maps; what was not there before is appended. FRESH: PID has just started a
+ * program, and the vdso is read as well. Returns how many maps are new. */
 size_t mappings_read(struct mappings *mappings, pid_t pid, bool fresh);
 
 /* Was PC in an executable mapping, of whatever kind, when they were last read? */

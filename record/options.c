@@ -58,8 +58,8 @@ static void settle_unit(struct argp_state *state, struct options *options, int k
     options->kind = kind >= 0 ? (enum pmu_kind)kind : implied;
     const char *base = pmu_kind_unit(options->kind);
     if (base != NULL && options->unit != NULL && implied != options->kind)
-        argp_error(state, "--unit: expected %s with or without a prefix (n u m k), found '%s'", base,
-                   options->unit);
+        argp_error(state, "--unit: expected %s with or without a prefix (n u m k), found '%s'",
+                   base, options->unit);
     options->scale = base != NULL && scale > 0 ? scale : 1;
     if (base != NULL)
         options->unit = base;
@@ -95,7 +95,8 @@ static void set_kind(struct argp_state *state, struct parsing *parsing, const ch
 {
     parsing->kind = pmu_kind_of(name);
     if (parsing->kind < 0)
-        argp_error(state, "--pmu-kind: expected current, voltage, power or custom, found '%s'", name);
+        argp_error(state, "--pmu-kind: expected current, voltage, power or custom, found '%s'",
+                   name);
 }
 
 static error_t take_option(int key, char *arg, struct argp_state *state)
@@ -171,20 +172,23 @@ void options_parse(struct options *options, int argc, char **argv)
         .options = option_table,
         .parser = take_option,
         .args_doc = "-- COMMAND [ARGUMENT...]",
-        .doc = "Runs COMMAND and records where all its threads are, how much CPU time each has used, "
-               "and a PMU value, many times a second.\v"
-               "\nExamples:\n"
-               "  sampler -o out.bin -- ./program\n"
-               "  sampler -o out.bin -f 500 -d 60 -- make check\n"
-               "  sampler -o out.bin -p file:power1_input --unit uW -- ./program\n"
-               "\nThe exit status is that of COMMAND. See sampler(1).\n",
+        .doc =
+            "Runs COMMAND and records where all its threads are, how much CPU time each has used, "
+            "and a PMU value, many times a second.\v"
+            "\nExamples:\n"
+            "  sampler -o out.bin -- ./program\n"
+            "  sampler -o out.bin -f 500 -d 60 -- make check\n"
+            "  sampler -o out.bin -p file:power1_input --unit uW -- ./program\n"
+            "\nThe exit status is that of COMMAND. See sampler(1).\n",
         .help_filter = describe_sources,
     };
     struct parsing parsing = {.options = options, .kind = -1};
+    static char name[] = "sampler";
     const char *argument;
     *options = (struct options){.engine = {.frequency = 1000}, .reporter = {.tool = "sampler"}};
     options->pmu = pmu_find("none", &argument, NULL);
     options->pmu_spec = "none";
     argp_err_exit_status = EXIT_USAGE;
+    argv[0] = name; /* in front of every message, without a path */
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &parsing);
 }

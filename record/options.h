@@ -19,7 +19,8 @@ struct options {
     struct reporter reporter;
 };
 
-/* Parses ARGV, whose strings are borrowed as long as OPTIONS is used. Ends the program after --help and
+/* Parses ARGV, whose strings are borrowed as long as OPTIONS is used. Ends the program after --help
+ * and
  * --version, and with EXIT_USAGE when something is wrong. */
 void options_parse(struct options *options, int argc, char **argv);
 

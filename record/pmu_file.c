@@ -1,5 +1,5 @@
-/* A PMU that is a file with a number in it: hwmon and powercap files of sysfs, or what a script keeps writing.
- * SPDX-License-Identifier: MIT */
+/* A PMU that is a file with a number in it: hwmon and powercap files of sysfs, or what a script
+ * keeps writing. SPDX-License-Identifier: MIT */
 #include "record/pmu.h"
 
 #include <ctype.h>
@@ -26,7 +26,8 @@ static int read_file(void *state, double *value, struct error *err)
     text[got] = '\0';
     *value = strtod(text, &end);
     if (end == text || !isfinite(*value) || (*end != '\0' && !isspace((unsigned char)*end)))
-        return error_set(err, path, NO_OFFSET, "expected a number as PMU value, found '%.40s'", text);
+        return error_set(err, path, NO_OFFSET, "expected a number as PMU value, found '%.40s'",
+                         text);
     return 0;
 }
 

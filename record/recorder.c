@@ -2,9 +2,13 @@
  * SPDX-License-Identifier: MIT */
 #include "record/recorder.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/output.h"
@@ -15,8 +19,8 @@
 #include "record/names.h"
 #include "record/spool.h"
 
-/* A PC outside all mappings makes us look again, but not more often than this when that brings nothing
- * new (code that a program generates). */
+/* A PC outside all mappings makes us look again, but not more often than this when that brings
+ * nothing new (code that a program generates). */
 static const uint64_t look_again = SECOND / 50;
 static const uint64_t flush_every = SECOND / 2;
 
@@ -32,13 +36,14 @@ struct recorder {
     struct names names;
     void *pmu;
     bool pmu_open;
-    double value;          /* of the PMU, the last good one */
-    uint64_t pmu_failures; /* reads that gave none */
+    double value;             /* of the PMU, the last good one */
+    uint64_t pmu_failures;    /* reads that gave none */
     uint64_t flushed, looked; /* [ns], sample times */
     pid_t pid;
 };
 
-/* A value that cannot be read is the one before: a hole in the file would be worse for every sum. */
+/* A value that cannot be read is the one before: a hole in the file would be worse for every sum.
+ */
 static void on_tick(void *context)
 {
     struct recorder *r = context;
@@ -111,12 +116,27 @@ static void on_thread_end(void *context, pid_t pid, pid_t tid)
     names_end(&r->names, pid, tid);
 }
 
+/* A device such as /dev/full says no even to nothing: better now than when the command has run. */
+static int check_device(const char *path, struct error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISCHR(st.st_mode))
+        return 0;
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    int errnum = fd < 0 || write(fd, "", 0) < 0 ? errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return errnum == 0 ? 0 : error_set_errno(err, path, errnum, "cannot write");
+}
+
 static int open_all(struct recorder *r)
 {
     const struct options *o = r->options;
     if (o->pmu->open(o->pmu_argument, &r->pmu, r->err) != 0)
         return -1;
     r->pmu_open = true;
+    if (check_device(o->out, r->err) != 0)
+        return -1;
     r->out = output_open(o->out, OUTPUT_BINARY, r->err);
     if (r->out == NULL)
         return -1;

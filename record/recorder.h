@@ -1,6 +1,5 @@
-/* What happens to the samples of an engine: value added, mappings and names looked up, spooled, and composed to a
- * profile at the end.
- * SPDX-License-Identifier: MIT */
+/* What happens to the samples of an engine: value added, mappings and names looked up, spooled, and
+ * composed to a profile at the end. SPDX-License-Identifier: MIT */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 
@@ -10,8 +9,8 @@
 
 struct recorder;
 
-/* Opens PMU, output and spool, so that what cannot work is known before the command runs. OPTIONS and ERR are
- * borrowed until recorder_delete. Returns NULL with ERR filled. */
+/* Opens PMU, output and spool, so that what cannot work is known before the command runs. OPTIONS
+ * and ERR are borrowed until recorder_delete. Returns NULL with ERR filled. */
 struct recorder *recorder_new(struct options *options, struct error *err);
 /* Frees; without recorder_finish nothing is left on disk. NULL is allowed. */
 void recorder_delete(struct recorder *recorder);
@@ -19,8 +18,8 @@ void recorder_delete(struct recorder *recorder);
 /* What an engine's run calls; borrowed until recorder_delete. */
 const struct engine_hooks *recorder_hooks(struct recorder *recorder);
 
-/* Composes the profile of what was recorded. Returns 0, or -1 with ERR filled: then the spool stays where it
- * has a name, and *LEFT is that name (borrowed until recorder_delete), else NULL. */
+/* Composes the profile of what was recorded. Returns 0, or -1 with ERR filled: then the spool stays
+ * where it has a name, and *LEFT is that name (borrowed until recorder_delete), else NULL. */
 int recorder_finish(struct recorder *recorder, const struct engine_result *result,
                     const char **left);
 

@@ -22,13 +22,15 @@ static void summarize(const struct options *options, const struct engine_result 
     double samples = (double)result->samples;
     if (options->reporter.quiet)
         return;
-    fprintf(stderr, "sampler: %s: %" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
+    fprintf(stderr,
+            "sampler: %s: %" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
             options->out, result->samples, seconds, seconds > 0 ? samples / seconds : 0,
             options->engine.frequency, samples > 0 ? (double)result->latency / 1000 / samples : 0,
             options->pmu_spec);
 }
 
-/* What the caller sees is what the command did: killed by a signal, so are we, without a second core. */
+/* What the caller sees is what the command did: killed by a signal, so are we, without a second
+ * core. */
 static int pass_on(const struct engine_result *result)
 {
     int number = WIFSIGNALED(result->status) ? WTERMSIG(result->status) : 0;
@@ -52,8 +54,8 @@ static int fail(const struct options *options, const struct error *err, const ch
 {
     report_error(&options->reporter, err);
     if (left != NULL)
-        fprintf(stderr, "sampler: the samples are in %s: make room, then prof2pbin --salvage %s\n", left,
-                left);
+        fprintf(stderr, "sampler: the samples are in %s: make room, then prof2pbin --salvage %s\n",
+                left, left);
     return EXIT_DATA;
 }
 

@@ -24,12 +24,13 @@ int signals_wait(const struct signals *signals, uint64_t ns, siginfo_t *info);
 /* Waits at most NS for SIGCHLD alone, and leaves all others pending. */
 void signals_wait_child(uint64_t ns);
 
-/* Is it one that ends or concerns the program (SIGINT, SIGTERM, ...) and came to this process alone? What a
- * terminal sends goes to its whole foreground group: the program has it already. */
+/* Is it one that ends or concerns the program (SIGINT, SIGTERM, ...) and came to this process
+ * alone? What a terminal sends goes to its whole foreground group: the program has it already. */
 bool signals_passed_on(const siginfo_t *info);
 /* Is it one by which a terminal stops a job? */
 bool signals_stop(int number);
-/* Stops this process by NUMBER, as a shell with job control expects; returns when it is continued. */
+/* Stops this process by NUMBER, as a shell with job control expects; returns when it is continued.
+ */
 void signals_stop_self(int number);
 
 #endif

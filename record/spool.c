@@ -13,7 +13,12 @@
 #include "base/memory.h"
 #include "base/stream.h"
 
-enum { ROWS_FULL = 256 * 1024, ROWS_LARGEST = 8 * 1024 * 1024 - 64, ROW_HEAD = 20, ROW_THREAD = 20 };
+enum {
+    ROWS_FULL = 256 * 1024,
+    ROWS_LARGEST = 8 * 1024 * 1024 - 64,
+    ROW_HEAD = 20,
+    ROW_THREAD = 20
+};
 
 struct spool {
     char *name; /* NULL: it has none */
@@ -34,11 +39,12 @@ static int open_named(struct spool *spool, const char *out, struct error *err)
     if (spool->fd >= 0)
         return 0;
     int errnum = errno;
-    error_set_errno(err, spool->name, errnum,
-                    errnum == EEXIST
-                        ? "an unfinished recording is in the way: keep what it holds with prof2pbin "
-                          "--salvage, or remove it"
-                        : "cannot write");
+    error_set_errno(
+        err, spool->name, errnum,
+        errnum == EEXIST
+            ? "an unfinished recording is in the way: keep what it holds with prof2pbin "
+              "--salvage, or remove it"
+            : "cannot write");
     free(spool->name); /* not ours to remove */
     spool->name = NULL;
     return -1;

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*            interrupt            any stop              resume
- *  RUNNING ------------> AWAITED ----------> HELD ---------------> RUNNING, or LISTENING in a group stop
- *  any state -- PTRACE_EVENT_EXIT --> DYING: runs its last steps, or is a zombie leader */
+ *  RUNNING ------------> AWAITED ----------> HELD ---------------> RUNNING, or LISTENING in a group
+ * stop any state -- PTRACE_EVENT_EXIT --> DYING: runs its last steps, or is a zombie leader */
 enum tracee_state { TRACEE_RUNNING, TRACEE_AWAITED, TRACEE_HELD, TRACEE_LISTENING, TRACEE_DYING };
 
 struct tracee {
@@ -21,6 +21,7 @@ struct tracee {
     bool stuck;      /* AWAITED for longer than a sample may take: nobody waits for it */
     bool group_stop; /* HELD in a group stop: to listen, not to run, when resumed */
     bool sampled;    /* pc is that of a sample */
+    bool exiting;    /* its PTRACE_EVENT_EXIT has come */
     int signal;      /* to deliver when resumed, 0: none */
     int schedstat;   /* file descriptor, -1: not open */
     uint64_t pc, cpu;

@@ -1,8 +1,8 @@
 /* Counts alarms of a timer: none may get lost on the way through a sampler.
  *
  * Recipe: sampler -o signals.bin -- signals 2000
- * Prints how many SIGALRM came, how many periods passed without one of their own (the kernel merges a signal with one
- * that is pending still), and how long it took.
+ * Prints how many SIGALRM came, how many periods passed without one of their own (the kernel merges
+ * a signal with one that is pending still), and how long it took.
  *
  * usage: signals [COUNT]                     an alarm every 0.5 ms
  * SPDX-License-Identifier: MIT */

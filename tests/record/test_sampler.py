@@ -1,0 +1,605 @@
+"""Tests of sampler against programs whose behaviour is known. Environment: BUILD, the build folder.
+
+SPDX-License-Identifier: MIT"""
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from profile_reader import Profile, Spool  # noqa: E402
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+SAMPLER = os.path.join(BUILD, "sampler")
+PYTHON = os.path.realpath("/usr/bin/python3")
+LIMIT = 50  # [s] for any one run
+
+
+def sample(name):
+    return os.path.realpath(os.path.join(BUILD, "samples", name))
+
+
+def proc_state(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+def run_time(pid):
+    with open(f"/proc/{pid}/schedstat") as file:
+        return int(file.read().split()[0])
+
+
+def exists(pid):
+    try:
+        return proc_state(pid) not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=15.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.out = os.path.join(self.folder, "out.bin")
+
+    def run_sampler(self, *command, options=(), out=None, **more):
+        return subprocess.run([SAMPLER, "-o", out or self.out, *options, "--", *command], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, **more)
+
+    def profile_of(self, *command, status=0, **more):
+        done = self.run_sampler(*command, **more)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["out.bin"])
+        return Profile(self.out), done
+
+    def start(self, *command, options=(), **more):
+        """The running sampler and the PID of the command."""
+        running = subprocess.Popen([SAMPLER, "-v", "-o", self.out, *options, "--", *command], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        self.addCleanup(self.reap, running)
+        line = running.stderr.readline()
+        self.assertRegex(line, r"^sampler: process \d+$")
+        return running, int(line.split()[-1])
+
+    @staticmethod
+    def reap(running):
+        if running.poll() is None:
+            running.kill()
+        running.communicate()
+
+    def assert_one_error(self, done, status, pattern):
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertRegex(done.stderr, r"\Asampler: [^\n]*" + pattern + r"[^\n]*\n\Z")
+
+
+class Format(Case):
+    def test_every_documented_byte(self):
+        begin = time.time()
+        profile, done = self.profile_of(sample("burn"), "0.4", "2")
+        real = (time.time() - begin) * 1e6
+        self.assertEqual(profile.magic, 0)
+        self.assertLess(profile.wall, real)
+        self.assertGreater(profile.wall, 300e3)
+        self.assertGreater(profile.latency, 0)
+        self.assertLess(profile.latency, profile.wall)
+        self.assertEqual(profile.vmmaps[0][2], sample("burn"))
+        self.assertTrue(all(label.startswith("/") for _, _, label in profile.vmmaps))
+        self.assertTrue(any("libc.so" in label for _, _, label in profile.vmmaps))
+        self.assertTrue(all(value == 0 for value, _ in profile.samples))
+        self.assertGreaterEqual(max(len(threads) for _, threads in profile.samples), 2)
+        self.assertIn(f" {len(profile.samples)} samples in ", done.stderr)
+
+    def test_extension(self):
+        profile, _ = self.profile_of(sample("burn"), "0.2", "a b", options=["-f", "500"], status=2)
+        profile, _ = self.profile_of(sample("burn"), "0.2", options=["-f", "500"], cwd=self.folder)
+        self.assertEqual(profile.order[:2] + profile.order[-2:], ["info", "maps", "time", "done"])
+        self.assertEqual(profile.done, len(profile.samples))
+        self.assertEqual(len(profile.times), len(profile.samples))
+        self.assertTrue(all(a < b for a, b in zip(profile.times, profile.times[1:])))
+        self.assertLessEqual(profile.times[-1] // 1000, profile.wall)
+        facts = profile.facts
+        self.assertEqual(facts["command"], f"{sample('burn')} 0.2")
+        self.assertEqual((facts["frequency"], facts["pmu"], facts["unit"]), ("500", "none", ""))
+        self.assertEqual(facts["cwd"], os.path.realpath(self.folder))
+        self.assertEqual(facts["host"], os.uname().nodename)
+        self.assertEqual(facts["cpus"], str(os.sysconf("SC_NPROCESSORS_ONLN")))
+        self.assertRegex(facts["started"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertRegex(facts["sampler"], r"^pbin-tools \d")
+        self.assertEqual([(tid, name) for tid, _, name in profile.threads],
+                         [(profile.samples[0][1][0][0], "burn")])
+        self.assertEqual(profile.vdso[1][:4], b"\x7fELF")
+        self.assertEqual(profile.vdso[0] % 4096, 0)
+
+    def test_maps_agree_with_readelf(self):
+        profile, _ = self.profile_of(sample("burn"), "0.1")
+        self.assertEqual([m[:2] for m in profile.maps], [v[:2] for v in profile.vmmaps])
+        for address, size, offset, pid, build_id, path in profile.maps:
+            notes = subprocess.run(["readelf", "-nW", path], text=True, capture_output=True).stdout
+            found = re.search(r"Build ID: (\w+)", notes)
+            self.assertEqual(build_id, found.group(1) if found else "", path)
+            self.assertEqual(pid, profile.samples[0][1][0][0])
+            text = [s for s in segments(path) if "E" in s[3]]
+            self.assertIn((offset, size), [(s[0] & ~0xfff, (s[0] % 4096 + s[2] + 0xfff) & ~0xfff) for s in text])
+
+    def test_command_is_quoted(self):
+        profile, _ = self.profile_of("/bin/true", "a b", "it's", "", "x=1")
+        self.assertEqual(profile.facts["command"], "/bin/true 'a b' 'it'\\''s' '' x=1")
+
+    def test_label_longer_than_its_field(self):
+        long = os.path.join(self.folder, *["d" * 100] * 3)
+        os.makedirs(long)
+        target = os.path.join(long, "burn_here")
+        os.link(sample("burn"), target) if os.stat(sample("burn")).st_dev == os.stat(long).st_dev \
+            else subprocess.run(["cp", sample("burn"), target], check=True)
+        done = self.run_sampler(target, "0.05")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        profile = Profile(self.out)
+        self.assertEqual(profile.vmmaps[0][2], "burn_here")
+        self.assertEqual(profile.maps[0][5], os.path.realpath(target))
+
+    def test_compressed(self):
+        out = self.out + ".bz2"
+        done = self.run_sampler(sample("burn"), "0.1", out=out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        plain = subprocess.run(["bzip2", "-dc", out], stdout=subprocess.PIPE, check=True).stdout
+        with open(self.out, "wb") as file:
+            file.write(plain)
+        self.assertGreater(len(Profile(self.out).samples), 10)
+
+
+def segments(path):
+    """(offset, address, size in the file, flags) of the PT_LOADs."""
+    text = subprocess.run(["readelf", "-lW", path], text=True, capture_output=True).stdout
+    return [(int(o, 16), int(a, 16), int(s, 16), f)
+            for o, a, s, f in re.findall(r"LOAD +(\w+) (\w+) \w+ (\w+) \w+ ([RWE ]+?) 0x", text)]
+
+
+def functions(path, names):
+    """name -> (first address, end) in the file."""
+    text = subprocess.run(["nm", "-S", path], text=True, capture_output=True, check=True).stdout
+    found = re.findall(r"^(\w+) (\w+) \w (\w+)$", text, re.M)
+    return {n: (int(a, 16), int(a, 16) + int(s, 16)) for a, s, n in found if n in names}
+
+
+class Truth(Case):
+    NAMES = ("burn_50", "burn_30", "burn_20")
+
+    def shares(self, profile):
+        """CPU time by function, and the effective number of samples."""
+        path = sample("burn")
+        ranges = functions(path, self.NAMES)
+        address, size, offset = profile.maps[0][:3]
+        text = next(s for s in segments(path) if "E" in s[3])
+        used, total, squares = dict.fromkeys(self.NAMES + ("other",), 0), 0, 0
+        for _, pc, delta in profile.deltas():
+            where = pc - address + offset - text[0] + text[1] if 0 <= pc - address < size else 0
+            name = next((n for n, (a, b) in ranges.items() if a <= where < b), "other")
+            used[name] += delta
+            total += delta
+            squares += delta * delta
+        return used, total, total * total / squares
+
+    def check_burn(self, threads):
+        profile, done = self.profile_of(sample("burn"), "-v", "1.5", str(threads))
+        used, total, n = self.shares(profile)
+        self.assertGreater(n, 300)
+        real = {name: sum(map(int, re.findall(name + r" (\d+)", done.stdout))) for name in self.NAMES}
+        for name in self.NAMES:
+            share, p = used[name] / total, real[name] / sum(real.values())
+            self.assertLess(abs(share - p), 4 * (p * (1 - p) / n) ** 0.5,
+                            f"{name}: {share:.4f} sampled, {p:.4f} used, {n:.0f} samples")
+        self.assertLess(used["other"] / total, 0.03)
+        process = int(re.search(r"process (\d+)", done.stdout).group(1))
+        # behind its own last look at the clock the program only prints and exits
+        self.assertGreaterEqual(profile.cpu(), process - 1e6)
+        self.assertLess(profile.cpu(), process + 10e6)
+        return profile
+
+    def test_shares_and_cpu_time_of_one_thread(self):
+        profile = self.check_burn(1)
+        self.assertEqual(len({tid for _, t in profile.samples for tid, _, _ in t}), 1)
+
+    def test_shares_and_cpu_time_of_three_threads(self):
+        profile = self.check_burn(3)
+        self.assertEqual(len({tid for _, t in profile.samples for tid, _, _ in t}), 3)
+
+    def test_frequency(self):
+        profile, _ = self.profile_of(sample("burn"), "0.5", options=["-f", "100"])
+        seconds = profile.wall / 1e6
+        self.assertLessEqual(len(profile.samples), seconds * 100 + 2)
+        self.assertGreater(len(profile.samples), seconds * 60)
+        gaps = sorted(b - a for a, b in zip(profile.times, profile.times[1:]))
+        self.assertLess(abs(gaps[len(gaps) // 2] - 10e6), 1e6)
+
+    def test_short_command_has_its_cpu_time(self):
+        profile, _ = self.profile_of("/bin/true", options=["-f", "1"])
+        self.assertEqual(len(profile.samples), 1)
+        self.assertGreater(profile.cpu(), 50e3)
+
+    def test_thread_churn(self):
+        profile, done = self.profile_of(sample("threads_churn"), "1")
+        threads, process = map(int, re.findall(r"\d+", done.stdout))
+        self.assertGreater(threads, 100)
+        seen = {}
+        for tid, _, _ in (t for _, ts in profile.samples for t in ts):
+            seen[tid] = True
+        self.assertGreaterEqual(len(seen), threads * 0.99)
+        self.assertGreater(profile.cpu(), process * 0.98)
+        self.assertLess(profile.cpu(), process * 1.02 + threads * 5e3)
+
+    def test_plugin_is_mapped(self):
+        profile, _ = self.profile_of(sample("plugin"), "0.4")
+        found = [m for m in profile.vmmaps if m[2] == sample("plugin_work.so")]
+        self.assertEqual(len(found), 1)
+        address, size, _ = found[0]
+        inside = sum(d for _, pc, d in profile.deltas() if address <= pc < address + size)
+        self.assertGreater(inside, 0.8 * profile.cpu())
+
+    def test_exec_by_the_command(self):
+        profile, _ = self.profile_of("/bin/sh", "-c", f"exec {sample('burn')} 0.3")
+        self.assertEqual(profile.vmmaps[0][2], os.path.realpath("/bin/sh"))
+        self.assertIn(sample("burn"), [label for _, _, label in profile.vmmaps])
+        self.assertGreater(profile.cpu(), 290e6)
+
+
+class Pmu(Case):
+    def write(self, text):
+        path = os.path.join(self.folder, "value")
+        with open(path + ".new", "w") as file:
+            file.write(text)
+        os.rename(path + ".new", path)
+        return path
+
+    def values(self, *options):
+        path = self.write("1500000\n")
+        done = self.run_sampler(sample("burn"), "0.05", options=["-p", "file:" + path, *options])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        profile = Profile(self.out)
+        return profile.magic, {v for v, _ in profile.samples}, profile.facts["unit"]
+
+    def test_kinds_and_units(self):
+        self.assertEqual(self.values(), (0, {1.5e6}, ""))
+        self.assertEqual(self.values("--unit", "ticks"), (0, {1.5e6}, "ticks"))
+        self.assertEqual(self.values("--pmu-kind", "current"), (1, {1.5e6}, "A"))
+        self.assertEqual(self.values("--pmu-kind", "voltage", "--unit", "mV"), (2, {1500.0}, "V"))
+        self.assertEqual(self.values("--unit", "uW"), (3, {1.5}, "W"))
+
+    def test_value_follows_the_file(self):
+        path = self.write("1")
+        running, _ = self.start(sample("burn"), "0.5", options=["-p", "file:" + path])
+        time.sleep(0.2)
+        self.write("2.5e0")
+        running.communicate(timeout=LIMIT)
+        values = [v for v, _ in Profile(self.out).samples]
+        self.assertEqual(sorted(set(values)), [1.0, 2.5])
+        self.assertEqual(values, sorted(values))
+
+    def test_value_that_is_lost_is_repeated(self):
+        path = self.write("7")
+        running, _ = self.start(sample("burn"), "0.5", options=["-p", "file:" + path])
+        time.sleep(0.2)
+        os.unlink(path)
+        _, errors = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 0)
+        self.assertEqual(len(re.findall(r"value before is repeated", errors)), 1)
+        profile = Profile(self.out)
+        self.assertEqual({v for v, _ in profile.samples}, {7.0})
+        self.assertGreater(int(profile.facts["pmu_failures"]), 10)
+
+    def test_bad_sources(self):
+        marker = os.path.join(self.folder, "ran")
+        for text, pattern in (("watt", "expected a number"), ("", "expected a number"), ("nan", "expected"),
+                              ("5x", "expected a number")):
+            path = self.write(text)
+            self.assert_one_error(self.run_sampler("touch", marker, options=["-p", "file:" + path]), 1, pattern)
+        self.assert_one_error(self.run_sampler("touch", marker, options=["-p", "file:/no/file"]), 1,
+                              "/no/file: cannot read the PMU value: No such file")
+        self.assertFalse(os.path.exists(marker) or os.path.exists(self.out))
+
+
+class Status(Case):
+    def test_status_is_passed_on(self):
+        for status in (0, 3, 127):
+            self.profile_of("/bin/sh", "-c", f"exit {status}", status=status)
+        for number in (signal.SIGSEGV, signal.SIGKILL, signal.SIGINT):
+            self.profile_of("/bin/sh", "-c", f"kill -{int(number)} $$", status=-number)
+
+    def test_leader_ends_before_its_threads(self):
+        self.profile_of(PYTHON, "-c", "import ctypes, threading, time\n"
+                        "threading.Thread(target=time.sleep, args=(0.3,)).start()\n"
+                        "ctypes.CDLL(None).pthread_exit(None)")
+
+    def test_command_that_cannot_run(self):
+        self.assert_one_error(self.run_sampler("no-such-command"), 127,
+                              "cannot run 'no-such-command': No such file or directory")
+        self.assert_one_error(self.run_sampler("/etc/passwd"), 126, "cannot run '/etc/passwd': Permission denied")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_output_that_cannot_be_written(self):
+        marker = os.path.join(self.folder, "ran")
+        for out, pattern in (("/dev/full", "/dev/full: cannot write: No space"),
+                             ("/no/folder/x", "/no/folder/x: cannot write: No such file"),
+                             ("/proc/x", "/proc/x: cannot write"), (self.folder, "cannot write: Is a directory")):
+            self.assert_one_error(self.run_sampler("touch", marker, out=out), 1, pattern)
+            self.assertFalse(os.path.exists(marker), out)
+
+    def test_unfinished_recording_is_not_overwritten(self):
+        with open(self.out + ".part", "w") as file:
+            file.write("precious")
+        self.assert_one_error(self.run_sampler("true"), 1, r"out.bin.part: .*in the way.*--salvage")
+        with open(self.out + ".part") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_usage(self):
+        for arguments in ((), ("-o", self.out), ("--", "true"), ("-o", "-", "true"), ("-o", self.out, "-f", "0", "true"),
+                          ("-o", self.out, "-f", "1e9", "true"), ("-o", self.out, "-f", "x", "true"),
+                          ("-o", self.out, "-d", "-1", "true"), ("-o", self.out, "-p", "magic", "true"),
+                          ("-o", self.out, "-p", "file", "true"), ("-o", self.out, "-p", "none:x", "true"),
+                          ("-o", self.out, "--pmu-kind", "heat", "true"), ("-o", self.out, "--nonsense", "true"),
+                          ("-o", self.out, "--pmu-kind", "power", "--unit", "mA", "true")):
+            done = subprocess.run([SAMPLER, *arguments], capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertTrue(done.stderr.startswith("sampler: "), done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_help_and_version(self):
+        for option in ("-h", "--help"):
+            done = subprocess.run([SAMPLER, option], capture_output=True, text=True, timeout=LIMIT)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("file:PATH", done.stdout)
+        done = subprocess.run([SAMPLER, "--version"], capture_output=True, text=True, timeout=LIMIT)
+        self.assertRegex(done.stdout, r"^sampler \(pbin-tools\) \d+\.\d+\.\d+\n$")
+
+    def test_duration(self):
+        profile, _ = self.profile_of("sleep", "30", options=["-d", "0.3"])
+        self.assertGreaterEqual(profile.wall, 300e3)
+        self.assertLess(profile.wall, 3e6)
+        self.profile_of("/bin/sh", "-c", "trap 'exit 9' TERM; while :; do sleep 0.05; done",
+                        options=["-d", "0.2"], status=9)
+
+    def test_quiet(self):
+        self.assertEqual(self.run_sampler("true", options=["-q"]).stderr, "")
+        self.assertRegex(self.run_sampler("true").stderr,
+                         r"\Asampler: \S+/out.bin: \d+ samples in [\d.]+ s, [\d.]+ of 1000 Hz, "
+                         r"[\d.]+ us a sample, pmu none\n\Z")
+
+    def test_full_disk_keeps_the_samples_and_the_command(self):
+        import resource
+        marker = os.path.join(self.folder, "ran")
+        script = f"import os, time\nt=time.time()\nwhile time.time()-t < 2: pass\nos.mkdir({marker!r})"
+        # SIGXFSZ is ignored already (python does), so that a file that would grow too long is EFBIG
+        done = self.run_sampler(PYTHON, "-c", script, restore_signals=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, r"out.bin(.part)?: cannot write: File too large\n"
+                         r"sampler: the samples are in \S+out.bin.part: make room, then prof2pbin --salvage")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["out.bin.part", "ran"])
+        self.assertGreater(len(Spool(self.out + ".part").rows), 100)
+
+
+class Signals(Case):
+    def test_alarms_all_arrive(self):
+        profile, done = self.profile_of(sample("signals"), "2000")
+        alarms, overruns = map(int, re.findall(r"(?:alarms|overruns) (\d+)", done.stdout))
+        self.assertEqual(alarms, 2000)
+        self.assertLess(overruns, 1000)
+        self.assertGreater(len(profile.samples), 500)
+
+    def test_state_is_inherited(self):
+        script = ("grep -E '^(SigBlk|SigIgn|SigCgt|ShdPnd)' /proc/self/status; ls -l /proc/self/fd "
+                  "| sed -n 's/.* \\([0-9]* ->\\)/\\1/p' | sed 's/[0-9]*]$//'; ulimit -n; cat /proc/self/timerslack_ns")
+
+        def prepare():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+        lines = []
+        for prefix in ([], [SAMPLER, "-q", "-o", self.out, "--"]):
+            done = subprocess.run([*prefix, "sh", "-c", script], stdout=subprocess.PIPE, text=True, timeout=LIMIT,
+                                  stdin=subprocess.DEVNULL, preexec_fn=prepare)
+            self.assertEqual(done.returncode, 0)
+            lines.append(re.sub(r"/proc/\d+", "/proc/N", done.stdout))
+        self.assertEqual(lines[0], lines[1])
+        self.assertIn("SigIgn", lines[0])
+
+    def test_no_file_descriptor_leaks(self):
+        read, write = os.pipe()
+        os.set_inheritable(write, True)
+        script = "import os; print(sorted(os.listdir('/proc/self/fd'), key=int))"
+        plain = subprocess.run([PYTHON, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               pass_fds=[write])
+        _, done = self.profile_of(PYTHON, "-c", script, pass_fds=[write])
+        os.close(read)
+        os.close(write)
+        self.assertEqual(done.stdout, plain.stdout)
+
+    def test_input_passes_through(self):
+        _, done = self.profile_of("tr", "a-z", "A-Z", input="through\n" * 1000)
+        self.assertEqual(done.stdout, "THROUGH\n" * 1000)
+
+    def test_forwarded_signals(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            running, pid = self.start(sample("burn"), "20")
+            time.sleep(0.2)
+            running.send_signal(number)
+            running.communicate(timeout=LIMIT)
+            self.assertEqual(running.returncode, -number)
+            self.assertFalse(exists(pid))
+            self.assertGreater(len(Profile(self.out).samples), 50)
+
+    def test_command_that_handles_a_signal(self):
+        running, _ = self.start("/bin/sh", "-c", "trap 'echo got; exit 5' USR1; while :; do sleep 0.02; done")
+        time.sleep(0.3)
+        running.send_signal(signal.SIGUSR1)
+        out, _ = running.communicate(timeout=LIMIT)
+        self.assertEqual((out, running.returncode), ("got\n", 5))
+
+    def test_killed_sampler(self):
+        marker = os.path.join(self.folder, "ended")
+        script = f"{sample('burn')} 2.5 >/dev/null; exit 0"
+        for command in ([sample("burn"), "2.5", "2"], ["/bin/sh", "-c", script]):
+            running, pid = self.start(*command, stdin=subprocess.DEVNULL)
+            time.sleep(1.3)
+            running.kill()
+            running.wait()
+            states = set()
+            end = time.monotonic() + 0.3
+            while exists(pid) and time.monotonic() < end:
+                states.add(proc_state(pid))
+                time.sleep(0.01)
+            self.assertFalse(states & {"T", "t"} and not states & {"R", "S"}, states)
+            self.assertTrue(wait_until(lambda: not exists(pid), 25), "the command does not end")
+            spool = Spool(self.out + ".part")
+            self.assertGreater(len(spool.rows), 300)
+            self.assertTrue(all(a[0] < b[0] for a, b in zip(spool.rows, spool.rows[1:])))
+            self.assertEqual(spool.maps[0][5], os.path.realpath(command[0]))
+            self.assertEqual(spool.facts["frequency"], "1000")
+            self.assertIn(pid, [t[0] for t in spool.threads])
+            self.assertFalse(os.path.exists(self.out) or os.path.exists(marker))
+            os.unlink(self.out + ".part")
+
+    def test_stop_and_continue_from_outside(self):
+        running, pid = self.start(sample("burn"), "0.8", "2")
+        time.sleep(0.2)
+        os.kill(pid, signal.SIGSTOP)
+        self.assertTrue(wait_until(lambda: proc_state(pid) in "tT"))
+        time.sleep(0.05)
+        before = run_time(pid)
+        time.sleep(0.3)
+        self.assertEqual(run_time(pid), before, "a stopped command runs")
+        self.assertIsNone(running.poll())
+        os.kill(pid, signal.SIGCONT)
+        _, errors = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 0, errors)
+        profile = Profile(self.out)
+        self.assertGreater(profile.cpu(), 1.6e9)
+        gap = max(b - a for a, b in zip(profile.times, profile.times[1:]))
+        self.assertLess(gap, 0.3e9, "sampling went on while it was stopped")
+
+    def test_children_run_unharmed(self):
+        _, done = self.profile_of("/bin/sh", "-c", f"{sample('burn')} -v 0.2 & {sample('burn')} -v 0.2; wait; echo $?")
+        self.assertEqual(len(re.findall("process", done.stdout)), 2)
+        self.assertTrue(done.stdout.endswith("0\n"))
+
+    def test_children_by_fork_and_vfork(self):
+        script = ("import os, subprocess, threading\n"
+                  "def spin():\n  while not stop: pass\n"
+                  "stop = False\nt = threading.Thread(target=spin); t.start()\n"
+                  "for i in range(10):\n"
+                  "  pid = os.fork()\n"
+                  "  if pid == 0: os._exit(i)\n"
+                  "  assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == i\n"
+                  "  assert subprocess.run(['sh', '-c', f'kill -9 $$']).returncode == -9\n"
+                  "  assert os.system('exit 4') == 4 << 8\n"
+                  "stop = True; t.join(); print('fine')")
+        _, done = self.profile_of(PYTHON, "-c", script)
+        self.assertEqual(done.stdout, "fine\n")
+
+    def test_child_outlives_the_command(self):
+        done = self.run_sampler("/bin/sh", "-c", "sh -c 'sleep 0.5; echo late' & echo early")
+        self.assertEqual((done.returncode, done.stdout), (0, "early\nlate\n"))
+
+    def test_vfork_parent_does_not_hold_up_its_threads(self):
+        # the parent of a vfork cannot be stopped until its child is through, here after 1 s
+        threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
+        self.assertGreater(waited, 900)
+        self.assertGreater(threads, 500)
+
+
+class Terminal(Case):
+    """sampler in an interactive shell with job control, on a terminal of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.environ.update(PS1="READY> ", TERM="dumb", HISTFILE="/dev/null")
+            os.execv("/bin/bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"])
+        self.addCleanup(self.end)
+        self.seen = ""
+        self.expect("READY> ")
+
+    def end(self):
+        os.close(self.terminal)
+        try:
+            os.kill(self.pid, signal.SIGHUP)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def expect(self, pattern, seconds=20):
+        """Reads on until PATTERN, and forgets what stood before and in it."""
+        end = time.monotonic() + seconds
+        while not (found := re.search(pattern, self.seen)):
+            ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))
+            if not ready:
+                self.fail(f"expected {pattern!r} on the terminal, found {self.seen!r}")
+            self.seen += os.read(self.terminal, 4096).decode(errors="replace")
+        self.seen = self.seen[found.end():]
+        return found
+
+    def command(self, *arguments):
+        self.type(f"{SAMPLER} -v -o {self.out} -- {' '.join(arguments)}\n")
+        return int(self.expect(r"process (\d+)\r?\n").group(1))
+
+    def test_interrupt_leaves_a_complete_profile(self):
+        self.command(sample("burn"), "20", "2")
+        time.sleep(0.3)
+        self.type("\x03")
+        self.expect(r"samples in .* Hz")
+        self.expect("READY> ")
+        self.type("echo status=$?\n")
+        self.expect(r"status=130\r")
+        self.assertGreater(len(Profile(self.out).samples), 50)
+
+    def test_stop_background_foreground(self):
+        pid = self.command(sample("burn"), "1.2")
+        time.sleep(0.2)
+        self.type("\x1a")
+        self.expect("Stopped")
+        self.expect("READY> ")
+        before = run_time(pid)
+        time.sleep(0.2)
+        self.assertEqual(run_time(pid), before)
+        self.type("bg\n")
+        self.expect("READY> ")
+        self.assertTrue(wait_until(lambda: run_time(pid) > before + 50e6))
+        self.type("fg\n")
+        time.sleep(0.1)
+        self.type("\x1a")
+        self.expect("Stopped")
+        self.type("fg\n")
+        self.expect(r"samples in .* Hz")
+        self.type("echo status=$?\n")
+        self.expect(r"status=0\r")
+        self.assertGreater(Profile(self.out).cpu(), 1.2e9)
+
+    def test_command_reads_the_terminal(self):
+        self.command("/bin/cat")
+        self.type("hello\n")
+        self.expect("hello\r\nhello\r\n")
+        self.type("\x04")
+        self.expect(r"samples in .* Hz")
+
+
+if __name__ == "__main__":
+    unittest.main()
