@@ -155,7 +155,7 @@ class Counts(BadCase):
 
     def test_samples(self):
         run = small_run()
-        for dialect in ("intrvelf-full", "sampler", "sampler-walltime", "pperf", "intrvelf-aggregated"):
+        for dialect in ("intrvelf", "sampler", "sampler-walltime", "pperf", "intrvelf-aggregated"):
             for order in "<>":
                 whole = raw.write(run, dialect, order=order)
                 for count in (2**32 - 1, 2**63, 2**64 - 1, 2**60):
@@ -169,7 +169,7 @@ class Counts(BadCase):
                             self.refuses_bytes("prof2pbin", data, *options)
 
     def test_maps(self):
-        for dialect in ("intrvelf-full", "sampler", "sampler-walltime", "pperf", "intrvelf-aggregated"):
+        for dialect in ("intrvelf", "sampler", "sampler-walltime", "pperf", "intrvelf-aggregated"):
             for late in (False, True):
                 whole = raw.write(small_run(), dialect, late=late)
                 at = 32 if dialect == "pperf" else 28
@@ -180,7 +180,7 @@ class Counts(BadCase):
 
     def test_size_of_a_map(self):
         for size in (2**60, 2**63, 2**64 - 1):
-            for dialect in ("sampler", "intrvelf-full", "pperf"):
+            for dialect in ("sampler", "intrvelf", "pperf"):
                 run = small_run()
                 run.maps[0].size = size
                 with self.subTest(dialect=dialect, size=size):
@@ -193,7 +193,7 @@ class Counts(BadCase):
                     self.refuses_bytes("prof2pbin", data, *options)
 
     def test_threads(self):
-        for dialect, inside in (("intrvelf-full", 8), ("sampler", 8), ("sampler-walltime", 16), ("pperf", 16)):
+        for dialect, inside in (("intrvelf", 8), ("sampler", 8), ("sampler-walltime", 16), ("pperf", 16)):
             for late in (False, True):
                 whole = raw.write(small_run(), dialect, late=late)
                 at = inside + (36 if dialect == "pperf" else 32) + (0 if late else 272)
@@ -227,7 +227,7 @@ class Truncated(BadCase):
     def test_raw(self):
         run = small_run()
         for dialect, late in (("sampler", False), ("sampler", True), ("pperf", False),
-                              ("intrvelf-full", True)):
+                              ("intrvelf", True)):
             whole = raw.write(run, dialect, late=late)
             for size in range(len(whole)):
                 with self.subTest(dialect=dialect, late=late, size=size):
@@ -415,8 +415,8 @@ class Salvage(BadCase):
 
     def test_killed_sampler(self):
         run = small_run(20, threads=3)
-        for dialect in ("sampler", "sampler-walltime", "pperf", "intrvelf-full"):
-            options = ("-v", "5") if dialect == "intrvelf-full" else ()
+        for dialect in ("sampler", "sampler-walltime", "pperf", "intrvelf"):
+            options = ("-v", "5") if dialect == "intrvelf" else ()
             for order in "<>":
                 data = raw.killed(run, dialect, order)
                 for force in ((), ("--format", dialect)):
@@ -485,7 +485,7 @@ class Usage(BadCase):
     def test_wrong(self):
         cases = [(name, options) for name in TOOLS for options in (["--nonsense"], ["-o"])]
         cases += [("prof2pbin", o) for o in (["-v", "abc"], ["-v", "nan"], ["-v", "-1"], ["-c", "0"], ["-c", "x"],
-                                             ["--format", "nonsense"], ["a", "b"], ["-l", "-b", "a"])]
+                                             ["--format", "nonsense"], ["a", "b"])]
         cases += [("pbin-aggregate", o) for o in (["-k", "nonsense"], ["-k", ""], ["--sort", "nonsense"],
                                                   ["--top", "x"], ["--top", "-1"], ["--format", "nonsense"],
                                                   ["--mode", "nonsense"])]
@@ -496,7 +496,7 @@ class Usage(BadCase):
                 self.assertEqual(ended.status, 2, ended.err)
                 self.assertEqual(ended.out, b"")
                 self.assertIn("--help", ended.err)
-                self.assertTrue(ended.err.startswith(name + ": "), ended.err)
+                self.assertRegex(ended.err, rf"^(\S*/)?{name}: ")  # getopt prints argv[0]
 
     def test_help_and_version(self):
         for name in TOOLS:

@@ -10,7 +10,7 @@ from xxh3 import xxh3
 
 SIGNATURE = b"\x89PBX\r\n\x1a\n"
 CUSTOM, CURRENT, VOLTAGE, POWER = range(4)
-DIALECTS = ("intrvelf-full", "intrvelf-aggregated", "sampler", "sampler-walltime", "pperf")
+DIALECTS = ("intrvelf", "intrvelf-aggregated", "sampler", "sampler-walltime", "pperf")
 
 
 @dataclass
@@ -89,7 +89,7 @@ def record(dialect, sample, order, pmu="d"):
     """The bytes of one sample."""
     value = struct.pack(order + "d", sample.value)
     time = struct.pack(order + "Q", sample.time_us)
-    if dialect == "intrvelf-full":
+    if dialect == "intrvelf":
         return value + threads12(sample, order)
     if dialect == "sampler":
         return value + threads20(sample, order)
@@ -138,7 +138,7 @@ def write(run, dialect, late=False, order="<", pmu="d", magic=None):
     if dialect == "intrvelf-aggregated":
         return write_aggregated(run, order)
     if magic is None:
-        magic = int(late) if dialect == "intrvelf-full" else run.kind
+        magic = int(late) if dialect == "intrvelf" else run.kind
     middle = struct.pack(order + "I", pmu_size(pmu)) if dialect == "pperf" else b""
     body = b"".join(record(dialect, s, order, pmu) for s in run.samples)
     maps = vmmaps(run, order)

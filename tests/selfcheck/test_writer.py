@@ -44,14 +44,14 @@ class Writer(unittest.TestCase):
     def check(self, dialect, late, order, pmu="d"):
         data = raw.write(RUN, dialect, late=late, order=order, pmu=pmu)
         read = Reader(data, order)
-        self.assertEqual(read("I"), int(late) if dialect == "intrvelf-full" else 3)
+        self.assertEqual(read("I"), int(late) if dialect == "intrvelf" else 3)
         self.assertEqual(read("QQQ"), (3000, 12, 3))
         if dialect == "pperf":
             self.assertEqual(read("I"), struct.calcsize("=" + pmu))
         count = read("I")
         self.assertEqual(read.at, 36 if dialect == "pperf" else 32)
         maps = None if late else read.maps(count)
-        cpu = dialect != "intrvelf-full"
+        cpu = dialect != "intrvelf"
         samples = read.samples(3, dialect in ("sampler-walltime", "pperf"), pmu, cpu)
         maps = read.maps(count) if late else maps
         self.assertEqual(read.at, len(data))
@@ -62,7 +62,7 @@ class Writer(unittest.TestCase):
             self.assertEqual(got[2], [(t.tid, t.pc) + ((t.cpu_ns,) if cpu else ()) for t in want.threads])
 
     def test_every_dialect(self):
-        for dialect in ("intrvelf-full", "sampler", "sampler-walltime", "pperf"):
+        for dialect in ("intrvelf", "sampler", "sampler-walltime", "pperf"):
             for late in (False, True):
                 for order in "<>":
                     with self.subTest(dialect=dialect, late=late, order=order):
@@ -77,7 +77,7 @@ class Writer(unittest.TestCase):
     def test_sizes_of_the_documents(self):
         self.assertEqual(len(raw.header(RUN, 0, "<")), 32)
         self.assertEqual(len(raw.vmmap(RUN.maps[0], "<")), 272)
-        self.assertEqual(len(raw.record("intrvelf-full", RUN.samples[0], "<")), 12 + 2 * 12)
+        self.assertEqual(len(raw.record("intrvelf", RUN.samples[0], "<")), 12 + 2 * 12)
         self.assertEqual(len(raw.record("sampler", RUN.samples[0], "<")), 12 + 2 * 20)
 
     def test_aggregated(self):
