@@ -9,7 +9,7 @@
 #include "base/memory.h"
 
 const struct raw_dialect raw_intrvelf = {
-    .name = "intrvelf-full",
+    .name = "intrvelf",
     .help = "current [A], threads without CPU time",
     .header_size = 32,
     .magic_most = 1,
