@@ -258,6 +258,18 @@ class Truth(Case):
         self.assertGreater(profile.cpu(), 290e6)
 
 
+    def test_exec_by_a_thread(self):
+        script = ("import os, threading, time\n"
+                  "def spin():\n  while True: pass\n"
+                  "def change():\n  time.sleep(0.1); os.execv('/bin/sh', ['sh', '-c', 'echo changed; exit 7'])\n"
+                  "for work in (spin, spin, change): threading.Thread(target=work, daemon=True).start()\n"
+                  "time.sleep(40)")
+        profile, done = self.profile_of(PYTHON, "-c", script, status=7)
+        self.assertEqual(done.stdout, "changed\n")
+        self.assertIn(os.path.realpath("/bin/sh"), [label for _, _, label in profile.vmmaps])
+        self.assertGreater(profile.cpu(), 50e6)
+
+
 class Pmu(Case):
     def write(self, text):
         path = os.path.join(self.folder, "value")
@@ -397,9 +409,11 @@ class Signals(Case):
     def test_alarms_all_arrive(self):
         profile, done = self.profile_of(sample("signals"), "2000")
         alarms, overruns = map(int, re.findall(r"(?:alarms|overruns) (\d+)", done.stdout))
+        seconds = float(re.search(r"seconds ([\d.]+)", done.stdout).group(1))
         self.assertEqual(alarms, 2000)
-        self.assertLess(overruns, 1000)
-        self.assertGreater(len(profile.samples), 500)
+        # one that was swallowed is neither an alarm nor an overrun
+        self.assertLess(abs(seconds / 0.0005 - alarms - overruns), 0.02 * alarms)
+        self.assertGreater(len(profile.samples), 300)
 
     def test_state_is_inherited(self):
         script = ("grep -E '^(SigBlk|SigIgn|SigCgt|ShdPnd)' /proc/self/status; ls -l /proc/self/fd "
