@@ -90,9 +90,15 @@ void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_
 void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die);
 void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die);
 
-/* Files of the COUNT rows of the version 5 table at OFFSET, caller frees; NULL when it has not as
- * many. */
-uint32_t *dwarf_line_files(const struct dwarf_units *units, uint64_t offset, size_t count);
+/* What libdwarf gets wrong about a row. */
+struct program_row {
+    uint32_t file;
+    bool ends; /* the sequence */
+};
+
+/* The COUNT rows of the table at OFFSET, caller frees; NULL when it has not as many. */
+struct program_row *dwarf_line_program(const struct dwarf_units *units, uint64_t offset,
+                                       size_t count);
 
 /* The row that covers ADDRESS, or NULL; the string number of the path of file INDEX. */
 const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address);

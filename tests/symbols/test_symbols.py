@@ -175,6 +175,36 @@ class Oracle(Case):
         if os.path.exists(debug):
             self.compare(libc, 53 * SLOW, symbols=debug, separate=True)
 
+    def test_few_addresses(self):
+        """The worker's first large qsort is not the parent's: it must be allowed to ask for the memory size."""
+        p = self.build("static", "threads.c", "-O2", "-g", "-static", "-pthread")
+        maps, bias = Elf(p).maps()
+        for path in (p, self.build("cpp-few", "shapes.cpp", "-O2", "-g", compiler="g++")):
+            maps, bias = Elf(path).maps()
+            main = [s[0] for s in Elf(path).symbols if s[2] == "main"][0] + bias
+            ours, err = run_driver(DRIVER, maps, [main])
+            self.assertEqual(err, "")
+            self.assertGreater(ours[main][1][0][3], 0)
+
+    def test_epilogue_is_no_end(self):
+        source = os.path.join(self.dir, "epilogue.s")
+        with open(source, "w") as f:
+            f.write('.globl main\n.type main,@function\n.text\n.file 1 "made/up.c"\nmain:\n.loc 1 1\nnop\nnop\n'
+                    '.loc 1 2 epilogue_begin\nnop\nnop\n.loc 1 3\nxor %eax,%eax\n.loc 1 4\nret\n.size main,.-main\n')
+        p = os.path.join(self.dir, "epilogue")
+        sh("gcc", "-g", "-o", p, source)
+        self.compare(p, 1)
+
+    def test_rust(self):
+        if shutil.which("rustc") is None:
+            self.skipTest("no rustc")
+        source = os.path.join(self.dir, "r.rs")
+        with open(source, "w") as f:
+            f.write('fn main() { let v: Vec<String> = std::env::args().collect(); println!("{:?}", v); }')
+        p = os.path.join(self.dir, "rust")
+        sh("rustc", "-g", "-O", "-o", p, source)
+        self.compare(p, 41 * SLOW)
+
     def test_addr2line_agrees(self):
         p = self.build("threads", "threads.c", "-O2", "-g", "-pthread")
         elf = Elf(p)
@@ -403,14 +433,10 @@ class Hostile(Case):
             print("  flips %s: %s" % (flags, dict(said)), file=sys.stderr)
 
     def worker_of(self, pid):
-        for p in os.listdir("/proc"):
-            if p.isdigit():
-                try:
-                    if int(open("/proc/%s/stat" % p).read().rsplit(")", 1)[1].split()[1]) == pid:
-                        return int(p)
-                except OSError:
-                    pass
-        return None
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            children = f.read().split()
+        self.assertEqual(len(children), 1)
+        return int(children[0])
 
     def interrupted(self, number):
         """Resolves half of the addresses, sends signal NUMBER to the worker, resolves the others."""
@@ -427,8 +453,8 @@ class Hostile(Case):
             self.assertTrue(line)
             out += line
         worker = self.worker_of(pid.pid)
-        self.assertIsNotNone(worker)
-        status = open("/proc/%d/status" % worker).read()
+        with open("/proc/%d/status" % worker) as f:
+            status = f.read()
         self.assertIn("Seccomp:\t2", status)
         self.assertIn("NoNewPrivs:\t1", status)
         os.kill(worker, number)
