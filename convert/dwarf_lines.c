@@ -128,6 +128,19 @@ static bool read_row(struct dwarf_units *units, Dwarf_Line line, struct line_row
     return ok;
 }
 
+/* See dwarf_line_program.c. */
+static struct program_row *right_rows(struct dwarf_units *units, Dwarf_Line_Context context,
+                                      size_t count)
+{
+    Dwarf_Unsigned offset = 0;
+    Dwarf_Error error = NULL;
+    if (!dwarf_ok(units, dwarf_srclines_table_offset(context, &offset, &error), error))
+        return NULL;
+    struct program_row *rows = dwarf_line_program(units, offset, count);
+    units->damaged += rows == NULL;
+    return rows;
+}
+
 static void read_rows(struct dwarf_units *units, struct unit *unit, Dwarf_Line_Context context)
 {
     Dwarf_Line *lines = NULL;
@@ -137,18 +150,24 @@ static void read_rows(struct dwarf_units *units, struct unit *unit, Dwarf_Line_C
     if (!dwarf_ok(units, dwarf_srclines_from_linecontext(context, &lines, &count, &error), error) ||
         count <= 0)
         return;
+    struct program_row *right = right_rows(units, context, (size_t)count);
     unit->lines.rows = mem_alloc((size_t)count * sizeof *unit->lines.rows);
     for (Dwarf_Signed i = 0; i < count; i++) {
         struct line_row *row = &unit->lines.rows[r.row_count];
         bool is_end;
         if (!read_row(units, lines[i], row, &is_end))
             break;
+        if (right != NULL) {
+            row->file = right[i].file;
+            is_end = right[i].ends;
+        }
         r.row_count++;
         if (is_end)
             end_sequence(units, &r, row->address);
     }
     interval_map_build(&unit->lines.by_address, r.ranges.items, r.ranges.count);
     free(r.ranges.items);
+    free(right);
 }
 
 void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die)
@@ -159,12 +178,10 @@ void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die 
     Dwarf_Error error = NULL;
     if (!dwarf_ok(units, dwarf_srclines_b(die, &version, &tables, &context, &error), error))
         return;
-    if (tables == 1) {
+    if (tables <= 1) /* 2: an experiment of libdwarf's author */
         read_files(units, unit, die, context, version);
+    if (tables == 1)
         read_rows(units, unit, context);
-    } else if (tables == 0) {
-        read_files(units, unit, die, context, version);
-    }
     dwarf_srclines_dealloc_b(context);
 }
 

@@ -86,13 +86,14 @@ static void forbid_files(void)
     close(fd);
 }
 
-/* Memory, the socket, the end. mmap only without a file, mprotect never with PROT_EXEC. */
+/* Memory, the socket, the end; qsort asks sysinfo how much memory it may use. mmap only without a
+ * file, mprotect never with PROT_EXEC. */
 static bool forbid_system_calls(void)
 {
-    static const int allowed[] = {SCMP_SYS(read),         SCMP_SYS(write),      SCMP_SYS(munmap),
-                                  SCMP_SYS(mremap),       SCMP_SYS(brk),        SCMP_SYS(madvise),
-                                  SCMP_SYS(futex),        SCMP_SYS(exit_group), SCMP_SYS(getrandom),
-                                  SCMP_SYS(clock_gettime)};
+    static const int allowed[] = {
+        SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(munmap), SCMP_SYS(mremap),
+        SCMP_SYS(brk),       SCMP_SYS(madvise),       SCMP_SYS(futex),  SCMP_SYS(exit_group),
+        SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sysinfo)};
     scmp_filter_ctx filter = seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(1) : SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
         return false;

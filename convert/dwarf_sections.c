@@ -138,6 +138,18 @@ static int load_section(void *object, Dwarf_Half index, Dwarf_Small **data, int 
     return DW_DLV_OK;
 }
 
+const uint8_t *dwarf_sections_find(struct dwarf_sections *d, const char *name, uint64_t *size)
+{
+    for (size_t i = 1; i < d->count; i++)
+        if (strcmp(d->sections[i].name, name) == 0 &&
+            (d->sections[i].bytes != NULL || unpack(&d->sections[i]))) {
+            *size = d->sections[i].size;
+            return d->sections[i].bytes;
+        }
+    *size = 0;
+    return NULL;
+}
+
 static Dwarf_Endianness byte_order(void *object)
 {
     return ((struct dwarf_sections *)object)->big_endian ? DW_OBJECT_MSB : DW_OBJECT_LSB;

@@ -17,6 +17,11 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_image *image, const u
 /* What dwarf_object_init_b takes; borrowed. */
 Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *sections);
 
+/* The contents of section NAME (".debug_line") and their *SIZE; NULL when there is none. Borrowed.
+ */
+const uint8_t *dwarf_sections_find(struct dwarf_sections *sections, const char *name,
+                                   uint64_t *size);
+
 /* Bytes of all debug sections that IMAGE has, unpacked as their headers say; for limits. */
 uint64_t dwarf_sections_size(const struct elf_image *image);
 

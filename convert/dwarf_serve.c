@@ -125,6 +125,7 @@ static void open_debug(struct server *s, struct dwarf_sections *sections)
     Dwarf_Error error = NULL;
     int result = dwarf_object_init_b(dwarf_sections_interface(sections), NULL, NULL,
                                      DW_GROUPNUMBER_ANY, &s->units.debug, &error);
+    s->units.line_table = dwarf_sections_find(sections, ".debug_line", &s->units.line_table_size);
     if (result == DW_DLV_OK)
         dwarf_units_load(&s->units);
     else

@@ -59,6 +59,8 @@ struct dwarf_units {
     Dwarf_Debug debug;
     const struct elf_image *image; /* of the program: which addresses are code */
     struct strings *strings;       /* of names and paths */
+    const uint8_t *line_table;     /* .debug_line; NULL: there is none */
+    uint64_t line_table_size;      /* [bytes] */
     struct unit *units;
     size_t count, capacity;
     struct interval_map by_address; /* value: index of a unit */
@@ -87,6 +89,16 @@ void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_
 /* Decodes the unit whose DIE is DIE. */
 void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die);
 void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die);
+
+/* What libdwarf gets wrong about a row. */
+struct program_row {
+    uint32_t file;
+    bool ends; /* the sequence */
+};
+
+/* The COUNT rows of the table at OFFSET, caller frees; NULL when it has not as many. */
+struct program_row *dwarf_line_program(const struct dwarf_units *units, uint64_t offset,
+                                       size_t count);
 
 /* The row that covers ADDRESS, or NULL; the string number of the path of file INDEX. */
 const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address);

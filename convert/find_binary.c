@@ -77,6 +77,6 @@ bool find_binary(const struct symbolizer_options *options, const char *label,
     if (base[0] == '\0' || base[0] == '[' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
         return false; /* anonymous memory, [vdso], [heap]: no file */
     return in_search_paths(&s, options, label, base) ||
-           (label[0] == '/' && offer(&s, sysroot, "", label)) || offer(&s, ".", "/", base) ||
-           in_system(&s, sysroot, base);
+           offer(&s, label[0] == '/' ? sysroot : ".", label[0] == '/' ? "" : "/", label) ||
+           offer(&s, ".", "/", base) || in_system(&s, sysroot, base);
 }

@@ -9,7 +9,8 @@
 
 /* Offers paths for LABEL to TAKE, in this order, until it returns true:
  *   1. each search path: with the whole label under it, then with its base name;
- *   2. an absolute label: under the sysroot, or as it is when there is no sysroot;
+ *   2. an absolute label: under the sysroot, or as it is when there is no sysroot; a
+ *      relative one: in the current directory;
  *   3. the base name in the current directory;
  *   4. the base name in the system's folders for libraries and programs (under the sysroot).
  * Whether a path exists is for TAKE to see. Returns whether one was taken. */

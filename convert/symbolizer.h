@@ -46,7 +46,9 @@ struct code_frame {
 
 struct code_location {
     uint64_t pc;
-    const char *binary; /* base name of the mapping's label, or LABEL_FOREIGN, LABEL_KERNEL; borrowed */
+    /* base name of the mapping's label, LABEL_UNKNOWN when that is empty, or LABEL_FOREIGN, LABEL_KERNEL;
+     * borrowed as the frames are */
+    const char *binary;
     uint32_t map;       /* index of the mapping, UINT32_MAX for none */
     const struct code_frame *frames; /* at least one */
     size_t frame_count;
@@ -64,7 +66,8 @@ void symbolizer_delete(struct symbolizer *symbolizer);
 
 /* Resolves COUNT distinct program counters in one go (one question per binary to its DWARF worker). LOCATIONS[i]
  * answers PCS[i]; what they point to is borrowed until symbolizer_delete. "Unknown" is an ordinary
- * answer. Memory grows with the number of distinct PCs. */
+ * answer. Memory grows with the number of PCs: nothing is kept for a later call, so ask for each once. Forks a
+ * worker for each binary that has debug information; call it from a program with one thread. */
 void symbolizer_resolve(struct symbolizer *symbolizer, const uint64_t *pcs, size_t count,
                         struct code_location *locations);
 

@@ -1,0 +1,511 @@
+#!/usr/bin/env python3
+# Every address of programs compiled here, and of Debian's, as llvm-symbolizer sees it; then damaged files.
+# Usage: BUILD=build python3 tests/symbols/test_symbols.py
+# SPDX-License-Identifier: MIT
+import collections, os, random, shutil, signal, struct, subprocess, sys, tempfile, time, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import oracle
+from oracle import Elf, explain, run_driver, run_llvm
+
+BUILD = os.environ.get("BUILD", "build")
+DRIVER = os.path.abspath(os.path.join(BUILD, "symbolize"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+SLOW = 8 if "asan" in BUILD else 1
+TOTALS = collections.Counter()
+
+
+def sh(*command, **more):
+    subprocess.run(command, check=True, capture_output=True, **more)
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="symbols.")
+        cls.built = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def build(self, name, source, *flags, compiler="gcc"):
+        path = os.path.join(self.dir, name)
+        if name not in self.built:
+            sh(compiler, "-o", path, os.path.join(HERE, source), *flags)
+            self.built[name] = path
+        return path
+
+    def compare(self, path, step, oracle_path=None, symbols=None, separate=False, offset=True, arguments=()):
+        """Compares every STEPth address of PATH's code; fails on what no class explains."""
+        elf, counts, bad = Elf(path), collections.Counter(), []
+        addresses = elf.code(step)
+        maps, bias = elf.maps(offset=offset)
+        ours, warnings = run_driver(DRIVER, list(arguments) + maps, [a + bias for a in addresses])
+        theirs = run_llvm(oracle_path or path, addresses)
+        if symbols:
+            other = Elf(symbols)
+            elf.symbols, elf.files = other.symbols, other.files
+        for a in addresses:
+            binary, chain = ours[a + bias]
+            self.assertEqual(binary, os.path.basename(path))
+            why = explain(elf, a, chain, theirs[a], separate)
+            counts[why] += 1
+            if why is None:
+                bad.append("0x%x: ours %s, llvm %s" % (a, chain, theirs[a]))
+        print("  %s: %d addresses: %s" % (os.path.basename(path), len(addresses), dict(counts)), file=sys.stderr)
+        TOTALS.update(counts)
+        self.assertEqual(bad[:5], [])
+        self.assertEqual(warnings, "")
+        return counts
+
+
+class Oracle(Case):
+    def lines(self, path, counts):
+        self.assertGreater(counts["equal"], 50, path)
+
+    def test_pie_threads(self):
+        p = self.build("threads", "threads.c", "-O2", "-g", "-pthread")
+        self.lines(p, self.compare(p, 1))
+        self.compare(p, 3, offset=False)
+
+    def test_levels_and_versions(self):
+        for compiler in ("gcc", "clang-14"):
+            for version in ("2", "3", "4", "5"):
+                for level in ("-O0", "-O2", "-O3"):
+                    name = "threads-%s-%s%s" % (compiler, version, level)
+                    p = self.build(name, "threads.c", level, "-gdwarf-" + version, "-pthread", compiler=compiler)
+                    self.compare(p, 3 * SLOW)
+
+    def test_non_pie_and_static(self):
+        self.compare(self.build("nopie", "threads.c", "-O2", "-g", "-no-pie", "-pthread"), 1, offset=False)
+        self.compare(self.build("static", "threads.c", "-O2", "-g", "-static", "-pthread"), 23 * SLOW)
+        self.compare(self.build("staticpie", "threads.c", "-O2", "-g", "-static-pie", "-pthread"), 23 * SLOW, offset=False)
+
+    def test_32_bit(self):
+        for version in ("4", "5"):
+            p = self.build("m32-" + version, "threads.c", "-O2", "-gdwarf-" + version, "-m32", "-pthread")
+            self.compare(p, 1, offset=False)
+
+    def test_cplusplus(self):
+        for compiler in ("g++", "clang++-14"):
+            for version in ("4", "5"):
+                for level in ("-O0", "-O2"):
+                    p = self.build("cpp-%s-%s%s" % (compiler, version, level), "shapes.cpp", level,
+                                   "-gdwarf-" + version, compiler=compiler)
+                    self.compare(p, 3 * SLOW)
+
+    def test_sections_and_link_time_optimisation(self):
+        self.compare(self.build("gc", "threads.c", "-O2", "-g", "-pthread", "-ffunction-sections",
+                                "-Wl,--gc-sections"), 1)
+        self.compare(self.build("lto", "shapes.cpp", "-O2", "-g", "-flto", compiler="g++"), 3 * SLOW)
+
+    def test_compressed_sections(self):
+        for kind in ("zlib", "zlib-gnu"):
+            p = self.build("gz-" + kind, "threads.c", "-O2", "-g", "-pthread", "-gz=" + kind)
+            self.lines(p, self.compare(p, 1))
+
+    def test_ratio_that_libdwarf_refuses(self):
+        source = os.path.join(self.dir, "ratio.c")
+        with open(source, "w") as f:
+            f.write("int v;\nint main(void)\n{\n" + "    v++;\n" * 60000 + "    return 0;\n}\n")
+        p = os.path.join(self.dir, "ratio")
+        sh("gcc", "-g", "-O0", "-gz", "-o", p, source)
+        line = [s for s in Elf(p).sections if s["name"] == ".debug_line"][0]
+        data = Elf(p).data
+        unpacked = struct.unpack_from("<Q", data, line["offset"] + 8)[0]
+        self.assertGreater(unpacked, 16 * line["size"], "ratio %d" % (unpacked // line["size"]))
+        self.compare(p, 331)
+
+    def test_clones(self):
+        p = self.build("clones", "shapes.cpp", "-O2", "-g", compiler="g++")
+        self.compare(p, 1 * SLOW)
+        self.assertTrue(any(s[2].endswith(".cold") for s in Elf(p).symbols))
+
+    def test_stripped_has_dynamic_symbols(self):
+        p = self.build("dynamic", "threads.c", "-O2", "-pthread", "-rdynamic")
+        sh("strip", p)
+        counts = self.compare(p, 1)
+        self.assertGreater(counts["equal"], 50)
+
+    def test_debuglink_and_build_id(self):
+        full = self.build("split", "threads.c", "-O2", "-g", "-pthread")
+        for how in ("link", "id"):
+            d = os.path.join(self.dir, "split-" + how)
+            os.makedirs(d + "/.debug", exist_ok=True)
+            stripped = d + "/split"
+            build_id = "".join("%02x" % b for b in note(full))
+            debug = d + "/.debug/split.debug"
+            arguments = []
+            if how == "id":
+                debug = "%s/usr/lib/debug/.build-id/%s/%s.debug" % (d, build_id[:2], build_id[2:])
+                arguments = ["-r", d, "-s", d]
+                os.makedirs(os.path.dirname(debug), exist_ok=True)
+            sh("objcopy", "--only-keep-debug", full, debug)
+            sh("strip", "-o", stripped, full)
+            if how == "link":
+                sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
+                sh("objcopy", "--remove-section=.note.gnu.build-id", stripped)
+            counts = self.compare(stripped, 1, oracle_path=full, symbols=full, arguments=arguments)
+            self.lines(stripped, counts)
+        # The checksum guards against a debug file of another build.
+        with open(d.replace("-id", "-link") + "/.debug/split.debug", "ab") as f:
+            f.write(b"x")
+        stripped = d.replace("-id", "-link") + "/split"
+        maps, bias = Elf(stripped).maps()
+        ours, _ = run_driver(DRIVER, maps, [a + bias for a in Elf(full).code(16)])
+        self.assertTrue(all(f[2] == "" for _, c in ours.values() for f in c))
+
+    def test_split_dwarf_has_lines(self):
+        p = os.path.join(self.dir, "fission")
+        sh("gcc", "-O1", "-g", "-gsplit-dwarf", "-pthread", "-o", p, os.path.join(HERE, "threads.c"), cwd=self.dir)
+        for f in os.listdir(self.dir):
+            if f.endswith(".dwo"):
+                os.remove(os.path.join(self.dir, f))
+        self.lines(p, self.compare(p, 1))
+
+    def test_debian(self):
+        for path, step in (("/usr/bin/sqlite3", 31), ("/usr/bin/python3.11", 101),
+                           ("/lib/x86_64-linux-gnu/libsqlite3.so.0", 61)):
+            if os.path.exists(path):
+                self.compare(os.path.realpath(path), step * SLOW)
+        libc = os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
+        build_id = "".join("%02x" % b for b in note(libc))
+        debug = "/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])
+        if os.path.exists(debug):
+            self.compare(libc, 53 * SLOW, symbols=debug, separate=True)
+
+    def test_few_addresses(self):
+        """The worker's first large qsort is not the parent's: it must be allowed to ask for the memory size."""
+        p = self.build("static", "threads.c", "-O2", "-g", "-static", "-pthread")
+        maps, bias = Elf(p).maps()
+        for path in (p, self.build("cpp-few", "shapes.cpp", "-O2", "-g", compiler="g++")):
+            maps, bias = Elf(path).maps()
+            main = [s[0] for s in Elf(path).symbols if s[2] == "main"][0] + bias
+            ours, err = run_driver(DRIVER, maps, [main])
+            self.assertEqual(err, "")
+            self.assertGreater(ours[main][1][0][3], 0)
+
+    def test_epilogue_is_no_end(self):
+        source = os.path.join(self.dir, "epilogue.s")
+        with open(source, "w") as f:
+            f.write('.globl main\n.type main,@function\n.text\n.file 1 "made/up.c"\nmain:\n.loc 1 1\nnop\nnop\n'
+                    '.loc 1 2 epilogue_begin\nnop\nnop\n.loc 1 3\nxor %eax,%eax\n.loc 1 4\nret\n.size main,.-main\n')
+        p = os.path.join(self.dir, "epilogue")
+        sh("gcc", "-g", "-o", p, source)
+        self.compare(p, 1)
+
+    def test_rust(self):
+        if shutil.which("rustc") is None:
+            self.skipTest("no rustc")
+        source = os.path.join(self.dir, "r.rs")
+        with open(source, "w") as f:
+            f.write('fn main() { let v: Vec<String> = std::env::args().collect(); println!("{:?}", v); }')
+        p = os.path.join(self.dir, "rust")
+        sh("rustc", "-g", "-O", "-o", p, source)
+        self.compare(p, 41 * SLOW)
+
+    def test_addr2line_agrees(self):
+        p = self.build("threads", "threads.c", "-O2", "-g", "-pthread")
+        elf = Elf(p)
+        text = [s for s in elf.sections if s["name"] == ".text"][0]
+        addresses = range(text["addr"], text["addr"] + text["size"], 3)
+        maps, bias = elf.maps()
+        ours, _ = run_driver(DRIVER, maps, [a + bias for a in addresses])
+        out = subprocess.run(["addr2line", "-e", p] + ["%x" % a for a in addresses], capture_output=True,
+                             text=True, check=True).stdout.splitlines()
+        for a, line in zip(addresses, out):
+            file, number = line.split(" (")[0].rsplit(":", 1)
+            mine = ours[a + bias][1][0]
+            if file != "??" and number != "?":
+                self.assertEqual((os.path.normpath(mine[2]), mine[3]), (os.path.normpath(file), int(number)), hex(a))
+
+
+def note(path):
+    s = [s for s in Elf(path).sections if s["name"] == ".note.gnu.build-id"][0]
+    return Elf(path).data[s["offset"] + 16:s["offset"] + s["size"]]
+
+
+def tiny_elf(is64, big, symbols, machine=0, type_=3):
+    """An ELF file made by hand: code at 0x1000 (file offset 0x1000), SYMBOLS [(name, value, size, info)]."""
+    o = ">" if big else "<"
+    names = b"\0" + b"".join(n.encode() + b"\0" for n, *_ in symbols)
+    table, at = b"\0" * (24 if is64 else 16), 1
+    for n, value, size, info in symbols:
+        table += (struct.pack(o + "IBBHQQ", at, info, 0, 1, value, size) if is64 else
+                  struct.pack(o + "IIIBBH", at, value, size, info, 0, 1))
+        at += len(n) + 1
+    shstr = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
+    body = {"text": b"\x90" * 0x800, "sym": table, "str": names, "shstr": shstr}
+    offsets, image = {}, bytearray(0x1000)
+    for k in body:
+        offsets[k] = len(image)
+        image += body[k] + b"\0" * (-len(body[k]) % 8)
+    def section(name, kind, flags, addr, k, link=0, entsize=0):
+        f = (name, kind, flags, addr, offsets.get(k, 0), len(body.get(k, b"")), link, 1, 1, entsize)
+        return struct.pack(o + ("IIQQQQIIQQ" if is64 else "10I"), *f)
+    shoff = len(image)
+    image += section(0, 0, 0, 0, "") + section(1, 1, 6, 0x1000, "text") + \
+        section(7, 2, 0, 0, "sym", 3, 24 if is64 else 16) + section(15, 3, 0, 0, "str") + section(23, 3, 0, 0, "shstr")
+    ident = b"\x7fELF" + bytes([2 if is64 else 1, 2 if big else 1, 1]) + b"\0" * 9
+    if is64:
+        head = ident + struct.pack(o + "HHIQQQIHHHHHH", type_, machine, 1, 0, 64, shoff, 0, 64, 56, 1, 64, 5, 4)
+        head += struct.pack(o + "IIQQQQQQ", 1, 5, 0x1000, 0x1000, 0x1000, 0x800, 0x800, 0x1000)
+    else:
+        head = ident + struct.pack(o + "HHIIIIIHHHHHH", type_, machine, 1, 0, 52, shoff, 0, 52, 32, 1, 40, 5, 4)
+        head += struct.pack(o + "IIIIIIII", 1, 0x1000, 0x1000, 0x1000, 0x800, 0x800, 5, 0x1000)
+    image[:len(head)] = head
+    return bytes(image)
+
+
+class Maps(Case):
+    def write(self, name, data):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(data)
+        return path
+
+    def names(self, arguments, pcs, **more):
+        ours, err = run_driver(DRIVER, arguments, pcs, **more)
+        return [(ours[p][0], ours[p][1][-1][0]) for p in pcs], err
+
+    SYMBOLS = [("first", 0x1000, 0x10, 0x12), ("open", 0x1100, 0, 0x12), ("last", 0x1400, 0x20, 0x12)]
+
+    def test_either_order_and_width(self):
+        for is64 in (False, True):
+            for big in (False, True):
+                p = self.write("tiny%d%d" % (is64, big), tiny_elf(is64, big, self.SYMBOLS))
+                got, err = self.names(["5000,1000,1000,-," + p],
+                                      [0x5000, 0x500f, 0x5010, 0x5100, 0x53ff, 0x5400, 0x541f, 0x5420, 0x6000])
+                self.assertEqual([n for _, n in got], ["first", "first", "_unknown", "open", "open", "last", "last",
+                                                       "_unknown", "_foreign"])
+                self.assertEqual(err, "")
+
+    def test_arm_symbols(self):
+        p = self.write("arm", tiny_elf(False, False, [("$a", 0x1000, 0, 0), ("thumb", 0x1001, 8, 0x12),
+                                                      ("$t.1", 0x1004, 0, 0)], machine=40))
+        got, _ = self.names(["5000,1000,-,-," + p], [0x5000, 0x5006, 0x5008])
+        self.assertEqual([n for _, n in got], ["thumb", "thumb", "_unknown"])
+
+    def test_search_order_and_refusal(self):
+        good, bad = tiny_elf(True, False, self.SYMBOLS), bytearray(tiny_elf(True, False, [("wrong", 0x1000, 4, 2)]))
+        struct.pack_into("<QQ", bad, 64 + 32, 0x5800, 0x5800)  # code of another size
+        self.write("a/lib.so", bytes(bad))
+        self.write("b/lib.so", good)
+        self.write("root/opt/x/lib.so", good)
+        a, b, root = (os.path.join(self.dir, d) for d in ("a", "b", "root"))
+        got, err = self.names(["-s", a, "-s", b, "5000,1000,-,-,lib.so"], [0x5000])
+        self.assertEqual((got, err), ([("lib.so", "first")], ""))
+        got, err = self.names(["-r", root, "5000,1000,-,-,/opt/x/lib.so"], [0x5000])
+        self.assertEqual((got, err), ([("lib.so", "first")], ""))
+        got, err = self.names(["-s", root, "5000,1000,-,-,/opt/x/lib.so"], [0x5000])
+        self.assertEqual((got, err), ([("lib.so", "first")], ""))
+        got, err = self.names(["5000,1000,-,-,lib.so"], [0x5000], cwd=b)
+        self.assertEqual((got, err), ([("lib.so", "first")], ""))
+        got, err = self.names(["-s", a, "5000,1000,-,-,lib.so"], [0x5000, 0x5001])
+        self.assertEqual(got, [("lib.so", "_unknown")] * 2)
+        self.assertEqual(err.count("\n"), 1)
+        self.assertIn("lib.so: %s/lib.so is not the file that ran: its code has 24576 bytes, the mapping 4096" % a, err)
+
+    def test_build_id(self):
+        p = self.build("id", "threads.c", "-O2", "-g", "-pthread")
+        maps, bias = Elf(p).maps(build_id="00" * 20)
+        pcs = [a + bias for a in Elf(p).code(64)]
+        got, err = self.names(maps, pcs)
+        self.assertEqual({n for _, n in got}, {"_unknown"})
+        self.assertEqual(err.count("\n"), 1)
+        self.assertIn("is not the file that ran: its build-id is", err)
+        maps, _ = Elf(p).maps(build_id="".join("%02x" % b for b in note(p)))
+        self.assertIn("main", {n for _, n in self.names(maps, pcs)[0]})
+
+    def test_missing_once_for_many_maps(self):
+        maps = ["%x,1000,-,-,/nowhere/gone.so" % (0x10000 + i * 0x1000) for i in range(3000)]
+        got, err = self.names(maps, [0x10000 + i * 0x800 for i in range(6000)])
+        self.assertEqual(set(got), {("gone.so", "_unknown")})
+        self.assertEqual(err.count("\n"), 1)
+
+    def test_same_file_many_times(self):
+        p = self.build("many", "threads.c", "-O2", "-g", "-pthread")
+        (one,), bias = Elf(p).maps()
+        begin, size = (int(x, 16) for x in one.split(",")[:2])
+        rest = one.split(",", 1)[1]
+        maps = ["%x,%s" % (begin + i * 0x100000, rest) for i in range(1000)]
+        main = [s[0] for s in Elf(p).symbols if s[2] == "main"][0] + bias
+        got, err = self.names(maps, [main + i * 0x100000 for i in range(1000)])
+        self.assertEqual((set(got), err), ({("many", "main")}, ""))
+
+    def test_odd_maps(self):
+        p = self.write("tiny", tiny_elf(True, False, self.SYMBOLS))
+        maps = ["5000,1000,1000,-," + p, "5000,2000,-,-,second", "8000,0,-,-,empty", "fffffffffffff000,2000,-,-,wraps",
+                "7000,100,-,-,", "a000,100,-,-,\x1b[31m\xff", "b000,100,-,-,[heap]", "c000,100,-,-,dir/",
+                "d000,1000,-,-,/dev/zero", "e000,1000,-,-,/tmp", "f000,fffffffffffffff,-,-,huge"]
+        got, err = self.names(maps, [0x5000, 0x6000, 0x8000, 0xfffffffffffff000, 2**64 - 1, 0x7000, 0xa000, 0xb000,
+                                     0xc000, 0xd000, 0xe000, 0xf000, 0])
+        self.assertEqual(got[:9], [("tiny", "first"), ("second", "_unknown"), ("_foreign", "_foreign"),
+                                   ("wraps", "_unknown"), ("wraps", "_unknown"), ("_unknown", "_unknown"),
+                                   ("\x1b[31m\xff", "_unknown"), ("[heap]", "_unknown"), ("dir/", "_unknown")])
+        self.assertNotIn("\x1b", err)
+        self.assertIn("not a regular file", err)
+
+    def test_image_in_memory(self):
+        p = self.write("vdso", tiny_elf(True, False, self.SYMBOLS))
+        got, err = self.names(["5000,1000,image,-," + p], [0x5000, 0x5400])
+        self.assertEqual((got, err), ([("[vdso]", "first"), ("[vdso]", "last")], ""))
+
+    def test_kernel(self):
+        k = self.write("kallsyms", b"ffffffff81000000 T _stext\nffffffff81000100 t helper\t[module]\n"
+                                   b"ffffffff81000100 D data\n0000000000000000 A zero\n")
+        got, _ = self.names(["-k", k], [0xffffffff81000050, 0xffffffff81000200, 0xffff800000000000])
+        self.assertEqual(got, [("_kernel", "_stext"), ("_kernel", "helper"), ("_kernel", "_kernel")])
+        self.assertEqual(self.names([], [0xffffffff81000050])[0], [("_kernel", "_kernel")])
+        for text, say in ((b"hello\n", "not a line of kallsyms"), (b"0000000000000000 T a\n", "address 0"),
+                          (b"", "no functions")):
+            done = subprocess.run([DRIVER, "-k", self.write("bad", text)], input=b"", capture_output=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(say, done.stderr.decode())
+
+    def test_demangling(self):
+        table = [("_ZN3foo3barEi", "foo::bar(int)"), ("_ZN3foo3barEi.cold", "foo::bar(int) [clone .cold]"),
+                 ("_ZN4core3fmt9Arguments6as_str17h0123456789abcdefE", "core::fmt::Arguments::as_str"),
+                 ("_RNvCs4fqI2P2rA04_4main4main", "main::main"), ("plain", "plain"), ("_Z", "_Z"),
+                 ("_ZN3fooEv.part.0.constprop.1", "foo() [clone .part.0] [clone .constprop.1]"),
+                 ("_ZN3foo3barEi@plt", "foo::bar(int)@plt"), ("_Z" + "P" * 3000, "_Z" + "P" * 3000)]
+        bomb = "_Z1fI" + "1AIS_S_E" * 60 + "Ev"
+        deep = "_Z1f" + "".join("St4pairI" for _ in range(400)) + "i"
+        for name in (bomb, deep, "_R" + "B_" * 500, "_ZN" + "9" * 300):
+            table.append((name, None))
+        symbols = [(n, 0x1000 + i * 16, 16, 0x12) for i, (n, _) in enumerate(table)]
+        p = self.write("mangled", tiny_elf(True, False, symbols))
+        ours, err = run_driver(DRIVER, ["5000,1000,1000,-," + p], [0x5000 + i * 16 for i in range(len(table))], timeout=60)
+        for i, (name, plain) in enumerate(table):
+            frame = ours[0x5000 + i * 16][1][0]
+            self.assertEqual(frame[0], name)
+            if plain is not None:
+                self.assertEqual(frame[1], plain)
+
+
+class Hostile(Case):
+    def resolve(self, path, timeout="5"):
+        """Output lines and warnings for a file that may be anything; the map is that of the whole file."""
+        pcs = "".join("%x\n" % p for p in self.pcs).encode()
+        done = subprocess.run([DRIVER, "-t", timeout] + [m[:m.rindex(",")] + "," + path for m in self.maps],
+                              input=pcs, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr.decode("utf-8", "replace")[-3000:])
+        self.assertEqual(len(done.stdout.splitlines()), len(self.pcs))
+        warnings = done.stderr.decode("utf-8", "replace").splitlines()
+        self.assertLessEqual(len(warnings), 1, warnings)
+        return done.stdout, warnings
+
+    def prepare(self, *flags):
+        p = self.build("victim" + "".join(flags), "threads.c", "-O2", "-g", "-pthread", *flags)
+        self.maps, bias = Elf(p).maps()
+        self.pcs = [a + bias for a in Elf(p).code(16)]
+        return p, Elf(p).data
+
+    def damaged(self, data):
+        path = os.path.join(self.dir, "damaged")
+        with open(path, "wb") as f:
+            f.write(data)
+        return self.resolve(path)
+
+    def test_cut(self):
+        p, data = self.prepare()
+        for size in list(range(0, 4096, 64)) + list(range(4096, len(data), 509)):
+            self.damaged(data[:size])
+
+    def test_flipped(self):
+        for flags in ((), ("-gdwarf-4",), ("-gz",)):
+            p, data = self.prepare(*flags)
+            rng, said = random.Random(7), collections.Counter()
+            elf = Elf(p)
+            debug = [s for s in elf.sections if s["name"].startswith(".debug_")]
+            for i in range(1000 // SLOW):
+                d = bytearray(data)
+                for _ in range(rng.choice((1, 1, 4, 16))):
+                    s = rng.choice(debug)
+                    where = s["offset"] + rng.randrange(s["size"]) if i % 4 else rng.randrange(len(d))
+                    d[where] = rng.choice((d[where] ^ 1 << rng.randrange(8), 0xff, 0, 0x80, rng.randrange(256)))
+                _, warnings = self.damaged(bytes(d))
+                for w in warnings:
+                    said[[k for k in ("died", "no answer", "senseless", "damaged", "not the file", "headers", "ELF",
+                                      "without function") if k in w][0]] += 1
+            print("  flips %s: %s" % (flags, dict(said)), file=sys.stderr)
+
+    def worker_of(self, pid):
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            children = f.read().split()
+        self.assertEqual(len(children), 1)
+        return int(children[0])
+
+    def interrupted(self, number):
+        """Resolves half of the addresses, sends signal NUMBER to the worker, resolves the others."""
+        p, _ = self.prepare()
+        read, write = os.pipe()
+        pid = subprocess.Popen([DRIVER, "-w", "-t", "1"] + self.maps, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, preexec_fn=lambda: os.dup2(read, 3), pass_fds=(3,))
+        os.close(read)
+        pid.stdin.write("".join("%x\n" % p for p in self.pcs).encode())
+        pid.stdin.close()
+        out = b""
+        while b"waiting" not in out:
+            line = pid.stdout.readline()
+            self.assertTrue(line)
+            out += line
+        worker = self.worker_of(pid.pid)
+        with open("/proc/%d/status" % worker) as f:
+            status = f.read()
+        self.assertIn("Seccomp:\t2", status)
+        self.assertIn("NoNewPrivs:\t1", status)
+        os.kill(worker, number)
+        os.close(write)
+        out += pid.stdout.read()
+        err = pid.stderr.read().decode()
+        pid.stdout.close(), pid.stderr.close()
+        self.assertEqual(pid.wait(), 0)
+        self.assertFalse(os.path.exists("/proc/%d" % worker), "no zombie, no orphan")
+        return oracle.parse(out), err
+
+    def test_killed_and_stopped(self):
+        for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "gave no answer in 1 s")):
+            chains, err = self.interrupted(number)
+            self.assertEqual(err.count("\n"), 1, err)
+            self.assertIn("DWARF worker " + say, err)
+            half = len(self.pcs) // 2
+            names = {chains[p][1][-1][0] for p in self.pcs[half:]}
+            self.assertTrue({"_start", "main"} & names or len(names) > 3, names)
+            self.assertTrue(all(f[2] == "" for p in self.pcs[half:] for f in chains[p][1]))
+
+    def test_file_shrinks_under_us(self):
+        p, data = self.prepare()
+        path = os.path.join(self.dir, "shrinks")
+        with open(path, "wb") as f:
+            f.write(data)
+        first = self.resolve(path)[0]
+        os.truncate(path, 4096)
+        self.resolve(path)
+        self.assertIn(b"threads.c", first)
+
+
+class Speed(Case):
+    def test_a_million(self):
+        p = self.build("static", "threads.c", "-O2", "-g", "-static", "-pthread")
+        maps, bias = Elf(p).maps()
+        begin = int(maps[0].split(",")[0], 16)
+        size = int(maps[0].split(",")[1], 16)
+        times = {}
+        for count in (100000, size if size < 1000000 else 1000000):
+            pcs = "".join("%x\n" % (begin + i) for i in range(count)).encode()
+            t = time.time()
+            subprocess.run([DRIVER, "-q"] + maps, input=pcs, check=True, capture_output=True)
+            times[count] = time.time() - t
+        print("  seconds by count of addresses: %s" % times, file=sys.stderr)
+        (n1, t1), (n2, t2) = times.items()
+        self.assertLess(t2, 3 * t1 * n2 / n1 + 1)
+
+
+if __name__ == "__main__":
+    try:
+        unittest.main()
+    finally:
+        print("classes of all comparisons: %s" % dict(TOTALS), file=sys.stderr)
