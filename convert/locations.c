@@ -46,16 +46,13 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
     return maps;
 }
 
-/* Where a tid was used twice the first name stands. */
+/* Where a tid comes twice (renamed, or given to another thread) the last name stands. */
 static void name_threads(struct locations *l)
 {
     const struct raw_extension *ext = &l->raw->ext;
     l->named = mem_zalloc(ext->thread_count, sizeof(struct raw_thread *));
-    for (size_t i = 0; i < ext->thread_count; i++) {
-        uint32_t known = l->tids.count;
-        if (numbers_intern(&l->tids, ext->threads[i].tid) == known)
-            l->named[known] = &ext->threads[i];
-    }
+    for (size_t i = 0; i < ext->thread_count; i++)
+        l->named[numbers_intern(&l->tids, ext->threads[i].tid)] = &ext->threads[i];
 }
 
 struct locations *locations_new(const struct raw_profile *raw, struct pbin_writer *writer,
