@@ -18,7 +18,7 @@ WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wv
 HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
          $(if $(filter x86_64,$(shell uname -m)),-fcf-protection=full) -fPIE
 LINKHARD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O3 -g
 # one answer on every machine: no fused multiply-add, no paths of the build
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \
               -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) $(WERROR)

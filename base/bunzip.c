@@ -19,6 +19,7 @@ struct bunzip {
     bz_stream bz;
     bool open;       /* bz holds a decoder */
     bool ended;      /* no more bytes from fd */
+    struct error damage; /* is reported when all before it has been read */
     uint64_t offset; /* of the compressed bytes that were read from fd */
     char input[INPUT];
 };
@@ -93,24 +94,23 @@ int64_t bunzip_read(struct bunzip *b, uint8_t *to, size_t room, struct error *er
 {
     b->bz.next_out = (char *)to;
     b->bz.avail_out = (unsigned)room;
-    while (b->bz.avail_out > 0) {
-        int begun = b->open ? 1 : begin(b, err);
-        if (begun < 0)
-            return -1;
-        if (begun == 0)
+    while (b->bz.avail_out > 0 && b->damage.text[0] == '\0') {
+        int begun = b->open ? 1 : begin(b, &b->damage);
+        if (begun <= 0 || refill(b, &b->damage) != 0)
             break;
-        if (refill(b, err) != 0)
-            return -1;
         unsigned before = b->bz.avail_out;
         int code = BZ2_bzDecompress(&b->bz);
         if (code == BZ_STREAM_END) {
             BZ2_bzDecompressEnd(&b->bz);
             b->open = false;
         } else if (code != BZ_OK) {
-            return fail(b, code, err);
+            fail(b, code, &b->damage);
         } else if (b->ended && b->bz.avail_in == 0 && b->bz.avail_out == before) {
-            return error_set(err, b->name, position(b), "bzip2 data cut short");
+            error_set(&b->damage, b->name, position(b), "bzip2 data cut short");
         }
     }
-    return (int64_t)(room - b->bz.avail_out);
+    size_t unpacked = room - b->bz.avail_out;
+    if (unpacked == 0 && b->damage.text[0] != '\0')
+        return error_set(err, b->damage.file, b->damage.offset, "%s", b->damage.text);
+    return (int64_t)unpacked; /* what is good before the damage comes first */
 }

@@ -14,19 +14,30 @@
 
 enum { WINDOW = 256 * 1024, LARGEST_WINDOW = 32 * 1024 * 1024 };
 
-/*   buffer                 start            end        capacity
- *   |  consumed            |  visible       |  free    |
- *                          ^ offset in the data                     */
+/*   buffer                 window.next                capacity
+ *   |  consumed            |  window.visible  |  free    |
+ *                          ^ window.offset in the data           */
 struct stream {
+    struct stream_window window; /* first: the inlined calls know it */
     char *name;
     int fd;
     struct bunzip *bunzip; /* NULL: the data is not compressed */
     uint8_t *buffer;
-    size_t capacity, start, end;
-    uint64_t offset;
+    size_t capacity;
     uint64_t size; /* after stream_make_seekable */
-    bool seekable;
+    bool seekable, forgiving;
 };
+
+static size_t end_of(const struct stream *s)
+{
+    return (size_t)(s->window.next - s->buffer) + s->window.visible;
+}
+
+static void forget(struct stream *s)
+{
+    s->window.next = s->buffer;
+    s->window.visible = 0;
+}
 
 static ssize_t read_some(int fd, void *to, size_t count)
 {
@@ -40,56 +51,53 @@ static ssize_t read_some(int fd, void *to, size_t count)
 /* Appends to the window what the source gives. Returns the number of bytes, 0 at the end. */
 static int64_t fill_some(struct stream *s, struct error *err)
 {
-    size_t room = s->capacity - s->end;
-    if (s->bunzip != NULL) {
-        int64_t got = bunzip_read(s->bunzip, s->buffer + s->end, room, err);
-        if (got > 0)
-            s->end += (size_t)got;
-        return got;
-    }
-    ssize_t got = read_some(s->fd, s->buffer + s->end, room);
-    if (got < 0)
-        return error_set_errno(err, s->name, errno, "cannot read");
-    s->end += (size_t)got;
+    uint8_t *to = s->buffer + end_of(s);
+    size_t room = s->capacity - end_of(s);
+    struct error damage = {0};
+    int64_t got;
+    if (s->bunzip != NULL)
+        got = bunzip_read(s->bunzip, to, room, s->forgiving ? &damage : err);
+    else if ((got = read_some(s->fd, to, room)) < 0)
+        error_set_errno(err, s->name, errno, "cannot read");
+    if (damage.text[0] != '\0')
+        got = 0;
+    if (got > 0)
+        s->window.visible += (size_t)got;
     return got;
 }
 
 static void make_room(struct stream *s, size_t want)
 {
-    if (s->start > 0) {
-        memmove(s->buffer, s->buffer + s->start, s->end - s->start);
-        s->end -= s->start;
-        s->start = 0;
-    }
+    memmove(s->buffer, s->window.next, s->window.visible);
     if (want > s->capacity) {
         s->buffer = mem_resize(s->buffer, want, 1);
         s->capacity = want;
     }
+    s->window.next = s->buffer;
 }
 
-int64_t stream_peek(struct stream *s, size_t want, const uint8_t **data, struct error *err)
+int64_t stream_fill(struct stream *s, size_t want, const uint8_t **data, struct error *err)
 {
     if (want > LARGEST_WINDOW)
         want = LARGEST_WINDOW;
-    if (s->end - s->start < want && s->capacity - s->start < want)
+    if (s->window.visible == 0)
+        s->window.next = s->buffer;
+    if (s->capacity - (size_t)(s->window.next - s->buffer) < want)
         make_room(s, want);
-    while (s->end - s->start < want) {
+    while (s->window.visible < want) {
         int64_t got = fill_some(s, err);
         if (got < 0)
             return -1;
         if (got == 0)
             break;
     }
-    *data = s->buffer + s->start;
-    return (int64_t)(s->end - s->start);
+    *data = s->window.next;
+    return (int64_t)s->window.visible;
 }
 
-void stream_advance(struct stream *s, size_t count)
+void stream_forgive(struct stream *s)
 {
-    s->start += count;
-    s->offset += count;
-    if (s->start == s->end)
-        s->start = s->end = 0;
+    s->forgiving = true;
 }
 
 int stream_read(struct stream *s, void *to, size_t count, const char *what, struct error *err)
@@ -103,7 +111,7 @@ int stream_read(struct stream *s, void *to, size_t count, const char *what, stru
         if (have == 0 && done == 0)
             return 0;
         if (have == 0)
-            return error_set(err, s->name, s->offset, "%s cut short: %zu of %zu bytes", what, done,
+            return error_set(err, s->name, s->window.offset, "%s cut short: %zu of %zu bytes", what, done,
                              count);
         size_t part = (uint64_t)have < count - done ? (size_t)have : count - done;
         memcpy((uint8_t *)to + done, data, part);
@@ -115,11 +123,11 @@ int stream_read(struct stream *s, void *to, size_t count, const char *what, stru
 
 int stream_skip(struct stream *s, uint64_t count, struct error *err)
 {
-    if (s->seekable && count > s->end - s->start) {
-        if (count > s->size - s->offset)
+    if (s->seekable && count > s->window.visible) {
+        if (count > s->size - s->window.offset)
             return error_set(err, s->name, s->size, "data ends %llu bytes early",
-                             (unsigned long long)(count - (s->size - s->offset)));
-        return stream_seek(s, s->offset + count, err);
+                             (unsigned long long)(count - (s->size - s->window.offset)));
+        return stream_seek(s, s->window.offset + count, err);
     }
     while (count > 0) {
         const uint8_t *data;
@@ -127,7 +135,7 @@ int stream_skip(struct stream *s, uint64_t count, struct error *err)
         if (have < 0)
             return -1;
         if (have == 0)
-            return error_set(err, s->name, s->offset, "data ends %llu bytes early",
+            return error_set(err, s->name, s->window.offset, "data ends %llu bytes early",
                              (unsigned long long)count);
         size_t part = (uint64_t)have < count ? (size_t)have : (size_t)count;
         stream_advance(s, part);
@@ -165,7 +173,7 @@ static int detect_compression(struct stream *s, struct error *err)
         return -1;
     if (looks_like_bzip2(data, have)) {
         s->bunzip = bunzip_new(s->fd, s->name, data, (size_t)have);
-        s->start = s->end = 0;
+        forget(s);
     }
     return 0;
 }
@@ -183,6 +191,7 @@ struct stream *stream_open(const char *path, struct error *err)
     s->fd = fd;
     s->buffer = mem_alloc(WINDOW);
     s->capacity = WINDOW;
+    forget(s);
     if (check_kind(fd, s->name, err) != 0 || detect_compression(s, err) != 0) {
         stream_close(s);
         return NULL;
@@ -205,11 +214,6 @@ void stream_close(struct stream *s)
 const char *stream_name(const struct stream *s)
 {
     return s->name;
-}
-
-uint64_t stream_offset(const struct stream *s)
-{
-    return s->offset;
 }
 
 static int try_temporary(const char *folder)
@@ -269,7 +273,7 @@ static int spool(struct stream *s, int fd, struct error *err)
     if (s->fd != STDIN_FILENO)
         close(s->fd);
     s->fd = fd;
-    s->size = s->offset;
+    s->size = s->window.offset;
     return 0;
 }
 
@@ -280,7 +284,7 @@ int stream_make_seekable(struct stream *s, struct error *err)
         return 0;
     if (fstat(s->fd, &st) != 0)
         return error_set_errno(err, s->name, errno, "cannot read");
-    if (s->bunzip == NULL && S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == (off_t)s->end) {
+    if (s->bunzip == NULL && S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == (off_t)s->window.visible) {
         s->size = (uint64_t)st.st_size;
     } else {
         int fd = temporary_file(err);
@@ -304,7 +308,7 @@ int stream_seek(struct stream *s, uint64_t offset, struct error *err)
 {
     if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
         return error_set_errno(err, s->name, errno, "cannot seek");
-    s->start = s->end = 0;
-    s->offset = offset;
+    forget(s);
+    s->window.offset = offset;
     return 0;
 }

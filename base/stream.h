@@ -12,6 +12,13 @@
 
 struct stream;
 
+/* The beginning of every struct stream: what the inlined calls need. */
+struct stream_window {
+    const uint8_t *next; /* bytes that are visible */
+    size_t visible;
+    uint64_t offset;     /* of NEXT in the data */
+};
+
 /* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2 is unpacked
  * as it is read. Returns NULL with ERR filled when it cannot be read or is a directory. */
 struct stream *stream_open(const char *path, struct error *err);
@@ -23,15 +30,35 @@ void stream_close(struct stream *stream);
 const char *stream_name(const struct stream *stream);
 
 /* Offset of the next byte in the (unpacked) data [bytes]. */
-uint64_t stream_offset(const struct stream *stream);
+static inline uint64_t stream_offset(const struct stream *stream)
+{
+    return ((const struct stream_window *)(const void *)stream)->offset;
+}
+
+/* Slow path of stream_peek. */
+int64_t stream_fill(struct stream *stream, size_t want, const uint8_t **data, struct error *err);
 
 /* Makes the next WANT bytes (at most 32 MiB) visible at *DATA without consuming them; *DATA is
  * borrowed until the next call on the stream. Returns how many bytes are visible: at least
  * WANT, or fewer when the data ends there, or -1 on a read error. */
-int64_t stream_peek(struct stream *stream, size_t want, const uint8_t **data, struct error *err);
+static inline int64_t stream_peek(struct stream *stream, size_t want, const uint8_t **data,
+                                  struct error *err)
+{
+    const struct stream_window *window = (const struct stream_window *)(const void *)stream;
+    if (window->visible < want)
+        return stream_fill(stream, want, data, err);
+    *data = window->next;
+    return (int64_t)window->visible;
+}
 
 /* Consumes COUNT bytes, which must not be more than stream_peek just returned. */
-void stream_advance(struct stream *stream, size_t count);
+static inline void stream_advance(struct stream *stream, size_t count)
+{
+    struct stream_window *window = (struct stream_window *)(void *)stream;
+    window->next += count;
+    window->visible -= count;
+    window->offset += count;
+}
 
 /* Copies exactly COUNT bytes. Returns 1, 0 when the data ended before the first byte,
  * or -1 on a read error and when the data ends in the middle ("WHAT cut short: ..."). */
@@ -41,6 +68,9 @@ int stream_read(struct stream *stream, void *to, size_t count, const char *what,
 /* Consumes COUNT bytes without looking; seeks when it can. Returns 0, or -1 on an error and when
  * the data ends before. */
 int stream_skip(struct stream *stream, uint64_t count, struct error *err);
+
+/* From now on damaged or cut bzip2 data counts as the end of the data: for salvage. */
+void stream_forgive(struct stream *stream);
 
 /* Makes stream_seek and stream_size possible: a pipe or compressed data is copied to an unlinked
  * file in $TMPDIR (default /var/tmp). Only before the first byte was consumed.

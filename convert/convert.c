@@ -24,8 +24,7 @@ struct conversion {
     struct numbers tids;
     struct thread *threads; /* by number in tids */
     size_t thread_capacity;
-    struct pbin_entry *entries;
-    size_t entry_capacity;
+    const struct numbers *pcs; /* of the locations */
     uint64_t last_ns; /* time of the sample before */
     uint64_t backwards; /* sample times that were before the one before */
 };
@@ -137,18 +136,21 @@ static uint64_t interval_of(struct conversion *c, const struct raw_sample *sampl
 
 static int put_sample(struct conversion *c, const struct raw_sample *sample, bool first)
 {
+    struct pbin_slots slots;
     size_t count = sample->entry_count;
     if (pbin_batch_is_full(c->writer, count))
         locations_resolve(c->locations);
-    if (count > c->entry_capacity)
-        mem_reserve(&c->entries, &c->entry_capacity, count, sizeof *c->entries);
+    if (pbin_begin_sample(c->writer, interval_of(c, sample, first), sample->value, count, &slots) != 0)
+        return -1;
     for (size_t i = 0; i < count; i++) {
-        struct pbin_entry *entry = &c->entries[i];
-        entry->thread = follow_thread(c, &sample->entries[i], &entry->cpu_ns);
-        entry->location = locations_number(c->locations, sample->entries[i].pc);
+        const struct raw_entry *entry = &sample->entries[i];
+        uint32_t location = numbers_find(c->pcs, entry->pc);
+        if (location == INTERN_NONE)
+            location = locations_number(c->locations, entry->pc);
+        slots.location[i] = location;
+        slots.thread[i] = follow_thread(c, entry, &slots.cpu_ns[i]);
     }
-    return pbin_put_sample(c->writer, interval_of(c, sample, first), sample->value, c->entries,
-                           count);
+    return 0;
 }
 
 static int put_samples(struct conversion *c, struct error *err)
@@ -230,6 +232,7 @@ int convert_raw(struct raw_profile *raw, const struct convert_options *options,
     describe(raw, options, &meta);
     c.writer = pbin_writer_open(out, &meta);
     c.locations = locations_new(raw, c.writer, &options->symbols, reporter, err);
+    c.pcs = c.locations == NULL ? NULL : locations_numbers(c.locations);
     int result = c.locations == NULL ? -1
                  : raw->aggregated   ? put_rows(&c, err)
                                      : put_samples(&c, err);
@@ -242,6 +245,5 @@ int convert_raw(struct raw_profile *raw, const struct convert_options *options,
     locations_delete(c.locations);
     numbers_free(&c.tids);
     free(c.threads);
-    free(c.entries);
     return result;
 }

@@ -100,6 +100,11 @@ uint32_t locations_number(struct locations *l, uint64_t pc)
     return number;
 }
 
+const struct numbers *locations_numbers(const struct locations *l)
+{
+    return &l->pcs;
+}
+
 /* Maps are defined when a location first refers to them, as only then their file is looked for. */
 static uint32_t define_map(struct locations *l, uint32_t index, bool used)
 {

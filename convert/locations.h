@@ -24,6 +24,9 @@ void locations_delete(struct locations *locations);
 /* The number that PC has in the pbin; it is defined by the next locations_resolve. */
 uint32_t locations_number(struct locations *locations, uint64_t pc);
 
+/* The numbers given so far, for a look-up before the call; borrowed until locations_delete. */
+const struct numbers *locations_numbers(const struct locations *locations);
+
 /* Resolves and defines all locations that are not yet. */
 void locations_resolve(struct locations *locations);
 

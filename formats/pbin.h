@@ -165,6 +165,14 @@ bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_entry *entries, size_t count);
 
+/* The same for those who count nanoseconds: makes room for the COUNT threads of a sample, whose columns the caller
+ * fills in at once. Returns 0 with SLOTS filled (borrowed until the next call on the writer), or -1. */
+struct pbin_slots {
+    uint64_t *thread, *location, *cpu_ns;
+};
+int pbin_begin_sample(struct pbin_writer *writer, uint64_t interval_ns, double value, size_t count,
+                      struct pbin_slots *slots);
+
 /* Aggregated profiles: runs and rows in their sorted order. */
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
 int pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);

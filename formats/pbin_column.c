@@ -4,15 +4,29 @@
 
 #include "base/bytes.h"
 
+enum { LANES = 4 /* comparisons that do not wait for each other */ };
+
 static void range(const uint64_t *values, size_t count, uint64_t *least, uint64_t *most)
 {
-    uint64_t low = count > 0 ? values[0] : 0, high = low;
-    for (size_t i = 0; i < count; i++) {
-        low = values[i] < low ? values[i] : low;
-        high = values[i] > high ? values[i] : high;
+    uint64_t low[LANES], high[LANES];
+    size_t i = 0;
+    for (int l = 0; l < LANES; l++)
+        low[l] = high[l] = count > 0 ? values[0] : 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            low[l] = values[i + l] < low[l] ? values[i + l] : low[l];
+            high[l] = values[i + l] > high[l] ? values[i + l] : high[l];
+        }
+    for (; i < count; i++) {
+        low[0] = values[i] < low[0] ? values[i] : low[0];
+        high[0] = values[i] > high[0] ? values[i] : high[0];
     }
-    *least = low;
-    *most = high;
+    *least = low[0];
+    *most = high[0];
+    for (int l = 1; l < LANES; l++) {
+        *least = low[l] < *least ? low[l] : *least;
+        *most = high[l] > *most ? high[l] : *most;
+    }
 }
 
 static size_t packed_size(size_t count, unsigned width)

@@ -205,8 +205,8 @@ bool pbin_batch_is_full(const struct pbin_writer *w, size_t count)
     return w->count == BATCH_SAMPLES || (w->count > 0 && w->entry_count + count > BATCH_ENTRIES);
 }
 
-int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
-                    const struct pbin_entry *entries, size_t count)
+int pbin_begin_sample(struct pbin_writer *w, uint64_t interval_ns, double value, size_t count,
+                      struct pbin_slots *slots)
 {
     if (pbin_batch_is_full(w, count) && flush_samples(w) != 0)
         return -1;
@@ -215,13 +215,25 @@ int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
     w->interval[w->count] = interval_ns;
     w->value[w->count] = bits_of_double(value);
     w->threads[w->count++] = count;
-    for (size_t i = 0; i < count; i++) {
-        w->thread[w->entry_count] = entries[i].thread;
-        w->location[w->entry_count] = entries[i].location;
-        w->cpu[w->entry_count++] = entries[i].cpu_ns;
-    }
+    *slots = (struct pbin_slots){w->thread + w->entry_count, w->location + w->entry_count,
+                                 w->cpu + w->entry_count};
+    w->entry_count += count;
     w->samples++;
     w->entries += count;
+    return 0;
+}
+
+int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
+                    const struct pbin_entry *entries, size_t count)
+{
+    struct pbin_slots slots;
+    if (pbin_begin_sample(w, interval_ns, value, count, &slots) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        slots.thread[i] = entries[i].thread;
+        slots.location[i] = entries[i].location;
+        slots.cpu_ns[i] = entries[i].cpu_ns;
+    }
     return 0;
 }
 

@@ -312,6 +312,8 @@ struct raw_profile *raw_open(struct stream *stream, const struct raw_options *op
     struct search search = {.options = options};
     const struct reading *reading = NULL;
     const uint8_t *data;
+    if (options->salvage)
+        stream_forgive(stream);
     if (stream_make_seekable(stream, err) != 0)
         return NULL;
     int64_t have = stream_peek(stream, sizeof search.head, &data, err);
