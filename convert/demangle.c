@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
+static const char base_62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 enum { LONGEST_NAME = 1 << 15, LONGEST_TEXT = 1 << 16, MOST_PIECES = 1 << 20 };
 
 struct sink {
@@ -53,6 +54,19 @@ static char *run(demangler *call, const char *name, const char *suffix)
     return text;
 }
 
+/* A Rust name can promise any number of lifetimes ("DG" or "FG", digits, "_"), and libiberty counts
+ * through them even where it prints nothing: for years. Real names have one or two. */
+static bool is_endless(const char *name)
+{
+    for (const char *at = name; name[1] == 'R' && *at != '\0'; at++)
+        if ((at[0] == 'D' || at[0] == 'F') && at[1] == 'G') {
+            size_t digits = strspn(at + 2, base_62);
+            if (digits > 2 && at[2 + digits] == '_')
+                return true;
+        }
+    return false;
+}
+
 /* Rust first: its older names are C++ names with a hash at the end. LLVM appends ".llvm.123" to
  * names of both, which is nobody's. */
 static char *undo(const char *name, const char *suffix)
@@ -64,7 +78,7 @@ static char *undo(const char *name, const char *suffix)
 char *demangle(const char *name)
 {
     if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-        strnlen(name, LONGEST_NAME) == LONGEST_NAME)
+        strnlen(name, LONGEST_NAME) == LONGEST_NAME || is_endless(name))
         return NULL;
     char *text = undo(name, "");
     const char *mark = strpbrk(name, ".@");

@@ -373,7 +373,10 @@ class Maps(Case):
                  ("_ZN3foo3barEi@plt", "foo::bar(int)@plt"), ("_Z" + "P" * 3000, "_Z" + "P" * 3000)]
         bomb = "_Z1fI" + "1AIS_S_E" * 60 + "Ev"
         deep = "_Z1f" + "".join("St4pairI" for _ in range(400)) + "i"
-        for name in (bomb, deep, "_R" + "B_" * 500, "_ZN" + "9" * 300):
+        endless = ("_RNvXs_NvXsf_NtNtCslNYArtu3iFV_5alloc5boxed7convertINtBc_3BoxDGtNtCsgEmfK2I1SDS_4core5error5ErrorNtNt"
+                   "B11_6marker4SyncNtB1y_4SendEL_EINtNtB11_7convert4FromtNtBe_6string6StringE4fromNtB4_11StringErrorNtNt"
+                   "B11_3fmt7Display3fmt")
+        for name in (endless, bomb, deep, "_R" + "B_" * 500, "_ZN" + "9" * 300):
             table.append((name, None))
         symbols = [(n, 0x1000 + i * 16, 16, 0x12) for i, (n, _) in enumerate(table)]
         p = self.write("mangled", tiny_elf(True, False, symbols))
