@@ -147,7 +147,7 @@ static void grow_numbers(struct numbers *n)
     n->mask = old == NULL ? FIRST_SLOTS - 1 : n->mask * 2 + 1;
     n->slots = mem_alloc(((size_t)n->mask + 1) * sizeof *n->slots);
     for (uint32_t i = 0; i <= n->mask; i++)
-        n->slots[i].number = INTERN_NONE;
+        n->slots[i] = (struct number_slot){0, INTERN_NONE};
     for (uint32_t i = 0; i < old_slots; i++)
         if (old[i].number != INTERN_NONE)
             *free_slot(n, old[i].key) = old[i];
@@ -156,7 +156,7 @@ static void grow_numbers(struct numbers *n)
 
 uint32_t numbers_add(struct numbers *n, uint64_t key)
 {
-    if (n->slots == NULL || n->count >= n->mask / 2)
+    if (n->slots == NULL || n->count >= n->mask / 4)
         grow_numbers(n);
     struct number_slot *slot = free_slot(n, key);
     slot->key = key;

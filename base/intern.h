@@ -32,7 +32,8 @@ struct numbers {
         uint64_t key;
         uint32_t number; /* INTERN_NONE: free */
     } * slots;
-    uint32_t mask;  /* slots - 1; slots are a power of two, at most half full */
+    uint32_t mask;  /* slots - 1; slots are a power of two, at most a quarter full:
+                     * a look-up then ends at the first, which the processor learns to expect */
     uint32_t count; /* keys so far */
 };
 
@@ -53,8 +54,8 @@ static inline uint32_t numbers_find(const struct numbers *numbers, uint64_t key)
         return INTERN_NONE;
     for (uint32_t i = numbers_hash(key);; i++) {
         const struct number_slot *slot = &numbers->slots[i & numbers->mask];
-        if (slot->number == INTERN_NONE || slot->key == key)
-            return slot->number;
+        if (slot->key == key || slot->number == INTERN_NONE)
+            return slot->number; /* a free slot's number says that it is free, whatever its key */
     }
 }
 

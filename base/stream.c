@@ -306,6 +306,13 @@ uint64_t stream_size(const struct stream *s)
 
 int stream_seek(struct stream *s, uint64_t offset, struct error *err)
 {
+    uint64_t first = s->window.offset - (uint64_t)(s->window.next - s->buffer);
+    if (offset >= first && offset - first <= end_of(s)) { /* still in the buffer */
+        s->window.visible = end_of(s) - (size_t)(offset - first);
+        s->window.next = s->buffer + (offset - first);
+        s->window.offset = offset;
+        return 0;
+    }
     if (lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
         return error_set_errno(err, s->name, errno, "cannot seek");
     forget(s);

@@ -11,6 +11,7 @@
 #include "convert/locations.h"
 
 struct thread {
+    uint32_t tid;
     uint32_t number; /* in the pbin */
     uint64_t cpu_ns; /* at its last sample */
 };
@@ -24,6 +25,8 @@ struct conversion {
     struct numbers tids;
     struct thread *threads; /* by number in tids */
     size_t thread_capacity;
+    uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
+    size_t seat_count, seat_capacity;
     const struct numbers *pcs; /* of the locations */
     uint64_t last_ns; /* time of the sample before */
     uint64_t backwards; /* sample times that were before the one before */
@@ -97,23 +100,41 @@ static void describe(const struct raw_profile *raw, const struct convert_options
     };
 }
 
-/* The thread of ENTRY, and the CPU time it used since its last sample. */
-static uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry, uint64_t *cpu_ns)
+/* Begins a thread: a tid that is new, or that was given to another thread. */
+static void begin_thread(struct conversion *c, struct thread *thread, uint32_t tid)
+{
+    thread->tid = tid;
+    thread->cpu_ns = 0;
+    thread->number = locations_define_thread(c->locations, tid);
+}
+
+static struct thread *find_thread(struct conversion *c, uint32_t tid, size_t seat)
 {
     uint32_t known = c->tids.count;
-    uint32_t at = numbers_intern(&c->tids, entry->tid);
-    bool fresh = at == known;
-    if (fresh) {
+    uint32_t at = numbers_intern(&c->tids, tid);
+    if (at == known) {
         mem_reserve(&c->threads, &c->thread_capacity, known + 1, sizeof *c->threads);
-        c->threads[at].cpu_ns = 0;
+        begin_thread(c, &c->threads[at], tid);
     }
-    struct thread *thread = &c->threads[at];
-    if (!fresh && entry->cpu_ns < thread->cpu_ns) {
-        fresh = true; /* the tid was given to another thread */
-        thread->cpu_ns = 0;
+    if (seat >= c->seat_count) {
+        mem_reserve(&c->seats, &c->seat_capacity, seat + 1, sizeof *c->seats);
+        memset(c->seats + c->seat_count, 0, (seat + 1 - c->seat_count) * sizeof *c->seats);
+        c->seat_count = seat + 1;
     }
-    if (fresh)
-        thread->number = locations_define_thread(c->locations, entry->tid);
+    c->seats[seat] = at;
+    return &c->threads[at];
+}
+
+/* The thread of ENTRY, number SEAT in its sample, and the CPU time it used since its last sample. Threads
+ * mostly keep their places from sample to sample. */
+static inline uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry, size_t seat,
+                                     uint64_t *cpu_ns)
+{
+    struct thread *thread = seat < c->seat_count ? &c->threads[c->seats[seat]] : NULL;
+    if (thread == NULL || thread->tid != entry->tid)
+        thread = find_thread(c, entry->tid, seat);
+    if (entry->cpu_ns < thread->cpu_ns)
+        begin_thread(c, thread, entry->tid);
     *cpu_ns = entry->cpu_ns - thread->cpu_ns;
     thread->cpu_ns = entry->cpu_ns;
     return thread->number;
@@ -148,7 +169,7 @@ static int put_sample(struct conversion *c, const struct raw_sample *sample, boo
         if (location == INTERN_NONE)
             location = locations_number(c->locations, entry->pc);
         slots.location[i] = location;
-        slots.thread[i] = follow_thread(c, entry, &slots.cpu_ns[i]);
+        slots.thread[i] = follow_thread(c, entry, i, &slots.cpu_ns[i]);
     }
     return 0;
 }
@@ -245,5 +266,6 @@ int convert_raw(struct raw_profile *raw, const struct convert_options *options,
     locations_delete(c.locations);
     numbers_free(&c.tids);
     free(c.threads);
+    free(c.seats);
     return result;
 }
