@@ -171,7 +171,11 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[RAW]",
-    .doc = "Turn a raw profile into pbin: program counters become binary, function, file and line.",
+    .doc = "Turn a raw profile into pbin: program counters become binary, function, file and line.\v"
+           "Examples:\n"
+           "  prof2pbin run.bin | pbin-aggregate\n"
+           "  prof2pbin -v 5.0 -s board/bin -o run.pbin.bz2 run.bin.bz2\n"
+           "  prof2pbin --salvage out.bin.part > out.pbin\n",
     .children = children,
     .help_filter = help_filter,
 };

@@ -1,0 +1,13 @@
+# The README's pipeline on the bundled program, as far as its output is the same on every machine.
+set -eu
+sampler -q -o out.bin -f 500 -- "$BUILD/samples/burn" 0.3
+prof2pbin out.bin | pbin-aggregate >table.txt
+grep -c burn_50 table.txt
+prof2pbin out.bin | pbin-aggregate --format=csv >functions.csv
+head -n 1 functions.csv | tr -d '\r'
+prof2pbin out.bin | pbin-aggregate --format=json | python3 -c '
+import json, sys
+table = json.load(sys.stdin)
+print(sorted(table), [c["name"] for c in table["columns"]])'
+pbin-aggregate -o again.csv - <<<"" || echo "status $?"
+ls
