@@ -9,7 +9,7 @@ import oracle
 from oracle import Elf, explain, run_driver, run_llvm
 
 BUILD = os.environ.get("BUILD", "build")
-DRIVER = os.path.abspath(os.path.join(BUILD, "symbolize"))
+DRIVER = os.path.abspath(os.path.join(BUILD, "tests", "symbols", "symbolize"))
 HERE = os.path.dirname(os.path.abspath(__file__))
 SLOW = 8 if "asan" in BUILD else 1
 TOTALS = collections.Counter()
