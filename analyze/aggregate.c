@@ -1,28 +1,11 @@
-/* Aggregation of profiles, full ones and ones that are sums already.
+/* Aggregation: what is collected, merged and handed out.
  * SPDX-License-Identifier: MIT */
-#include "analyze/aggregate.h"
+#include "analyze/aggregate_inside.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/attribute.h"
-#include "analyze/rowset.h"
 #include "base/memory.h"
-
-struct aggregate {
-    struct aggregate_options options;
-    struct quantity quantity;
-    struct pbin_meta meta;
-    bool any; /* a profile was read */
-    struct rowset rows;
-    struct pbin_run *runs;
-    size_t run_count, run_capacity;
-    struct pbin_run shards; /* --mode add: what will be the one run */
-    struct pbin_arc *arcs;
-    size_t arc_count, arc_capacity;
-    struct strings *arc_keys;
-};
 
 struct aggregate *aggregate_new(const struct aggregate_options *options)
 {
@@ -45,9 +28,25 @@ void aggregate_delete(struct aggregate *a)
     free(a);
 }
 
-/* Keeps what the profiles have in common. */
-static int merge_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
-                      struct error *err)
+/* Texts that are not the same in all profiles are not those of the aggregate; but the unit is part of the
+ * quantity, which has been compared. */
+static void forget_what_differs(struct aggregate *a, const struct pbin_meta *meta)
+{
+    for (size_t i = 0; i < pbin_field_count; i++) {
+        const struct pbin_field *field = &pbin_fields[i];
+        char **mine = (char **)((char *)&a->meta + field->at);
+        char *const *theirs = (char *const *)((const char *)meta + field->at);
+        bool same = field->type != 's' || *mine == NULL ||
+                    (*theirs != NULL && strcmp(*mine, *theirs) == 0);
+        if (same || field->at == offsetof(struct pbin_meta, unit))
+            continue;
+        free(*mine);
+        *mine = NULL;
+    }
+}
+
+int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
+                        struct error *err)
 {
     struct quantity quantity;
     quantity_of(meta, &quantity);
@@ -62,16 +61,7 @@ static int merge_meta(struct aggregate *a, const struct pbin_meta *meta, const c
         return error_set(err, name, NO_OFFSET, "holds %s, the profiles before it %s",
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
-    for (size_t i = 0; i < pbin_field_count; i++) {
-        const struct pbin_field *field = &pbin_fields[i];
-        char **mine = (char **)((char *)&a->meta + field->at);
-        char *const *theirs = (char *const *)((const char *)meta + field->at);
-        if (field->type != 's' || *mine == NULL ||
-            (*theirs != NULL && strcmp(*mine, *theirs) == 0) || field->at == offsetof(struct pbin_meta, unit))
-            continue;
-        free(*mine);
-        *mine = NULL;
-    }
+    forget_what_differs(a, meta);
     if (a->meta.cpus != meta->cpus)
         a->meta.cpus = 0;
     if (a->meta.frequency != meta->frequency)
@@ -81,88 +71,13 @@ static int merge_meta(struct aggregate *a, const struct pbin_meta *meta, const c
     return 0;
 }
 
-/* Where each key of the aggregate stands among the keys of an aggregated input. */
-struct key_columns {
-    size_t at[PBIN_KEYS_MOST];
-    bool coarser; /* rows will be joined: entries cannot be known */
-};
-
-static int match_keys(const struct aggregate *a, const char *keys, const char *name,
-                      struct key_columns *columns, struct error *err)
-{
-    size_t input_keys = 0;
-    int number[PBIN_KEYS_MOST];
-    for (const char *at = keys; at != NULL && input_keys < PBIN_KEYS_MOST; input_keys++) {
-        size_t length = strcspn(at, ",");
-        number[input_keys] = pbin_key_find(at, length);
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    for (size_t i = 0; i < a->options.key_count; i++) {
-        size_t k = 0;
-        while (k < input_keys && number[k] != a->options.keys[i])
-            k++;
-        if (k == input_keys)
-            return error_set(err, name, NO_OFFSET,
-                             "was aggregated by %s: key %s is not in it any more", keys,
-                             pbin_key_get((size_t)a->options.keys[i])->name);
-        columns->at[i] = k;
-    }
-    columns->coarser = a->options.key_count < input_keys;
-    return 0;
-}
-
-/* While one profile is read. */
-struct input {
-    struct aggregate *aggregate;
-    struct pbin_reader *reader;
-    const char *name;
-    struct reporter *reporter;
-    struct attribution attribution;
-    struct key_columns columns;
-};
-
-/* Rows that are joined to fewer keys, or added up as shards, go through the current run: their squares are
- * not those of the sum. That works for a single run only; of several, each row's runs would have to be known. */
-static int take_row(struct input *in, const struct pbin_row *row, struct error *err)
-{
-    struct aggregate *a = in->aggregate;
-    const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
-    uint64_t key[PBIN_KEYS_MOST] = {0};
-    for (size_t i = 0; i < a->options.key_count; i++) {
-        uint64_t value = row->key[in->columns.at[i]];
-        if (a->rows.is_text[i] && value >= strings_count(all->strings))
-            return error_set(err, in->name, NO_OFFSET, "row refers to a text that is not defined");
-        key[i] = a->rows.is_text[i]
-                     ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
-                     : value;
-    }
-    uint32_t index = rowset_find(&a->rows, key);
-    if (row->sums.runs > 1 && (in->columns.coarser || a->options.add))
-        return error_set(err, in->name, NO_OFFSET,
-                         "holds sums over several runs: they cannot be %s any more",
-                         a->options.add ? "added as shards of one run" : "joined to fewer keys");
-    if (!in->columns.coarser && !a->options.add) {
-        pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
-        return 0;
-    }
-    struct current *current = &a->rows.current[index];
-    current->touched = true;
-    current->samples += row->sums.samples;
-    current->time += row->sums.time;
-    current->energy += row->sums.energy;
-    current->entries_unknown |= in->columns.coarser || row->sums.entries == UINT64_MAX;
-    current->entries += row->sums.entries;
-    return 0;
-}
-
 static void put_run(struct aggregate *a, const struct pbin_run *run)
 {
     mem_reserve(&a->runs, &a->run_capacity, a->run_count + 1, sizeof *a->runs);
     a->runs[a->run_count++] = *run;
 }
 
-/* A run is done: on its own, or as a shard. RUN's name is a number of the aggregate's texts. */
-static void take_run(struct aggregate *a, const struct pbin_run *run)
+void aggregate_take_run(struct aggregate *a, const struct pbin_run *run)
 {
     a->meta.wall_ns += run->wall_ns;
     a->meta.latency_ns += run->latency_ns;
@@ -178,10 +93,9 @@ static void take_run(struct aggregate *a, const struct pbin_run *run)
     a->shards.energy += run->energy;
 }
 
-static void take_arc(struct input *in, const struct pbin_arc *arc)
+void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
+                        const struct strings *texts)
 {
-    struct aggregate *a = in->aggregate;
-    const struct strings *texts = pbin_reader_definitions(in->reader)->strings;
     const uint32_t from[4] = {arc->caller_binary, arc->caller, arc->callee_binary, arc->callee};
     uint32_t key[4];
     for (int i = 0; i < 4; i++)
@@ -194,89 +108,45 @@ static void take_arc(struct input *in, const struct pbin_arc *arc)
     a->arcs[index].count += arc->count;
 }
 
-static int take(struct input *in, const struct pbin_batch *batch, struct error *err)
+/* Rows of FROM that are finished, and what its shards have collected so far. */
+static void merge_rows(struct aggregate *to, struct aggregate *from)
 {
-    struct aggregate *a = in->aggregate;
-    struct pbin_run run;
-    switch (batch->item) {
-    case PBIN_SAMPLES:
-        attribution_add(&in->attribution, &batch->samples, pbin_reader_definitions(in->reader));
-        return 0;
-    case PBIN_ROW:
-        return take_row(in, &batch->row, err);
-    case PBIN_RUN:
-        run = batch->run;
-        run.name = strings_intern(a->rows.texts,
-                                  strings_get(pbin_reader_definitions(in->reader)->strings,
-                                              batch->run.name));
-        take_run(a, &run);
-        return 0;
-    case PBIN_ARC:
-        take_arc(in, &batch->arc);
-        return 0;
-    case PBIN_END:
-        break;
+    for (size_t r = 0; r < from->rows.count; r++) {
+        uint64_t key[PBIN_KEYS_MOST] = {0};
+        for (size_t i = 0; i < from->rows.key_count; i++)
+            key[i] = from->rows.is_text[i]
+                         ? strings_intern(to->rows.texts,
+                                          strings_get(from->rows.texts,
+                                                      (uint32_t)from->rows.rows[r].key[i]))
+                         : from->rows.rows[r].key[i];
+        uint32_t index = rowset_find(&to->rows, key);
+        if (from->rows.rows[r].sums.runs > 0)
+            pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
+        current_merge(&to->rows.current[index], &from->rows.current[r]);
     }
+}
+
+int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err)
+{
+    struct pbin_meta sums = to->meta;
+    if (!from->any)
+        return 0;
+    if (aggregate_take_meta(to, &from->meta, NULL, err) != 0)
+        return -1;
+    to->meta.wall_ns = sums.wall_ns;
+    to->meta.latency_ns = sums.latency_ns;
+    to->meta.samples = sums.samples;
+    merge_rows(to, from);
+    if (to->options.add)
+        aggregate_take_run(to, &from->shards);
+    for (size_t i = 0; i < from->run_count; i++) {
+        struct pbin_run run = from->runs[i];
+        run.name = strings_intern(to->rows.texts, strings_get(from->rows.texts, run.name));
+        aggregate_take_run(to, &run);
+    }
+    for (size_t i = 0; i < from->arc_count; i++)
+        aggregate_take_arc(to, &from->arcs[i], from->rows.texts);
     return 0;
-}
-
-/* Sums over the rows of a full profile: the run's time and energy. */
-static void end_full(struct input *in)
-{
-    struct aggregate *a = in->aggregate;
-    const struct attribution *done = &in->attribution;
-    const struct pbin_meta *meta = pbin_reader_meta(in->reader);
-    struct pbin_run run = {.latency_ns = meta->latency_ns, .samples = done->samples};
-    run.name = strings_intern(a->rows.texts, meta->name);
-    run.wall_ns = meta->wall_ns != 0 ? meta->wall_ns : done->wall_ns;
-    run.time = done->time;
-    run.energy = done->energy;
-    if (done->bad_values > 0)
-        report_warning(in->reporter,
-                       "%s: %" PRIu64 " PMU values are not finite or too large to be summed: "
-                       "counted as 0",
-                       in->name, done->bad_values);
-    if (done->crowded > 0 && meta->cpus == 0)
-        report_warning(in->reporter,
-                       "%s: several threads a sample and no CPU times: each counts as running all "
-                       "the time (prof2pbin -c N says how many CPUs there were)",
-                       in->name);
-    if (run.wall_ns == 0 && done->samples > 1)
-        report_warning(in->reporter, "%s: no wall time: %s cannot be known", in->name,
-                       a->quantity.name != NULL ? a->quantity.name : "the sampling frequency");
-    take_run(a, &run);
-}
-
-static int read_all(struct input *in, struct error *err)
-{
-    struct pbin_batch batch;
-    int got;
-    while ((got = pbin_reader_next(in->reader, &batch, err)) > 0)
-        if (take(in, &batch, err) != 0)
-            return -1;
-    return got;
-}
-
-int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
-                   struct reporter *reporter, struct error *err)
-{
-    const struct pbin_meta *meta = pbin_reader_meta(reader);
-    struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
-    if (merge_meta(a, meta, name, err) != 0)
-        return -1;
-    if (meta->keys != NULL && match_keys(a, meta->keys, name, &in.columns, err) != 0)
-        return -1;
-    attribution_start(&in.attribution, meta, &a->quantity, &a->options, &a->rows);
-    int result = read_all(&in, err);
-    if (result == 0 && meta->keys == NULL)
-        end_full(&in);
-    attribution_free(&in.attribution);
-    if (result == 0 && !a->options.add)
-        rowset_end_run(&a->rows);
-    if (result == 0 && pbin_reader_cut(reader))
-        report_warning(reporter, "%s: truncated, kept %" PRIu64 " samples", name,
-                       pbin_reader_samples(reader));
-    return result;
 }
 
 static int compare_runs(const void *left, const void *right, void *opaque)

@@ -14,11 +14,13 @@
 #include <stdint.h>
 
 #include "analyze/quantity.h"
+#include "analyze/select.h"
 #include "base/report.h"
 #include "formats/pbin.h"
 
 /* Labels of rows that stand for no code. */
 #define LABEL_IDLE  "_idle"  /* energy while no thread used CPU time */
+#define LABEL_GAP   "_gap"   /* what lies beyond the longest interval that is allowed */
 #define LABEL_OTHER "_other" /* what a limit cut off */
 #define LABEL_TOTAL "_total"
 
@@ -32,6 +34,7 @@ struct aggregate_options {
     size_t key_count;         /* at least 1 */
     bool add;                 /* inputs are shards of one run; else each is a run of its own */
     enum energy_model model;
+    const struct selection *selection; /* borrowed until aggregate_delete; NULL: everything counts */
 };
 
 struct aggregate;
@@ -44,6 +47,10 @@ void aggregate_delete(struct aggregate *aggregate);
  * ERR filled; then AGGREGATE is of no more use. */
 int aggregate_read(struct aggregate *aggregate, struct pbin_reader *reader, const char *name,
                    struct reporter *reporter, struct error *err);
+
+/* Adds all that FROM has read (before its aggregate_finish), as if TO had read it; FROM is of no more use but for
+ * aggregate_delete. Both have the same options. Returns 0, or -1 with ERR filled: their quantities differ. */
+int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err);
 
 /* No more profiles: makes rows and runs available. Returns 0, or -1 with ERR filled: nothing was read. */
 int aggregate_finish(struct aggregate *aggregate, struct error *err);

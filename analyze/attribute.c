@@ -13,26 +13,35 @@
 
 enum { ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */ };
 
+static const struct selection everything;
+
 void attribution_start(struct attribution *a, const struct pbin_meta *meta,
                        const struct quantity *quantity, const struct aggregate_options *options,
                        struct rowset *rows)
 {
-    *a = (struct attribution){.meta = meta,
-                              .quantity = quantity,
-                              .model = options->model,
-                              .rows = rows,
-                              .idle_row = NO_ROW};
-    key_map_init(&a->keys, rows, options->keys, options->key_count);
-    if (!meta->times && meta->samples > 0) {
+    memset(a, 0, sizeof *a);
+    a->meta = meta;
+    a->quantity = quantity;
+    a->selection = options->selection != NULL ? options->selection : &everything;
+    a->model = options->model;
+    a->rows = rows;
+    key_map_init(&a->keys, rows, options->keys, options->key_count, a->selection, meta->target);
+    if (meta->samples == 0)
+        return;
+    if (!meta->times) {
         a->even_time = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
         a->even_seconds = (double)meta->wall_ns / 1e9 / (double)meta->samples;
     }
+    if (a->selection->subtract_latency)
+        a->latency = ((exact)meta->latency_ns << TIME_SHIFT) / (exact)meta->samples;
 }
 
 void attribution_free(struct attribution *a)
 {
     key_map_free(&a->keys);
     free(a->last_row);
+    free(a->marker);
+    free(a->in_marker);
 }
 
 /* One sample, with what the loops over its threads need. */
@@ -56,11 +65,9 @@ static struct current *row_of(struct attribution *a, const struct pbin_definitio
     return current;
 }
 
-static struct current *idle_row(struct attribution *a)
+static struct current *label_row(struct attribution *a, const char *label)
 {
-    if (a->idle_row == NO_ROW)
-        a->idle_row = rowset_find_label(a->rows, LABEL_IDLE);
-    struct current *current = &a->rows->current[a->idle_row];
+    struct current *current = &a->rows->current[rowset_find_label(a->rows, label)];
     current->touched = true;
     return current;
 }
@@ -79,6 +86,7 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
 {
     uint64_t total = 0;
     size_t last = 0;
+    bool wall_time = a->selection->wall_time;
     for (size_t j = 0; j < m->count; j++) {
         total += m->cpu_ns[j];
         last = m->cpu_ns[j] > 0 ? j : last;
@@ -87,18 +95,20 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
         uint64_t cpu_ns = m->cpu_ns[j];
-        if (cpu_ns == 0)
+        exact part = 0;
+        if (cpu_ns == 0 && !wall_time)
             continue;
-        exact part = left;
-        if (a->model == ENERGY_THREAD)
+        if (cpu_ns > 0 && a->model == ENERGY_THREAD)
             part = exact_of_double(m->power * ((double)cpu_ns / 1e9), ENERGY_SHIFT);
-        else if (j != last)
-            part = exact_of_double(m->energy * ((double)cpu_ns / (double)total), ENERGY_SHIFT);
-        charge(a, current, (exact)cpu_ns << TIME_SHIFT, part);
+        else if (cpu_ns > 0)
+            part = j == last ? left
+                             : exact_of_double(m->energy * ((double)cpu_ns / (double)total),
+                                               ENERGY_SHIFT);
+        charge(a, current, wall_time ? m->interval : (exact)cpu_ns << TIME_SHIFT, part);
         left -= part;
     }
     if (total == 0 && m->energy != 0)
-        charge(a, idle_row(a), 0, left);
+        charge(a, label_row(a, LABEL_IDLE), 0, left);
 }
 
 /* Without CPU time every thread counts alike: each ran, as far as there were CPUs. */
@@ -108,11 +118,11 @@ static void attribute_evenly(struct attribution *a, const struct pbin_definition
     exact left = exact_of_double(m->energy, ENERGY_SHIFT), time = m->interval;
     if (m->count == 0) {
         if (m->energy != 0)
-            charge(a, idle_row(a), 0, left);
+            charge(a, label_row(a, LABEL_IDLE), 0, left);
         return;
     }
     a->crowded += m->count > 1;
-    if (a->meta->cpus > 0 && m->count > a->meta->cpus)
+    if (a->meta->cpus > 0 && m->count > a->meta->cpus && !a->selection->wall_time)
         time = time * (exact)a->meta->cpus / (exact)m->count;
     exact part = left / (exact)m->count;
     if (a->model == ENERGY_THREAD)
@@ -131,43 +141,129 @@ static void new_threads(struct attribution *a, size_t count)
     if (count <= a->thread_count)
         return;
     mem_reserve(&a->last_row, &a->thread_capacity, count, sizeof *a->last_row);
+    mem_reserve(&a->in_marker, &a->in_marker_capacity, count, 1);
     memset(a->last_row + a->thread_count, 0xff, (count - a->thread_count) * sizeof *a->last_row);
+    memset(a->in_marker + a->thread_count, 0, count - a->thread_count);
     a->thread_count = count;
 }
 
-/* Interval and energy of sample I. */
+/* Is LOCATION in the marker function, as a function or as one that was inlined? Asked once each. */
+static bool is_marker(struct attribution *a, const struct pbin_definitions *all, uint64_t location)
+{
+    if (location >= a->marker_count) {
+        mem_reserve(&a->marker, &a->marker_capacity, all->location_count, 1);
+        memset(a->marker + a->marker_count, 0, a->marker_capacity - a->marker_count);
+        a->marker_count = a->marker_capacity;
+    }
+    if (a->marker[location] == 0) {
+        const struct pbin_location *at = &all->locations[location];
+        a->marker[location] = 2;
+        for (uint32_t i = 0; i < at->frame_count; i++) {
+            const struct pbin_frame *frame = &all->frames[at->first_frame + i];
+            if (strcmp(strings_get(all->strings, frame->function), a->selection->phase) == 0 ||
+                strcmp(strings_get(all->strings, frame->demangled), a->selection->phase) == 0)
+                a->marker[location] = 1;
+        }
+    }
+    return a->marker[location] == 1;
+}
+
+static void follow_phase(struct attribution *a, const struct pbin_definitions *all,
+                         const struct moment *m)
+{
+    for (size_t j = 0; j < m->count; j++) {
+        bool here = is_marker(a, all, m->location[j]);
+        a->phase += here && !a->in_marker[m->thread[j]];
+        a->in_marker[m->thread[j]] = here;
+    }
+}
+
+/* Does the sample count at all? */
+static bool counts(struct attribution *a, const struct pbin_definitions *all, const struct moment *m)
+{
+    const struct selection *s = a->selection;
+    if (s->phase != NULL)
+        follow_phase(a, all, m);
+    if (s->has_window) {
+        double at = exact_to_double(a->at, TIME_SHIFT, 1000000000);
+        if (at < s->start || at >= s->end)
+            return false;
+    }
+    return s->phase == NULL ||
+           (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
+}
+
+/* Takes the sampler's own time off the interval; what an interval is too short for is owed by the next. */
+static void pay_latency(struct attribution *a, struct moment *m)
+{
+    a->debt += a->latency;
+    exact paid = a->debt < m->interval ? a->debt : m->interval;
+    m->interval -= paid;
+    a->debt -= paid;
+}
+
+/* What lies beyond the longest interval goes to _gap. Returns its seconds. */
+static double cut_gap(struct attribution *a, struct moment *m)
+{
+    exact most = exact_of_double(a->selection->max_gap * 1e9, TIME_SHIFT);
+    exact beyond = m->interval - most;
+    if (beyond <= 0)
+        return 0;
+    m->interval = most;
+    charge(a, label_row(a, LABEL_GAP), a->selection->wall_time ? beyond : 0, 0);
+    return exact_to_double(beyond, TIME_SHIFT, 1000000000);
+}
+
+static bool is_summable(double value)
+{
+    return exact_fits(value, ENERGY_SHIFT, ROOM);
+}
+
+/* Interval, power and energy of sample I. */
 static void weigh(struct attribution *a, const struct pbin_samples *s, size_t i, struct moment *m)
 {
-    double seconds = a->even_seconds;
+    double seconds = a->even_seconds, beyond = 0;
     m->interval = a->even_time;
     if (a->meta->times) {
         m->interval = (exact)s->interval_ns[i] << TIME_SHIFT;
         seconds = (double)s->interval_ns[i] / 1e9;
     }
-    a->wall_ns += s->interval_ns[i];
+    a->wall += m->interval;
+    if (a->latency > 0 || a->selection->max_gap > 0) {
+        pay_latency(a, m);
+        beyond = a->selection->max_gap > 0 ? cut_gap(a, m) : 0;
+        seconds = exact_to_double(m->interval, TIME_SHIFT, 1000000000);
+    }
     m->power = a->quantity->name != NULL ? s->value[i] * a->quantity->scale : 0;
     m->energy = m->power * seconds;
-    if (!exact_fits(m->energy, ENERGY_SHIFT, ROOM) || !exact_fits(m->power, ENERGY_SHIFT, ROOM)) {
+    if (!is_summable(m->energy) || !is_summable(m->power) || !is_summable(m->power * beyond)) {
         a->bad_values++;
         m->power = m->energy = 0;
     }
+    if (beyond > 0)
+        charge(a, label_row(a, LABEL_GAP), 0, exact_of_double(m->power * beyond, ENERGY_SHIFT));
 }
 
 void attribution_add(struct attribution *a, const struct pbin_samples *s,
                      const struct pbin_definitions *all)
 {
     struct moment m = {.thread = s->thread, .location = s->location, .cpu_ns = s->cpu_ns};
+    bool select = a->selection->has_window || a->selection->phase != NULL;
     new_threads(a, all->thread_count);
     for (size_t i = 0; i < s->count; i++) {
         m.count = s->threads[i];
-        weigh(a, s, i, &m);
-        if (a->meta->cpu_time)
-            attribute_by_cpu(a, all, &m);
-        else
-            attribute_evenly(a, all, &m);
+        a->at += a->meta->times ? (exact)s->interval_ns[i] << TIME_SHIFT : a->even_time;
+        if (!select || counts(a, all, &m)) {
+            weigh(a, s, i, &m);
+            if (a->meta->cpu_time)
+                attribute_by_cpu(a, all, &m);
+            else
+                attribute_evenly(a, all, &m);
+            a->samples++;
+            gaps_count(&a->gaps, s->interval_ns[i], (uint64_t)(a->at >> TIME_SHIFT));
+        }
         m.thread += m.count;
         m.location += m.count;
         m.cpu_ns += m.count;
     }
-    a->samples += s->count;
 }

@@ -4,27 +4,37 @@
 #define ANALYZE_ATTRIBUTE_H
 
 #include "analyze/aggregate.h"
+#include "analyze/gaps.h"
 #include "analyze/keys.h"
 
 /* What is known and counted while one full profile is read. */
 struct attribution {
     const struct pbin_meta *meta;
     const struct quantity *quantity;
+    const struct selection *selection;
     enum energy_model model;
     struct rowset *rows;
     struct key_map keys;
     uint32_t *last_row; /* by thread: the row it was seen in last */
     size_t thread_count, thread_capacity;
-    uint32_t idle_row;
+    uint8_t *marker;    /* by location: 1 it is in the marker function, 2 it is not, 0 not asked yet */
+    uint8_t *in_marker; /* by thread: it was there when it was seen last */
+    size_t marker_count, marker_capacity, in_marker_capacity;
+    uint64_t phase;      /* entries into the marker function so far */
     exact even_time;     /* interval of a profile without times [2^-32 ns] */
     double even_seconds; /* the same [s] */
+    exact latency;       /* of one sample [2^-32 ns] */
+    exact debt;          /* latency that is still to be taken off intervals */
+    exact at;            /* time of the sample since the first [2^-32 ns] */
     exact time, energy;  /* of all rows */
-    uint64_t wall_ns;    /* sum of the intervals */
-    uint64_t samples;
+    exact wall;          /* sum of the intervals that count [2^-32 ns] */
+    uint64_t samples;    /* that count */
     uint64_t bad_values; /* not finite, or beyond what can be summed */
     uint64_t crowded;    /* samples with several threads and no CPU time */
+    struct gaps gaps;
 };
 
+/* All arguments are borrowed until attribution_free. */
 void attribution_start(struct attribution *attribution, const struct pbin_meta *meta,
                        const struct quantity *quantity, const struct aggregate_options *options,
                        struct rowset *rows);

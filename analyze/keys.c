@@ -2,19 +2,33 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/keys.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 
 /* In the order of pbin_key_get. */
-enum { KEY_PROCESS, KEY_THREAD, KEY_BINARY, KEY_FILE, KEY_FUNCTION, KEY_INLINE, KEY_LINE, KEY_PC };
+enum { KEY_PROCESS, KEY_THREAD, KEY_BINARY, KEY_FILE, KEY_FUNCTION, KEY_INLINE, KEY_LINE, KEY_PC, KEY_COMM };
 
-void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count)
+static bool needs_thread(int key)
 {
-    *map = (struct key_map){.rows = rows, .keys = keys, .key_count = key_count};
+    return key == KEY_PROCESS || key == KEY_THREAD || key == KEY_COMM;
+}
+
+void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+                  const struct selection *selection, const char *target)
+{
+    *map = (struct key_map){.rows = rows,
+                            .keys = keys,
+                            .key_count = key_count,
+                            .selection = selection,
+                            .target = target};
     for (size_t i = 0; i < key_count; i++)
-        map->by_thread |= keys[i] == KEY_PROCESS || keys[i] == KEY_THREAD;
+        map->by_thread |= needs_thread(keys[i]);
+    for (size_t i = 0; i < selection->filter_count; i++)
+        map->by_thread |= needs_thread(selection->filters[i].key);
 }
 
 void key_map_free(struct key_map *map)
@@ -53,6 +67,8 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
         return all->threads[thread].pid;
     case KEY_THREAD:
         return all->threads[thread].tid;
+    case KEY_COMM:
+        return key_map_text(map, all, all->threads[thread].name);
     case KEY_BINARY:
         return key_map_text(map, all, at->binary);
     case KEY_FILE:
@@ -68,6 +84,34 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     }
 }
 
+/* What the selection asks about. */
+struct question {
+    struct key_map *map;
+    const struct pbin_definitions *all;
+    uint64_t thread, location;
+    char number[24];
+};
+
+static const char *text_of(void *context, int key)
+{
+    struct question *q = context;
+    uint64_t value = key_value(q->map, key, q->all, q->thread, q->location);
+    if (pbin_key_get((size_t)key)->is_text)
+        return strings_get(q->map->rows->texts, (uint32_t)value);
+    snprintf(q->number, sizeof q->number, key == KEY_PC ? "0x%" PRIx64 : "%" PRIu64, value);
+    return q->number;
+}
+
+static bool is_selected(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
+                        uint64_t location)
+{
+    struct question question = {.map = map, .all = all, .thread = thread, .location = location};
+    if (map->selection->exclude_external && map->target != NULL &&
+        strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0)
+        return false;
+    return selection_passes(map->selection, text_of, &question);
+}
+
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location)
 {
@@ -75,7 +119,9 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
     if (map->by_thread)
         slot = numbers_intern(&map->pairs, thread << 32 | location);
     extend(&map->row, &map->count, &map->capacity, slot + 1);
-    if (map->row[slot] == NO_ROW) {
+    if (map->row[slot] == NO_ROW && !is_selected(map, all, thread, location)) {
+        map->row[slot] = rowset_find_label(map->rows, LABEL_EXCLUDED);
+    } else if (map->row[slot] == NO_ROW) {
         uint64_t key[PBIN_KEYS_MOST] = {0};
         for (size_t i = 0; i < map->key_count; i++)
             key[i] = key_value(map, map->keys[i], all, thread, location);

@@ -4,15 +4,19 @@
 #define ANALYZE_KEYS_H
 
 #include "analyze/rowset.h"
+#include "analyze/select.h"
 #include "formats/pbin.h"
 
 #define NO_ROW UINT32_MAX
+#define LABEL_EXCLUDED "_excluded" /* what filters leave out: a fact of the table, not a row */
 
 /* For the profile that is being read: rows by location, found once each. */
 struct key_map {
     struct rowset *rows;
     const int *keys;
     size_t key_count;
+    const struct selection *selection;
+    const char *target;     /* binary that --exclude-external keeps */
     bool by_thread;         /* some key needs the thread */
     uint32_t *row;          /* by location, or by number in PAIRS */
     size_t count, capacity;
@@ -21,7 +25,9 @@ struct key_map {
     size_t text_count, text_capacity;
 };
 
-void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count);
+/* ROWS, KEYS, SELECTION and TARGET are borrowed until key_map_free. */
+void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+                  const struct selection *selection, const char *target);
 void key_map_free(struct key_map *map);
 
 /* Slow path of key_map_row. */

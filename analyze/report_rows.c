@@ -1,264 +1,175 @@
-/* An aggregate as a table.
+/* An aggregate as a table, flat or as a tree.
  * SPDX-License-Identifier: MIT */
 #include "analyze/report_rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/row_view.h"
 #include "base/memory.h"
 
-static const char *const metrics[METRICS] = {"time", "energy", "power", "samples", "entries"};
-
-const char *row_metric_name(enum row_metric metric)
-{
-    return metrics[metric];
-}
-
-int row_metric_parse(const char *name)
-{
-    for (int i = 0; i < METRICS; i++)
-        if (strcmp(metrics[i], name) == 0)
-            return i;
-    return -1;
-}
-
-void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values)
-{
-    uint64_t n = runs > 0 ? runs : 1;
-    values->time = exact_to_double(sums->time, TIME_SHIFT, n * 1000000000);
-    values->energy = exact_to_double(sums->energy, ENERGY_SHIFT, n);
-    values->power = sums->time > 0 ? values->energy / values->time : NAN;
-    values->samples = exact_to_double(sums->samples, SAMPLES_SHIFT, n);
-    values->entries = sums->entries == UINT64_MAX ? NAN : (double)sums->entries / (double)n;
-}
-
-/* Rows in the order in which they are shown. */
-struct ranking {
-    const struct pbin_row **rows;
-    struct row_values *values;
-    size_t count;
+/* A row, or rows that share the first keys: [begin, end) of the rows in order of their keys. */
+struct group {
+    const struct pbin_row *begin;
+    size_t size;
+    struct pbin_sums sums;
+    double by; /* what is sorted by */
 };
-
-struct ranked {
-    const struct pbin_row *row;
-    double by;
-};
-
-static double metric_of(const struct row_values *values, enum row_metric metric)
-{
-    const double all[METRICS] = {values->time, values->energy, values->power, values->samples,
-                                 values->entries};
-    return isnan(all[metric]) ? -INFINITY : all[metric];
-}
 
 static int compare(const void *left, const void *right)
 {
-    const struct ranked *a = left, *b = right;
+    const struct group *a = left, *b = right;
     if (a->by != b->by)
         return a->by > b->by ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row; /* rows lie in order of their keys */
+    return a->begin < b->begin ? -1 : a->begin > b->begin; /* rows lie in order of their keys */
 }
 
-/* All rows, largest first. Caller frees. */
-static struct ranked *rank_rows(const struct aggregate *a, enum row_metric metric, size_t *count)
+/* Groups ROWS by key number DEPTH (they agree in those before), or each for itself; largest first. Caller
+ * frees. */
+static struct group *make_groups(const struct row_view *v, const struct pbin_row *rows, size_t size,
+                                 bool single, size_t depth, size_t *count)
 {
-    struct ranked *ranked = mem_zalloc(aggregate_row_count(a), sizeof *ranked);
+    struct group *groups = NULL;
+    size_t capacity = 0;
     *count = 0;
-    for (size_t i = 0; i < aggregate_row_count(a); i++) {
-        const struct pbin_row *row = aggregate_row(a, i);
-        struct row_values values;
-        if (row->sums.runs == 0)
+    for (size_t i = 0; i < size; i++) {
+        if (!row_view_shows(v, &rows[i]))
             continue;
-        row_values_of(&row->sums, aggregate_run_count(a), &values);
-        ranked[(*count)++] = (struct ranked){row, metric_of(&values, metric)};
+        if (*count == 0 || single || groups[*count - 1].begin->key[depth] != rows[i].key[depth]) {
+            mem_reserve(&groups, &capacity, *count + 1, sizeof *groups);
+            groups[(*count)++] = (struct group){.begin = &rows[i], .sums = rows[i].sums, .size = 1};
+            continue;
+        }
+        struct group *last = &groups[*count - 1];
+        last->size = (size_t)(&rows[i] - last->begin) + 1;
+        row_sums_join(&last->sums, &rows[i].sums);
     }
-    qsort(ranked, *count, sizeof *ranked, compare);
-    return ranked;
+    for (size_t i = 0; i < *count; i++)
+        groups[i].by = row_view_metric(v, &groups[i].sums);
+    if (*count > 0)
+        qsort(groups, *count, sizeof *groups, compare);
+    return groups;
 }
 
-enum { COLUMNS_MOST = PBIN_KEYS_MOST + 8 };
-
-/* The table that is being written. */
-struct view {
-    const struct aggregate *aggregate;
-    const struct aggregate_options *options;
-    struct table_column columns[COLUMNS_MOST];
-    size_t column_count;
-    struct row_values total;
-    bool has_quantity;
-};
-
-static void add_column(struct view *v, const char *name, const char *unit, bool is_text)
+/* How many of the groups the limits leave. */
+static size_t limit(const struct row_view *v, const struct group *groups, size_t count)
 {
-    v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
-}
-
-static void make_columns(struct view *v)
-{
-    const struct quantity *q = aggregate_quantity(v->aggregate);
-    for (size_t i = 0; i < v->options->key_count; i++) {
-        const struct pbin_key *key = pbin_key_get((size_t)v->options->keys[i]);
-        add_column(v, key->name, "", true);
+    const struct report_options *o = v->report;
+    double sum = 0;
+    size_t shown = 0;
+    while (shown < count && (o->top == 0 || shown < o->top) &&
+           (o->cumulative == 0 || sum < o->cumulative)) {
+        double share = row_view_share(v, &groups[shown].sums);
+        if (share < o->threshold)
+            break;
+        sum += share;
+        shown++;
     }
-    v->has_quantity = q->name != NULL;
-    add_column(v, "time", "s", false);
-    add_column(v, "share", "%", false);
-    add_column(v, "samples", "", false);
-    add_column(v, "entries", "", false);
-    add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
-               false);
-    add_column(v, v->has_quantity ? q->name : "energy", v->has_quantity ? q->unit : "J", false);
-    add_column(v, "energy_share", "%", false);
-}
-
-static struct table_cell count_cell(double value)
-{
-    if (value >= 0 && value < 9e15 && value == floor(value))
-        return cell_count((uint64_t)value);
-    return cell_real(value); /* a mean over runs, or parts of histogram bins */
-}
-
-static void fill_values(const struct view *v, const struct row_values *values,
-                        struct table_cell *cell)
-{
-    cell[0] = cell_real(values->time);
-    cell[1] = cell_real(v->total.time > 0 ? 100 * values->time / v->total.time : NAN);
-    cell[2] = count_cell(values->samples);
-    cell[3] = isnan(values->entries) ? (struct table_cell){0} : count_cell(values->entries);
-    if (!v->has_quantity) {
-        cell[4] = cell[5] = cell[6] = (struct table_cell){0};
-        return;
-    }
-    cell[4] = cell_real(values->power);
-    cell[5] = cell_real(values->energy);
-    cell[6] = cell_real(v->total.energy != 0 ? 100 * values->energy / v->total.energy : NAN);
-}
-
-static void show_row(const struct view *v, struct table *table, const struct pbin_row *row)
-{
-    struct table_cell cells[COLUMNS_MOST];
-    struct row_values values;
-    for (size_t i = 0; i < v->options->key_count; i++) {
-        const struct pbin_key *key = pbin_key_get((size_t)v->options->keys[i]);
-        if (key->is_text)
-            cells[i] = cell_text(aggregate_text(v->aggregate, row->key[i]));
-        else if (row->key[i] == 0)
-            cells[i] = (struct table_cell){0};
-        else
-            cells[i] = strcmp(key->name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
-    }
-    row_values_of(&row->sums, aggregate_run_count(v->aggregate), &values);
-    fill_values(v, &values, cells + v->options->key_count);
-    table_row(table, cells);
+    return shown;
 }
 
 /* A row without code: _other, _total. */
-static void show_label(const struct view *v, struct table *table, const char *label,
-                       const struct row_values *values, bool total)
+static void show_label(const struct row_view *v, struct table *table, const char *label,
+                       const struct pbin_sums *sums, bool total)
 {
-    struct table_cell cells[COLUMNS_MOST] = {{0}};
-    bool any_text = false;
-    for (size_t i = 0; i < v->options->key_count; i++)
-        if (pbin_key_get((size_t)v->options->keys[i])->is_text && !(total && any_text)) {
+    struct table_cell cells[VIEW_COLUMNS_MOST] = {{0}};
+    bool any = false;
+    for (size_t i = 0; i < v->name_count && !v->report->tree; i++)
+        if (pbin_key_get((size_t)v->options->keys[i])->is_text && !(total && any)) {
             cells[i] = cell_text(label);
-            any_text = true;
+            any = true;
         }
-    if (!any_text)
-        cells[0] = cell_text(label);
-    fill_values(v, values, cells + v->options->key_count);
+    if (!any)
+        cells[v->report->tree] = cell_text(label);
+    row_view_values(v, sums, total && sums->runs == v->runs, cells);
     (total ? table_total : table_row)(table, cells);
 }
 
-static void add_values(struct pbin_sums *sum, const struct pbin_sums *part)
+/* A line of a tree. */
+static void show_branch(const struct row_view *v, struct table *table, const char *name,
+                        const struct pbin_sums *sums, size_t depth, bool spread, bool indent)
 {
-    sum->time += part->time;
-    sum->energy += part->energy;
-    sum->samples += part->samples;
-    sum->entries = sum->entries == UINT64_MAX || part->entries == UINT64_MAX
-                       ? UINT64_MAX
-                       : sum->entries + part->entries;
+    struct table_cell cells[VIEW_COLUMNS_MOST];
+    char *shown = mem_printf("%*s%s", indent ? (int)depth * 2 : 0, "", name);
+    cells[0] = cell_count(depth);
+    cells[1] = cell_text(shown);
+    row_view_values(v, sums, spread, cells);
+    table_row(table, cells);
+    free(shown);
 }
 
-static struct row_values sum_from(const struct aggregate *a, const struct ranked *ranked,
-                                  size_t from, size_t count)
+static struct pbin_sums sum_of(const struct group *groups, size_t from, size_t count)
 {
     struct pbin_sums sum = {0};
-    struct row_values values;
     for (size_t i = from; i < count; i++)
-        add_values(&sum, &ranked[i].row->sums);
-    row_values_of(&sum, aggregate_run_count(a), &values);
-    return values;
+        row_sums_join(&sum, &groups[i].sums);
+    return sum;
 }
 
-static struct table_cell text_or_missing(const char *text)
+static void show_flat(const struct row_view *v, struct table *table)
 {
-    return text != NULL ? cell_text(text) : (struct table_cell){0};
-}
-
-static struct table_cell positive(double value)
-{
-    return value > 0 ? cell_real(value) : (struct table_cell){0};
-}
-
-enum { FACTS = 16 };
-
-static size_t make_facts(const struct view *v, struct table_fact *facts)
-{
-    const struct pbin_meta *meta = aggregate_meta(v->aggregate);
-    const struct quantity *q = aggregate_quantity(v->aggregate);
-    size_t runs = aggregate_run_count(v->aggregate), n = 0;
-    double wall = (double)meta->wall_ns / 1e9 / (double)(runs > 0 ? runs : 1);
-    double samples = (double)meta->samples / (double)(runs > 0 ? runs : 1);
-    facts[n++] = (struct table_fact){"name", "profile", "", text_or_missing(meta->name)};
-    facts[n++] = (struct table_fact){"target", "target", "", text_or_missing(meta->target)};
-    facts[n++] = (struct table_fact){"command", "command", "", text_or_missing(meta->command)};
-    facts[n++] = (struct table_fact){"dialect", "recorded as", "", text_or_missing(meta->dialect)};
-    facts[n++] = (struct table_fact){"runs", "runs", "", cell_count(runs)};
-    facts[n++] = (struct table_fact){"wall_s", "wall time", "s", positive(wall)};
-    facts[n++] = (struct table_fact){"time_s", "CPU time", "s", cell_real(v->total.time)};
-    facts[n++] = (struct table_fact){"samples", "samples", "", count_cell(samples)};
-    facts[n++] = (struct table_fact){"frequency_hz", "sampling frequency", "Hz",
-                                     positive(wall > 0 ? samples / wall : 0)};
-    facts[n++] = (struct table_fact){"latency_s", "time in the sampler", "s",
-                                     cell_real((double)meta->latency_ns / 1e9 /
-                                               (double)(runs > 0 ? runs : 1))};
-    facts[n++] = (struct table_fact){
-        "energy_J", v->has_quantity ? q->name : "energy", v->has_quantity ? q->unit : "J",
-        v->has_quantity ? cell_real(v->total.energy) : (struct table_cell){0}};
-    facts[n++] = (struct table_fact){
-        "power_W", v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
-        v->has_quantity && wall > 0 ? cell_real(v->total.energy / wall) : (struct table_cell){0}};
-    if (v->has_quantity && strcmp(q->name, "energy") != 0) {
-        facts[n - 2].name = q->name; /* its unit stands in the columns */
-        facts[n - 1].name = q->rate_name;
+    size_t count, size = aggregate_row_count(v->aggregate);
+    struct group *groups =
+        make_groups(v, size > 0 ? aggregate_row(v->aggregate, 0) : NULL, size, true, 0, &count);
+    size_t shown = limit(v, groups, count);
+    for (size_t i = 0; i < shown; i++) {
+        struct table_cell cells[VIEW_COLUMNS_MOST];
+        for (size_t k = 0; k < v->name_count; k++)
+            cells[k] = row_view_key(v, groups[i].begin, k);
+        row_view_values(v, &groups[i].sums, true, cells);
+        table_row(table, cells);
     }
-    return n;
+    struct pbin_sums other = sum_of(groups, shown, count);
+    if (shown < count)
+        show_label(v, table, LABEL_OTHER, &other, false);
+    free(groups);
+}
+
+static char *cell_name(const struct table_cell *cell)
+{
+    if (cell->kind == CELL_TEXT)
+        return mem_strdup(cell->text[0] != '\0' ? cell->text : "-");
+    if (cell->kind == CELL_MISSING)
+        return mem_strdup("-");
+    return mem_printf(cell->kind == CELL_HEX ? "0x%llx" : "%llu", (unsigned long long)cell->count);
+}
+
+/* Indents only where there are columns to look at. Recurses at most once per key. */
+static void show_tree(const struct row_view *v, struct table *table, const struct pbin_row *rows,
+                      size_t size, size_t depth, bool indent)
+{
+    size_t count;
+    struct group *groups = make_groups(v, rows, size, false, depth, &count);
+    size_t shown = limit(v, groups, count);
+    for (size_t i = 0; i < shown; i++) {
+        struct table_cell key = row_view_key(v, groups[i].begin, depth);
+        char *name = cell_name(&key);
+        show_branch(v, table, name, &groups[i].sums, depth, groups[i].size == 1, indent);
+        free(name);
+        if (depth + 1 < v->options->key_count)
+            show_tree(v, table, groups[i].begin, groups[i].size, depth + 1, indent);
+    }
+    struct pbin_sums other = sum_of(groups, shown, count);
+    if (shown < count)
+        show_branch(v, table, LABEL_OTHER, &other, depth, false, indent);
+    free(groups);
 }
 
 void report_rows(const struct aggregate *a, const struct report_options *options,
                  const struct table_format *format, struct output *out)
 {
-    struct view v = {.aggregate = a, .options = aggregate_options_of(a)};
-    struct table_fact facts[FACTS];
-    size_t count;
-    struct ranked *ranked = rank_rows(a, options->sort, &count);
-    size_t shown = options->top > 0 && options->top < count ? options->top : count;
-    v.total = sum_from(a, ranked, 0, count);
-    make_columns(&v);
-    struct table_head head = {.facts = facts,
-                              .fact_count = make_facts(&v, facts),
+    struct row_view v;
+    row_view_init(&v, a, options);
+    struct table_head head = {.facts = v.facts,
+                              .fact_count = v.fact_count,
                               .columns = v.columns,
                               .column_count = v.column_count,
                               .color = options->color};
     struct table *table = table_open(format, out, &head);
-    for (size_t i = 0; i < shown; i++)
-        show_row(&v, table, ranked[i].row);
-    if (shown < count) {
-        struct row_values other = sum_from(a, ranked, shown, count);
-        show_label(&v, table, LABEL_OTHER, &other, false);
-    }
+    if (options->tree && aggregate_row_count(a) > 0)
+        show_tree(&v, table, aggregate_row(a, 0), aggregate_row_count(a), 0, format == &table_text);
+    else
+        show_flat(&v, table);
     show_label(&v, table, LABEL_TOTAL, &v.total, true);
     table_close(table);
-    free(ranked);
 }

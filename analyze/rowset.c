@@ -45,6 +45,16 @@ uint32_t rowset_find_label(struct rowset *set, const char *label)
     return rowset_find(set, key);
 }
 
+void current_merge(struct current *to, const struct current *from)
+{
+    to->touched |= from->touched;
+    to->entries_unknown |= from->entries_unknown;
+    to->entries += from->entries;
+    to->samples += from->samples;
+    to->time += from->time;
+    to->energy += from->energy;
+}
+
 void rowset_end_run(struct rowset *set)
 {
     for (size_t i = 0; i < set->count; i++) {

@@ -32,6 +32,9 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key);
 /* Index of the row whose text keys are all LABEL and whose numbers are 0. */
 uint32_t rowset_find_label(struct rowset *set, const char *label);
 
+/* TO += FROM. */
+void current_merge(struct current *to, const struct current *from);
+
 /* Adds what the current run has collected to the rows, and forgets it. */
 void rowset_end_run(struct rowset *set);
 

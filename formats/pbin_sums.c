@@ -49,7 +49,7 @@ void pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
 
 static const struct pbin_key keys[] = {
     {"process", false}, {"thread", false}, {"binary", true}, {"file", true},
-    {"function", true}, {"inline", true},  {"line", false},  {"pc", false},
+    {"function", true}, {"inline", true},  {"line", false},  {"pc", false},    {"comm", true},
 };
 
 const struct pbin_key *pbin_key_get(size_t number)
