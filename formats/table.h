@@ -88,6 +88,6 @@ void table_total(struct table *table, const struct table_cell *cells);
 void table_close(struct table *table);
 
 /* For the formats: the shortest decimal text that reads back as VALUE; SIZE at least 32. */
-void format_real(char *text, size_t size, double value);
+void format_real(char *text, size_t size, double value) __attribute__((nonnull));
 
 #endif
