@@ -24,7 +24,7 @@ struct strings {
     size_t room;
 };
 
-enum { CHUNK = 64 * 1024, FIRST_SLOTS = 64 };
+enum { CHUNK = 64 * 1024, FIRST_SLOTS = 64, FIRST_NUMBERS = 512 };
 
 static uint32_t *new_slots(uint32_t count)
 {
@@ -144,7 +144,7 @@ static void grow_numbers(struct numbers *n)
 {
     struct number_slot *old = n->slots;
     uint32_t old_slots = old == NULL ? 0 : n->mask + 1;
-    n->mask = old == NULL ? FIRST_SLOTS - 1 : n->mask * 2 + 1;
+    n->mask = old == NULL ? FIRST_NUMBERS - 1 : n->mask * 2 + 1;
     n->slots = mem_alloc(((size_t)n->mask + 1) * sizeof *n->slots);
     for (uint32_t i = 0; i <= n->mask; i++)
         n->slots[i] = (struct number_slot){0, INTERN_NONE};
