@@ -114,8 +114,11 @@ int main(int argc, char **argv)
         pcs[count++] = pc;
     }
     struct symbolizer *s = symbolizer_new(maps, map_count, &d.options, &d.reporter, &err);
-    if (s == NULL)
+    if (s == NULL) {
+        free(maps);
+        free(pcs);
         return report_error(&d.reporter, &err);
+    }
     for (size_t i = 0; d.print_paths && i < map_count; i++) {
         const char *path = symbolizer_path(s, i);
         printf("map\t%s\t%s\n", path != NULL ? path : "-", symbolizer_build_id(s, i));
