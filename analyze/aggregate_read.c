@@ -246,6 +246,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     attribution_start(&in.attribution, meta, &a->quantity, &a->options, &a->rows);
     int result = read_all(&in, err);
+    attribution_end(&in.attribution);
     if (result == 0 && meta->keys == NULL)
         end_full(&in);
     attribution_free(&in.attribution);

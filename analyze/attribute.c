@@ -13,6 +13,11 @@
 
 enum { ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */ };
 
+/* Samples in which all threads together used less than this [ns] may be counted in 64 bits, as long as the sum of
+ * them is folded into the exact ones before it can wrap. */
+#define QUICK_NS (UINT64_C(1) << 36)
+#define FOLD_NS  (UINT64_C(1) << 62)
+
 static const struct selection everything;
 
 void attribution_start(struct attribution *a, const struct pbin_meta *meta,
@@ -59,7 +64,7 @@ static struct current *row_of(struct attribution *a, const struct pbin_definitio
     uint32_t row = key_map_row(&a->keys, all, thread, location);
     struct current *current = &a->rows->current[row];
     current->touched = true;
-    current->samples += (exact)1 << SAMPLES_SHIFT;
+    current->hits++;
     current->entries += a->last_row[thread] != row;
     a->last_row[thread] = row;
     return current;
@@ -81,6 +86,26 @@ static void charge(struct attribution *a, struct current *current, exact time, e
     a->energy += energy;
 }
 
+/* The usual case of the next function, in 64 bits as far as that is exact. */
+static void attribute_quickly(struct attribution *a, const struct pbin_definitions *all,
+                              const struct moment *m, uint64_t total, size_t last)
+{
+    exact left = exact_of_double(m->energy, ENERGY_SHIFT);
+    double per_ns = m->energy / (double)total;
+    a->cpu_ns += total;
+    a->energy += left;
+    for (size_t j = 0; j < m->count; j++) {
+        struct current *current = row_of(a, all, m->thread[j], m->location[j]);
+        uint64_t cpu_ns = m->cpu_ns[j];
+        if (cpu_ns == 0)
+            continue;
+        exact part = j == last ? left : exact_of_double(per_ns * (double)cpu_ns, ENERGY_SHIFT);
+        current->cpu_ns += cpu_ns;
+        current->energy += part;
+        left -= part;
+    }
+}
+
 /* Shares by CPU time. What rounding leaves goes to the last thread that has some, so that the sum stays exact. */
 static void attribute_by_cpu(struct attribution *a, const struct pbin_definitions *all,
                              const struct moment *m)
@@ -91,6 +116,10 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
     for (size_t j = 0; j < m->count; j++) {
         total += m->cpu_ns[j];
         last = m->cpu_ns[j] > 0 ? j : last;
+    }
+    if (total - 1 < QUICK_NS && a->model == ENERGY_SHARE && !wall_time) {
+        attribute_quickly(a, all, m, total, last);
+        return;
     }
     exact left = exact_of_double(m->energy, ENERGY_SHIFT);
     for (size_t j = 0; j < m->count; j++) {
@@ -245,6 +274,18 @@ static void weigh(struct attribution *a, const struct pbin_samples *s, size_t i,
         charge(a, label_row(a, LABEL_GAP), 0, exact_of_double(m->power * beyond, ENERGY_SHIFT));
 }
 
+static void fold(struct attribution *a)
+{
+    a->time += (exact)a->cpu_ns << TIME_SHIFT;
+    a->cpu_ns = 0;
+    rowset_fold(a->rows);
+}
+
+void attribution_end(struct attribution *a)
+{
+    fold(a);
+}
+
 void attribution_add(struct attribution *a, const struct pbin_samples *s,
                      const struct pbin_definitions *all)
 {
@@ -267,4 +308,6 @@ void attribution_add(struct attribution *a, const struct pbin_samples *s,
         m.location += m.count;
         m.cpu_ns += m.count;
     }
+    if (a->cpu_ns > FOLD_NS)
+        fold(a);
 }

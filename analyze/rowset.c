@@ -45,6 +45,16 @@ uint32_t rowset_find_label(struct rowset *set, const char *label)
     return rowset_find(set, key);
 }
 
+void rowset_fold(struct rowset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct current *c = &set->current[i];
+        c->samples += (exact)c->hits << SAMPLES_SHIFT;
+        c->time += (exact)c->cpu_ns << TIME_SHIFT;
+        c->hits = c->cpu_ns = 0;
+    }
+}
+
 void current_merge(struct current *to, const struct current *from)
 {
     to->touched |= from->touched;

@@ -9,6 +9,7 @@
 /* What a row has collected in the run that is being read. */
 struct current {
     uint64_t entries;
+    uint64_t hits, cpu_ns; /* on the fast path: thread samples and CPU time [ns] not yet in the sums below */
     bool entries_unknown, touched;
     exact samples, time, energy;
 };
@@ -34,6 +35,9 @@ uint32_t rowset_find_label(struct rowset *set, const char *label);
 
 /* TO += FROM. */
 void current_merge(struct current *to, const struct current *from);
+
+/* Moves what the fast path has counted into the exact sums. */
+void rowset_fold(struct rowset *set);
 
 /* Adds what the current run has collected to the rows, and forgets it. */
 void rowset_end_run(struct rowset *set);

@@ -1,0 +1,66 @@
+"""The main job on a program with known shares, from sampler to table, in one thread and in three.
+SPDX-License-Identifier: MIT"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ["BUILD"])
+WATTS = 5.0
+
+
+def run(argv, **more):
+    return subprocess.run(argv, check=True, capture_output=True, text=True, **more)
+
+
+class Shares(unittest.TestCase):
+    """burn says what its functions and the whole process used, by the clocks of the kernel."""
+
+    def measure(self, threads):
+        with tempfile.TemporaryDirectory() as folder:
+            raw, power = os.path.join(folder, "burn.bin"), os.path.join(folder, "watts")
+            with open(power, "w") as f:
+                f.write(f"{WATTS}\n")
+            said = run([os.path.join(BUILD, "sampler"), "-q", "-o", raw, "-p", "file:" + power, "--pmu-kind", "power",
+                        "--", os.path.join(BUILD, "samples", "burn"), "-v", "2", str(threads)]).stdout
+            pbin = os.path.join(folder, "burn.pbin")
+            run([os.path.join(BUILD, "prof2pbin"), "-o", pbin, raw])
+            table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-k", "function", "--format=json", pbin]).stdout)
+            times = run([os.path.join(BUILD, "pbin-dump"), "--samples", "--format=csv", pbin]).stdout.splitlines()
+        return said, table, [float(line.split(",")[1]) for line in times[1:]]
+
+    def check(self, threads):
+        said, table, times = self.measure(threads)
+        used = {}  # function -> ns, summed over threads
+        for function, ns in re.findall(r"(burn_\d+)\D+(\d+)", said):
+            used[function] = used.get(function, 0) + int(ns)
+        self.assertEqual(sorted(used), ["burn_20", "burn_30", "burn_50"], said)
+        rows = {r["function"]: r for r in table["rows"]}
+        whole = sum(used.values())
+        for function, ns in used.items():
+            p = ns / whole
+            # slices of about 10 ms make neighbouring samples alike: the slices entered count, not the samples
+            n = min(rows[function]["samples"], 4 * max(rows[function]["entries"], 1)) / max(p, 1e-9)
+            error = 4 * (p * (1 - p) / n) ** 0.5 + 0.01
+            self.assertLess(abs(rows[function]["time"] / table["total"]["time"] - p), error, function)
+            self.assertAlmostEqual(p, int(function[-2:]) / 100, delta=0.05)
+        process = int(re.findall(r"process\D+(\d+)", said)[0]) / 1e9
+        # the process reads its clock before it ends: what exit costs comes on top
+        self.assertGreater(table["total"]["time"], process * 0.995)
+        self.assertLess(table["total"]["time"], process * 1.01 + 0.02)
+        self.assertAlmostEqual(sum(r["time"] for r in table["rows"]), table["total"]["time"], delta=1e-9)
+        joules = WATTS * (max(times) - min(times))
+        self.assertAlmostEqual(table["total"]["energy"], joules, delta=1e-9 * joules)
+        self.assertAlmostEqual(sum(r["energy"] for r in table["rows"]), joules, delta=1e-9 * joules)
+
+    def test_one_thread(self):
+        self.check(1)
+
+    def test_three_threads(self):
+        self.check(3)
+
+
+if __name__ == "__main__":
+    unittest.main()
