@@ -222,14 +222,50 @@ static int put_rows(struct conversion *c, struct error *err)
     return got;
 }
 
+static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
+{
+    struct code_map *maps = mem_zalloc(raw->map_count + 1, sizeof *maps);
+    for (size_t i = 0; i < raw->map_count; i++) {
+        const struct raw_map *more = i < raw->ext.map_count ? &raw->ext.maps[i] : NULL;
+        maps[i] = (struct code_map){.address = raw->maps[i].address,
+                                    .size = raw->maps[i].size,
+                                    .label = more != NULL ? more->path : raw->maps[i].label,
+                                    .has_offset = more != NULL,
+                                    .offset = more != NULL ? more->offset : 0,
+                                    .build_id = more != NULL ? more->build_id : NULL};
+    }
+    *count = raw->map_count;
+    if (raw->ext.vdso != NULL)
+        maps[(*count)++] = (struct code_map){.address = raw->ext.vdso_address,
+                                             .size = raw->ext.vdso_size,
+                                             .label = "[vdso]",
+                                             .has_offset = true,
+                                             .image = raw->ext.vdso,
+                                             .image_size = raw->ext.vdso_size};
+    return maps;
+}
+
+static struct locations *open_locations(const struct conversion *c, const struct code_map *maps,
+                                        size_t map_count, struct error *err)
+{
+    const struct location_facts facts = {.maps = maps,
+                                         .map_count = map_count,
+                                         .threads = c->raw->ext.threads,
+                                         .thread_count = c->raw->ext.thread_count,
+                                         .keys = c->raw->aggregated};
+    return locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
+}
+
 int convert_raw(struct raw_profile *raw, const struct convert_options *options,
                 struct output *out, struct reporter *reporter, struct error *err)
 {
     struct pbin_meta meta;
     struct conversion c = {.raw = raw, .options = options, .reporter = reporter};
+    size_t map_count;
+    struct code_map *maps = list_maps(raw, &map_count);
     describe(raw, options, &meta);
     c.writer = pbin_writer_open(out, &meta);
-    c.locations = locations_new(raw, c.writer, &options->symbols, reporter, err);
+    c.locations = open_locations(&c, maps, map_count, err);
     int result = c.locations == NULL ? -1
                  : raw->aggregated   ? put_rows(&c, err)
                                      : put_samples(&c, err);
@@ -241,6 +277,7 @@ int convert_raw(struct raw_profile *raw, const struct convert_options *options,
     }
     locations_delete(c.locations);
     numbers_free(&c.tids);
+    free(maps);
     free(c.threads);
     free(c.entries);
     return result;
