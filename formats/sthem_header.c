@@ -152,7 +152,8 @@ static struct core *find_core(struct sthem_reader *r, uint64_t number)
         if (r->cores[i].number == number)
             return &r->cores[i];
     mem_reserve(&r->cores, &r->core_capacity, r->core_count + 1, sizeof *r->cores);
-    r->cores[r->core_count] = (struct core){.number = number, .last_place = STHEM_IDLE};
+    r->cores[r->core_count] = (struct core){
+        .number = number, .module = {"", 0}, .function = {"", 0}, .last_place = STHEM_IDLE};
     return &r->cores[r->core_count++];
 }
 

@@ -6,15 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MOST = 19, EXPONENT_MOST = 100000, TEXT_MOST = 512 };
-
-static inline bool is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
+enum { EXPONENT_MOST = 100000, TEXT_MOST = 512 };
 
 /* Takes digits one by one and keeps the first 19 significant ones. */
-static const char *scan_long(const char *at, struct decimal *n)
+const char *decimal_scan_long(const char *at, struct decimal *n)
 {
     int count = 0;
     bool point = false;
@@ -25,9 +20,9 @@ static const char *scan_long(const char *at, struct decimal *n)
             point = true;
             continue;
         }
-        if (!is_digit(*at))
+        if (!decimal_digit(*at))
             return at;
-        if (count < DIGITS_MOST) {
+        if (count < DECIMAL_DIGITS) {
             n->digits = n->digits * 10 + (uint64_t)(*at - '0');
             count += n->digits > 0;
             n->exponent -= point;
@@ -39,14 +34,14 @@ static const char *scan_long(const char *at, struct decimal *n)
 }
 
 /* Behind "e" or "E"; NULL where no digits follow. */
-static const char *scan_exponent(const char *at, struct decimal *n)
+const char *decimal_scan_exponent(const char *at, struct decimal *n)
 {
     bool negative = *at == '-';
     int value = 0;
     at += *at == '-' || *at == '+';
-    if (!is_digit(*at))
+    if (!decimal_digit(*at))
         return NULL;
-    for (; is_digit(*at); at++)
+    for (; decimal_digit(*at); at++)
         if (value < EXPONENT_MOST)
             value = value * 10 + (*at - '0');
     n->exponent += negative ? -value : value;
@@ -54,37 +49,8 @@ static const char *scan_exponent(const char *at, struct decimal *n)
     return at;
 }
 
-const char *decimal_scan(const char *text, struct decimal *n)
-{
-    const char *at = text;
-    n->negative = *at == '-';
-    n->plain = *at != '-' && *at != '+';
-    n->cut = false;
-    at += !n->plain;
-    const char *begin = at;
-    uint64_t digits = 0;
-    for (; is_digit(*at); at++)
-        digits = digits * 10 + (uint64_t)(*at - '0');
-    ptrdiff_t count = at - begin;
-    n->exponent = 0;
-    if (*at == '.' || *at == ',') {
-        const char *point = at++;
-        for (; is_digit(*at); at++)
-            digits = digits * 10 + (uint64_t)(*at - '0');
-        n->exponent = (int)(point + 1 - at);
-        count += at - point - 1;
-        n->plain = false;
-    }
-    n->digits = digits;
-    if (count == 0)
-        return NULL;
-    if (count > DIGITS_MOST)
-        at = scan_long(begin, n);
-    return *at == 'e' || *at == 'E' ? scan_exponent(at + 1, n) : at;
-}
-
 /* The C library rounds correctly whatever the digits; no tool calls setlocale, so the point is '.'. */
-static double convert_text(const char *begin, const char *end)
+double decimal_convert(const char *begin, const char *end)
 {
     char text[TEXT_MOST];
     size_t length = (size_t)(end - begin);
@@ -98,18 +64,9 @@ static double convert_text(const char *begin, const char *end)
     return strtod(text, NULL);
 }
 
-double decimal_double(const struct decimal *n, const char *begin, const char *end)
-{
-    /* both factors are exact doubles, so one multiplication or division rounds correctly */
-    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    if (n->digits > UINT64_C(1) << 53 || n->exponent < -22 || n->exponent > 22 || n->cut)
-        return convert_text(begin, end);
-    double value = (double)(int64_t)n->digits;
-    value = n->exponent < 0 ? value / powers[-n->exponent] : value * powers[n->exponent];
-    return n->negative ? -value : value;
-}
+const double decimal_powers[DECIMAL_POWERS] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 __int128 decimal_integer(const struct decimal *n, int shift)
 {
@@ -135,11 +92,11 @@ __int128 decimal_integer(const struct decimal *n, int shift)
                                       UINT64_C(10000000000000000000)};
     int up = n->exponent + shift;
     __int128 value = n->digits;
-    if (value == 0 || up < -DIGITS_MOST)
+    if (value == 0 || up < -DECIMAL_DIGITS)
         return 0;
     if (up < 0)
         value = (value + powers[-up] / 2) / powers[-up];
-    for (; up > 0; up -= DIGITS_MOST)
-        value *= powers[up < DIGITS_MOST ? up : DIGITS_MOST];
+    for (; up > 0; up -= DECIMAL_DIGITS)
+        value *= powers[up < DECIMAL_DIGITS ? up : DECIMAL_DIGITS];
     return n->negative ? -value : value;
 }

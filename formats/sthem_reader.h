@@ -38,7 +38,7 @@ struct sensor {
 
 struct core {
     uint64_t number;
-    struct csv_text module, function; /* in the row that is read */
+    struct csv_text module, function; /* in the row that is read; "" without such a column */
     uint32_t last_place;              /* of the row before */
 };
 
@@ -61,6 +61,7 @@ struct sthem_reader {
     struct core *cores;
     size_t core_count, core_capacity;
     struct buffer ignored;
+    char odd[512]; /* a number that was quoted or padded */
 
     /* places */
     struct numbers numbers; /* by PC, or by module << 32 | function */

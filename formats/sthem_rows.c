@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "formats/sthem_number.h"
 
-enum { FEMTO = 15, NUMBER_MOST = 512 };
+enum { FEMTO = 15 };
 
 static const char *const meanings[COLUMN_KINDS] = {
     [COLUMN_TIME] = "time [s]",       [COLUMN_POWER] = "power [W]",
@@ -32,7 +32,6 @@ static int not_a_number(const struct sthem_reader *r, size_t column, const char 
 struct cell {
     struct decimal number;
     const char *begin, *end;
-    char text[NUMBER_MOST]; /* of a quoted or padded one */
 };
 
 /* Quoted, padded with blanks, or empty. Returns where the field ends, NULL on an error; an empty field has
@@ -53,15 +52,15 @@ static const char *read_odd_cell(struct sthem_reader *r, size_t column, const ch
     while (field.length > 0 &&
            (field.at[field.length - 1] == ' ' || field.at[field.length - 1] == '\t'))
         field.length--;
-    cell->begin = cell->end = cell->text;
+    cell->begin = cell->end = r->odd;
     if (field.length == 0)
         return end;
-    if (field.length < sizeof cell->text) {
-        memcpy(cell->text, field.at, field.length);
-        cell->text[field.length] = '\0';
-        cell->end = decimal_scan(cell->text, &cell->number);
+    if (field.length < sizeof r->odd) {
+        memcpy(r->odd, field.at, field.length);
+        r->odd[field.length] = '\0';
+        cell->end = decimal_scan(r->odd, &cell->number);
     }
-    if (field.length >= sizeof cell->text || cell->end != cell->text + field.length) {
+    if (field.length >= sizeof r->odd || cell->end != r->odd + field.length) {
         not_a_number(r, column, field.at, field.length, err);
         return NULL;
     }
@@ -71,10 +70,15 @@ static const char *read_odd_cell(struct sthem_reader *r, size_t column, const ch
 static inline const char *read_cell(struct sthem_reader *r, size_t column, const char *at,
                                     struct cell *cell, struct error *err)
 {
+    cell->begin = at;
+    if (at[1] == r->csv.separator && decimal_digit(at[0])) { /* sensors that are not there are "0" */
+        cell->number = (struct decimal){.digits = (uint64_t)(at[0] - '0'), .plain = true};
+        cell->end = at + 1;
+        return at + 1;
+    }
     const char *end = decimal_scan(at, &cell->number);
     if (end == NULL || (*end != r->csv.separator && end != r->csv.text + r->csv.length))
         return read_odd_cell(r, column, at, cell, err);
-    cell->begin = at;
     cell->end = end;
     return end;
 }
@@ -92,7 +96,7 @@ static int take_time(struct sthem_reader *r, size_t column, const struct cell *c
     return 0;
 }
 
-static int take_value(struct sthem_reader *r, size_t column, const struct cell *c, double *value,
+static inline int take_value(struct sthem_reader *r, size_t column, const struct cell *c, double *value,
                       struct error *err)
 {
     if (c->begin == c->end)
@@ -105,7 +109,7 @@ static int take_value(struct sthem_reader *r, size_t column, const struct cell *
     return 0;
 }
 
-static uint32_t new_place(struct sthem_reader *r, uint64_t key, struct sthem_place place)
+static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct sthem_place place)
 {
     uint32_t known = r->numbers.count, number = numbers_intern(&r->numbers, key);
     if (number == known) {
@@ -115,7 +119,7 @@ static uint32_t new_place(struct sthem_reader *r, uint64_t key, struct sthem_pla
     return number;
 }
 
-static int take_pc(struct sthem_reader *r, size_t column, const struct cell *c, uint32_t *spot,
+static inline int take_pc(struct sthem_reader *r, size_t column, const struct cell *c, uint32_t *spot,
                    struct error *err)
 {
     const struct decimal *n = &c->number;
@@ -163,11 +167,7 @@ static const char *read_text(struct sthem_reader *r, size_t column, const char *
     const char *end = csv_field(&r->csv, at, text);
     if (end == NULL)
         csv_error(&r->csv, column + 1, err, "quoted field has no end");
-    else if (memchr(text->at, '\0', text->length) != NULL)
-        csv_error(&r->csv, column + 1, err, "NUL byte in a name");
-    else
-        return end;
-    return NULL;
+    return end;
 }
 
 /* Reads column COLUMN at AT into slot SLOT. Returns where its field ends, NULL on an error. */
@@ -254,14 +254,22 @@ static int check_rest(struct sthem_reader *r, const char *at, struct error *err)
                      r->column_count);
 }
 
+static int refuse_nul(const struct sthem_reader *r, struct error *err)
+{
+    size_t column = 1;
+    for (const char *at = r->csv.text; *at != '\0'; at++)
+        column += *at == r->csv.separator;
+    return csv_error(&r->csv, column, err, "NUL byte");
+}
+
 int sthem_read_row(struct sthem_reader *r, size_t slot, struct error *err)
 {
     int got = csv_next(&r->csv, err);
     if (got <= 0)
         return got;
     const char *at = r->csv.text, *end = r->csv.text + r->csv.length;
-    for (size_t i = 0; i < r->core_count; i++)
-        r->cores[i].module = r->cores[i].function = (struct csv_text){"", 0};
+    if (memchr(at, '\0', r->csv.length) != NULL)
+        return refuse_nul(r, err);
     for (size_t i = 0; i < r->column_count; i++) {
         at = read_column(r, i, at, slot, err);
         if (at == NULL)
