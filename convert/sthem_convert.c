@@ -141,7 +141,8 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
 
 /* Threads by core, room for a sample, and what resolves program counters. */
 static int prepare(struct conversion *c, const struct sthem_code *code,
-                   const struct sthem_convert_options *options, struct error *err)
+                   const struct sthem_convert_options *options, const char *name,
+                   struct error *err)
 {
     size_t cores = sthem_core_count(c->reader);
     const struct location_facts facts = {.maps = code->maps, .map_count = code->count};
@@ -152,8 +153,8 @@ static int prepare(struct conversion *c, const struct sthem_code *code,
     if (sthem_variant(c->reader) == STHEM_SYMBOLS)
         return 0;
     if (code->count == 0 && options->symbols.kallsyms == NULL)
-        report_warning(c->reporter, "holds program counters: without -m VMMAP or -e ELF they stay "
-                                    "without names");
+        report_warning(c->reporter, "%s: program counters stay without names (-m VMMAP or -e ELF "
+                                    "gives them names)", name);
     c->locations = locations_new(&facts, c->writer, &options->symbols, c->reporter, err);
     return c->locations != NULL ? 0 : -1;
 }
@@ -169,7 +170,7 @@ int sthem_convert(struct stream *stream, const struct sthem_options *reading,
         return -1;
     describe(stream, c.reader, summary, code, options, &meta);
     c.writer = pbin_writer_open(out, &meta);
-    int result = prepare(&c, code, options, err);
+    int result = prepare(&c, code, options, stream_name(stream), err);
     if (result == 0)
         result = put_rows(&c, summary->rows, err);
     if (result == 0 && c.locations != NULL)
