@@ -55,7 +55,7 @@ static int next_line(struct csv *csv, struct error *err)
         if (end != NULL || visible < want)
             break;
         seen = visible;
-        want = visible + 1;
+        want = visible * 2;
     }
     csv->text = (const char *)data;
     csv->length = end != NULL ? (size_t)(end - data) : seen;

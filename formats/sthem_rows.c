@@ -71,7 +71,7 @@ static inline const char *read_cell(struct sthem_reader *r, size_t column, const
                                     struct cell *cell, struct error *err)
 {
     cell->begin = at;
-    if (at[1] == r->csv.separator && decimal_digit(at[0])) { /* sensors that are not there are "0" */
+    if (decimal_digit(at[0]) && at[1] == r->csv.separator) { /* sensors that are not there are "0" */
         cell->number = (struct decimal){.digits = (uint64_t)(at[0] - '0'), .plain = true};
         cell->end = at + 1;
         return at + 1;
