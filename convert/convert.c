@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "convert/locations.h"
 
@@ -70,11 +71,19 @@ static const char *unit_of(const struct raw_profile *raw)
     return unit != NULL && unit[0] != '\0' ? unit : units[raw_pmu_kind(raw)];
 }
 
+static uint64_t nanoseconds(uint64_t us)
+{
+    return us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
+}
+
 /* Fills META with texts that are borrowed: only for pbin_writer_open. */
 static void describe(const struct raw_profile *raw, const struct convert_options *options,
                      struct pbin_meta *meta)
 {
     const char *frequency = raw_extension_fact(&raw->ext, "frequency");
+    double hertz = 0;
+    if (frequency != NULL)
+        parse_double(frequency, 0, 1e12, &hertz); /* stays 0 where it is no number */
     *meta = (struct pbin_meta){
         .name = (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
         .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
@@ -88,11 +97,10 @@ static void describe(const struct raw_profile *raw, const struct convert_options
         .pmu = raw_pmu_kind(raw),
         .volts = options->volts,
         .cpus = options->cpus != 0 ? options->cpus : fact_number(raw, "cpus"),
-        .wall_ns = raw->header.wall_us > UINT64_MAX / 1000 ? UINT64_MAX : raw->header.wall_us * 1000,
-        .latency_ns =
-            raw->header.latency_us > UINT64_MAX / 1000 ? UINT64_MAX : raw->header.latency_us * 1000,
+        .wall_ns = nanoseconds(raw->header.wall_us),
+        .latency_ns = nanoseconds(raw->header.latency_us),
         .samples = raw->samples,
-        .frequency = frequency == NULL ? 0 : (uint64_t)(strtod(frequency, NULL) * 1000),
+        .frequency = (uint64_t)(hertz * 1000),
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
     };
@@ -174,18 +182,28 @@ static int put_samples(struct conversion *c, struct error *err)
     return got;
 }
 
-/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples. */
-static struct pbin_row row_of(const struct conversion *c, const struct raw_histogram *line)
+enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
+
+/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples.
+ * Returns 0, or -1 for numbers that cannot be summed. */
+static int row_of(const struct conversion *c, const struct raw_histogram *line, struct pbin_row *row,
+                  struct error *err)
 {
     double wall_ns = (double)c->raw->header.wall_us * 1000.0;
     double samples = (double)c->raw->samples;
     exact time = (((exact)c->raw->header.wall_us * 1000) << TIME_SHIFT) / c->raw->samples;
     double energy = line->current * c->options->volts * (wall_ns / 1e9 / samples);
-    struct pbin_row row = {
-        .sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT, UINT64_MAX,
-                                 time * (exact)line->samples,
-                                 exact_of_double(energy, ENERGY_SHIFT))};
-    return row;
+    if (!exact_fits((double)line->samples, SAMPLES_SHIFT, ROOM) ||
+        !exact_fits(wall_ns / samples * (double)line->samples, TIME_SHIFT, ROOM) ||
+        !exact_fits(energy, ENERGY_SHIFT, ROOM))
+        return error_set(err, stream_name(c->raw->stream), NO_OFFSET,
+                         "samples %" PRIu64 " and current %g A of pc 0x%" PRIx64
+                         " are too large to be summed",
+                         line->samples, line->current, line->pc);
+    *row = (struct pbin_row){.sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT,
+                                                      UINT64_MAX, time * (exact)line->samples,
+                                                      exact_of_double(energy, ENERGY_SHIFT))};
+    return 0;
 }
 
 static int put_rows(struct conversion *c, struct error *err)
@@ -194,15 +212,18 @@ static int put_rows(struct conversion *c, struct error *err)
     struct pbin_row *rows = NULL;
     uint32_t *numbers = NULL;
     size_t count = 0, capacity = 0, number_capacity = 0;
-    struct pbin_run run = {.wall_ns = c->raw->header.wall_us * 1000,
-                           .latency_ns = c->raw->header.latency_us * 1000,
+    struct pbin_run run = {.wall_ns = nanoseconds(c->raw->header.wall_us),
+                           .latency_ns = nanoseconds(c->raw->header.latency_us),
                            .samples = c->raw->samples};
     int got;
     while ((got = raw_next_histogram(c->raw, &line, err)) > 0) {
         mem_reserve(&rows, &capacity, count + 1, sizeof *rows);
         mem_reserve(&numbers, &number_capacity, count + 1, sizeof *numbers);
+        if (row_of(c, &line, &rows[count], err) != 0) {
+            got = -1;
+            break;
+        }
         numbers[count] = line.unknown ? UINT32_MAX : locations_number(c->locations, line.pc);
-        rows[count] = row_of(c, &line);
         run.time += rows[count].sums.time;
         run.energy += rows[count++].sums.energy;
     }

@@ -113,6 +113,13 @@ class Mutations(tool.Case):
         self.assertFalse([c for c in ended.err if ord(c) < 32 and c != "\n"], f"{what}, {argv}: {ended.err!r}")
         return None
 
+    def test_histogram_too_large_to_be_summed(self):
+        data = bytearray(raw.write(make_run(raw.CURRENT), "intrvelf-aggregated"))
+        first = 32 + 2 * 272 + 16 + 8  # entry of the first byte of the first map
+        data[4:12] = data[first:first + 8] = b"\xff" * 8
+        ended = self.fails(["prof2pbin", "-q", "-v", "5"], "<stdin>", stdin=bytes(data))
+        self.assertIn("too large to be summed", ended.err)
+
     def test_raw_profiles(self):
         profiles = list(raw_profiles())
         self.assertGreaterEqual(len(profiles), 12)
