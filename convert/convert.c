@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/progress.h"
 #include "convert/locations.h"
 
@@ -72,11 +73,19 @@ static const char *unit_of(const struct raw_profile *raw)
     return unit != NULL && unit[0] != '\0' ? unit : units[raw_pmu_kind(raw)];
 }
 
+static uint64_t nanoseconds(uint64_t us)
+{
+    return us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
+}
+
 /* Fills META with texts that are borrowed: only for pbin_writer_open. */
 static void describe(const struct raw_profile *raw, const struct convert_options *options,
                      struct pbin_meta *meta)
 {
     const char *frequency = raw_extension_fact(&raw->ext, "frequency");
+    double hertz = 0;
+    if (frequency != NULL)
+        parse_double(frequency, 0, 1e12, &hertz); /* stays 0 where it is no number */
     *meta = (struct pbin_meta){
         .name = (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
         .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
@@ -90,11 +99,10 @@ static void describe(const struct raw_profile *raw, const struct convert_options
         .pmu = raw_pmu_kind(raw),
         .volts = options->volts,
         .cpus = options->cpus != 0 ? options->cpus : fact_number(raw, "cpus"),
-        .wall_ns = raw->header.wall_us > UINT64_MAX / 1000 ? UINT64_MAX : raw->header.wall_us * 1000,
-        .latency_ns =
-            raw->header.latency_us > UINT64_MAX / 1000 ? UINT64_MAX : raw->header.latency_us * 1000,
+        .wall_ns = nanoseconds(raw->header.wall_us),
+        .latency_ns = nanoseconds(raw->header.latency_us),
         .samples = raw->samples,
-        .frequency = frequency == NULL ? 0 : (uint64_t)(strtod(frequency, NULL) * 1000),
+        .frequency = (uint64_t)(hertz * 1000),
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
     };
@@ -197,18 +205,28 @@ static int put_samples(struct conversion *c, struct error *err)
     return got;
 }
 
-/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples. */
-static struct pbin_row row_of(const struct conversion *c, const struct raw_histogram *line)
+enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
+
+/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples.
+ * Returns 0, or -1 for numbers that cannot be summed. */
+static int row_of(const struct conversion *c, const struct raw_histogram *line, struct pbin_row *row,
+                  struct error *err)
 {
     double wall_ns = (double)c->raw->header.wall_us * 1000.0;
     double samples = (double)c->raw->samples;
     exact time = (((exact)c->raw->header.wall_us * 1000) << TIME_SHIFT) / c->raw->samples;
     double energy = line->current * c->options->volts * (wall_ns / 1e9 / samples);
-    struct pbin_row row = {
-        .sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT, UINT64_MAX,
-                                 time * (exact)line->samples,
-                                 exact_of_double(energy, ENERGY_SHIFT))};
-    return row;
+    if (!exact_fits((double)line->samples, SAMPLES_SHIFT, ROOM) ||
+        !exact_fits(wall_ns / samples * (double)line->samples, TIME_SHIFT, ROOM) ||
+        !exact_fits(energy, ENERGY_SHIFT, ROOM))
+        return error_set(err, stream_name(c->raw->stream), NO_OFFSET,
+                         "samples %" PRIu64 " and current %g A of pc 0x%" PRIx64
+                         " are too large to be summed",
+                         line->samples, line->current, line->pc);
+    *row = (struct pbin_row){.sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT,
+                                                      UINT64_MAX, time * (exact)line->samples,
+                                                      exact_of_double(energy, ENERGY_SHIFT))};
+    return 0;
 }
 
 static int put_rows(struct conversion *c, struct error *err)
@@ -217,15 +235,18 @@ static int put_rows(struct conversion *c, struct error *err)
     struct pbin_row *rows = NULL;
     uint32_t *numbers = NULL;
     size_t count = 0, capacity = 0, number_capacity = 0;
-    struct pbin_run run = {.wall_ns = c->raw->header.wall_us * 1000,
-                           .latency_ns = c->raw->header.latency_us * 1000,
+    struct pbin_run run = {.wall_ns = nanoseconds(c->raw->header.wall_us),
+                           .latency_ns = nanoseconds(c->raw->header.latency_us),
                            .samples = c->raw->samples};
     int got;
     while ((got = raw_next_histogram(c->raw, &line, err)) > 0) {
         mem_reserve(&rows, &capacity, count + 1, sizeof *rows);
         mem_reserve(&numbers, &number_capacity, count + 1, sizeof *numbers);
+        if (row_of(c, &line, &rows[count], err) != 0) {
+            got = -1;
+            break;
+        }
         numbers[count] = line.unknown ? UINT32_MAX : locations_number(c->locations, line.pc);
-        rows[count] = row_of(c, &line);
         run.time += rows[count].sums.time;
         run.energy += rows[count++].sums.energy;
     }
@@ -245,14 +266,50 @@ static int put_rows(struct conversion *c, struct error *err)
     return got;
 }
 
+static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
+{
+    struct code_map *maps = mem_zalloc(raw->map_count + 1, sizeof *maps);
+    for (size_t i = 0; i < raw->map_count; i++) {
+        const struct raw_map *more = i < raw->ext.map_count ? &raw->ext.maps[i] : NULL;
+        maps[i] = (struct code_map){.address = raw->maps[i].address,
+                                    .size = raw->maps[i].size,
+                                    .label = more != NULL ? more->path : raw->maps[i].label,
+                                    .has_offset = more != NULL,
+                                    .offset = more != NULL ? more->offset : 0,
+                                    .build_id = more != NULL ? more->build_id : NULL};
+    }
+    *count = raw->map_count;
+    if (raw->ext.vdso != NULL)
+        maps[(*count)++] = (struct code_map){.address = raw->ext.vdso_address,
+                                             .size = raw->ext.vdso_size,
+                                             .label = "[vdso]",
+                                             .has_offset = true,
+                                             .image = raw->ext.vdso,
+                                             .image_size = raw->ext.vdso_size};
+    return maps;
+}
+
+static struct locations *open_locations(const struct conversion *c, const struct code_map *maps,
+                                        size_t map_count, struct error *err)
+{
+    const struct location_facts facts = {.maps = maps,
+                                         .map_count = map_count,
+                                         .threads = c->raw->ext.threads,
+                                         .thread_count = c->raw->ext.thread_count,
+                                         .keys = c->raw->aggregated};
+    return locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
+}
+
 int convert_raw(struct raw_profile *raw, const struct convert_options *options,
                 struct output *out, struct reporter *reporter, struct error *err)
 {
     struct pbin_meta meta;
     struct conversion c = {.raw = raw, .options = options, .reporter = reporter};
+    size_t map_count;
+    struct code_map *maps = list_maps(raw, &map_count);
     describe(raw, options, &meta);
     c.writer = pbin_writer_open(out, &meta);
-    c.locations = locations_new(raw, c.writer, &options->symbols, reporter, err);
+    c.locations = open_locations(&c, maps, map_count, err);
     c.pcs = c.locations == NULL ? NULL : locations_numbers(c.locations);
     int result = c.locations == NULL ? -1
                  : raw->aggregated   ? put_rows(&c, err)
@@ -265,6 +322,7 @@ int convert_raw(struct raw_profile *raw, const struct convert_options *options,
     }
     locations_delete(c.locations);
     numbers_free(&c.tids);
+    free(maps);
     free(c.threads);
     free(c.seats);
     return result;

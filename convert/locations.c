@@ -3,12 +3,12 @@
 #include "convert/locations.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/intern.h"
 #include "base/memory.h"
 
 struct locations {
-    const struct raw_profile *raw;
     struct pbin_writer *writer;
     struct symbolizer *symbolizer;
     struct code_map *maps;
@@ -19,54 +19,34 @@ struct locations {
     const struct raw_thread **named; /* ... by number in tids */
     uint64_t *pending; /* not resolved yet */
     size_t pending_count, pending_capacity;
-    uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only for aggregated profiles */
+    bool wants_keys;
+    uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only where they are wanted */
     size_t key_count, key_capacity;
 };
 
-static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
-{
-    struct code_map *maps = mem_zalloc(raw->map_count + 1, sizeof *maps);
-    for (size_t i = 0; i < raw->map_count; i++) {
-        const struct raw_map *more = i < raw->ext.map_count ? &raw->ext.maps[i] : NULL;
-        maps[i] = (struct code_map){.address = raw->maps[i].address,
-                                    .size = raw->maps[i].size,
-                                    .label = more != NULL ? more->path : raw->maps[i].label,
-                                    .has_offset = more != NULL,
-                                    .offset = more != NULL ? more->offset : 0,
-                                    .build_id = more != NULL ? more->build_id : NULL};
-    }
-    *count = raw->map_count;
-    if (raw->ext.vdso != NULL)
-        maps[(*count)++] = (struct code_map){.address = raw->ext.vdso_address,
-                                             .size = raw->ext.vdso_size,
-                                             .label = "[vdso]",
-                                             .has_offset = true,
-                                             .image = raw->ext.vdso,
-                                             .image_size = raw->ext.vdso_size};
-    return maps;
-}
-
 /* Where a tid comes twice (renamed, or given to another thread) the last name stands. */
-static void name_threads(struct locations *l)
+static void name_threads(struct locations *l, const struct location_facts *facts)
 {
-    const struct raw_extension *ext = &l->raw->ext;
-    l->named = mem_zalloc(ext->thread_count, sizeof(struct raw_thread *));
-    for (size_t i = 0; i < ext->thread_count; i++)
-        l->named[numbers_intern(&l->tids, ext->threads[i].tid)] = &ext->threads[i];
+    l->named = mem_zalloc(facts->thread_count, sizeof(struct raw_thread *));
+    for (size_t i = 0; i < facts->thread_count; i++)
+        l->named[numbers_intern(&l->tids, facts->threads[i].tid)] = &facts->threads[i];
 }
 
-struct locations *locations_new(const struct raw_profile *raw, struct pbin_writer *writer,
+struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
                                 const struct symbolizer_options *options,
                                 struct reporter *reporter, struct error *err)
 {
     struct locations *l = mem_zalloc(1, sizeof *l);
-    l->raw = raw;
     l->writer = writer;
-    l->maps = list_maps(raw, &l->map_count);
+    l->wants_keys = facts->keys;
+    l->map_count = facts->map_count;
+    l->maps = mem_zalloc(l->map_count + 1, sizeof *l->maps);
+    if (l->map_count > 0)
+        memcpy(l->maps, facts->maps, l->map_count * sizeof *l->maps);
     l->map_numbers = mem_alloc((l->map_count + 1) * sizeof *l->map_numbers);
     for (size_t i = 0; i < l->map_count; i++)
         l->map_numbers[i] = PBIN_NO_MAP;
-    name_threads(l);
+    name_threads(l, facts);
     l->symbolizer = symbolizer_new(l->maps, l->map_count, options, reporter, err);
     if (l->symbolizer != NULL)
         return l;
@@ -160,7 +140,7 @@ static void define_location(struct locations *l, const struct code_location *fro
                                      .map = define_map(l, from->map, true),
                                      .frame_count = (uint32_t)from->frame_count};
     pbin_define_location(l->writer, &location, frames);
-    if (l->raw->aggregated)
+    if (l->wants_keys)
         keep_key(l, &location, frames);
     free(frames);
 }

@@ -6,7 +6,7 @@
 
 #include "convert/symbolizer.h"
 #include "formats/pbin.h"
-#include "formats/raw.h"
+#include "formats/raw_extension.h"
 
 /* The keys of rows that stand for one program counter. */
 #define LOCATION_KEYS "binary,file,function,inline,line,pc"
@@ -14,9 +14,18 @@ enum { LOCATION_KEY_COUNT = 6 };
 
 struct locations;
 
-/* RAW, WRITER and REPORTER are borrowed until locations_delete. NULL with ERR filled when kallsyms cannot be
- * read. */
-struct locations *locations_new(const struct raw_profile *raw, struct pbin_writer *writer,
+/* What a profile knows about its code. */
+struct location_facts {
+    const struct code_map *maps; /* all mappings, copied; what they point to is borrowed */
+    size_t map_count;
+    const struct raw_thread *threads; /* borrowed: process and name of threads, where known */
+    size_t thread_count;
+    bool keys; /* locations_key will be asked */
+};
+
+/* What FACTS borrows, WRITER and REPORTER must stay until locations_delete. NULL with ERR filled when kallsyms
+ * cannot be read. */
+struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
                                 const struct symbolizer_options *options,
                                 struct reporter *reporter, struct error *err);
 void locations_delete(struct locations *locations);

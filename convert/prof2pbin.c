@@ -194,6 +194,7 @@ static int use_maps(struct raw_profile *raw, const char *path, struct error *err
     if (path == NULL)
         return 0;
     free(raw->maps);
+    raw_extension_forget_maps(&raw->ext);
     return raw_vmmap_text_read(path, &raw->maps, &raw->map_count, err);
 }
 

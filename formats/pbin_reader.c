@@ -136,6 +136,7 @@ struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct
     r->stream = stream;
     r->salvage = salvage;
     r->strings = strings_new();
+    r->all.strings = r->strings;
     if (read_signature(r, err) == 0 && read_meta(r, err) == 0)
         return r;
     pbin_reader_close(r);
@@ -235,16 +236,19 @@ typedef void read_one(struct pbin_reader *r, struct cursor *in);
 static int read_definitions(struct pbin_reader *r, read_one *one, struct error *err)
 {
     struct cursor *in = &r->block.in;
+    const struct pbin_definitions before = r->all;
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
         one(r, in);
-    if (in->bad)
-        return fail(r, err, "shorter than what it counts, or refers to what is not defined");
+    if (in->bad) { /* a salvaged profile is used without what a damaged block defines */
+        r->all = before;
+        fail(r, err, "shorter than what it counts, or refers to what is not defined");
+    }
     r->all.strings = r->strings;
     r->all.maps = r->maps;
     r->all.threads = r->threads;
     r->all.locations = r->locations;
     r->all.frames = r->frames;
-    return 0;
+    return in->bad ? -1 : 0;
 }
 
 static void reserve_columns(uint64_t ***columns, size_t *capacity, size_t need)

@@ -238,6 +238,8 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
 
 static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
 {
+    if ((uint64_t)p->header.vmmaps * RAW_VMMAP_SIZE > stream_size(p->stream))
+        return 0; /* a salvaged file whose header counts more than it can hold */
     p->maps = mem_zalloc(p->header.vmmaps, sizeof *p->maps);
     p->map_count = p->header.vmmaps;
     int got = raw_vmmaps_read(p->stream, at, p->map_count, p->layout.big, p->maps, err);

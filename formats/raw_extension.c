@@ -196,15 +196,21 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
     return 0;
 }
 
-void raw_extension_free(struct raw_extension *ext)
+void raw_extension_forget_maps(struct raw_extension *ext)
 {
-    for (size_t i = 0; i < ext->fact_count; i++) {
-        free(ext->facts[i].name);
-        free(ext->facts[i].value);
-    }
     for (size_t i = 0; i < ext->map_count; i++) {
         free(ext->maps[i].build_id);
         free(ext->maps[i].path);
+    }
+    ext->map_count = 0;
+}
+
+void raw_extension_free(struct raw_extension *ext)
+{
+    raw_extension_forget_maps(ext);
+    for (size_t i = 0; i < ext->fact_count; i++) {
+        free(ext->facts[i].name);
+        free(ext->facts[i].value);
     }
     for (size_t i = 0; i < ext->thread_count; i++)
         free(ext->threads[i].name);

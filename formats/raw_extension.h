@@ -78,6 +78,9 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
 
+/* Drops the mappings: others take their place. */
+void raw_extension_forget_maps(struct raw_extension *ext);
+
 /* The value of fact NAME, borrowed from EXT, or NULL. */
 const char *raw_extension_fact(const struct raw_extension *ext, const char *name);
 
