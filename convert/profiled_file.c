@@ -111,8 +111,10 @@ int profiled_file_find(struct profiled_file *f, const char *choice,
     *f = (struct profiled_file){.map_count = all->map_count};
     f->is_mine = mem_zalloc(all->map_count, sizeof *f->is_mine);
     f->bias = mem_zalloc(all->map_count, sizeof *f->bias);
-    if (name == NULL)
-        name = all->map_count > 0 ? text_of(all, all->maps[0].label) : meta->target;
+    if (name == NULL) /* maps stand in the order in which samples met them */
+        name = meta->target != NULL    ? meta->target
+               : all->map_count > 0 ? text_of(all, all->maps[0].label)
+                                    : NULL;
     if (name == NULL)
         return error_set(err, NULL, NO_OFFSET,
                          "the profile does not tell its program: say so with -e FILE");

@@ -15,8 +15,8 @@ struct profiled_file {
     uint64_t *bias;  /* by map: pc - bias is an address of the file */
 };
 
-/* Finds the file. CHOICE names it, as a path or only as the base name of a mapping; NULL: the first mapping, the
- * program itself. ALL and META are those of the whole pbin; search paths and sysroot come from OPTIONS. A file
+/* Finds the file. CHOICE names it, as a path or only as the base name of a mapping; NULL: the target of META,
+ * else the first mapping. ALL and META are those of the whole pbin; search paths and sysroot come from OPTIONS. A file
  * whose build-id or code is not that of the mapping is refused. Returns 0, or -1 with ERR filled; profiled_file_free in
  * any case. */
 int profiled_file_find(struct profiled_file *file, const char *choice,
