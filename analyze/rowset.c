@@ -75,5 +75,6 @@ static int compare(const void *left, const void *right, void *opaque)
 
 void rowset_sort(struct rowset *set)
 {
-    qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
+    if (set->count > 0) /* no rows are no array */
+        qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
 }
