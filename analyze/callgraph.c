@@ -27,9 +27,9 @@ static uint32_t find_node(struct builder *b, uint64_t binary, uint64_t function)
     uint32_t number = numbers_intern(&b->keys, key);
     if (number == g->function_count) {
         mem_reserve(&g->nodes, &b->node_capacity, (size_t)number + 1, sizeof *g->nodes);
-        g->nodes[g->function_count++] = (struct call_node){
-            .binary = b->by_binary ? aggregate_text(b->aggregate, binary) : "",
-            .function = aggregate_text(b->aggregate, function)};
+        g->nodes[g->function_count++] =
+            (struct call_node){.binary = b->by_binary ? aggregate_text(b->aggregate, binary) : "",
+                               .function = aggregate_text(b->aggregate, function)};
     }
     return number;
 }
@@ -80,7 +80,8 @@ static int compare_arcs(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* Each function's callees as a stretch of the arcs, and its callers as one of by_callee (a counting sort). */
+/* Each function's callees as a stretch of the arcs, and its callers as one of by_callee (a counting
+ * sort). */
 static void link_arcs(struct callgraph *g)
 {
     if (g->arc_count > 0)
@@ -171,7 +172,8 @@ static void propagate(struct callgraph *g, const struct components *components)
 {
     for (uint32_t i = 0; i < g->function_count; i++) {
         const struct call_node *node = &g->nodes[components->sequence[i]];
-        /* a cycle's callees are all done when its first member comes: its calls carry nothing inside */
+        /* a cycle's callees are all done when its first member comes: its calls carry nothing
+         * inside */
         for (uint32_t k = 0; k < node->caller_count; k++)
             pass_on(g, &g->arcs[g->by_callee[node->first_caller + k]]);
     }

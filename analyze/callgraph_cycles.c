@@ -1,6 +1,5 @@
-/* Strongly connected components by Tarjan's algorithm, on a stack of our own: a chain of calls may be as
- * deep as the program has functions.
- * SPDX-License-Identifier: MIT */
+/* Strongly connected components by Tarjan's algorithm, on a stack of our own: a chain of calls may
+ * be as deep as the program has functions. SPDX-License-Identifier: MIT */
 #include "analyze/callgraph_cycles.h"
 
 #include <stdlib.h>
@@ -26,11 +25,13 @@ struct search {
 static void enter(struct search *s, uint32_t node, uint32_t caller)
 {
     s->seen++;
-    s->visits[node] = (struct visit){.number = s->seen, .low = s->seen, .caller = caller, .open = true};
+    s->visits[node] =
+        (struct visit){.number = s->seen, .low = s->seen, .caller = caller, .open = true};
     s->open[s->open_count++] = node;
 }
 
-/* NODE's callees are done: if it reaches nothing earlier, all that is open since is its component. */
+/* NODE's callees are done: if it reaches nothing earlier, all that is open since is its component.
+ */
 static void leave(struct search *s, uint32_t node)
 {
     uint32_t member;

@@ -5,8 +5,8 @@
 
 #include "analyze/callgraph.h"
 
-/* The functions of GRAPH by component, callees before their callers: SEQUENCE holds all their numbers, component C those
- * from BEGIN[C] to BEGIN[C + 1]. */
+/* The functions of GRAPH by component, callees before their callers: SEQUENCE holds all their
+ * numbers, component C those from BEGIN[C] to BEGIN[C + 1]. */
 struct components {
     uint32_t *sequence, *begin;
     uint32_t count;

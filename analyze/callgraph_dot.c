@@ -1,6 +1,5 @@
-/* A call graph for Graphviz: a box per function with its shares, an arrow per arc with its calls, a frame around each
- * cycle.
- * SPDX-License-Identifier: MIT */
+/* A call graph for Graphviz: a box per function with its shares, an arrow per arc with its calls, a
+ * frame around each cycle. SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +33,8 @@ static void put_node(const struct callgraph_view *v, struct output *out, uint32_
         output_printf(out, "\\n");
         put_text(out, node->binary);
     }
-    output_printf(out, "\\n%.4g s (%.1f %%)\\nself %.4g s (%.1f %%)", callgraph_inclusive(node).time,
-                  share, node->self.time, self);
+    output_printf(out, "\\n%.4g s (%.1f %%)\\nself %.4g s (%.1f %%)",
+                  callgraph_inclusive(node).time, share, node->self.time, self);
     if (v->quantity->name != NULL) {
         output_printf(out, "\\n%.4g, self %.4g ", callgraph_inclusive(node).energy,
                       node->self.energy);

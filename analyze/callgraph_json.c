@@ -86,8 +86,9 @@ static json_t *arc_value(const struct callgraph_view *v, const struct call_arc *
     json_t *object = json_object();
     set_name(object, other);
     set(object, "calls", count_value(arc->count));
-    set(object, "of", arc->inside ? json_null()
-                                  : count_value(callgraph_whole(v->graph, &v->graph->nodes[arc->callee])->calls));
+    set(object, "of",
+        arc->inside ? json_null()
+                    : count_value(callgraph_whole(v->graph, &v->graph->nodes[arc->callee])->calls));
     set_cost(v, object, &arc->self, &arc->children);
     return object;
 }
@@ -96,7 +97,8 @@ static json_t *arcs_value(const struct callgraph_view *v, const struct call_node
                           bool callers)
 {
     json_t *array = json_array();
-    uint32_t *arcs = callers ? callgraph_callers(v->graph, node) : callgraph_callees(v->graph, node);
+    uint32_t *arcs =
+        callers ? callgraph_callers(v->graph, node) : callgraph_callees(v->graph, node);
     uint32_t count = callers ? node->caller_count : node->callee_count;
     for (uint32_t i = 0; i < count; i++) {
         const struct call_arc *arc = &v->graph->arcs[arcs[i]];

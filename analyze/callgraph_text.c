@@ -1,4 +1,5 @@
-/* A call graph as text, in the layout of gprof -q: for each function its callers above it, its callees below.
+/* A call graph as text, in the layout of gprof -q: for each function its callers above it, its
+ * callees below.
  *
  *   index  % time      self  children    called        name
  *                    0.0510    0.2000       3/4            main [1]
@@ -36,7 +37,8 @@ static void put_name(const struct callgraph_view *v, struct output *out,
     output_printf(out, " [%" PRIu32 "]\n", node->index);
 }
 
-/* A line above or below the function that an entry is about. OTHER is the one that the line names. */
+/* A line above or below the function that an entry is about. OTHER is the one that the line names.
+ */
 static void put_arc(const struct callgraph_view *v, struct output *out, const struct call_arc *arc,
                     const struct call_node *other)
 {
@@ -68,7 +70,8 @@ static void put_primary(const struct callgraph_view *v, struct output *out,
     put_cost(v, out, &node->self, &node->children);
     output_printf(out, "  %15s      ", called);
     if (is_cycle)
-        output_printf(out, "<cycle %" PRIu32 " as a whole> [%" PRIu32 "]\n", node->cycle, node->index);
+        output_printf(out, "<cycle %" PRIu32 " as a whole> [%" PRIu32 "]\n", node->cycle,
+                      node->index);
     else
         put_name(v, out, node);
 }

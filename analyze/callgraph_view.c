@@ -41,16 +41,16 @@ static void spread(struct walk *w, uint64_t depth)
         if (depth != 0 && w->level[i] >= depth)
             continue;
         for (uint32_t k = 0; k < arcs; k++)
-            reach(w, w->up ? w->graph->arcs[w->graph->by_callee[node->first_caller + k]].caller
-                           : w->graph->arcs[node->first_callee + k].callee,
+            reach(w,
+                  w->up ? w->graph->arcs[w->graph->by_callee[node->first_caller + k]].caller
+                        : w->graph->arcs[node->first_callee + k].callee,
                   w->level[i] + 1);
     }
 }
 
 static bool is_start(const struct call_node *node, const char *focus)
 {
-    return focus != NULL ? is_called(node->function, focus)
-                         : node->calls == 0;
+    return focus != NULL ? is_called(node->function, focus) : node->calls == 0;
 }
 
 /* Returns how many functions the walk began at. */

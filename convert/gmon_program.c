@@ -119,7 +119,8 @@ static void find_program(struct gmon_program *p, const char *gmon,
     free(search.refused);
 }
 
-/* OP-TEE's addresses are pc - __text_start + 32; where __text_start is at 32 itself, they are the file's. */
+/* OP-TEE's addresses are pc - __text_start + 32; where __text_start is at 32 itself, they are the
+ * file's. */
 static uint64_t optee_bias(const struct gmon_program *p, const struct gmon *gmon,
                            struct reporter *reporter)
 {

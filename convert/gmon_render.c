@@ -21,8 +21,9 @@ struct filled_bin {
 
 struct render {
     const struct gmon_render_options *options;
-    uint64_t low, span, bin_count; /* bins of SPAN / BIN_COUNT bytes each, exactly 2 * 65536 / scale */
-    struct address_time *items;    /* those in the text, ascending */
+    uint64_t low, span,
+        bin_count;              /* bins of SPAN / BIN_COUNT bytes each, exactly 2 * 65536 / scale */
+    struct address_time *items; /* those in the text, ascending */
     size_t count;
     struct filled_bin *bins;
     size_t filled;
@@ -61,8 +62,9 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Bins that cover the code and are of profil's width to the bit: a reader divides the span by their number, so
- * the span is a multiple of the least number of bytes that holds a whole number of bins. */
+/* Bins that cover the code and are of profil's width to the bit: a reader divides the span by their
+ * number, so the span is a multiple of the least number of bytes that holds a whole number of bins.
+ */
 static int lay_out(struct render *r, const struct elf_image *image, struct error *err)
 {
     uint64_t first, last;
@@ -169,13 +171,12 @@ static void make_histogram(struct gmon *g, const struct render *r, uint64_t rate
     }
     mem_reserve(&g->histograms, &g->histogram_capacity, g->histogram_count + 1,
                 sizeof *g->histograms);
-    g->histograms[g->histogram_count++] =
-        (struct gmon_histogram){.low = r->low,
-                                .high = r->low + r->span,
-                                .rate = (uint32_t)rate,
-                                .bin_count = r->bin_count,
-                                .there = r->bin_count,
-                                .bins = bins};
+    g->histograms[g->histogram_count++] = (struct gmon_histogram){.low = r->low,
+                                                                  .high = r->low + r->span,
+                                                                  .rate = (uint32_t)rate,
+                                                                  .bin_count = r->bin_count,
+                                                                  .there = r->bin_count,
+                                                                  .bins = bins};
 }
 
 int gmon_render(struct gmon *g, const struct elf_image *image, struct address_time *items,

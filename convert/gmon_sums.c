@@ -32,9 +32,9 @@ struct arc_sum {
 };
 
 struct gmon_sums {
-    struct strings *texts;     /* binaries and functions, for people */
-    struct strings *linkage;   /* linkage names ... */
-    uint32_t *names;           /* ... as numbers in texts */
+    struct strings *texts;   /* binaries and functions, for people */
+    struct strings *linkage; /* linkage names ... */
+    uint32_t *names;         /* ... as numbers in texts */
     size_t name_capacity;
     struct strings *row_keys, *arc_keys; /* the number is one more than the index */
     struct row_sum *rows;
@@ -85,13 +85,13 @@ static uint32_t name_of(struct gmon_sums *s, const char *linkage)
 
 /* ---- histograms ---- */
 
-/* The histogram that is shared out. Positions are counted from its low address in units of 1 / bin_count
- * byte: there every border between bins is an integer, I * SPAN. */
+/* The histogram that is shared out. Positions are counted from its low address in units of 1 /
+ * bin_count byte: there every border between bins is an integer, I * SPAN. */
 struct sharing {
     struct gmon_sums *sums;
     const struct gmon_program *program;
     uint32_t binary;
-    uint64_t low;   /* address of the file */
+    uint64_t low; /* address of the file */
     uint64_t span, bin_count;
     uint32_t rate;
     uint64_t ticks; /* of the bins before */
@@ -116,7 +116,8 @@ static exact time_of(const struct sharing *h, uint64_t ticks)
     return h->rate == 0 ? 0 : ((exact)ticks * 1000000000 << TIME_SHIFT) / h->rate;
 }
 
-/* Bin INDEX holds COUNT samples: each piece of code in it gets its share, the last one what is left. */
+/* Bin INDEX holds COUNT samples: each piece of code in it gets its share, the last one what is
+ * left. */
 static void share_bin(struct sharing *h, uint64_t index, unsigned count)
 {
     const exact begin = (exact)index * h->span, end = begin + h->span;
@@ -131,13 +132,14 @@ static void share_bin(struct sharing *h, uint64_t index, unsigned count)
         gmon_program_piece(h->program, h->low + offset, &last, &name);
         uint64_t first = at % h->bin_count == 0 ? offset : offset + 1;
         /* where the address space ends before the bin does, the piece reaches over it */
-        exact to = last - (h->low + offset) >= h->span ? end
-                                                       : (exact)(last - h->low + 1) * h->bin_count;
+        exact to =
+            last - (h->low + offset) >= h->span ? end : (exact)(last - h->low + 1) * h->bin_count;
         if (to >= end) {
             add_share(h, h->low + first, name, samples, time);
             return;
         }
-        exact share = all_samples * (to - at) / h->span, share_time = all_time * (to - at) / h->span;
+        exact share = all_samples * (to - at) / h->span,
+              share_time = all_time * (to - at) / h->span;
         add_share(h, h->low + first, name, share, share_time);
         samples -= share;
         time -= share_time;

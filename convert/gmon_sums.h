@@ -7,7 +7,8 @@
 #include "convert/gmon_program.h"
 #include "formats/pbin.h"
 
-/* The keys of its rows. PC is where the bin begins, rounded up, or the function where it begins inside the bin. */
+/* The keys of its rows. PC is where the bin begins, rounded up, or the function where it begins
+ * inside the bin. */
 #define GMON_KEYS "binary,function,pc"
 
 struct gmon_sums;
@@ -15,9 +16,10 @@ struct gmon_sums;
 struct gmon_sums *gmon_sums_new(void);
 void gmon_sums_delete(struct gmon_sums *sums);
 
-/* Adds GMON, of PROGRAM, sampled at RATE [Hz] (0: as each of its histograms says). A bin is shared out over
- * the functions that it overlaps by exact integers: their sum is the bin's count, and their time the count / rate,
- * to the last bit. Returns 0, or -1 with ERR filled: counts that do not fit. */
+/* Adds GMON, of PROGRAM, sampled at RATE [Hz] (0: as each of its histograms says). A bin is shared
+ * out over the functions that it overlaps by exact integers: their sum is the bin's count, and
+ * their time the count / rate, to the last bit. Returns 0, or -1 with ERR filled: counts that do
+ * not fit. */
 int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon,
                   const struct gmon_program *program, uint32_t rate, struct reporter *reporter,
                   struct error *err);

@@ -9,16 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/intern.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/tool.h"
-#include "convert/debug_file.h"
-#include "convert/demangle.h"
+#include "convert/gmon_calls.h"
 #include "convert/gmon_render.h"
-#include "convert/pc_times.h"
-#include "convert/profiled_file.h"
-#include "convert/symbol_table.h"
 
 struct options {
     struct tool_common common;
@@ -149,81 +144,6 @@ struct conversion {
     const struct pbin_definitions *all;
 };
 
-/* ---- calls: functions have names in a pbin, and addresses in a gmon.out ---- */
-
-struct addresses {
-    struct strings *names; /* for people; number 0 is "" */
-    uint64_t *address;     /* by number */
-    size_t capacity;
-};
-
-static void add_name(struct addresses *a, const char *linkage, uint64_t address)
-{
-    char *text = demangle(linkage);
-    uint32_t known = strings_count(a->names);
-    uint32_t number = strings_intern(a->names, text != NULL ? text : linkage);
-    free(text);
-    if (number < known)
-        return; /* of several functions of a name the first one stands for all */
-    mem_reserve(&a->address, &a->capacity, (size_t)number + 1, sizeof *a->address);
-    a->address[number] = address;
-}
-
-static void list_addresses(struct addresses *a, const struct elf_image *image, const char *sysroot)
-{
-    struct elf_image *debug = debug_file_open(image, sysroot);
-    struct symbol_table *symbols = symbol_table_new(image, debug);
-    struct symbol_range range;
-    uint64_t at = 0;
-    a->names = strings_new();
-    while (symbol_table_next(symbols, at, &range)) {
-        add_name(a, range.name, range.begin);
-        if (range.last == UINT64_MAX)
-            break;
-        at = range.last + 1;
-    }
-    symbol_table_delete(symbols);
-    elf_image_delete(debug);
-}
-
-static bool find_address(const struct conversion *c, const struct addresses *a, uint32_t binary,
-                         uint32_t function, uint64_t *address)
-{
-    uint32_t number = strings_find(a->names, strings_get(c->all->strings, function));
-    if (strcmp(strings_get(c->all->strings, binary), c->file.name) != 0 || number == INTERN_NONE ||
-        number == 0)
-        return false;
-    *address = a->address[number];
-    return true;
-}
-
-static void put_calls(struct conversion *c)
-{
-    struct addresses a = {0};
-    struct gmon *g = &c->gmon;
-    size_t lost = 0;
-    if (c->times.arc_count == 0)
-        return;
-    list_addresses(&a, c->file.image, c->options->symbols.sysroot);
-    for (size_t i = 0; i < c->times.arc_count; i++) {
-        const struct pbin_arc *arc = &c->times.arcs[i];
-        struct gmon_call call = {.count = arc->count};
-        if (!find_address(c, &a, arc->caller_binary, arc->caller, &call.from) ||
-            !find_address(c, &a, arc->callee_binary, arc->callee, &call.self)) {
-            lost++;
-            continue;
-        }
-        mem_reserve(&g->calls, &g->call_capacity, g->call_count + 1, sizeof *g->calls);
-        g->calls[g->call_count++] = call;
-    }
-    strings_delete(a.names);
-    free(a.address);
-    if (lost > 0)
-        report_warning(&c->options->common.reporter,
-                       "%s: %zu of %zu call arcs have an end that is no function of %s: left out",
-                       c->name, lost, c->times.arc_count, c->file.name);
-}
-
 /* ---- times ---- */
 
 /* The profile's own frequency, else its mean one, else profil's usual one. */
@@ -335,7 +255,11 @@ static int convert(struct conversion *c, struct error *err)
         make_time_of_samples(c);
     if (put_times(c, err) != 0)
         return -1;
-    put_calls(c);
+    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, o->symbols.sysroot);
+    if (lost > 0)
+        report_warning(&o->common.reporter,
+                       "%s: %zu of %zu call arcs have an end that is no function of %s: left out",
+                       c->name, lost, c->times.arc_count, c->file.name);
     return write_gmon(c, err);
 }
 

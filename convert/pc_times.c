@@ -8,7 +8,7 @@
 #include "base/memory.h"
 
 /* Times of one item; a billion of them can be added, and multiplied by a rate. */
-#define TIME_MOST ((exact)1 << 90)
+#define TIME_MOST    ((exact)1 << 90)
 #define SAMPLES_MOST ((exact)1 << 112)
 
 /* While a profile is read. */
@@ -16,7 +16,7 @@ struct reading {
     struct pc_times *times;
     struct pbin_reader *reader;
     const char *name;
-    exact even; /* interval where the samples have no times [2^-32 ns] */
+    exact even;                /* interval where the samples have no times [2^-32 ns] */
     size_t binary_key, pc_key; /* columns of an aggregated profile */
 };
 
@@ -35,7 +35,8 @@ static struct pc_time *item_of(struct reading *r, uint64_t location)
         mem_reserve(&t->items, &t->capacity, all->location_count, sizeof *t->items);
         for (; t->count < all->location_count; t->count++) {
             const struct pbin_location *at = &all->locations[t->count];
-            t->items[t->count] = (struct pc_time){.pc = at->pc, .binary = at->binary, .map = at->map};
+            t->items[t->count] =
+                (struct pc_time){.pc = at->pc, .binary = at->binary, .map = at->map};
         }
     }
     return &t->items[location];
@@ -107,11 +108,12 @@ static int find_keys(struct reading *r, const char *keys, struct error *err)
         }
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
-    return binary && pc ? 0
-                        : error_set(err, r->name, NO_OFFSET,
-                                    "was aggregated by %s: without binary and pc nobody knows where "
-                                    "its time was spent",
-                                    keys);
+    return binary && pc
+               ? 0
+               : error_set(err, r->name, NO_OFFSET,
+                           "was aggregated by %s: without binary and pc nobody knows where "
+                           "its time was spent",
+                           keys);
 }
 
 static int sum_up(struct reading *r, struct error *err)

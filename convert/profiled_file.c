@@ -112,7 +112,7 @@ int profiled_file_find(struct profiled_file *f, const char *choice,
     f->is_mine = mem_zalloc(all->map_count, sizeof *f->is_mine);
     f->bias = mem_zalloc(all->map_count, sizeof *f->bias);
     if (name == NULL) /* maps stand in the order in which samples met them */
-        name = meta->target != NULL    ? meta->target
+        name = meta->target != NULL ? meta->target
                : all->map_count > 0 ? text_of(all, all->maps[0].label)
                                     : NULL;
     if (name == NULL)
@@ -123,7 +123,8 @@ int profiled_file_find(struct profiled_file *f, const char *choice,
         return 0;
     if (s.refused.text[0] != '\0')
         return error_set(err, s.refused.file, s.refused.offset, "%s", s.refused.text);
-    return error_set(err, f->name, NO_OFFSET, "not found: -e FILE or a search path (-s DIR) may help");
+    return error_set(err, f->name, NO_OFFSET,
+                     "not found: -e FILE or a search path (-s DIR) may help");
 }
 
 void profiled_file_free(struct profiled_file *f)

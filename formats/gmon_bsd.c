@@ -1,6 +1,7 @@
 /* gmon.out as the BSDs write it: header, histogram, then arcs to the end of the file.
  *
- *   low  high  bytes(u32)  [ 0x51879(u32)  rate(u32)  totarc(u32)  spare(8) ]   u16 bins   { from  self  count }
+ *   low  high  bytes(u32)  [ 0x51879(u32)  rate(u32)  totarc(u32)  spare(8) ]   u16 bins   { from
+ * self  count }
  *
  * `bytes` is the histogram's and the header's; totarc came in 2025, it was 0 before.
  * SPDX-License-Identifier: MIT */
@@ -17,7 +18,8 @@ static int take_bins(struct gmon *g, bool salvage, uint64_t *end, struct error *
         h.rate = get_u32(g->data + 2 * word + 8, g->big_endian);
     if (bytes < header || (bytes - header) % 2 != 0)
         return error_set(err, g->name, 2 * word,
-                         "histogram size is %" PRIu32 " bytes, expected the header's %zu and an even "
+                         "histogram size is %" PRIu32
+                         " bytes, expected the header's %zu and an even "
                          "number more",
                          bytes, header);
     h.bin_count = (bytes - header) / 2;
@@ -46,7 +48,8 @@ static int check_arcs(struct gmon *g, uint64_t at, bool salvage, struct error *e
         return error_set(err, g->name, at, "%" PRIu64 " bytes of arcs, the header says %" PRIu32,
                          there, told);
     return error_set(err, g->name, at + there / (3 * word) * (3 * word),
-                     "call arc cut short: %" PRIu64 " of %zu bytes are there (--salvage keeps what is "
+                     "call arc cut short: %" PRIu64
+                     " of %zu bytes are there (--salvage keeps what is "
                      "whole)",
                      there % (3 * word), 3 * word);
 }

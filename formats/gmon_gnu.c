@@ -25,7 +25,8 @@ static int cut_short(struct walk *w, const char *what, uint64_t need, struct err
 {
     if (!w->salvage)
         return error_set(err, w->gmon->name, w->at,
-                         "%s cut short: %" PRIu64 " of %" PRIu64 " bytes are there (--salvage keeps "
+                         "%s cut short: %" PRIu64 " of %" PRIu64
+                         " bytes are there (--salvage keeps "
                          "what is whole)",
                          what, left(w), need);
     w->gmon->cut = true;
@@ -89,7 +90,8 @@ static uint64_t end_of_blocks(const struct walk *w, size_t size)
     return count > (left(w) - 1 - size) / pair ? 0 : w->at + 1 + size + count * pair;
 }
 
-/* glibc counts the blocks in a word, gprof reads 4 bytes: right is what a record or the end follows. */
+/* glibc counts the blocks in a word, gprof reads 4 bytes: right is what a record or the end
+ * follows. */
 static int skip_blocks(struct walk *w, struct error *err)
 {
     const size_t sizes[] = {gmon_word(w->gmon), 4};
@@ -130,6 +132,7 @@ int gmon_parse_gnu(struct gmon *g, bool salvage, struct error *err)
         if (take_record(&w, err) != 0)
             return -1;
     if (g->histogram_count == 0 && g->call_count == 0 && g->blocks == 0)
-        return error_set(err, g->name, g->size, "no record behind the header: the profile is empty");
+        return error_set(err, g->name, g->size,
+                         "no record behind the header: the profile is empty");
     return 0;
 }

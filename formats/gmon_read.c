@@ -93,8 +93,8 @@ static void forget(struct gmon *g)
     g->cut = false;
 }
 
-/* The oldest header has nothing that tells it: besides the sizes the width of a bin must be one that profil(2)
- * makes, 2 bytes or more, and not absurd. */
+/* The oldest header has nothing that tells it: besides the sizes the width of a bin must be one
+ * that profil(2) makes, 2 bytes or more, and not absurd. */
 static bool is_plausible_old(const struct gmon *g)
 {
     const struct gmon_histogram *h = &g->histograms[0];
@@ -127,9 +127,9 @@ struct trials {
     struct gmon *gmon;
     const struct gmon_options *options;
     unsigned fits, marked;
-    bool is_64, big_endian;           /* of the last one that fits */
+    bool is_64, big_endian;             /* of the last one that fits */
     bool first_is_64, first_big_endian; /* of the first one that fits */
-    struct error furthest;            /* of the marked layout that got furthest */
+    struct error furthest;              /* of the marked layout that got furthest */
 };
 
 static void try_layout(struct trials *t, bool is_64, bool big_endian, bool salvage)
@@ -164,7 +164,8 @@ static void try_dialect(struct trials *t, enum gmon_dialect dialect, bool salvag
     t->fits = 0;
     for (int bits = 64; bits >= 32; bits -= 32)
         for (int big = 0; big < 2; big++)
-            if ((o->bits == 0 || o->bits == bits) && (o->order == 0 || o->order == (big ? 'b' : 'l')))
+            if ((o->bits == 0 || o->bits == bits) &&
+                (o->order == 0 || o->order == (big ? 'b' : 'l')))
                 try_layout(t, bits == 64, big, salvage);
 }
 
@@ -202,13 +203,14 @@ static int unrecognised(const struct trials *t, struct error *err)
     if (g->size >= 8 && memcmp(g->data, "gmon", 4) == 0)
         return error_set(err, g->name, 4, "gmon.out of version 0x%x, expected 1",
                          get_u32(g->data + 4, false));
-    return error_set(err, g->name, NO_OFFSET,
-                     "not a gmon.out: no \"gmon\" at 0, no 0x51879 at 12 or 20, and its sizes do not "
-                     "fit as the oldest kind");
+    return error_set(
+        err, g->name, NO_OFFSET,
+        "not a gmon.out: no \"gmon\" at 0, no 0x51879 at 12 or 20, and its sizes do not "
+        "fit as the oldest kind");
 }
 
-/* Whole files first; then, when that is allowed, what is left of one. The oldest kind has no mark: it is
- * not looked for in a file that has one, and a part of it could be anything. */
+/* Whole files first; then, when that is allowed, what is left of one. The oldest kind has no mark:
+ * it is not looked for in a file that has one, and a part of it could be anything. */
 static int recognise(struct gmon *g, const struct gmon_options *options, struct error *err)
 {
     struct trials t = {.gmon = g, .options = options};

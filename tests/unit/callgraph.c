@@ -1,4 +1,5 @@
-/* Call graphs: time and energy go to the callers that answer for them. SPDX-License-Identifier: MIT */
+/* Call graphs: time and energy go to the callers that answer for them. SPDX-License-Identifier: MIT
+ */
 #include "tests/unit/check.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@ struct fixture {
 
 static void begin(struct fixture *f)
 {
-    struct pbin_meta meta = {.name = "test", .keys = "binary,function", .pmu = PMU_POWER, .unit = "W"};
+    struct pbin_meta meta = {
+        .name = "test", .keys = "binary,function", .pmu = PMU_POWER, .unit = "W"};
     struct pbin_run run = {0};
     *f = (struct fixture){0};
     f->out = output_open("graph.pbin", OUTPUT_BINARY, &f->err);
@@ -29,8 +31,8 @@ static void begin(struct fixture *f)
 
 static void put(struct fixture *f, const char *function, int ticks)
 {
-    struct pbin_row row = {.key = {pbin_define_string(f->writer, "program"),
-                                   pbin_define_string(f->writer, function)}};
+    struct pbin_row row = {
+        .key = {pbin_define_string(f->writer, "program"), pbin_define_string(f->writer, function)}};
     row.sums = pbin_sums_of_run((exact)ticks << SAMPLES_SHIFT, UINT64_MAX,
                                 (exact)ticks * 10000000 << TIME_SHIFT,
                                 exact_of_double(ticks * 0.02, ENERGY_SHIFT));
@@ -47,16 +49,16 @@ static void call(struct fixture *f, const char *caller, const char *callee, uint
 
 static struct aggregate *finish(struct fixture *f)
 {
-    struct aggregate_options options = {.key_count = 2,
-                                        .keys = {pbin_key_find("binary", 6),
-                                                 pbin_key_find("function", 8)}};
+    struct aggregate_options options = {
+        .key_count = 2, .keys = {pbin_key_find("binary", 6), pbin_key_find("function", 8)}};
     struct reporter reporter = {.tool = "test"};
     struct aggregate *aggregate = aggregate_new(&options);
     if (pbin_writer_close(f->writer) != 0 || output_commit(f->out) != 0)
         abort();
     struct stream *in = stream_open("graph.pbin", &f->err);
     struct pbin_reader *reader = pbin_reader_open(in, false, &f->err);
-    if (reader == NULL || aggregate_read(aggregate, reader, "graph.pbin", &reporter, &f->err) != 0 ||
+    if (reader == NULL ||
+        aggregate_read(aggregate, reader, "graph.pbin", &reporter, &f->err) != 0 ||
         aggregate_finish(aggregate, &f->err) != 0)
         abort();
     pbin_reader_close(reader);
