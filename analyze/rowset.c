@@ -95,6 +95,6 @@ static int compare(const void *left, const void *right, void *opaque)
 
 void rowset_sort(struct rowset *set)
 {
-    if (set->count > 0)
+    if (set->count > 0) /* no rows are no array */
         qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
 }

@@ -32,6 +32,8 @@ struct reader {
     const char *names;
     struct symbol *symbols;
     size_t count, capacity;
+    const char *sought; /* only the symbol of this name counts; NULL: functions */
+    uint64_t found;     /* its value */
 };
 
 /* $a $t $d $x (also "$x.1"): where ARM code changes its instruction set, not functions. */
@@ -58,6 +60,13 @@ static void add_symbol(struct reader *r, const uint8_t *p, uint32_t rank)
     struct symbol s = {.address = is_64 ? get_u64(p + 8, big) : get_u32(p + 4, big),
                        .size = is_64 ? get_u64(p + 16, big) : get_u32(p + 8, big),
                        .rank = rank};
+    if (r->sought != NULL) {
+        if (name < r->names_size && index != SHN_UNDEF && strcmp(r->names + name, r->sought) == 0) {
+            r->found = s.address;
+            r->count++;
+        }
+        return;
+    }
     if (!is_wanted(type) || index == SHN_UNDEF || index >= r->image->section_count ||
         name >= r->names_size || r->names[name] == '\0')
         return;
@@ -179,4 +188,34 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t address
 {
     uint32_t value = interval_map_find(&table->map, address);
     return value == INTERVAL_NONE ? NULL : table->by_value[value];
+}
+
+bool symbol_table_next(const struct symbol_table *table, uint64_t address,
+                       struct symbol_range *range)
+{
+    const struct interval *pieces = table->map.pieces;
+    size_t low = 0, high = table->map.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pieces[middle].last < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == table->map.count)
+        return false;
+    range->begin = pieces[low].begin;
+    range->last = pieces[low].last;
+    range->name = table->by_value[pieces[low].value];
+    return true;
+}
+
+bool symbol_value(const struct elf_image *image, const struct elf_image *debug, const char *name,
+                  uint64_t *value)
+{
+    struct reader r = {.image = image, .sought = name};
+    read_best(&r, image, debug);
+    free((char *)r.names);
+    *value = r.found;
+    return r.count > 0;
 }

@@ -1,0 +1,136 @@
+"""pbin-callgraph: the case of which gprof's answer is known, and its formats. tests/unit/callgraph.c has the arithmetic.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+import elffile
+import gmonfile
+import tool
+from gmonfile import Histogram, Profile
+
+NAMES = ("main", "aa", "bb", "cc", "dd")
+CALLS = [("main", "aa", 1), ("aa", "bb", 3), ("aa", "cc", 1), ("bb", "cc", 5), ("cc", "bb", 5),
+         ("bb", "bb", 7), ("cc", "dd", 4), ("aa", "dd", 4)]
+
+
+class Callgraph(tool.Case):
+    def pbin(self, names=NAMES, calls=CALLS, ticks=(0, 10, 20, 30, 40), binary="program"):
+        """Functions of 16 bytes each, with TICKS; CALLS by name."""
+        at = {name: 0x1000 + 16 * i for i, name in enumerate(names)}
+        bins = [n for t in ticks for n in (t, 0, 0, 0)]
+        profile = Profile([Histogram(0x1000, 0x1000 + 16 * len(names), bins)],
+                          [(at[a] + 4, at[b] + 4, n) for a, b, n in calls])
+        elf = self.file(binary, elffile.write([(n, at[n], 16) for n in names]))
+        return self.succeeds(["gmon2pbin", "-e", elf], stdin=gmonfile.gnu(profile)).out
+
+    def json(self, *options, data=None):
+        return json.loads(self.succeeds(["pbin-callgraph", "--format", "json", *options],
+                                        stdin=data or self.pbin()).out)
+
+    def test_checked_case(self):
+        graph = self.json()
+        f = {f["function"]: f for f in graph["functions"]}
+        cycle, = graph["cycles"]
+        for key, value in (("self_s", 0.5), ("children_s", 0.2), ("calls", 4), ("recursive_calls", 10)):
+            self.assertAlmostEqual(cycle[key], value, 12)
+        self.assertEqual(set(cycle["members"]), {f["bb"]["index"], f["cc"]["index"]})
+        self.assertAlmostEqual(f["aa"]["self_s"], 0.1, 12)
+        self.assertAlmostEqual(f["aa"]["children_s"], 0.9, 12)
+        self.assertEqual((f["bb"]["calls"], f["bb"]["recursive_calls"]), (8, 7))
+        arcs = {c["function"]: (round(c["self_s"], 9), round(c["children_s"], 9)) for c in f["aa"]["callees"]}
+        self.assertEqual(arcs, {"bb": (0.375, 0.15), "cc": (0.125, 0.05), "dd": (0.2, 0)})
+        self.assertEqual(graph["profile"]["time_s"], 1)
+
+    def test_text(self):
+        text = self.succeeds(["pbin-callgraph"], stdin=self.pbin()).out.decode()
+        for line in (r"\[\d\] +70.0 +0.5000 +0.2000 +4\+10 +<cycle 1 as a whole> \[\d\]",
+                     r" +0.3750 +0.1500 +3/4 +bb <cycle 1> \[\d\]", r"\[\d\] +100.0 +0.1000 +0.9000 +1 +aa \[\d\]",
+                     r" +5 +cc <cycle 1> \[\d\]", r" +7 +bb <cycle 1> \[\d\]", r" +<spontaneous>"):
+            self.assertRegex(text, "(?m)^" + line + "$")
+        self.assertNotIn("program", text)
+
+    def dot(self, *options, data=None):
+        text = self.succeeds(["pbin-callgraph", "--format", "dot", *options], stdin=data or self.pbin()).out.decode()
+        nodes = dict(re.findall(r'^ +(n\d+) \[label="((?:[^"\\]|\\.)*?)\\n', text, re.M))
+        arcs = {(nodes[a], nodes[b]): int(n) for a, b, n in
+                re.findall(r'^ +(n\d+) -> (n\d+) \[label="(\d+)', text, re.M)}
+        return text, nodes, arcs
+
+    def test_dot(self):
+        text, nodes, arcs = self.dot()
+        self.assertEqual(set(nodes.values()), set(NAMES))
+        self.assertEqual(arcs, {(a, b): n for a, b, n in CALLS})
+        inner = text.partition("subgraph cluster_1")[2].partition("  }")[0]
+        self.assertEqual(len(re.findall(r"n\d+ \[", inner)), 2)
+
+    def test_dot_names(self):
+        names = ('say "hi"', "back\\slash", "line\nbreak", "caf\u00e9")
+        data = self.pbin(names, [(names[0], names[1], 1)], (1, 2, 3, 4))
+        text, nodes, _ = self.dot(data=data)
+        self.assertEqual(set(nodes.values()), {'say \\"hi\\"', "back\\\\slash", "line?break", "caf\u00e9"})
+        if shutil.which("dot"):
+            subprocess.run(["dot", "-Tcanon"], input=text.encode(), stdout=subprocess.DEVNULL, check=True)
+        self.json(data=data)
+
+    def shown(self, *options):
+        return {f["function"] for f in self.json(*options)["functions"]}
+
+    def test_focus(self):
+        self.assertEqual(self.shown("--focus", "aa"), set(NAMES))
+        self.assertEqual(self.shown("--focus", "dd", "--depth", "1"), {"dd", "cc", "aa"})
+        self.assertEqual(self.shown("--focus", "main", "--depth", "1"), {"main", "aa"})
+        self.assertEqual(self.shown("--depth", "2"), {"main", "aa", "bb", "cc", "dd"})
+        self.assertEqual(self.shown("--depth", "1"), {"main", "aa"})
+        self.assertEqual(len(self.json("--focus", "main", "--depth", "1")["cycles"]), 0)
+        self.assertEqual(set(self.dot("--focus", "dd", "--depth", "1")[2]), {("aa", "cc"), ("aa", "dd"), ("cc", "dd")})
+        ended = self.fails(["pbin-callgraph", "--focus", "a"], stdin=self.pbin())
+        self.assertIn("'a'", ended.err)
+
+    def test_keys_and_several(self):
+        one, two = self.file("1.pbin", self.pbin()), self.file("2.pbin", self.pbin(binary="other"))
+        both = self.json(one, two)
+        self.assertEqual(len(both["functions"]), 10)
+        self.assertEqual({f["binary"] for f in both["functions"]}, {"program", "other"})
+        self.assertEqual(len(both["cycles"]), 2)
+        joined = self.json("-k", "function", one, two)
+        f = {f["function"]: f for f in joined["functions"]}
+        self.assertEqual(len(f), 5)
+        self.assertEqual(f["bb"]["calls"], 16)
+        self.assertAlmostEqual(f["aa"]["children_s"], 1.8, 12)
+        text = self.succeeds(["pbin-callgraph", one, two]).out.decode()
+        self.assertIn("bb (other) <cycle ", text)
+
+    def test_no_arcs(self):
+        data = self.pbin(calls=[])
+        ended = self.succeeds(["pbin-callgraph"], stdin=data)
+        self.assertEqual(ended.err.count("\n"), 1)
+        self.assertEqual(self.succeeds(["pbin-callgraph", "-q"], stdin=data).err, "")
+
+    def test_suffix(self):
+        data = self.pbin()
+        for name, start in (("a.json", b'{"profile"'), ("a.dot", b"digraph"), ("a.gv", b"digraph"), ("a", b"time ")):
+            self.succeeds(["pbin-callgraph", "-o", self.folder + "/" + name], stdin=data)
+            with open(self.folder + "/" + name, "rb") as f:
+                self.assertTrue(f.read().startswith(start))
+
+    def test_through_aggregate(self):
+        """Aggregating keeps the arcs."""
+        made = self.succeeds(["pbin-aggregate", "--format", "pbin"], stdin=self.pbin()).out
+        mine, direct = self.json(data=made), self.json()
+        self.assertEqual(mine["functions"], direct["functions"])
+
+    def test_bad(self):
+        data = self.pbin()
+        for cut in (0, 3, 20, len(data) // 2, len(data) - 1):
+            self.fails(["pbin-callgraph"], "<stdin>", stdin=data[:cut])
+        for argv in (["-k", "line"], ["--format", "svg"], ["--depth", "0"], ["--nothing"]):
+            self.assertEqual(tool.run(["pbin-callgraph", *argv]).status, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
