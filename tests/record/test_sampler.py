@@ -397,7 +397,7 @@ class Status(Case):
         script = f"import os, time\nt=time.time()\nwhile time.time()-t < 2: pass\nos.mkdir({marker!r})"
         # SIGXFSZ is ignored already (python does), so that a file that would grow too long is EFBIG
         done = self.run_sampler(PYTHON, "-c", script, restore_signals=False,
-                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)))
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"out.bin(.part)?: cannot write: File too large\n"
                          r"sampler: the samples are in \S+out.bin.part: make room, then prof2pbin --salvage")
@@ -533,7 +533,7 @@ class Signals(Case):
         # the parent of a vfork cannot be stopped until its child is through, here after 1 s
         threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
         self.assertGreater(waited, 900)
-        self.assertGreater(threads, 500)
+        self.assertGreater(threads, 150)  # held up it would be next to nothing, whatever else runs here
 
 
 class Terminal(Case):
