@@ -18,6 +18,7 @@ struct annotation *annotation_new(const struct annotate_options *options, struct
     a->texts = strings_new();
     a->keys = strings_new();
     a->module_keys = strings_new();
+    a->warned = strings_new();
     return a;
 }
 
@@ -28,6 +29,7 @@ void annotation_delete(struct annotation *a)
     strings_delete(a->texts);
     strings_delete(a->keys);
     strings_delete(a->module_keys);
+    strings_delete(a->warned);
     pbin_meta_free(&a->meta);
     free(a->rows);
     free(a->modules);
@@ -37,6 +39,12 @@ void annotation_delete(struct annotation *a)
 const char *annotation_text(const struct annotation *a, uint32_t number)
 {
     return strings_get(a->texts, number);
+}
+
+bool annotation_may_warn(const struct annotation *a, const char *path)
+{
+    uint32_t known = strings_count(a->warned);
+    return strings_intern(a->warned, path) == known;
 }
 
 void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part)
@@ -261,6 +269,9 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
     if (result == 0) {
         struct places places;
         places_init(&places, pbin_reader_definitions(reader));
+        if (a->options->assembly && meta->keys != NULL && places.all->map_count == 0)
+            report_warning(a->reporter, "%s: an aggregated profile knows no mappings: instructions can "
+                                        "be read for a full one only", name);
         for (size_t i = 0; i < places.all->map_count; i++)
             module_of(a, &places, (uint32_t)i);
         for (size_t i = 0; i < aggregate_row_count(from); i++)
@@ -317,15 +328,18 @@ static int compare_functions(const void *left, const void *right, void *opaque)
                       : strcmp(annotation_text(a, f->rows->binary), annotation_text(a, g->rows->binary));
 }
 
-/* Names of C++ hold '*' and '[': one that is typed as it is matches too. */
-static bool is_wanted(const struct annotation *a, const struct annotate_function *f)
+/* Names of C++ hold '*' and '[': one that is typed as it is matches too. MATCHED[i] counts for glob i. */
+static bool is_wanted(const struct annotation *a, const struct annotate_function *f, size_t *matched)
 {
     const char *name = annotation_text(a, f->rows->function);
+    bool wanted = false;
     for (size_t i = 0; i < a->options->function_count; i++)
         if (strcmp(a->options->functions[i], name) == 0 ||
-            fnmatch(a->options->functions[i], name, 0) == 0)
-            return true;
-    return false;
+            fnmatch(a->options->functions[i], name, 0) == 0) {
+            matched[i]++;
+            wanted = true;
+        }
+    return wanted;
 }
 
 /* Something to show: a line, or an address in a file. */
@@ -354,9 +368,14 @@ static size_t choose(const struct annotation *a, struct annotate_function *funct
     size_t kept = 0;
     if (a->options->function_count == 0)
         return choose_first(a, functions, count);
+    size_t *matched = mem_zalloc(a->options->function_count, sizeof *matched);
     for (size_t i = 0; i < count; i++)
-        if (is_wanted(a, &functions[i]))
+        if (is_wanted(a, &functions[i], matched))
             functions[kept++] = functions[i];
+    for (size_t i = 0; i < a->options->function_count && kept > 0; i++)
+        if (matched[i] == 0)
+            report_warning(a->reporter, "no function matches '%s'", a->options->functions[i]);
+    free(matched);
     return kept;
 }
 
@@ -368,17 +387,17 @@ int annotation_show(struct annotation *a, const struct table_format *format, str
         return error_set(err, NULL, NO_OFFSET, "no profile was read");
     struct annotate_function *functions = group(a, &count);
     if (count == 0)
-        return error_set(err, a->meta.name, NO_OFFSET, "profile without samples: nothing to annotate");
+        return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
     qsort_r(functions, count, sizeof *functions, compare_functions, a);
     char *largest = mem_strdup(annotation_text(a, functions[0].rows->function));
     count = choose(a, functions, count);
     int result = 0;
     if (count == 0)
-        result = error_set(err, a->meta.name, NO_OFFSET,
+        result = error_set(err, NULL, NO_OFFSET,
                            "no function matches '%.100s' (most is in '%.100s'; pbin-aggregate lists them all)",
                            a->options->functions[0], largest);
     else
-        result = show_functions(a, functions, count, format, out, err);
+        show_functions(a, functions, count, format, out);
     free(largest);
     free(functions);
     return result;

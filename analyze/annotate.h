@@ -71,6 +71,7 @@ struct annotation {
     struct reporter *reporter;
     struct strings *texts;
     struct strings *keys, *module_keys; /* of rows and modules as bytes; number - 1 = index */
+    struct strings *warned; /* messages about files: one each */
     struct annotate_row *rows;
     size_t row_count, row_capacity;
     struct annotate_module *modules;
@@ -93,7 +94,7 @@ int annotation_read(struct annotation *annotation, struct pbin_reader *reader, c
 
 /* Writes the functions that were asked for, most of the metric first: for people when FORMAT is NULL, else a table
  * with a row per line. What could not be found (sources, binaries) is a warning. Returns 0, or -1 with ERR
- * filled: no profile, no such function, an unreadable machine code library. Sorts the rows. */
+ * filled: no profile, no such function. Sorts the rows. */
 int annotation_show(struct annotation *annotation, const struct table_format *format,
                     struct output *out, struct error *err);
 
@@ -101,6 +102,9 @@ int annotation_show(struct annotation *annotation, const struct table_format *fo
 
 /* Text NUMBER, borrowed until annotation_delete. */
 const char *annotation_text(const struct annotation *annotation, uint32_t number);
+
+/* May there be a message about the source PATH? Once. */
+bool annotation_may_warn(const struct annotation *annotation, const char *path);
 
 void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
 /* PART in WHOLE by the metric of the options [%]; 0 where there is nothing. */

@@ -163,7 +163,7 @@ static size_t decode(const struct piece *p, size_t at)
     return unit;
 }
 
-/* Where "0x..." alone is the operand it is a target: the name of what lies there. */
+/* Where "0x..." alone is the operand it is a target: the name of what lies there, left out in the piece itself. */
 static char *text_of(const struct piece *p)
 {
     const char *operand = p->insn->op_str[0] == '#' ? p->insn->op_str + 1 : p->insn->op_str;
@@ -180,8 +180,8 @@ static char *text_of(const struct piece *p)
         return mem_printf("%-7s %s", p->insn->mnemonic, p->insn->op_str);
     if (symbol->address == target)
         return mem_printf("%-7s %s <%s>", p->insn->mnemonic, p->insn->op_str, symbol->name);
-    return mem_printf("%-7s %s <%s+0x%" PRIx64 ">", p->insn->mnemonic, p->insn->op_str, symbol->name,
-                      target - symbol->address);
+    return mem_printf("%-7s %s <%s+0x%" PRIx64 ">", p->insn->mnemonic, p->insn->op_str,
+                      symbol->address == p->address ? "" : symbol->name, target - symbol->address);
 }
 
 /* All instructions, with the sums of the COUNT spots that lie in them. Returns the spots that do: the rest is behind
@@ -330,7 +330,7 @@ static void show_bare(struct listing *listing, const struct annotate_function *f
                       const struct annotate_row *rows, size_t count)
 {
     listing_section(listing, rows->module == NO_MODULE
-                                 ? "code outside all mappings"
+                                 ? "mapping not known"
                                  : annotation_text(listing_annotation(listing),
                                                    listing_annotation(listing)->modules[rows->module].label));
     for (size_t i = 0; i < count; i++)

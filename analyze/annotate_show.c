@@ -33,7 +33,7 @@ struct listing {
     bool used[VALUES];
     char *title[VALUES];
     int width[VALUES], decimals[VALUES];
-    size_t functions;
+    size_t functions, lines; /* shown; lines: of the last function */
 };
 
 struct annotation *listing_annotation(struct listing *l)
@@ -250,6 +250,32 @@ static void put_expanded(struct listing *l, const char *text)
     free(wide);
 }
 
+/* A demangled NAME without template arguments and parameters, which can be hundreds of characters; those of
+ * operators are kept. */
+static void put_short(struct listing *l, const char *name)
+{
+    char *brief = mem_alloc(strlen(name) + 1), *to = brief;
+    size_t depth = 0;
+    for (const char *at = name; *at != '\0'; at++) {
+        if (depth == 0 && strncmp(at, "operator", 8) == 0) {
+            size_t length = 8 + strspn(at + 8, "<>=-!");
+            length += strncmp(at + length, "()", 2) == 0 ? 2 : 0;
+            memcpy(to, at, length);
+            to += length;
+            at += length - 1;
+            continue;
+        }
+        bool opens = *at == '<' || *at == '(', closes = depth > 0 && (*at == '>' || *at == ')');
+        depth -= closes;
+        if (depth == 0)
+            *to++ = *at;
+        depth += opens;
+    }
+    *to = '\0';
+    put_visible(l, depth == 0 ? brief : name); /* what is not balanced is no such name */
+    free(brief);
+}
+
 static const char *paint_of(const struct listing *l, const struct annotate_function *f,
                             const struct listed *line)
 {
@@ -276,7 +302,7 @@ static void put_origin(struct listing *l, const struct listed *line)
     }
     if (inlined) {
         output_printf(l->out, "[");
-        put_visible(l, line->inner);
+        put_short(l, line->inner);
         output_printf(l->out, "]");
     }
     output_printf(l->out, "%s", l->paint.end);
@@ -295,6 +321,7 @@ static void put_place(struct listing *l, const struct listed *line)
 void listing_line(struct listing *l, const struct annotate_function *f, const struct listed *line)
 {
     const char *paint = paint_of(l, f, line);
+    l->lines++;
     if (l->table != NULL) {
         put_row(l, f, line);
         return;
@@ -333,8 +360,8 @@ static void close_listing(struct listing *l)
         free(l->title[value]);
 }
 
-int show_functions(struct annotation *a, struct annotate_function *functions, size_t count,
-                   const struct table_format *format, struct output *out, struct error *err)
+void show_functions(struct annotation *a, struct annotate_function *functions, size_t count,
+                    const struct table_format *format, struct output *out)
 {
     struct listing l = {.annotation = a, .out = out};
     struct table_head head;
@@ -342,17 +369,18 @@ int show_functions(struct annotation *a, struct annotate_function *functions, si
     open_listing(&l, format, &head);
     for (size_t i = 0; i < count; i++) {
         measure(&l, &functions[i]);
+        l.lines = 0;
         if (l.table == NULL)
             put_heading(&l, &functions[i]);
         if (assembler != NULL)
             show_assembly(&l, &functions[i], assembler);
         else
             show_source(&l, &functions[i]);
+        if (l.table == NULL && l.lines == 0)
+            output_printf(out, "no line has %g %% of it (--threshold)\n", a->options->threshold);
     }
     close_listing(&l);
     assembler_delete(assembler);
-    (void)err;
-    return 0;
 }
 
 static int compare_ranges(const void *left, const void *right)

@@ -16,9 +16,9 @@ struct listed {
 
 struct listing;
 
-/* FUNCTIONS in their order on OUT. Returns 0, or -1 with ERR filled. */
-int show_functions(struct annotation *annotation, struct annotate_function *functions, size_t count,
-                   const struct table_format *format, struct output *out, struct error *err);
+/* FUNCTIONS in their order on OUT. */
+void show_functions(struct annotation *annotation, struct annotate_function *functions, size_t count,
+                    const struct table_format *format, struct output *out);
 
 /* The following show one function: in annotate_source.c and annotate_asm.c. */
 void show_source(struct listing *listing, struct annotate_function *function);

@@ -120,14 +120,14 @@ static struct source_file *open_source(struct section *s)
                                          o->source_path_count};
     struct source_file *source = source_file_open(s->file, &search);
     if (source == NULL) {
-        if (s->file[0] != '\0')
+        if (s->file[0] != '\0' && annotation_may_warn(a, s->file))
             report_warning(a->reporter,
                            "%s: source not found: --source-path FOLDER says where it is, "
                            "--prefix-map OLD=NEW how paths begin here", s->file);
         return NULL;
     }
     time_t made = binary_made(a, s->function);
-    if (made != 0 && source_file_changed(source) > made)
+    if (made != 0 && source_file_changed(source) > made && annotation_may_warn(a, s->file))
         report_warning(a->reporter, "%s: changed since %s was built: lines may have moved",
                        source_file_path(source), annotation_text(a, s->function->rows->binary));
     return source;

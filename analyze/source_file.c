@@ -77,6 +77,8 @@ struct source_file *source_file_open(const char *path, const struct source_searc
     const char *rest = strlen(here) < PATH_MAX ? here : strrchr(here, '/');
     for (; rest != NULL && source == NULL; rest = strchr(rest, '/')) {
         rest += strspn(rest, "/");
+        while (strncmp(rest, "./", 2) == 0)
+            rest += 2;
         if (rest[0] != '\0')
             source = try_folders(rest, search);
     }
