@@ -9,13 +9,17 @@
 #include "analyze/source_file.h"
 #include "base/memory.h"
 
-enum { MARGIN = 3 /* lines shown around those that have samples: heads of functions and loops */ };
+enum {
+    MARGIN = 3,    /* lines shown around those that have samples: heads of functions and loops */
+    NAMES_MOST = 4 /* inlined functions named at one line */
+};
 
 /* A line with values: the rows of it, of which there is one per inlined function, joined. */
 struct line {
     uint64_t number;
     struct annotate_sums sums;
     char *inner; /* names, owned; NULL: none */
+    size_t inner_count;
 };
 
 /* What is shown of one source file. */
@@ -41,6 +45,10 @@ static uint64_t more(uint64_t value, uint64_t by)
 
 static void name_inner(struct line *line, const char *name)
 {
+    if (line->inner_count++ >= NAMES_MOST)
+        return;
+    if (line->inner_count == NAMES_MOST)
+        name = "...";
     char *names = line->inner == NULL ? mem_strdup(name) : mem_printf("%s, %s", line->inner, name);
     free(line->inner);
     line->inner = names;
