@@ -1,13 +1,11 @@
-/* Annotation: collects what lines or instructions of functions used, and chooses the functions to show.
+/* Annotation: collects what lines or instructions of functions used.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/aggregate.h"
-#include "analyze/annotate_show.h"
 #include "base/memory.h"
 
 struct annotation *annotation_new(const struct annotate_options *options, struct reporter *reporter)
@@ -54,37 +52,10 @@ void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *par
     to->samples += part->samples;
 }
 
-static double metric_of(const struct annotation *a, const struct annotate_sums *sums)
-{
-    switch (a->options->metric) {
-    case HEAT_ENERGY:
-        return (double)sums->energy;
-    case HEAT_SAMPLES:
-        return (double)sums->samples;
-    default:
-        return (double)sums->time;
-    }
-}
-
-double annotation_share(const struct annotation *a, const struct annotate_sums *part,
-                        const struct annotate_sums *whole)
-{
-    double all = metric_of(a, whole);
-    return all > 0 ? 100 * metric_of(a, part) / all : 0;
-}
-
-bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,
-                       const struct annotate_function *function)
-{
-    return metric_of(a, sums) > 0 &&
-           annotation_share(a, sums, &function->sums) >= a->options->threshold;
-}
-
-/* ---- reading ---- */
-
 /* The keys that tell lines and instructions, and where each stands among those of the aggregate. */
 enum { AT_BINARY, AT_FUNCTION, AT_INLINE, AT_FILE, AT_LINE, AT_PC, ROW_KEYS };
-static const char *const key_names[ROW_KEYS] = {"binary", "function", "inline", "file", "line", "pc"};
+static const char *const key_names[ROW_KEYS] = {"binary", "function", "inline",
+                                                "file",   "line",     "pc"};
 #define NOT_THERE SIZE_MAX
 
 struct layout {
@@ -100,8 +71,8 @@ static void want_all(struct layout *layout, bool assembly)
                 pbin_key_find(key_names[i], strlen(key_names[i]));
 }
 
-/* An aggregated profile keeps its keys, all of them: joining rows to fewer is done here, where no variance
- * over runs is needed. */
+/* An aggregated profile keeps its keys, all of them: joining rows to fewer is done here, where no
+ * variance over runs is needed. */
 static int take_keys(struct layout *layout, const char *keys, const char *name, struct error *err)
 {
     for (const char *at = keys;; at += strcspn(at, ",") + 1) {
@@ -133,8 +104,8 @@ static int make_layout(struct layout *layout, const char *keys, bool assembly, c
         bool needed = k == AT_FUNCTION || (assembly ? k == AT_PC : k == AT_FILE || k == AT_LINE);
         if (needed && layout->at[k] == NOT_THERE)
             return error_set(err, name, NO_OFFSET,
-                             "was aggregated by %.200s: key %s is needed and not in it any more", keys,
-                             key_names[k]);
+                             "was aggregated by %.200s: key %s is needed and not in it any more",
+                             keys, key_names[k]);
     }
     return 0;
 }
@@ -143,7 +114,7 @@ static int make_layout(struct layout *layout, const char *keys, bool assembly, c
 struct places {
     const struct pbin_definitions *all;
     struct numbers pcs;
-    uint32_t *map; /* by number in PCS */
+    uint32_t *map;    /* by number in PCS */
     uint32_t *module; /* by map */
 };
 
@@ -270,8 +241,10 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         struct places places;
         places_init(&places, pbin_reader_definitions(reader));
         if (a->options->assembly && meta->keys != NULL && places.all->map_count == 0)
-            report_warning(a->reporter, "%s: an aggregated profile knows no mappings: instructions can "
-                                        "be read for a full one only", name);
+            report_warning(a->reporter,
+                           "%s: an aggregated profile knows no mappings: instructions can "
+                           "be read for a full one only",
+                           name);
         for (size_t i = 0; i < places.all->map_count; i++)
             module_of(a, &places, (uint32_t)i);
         for (size_t i = 0; i < aggregate_row_count(from); i++)
@@ -280,125 +253,5 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         a->runs += aggregate_run_count(from);
     }
     aggregate_delete(from);
-    return result;
-}
-
-/* ---- choosing ---- */
-
-static int compare_rows(const void *left, const void *right)
-{
-    const struct annotate_row *a = left, *b = right;
-    const uint64_t mine[] = {a->binary, a->function, a->module, a->address, a->file, a->line, a->inner};
-    const uint64_t theirs[] = {b->binary, b->function, b->module, b->address, b->file, b->line, b->inner};
-    for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++)
-        if (mine[i] != theirs[i])
-            return mine[i] < theirs[i] ? -1 : 1;
-    return 0;
-}
-
-/* All functions, by their binary and name; caller frees. */
-static struct annotate_function *group(struct annotation *a, size_t *count)
-{
-    struct annotate_function *functions = NULL;
-    size_t capacity = 0;
-    *count = 0;
-    if (a->row_count > 0)
-        qsort(a->rows, a->row_count, sizeof *a->rows, compare_rows);
-    for (size_t i = 0; i < a->row_count; i++) {
-        struct annotate_row *row = &a->rows[i];
-        if (i == 0 || row->binary != row[-1].binary || row->function != row[-1].function) {
-            mem_reserve(&functions, &capacity, *count + 1, sizeof *functions);
-            functions[(*count)++] = (struct annotate_function){.rows = row};
-        }
-        functions[*count - 1].count++;
-        annotate_sums_add(&functions[*count - 1].sums, &row->sums);
-    }
-    return functions;
-}
-
-static int compare_functions(const void *left, const void *right, void *opaque)
-{
-    const struct annotate_function *f = left, *g = right;
-    const struct annotation *a = opaque;
-    double mine = metric_of(a, &f->sums), theirs = metric_of(a, &g->sums);
-    if (mine != theirs)
-        return mine > theirs ? -1 : 1;
-    int order = strcmp(annotation_text(a, f->rows->function), annotation_text(a, g->rows->function));
-    return order != 0 ? order
-                      : strcmp(annotation_text(a, f->rows->binary), annotation_text(a, g->rows->binary));
-}
-
-/* Names of C++ hold '*' and '[': one that is typed as it is matches too. MATCHED[i] counts for glob i. */
-static bool is_wanted(const struct annotation *a, const struct annotate_function *f, size_t *matched)
-{
-    const char *name = annotation_text(a, f->rows->function);
-    bool wanted = false;
-    for (size_t i = 0; i < a->options->function_count; i++)
-        if (strcmp(a->options->functions[i], name) == 0 ||
-            fnmatch(a->options->functions[i], name, 0) == 0) {
-            matched[i]++;
-            wanted = true;
-        }
-    return wanted;
-}
-
-/* Something to show: a line, or an address in a file. */
-static bool has_code(const struct annotation *a, const struct annotate_function *f)
-{
-    for (size_t i = 0; i < f->count; i++)
-        if (a->options->assembly ? f->rows[i].module != NO_MODULE : f->rows[i].line != 0)
-            return true;
-    return false;
-}
-
-/* Without -f the first function of which there is something to show, else the first of all. */
-static size_t choose_first(const struct annotation *a, struct annotate_function *functions,
-                           size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (has_code(a, &functions[i])) {
-            functions[0] = functions[i];
-            break;
-        }
-    return count > 0;
-}
-
-static size_t choose(const struct annotation *a, struct annotate_function *functions, size_t count)
-{
-    size_t kept = 0;
-    if (a->options->function_count == 0)
-        return choose_first(a, functions, count);
-    size_t *matched = mem_zalloc(a->options->function_count, sizeof *matched);
-    for (size_t i = 0; i < count; i++)
-        if (is_wanted(a, &functions[i], matched))
-            functions[kept++] = functions[i];
-    for (size_t i = 0; i < a->options->function_count && kept > 0; i++)
-        if (matched[i] == 0)
-            report_warning(a->reporter, "no function matches '%s'", a->options->functions[i]);
-    free(matched);
-    return kept;
-}
-
-int annotation_show(struct annotation *a, const struct table_format *format, struct output *out,
-                    struct error *err)
-{
-    size_t count;
-    if (!a->any)
-        return error_set(err, NULL, NO_OFFSET, "no profile was read");
-    struct annotate_function *functions = group(a, &count);
-    if (count == 0)
-        return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
-    qsort_r(functions, count, sizeof *functions, compare_functions, a);
-    char *largest = mem_strdup(annotation_text(a, functions[0].rows->function));
-    count = choose(a, functions, count);
-    int result = 0;
-    if (count == 0)
-        result = error_set(err, NULL, NO_OFFSET,
-                           "no function matches '%.100s' (most is in '%.100s'; pbin-aggregate lists them all)",
-                           a->options->functions[0], largest);
-    else
-        show_functions(a, functions, count, format, out);
-    free(largest);
-    free(functions);
     return result;
 }

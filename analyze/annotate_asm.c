@@ -79,11 +79,13 @@ static csh open_disassembler(const struct annotation *a, const struct machine_co
                       a->options->intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
         return handle;
     }
-    report_warning(a->reporter, "%s: no disassembler for ELF machine %u", machine_code_path(code), machine);
+    report_warning(a->reporter, "%s: no disassembler for ELF machine %u", machine_code_path(code),
+                   machine);
     return 0;
 }
 
-static struct opened *open_file(struct assembler *assembler, const struct annotation *a, uint32_t module)
+static struct opened *open_file(struct assembler *assembler, const struct annotation *a,
+                                uint32_t module)
 {
     if (assembler->count < a->module_count) {
         assembler->files = mem_resize(assembler->files, a->module_count, sizeof *assembler->files);
@@ -158,12 +160,13 @@ static size_t decode(const struct piece *p, size_t at)
     p->insn->op_str[0] = '\0';
     unit = unit < p->size - at ? unit : p->size - at;
     for (size_t i = 0; i < unit; i++)
-        snprintf(p->insn->op_str + 6 * i, sizeof p->insn->op_str - 6 * i, "%s0x%02x", i > 0 ? ", " : "",
-                 p->bytes[at + i]);
+        snprintf(p->insn->op_str + 6 * i, sizeof p->insn->op_str - 6 * i, "%s0x%02x",
+                 i > 0 ? ", " : "", p->bytes[at + i]);
     return unit;
 }
 
-/* Where "0x..." alone is the operand it is a target: the name of what lies there, left out in the piece itself. */
+/* Where "0x..." alone is the operand it is a target: the name of what lies there, left out in the
+ * piece itself. */
 static char *text_of(const struct piece *p)
 {
     const char *operand = p->insn->op_str[0] == '#' ? p->insn->op_str + 1 : p->insn->op_str;
@@ -184,8 +187,8 @@ static char *text_of(const struct piece *p)
                       symbol->address == p->address ? "" : symbol->name, target - symbol->address);
 }
 
-/* All instructions, with the sums of the COUNT spots that lie in them. Returns the spots that do: the rest is behind
- * the code that the file has. */
+/* All instructions, with the sums of the COUNT spots that lie in them. Returns the spots that do:
+ * the rest is behind the code that the file has. */
 static size_t split(struct piece *p, const struct spot *spots, size_t count)
 {
     size_t used = 0;
@@ -213,14 +216,15 @@ static struct line_range *choose_ranges(const struct piece *p, size_t *count)
         ranges[(*count)++] = (struct line_range){0, p->count - 1};
     for (size_t i = 0; i < p->count && a->options->has_context; i++)
         if (annotation_is_hot(a, &p->instructions[i].sums, p->function))
-            ranges[(*count)++] = (struct line_range){i > context ? i - context : 0,
-                                                     context < p->count - i ? i + context : p->count - 1};
+            ranges[(*count)++] = (struct line_range){
+                i > context ? i - context : 0, context < p->count - i ? i + context : p->count - 1};
     *count = line_ranges_join(ranges, *count);
     return ranges;
 }
 
 static void put_spot(struct listing *listing, const struct annotate_function *f, uint64_t address,
-                     const struct annotate_row *row, const struct annotate_sums *sums, const char *text)
+                     const struct annotate_row *row, const struct annotate_sums *sums,
+                     const char *text)
 {
     struct listed listed = {.address = address, .text = text, .sums = sums};
     if (row != NULL) {
@@ -236,7 +240,8 @@ static void put_instruction(struct piece *p, const struct instruction *i)
 {
     decode(p, i->at);
     char *text = text_of(p);
-    put_spot(p->listing, p->function, p->address + i->at, i->row, i->row != NULL ? &i->sums : NULL, text);
+    put_spot(p->listing, p->function, p->address + i->at, i->row, i->row != NULL ? &i->sums : NULL,
+             text);
     free(text);
 }
 
@@ -261,8 +266,8 @@ static void put_piece(struct piece *p, const char *name)
 }
 
 /* Addresses of which no instruction is known. */
-static void put_bare(struct listing *listing, const struct annotate_function *f, const struct spot *spots,
-                     size_t count)
+static void put_bare(struct listing *listing, const struct annotate_function *f,
+                     const struct spot *spots, size_t count)
 {
     const struct annotation *a = listing_annotation(listing);
     for (size_t i = 0; i < count; i++)
@@ -329,10 +334,11 @@ static bool find_spots(const struct annotation *a, const struct opened *file,
 static void show_bare(struct listing *listing, const struct annotate_function *f,
                       const struct annotate_row *rows, size_t count)
 {
-    listing_section(listing, rows->module == NO_MODULE
-                                 ? "mapping not known"
-                                 : annotation_text(listing_annotation(listing),
-                                                   listing_annotation(listing)->modules[rows->module].label));
+    listing_section(
+        listing, rows->module == NO_MODULE
+                     ? "mapping not known"
+                     : annotation_text(listing_annotation(listing),
+                                       listing_annotation(listing)->modules[rows->module].label));
     for (size_t i = 0; i < count; i++)
         put_bare(listing, f, &(struct spot){rows[i].address, &rows[i]}, 1);
 }
@@ -358,7 +364,8 @@ static void show_module(struct listing *listing, const struct annotate_function 
 }
 
 /* Rows of a function are sorted by module and address. */
-void show_assembly(struct listing *listing, struct annotate_function *f, struct assembler *assembler)
+void show_assembly(struct listing *listing, struct annotate_function *f,
+                   struct assembler *assembler)
 {
     for (size_t i = 0, n; i < f->count; i += n) {
         for (n = 1; i + n < f->count && f->rows[i + n].module == f->rows[i].module; n++)

@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 
 enum { TIME, SHARE, ENERGY, SAMPLES, VALUES };
-enum { SIGNIFICANT = 6, DECIMALS_MOST = 9, TAB = 8, COLUMNS_MOST = 16 };
+enum { SIGNIFICANT = 6, DECIMALS_MOST = 9, COLUMNS_MOST = 16 };
 
 /* Escape sequences, "" without colour. */
 struct paint {
@@ -87,7 +87,8 @@ static struct table_cell text_cell(const char *text)
     return text != NULL && text[0] != '\0' ? cell_text(text) : (struct table_cell){0};
 }
 
-static struct table_cell value_cell(const struct listing *l, const struct annotate_sums *sums, int value)
+static struct table_cell value_cell(const struct listing *l, const struct annotate_sums *sums,
+                                    int value)
 {
     double number = value_of(l, sums, value);
     if (value == ENERGY && l->annotation->quantity.name == NULL)
@@ -129,7 +130,8 @@ static size_t make_facts(struct listing *l)
     l->facts[n++] = (struct table_fact){
         q->name == NULL || strcmp(q->name, "energy") == 0 ? "energy_J" : q->name, "energy", q->unit,
         q->name != NULL ? value_cell(l, &a->total, ENERGY) : missing};
-    l->facts[n++] = (struct table_fact){"samples", "samples", "", value_cell(l, &a->total, SAMPLES)};
+    l->facts[n++] =
+        (struct table_fact){"samples", "samples", "", value_cell(l, &a->total, SAMPLES)};
     return n;
 }
 
@@ -157,12 +159,15 @@ static void measure(struct listing *l, const struct annotate_function *f)
     for (int value = 0; value < VALUES; value++) {
         double number = value_of(l, &f->sums, value);
         free(l->title[value]);
-        l->title[value] = value == TIME     ? mem_strdup("time [s]")
-                          : value == SHARE  ? mem_strdup("share [%]")
-                          : value == ENERGY ? mem_printf("%s [%s]", q->name != NULL ? q->name : "", q->unit)
-                                            : mem_strdup("samples");
-        l->decimals[value] = value == SHARE ? 2 : value == SAMPLES && number == floor(number)
-                                                      ? 0 : decimals_for(fabs(number));
+        l->title[value] = value == TIME    ? mem_strdup("time [s]")
+                          : value == SHARE ? mem_strdup("share [%]")
+                          : value == ENERGY
+                              ? mem_printf("%s [%s]", q->name != NULL ? q->name : "", q->unit)
+                              : mem_strdup("samples");
+        l->decimals[value] = value == SHARE ? 2
+                             : value == SAMPLES && number == floor(number)
+                                 ? 0
+                                 : decimals_for(fabs(number));
         int digits = snprintf(NULL, 0, "%.*f", l->decimals[value], number);
         l->width[value] = (int)strlen(l->title[value]);
         l->width[value] = digits > l->width[value] ? digits : l->width[value];
@@ -177,6 +182,13 @@ static void put_visible(struct listing *l, const char *text)
     char *visible = utf8_visible(text, NULL);
     output_write(l->out, visible, strlen(visible));
     free(visible);
+}
+
+/* Takes TEXT. */
+static void put_owned(struct listing *l, char *text)
+{
+    put_visible(l, text);
+    free(text);
 }
 
 /* The function's name, and what it used in all. */
@@ -209,7 +221,8 @@ static void put_values(struct listing *l, const struct annotate_sums *sums)
         if (sums == NULL)
             output_printf(l->out, "%*s  ", l->width[value], "");
         else
-            output_printf(l->out, "%*.*f  ", l->width[value], l->decimals[value], value_of(l, sums, value));
+            output_printf(l->out, "%*.*f  ", l->width[value], l->decimals[value],
+                          value_of(l, sums, value));
     }
 }
 
@@ -223,7 +236,8 @@ void listing_section(struct listing *l, const char *title)
     for (int value = 0; value < VALUES; value++)
         if (l->used[value])
             output_printf(l->out, "%*s  ", l->width[value], l->title[value]);
-    output_printf(l->out, l->annotation->options->assembly ? "%10s   instruction\n" : "%6s   source\n",
+    output_printf(l->out,
+                  l->annotation->options->assembly ? "%10s   instruction\n" : "%6s   source\n",
                   l->annotation->options->assembly ? "address" : "line");
 }
 
@@ -233,47 +247,6 @@ void listing_gap(struct listing *l)
         return;
     put_values(l, NULL);
     output_printf(l->out, "%*s\n", l->annotation->options->assembly ? 10 : 6, "...");
-}
-
-/* TEXT with tabs as spaces: to columns of the line, not of the terminal. */
-static void put_expanded(struct listing *l, const char *text)
-{
-    char *wide = mem_alloc(strlen(text) * TAB + 1), *to = wide;
-    for (size_t column = 0; *text != '\0'; text++) {
-        size_t count = *text == '\t' ? TAB - column % TAB : 1;
-        memset(to, *text == '\t' ? ' ' : *text, count);
-        to += count;
-        column += *text == '\t' ? count : ((unsigned char)*text & 0xc0) != 0x80; /* characters, not bytes */
-    }
-    *to = '\0';
-    put_visible(l, wide);
-    free(wide);
-}
-
-/* A demangled NAME without template arguments and parameters, which can be hundreds of characters; those of
- * operators are kept. */
-static void put_short(struct listing *l, const char *name)
-{
-    char *brief = mem_alloc(strlen(name) + 1), *to = brief;
-    size_t depth = 0;
-    for (const char *at = name; *at != '\0'; at++) {
-        if (depth == 0 && strncmp(at, "operator", 8) == 0) {
-            size_t length = 8 + strspn(at + 8, "<>=-!");
-            length += strncmp(at + length, "()", 2) == 0 ? 2 : 0;
-            memcpy(to, at, length);
-            to += length;
-            at += length - 1;
-            continue;
-        }
-        bool opens = *at == '<' || *at == '(', closes = depth > 0 && (*at == '>' || *at == ')');
-        depth -= closes;
-        if (depth == 0)
-            *to++ = *at;
-        depth += opens;
-    }
-    *to = '\0';
-    put_visible(l, depth == 0 ? brief : name); /* what is not balanced is no such name */
-    free(brief);
 }
 
 static const char *paint_of(const struct listing *l, const struct annotate_function *f,
@@ -302,7 +275,7 @@ static void put_origin(struct listing *l, const struct listed *line)
     }
     if (inlined) {
         output_printf(l->out, "[");
-        put_short(l, line->inner);
+        put_owned(l, text_short_name(line->inner));
         output_printf(l->out, "]");
     }
     output_printf(l->out, "%s", l->paint.end);
@@ -331,7 +304,7 @@ void listing_line(struct listing *l, const struct annotate_function *f, const st
     put_place(l, line);
     output_printf(l->out, "%s", line->text != NULL && line->text[0] != '\0' ? " " : "");
     if (line->text != NULL)
-        put_expanded(l, line->text);
+        put_owned(l, text_expand_tabs(line->text));
     output_printf(l->out, "%s", paint[0] != '\0' ? l->paint.end : "");
     put_origin(l, line);
     output_printf(l->out, "\n");
@@ -339,7 +312,8 @@ void listing_line(struct listing *l, const struct annotate_function *f, const st
 
 /* ---- functions ---- */
 
-static void open_listing(struct listing *l, const struct table_format *format, struct table_head *head)
+static void open_listing(struct listing *l, const struct table_format *format,
+                         struct table_head *head)
 {
     choose_paint(l);
     if (format == NULL)
@@ -381,28 +355,4 @@ void show_functions(struct annotation *a, struct annotate_function *functions, s
     }
     close_listing(&l);
     assembler_delete(assembler);
-}
-
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct line_range *a = left, *b = right;
-    return a->first != b->first ? (a->first < b->first ? -1 : 1)
-                                : (a->last > b->last) - (a->last < b->last);
-}
-
-size_t line_ranges_join(struct line_range *ranges, size_t count)
-{
-    size_t kept = 0;
-    if (count == 0)
-        return 0;
-    qsort(ranges, count, sizeof *ranges, compare_ranges);
-    for (size_t i = 1; i < count; i++) {
-        struct line_range *before = &ranges[kept];
-        /* "..." in place of one line would save nothing */
-        if (ranges[i].first <= before->last || ranges[i].first - before->last <= 2)
-            before->last = ranges[i].last > before->last ? ranges[i].last : before->last;
-        else
-            ranges[++kept] = ranges[i];
-    }
-    return kept + 1;
 }

@@ -17,8 +17,8 @@ struct listed {
 struct listing;
 
 /* FUNCTIONS in their order on OUT. */
-void show_functions(struct annotation *annotation, struct annotate_function *functions, size_t count,
-                    const struct table_format *format, struct output *out);
+void show_functions(struct annotation *annotation, struct annotate_function *functions,
+                    size_t count, const struct table_format *format, struct output *out);
 
 /* The following show one function: in annotate_source.c and annotate_asm.c. */
 void show_source(struct listing *listing, struct annotate_function *function);
@@ -37,12 +37,20 @@ void listing_gap(struct listing *listing);
 void listing_line(struct listing *listing, const struct annotate_function *function,
                   const struct listed *line);
 
+/* TEXT with tabs as spaces: to columns of the line, not of the terminal. Caller frees. */
+char *text_expand_tabs(const char *text);
+
+/* A demangled NAME without template arguments and parameters, which can be hundreds of characters.
+ * Caller frees. */
+char *text_short_name(const char *name);
+
 /* Lines FIRST to LAST, to be shown. */
 struct line_range {
     uint64_t first, last;
 };
 
-/* Sorts COUNT ranges and joins those that meet, or have no line between them but one. Returns how many are left. */
+/* Sorts COUNT ranges and joins those that meet, or have no line between them but one. Returns how
+ * many are left. */
 size_t line_ranges_join(struct line_range *ranges, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Annotated source: the lines of a function file by file, with those of functions that were inlined.
- * SPDX-License-Identifier: MIT */
+/* Annotated source: the lines of a function file by file, with those of functions that were
+ * inlined. SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,8 @@ static int by_inner(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Whole functions: the first to the last line of the function, and of each that was inlined there. */
+/* Whole functions: the first to the last line of the function, and of each that was inlined there.
+ */
 static void range_functions(struct section *s, struct annotate_row *rows, size_t count)
 {
     uint32_t inner = 0;
@@ -131,7 +132,8 @@ static struct source_file *open_source(struct section *s)
         if (s->file[0] != '\0' && annotation_may_warn(a, s->file))
             report_warning(a->reporter,
                            "%s: source not found: --source-path FOLDER says where it is, "
-                           "--prefix-map OLD=NEW how paths begin here", s->file);
+                           "--prefix-map OLD=NEW how paths begin here",
+                           s->file);
         return NULL;
     }
     time_t made = binary_made(a, s->function);
@@ -195,7 +197,9 @@ static void put_section(struct section *s)
     char *title = NULL;
     if (source != NULL && strcmp(source_file_path(source), s->file) != 0)
         title = mem_printf("%s (found as %s)", s->file, source_file_path(source));
-    listing_section(s->listing, title != NULL ? title : s->file[0] != '\0' ? s->file : "no source known");
+    listing_section(s->listing, title != NULL        ? title
+                                : s->file[0] != '\0' ? s->file
+                                                     : "no source known");
     size_t next = 0;
     put_bare(s, &next, 0);
     for (size_t r = 0; source != NULL && r < s->range_count; r++) {
@@ -248,8 +252,8 @@ static int compare_parts(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Rows of a function are sorted by file and line, as all have module and address 0. The file that the function
- * stands in comes first, then the one with the most time. */
+/* Rows of a function are sorted by file and line, as all have module and address 0. The file that
+ * the function stands in comes first, then the one with the most time. */
 void show_source(struct listing *listing, struct annotate_function *f)
 {
     struct part *parts = NULL;

@@ -67,7 +67,8 @@ static bool take_note(struct machine_code *code, Elf_Data *data)
     for (size_t at = 0; data != NULL && (at = gelf_getnote(data, at, &note, &name, &text)) > 0;) {
         const uint8_t *bytes = (const uint8_t *)data->d_buf + text;
         if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-            memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 || note.n_descsz > BUILD_ID_LONGEST)
+            memcmp((const char *)data->d_buf + name, "GNU", 4) != 0 ||
+            note.n_descsz > BUILD_ID_LONGEST)
             continue;
         for (size_t i = 0; i < note.n_descsz; i++)
             snprintf(code->build_id + 2 * i, 3, "%02x", bytes[i]);
@@ -109,7 +110,8 @@ static void take_symbols(struct machine_code *code, Elf_Scn *section, const GElf
             continue;
         if (code->header.e_machine == EM_ARM)
             s.st_value &= ~UINT64_C(1); /* says that it is Thumb code */
-        mem_reserve(&code->symbols, &code->symbol_capacity, code->symbol_count + 1, sizeof *code->symbols);
+        mem_reserve(&code->symbols, &code->symbol_capacity, code->symbol_count + 1,
+                    sizeof *code->symbols);
         code->symbols[code->symbol_count++] = (struct code_symbol){s.st_value, s.st_size, name};
     }
 }
@@ -196,7 +198,8 @@ static bool search_all(struct search *s)
     const struct code_wanted *w = s->wanted;
     const char *full = w->path[0] != '\0' ? w->path : w->label;
     for (size_t i = 0; i < w->folder_count; i++)
-        if (try_path(s, w->folders[i], "/", full) || try_path(s, w->folders[i], "/", base_name(full)))
+        if (try_path(s, w->folders[i], "/", full) ||
+            try_path(s, w->folders[i], "/", base_name(full)))
             return true;
     return (w->path[0] != '\0' && try_path(s, "", "", w->path)) || try_path(s, "", "", w->label);
 }
@@ -208,13 +211,16 @@ struct machine_code *machine_code_open(const struct code_wanted *wanted, struct 
     if (wanted->label[0] == '[') /* [vdso] and the like have no file */
         report_warning(reporter, "%s: is no file, its instructions are not known", wanted->label);
     else if (!search_all(&s) && s.other != NULL)
-        report_warning(reporter, "%s, but %s ran: not disassembled (-s FOLDER says where that file is)",
+        report_warning(reporter,
+                       "%s, but %s ran: not disassembled (-s FOLDER says where that file is)",
                        s.other, wanted->build_id);
     else if (s.found == NULL)
-        report_warning(reporter, "%s: binary not found, not disassembled (-s FOLDER says where it is)",
+        report_warning(reporter,
+                       "%s: binary not found, not disassembled (-s FOLDER says where it is)",
                        wanted->path[0] != '\0' ? wanted->path : wanted->label);
     else if (wanted->build_id[0] == '\0')
-        report_warning(reporter, "%s: the profile knows no build-id: this need not be the file that ran",
+        report_warning(reporter,
+                       "%s: the profile knows no build-id: this need not be the file that ran",
                        s.found->path);
     if (s.found != NULL)
         read_symbols(s.found);
@@ -294,7 +300,8 @@ const struct code_symbol *machine_code_symbol(const struct machine_code *code, u
     return address - s->address < size ? s : NULL;
 }
 
-size_t machine_code_read(const struct machine_code *code, uint64_t address, uint8_t *to, size_t size)
+size_t machine_code_read(const struct machine_code *code, uint64_t address, uint8_t *to,
+                         size_t size)
 {
     size_t have = 0;
     for (size_t i = 0; i < code->segment_count; i++) {

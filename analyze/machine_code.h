@@ -11,16 +11,18 @@
 
 /* What a profile says about a mapped file. */
 struct code_wanted {
-    const char *label, *path; /* as recorded, and the file that was used for its symbols ("" if none) */
-    const char *build_id;     /* lower-case hex, "": not known */
+    const char *label,
+        *path;            /* as recorded, and the file that was used for its symbols ("" if none) */
+    const char *build_id; /* lower-case hex, "": not known */
     const char *const *folders; /* where to look first */
     size_t folder_count;
 };
 
 struct machine_code;
 
-/* Opens the ELF file that has the build-id, from the folders, its path, its label. One warning through REPORTER when none
- * has (NULL is returned), and when the profile knows no build-id, so that the file need not be the one that ran. */
+/* Opens the ELF file that has the build-id, from the folders, its path, its label. One warning
+ * through REPORTER when none has (NULL is returned), and when the profile knows no build-id, so
+ * that the file need not be the one that ran. */
 struct machine_code *machine_code_open(const struct code_wanted *wanted, struct reporter *reporter);
 void machine_code_close(struct machine_code *code);
 
@@ -47,6 +49,7 @@ struct code_symbol {
 const struct code_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address);
 
 /* Up to SIZE bytes from ADDRESS, as far as the file has them; returns how many. */
-size_t machine_code_read(const struct machine_code *code, uint64_t address, uint8_t *to, size_t size);
+size_t machine_code_read(const struct machine_code *code, uint64_t address, uint8_t *to,
+                         size_t size);
 
 #endif

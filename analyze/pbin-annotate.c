@@ -1,8 +1,8 @@
 /* pbin-annotate: pbin in, source lines or instructions out, with time and energy beside them.
  *
  *   pbin-annotate -f burn_30 run.pbin     time [s]  share [%]    line   source
- *                                                                 56 |     for (int i = 0; i < 50000; i++)
- *                                          0.64435     30.26     57 |         number = number * 0.75 + ...
+ *                                                              56 |     for (int i = 0; i < 50000; i++)
+ *                                          0.64435      30.26      57 |         number = number * 0.75 + ...
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Where files are:", 2},
     {"source-path", KEY_SOURCE_PATH, "DIR", 0, "Folder with sources built elsewhere (may be repeated)", 2},
     {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0, "Sources recorded below OLD lie below NEW (may be repeated)", 2},
-    {"search", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)", 2},
+    {"search-path", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)", 2},
     {0, 0, NULL, 0, "Input and output:", 3},
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json or jsonl", 3},
     {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl (and .bz2) decides the format", 3},
