@@ -188,7 +188,21 @@ static uint32_t text_at(struct annotation *a, const struct aggregate *from,
     return strings_intern(a->texts, aggregate_text(from, row->key[layout->at[key]]));
 }
 
-static void take_row(struct annotation *a, const struct aggregate *from, const struct pbin_row *row,
+/* No sum of some rows can be beyond an exact when that of all their magnitudes is not. */
+static bool fits(struct annotation *a, const struct annotate_sums *sums)
+{
+    const exact values[] = {sums->time, sums->energy, sums->samples};
+    bool all = true;
+    for (size_t i = 0; i < 3; i++) {
+        unsigned __int128 size = (unsigned __int128)values[i];
+        size = values[i] < 0 ? -size : size;
+        all =
+            all && !__builtin_add_overflow(a->most[i], size, &a->most[i]) && a->most[i] >> 126 == 0;
+    }
+    return all;
+}
+
+static bool take_row(struct annotation *a, const struct aggregate *from, const struct pbin_row *row,
                      const struct layout *layout, struct places *p)
 {
     struct annotate_sums sums = {row->sums.time, row->sums.energy, row->sums.samples};
@@ -199,12 +213,26 @@ static void take_row(struct annotation *a, const struct aggregate *from, const s
         .file = text_at(a, from, row, layout, AT_FILE),
         .module = NO_MODULE,
     };
+    if (!fits(a, &sums))
+        return false;
     if (layout->at[AT_LINE] != NOT_THERE)
         like.line = row->key[layout->at[AT_LINE]];
     if (a->options->assembly)
         place(a, p, row->key[layout->at[AT_PC]], &like);
     annotate_sums_add(&find_row(a, &like)->sums, &sums);
     annotate_sums_add(&a->total, &sums);
+    return true;
+}
+
+static int take_rows(struct annotation *a, const struct aggregate *from, const char *name,
+                     const struct layout *layout, struct places *places, struct error *err)
+{
+    for (size_t i = 0; i < aggregate_row_count(from); i++) {
+        const struct pbin_row *row = aggregate_row(from, i);
+        if (row->sums.runs > 0 && !take_row(a, from, row, layout, places))
+            return error_set(err, name, NO_OFFSET, "holds sums too large to be added up");
+    }
+    return 0;
 }
 
 /* What the first profile measured, all must have measured. */
@@ -247,8 +275,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
                            name);
         for (size_t i = 0; i < places.all->map_count; i++)
             module_of(a, &places, (uint32_t)i);
-        for (size_t i = 0; i < aggregate_row_count(from); i++)
-            take_row(a, from, aggregate_row(from, i), &layout, &places);
+        result = take_rows(a, from, name, &layout, &places, err);
         places_free(&places);
         a->runs += aggregate_run_count(from);
     }

@@ -449,6 +449,30 @@ class Hostile(tool.Case):
             ended = tool.run([TOOL, "-q", "--asm", os.path.join(self.folder, "h.pbin")], **self.limits())
             self.assertIn(ended.status, (0, 1), (seed, ended.err))
 
+    def test_sums_beyond_128_bits(self):
+        w = Writer(keys="function,file,line")
+        f = w.string("f")
+        w.add_run()
+        for line in range(1, 4):
+            w.add_row(f, 0, line, time=2**126 - 1)
+        ended = self.show(w, status=1)
+        self.assertIn("too large to be added up", ended.err)
+
+    def test_rows_of_unknown_keys(self):
+        for keys in ("function,file,line,colour", "function", ",", "function,file,line," + "line," * 20):
+            w = Writer(keys=keys)
+            w.add_run()
+            self.show(w, status=1)
+
+    def test_line_beyond_32_bits(self):
+        w = Writer(keys="function,file,line")
+        f, source = w.string("f"), w.string(self.source(b"a\nb\n"))
+        w.add_run()
+        w.add_row(f, source, 2**64 - 1, time=1 << 60)
+        w.add_row(f, source, 1, time=1 << 60)
+        for options in ([], ["--context", "3"], ["--format", "json"]):
+            self.assertIn(str(2**64 - 1) if not options else "1", self.show(w, *options).out.decode())
+
     def test_no_samples(self):
         ended = self.show(Writer(), status=1)
         self.assertIn("nothing to annotate", ended.err)
