@@ -32,12 +32,14 @@ struct machine_code {
     struct code_symbol *symbols; /* by address */
     size_t symbol_count, symbol_capacity;
     char build_id[2 * BUILD_ID_LONGEST + 1]; /* "" if there is none */
+    struct machine_code *debug;              /* where the symbols are of a stripped file, or NULL */
 };
 
 void machine_code_close(struct machine_code *code)
 {
     if (code == NULL)
         return;
+    machine_code_close(code->debug);
     elf_end(code->elf);
     if (code->fd >= 0)
         close(code->fd);
@@ -96,7 +98,8 @@ static void read_segments(struct machine_code *code)
     }
 }
 
-static void take_symbols(struct machine_code *code, Elf_Scn *section, const GElf_Shdr *header)
+static void take_symbols(struct machine_code *code, Elf *elf, Elf_Scn *section,
+                         const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = data != NULL && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
@@ -105,7 +108,7 @@ static void take_symbols(struct machine_code *code, Elf_Scn *section, const GElf
         if (gelf_getsym(data, (int)i, &s) == NULL)
             return;
         unsigned type = GELF_ST_TYPE(s.st_info);
-        const char *name = elf_strptr(code->elf, header->sh_link, s.st_name);
+        const char *name = elf_strptr(elf, header->sh_link, s.st_name);
         if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s.st_shndx == SHN_UNDEF || name == NULL)
             continue;
         if (code->header.e_machine == EM_ARM)
@@ -126,16 +129,19 @@ static int compare_symbols(const void *left, const void *right)
     return strcmp(b->name, a->name);
 }
 
-/* Symbols of all tables: the dynamic one repeats some, which does no harm. */
-static void read_symbols(struct machine_code *code)
+/* Symbols of all tables: the dynamic one repeats some, which does no harm. Returns whether there is
+ * a full one. */
+static bool take_tables(struct machine_code *code, Elf *elf)
 {
     GElf_Shdr header;
-    for (Elf_Scn *s = NULL; (s = elf_nextscn(code->elf, s)) != NULL;)
+    bool full = false;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s)) != NULL;)
         if (gelf_getshdr(s, &header) != NULL &&
-            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-            take_symbols(code, s, &header);
-    if (code->symbol_count > 0)
-        qsort(code->symbols, code->symbol_count, sizeof *code->symbols, compare_symbols);
+            (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)) {
+            take_symbols(code, elf, s, &header);
+            full |= header.sh_type == SHT_SYMTAB;
+        }
+    return full;
 }
 
 /* ---- finding the file ---- */
@@ -158,6 +164,33 @@ static struct machine_code *try_open(const char *path)
     }
     machine_code_close(code);
     return NULL;
+}
+
+/* The debug file of a stripped one: FOLDER/.build-id/ab/cdef.debug. */
+static struct machine_code *try_debug(const struct machine_code *code, const char *folder)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", folder, code->build_id,
+                          code->build_id + 2);
+    struct machine_code *debug = length > 0 && (size_t)length < sizeof path ? try_open(path) : NULL;
+    if (debug == NULL || strcmp(debug->build_id, code->build_id) == 0)
+        return debug;
+    machine_code_close(debug);
+    return NULL;
+}
+
+static void read_symbols(struct machine_code *code, const struct code_wanted *wanted)
+{
+    if (!take_tables(code, code->elf) && code->build_id[0] != '\0') {
+        for (size_t i = 0; i < wanted->folder_count && code->debug == NULL; i++)
+            code->debug = try_debug(code, wanted->folders[i]);
+        if (code->debug == NULL)
+            code->debug = try_debug(code, "/usr/lib/debug");
+        if (code->debug != NULL)
+            take_tables(code, code->debug->elf);
+    }
+    if (code->symbol_count > 0)
+        qsort(code->symbols, code->symbol_count, sizeof *code->symbols, compare_symbols);
 }
 
 struct search {
@@ -223,7 +256,7 @@ struct machine_code *machine_code_open(const struct code_wanted *wanted, struct 
                        "%s: the profile knows no build-id: this need not be the file that ran",
                        s.found->path);
     if (s.found != NULL)
-        read_symbols(s.found);
+        read_symbols(s.found, wanted);
     free(s.other);
     return s.found;
 }

@@ -218,6 +218,19 @@ class Assembly(Recorded):
         shutil.copy(BURN, self.at("p"))
         self.assertEqual(self.json("--asm", "-s", self.shared, "-f", "burn_50", pbin), rows)
 
+    def test_stripped_binary_with_debug_file(self):
+        whole = self.json("--asm", "-f", "burn_30", self.burn)
+        stripped = os.path.join(self.folder, "burn")
+        number = re.search(r"Build ID: (\S+)", sh("readelf", "-n", BURN))[1]
+        debug = os.path.join(self.folder, ".build-id", number[:2], number[2:] + ".debug")
+        os.makedirs(os.path.dirname(debug))
+        sh("strip", "-o", stripped, BURN)
+        bare = self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn)
+        self.assertLess(len(bare), len(whole))  # what lies around the samples
+        self.assertEqual(sum(r["samples"] for r in bare), sum(r["samples"] for r in whole))
+        sh("objcopy", "--only-keep-debug", BURN, debug)
+        self.assertEqual(self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn), whole)
+
     def test_offset_from_the_program_headers(self):
         """A dialect without offsets: the segment is found by its size."""
         with open(self.at("burn.bin"), "rb") as f:
