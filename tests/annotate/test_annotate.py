@@ -1,0 +1,495 @@
+"""pbin-annotate: sums against pbin-aggregate, lines against addr2line, instructions against objdump.
+
+SPDX-License-Identifier: MIT
+"""
+import csv
+import glob
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import rawprofile
+import tool
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from pbinfile import Writer  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BURN = os.path.join(tool.BUILD, "samples", "burn")
+TOOL = "pbin-annotate"
+INLINED = """
+#include <cstdio>
+struct point { double x, y; };
+static inline __attribute__((always_inline)) double length(const point &p)
+{
+    double sum = 0;
+    for (int i = 1; i < 2000; i++)
+        sum += p.x / i + p.y;
+    return sum;
+}
+__attribute__((noinline)) double all(const point *points, int count)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += length(points[i]);
+    return sum;
+}
+int main()
+{
+    point points[200];
+    double sum = 0;
+    for (int i = 0; i < 200; i++)
+        points[i] = {double(i), 1};
+    for (int i = 0; i < 700; i++) {
+        points[i % 200].x += sum; /* or the compiler asks once */
+        sum += all(points, 200);
+    }
+    printf("%g\\n", sum);
+}
+"""
+
+
+def sh(*argv):
+    return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+def symbol(path, name):
+    """(first address, address behind) of a function."""
+    for line in sh("nm", "-S", path).splitlines():
+        words = line.split()
+        if len(words) == 4 and words[3] == name:
+            return int(words[0], 16), int(words[0], 16) + int(words[1], 16)
+    raise AssertionError(name)
+
+
+class Recorded(tool.Case):
+    """burn, and a C++ program with an inlined function, recorded once for all."""
+
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.shared = holder.name
+        cls.power = cls.at("power")
+        with open(cls.power, "w") as f:
+            f.write("2.5")
+        cls.burn = cls.record("burn", BURN, "0.6")
+        cls.inlined_source = cls.at("inlined.cpp")
+        with open(cls.inlined_source, "w") as f:
+            f.write(INLINED)
+        cls.program = cls.at("inlined")
+        sh("g++", "-O2", "-g", "-o", cls.program, cls.inlined_source)
+        cls.inlined = cls.record("inlined", cls.program)
+
+    @classmethod
+    def at(cls, name):
+        return os.path.join(cls.shared, name)
+
+    @classmethod
+    def record(cls, name, *command):
+        raw, pbin = cls.at(name + ".bin"), cls.at(name + ".pbin")
+        ended = tool.run(["sampler", "-q", "-p", "file:" + cls.power, "--unit", "W", "-o", raw, "--",
+                          *command], timeout=60)
+        assert ended.status == 0, ended.err
+        assert tool.run(["prof2pbin", "-o", pbin, raw], timeout=60).status == 0
+        return pbin
+
+    def json(self, *options):
+        return json.loads(self.succeeds([TOOL, "--format", "json", "-q", *options], timeout=30).out)["rows"]
+
+    def text(self, *options, **more):
+        return self.succeeds([TOOL, *options], timeout=30, **more).out.decode()
+
+
+class Sums(Recorded):
+    def check(self, rows, pbin, function):
+        table = json.loads(self.succeeds(["pbin-aggregate", "--format", "json", pbin]).out)["rows"]
+        row, = [r for r in table if r["function"] == function]
+        self.assertGreater(row["samples"], 20)
+        ns = lambda r: round(r["time"] * 1e9)
+        self.assertEqual(sum(ns(r) for r in rows), ns(row))
+        self.assertEqual(sum(r["samples"] for r in rows), row["samples"])
+        self.assertTrue(math.isclose(math.fsum(r["energy"] for r in rows), row["energy"], rel_tol=1e-13))
+        self.assertTrue(math.isclose(math.fsum(r["share"] for r in rows), row["share"], rel_tol=1e-12))
+
+    def test_lines_add_up_to_the_function(self):
+        for function in ("burn_50", "burn_30", "burn_20"):
+            self.check(self.json("-f", function, self.burn), self.burn, function)
+
+    def test_instructions_add_up_to_the_function(self):
+        for function in ("burn_50", "burn_30", "burn_20"):
+            self.check(self.json("--asm", "-f", function, self.burn), self.burn, function)
+
+    def test_inlined_lines_add_up_to_the_function(self):
+        name = "all(point const*, int)"
+        for options in ([], ["--asm"]):
+            self.check(self.json(*options, "-f", name, self.inlined), self.inlined, name)
+
+    def test_runs_are_means(self):
+        other = self.record("burn2", BURN, "0.3")
+        table = json.loads(self.succeeds(["pbin-aggregate", "--format", "json", self.burn, other]).out)
+        row, = [r for r in table["rows"] if r["function"] == "burn_30"]
+        for options in ([], ["--asm"]):
+            rows = self.json(*options, "-f", "burn_30", self.burn, other)
+            self.assertTrue(math.isclose(math.fsum(r["time"] for r in rows), row["time"], rel_tol=1e-12))
+            self.assertEqual(math.fsum(r["samples"] for r in rows), row["samples"])
+        # two runs lie at different addresses: their instructions are the same ones
+        addresses = [r["address"] for r in rows]
+        self.assertEqual(len(addresses), len(set(addresses)))
+
+    def test_aggregated_profile(self):
+        keys = self.at("keys.pbin")
+        self.succeeds(["pbin-aggregate", "-k", "thread,binary,function,inline,file,line", "-o", keys, self.burn])
+        full, sums = self.json("-f", "burn_*", self.burn), self.json("-f", "burn_*", keys)
+        self.assertEqual(full, sums)
+        self.succeeds(["pbin-aggregate", "-o", keys, self.burn])
+        ended = self.fails([TOOL, keys], keys)
+        self.assertIn("was aggregated by binary,function: key file is needed", ended.err)
+
+    def test_aggregate_of_runs_with_more_keys(self):
+        keys = self.at("runs.pbin")
+        self.succeeds(["pbin-aggregate", "-k", "thread,binary,function,file,line", "-o", keys, self.burn, self.burn])
+        rows = self.json("-f", "burn_50", keys)
+        want = [r for r in self.json("-f", "burn_50", self.burn) if r["samples"]]
+        self.assertEqual([r["time"] for r in rows if r["samples"]], [r["time"] for r in want])
+
+
+class Assembly(Recorded):
+    def objdump(self, path, name):
+        """[(address, mnemonic)] in Intel's syntax."""
+        out = sh("objdump", "-d", "-M", "intel", "--no-show-raw-insn", f"--disassemble={name}", path)
+        found = re.findall(r"^ *([0-9a-f]+):\t((?:(?:rep|repz|lock|bnd|cs|data16) )*)(\S+)", out, re.M)
+        return [(int(a, 16), m) for a, _, m in found]
+
+    def test_same_instructions_as_objdump(self):
+        for name in ("burn_50", "burn_30", "burn_20"):
+            rows = self.json("--asm", "--syntax", "intel", "-f", name, self.burn)
+            self.assertEqual([(int(r["address"], 16), r["text"].split()[0]) for r in rows],
+                             self.objdump(BURN, name))
+
+    def test_att_syntax_is_the_default(self):
+        texts = [r["text"] for r in self.json("--asm", "-f", "burn_20", self.burn)]
+        self.assertTrue(any("%r" in t for t in texts), texts)
+
+    def test_hot_addresses_lie_in_the_function(self):
+        for name in ("burn_50", "burn_30", "burn_20"):
+            first, behind = symbol(BURN, name)
+            rows = self.json("--asm", "-f", name, self.burn)
+            self.assertEqual(int(rows[0]["address"], 16), first)
+            for r in rows:
+                self.assertTrue(first <= int(r["address"], 16) < behind, r)
+
+    def test_lines_are_those_of_addr2line(self):
+        for pbin, path in ((self.burn, BURN), (self.inlined, self.program)):
+            rows = [r for r in self.json("--asm", "-f", "*", pbin)
+                    if r["samples"] and r["binary"] == os.path.basename(path)]
+            self.assertGreater(len(rows), 2)
+            out = sh("addr2line", "-e", path, *[r["address"] for r in rows]).splitlines()
+            for r, at in zip(rows, out):
+                file, _, line = at.split(" (")[0].rpartition(":")
+                self.assertEqual((os.path.basename(r["file"]), str(r["line"])),
+                                 (os.path.basename(file), line), r)
+
+    def test_other_binary_is_refused(self):
+        moved = self.at("moved")
+        os.makedirs(moved, exist_ok=True)
+        program = os.path.join(moved, "p")
+        shutil.copy(BURN, program)
+        pbin = self.record("p", program, "0.2")
+        rows = self.json("--asm", "-f", "burn_50", pbin)
+        sh("g++", "-O1", "-g", "-o", program, self.inlined_source)
+        ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
+        self.assertEqual(ended.err.count("\n"), 1, ended.err)
+        self.assertRegex(ended.err, r"p has build-id [0-9a-f]+, but [0-9a-f]+ ran")
+        os.unlink(program)
+        ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
+        self.assertIn("binary not found", ended.err)
+        # the sums are shown all the same
+        seen = self.json("--asm", "-f", "burn_50", pbin)
+        self.assertEqual(sum(r["samples"] for r in seen), sum(r["samples"] for r in rows))
+        # found again
+        shutil.copy(BURN, self.at("p"))
+        self.assertEqual(self.json("--asm", "-s", self.shared, "-f", "burn_50", pbin), rows)
+
+    def test_stripped_binary_with_debug_file(self):
+        whole = self.json("--asm", "-f", "burn_30", self.burn)
+        stripped = os.path.join(self.folder, "burn")
+        number = re.search(r"Build ID: (\S+)", sh("readelf", "-n", BURN))[1]
+        debug = os.path.join(self.folder, ".build-id", number[:2], number[2:] + ".debug")
+        os.makedirs(os.path.dirname(debug))
+        sh("strip", "-o", stripped, BURN)
+        bare = self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn)
+        self.assertLess(len(bare), len(whole))  # what lies around the samples
+        self.assertEqual(sum(r["samples"] for r in bare), sum(r["samples"] for r in whole))
+        sh("objcopy", "--only-keep-debug", BURN, debug)
+        self.assertEqual(self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn), whole)
+
+    def test_offset_from_the_program_headers(self):
+        """A dialect without offsets: the segment is found by its size."""
+        with open(self.at("burn.bin"), "rb") as f:
+            data = f.read()
+        cut = data[:data.index(rawprofile.SIGNATURE)]
+        found = self.file("plain.bin", cut)
+        self.succeeds(["prof2pbin", "-q", "-s", os.path.dirname(BURN), "-o", found + ".pbin", found])
+        self.assertNotIn(b"offset", self.succeeds(["pbin-dump", found + ".pbin"]).out)
+        plain = self.json("--asm", "-f", "burn_30", found + ".pbin")
+        whole = self.json("--asm", "-f", "burn_30", self.burn)
+        self.assertEqual([(r["address"], r["text"], r["samples"]) for r in plain],
+                         [(r["address"], r["text"], r["samples"]) for r in whole])
+
+    def test_aggregated_profile_has_no_mappings(self):
+        keys = self.at("pc.pbin")
+        self.succeeds(["pbin-aggregate", "-k", "binary,function,pc", "-o", keys, self.burn])
+        ended = self.succeeds([TOOL, "--asm", keys])
+        self.assertIn("knows no mappings", ended.err)
+
+
+class Source(Recorded):
+    def test_text_is_that_of_the_file(self):
+        with open(os.path.join(ROOT, "samples", "burn.c")) as f:
+            lines = f.read().split("\n")
+        rows = self.json("--source-path", ROOT, "-f", "burn_50", self.burn)
+        self.assertGreater(len(rows), 5)
+        for r in rows:
+            self.assertEqual(r["text"], lines[r["line"] - 1])
+
+    def test_inlined_function_is_named(self):
+        rows = self.json("-f", "all(*", self.inlined)
+        inner = [r for r in rows if r["inline"]]
+        self.assertTrue(inner)
+        self.assertEqual({r["inline"].split("(")[0] for r in inner}, {"length"})
+        self.assertTrue(any("p.x / i" in r["text"] for r in inner), inner)
+        self.assertIn("[length", self.text("-f", "all(*", self.inlined))
+
+    def test_default_is_the_function_with_the_most(self):
+        self.assertEqual({r["function"] for r in self.json(self.burn)}, {"burn_50"})
+        self.assertEqual({r["function"] for r in self.json("--metric", "samples", self.burn)}, {"burn_50"})
+
+    def moved_away(self):
+        """A program whose source is not where it was compiled; returns its profile."""
+        away, build = self.at("away"), self.at("build/src/deep")
+        shutil.rmtree(self.at("build"), ignore_errors=True)
+        os.makedirs(build)
+        os.makedirs(os.path.join(away, "deep"), exist_ok=True)
+        shutil.copy(self.inlined_source, os.path.join(build, "x.cpp"))
+        sh("g++", "-O2", "-g", "-o", self.at("x"), os.path.join(build, "x.cpp"))
+        pbin = self.record("x", self.at("x"))
+        os.rename(os.path.join(build, "x.cpp"), os.path.join(away, "deep", "x.cpp"))
+        return pbin, away, build
+
+    def test_finding_sources(self):
+        pbin, away, build = self.moved_away()
+        ended = self.succeeds([TOOL, "-f", "all(*", pbin])
+        self.assertEqual(ended.err.count("\n"), 1, ended.err)
+        self.assertIn("x.cpp: source not found: --source-path FOLDER", ended.err)
+        bare = self.json("-f", "all(*", pbin)
+        self.assertTrue(bare and all(r["text"] is None and r["line"] for r in bare))
+        for options in (["--source-path", away],
+                        ["--source-path", self.folder, "--source-path", os.path.join(away, "deep")],
+                        ["--prefix-map", f"{os.path.dirname(build)}={away}"]):
+            ended = self.succeeds([TOOL, *options, "-f", "all(*", pbin])
+            self.assertEqual(ended.err, "", options)
+            self.assertIn("sum += p.x / i + p.y;", ended.out.decode())
+
+    def test_longest_match_wins(self):
+        pbin, away, _build = self.moved_away()
+        with open(os.path.join(away, "x.cpp"), "w") as f:
+            f.write("wrong\n" * 50)
+        self.assertNotIn("wrong", self.text("--source-path", away, "-f", "all(*", pbin))
+        os.unlink(os.path.join(away, "x.cpp"))
+
+    def test_changed_source_is_said_once(self):
+        os.utime(self.inlined_source, (time.time() + 100,) * 2)
+        try:
+            ended = self.succeeds([TOOL, "-f", "*", self.inlined])
+        finally:
+            os.utime(self.inlined_source, (1, 1))
+        self.assertEqual(ended.err.count("changed since inlined was built"), 1, ended.err)
+        self.assertNotIn("changed", self.succeeds([TOOL, self.inlined]).err)
+
+    def test_csv(self):
+        out = self.succeeds([TOOL, "--source-path", ROOT, "--format", "csv", "-f", "burn_30", self.burn]).out
+        rows = list(csv.DictReader(out.decode().splitlines()))
+        self.assertEqual(list(rows[0]), ["binary", "function", "file", "line", "text", "inline", "time [s]",
+                                         "share [%]", "energy [J]", "samples"])
+        hot = max(rows, key=lambda r: float(r["time [s]"]))
+        self.assertIn("number * 0.75", hot["text"])
+
+    def test_context_folds(self):
+        whole = self.json("--source-path", ROOT, "-f", "burn_50", self.burn)
+        hot = self.json("--source-path", ROOT, "-f", "burn_50", "--context", "0", "--threshold", "15", self.burn)
+        time_of = sum(r["time"] for r in whole)
+        self.assertEqual([r["line"] for r in hot],
+                         [r["line"] for r in whole if r["time"] >= 0.15 * time_of])
+        text = self.text("--source-path", ROOT, "-f", "burn_50", "--context", "1", self.burn)
+        self.assertIn("state ^= state", text)
+        none = self.text("--source-path", ROOT, "-f", "burn_50", "--context", "1", "--threshold", "100", self.burn)
+        self.assertIn("no line has 100 % of it", none)
+
+    def test_colour(self):
+        options = ["--source-path", ROOT, "-f", "burn_30"]
+        self.assertNotIn("\033", self.text(*options, self.burn))
+        red = [l for l in self.text(*options, "--color", "always", self.burn).splitlines()
+               if l.startswith("\033[1;31m")]
+        self.assertTrue(any("number * 0.75" in l for l in red), red)
+        self.assertNotIn(b"\033", self.succeeds([TOOL, *options, "--color", "always", "--format", "json",
+                                                  self.burn]).out)
+
+    def test_output_file(self):
+        out = os.path.join(self.folder, "a.json")
+        self.succeeds([TOOL, "-q", "-o", out, self.burn])
+        with open(out) as f:
+            self.assertTrue(json.load(f)["rows"])
+        missing = os.path.join(self.folder, "b.txt")
+        self.fails([TOOL, "-f", "nothing", "-o", missing, self.burn])
+        self.assertFalse(os.path.exists(missing))
+
+    def test_usage(self):
+        for options in (["--metric", "heat"], ["--threshold", "101"], ["--context", "-1"], ["--prefix-map", "x"],
+                        ["--syntax", "masm"], ["--format", "pbin"]):
+            self.assertEqual(tool.run([TOOL, *options, self.burn]).status, 2, options)
+
+
+class Hostile(tool.Case):
+    def limits(self):
+        return {"memory": None if tool.is_asan() else 256 * tool.MB, "timeout": 40}
+
+    def show(self, writer, *options, status=0):
+        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], **self.limits())
+        self.assertEqual(ended.status, status, ended.err)
+        return ended
+
+    def source(self, data):
+        return self.file("source.c", data)
+
+    def test_last_line_number(self):
+        w = Writer()
+        source = self.source(b"one\ntwo\nthree\n")
+        for pc, line in enumerate((2, 2**32 - 1)):
+            w.location(pc, "f", source, line)
+        out = self.show(w).out.decode()
+        self.assertIn("2 | two", out)
+        self.assertIn(f"{2**32 - 1} |\n", out)
+        self.show(w, "--context", "4294967295")
+        w.location(9, "f", "/nowhere.c", 2**32 - 1)
+        self.show(w)
+
+    def test_control_characters(self):
+        w = Writer()
+        source = self.source(b"\tx\x1b[31m\x00y\xff\r\na\tb\n" + "é\tz\n".encode())
+        w.location(1, "f", source, 1)
+        ended = self.show(w)
+        lines = [l.split("|", 1)[1] for l in ended.out.decode().splitlines() if "|" in l]
+        self.assertEqual(lines[:3], [" " + " " * 8 + "x\\x1b[31m\\x00y\\xff", " a       b", " é       z"])
+        self.assertFalse(set(ended.out) & (set(range(32)) - {10}))
+
+    def test_names_with_escape_sequences(self):
+        w = Writer()
+        w.location(1, "f\x1b[2J", "file\x1b]0;\x07", 1, binary="b\x1b", inner="i\x1b")
+        for options in ([], ["--asm"]):
+            ended = self.show(w, *options)
+            self.assertFalse(set(ended.out + ended.err.encode()) & (set(range(32)) - {10}))
+
+    def test_special_files_are_no_sources(self):
+        fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(fifo)
+        w = Writer()
+        for pc, path in enumerate(("/dev/zero", "/dev/stdin", fifo, self.folder, "/proc/self/fd/0")):
+            w.location(pc, "f", path, 5)
+        self.assertEqual(self.show(w).err.count("source not found"), 5)
+        w = Writer()
+        for pc, path in enumerate(("/dev/zero", fifo, self.folder)):
+            w.location(0x1000 * pc, "f", "", 0, map_number=w.map(0x1000 * pc, 4096, path, path))
+        self.assertEqual(self.show(w, "--asm").err.count("binary not found"), 3)
+
+    def test_large_source(self):
+        w = Writer()
+        source = self.source(b"")
+        with open(source, "wb") as f:
+            f.write(b"first\n" + b"x" * (100 << 20) + b"\nlast\n")
+        w.location(1, "f", source, 3)
+        w.location(2, "f", source, 1)
+        ended = self.show(w)
+        self.assertIn(b"| last", ended.out)
+        if not tool.is_asan():
+            self.assertLess(ended.peak, 64 * tool.MB)
+
+    def test_many_lines_of_many_functions(self):
+        w = Writer()
+        for pc in range(60000):
+            w.location(pc, f"f{pc % 3}", "/nowhere.c", 7 if pc % 2 else pc * 70000 % 2**32, inner=f"inner{pc}")
+        ended = self.show(w, "-f", "*", "--format", "csv")
+        self.assertEqual(ended.out.count(b"\r\n"), 30000 + 3 + 1)
+
+    def test_long_paths(self):
+        w = Writer()
+        w.location(1, "f", "a/" * 500000 + "x.c", 1)
+        w.location(2, "f", "/" * 3000, 1)
+        w.location(3, "f", "b/" * 2000 + "x.c", 1)
+        self.show(w, "--source-path", self.folder)
+
+    def test_map_that_does_not_fit(self):
+        for address, size, offset in ((0, 0, 2**64 - 1), (2**64 - 1, 2**64 - 1, 2**64 - 2), (5, 7, 0),
+                                      (0, 4096, 2**63)):
+            w = Writer()
+            number = w.map(address, size, BURN, BURN, "", offset)
+            for pc in (0, 1, 2**64 - 1, 2**63, 0x1000):
+                w.location(pc, "f", "", 0, map_number=number)
+            self.show(w, "--asm", "--format", "json")
+
+    def test_damaged_binaries(self):
+        with open(BURN, "rb") as f:
+            good = f.read()
+        path = os.path.join(self.folder, "damaged")
+        w = Writer()
+        number = w.map(0x1000, 0x1000, path, path, "", 0x1000)
+        for pc in range(0x1000, 0x2000, 0x40):
+            w.location(pc, "f", "", 0, map_number=number)
+        self.file("h.pbin", w.bytes())
+        for seed in range(60):
+            data = bytearray(good)
+            for k in range(1 + seed % 5):  # headers, then anywhere
+                at = (seed * 7919 + k * 104729) % (len(data) if seed % 2 else 0x400)
+                data[at] = (seed * 31 + k * 17 + 0xff * (seed % 3 == 0)) & 0xff
+            self.file("damaged", bytes(data[:len(data) // (1 + seed % 4)]))
+            ended = tool.run([TOOL, "-q", "--asm", os.path.join(self.folder, "h.pbin")], **self.limits())
+            self.assertIn(ended.status, (0, 1), (seed, ended.err))
+
+    def test_sums_beyond_128_bits(self):
+        w = Writer(keys="function,file,line")
+        f = w.string("f")
+        w.add_run()
+        for line in range(1, 4):
+            w.add_row(f, 0, line, time=2**126 - 1)
+        ended = self.show(w, status=1)
+        self.assertIn("too large to be added up", ended.err)
+
+    def test_rows_of_unknown_keys(self):
+        for keys in ("function,file,line,colour", "function", ",", "function,file,line," + "line," * 20):
+            w = Writer(keys=keys)
+            w.add_run()
+            self.show(w, status=1)
+
+    def test_line_beyond_32_bits(self):
+        w = Writer(keys="function,file,line")
+        f, source = w.string("f"), w.string(self.source(b"a\nb\n"))
+        w.add_run()
+        w.add_row(f, source, 2**64 - 1, time=1 << 60)
+        w.add_row(f, source, 1, time=1 << 60)
+        for options in ([], ["--context", "3"], ["--format", "json"]):
+            self.assertIn(str(2**64 - 1) if not options else "1", self.show(w, *options).out.decode())
+
+    def test_no_samples(self):
+        ended = self.show(Writer(), status=1)
+        self.assertIn("nothing to annotate", ended.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
