@@ -67,7 +67,8 @@ static struct current *row_of(struct attribution *a, const struct pbin_definitio
 
 static struct current *label_row(struct attribution *a, const char *label)
 {
-    struct current *current = &a->rows->current[rowset_find_label(a->rows, label)];
+    uint32_t row = rowset_find_label(a->rows, label); /* may move the rows: not in one expression */
+    struct current *current = &a->rows->current[row];
     current->touched = true;
     return current;
 }
