@@ -45,6 +45,24 @@ static void forget_what_differs(struct aggregate *a, const struct pbin_meta *met
     }
 }
 
+/* What is measured with different volts, or as current here and as power there, is plain power afterwards: not what
+ * happened to come first. */
+static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
+{
+    bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
+    bool energy = a->quantity.name != NULL && strcmp(a->quantity.name, "energy") == 0;
+    bool same_unit = a->meta.unit != NULL && meta->unit != NULL && strcmp(a->meta.unit, meta->unit) == 0;
+    if (!custom && !same_unit) {
+        free(a->meta.unit);
+        a->meta.unit = NULL;
+    }
+    if (a->meta.pmu == meta->pmu && a->meta.volts == meta->volts)
+        return;
+    a->meta.volts = 0;
+    if (energy || custom)
+        a->meta.pmu = energy ? PMU_POWER : PMU_CUSTOM;
+}
+
 int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
                         struct error *err)
 {
@@ -62,6 +80,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
     forget_what_differs(a, meta);
+    join_kinds(a, meta);
     if (a->meta.cpus != meta->cpus)
         a->meta.cpus = 0;
     if (a->meta.frequency != meta->frequency)

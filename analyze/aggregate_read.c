@@ -45,6 +45,7 @@ struct input {
     struct pbin_reader *reader;
     const char *name;
     struct reporter *reporter;
+    struct quantity quantity; /* of this profile: its volts are its own */
     struct attribution attribution;
     struct key_columns columns;
 };
@@ -70,14 +71,14 @@ static const char *row_text_of(void *context, int key)
     return q->number;
 }
 
-static bool row_is_selected(const struct aggregate *a, const uint64_t *key)
+static bool row_is_selected(const struct aggregate *a, const uint64_t *key, const char *target)
 {
     const struct selection *s = a->options.selection;
     struct row_question question = {.aggregate = a, .key = key};
     if (s == NULL)
         return true;
-    if (s->exclude_external && a->meta.target != NULL &&
-        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), a->meta.target) != 0)
+    if (s->exclude_external && target != NULL &&
+        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), target) != 0)
         return false;
     return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
 }
@@ -97,7 +98,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
                      ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
                      : value;
     }
-    bool selected = row_is_selected(a, key);
+    bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
     uint32_t index = selected ? rowset_find(&a->rows, key)
                               : rowset_find_label(&a->rows, LABEL_EXCLUDED);
     if (row->sums.runs > 1 && (in->columns.coarser || a->options.add))
@@ -244,7 +245,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (meta->keys != NULL && match_keys(a, meta->keys, name, &in.columns, err) != 0)
         return -1;
-    attribution_start(&in.attribution, meta, &a->quantity, &a->options, &a->rows);
+    quantity_of(meta, &in.quantity);
+    attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);
     int result = read_all(&in, err);
     if (result == 0 && meta->keys == NULL)
         end_full(&in);
