@@ -51,12 +51,13 @@ static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
 {
     bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
     bool energy = a->quantity.name != NULL && strcmp(a->quantity.name, "energy") == 0;
+    bool same_kind = a->meta.pmu == meta->pmu && a->meta.volts == meta->volts;
     bool same_unit = a->meta.unit != NULL && meta->unit != NULL && strcmp(a->meta.unit, meta->unit) == 0;
-    if (!custom && !same_unit) {
+    if (!custom && !(same_kind && same_unit)) {
         free(a->meta.unit);
         a->meta.unit = NULL;
     }
-    if (a->meta.pmu == meta->pmu && a->meta.volts == meta->volts)
+    if (same_kind)
         return;
     a->meta.volts = 0;
     if (energy || custom)

@@ -99,8 +99,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
                      : value;
     }
     bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
-    uint32_t index = selected ? rowset_find(&a->rows, key)
-                              : rowset_find_label(&a->rows, LABEL_EXCLUDED);
+    uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
     if (row->sums.runs > 1 && (in->columns.coarser || a->options.add))
         return error_set(err, in->name, NO_OFFSET,
                          "holds sums over several runs: they cannot be %s any more",
