@@ -75,17 +75,30 @@ static struct current *label_row(struct attribution *a, const char *label)
 
 static void charge(struct attribution *a, struct current *current, exact time, exact energy)
 {
-    current->time += time;
-    current->energy += energy;
-    a->time += time;
-    a->energy += energy;
+    bool overflow = __builtin_add_overflow(current->time, time, &current->time);
+    overflow |= __builtin_add_overflow(current->energy, energy, &current->energy);
+    overflow |= __builtin_add_overflow(a->time, time, &a->time);
+    overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
+    a->rows->overflow |= overflow;
+}
+
+static bool is_summable(double value)
+{
+    return exact_fits(value, ENERGY_SHIFT, ROOM);
+}
+
+/* A thread's own energy; its CPU time may be far longer than the interval. */
+static exact part_of_thread(struct attribution *a, double energy)
+{
+    a->bad_values += !is_summable(energy);
+    return is_summable(energy) ? exact_of_double(energy, ENERGY_SHIFT) : 0;
 }
 
 /* Shares by CPU time. What rounding leaves goes to the last thread that has some, so that the sum stays exact. */
 static void attribute_by_cpu(struct attribution *a, const struct pbin_definitions *all,
                              const struct moment *m)
 {
-    uint64_t total = 0;
+    unsigned __int128 total = 0;
     size_t last = 0;
     bool wall_time = a->selection->wall_time;
     for (size_t j = 0; j < m->count; j++) {
@@ -100,7 +113,7 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
         if (cpu_ns == 0 && !wall_time)
             continue;
         if (cpu_ns > 0 && a->model == ENERGY_THREAD)
-            part = exact_of_double(m->power * ((double)cpu_ns / 1e9), ENERGY_SHIFT);
+            part = part_of_thread(a, m->power * ((double)cpu_ns / 1e9));
         else if (cpu_ns > 0)
             part = j == last ? left
                              : exact_of_double(m->energy * ((double)cpu_ns / (double)total),
@@ -127,8 +140,7 @@ static void attribute_evenly(struct attribution *a, const struct pbin_definition
         time = time * (exact)a->meta->cpus / (exact)m->count;
     exact part = left / (exact)m->count;
     if (a->model == ENERGY_THREAD)
-        part = exact_of_double(m->power * exact_to_double(time, TIME_SHIFT, 1000000000),
-                               ENERGY_SHIFT);
+        part = part_of_thread(a, m->power * exact_to_double(time, TIME_SHIFT, 1000000000));
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
         bool rest = j + 1 == m->count && a->model == ENERGY_SHARE;
@@ -213,11 +225,6 @@ static double cut_gap(struct attribution *a, struct moment *m)
     m->interval = most;
     charge(a, label_row(a, LABEL_GAP), a->selection->wall_time ? beyond : 0, 0);
     return exact_to_double(beyond, TIME_SHIFT, 1000000000);
-}
-
-static bool is_summable(double value)
-{
-    return exact_fits(value, ENERGY_SHIFT, ROOM);
 }
 
 /* Interval, power and energy of sample I. */
