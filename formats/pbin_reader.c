@@ -428,7 +428,7 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
             if (r->key_count == 0 && members[i].item != PBIN_ARC)
                 return fail(r, err, "sums in a profile without keys");
             open_members(r, members[i].item);
-            return GO_ON;
+            return r->block.in.bad ? fail(r, err, "shorter than its count") : GO_ON;
         }
     return block_is_optional(&r->block)
                ? GO_ON
