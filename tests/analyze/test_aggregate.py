@@ -535,6 +535,13 @@ class Kinds(TableCase):
             with self.subTest(kind):
                 self.check_kind(*kind[:5], **kind[5])
 
+    def test_long_unit(self):
+        """Is cut, but stays text: columns of JSON lose none."""
+        table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit="€" * 100)))
+        self.assertEqual(self.columns(table), [("mean", "€" * 7), ("integral", "€" * 7 + " s")])
+        table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit=b"\xff")))
+        self.assertEqual(self.columns(table), [("mean", "\ufffd"), ("integral", "\ufffd s")])
+
     def test_odd_volts(self):
         for volts in (math.nan, -5.0, math.inf, 1e300):
             with self.subTest(volts):

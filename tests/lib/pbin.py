@@ -238,8 +238,9 @@ class Writer:
 
     def finish(self):
         c = self.counts
-        self.block("TAIL", struct.pack("<QQIIIIIII", c["samples"], c["entries"], len(self.strings), c["maps"],
-                                       c["threads"], c["locations"], c["runs"], c["rows"], c["arcs"]))
+        if self.parts[-1][4:8] != b"TAIL":
+            self.block("TAIL", struct.pack("<QQIIIIIII", c["samples"], c["entries"], len(self.strings), c["maps"],
+                                           c["threads"], c["locations"], c["runs"], c["rows"], c["arcs"]))
         return b"".join(self.parts)
 
 
