@@ -98,13 +98,14 @@ static exact part_of_thread(struct attribution *a, double energy)
 static void attribute_by_cpu(struct attribution *a, const struct pbin_definitions *all,
                              const struct moment *m)
 {
-    unsigned __int128 total = 0;
+    uint64_t total = 0, wraps = 0;
     size_t last = 0;
     bool wall_time = a->selection->wall_time;
     for (size_t j = 0; j < m->count; j++) {
-        total += m->cpu_ns[j];
+        wraps += __builtin_add_overflow(total, m->cpu_ns[j], &total);
         last = m->cpu_ns[j] > 0 ? j : last;
     }
+    double whole = 0x1p64 * (double)wraps + (double)total;
     exact left = exact_of_double(m->energy, ENERGY_SHIFT);
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
@@ -116,12 +117,12 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
             part = part_of_thread(a, m->power * ((double)cpu_ns / 1e9));
         else if (cpu_ns > 0)
             part = j == last ? left
-                             : exact_of_double(m->energy * ((double)cpu_ns / (double)total),
+                             : exact_of_double(m->energy * ((double)cpu_ns / whole),
                                                ENERGY_SHIFT);
         charge(a, current, wall_time ? m->interval : (exact)cpu_ns << TIME_SHIFT, part);
         left -= part;
     }
-    if (total == 0 && m->energy != 0)
+    if (whole == 0 && m->energy != 0)
         charge(a, label_row(a, LABEL_IDLE), 0, left);
 }
 

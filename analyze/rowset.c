@@ -87,5 +87,6 @@ static int compare(const void *left, const void *right, void *opaque)
 
 void rowset_sort(struct rowset *set)
 {
-    qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
+    if (set->count > 0)
+        qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
 }
