@@ -45,6 +45,25 @@ static void forget_what_differs(struct aggregate *a, const struct pbin_meta *met
     }
 }
 
+/* What is measured with different volts, or as current here and as power there, is plain power afterwards: not what
+ * happened to come first. */
+static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
+{
+    bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
+    bool energy = a->quantity.name != NULL && strcmp(a->quantity.name, "energy") == 0;
+    bool same_kind = a->meta.pmu == meta->pmu && a->meta.volts == meta->volts;
+    bool same_unit = a->meta.unit != NULL && meta->unit != NULL && strcmp(a->meta.unit, meta->unit) == 0;
+    if (!custom && !(same_kind && same_unit)) {
+        free(a->meta.unit);
+        a->meta.unit = NULL;
+    }
+    if (same_kind)
+        return;
+    a->meta.volts = 0;
+    if (energy || custom)
+        a->meta.pmu = energy ? PMU_POWER : PMU_CUSTOM;
+}
+
 int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
                         struct error *err)
 {
@@ -62,6 +81,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
     forget_what_differs(a, meta);
+    join_kinds(a, meta);
     if (a->meta.cpus != meta->cpus)
         a->meta.cpus = 0;
     if (a->meta.frequency != meta->frequency)
@@ -79,18 +99,25 @@ static void put_run(struct aggregate *a, const struct pbin_run *run)
 
 void aggregate_take_run(struct aggregate *a, const struct pbin_run *run)
 {
-    a->meta.wall_ns += run->wall_ns;
-    a->meta.latency_ns += run->latency_ns;
-    a->meta.samples += run->samples;
-    if (!a->options.add) {
+    struct pbin_meta *meta = &a->meta;
+    bool overflow = __builtin_add_overflow(meta->wall_ns, run->wall_ns, &meta->wall_ns);
+    overflow |= __builtin_add_overflow(meta->latency_ns, run->latency_ns, &meta->latency_ns);
+    overflow |= __builtin_add_overflow(meta->samples, run->samples, &meta->samples);
+    if (a->options.add) { /* the same three sums */
+        a->shards.wall_ns = meta->wall_ns;
+        a->shards.latency_ns = meta->latency_ns;
+        a->shards.samples = meta->samples;
+        overflow |= __builtin_add_overflow(a->shards.time, run->time, &a->shards.time);
+        overflow |= __builtin_add_overflow(a->shards.energy, run->energy, &a->shards.energy);
+    } else {
         put_run(a, run);
-        return;
     }
-    a->shards.wall_ns += run->wall_ns;
-    a->shards.latency_ns += run->latency_ns;
-    a->shards.samples += run->samples;
-    a->shards.time += run->time;
-    a->shards.energy += run->energy;
+    a->rows.overflow |= overflow;
+}
+
+int aggregate_too_large(const char *name, struct error *err)
+{
+    return error_set(err, name, NO_OFFSET, "sums that are too large to be added exactly");
 }
 
 void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
@@ -105,7 +132,7 @@ void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
         mem_reserve(&a->arcs, &a->arc_capacity, a->arc_count + 1, sizeof *a->arcs);
         a->arcs[a->arc_count++] = (struct pbin_arc){key[0], key[1], key[2], key[3], 0};
     }
-    a->arcs[index].count += arc->count;
+    a->rows.overflow |= __builtin_add_overflow(a->arcs[index].count, arc->count, &a->arcs[index].count);
 }
 
 /* Rows of FROM that are finished, and what its shards have collected so far. */
@@ -121,8 +148,8 @@ static void merge_rows(struct aggregate *to, struct aggregate *from)
                          : from->rows.rows[r].key[i];
         uint32_t index = rowset_find(&to->rows, key);
         if (from->rows.rows[r].sums.runs > 0)
-            pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
-        current_merge(&to->rows.current[index], &from->rows.current[r]);
+            to->rows.overflow |= !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
+        to->rows.overflow |= !current_merge(&to->rows.current[index], &from->rows.current[r]);
     }
 }
 
@@ -146,7 +173,7 @@ int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *
     }
     for (size_t i = 0; i < from->arc_count; i++)
         aggregate_take_arc(to, &from->arcs[i], from->rows.texts);
-    return 0;
+    return to->rows.overflow ? aggregate_too_large(NULL, err) : 0;
 }
 
 static int compare_runs(const void *left, const void *right, void *opaque)
@@ -179,6 +206,29 @@ static int compare_arcs(const void *left, const void *right, void *opaque)
     return order;
 }
 
+/* Do totals and subtotals fit? They do if sums without signs do: runs and rows are added in any selection then. */
+static bool sums_fit(const struct aggregate *a)
+{
+    exact energy = 0, run_energy = 0, run_time = 0;
+    struct pbin_sums all = {.runs = 1};
+    bool fit = !a->rows.overflow;
+    for (size_t i = 0; i < a->rows.count; i++) {
+        struct pbin_sums row = a->rows.rows[i].sums;
+        fit = fit && row.energy > -EXACT_MOST &&
+              !__builtin_add_overflow(energy, row.energy < 0 ? -row.energy : row.energy, &energy);
+        row.energy = 0;
+        row.runs = 0;
+        fit = fit && pbin_sums_merge(&all, &row);
+    }
+    for (size_t i = 0; i < a->run_count; i++) {
+        exact one = a->runs[i].energy;
+        fit = fit && one > -EXACT_MOST &&
+              !__builtin_add_overflow(run_energy, one < 0 ? -one : one, &run_energy) &&
+              !__builtin_add_overflow(run_time, a->runs[i].time, &run_time);
+    }
+    return fit;
+}
+
 int aggregate_finish(struct aggregate *a, struct error *err)
 {
     if (!a->any)
@@ -188,6 +238,8 @@ int aggregate_finish(struct aggregate *a, struct error *err)
         a->shards.name = strings_intern(a->rows.texts, a->meta.name);
         put_run(a, &a->shards);
     }
+    if (!sums_fit(a))
+        return aggregate_too_large(NULL, err);
     rowset_sort(&a->rows);
     if (a->run_count > 0)
         qsort_r(a->runs, a->run_count, sizeof *a->runs, compare_runs, a->rows.texts);

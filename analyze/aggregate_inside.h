@@ -27,6 +27,9 @@ int aggregate_take_meta(struct aggregate *aggregate, const struct pbin_meta *met
 /* A run is done: on its own, or as a shard. RUN's name is a number of the aggregate's texts. */
 void aggregate_take_run(struct aggregate *aggregate, const struct pbin_run *run);
 
+/* Sums overflowed. Returns -1 with ERR filled. */
+int aggregate_too_large(const char *name, struct error *err);
+
 /* An arc whose texts are numbers of TEXTS. */
 void aggregate_take_arc(struct aggregate *aggregate, const struct pbin_arc *arc,
                         const struct strings *texts);

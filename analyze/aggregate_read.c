@@ -23,6 +23,13 @@ static int match_keys(const struct aggregate *a, const char *keys, const char *n
     for (const char *at = keys; at != NULL && input_keys < PBIN_KEYS_MOST; input_keys++) {
         size_t length = strcspn(at, ",");
         number[input_keys] = pbin_key_find(at, length);
+        if (number[input_keys] < 0)
+            return error_set(err, name, NO_OFFSET, "was aggregated by an unknown key: '%.*s'",
+                             (int)(length < 100 ? length : 100), at);
+        for (size_t i = 0; i < input_keys; i++)
+            if (number[i] == number[input_keys])
+                return error_set(err, name, NO_OFFSET, "was aggregated by key %.*s twice", (int)length,
+                                 at);
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     for (size_t i = 0; i < a->options.key_count; i++) {
@@ -45,8 +52,10 @@ struct input {
     struct pbin_reader *reader;
     const char *name;
     struct reporter *reporter;
+    struct quantity quantity; /* of this profile: its volts are its own */
     struct attribution attribution;
     struct key_columns columns;
+    uint64_t runs, most_runs; /* of an aggregated profile, and the most that a row of it counts */
 };
 
 /* What the selection asks about a row that is a sum. */
@@ -70,23 +79,56 @@ static const char *row_text_of(void *context, int key)
     return q->number;
 }
 
-static bool row_is_selected(const struct aggregate *a, const uint64_t *key)
+static bool row_is_selected(const struct aggregate *a, const uint64_t *key, const char *target)
 {
     const struct selection *s = a->options.selection;
     struct row_question question = {.aggregate = a, .key = key};
     if (s == NULL)
         return true;
-    if (s->exclude_external && a->meta.target != NULL &&
-        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), a->meta.target) != 0)
+    if (s->exclude_external && target != NULL &&
+        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), target) != 0)
         return false;
     return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
 }
 
-/* Rows that are joined to fewer keys, or added up as shards, go through the current run: their squares are
- * not those of the sum. That works for a single run only; of several, each row's runs would have to be known. */
+/* Can ROW be a sum? Squares are believed. */
+static int check_row(struct input *in, const struct pbin_row *row, struct error *err)
+{
+    const struct pbin_sums *s = &row->sums;
+    if (s->runs == 0)
+        return error_set(err, in->name, NO_OFFSET, "row that is in no run");
+    if (s->samples < 0 || s->time < 0 || s->time_min < 0)
+        return error_set(err, in->name, NO_OFFSET, "row with a negative time or number of samples");
+    if (s->time_min > s->time_max || s->energy_min > s->energy_max)
+        return error_set(err, in->name, NO_OFFSET, "row whose least is above its greatest");
+    in->most_runs = s->runs > in->most_runs ? s->runs : in->most_runs;
+    return 0;
+}
+
+/* Of several runs only sums are there, not each run's part. */
+static int take_run(struct input *in, const struct pbin_run *from, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    struct pbin_run run = *from;
+    if (++in->runs > 1 && (in->columns.coarser || a->options.add))
+        return error_set(err, in->name, NO_OFFSET,
+                         "holds sums over several runs: they cannot be %s any more",
+                         a->options.add ? "added as shards of one run" : "joined to fewer keys");
+    if (run.time < 0)
+        return error_set(err, in->name, NO_OFFSET, "run with a negative time");
+    run.name = strings_intern(
+        a->rows.texts, strings_get(pbin_reader_definitions(in->reader)->strings, from->name));
+    aggregate_take_run(a, &run);
+    return 0;
+}
+
+/* Rows that are joined (to fewer keys, as shards, as what filters leave out) go through the current run: their
+ * squares are not those of the sum. */
 static int take_row(struct input *in, const struct pbin_row *row, struct error *err)
 {
     struct aggregate *a = in->aggregate;
+    if (check_row(in, row, err) != 0)
+        return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
     uint64_t key[PBIN_KEYS_MOST] = {0};
     for (size_t i = 0; i < a->options.key_count; i++) {
@@ -97,31 +139,27 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
                      ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
                      : value;
     }
-    bool selected = row_is_selected(a, key);
-    uint32_t index = selected ? rowset_find(&a->rows, key)
-                              : rowset_find_label(&a->rows, LABEL_EXCLUDED);
-    if (row->sums.runs > 1 && (in->columns.coarser || a->options.add))
-        return error_set(err, in->name, NO_OFFSET,
-                         "holds sums over several runs: they cannot be %s any more",
-                         a->options.add ? "added as shards of one run" : "joined to fewer keys");
-    if (!in->columns.coarser && !a->options.add) {
-        pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
+    bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
+    uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
+    if (selected && !in->columns.coarser && !a->options.add) {
+        a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
         return 0;
     }
-    struct current *current = &a->rows.current[index];
-    current->touched = true;
-    current->samples += row->sums.samples;
-    current->time += row->sums.time;
-    current->energy += row->sums.energy;
-    current->entries_unknown |= in->columns.coarser || row->sums.entries == UINT64_MAX;
-    current->entries += row->sums.entries;
+    struct current part = {
+        .touched = true,
+        .entries = row->sums.entries,
+        .entries_unknown = in->columns.coarser || !selected || row->sums.entries == UINT64_MAX,
+        .samples = row->sums.samples,
+        .time = row->sums.time,
+        .energy = row->sums.energy,
+    };
+    a->rows.overflow |= !current_merge(&a->rows.current[index], &part);
     return 0;
 }
 
 static int take(struct input *in, const struct pbin_batch *batch, struct error *err)
 {
     struct aggregate *a = in->aggregate;
-    struct pbin_run run;
     switch (batch->item) {
     case PBIN_SAMPLES:
         attribution_add(&in->attribution, &batch->samples, pbin_reader_definitions(in->reader));
@@ -129,12 +167,7 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     case PBIN_ROW:
         return take_row(in, &batch->row, err);
     case PBIN_RUN:
-        run = batch->run;
-        run.name = strings_intern(a->rows.texts,
-                                  strings_get(pbin_reader_definitions(in->reader)->strings,
-                                              batch->run.name));
-        aggregate_take_run(a, &run);
-        return 0;
+        return take_run(in, &batch->run, err);
     case PBIN_ARC:
         aggregate_take_arc(a, &batch->arc, pbin_reader_definitions(in->reader)->strings);
         return 0;
@@ -244,7 +277,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (meta->keys != NULL && match_keys(a, meta->keys, name, &in.columns, err) != 0)
         return -1;
-    attribution_start(&in.attribution, meta, &a->quantity, &a->options, &a->rows);
+    quantity_of(meta, &in.quantity);
+    attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);
     int result = read_all(&in, err);
     attribution_end(&in.attribution);
     if (result == 0 && meta->keys == NULL)
@@ -252,6 +286,11 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     attribution_free(&in.attribution);
     if (result == 0 && !a->options.add)
         rowset_end_run(&a->rows);
+    if (result == 0 && in.most_runs > in.runs)
+        result = error_set(err, name, NO_OFFSET, "a row counts %" PRIu64 " runs of %" PRIu64, in.most_runs,
+                           in.runs);
+    if (result == 0 && a->rows.overflow)
+        result = aggregate_too_large(name, err);
     if (result == 0 && pbin_reader_cut(reader))
         report_warning(reporter, "%s: truncated, kept %" PRIu64 " samples", name,
                        pbin_reader_samples(reader));

@@ -80,10 +80,23 @@ static struct current *label_row(struct attribution *a, const char *label)
 
 static void charge(struct attribution *a, struct current *current, exact time, exact energy)
 {
-    current->time += time;
-    current->energy += energy;
-    a->time += time;
-    a->energy += energy;
+    bool overflow = __builtin_add_overflow(current->time, time, &current->time);
+    overflow |= __builtin_add_overflow(current->energy, energy, &current->energy);
+    overflow |= __builtin_add_overflow(a->time, time, &a->time);
+    overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
+    a->rows->overflow |= overflow;
+}
+
+static bool is_summable(double value)
+{
+    return exact_fits(value, ENERGY_SHIFT, ROOM);
+}
+
+/* A thread's own energy; its CPU time may be far longer than the interval. */
+static exact part_of_thread(struct attribution *a, double energy)
+{
+    a->bad_values += !is_summable(energy);
+    return is_summable(energy) ? exact_of_double(energy, ENERGY_SHIFT) : 0;
 }
 
 /* The usual case of the next function, in 64 bits as far as that is exact. */
@@ -92,8 +105,8 @@ static void attribute_quickly(struct attribution *a, const struct pbin_definitio
 {
     exact left = exact_of_double(m->energy, ENERGY_SHIFT);
     double per_ns = m->energy / (double)total;
+    bool overflow = __builtin_add_overflow(a->energy, left, &a->energy);
     a->cpu_ns += total;
-    a->energy += left;
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
         uint64_t cpu_ns = m->cpu_ns[j];
@@ -101,26 +114,28 @@ static void attribute_quickly(struct attribution *a, const struct pbin_definitio
             continue;
         exact part = j == last ? left : exact_of_double(per_ns * (double)cpu_ns, ENERGY_SHIFT);
         current->cpu_ns += cpu_ns;
-        current->energy += part;
+        overflow |= __builtin_add_overflow(current->energy, part, &current->energy);
         left -= part;
     }
+    a->rows->overflow |= overflow;
 }
 
 /* Shares by CPU time. What rounding leaves goes to the last thread that has some, so that the sum stays exact. */
 static void attribute_by_cpu(struct attribution *a, const struct pbin_definitions *all,
                              const struct moment *m)
 {
-    uint64_t total = 0;
+    uint64_t total = 0, wraps = 0;
     size_t last = 0;
     bool wall_time = a->selection->wall_time;
     for (size_t j = 0; j < m->count; j++) {
-        total += m->cpu_ns[j];
+        wraps += __builtin_add_overflow(total, m->cpu_ns[j], &total);
         last = m->cpu_ns[j] > 0 ? j : last;
     }
-    if (total - 1 < QUICK_NS && a->model == ENERGY_SHARE && !wall_time) {
+    if (wraps == 0 && total - 1 < QUICK_NS && a->model == ENERGY_SHARE && !wall_time) {
         attribute_quickly(a, all, m, total, last);
         return;
     }
+    double whole = 0x1p64 * (double)wraps + (double)total;
     exact left = exact_of_double(m->energy, ENERGY_SHIFT);
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
@@ -129,15 +144,15 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
         if (cpu_ns == 0 && !wall_time)
             continue;
         if (cpu_ns > 0 && a->model == ENERGY_THREAD)
-            part = exact_of_double(m->power * ((double)cpu_ns / 1e9), ENERGY_SHIFT);
+            part = part_of_thread(a, m->power * ((double)cpu_ns / 1e9));
         else if (cpu_ns > 0)
             part = j == last ? left
-                             : exact_of_double(m->energy * ((double)cpu_ns / (double)total),
+                             : exact_of_double(m->energy * ((double)cpu_ns / whole),
                                                ENERGY_SHIFT);
         charge(a, current, wall_time ? m->interval : (exact)cpu_ns << TIME_SHIFT, part);
         left -= part;
     }
-    if (total == 0 && m->energy != 0)
+    if (whole == 0 && m->energy != 0)
         charge(a, label_row(a, LABEL_IDLE), 0, left);
 }
 
@@ -156,8 +171,7 @@ static void attribute_evenly(struct attribution *a, const struct pbin_definition
         time = time * (exact)a->meta->cpus / (exact)m->count;
     exact part = left / (exact)m->count;
     if (a->model == ENERGY_THREAD)
-        part = exact_of_double(m->power * exact_to_double(time, TIME_SHIFT, 1000000000),
-                               ENERGY_SHIFT);
+        part = part_of_thread(a, m->power * exact_to_double(time, TIME_SHIFT, 1000000000));
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
         bool rest = j + 1 == m->count && a->model == ENERGY_SHARE;
@@ -242,11 +256,6 @@ static double cut_gap(struct attribution *a, struct moment *m)
     m->interval = most;
     charge(a, label_row(a, LABEL_GAP), a->selection->wall_time ? beyond : 0, 0);
     return exact_to_double(beyond, TIME_SHIFT, 1000000000);
-}
-
-static bool is_summable(double value)
-{
-    return exact_fits(value, ENERGY_SHIFT, ROOM);
 }
 
 /* Interval, power and energy of sample I. */

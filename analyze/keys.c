@@ -112,6 +112,14 @@ static bool is_selected(struct key_map *map, const struct pbin_definitions *all,
     return selection_passes(map->selection, text_of, &question);
 }
 
+uint32_t key_find_excluded(struct rowset *rows)
+{
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < rows->key_count; i++)
+        key[i] = rows->is_text[i] ? strings_intern(rows->texts, LABEL_EXCLUDED) : NUMBER_EXCLUDED;
+    return rowset_find(rows, key);
+}
+
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location)
 {
@@ -120,7 +128,7 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
         slot = numbers_intern(&map->pairs, thread << 32 | location);
     extend(&map->row, &map->count, &map->capacity, slot + 1);
     if (map->row[slot] == NO_ROW && !is_selected(map, all, thread, location)) {
-        map->row[slot] = rowset_find_label(map->rows, LABEL_EXCLUDED);
+        map->row[slot] = key_find_excluded(map->rows);
     } else if (map->row[slot] == NO_ROW) {
         uint64_t key[PBIN_KEYS_MOST] = {0};
         for (size_t i = 0; i < map->key_count; i++)

@@ -8,7 +8,9 @@
 #include "formats/pbin.h"
 
 #define NO_ROW UINT32_MAX
-#define LABEL_EXCLUDED "_excluded" /* what filters leave out: a fact of the table, not a row */
+/* What filters leave out is a fact of the table, not a row of it: all texts are this label, all numbers this one. */
+#define LABEL_EXCLUDED "_excluded"
+#define NUMBER_EXCLUDED UINT64_MAX
 
 /* For the profile that is being read: rows by location, found once each. */
 struct key_map {
@@ -29,6 +31,9 @@ struct key_map {
 void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
                   const struct selection *selection, const char *target);
 void key_map_free(struct key_map *map);
+
+/* Index in ROWS for what filters leave out. */
+uint32_t key_find_excluded(struct rowset *rows);
 
 /* Slow path of key_map_row. */
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,

@@ -15,6 +15,17 @@ static const struct {
     [PMU_CUSTOM] = {"integral", NULL, "mean", NULL},
 };
 
+/* Cuts a unit that is too long between two characters. */
+static void copy_unit(char *to, size_t size, const char *unit)
+{
+    size_t length = strlen(unit);
+    if (length >= size)
+        for (length = size - 1; length > 0 && ((unsigned char)unit[length] & 0xc0) == 0x80;)
+            length--;
+    memcpy(to, unit, length);
+    to[length] = '\0';
+}
+
 void quantity_of(const struct pbin_meta *meta, struct quantity *q)
 {
     enum pmu_kind kind = meta->pmu > PMU_CUSTOM ? PMU_CUSTOM : (enum pmu_kind)meta->pmu;
@@ -25,7 +36,7 @@ void quantity_of(const struct pbin_meta *meta, struct quantity *q)
     }
     q->name = named[kind].name;
     q->rate_name = named[kind].rate_name;
-    snprintf(q->rate_text, sizeof q->rate_text, "%s", meta->unit == NULL ? "" : meta->unit);
+    copy_unit(q->rate_text, sizeof q->rate_text, meta->unit == NULL ? "" : meta->unit);
     snprintf(q->unit_text, sizeof q->unit_text, "%s%ss", q->rate_text,
              q->rate_text[0] != '\0' ? " " : "");
     q->unit = named[kind].unit != NULL ? named[kind].unit : q->unit_text;

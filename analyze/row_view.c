@@ -127,9 +127,11 @@ bool row_view_shows(const struct row_view *v, const struct pbin_row *row)
     if (row->sums.runs == 0)
         return false;
     for (size_t i = 0; i < v->options->key_count; i++)
-        if (pbin_key_get((size_t)v->options->keys[i])->is_text)
-            return strcmp(aggregate_text(v->aggregate, row->key[i]), LABEL_EXCLUDED) != 0;
-    return v->options->selection == NULL || row->key[0] != 0;
+        if (pbin_key_get((size_t)v->options->keys[i])->is_text
+                ? strcmp(aggregate_text(v->aggregate, row->key[i]), LABEL_EXCLUDED) != 0
+                : row->key[i] != NUMBER_EXCLUDED)
+            return true;
+    return false;
 }
 
 double row_view_metric(const struct row_view *v, const struct pbin_sums *sums)
@@ -182,7 +184,8 @@ static void excluded_facts(struct row_view *v)
 {
     struct row_values excluded;
     const struct selection *s = v->options->selection;
-    if (s == NULL || (s->filter_count == 0 && !s->exclude_external))
+    bool filters = s != NULL && (s->filter_count > 0 || s->exclude_external);
+    if (!filters && v->excluded.runs == 0) /* an aggregated profile may have been filtered earlier */
         return;
     row_values_of(&v->excluded, v->runs, &excluded);
     add_fact(v, "excluded_time_s", "time left out", "s", cell_real(excluded.time));

@@ -55,14 +55,16 @@ void rowset_fold(struct rowset *set)
     }
 }
 
-void current_merge(struct current *to, const struct current *from)
+bool current_merge(struct current *to, const struct current *from)
 {
+    bool overflow = __builtin_add_overflow(to->entries, from->entries, &to->entries);
     to->touched |= from->touched;
     to->entries_unknown |= from->entries_unknown;
-    to->entries += from->entries;
-    to->samples += from->samples;
-    to->time += from->time;
-    to->energy += from->energy;
+    overflow &= !to->entries_unknown;
+    overflow |= __builtin_add_overflow(to->samples, from->samples, &to->samples);
+    overflow |= __builtin_add_overflow(to->time, from->time, &to->time);
+    overflow |= __builtin_add_overflow(to->energy, from->energy, &to->energy);
+    return !overflow;
 }
 
 void rowset_end_run(struct rowset *set)
@@ -73,7 +75,7 @@ void rowset_end_run(struct rowset *set)
             continue;
         struct pbin_sums sums = pbin_sums_of_run(
             c->samples, c->entries_unknown ? UINT64_MAX : c->entries, c->time, c->energy);
-        pbin_sums_merge(&set->rows[i].sums, &sums);
+        set->overflow |= !pbin_sums_merge(&set->rows[i].sums, &sums);
         *c = (struct current){0};
     }
 }

@@ -22,6 +22,7 @@ struct rowset {
     size_t count, row_capacity, current_capacity;
     size_t key_count;
     bool is_text[PBIN_KEYS_MOST];
+    bool overflow; /* some sum was too large: what is here is wrong */
 };
 
 void rowset_init(struct rowset *set, const int *keys, size_t key_count);
@@ -33,8 +34,8 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key);
 /* Index of the row whose text keys are all LABEL and whose numbers are 0. */
 uint32_t rowset_find_label(struct rowset *set, const char *label);
 
-/* TO += FROM. */
-void current_merge(struct current *to, const struct current *from);
+/* TO += FROM. Returns false when a sum was too large. */
+bool current_merge(struct current *to, const struct current *from);
 
 /* Moves what the fast path has counted into the exact sums. */
 void rowset_fold(struct rowset *set);

@@ -106,9 +106,10 @@ struct pbin_sums {
     uint64_t runs;          /* that have the row */
 };
 
-/* The sums of one run (its squares, minima and maxima are its own), and TO += FROM over disjoint runs. */
+/* The sums of one run (its squares, minima and maxima are its own), and TO += FROM over disjoint runs. Returns false
+ * when a sum was too large; TO is of no more use then. */
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
-void pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
+bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
 
 /* The keys that rows can have, in order from coarse to fine: name, and whether a text or a number.
  * NULL past the last. */

@@ -420,7 +420,8 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
     } members[] = {{"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}};
 
     if (strcmp(r->block.type, "SMPL") == 0)
-        return read_samples(r, batch, err);
+        return r->key_count == 0 ? read_samples(r, batch, err)
+                                 : fail(r, err, "samples in an aggregated profile");
     if (strcmp(r->block.type, "TAIL") == 0)
         return check_trailer(r, err);
     for (size_t i = 0; i < sizeof definitions / sizeof definitions[0]; i++)
@@ -428,8 +429,10 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
             return read_definitions(r, definitions[i].one, err) != 0 ? -1 : GO_ON;
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         if (strcmp(r->block.type, members[i].type) == 0) {
+            if (r->key_count == 0 && members[i].item != PBIN_ARC)
+                return fail(r, err, "sums in a profile without keys");
             open_members(r, members[i].item);
-            return GO_ON;
+            return r->block.in.bad ? fail(r, err, "shorter than its count") : GO_ON;
         }
     return block_is_optional(&r->block)
                ? GO_ON

@@ -28,23 +28,32 @@ static void widen(exact *least, exact *most, exact other_least, exact other_most
     *most = other_most > *most ? other_most : *most;
 }
 
-void pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
+/* Entries; UINT64_MAX is "not known", so no sum may reach it. */
+static bool entries_overflow(uint64_t *to, uint64_t from)
+{
+    if (*to == UINT64_MAX || from == UINT64_MAX) {
+        *to = UINT64_MAX;
+        return false;
+    }
+    return __builtin_add_overflow(*to, from, to) || *to == UINT64_MAX;
+}
+
+bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
 {
     if (to->runs == 0) {
         *to = *from;
-        return;
+        return true;
     }
-    to->samples += from->samples;
-    to->entries = to->entries == UINT64_MAX || from->entries == UINT64_MAX
-                      ? UINT64_MAX
-                      : to->entries + from->entries;
-    to->time += from->time;
-    to->energy += from->energy;
+    bool overflow = entries_overflow(&to->entries, from->entries);
+    overflow |= __builtin_add_overflow(to->samples, from->samples, &to->samples);
+    overflow |= __builtin_add_overflow(to->time, from->time, &to->time);
+    overflow |= __builtin_add_overflow(to->energy, from->energy, &to->energy);
     wide_add(&to->time_sq, &from->time_sq);
     wide_add(&to->energy_sq, &from->energy_sq);
     widen(&to->time_min, &to->time_max, from->time_min, from->time_max);
     widen(&to->energy_min, &to->energy_max, from->energy_min, from->energy_max);
-    to->runs += from->runs;
+    overflow |= __builtin_add_overflow(to->runs, from->runs, &to->runs);
+    return !overflow;
 }
 
 static const struct pbin_key keys[] = {

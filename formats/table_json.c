@@ -72,8 +72,8 @@ static json_t *columns(const struct table_head *head)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < head->column_count; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s}", "name", head->columns[i].name, "unit",
-                                               head->columns[i].unit));
+        json_array_append_new(array, json_pack("{s:o, s:o}", "name", text_value(head->columns[i].name),
+                                               "unit", text_value(head->columns[i].unit)));
     return array;
 }
 

@@ -1,0 +1,575 @@
+"""pbin-aggregate against exact sums over profiles that the tests wrote themselves.
+
+SPDX-License-Identifier: MIT
+"""
+import csv
+import io
+import itertools
+import json
+import math
+import random
+import unittest
+from fractions import Fraction as F
+
+import pbin
+import profiles
+import sums
+import tool
+
+TOLERANCE = F(1, 10**12)
+
+
+class TableCase(tool.Case):
+    def profile(self, name, profile):
+        return self.file(name, pbin.write(profile))
+
+    def table(self, *argv, **more):
+        ended = self.succeeds(["pbin-aggregate", "-q", "--format", "json", *argv], **more)
+        return json.loads(ended.out)
+
+    def close(self, got, want, what, scale=0):
+        if want is None:
+            self.assertIsNone(got, what)
+            return
+        self.assertIsNotNone(got, what)
+        self.assertLessEqual(abs(F(got) - F(want)), TOLERANCE * max(abs(F(want)), abs(F(scale))), f"{what}: {got}, "
+                             f"expected {float(want)!r}")
+
+    def key_of(self, row, keys):
+        return tuple(row[k] if k in pbin.TEXT_KEYS else int(row[k], 16) if k == "pc" and row[k] else row[k] or 0
+                     for k in keys)
+
+    def rows_by_key(self, table, keys):
+        rows = {self.key_of(r, keys): r for r in table["rows"]}
+        self.assertEqual(len(rows), len(table["rows"]), "a key has two rows")
+        return rows
+
+    def check_values(self, got, row, total, what):
+        self.close(got["time"], row.time, f"{what} time")
+        self.close(got["share"], 100 * row.time / total.time if total.time else None, f"{what} share")
+        self.close(got["samples"], row.samples, f"{what} samples")
+        self.close(got["entries"], row.entries, f"{what} entries")
+        self.close(got["energy"], row.energy, f"{what} energy")
+        self.close(got["power"], row.energy / row.time if row.time else None, f"{what} power")
+        self.close(got["energy_share"], 100 * row.energy / total.energy if total.energy else None,
+                   f"{what} energy share")
+
+    def check_table(self, table, result, options):
+        rows, total = self.rows_by_key(table, options.keys), sums.total(result.rows.values())
+        self.assertEqual(set(rows), set(result.rows))
+        for key, row in result.rows.items():
+            self.check_values(rows[key], row, total, key)
+        self.check_values(table["total"], total, total, "total")
+        facts = table["profile"]
+        self.close(facts["time_s"], total.time, "time_s")
+        self.close(facts["energy_J"], total.energy, "energy_J")
+        self.close(facts["wall_s"], result.wall or None, "wall_s")
+        self.close(facts["samples"], result.samples, "samples")
+        self.close(facts["frequency_hz"], result.samples / result.wall if result.wall and result.samples else None,
+                   "frequency")
+        self.close(facts["power_W"], total.energy / result.wall if result.wall else None, "power_W")
+        order = [r["time"] for r in table["rows"]]
+        self.assertEqual(order, sorted(order, reverse=True))
+
+    def check(self, profile, options, file=None, *argv):
+        """The tool's table of PROFILE is that of the oracle."""
+        result, _ = sums.aggregate(profile, options)
+        table = self.table(*options.argv(), *argv, file or self.profile("p.pbin", profile))
+        self.check_table(table, result, options)
+        if options.include or options.exclude or options.external:
+            self.close(table["profile"]["excluded_time_s"], result.excluded.time, "excluded_time_s")
+            self.close(table["profile"]["excluded_energy_J"], result.excluded.energy, "excluded_energy_J")
+        return table, result
+
+
+class Keys(TableCase):
+    def test_every_combination(self):
+        profile = profiles.make(1)
+        file = self.profile("p.pbin", profile)
+        for count in (1, 2, 3):
+            for keys in itertools.combinations(sums.KEYS, count):
+                with self.subTest(keys=keys):
+                    self.check(profile, sums.Options(keys), file)
+
+    def test_order_of_keys_is_order_of_columns(self):
+        profile = profiles.make(2)
+        for keys in (("function", "binary"), ("pc", "comm", "line"), ("line", "process")):
+            with self.subTest(keys=keys):
+                table, _ = self.check(profile, sums.Options(keys))
+                self.assertEqual([c["name"] for c in table["columns"][:len(keys)]], list(keys))
+
+    def test_all_keys_at_once(self):
+        self.check(profiles.make(3, samples=300, threads=9, locations=80), sums.Options(sums.KEYS))
+
+    def test_threads_option(self):
+        profile = profiles.make(4)
+        file = self.profile("p.pbin", profile)
+        table = self.table("--threads", file)
+        result, _ = sums.aggregate(profile, sums.Options(("thread", "binary", "function")))
+        self.check_table(table, result, sums.Options(("thread", "binary", "function")))
+        same = self.table("--threads", "-k", "function,thread", file)
+        self.assertEqual([c["name"] for c in same["columns"][:2]], ["function", "thread"])
+
+    def test_csv_says_the_same(self):
+        profile = profiles.make(5)
+        file = self.profile("p.pbin", profile)
+        table = self.table("-k", "binary,function,pc", file)
+        out = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", "-k", "binary,function,pc", file]).out
+        rows = list(csv.reader(io.StringIO(out.decode(), newline="")))
+        self.assertEqual(rows[0], [c["name"] + (f" [{c['unit']}]" if c["unit"] else "") for c in table["columns"]])
+        for cells, want in zip(rows[1:], table["rows"] + [table["total"]], strict=True):
+            for column, cell in zip(table["columns"], cells, strict=True):
+                value = want[column["name"]]
+                if isinstance(value, float):
+                    self.assertEqual(float(cell), value)
+                else:
+                    self.assertEqual(cell, "" if value is None else str(value))
+
+    def test_wrong_keys(self):
+        for keys in ("", "function,", "frob", "function,function", "Function"):
+            with self.subTest(keys=keys):
+                self.assertEqual(tool.run(["pbin-aggregate", "-k", keys, "x"]).status, 2)
+
+
+class Attribution(TableCase):
+    def test_energy_of_threads(self):
+        for cpu_time in (0, 1):
+            with self.subTest(cpu_time=cpu_time):
+                self.check(profiles.make(10, cpu_time=cpu_time), sums.Options(model="thread"))
+
+    def test_wall_time(self):
+        for cpu_time in (0, 1):
+            for model in ("share", "thread"):
+                with self.subTest(cpu_time=cpu_time, model=model):
+                    self.check(profiles.make(11, cpu_time=cpu_time),
+                               sums.Options(wall_time=True, model=model))
+
+    def test_without_cpu_time(self):
+        for cpus in (0, 1, 2, 64):
+            with self.subTest(cpus=cpus):
+                self.check(profiles.make(12, cpu_time=0, cpus=cpus), sums.Options())
+
+    def test_without_times(self):
+        for cpu_time in (0, 1):
+            with self.subTest(cpu_time=cpu_time):
+                self.check(profiles.make(13, times=0, cpu_time=cpu_time), sums.Options())
+
+    def test_subtract_latency(self):
+        for latency in (0, 120 * 50_000, 120 * 1_000_000, 120 * 3_000_000):  # the last: more than there is
+            for cpu_time, wall_time in ((1, False), (1, True), (0, False)):
+                with self.subTest(latency=latency, cpu_time=cpu_time, wall_time=wall_time):
+                    self.check(profiles.make(14, latency_ns=latency, cpu_time=cpu_time),
+                               sums.Options(subtract_latency=True, wall_time=wall_time))
+
+    def test_latency_that_an_interval_is_too_short_for_is_owed(self):
+        # 1 ms each: 0.4 ms + 0.6 ms owed, which the third interval of 5 ms pays
+        entry = [(0, 0, 100)]
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 0, "samples": 3, "latency_ns": 3_000_000,
+                                "wall_ns": 6_000_000}, [pbin.Thread(1)],
+                               [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                               [pbin.Sample(ns, 1.0, entry) for ns in (0, 400_000, 5_000_000)])
+        table, _ = self.check(profile, sums.Options(subtract_latency=True))
+        self.close(table["total"]["time"], F(24, 10000), "5 + 0.4 - 3 ms")
+
+    def test_units_and_totals_hold_for_any_key(self):
+        profile = profiles.make(15)
+        file = self.profile("p.pbin", profile)
+        totals = [self.table("-k", k, file)["total"] for k in sums.KEYS]
+        for t in totals[1:]:
+            self.assertEqual((t["time"], t["energy"], t["samples"]), tuple(totals[0][k] for k in
+                                                                          ("time", "energy", "samples")))
+
+
+class Filters(TableCase):
+    SHOWN = {"process": "7?", "thread": "10[13]", "comm": "w*", "binary": "lib*", "file": "*.c", "function": "*u*",
+             "inline": "ma*", "line": "2", "pc": "0x4*[02468ace]"}
+    REGEX = {"process": "^7[78]$", "thread": "1$", "comm": "^$", "binary": "^(app|_kernel)$", "file": "map",
+             "function": "int", "inline": "f$|:", "line": "[12]", "pc": "^0x4001"}
+
+    def setUp(self):
+        super().setUp()
+        self.made = profiles.make(20)
+        self.at = self.profile("p.pbin", self.made)
+
+    def test_each_key(self):
+        for key in sums.KEYS:
+            for op, patterns in (("=", self.SHOWN), ("~", self.REGEX)):
+                for kind in ("include", "exclude"):
+                    with self.subTest(key=key, op=op, kind=kind):
+                        options = sums.Options(**{kind: [(key, op, patterns[key])]})
+                        table, result = self.check(self.made, options, self.at)
+                        self.assertTrue(result.excluded.samples and result.rows, "filters nothing, or all")
+                        whole = sums.aggregate(self.made, sums.Options())[0]
+                        self.assertEqual(result.excluded.energy + sums.total(result.rows.values()).energy,
+                                         sums.total(whole.rows.values()).energy)
+
+    def test_with_keys_that_are_numbers(self):
+        """Lines and processes that are not known are rows too, and not mixed with what is left out."""
+        for key in ("line", "process", "thread", "pc"):
+            for more in ({"exclude": [("binary", "=", "app")]}, {"include": [("function", "=", "*u*")]},
+                         {"wall_time": True}):
+                with self.subTest(key=key, **more):
+                    self.check(self.made, sums.Options((key,), **more), self.at)
+
+    def test_several(self):
+        for options in (sums.Options(include=[("function", "=", "main"), ("function", "~", "leaf")]),
+                        sums.Options(include=[("function", "=", "*u*"), ("binary", "=", "app")]),
+                        sums.Options(include=[("binary", "=", "*")], exclude=[("line", "=", "0"), ("comm", "=", "")]),
+                        sums.Options(external=True), sums.Options(external=True, exclude=[("line", "=", "1")])):
+            with self.subTest(options.argv()):
+                self.check(self.made, options, self.at)
+
+    def test_nothing_is_left(self):
+        options = sums.Options(include=[("function", "=", "no such")])
+        table, result = self.check(self.made, options, self.at)
+        self.assertEqual([r["function"] for r in table["rows"]], ["_idle"])
+
+    def test_wrong_filters(self):
+        for text in ("", "function", "frob=1", "=x", "~x", "function~(", "function~["):
+            for option in ("--filter", "--exclude"):
+                with self.subTest(text=text):
+                    self.assertEqual(tool.run(["pbin-aggregate", option, text, self.at]).status, 2)
+
+
+class Windows(TableCase):
+    def setUp(self):
+        super().setUp()
+        self.made = profiles.make(30)
+        self.at = self.profile("p.pbin", self.made)
+
+    def test_windows(self):
+        for start, end in ((None, F(1, 16)), (F(1, 16), None), (F(1, 32), F(3, 32)), (F(0), F(0)), (F(9), F(10)),
+                           (F(3, 32), F(1, 32))):
+            with self.subTest(start=start, end=end):
+                self.check(self.made, sums.Options(start=start, end=end), self.at)
+
+    def test_bounds_are_half_open(self):
+        at = [F(sum(s.interval_ns for s in self.made.samples[:i + 1]), 10**9) for i in range(20)]
+        for i in (0, 1, 7):
+            first = self.table("--end", repr(float(at[i])), self.at)["profile"]["samples"]
+            second = self.table("--start", repr(float(at[i])), self.at)["profile"]["samples"]
+            self.assertEqual((first, second), (i, 120 - i))
+
+    def test_adjacent_windows_sum_to_the_whole(self):
+        edges = ["0", "0.01", "0.0100001", "0.05", "0.07", "1"]
+        parts = [self.table("--start", a, "--end", b, self.at) for a, b in zip(edges, edges[1:])]
+        whole = self.table(self.at)
+        keys = ("binary", "function")
+        for key, row in self.rows_by_key(whole, keys).items():
+            for what in ("time", "energy", "samples"):
+                got = sum(F(self.rows_by_key(p, keys).get(key, {}).get(what) or 0) for p in parts)
+                self.close(got, F(row[what]), (key, what))
+
+    def test_phases(self):
+        for function in ("burn(int)", "main", "_Zleaf", "std::map<int, char>::find", "no such"):
+            for number in (0, 1, 2, 3, 1000):
+                with self.subTest(function=function, number=number):
+                    self.check(self.made, sums.Options(phase=function, phase_number=number), self.at)
+
+    def test_all_phases_are_what_follows_the_first(self):
+        whole = self.table("--phase", "leaf", self.at)["total"]
+        parts = [self.table("--phase", f"leaf:{n}", self.at)["total"] for n in range(1, 200)]
+        for what in ("time", "energy", "samples"):
+            self.close(sum(F(p[what]) for p in parts), whole[what], what)
+
+    def test_all_together(self):
+        self.check(profiles.make(31, gaps=3), sums.Options(
+            ("thread", "function", "line"), start=F(1, 64), end=F(1, 2), phase="main", model="share",
+            exclude=[("comm", "=", "")], subtract_latency=True, max_gap=F(1, 64), wall_time=True))
+
+
+class Gaps(TableCase):
+    def test_max_gap(self):
+        for wall_time, cpu_time, latency in itertools.product((False, True), (0, 1), (False, True)):
+            with self.subTest(wall_time=wall_time, cpu_time=cpu_time, latency=latency):
+                profile = profiles.make(40, gaps=4, cpu_time=cpu_time)
+                options = sums.Options(max_gap=F(1, 128), wall_time=wall_time, subtract_latency=latency)
+                table, result = self.check(profile, options)
+                self.assertIn("_gap", [r["function"] for r in table["rows"]])
+                whole = self.table(*sums.Options(wall_time=wall_time, subtract_latency=latency).argv(),
+                                   self.profile("p.pbin", profile))
+                self.close(table["total"]["energy"], whole["total"]["energy"], "energy stays whole")
+
+    def warning(self, profile, *argv):
+        return tool.run(["pbin-aggregate", *argv, self.profile("p.pbin", profile)]).err
+
+    def test_warning(self):
+        profile = profiles.make(41)
+        self.assertEqual(self.warning(profile), "")
+        profile.samples[50].interval_ns = 2_000_000_000
+        ends = sum(s.interval_ns for s in profile.samples[:51]) / 1e9
+        err = self.warning(profile)
+        self.assertEqual(err.count("\n"), 1)
+        self.assertIn(": 1 gap: intervals over 20 times the median", err)
+        self.assertIn(f"the longest of 2 s ends at {ends:.3f} s", err)
+        profile.samples[80].interval_ns = 1_000_000_000
+        self.assertIn(": 2 gaps: ", self.warning(profile))
+        for argv in (["-q"], ["--max-gap", "1"]):
+            self.assertEqual(self.warning(profile, *argv), "")
+
+    def test_over_20_times_the_median(self):
+        """The median is known to 3 %."""
+        for factor, found in ((15, False), (19, False), (20, False), (21, True), (25, True)):
+            profile = profiles.make(42)
+            for s in profile.samples[1:]:
+                s.interval_ns = 1_000_000
+            profile.samples[60].interval_ns = factor * 1_000_000
+            with self.subTest(factor=factor):
+                self.assertEqual("1 gap:" in self.warning(profile), found)
+
+
+class Limits(TableCase):
+    METRICS = ("time", "energy", "power", "samples", "entries")
+
+    def setUp(self):
+        super().setUp()
+        self.made = profiles.make(50, samples=200, locations=60)
+        self.keys = ("binary", "function", "line")
+        self.rows = sums.aggregate(self.made, sums.Options(self.keys))[0].rows
+        self.total = sums.total(self.rows.values())
+        self.at = self.profile("p.pbin", self.made)
+
+    def metric(self, row, name):
+        if name == "power":
+            return row.energy / row.time if row.time else None
+        return getattr(row, name)
+
+    def sorted(self, metric):
+        def order(key):
+            value = self.metric(self.rows[key], metric)
+            return (value is None, -(value or 0), pbin.sort_key(key))
+        return sorted(self.rows, key=order)
+
+    def test_sort(self):
+        for metric in self.METRICS:
+            with self.subTest(metric):
+                table = self.table("-k", ",".join(self.keys), "--sort", metric, self.at)
+                self.assertEqual([self.key_of(r, self.keys) for r in table["rows"]], self.sorted(metric))
+
+    def check_cut(self, argv, metric, shown):
+        """The first SHOWN rows by METRIC, and the rest in one."""
+        table = self.table("-k", ",".join(self.keys), "--sort", metric, *argv, self.at)
+        order = self.sorted(metric)
+        rows = table["rows"]
+        self.assertEqual([self.key_of(r, self.keys) for r in rows[:shown]], order[:shown])
+        for row, key in zip(rows[:shown], order):
+            self.check_values(row, self.rows[key], self.total, key)
+        self.assertEqual(len(rows), shown + (shown < len(order)))
+        if shown < len(order):
+            self.assertEqual([rows[-1][k] for k in self.keys], ["_other", "_other", None])
+            self.check_values(rows[-1], sums.total(self.rows[k] for k in order[shown:]), self.total, "_other")
+        self.check_values(table["total"], self.total, self.total, "total")
+
+    def test_top(self):
+        for metric, n in itertools.product(self.METRICS, (1, 5, len(self.rows) - 1, len(self.rows), 10**6)):
+            with self.subTest(metric=metric, n=n):
+                self.check_cut(["--top", str(n)], metric, min(n, len(self.rows)))
+
+    def share(self, key, metric):
+        what = "energy" if metric == "energy" else "time"
+        return 100 * getattr(self.rows[key], what) / getattr(self.total, what)
+
+    def test_threshold(self):
+        for metric, percent in itertools.product(("time", "energy"), (0.5, 2, 5, 100)):
+            shown = sum(self.share(k, metric) >= percent for k in self.rows)
+            with self.subTest(metric=metric, percent=percent):
+                self.check_cut(["--threshold", str(percent)], metric, shown)
+
+    def test_cumulative(self):
+        for metric, percent in itertools.product(("time", "energy"), (1, 50, 90, 99)):
+            shown, sum_ = 0, 0
+            for key in self.sorted(metric):
+                if sum_ >= percent:
+                    break
+                sum_, shown = sum_ + self.share(key, metric), shown + 1
+            with self.subTest(metric=metric, percent=percent):
+                self.check_cut(["--cumulative", str(percent)], metric, shown)
+
+    def test_together(self):
+        self.check_cut(["--top", "3", "--threshold", "0.01", "--cumulative", "99"], "time", 3)
+        self.check_cut(["--top", "40", "--threshold", "100"], "time", 0)
+
+    def test_ci(self):
+        n = self.total.samples
+        table = self.table("--ci", "-k", ",".join(self.keys), self.at)
+        for row in table["rows"] + [table["total"]]:
+            for share, ci in (("share", "share_ci_approx"), ("energy_share", "energy_share_ci_approx")):
+                p = row[share] / 100
+                want = 100 * 1.96 * math.sqrt(max(0, p * (1 - p)) / n)
+                self.assertAlmostEqual(row[ci] or 0, want, 6 if p > 0.999 else 12)
+        self.assertNotIn("share_ci_approx", self.table(self.at)["total"])
+
+    def test_ci_of_runs_rests_on_all_samples(self):
+        files = [self.profile(f"{i}.pbin", profiles.make(i)) for i in (51, 52, 53)]
+        table = self.table("--ci", *files)
+        n = sum(len(s.entries) for i in (51, 52, 53) for s in profiles.make(i).samples)
+        for row in table["rows"]:
+            p = row["share"] / 100
+            self.assertAlmostEqual(row["share_ci_approx"], 196 * math.sqrt(p * (1 - p) / n), 12)
+
+    def test_wrong_limits(self):
+        for argv in (["--top", "0"], ["--top", "-1"], ["--top", "x"], ["--threshold", "101"], ["--cumulative", "-1"],
+                     ["--threshold", "nan"], ["--sort", "colour"], ["--start", "-1"], ["--end", "x"], ["-j", "0"],
+                     ["--mode", "x"], ["--energy-model", "x"], ["--max-gap", "-1"]):
+            with self.subTest(argv):
+                self.assertEqual(tool.run(["pbin-aggregate", *argv, self.at]).status, 2)
+
+
+class Tree(TableCase):
+    def check_tree(self, profile, keys, *argv):
+        result, _ = sums.aggregate(profile, sums.Options(keys))
+        total = sums.total(result.rows.values())
+        table = self.table("--tree", "-k", ",".join(keys), *argv, self.profile("p.pbin", profile))
+        self.assertEqual([c["name"] for c in table["columns"][:2]], ["depth", "tree"])
+        path, seen, at_depth = [], set(), {}
+        for row in table["rows"]:
+            depth = row["depth"]
+            path = path[:depth] + [row["tree"]]
+            self.assertEqual(len(path), depth + 1, "a level is skipped")
+            self.assertNotIn(tuple(path), seen)
+            seen.add(tuple(path))
+            at_depth.setdefault((depth, tuple(path[:-1])), []).append(row["time"])
+            below = [r for k, r in result.rows.items()
+                     if [self.name(key, v) for key, v in zip(keys, k)][:depth + 1] == path]
+            self.assertTrue(below, path)
+            self.check_values(row, sums.total(below), total, path)
+        want = {tuple(self.name(key, v) for key, v in zip(keys, k))[:d] for k in result.rows
+                for d in range(1, len(keys) + 1)}
+        self.assertEqual(seen, want)
+        for times in at_depth.values():
+            self.assertEqual(times, sorted(times, reverse=True))
+        self.check_values(table["total"], total, total, "total")
+
+    def name(self, key, value):
+        return "-" if value in ("", 0) else sums.shown(key, value)
+
+    def test_trees(self):
+        profile = profiles.make(60)
+        for keys in (("binary",), ("binary", "file", "function", "line"), ("comm", "function"), ("process", "pc"),
+                     ("line", "binary", "thread")):
+            with self.subTest(keys=keys):
+                self.check_tree(profile, keys)
+
+    def test_limits_hold_at_each_level(self):
+        profile = profiles.make(61)
+        table = self.table("--tree", "-k", "binary,function", "--top", "2", self.profile("p.pbin", profile))
+        self.assertEqual([r["tree"] for r in table["rows"] if r["depth"] == 0][-1], "_other")
+        groups = []
+        for row in table["rows"]:
+            if row["depth"] == 0:
+                groups.append((row, []))
+            else:
+                groups[-1][1].append(row)
+        self.assertEqual(len(groups), 3)
+        for top, below in groups[:2]:
+            self.assertLessEqual(len(below), 3)
+            for what in ("time", "energy", "samples", "entries"):
+                self.close(sum(F(r[what]) for r in below), top[what], (top["tree"], what))
+        for what in ("time", "energy", "samples"):
+            self.close(sum(F(g[0][what]) for g in groups), table["total"][what], what)
+
+
+class Values(TableCase):
+    def test_not_finite_and_too_large(self):
+        odd = [math.nan, math.inf, -math.inf, 1e300, -1e300, 2.0**40, 1.7e308, 0x7ff0000000000001]
+        profile = profiles.make(70)
+        for i, value in enumerate(odd):
+            profile.samples[10 + 7 * i].value = value
+        profile.samples[100].value = 5e-324
+        profile.samples[101].value = -3.5
+        for s in profile.samples:  # the oracle sees doubles
+            if isinstance(s.value, int):
+                s.value = math.nan
+        options = sums.Options()
+        result, bad = sums.aggregate(profile, options)
+        self.assertEqual(bad, len(odd))
+        self.check(profile, options)
+        file = self.profile("p.pbin", profile)
+        for argv in ([], ["--max-gap", "0.0001"], ["--subtract-latency"], ["--energy-model", "thread"]):
+            ended = self.succeeds(["pbin-aggregate", *argv, file])
+            lines = [l for l in ended.err.splitlines() if "PMU values" in l]
+            self.assertEqual(len(lines), 1, ended.err)
+            self.assertIn(f": {len(odd)} PMU values are not finite", lines[0])
+            self.assertEqual(self.succeeds(["pbin-aggregate", "-q", *argv, file]).err, "")
+
+    def test_negative_power_is_summed(self):
+        profile = profiles.make(71)
+        for s in profile.samples[::3]:
+            s.value = -s.value
+        self.check(profile, sums.Options())
+
+
+class Kinds(TableCase):
+    def columns(self, table):
+        return [(c["name"], c["unit"]) for c in table["columns"] if c["name"] not in
+                ("binary", "function", "time", "share", "samples", "entries", "energy_share")]
+
+    def check_kind(self, rate, rate_unit, name, quantity_unit, scale, **meta):
+        profile = profiles.make(80, **meta)
+        file = self.profile("p.pbin", profile)
+        table = self.table(file)
+        self.assertEqual(self.columns(table), [(rate, rate_unit), (name, quantity_unit)])
+        result, _ = sums.aggregate(profile, sums.Options())
+        energy = sums.total(result.rows.values()).energy
+        by_key = self.rows_by_key(table, ("binary", "function"))
+        for key, row in result.rows.items():
+            self.close(by_key[key][name], row.energy if scale else None, key)
+            self.close(by_key[key][rate], row.energy / row.time if scale and row.time else None, key)
+        self.close(table["total"][name], energy if scale else None, "total")
+        fact = "energy_J" if name == "energy" else name
+        self.close(table["profile"][fact], energy if scale else None, fact)
+        header = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", file]).out.split(b"\r\n")[0].decode()
+        for n, u in ((rate, rate_unit), (name, quantity_unit)):
+            self.assertIn(f",{n} [{u}]" if u else f",{n},", header + ",")
+        return table
+
+    def test_kinds(self):
+        for kind in (("power", "W", "energy", "J", 1, dict(pmu=pbin.POWER, unit="W")),
+                     ("power", "W", "energy", "J", 1, dict(pmu=pbin.CURRENT, volts=12.5, unit="A")),
+                     ("current", "A", "charge", "C", 1, dict(pmu=pbin.CURRENT, unit="A")),
+                     ("current", "A", "charge", "C", 1, dict(pmu=pbin.CURRENT, volts=0.0, unit="A")),
+                     ("voltage", "V", "voltage_time", "V s", 1, dict(pmu=pbin.VOLTAGE, unit="V")),
+                     ("mean", "°C", "integral", "°C s", 1, dict(pmu=pbin.CUSTOM, unit="°C")),
+                     ("mean", "", "integral", "s", 1, dict(pmu=pbin.CUSTOM, unit="")),
+                     ("power", "W", "energy", "J", 0, dict(pmu=pbin.NONE, unit=""))):
+            with self.subTest(kind):
+                self.check_kind(*kind[:5], **kind[5])
+
+    def test_long_unit(self):
+        """Is cut, but stays text: columns of JSON lose none."""
+        table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit="€" * 100)))
+        self.assertEqual(self.columns(table), [("mean", "€" * 7), ("integral", "€" * 7 + " s")])
+        table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit=b"\xff")))
+        self.assertEqual(self.columns(table), [("mean", "\ufffd"), ("integral", "\ufffd s")])
+
+    def test_odd_volts(self):
+        for volts in (math.nan, -5.0, math.inf, 1e300):
+            with self.subTest(volts):
+                ended = tool.run(["pbin-aggregate", "-q", "--format", "json",
+                                  self.profile("p.pbin", profiles.make(81, pmu=pbin.CURRENT, volts=volts))])
+                self.assertEqual(ended.status, 0, ended.err)
+                json.loads(ended.out)
+
+    def test_kinds_do_not_mix(self):
+        kinds = [dict(pmu=pbin.POWER), dict(pmu=pbin.CURRENT, unit="A"), dict(pmu=pbin.VOLTAGE, unit="V"),
+                 dict(pmu=pbin.CUSTOM, unit="K"), dict(pmu=pbin.CUSTOM, unit="Pa"), dict(pmu=pbin.NONE)]
+        files = [self.profile(f"{i}.pbin", profiles.make(82, samples=20, **k)) for i, k in enumerate(kinds)]
+        sums_ = []
+        for i, file in enumerate(files):
+            sums_.append(self.folder + f"/sum{i}.pbin")
+            self.succeeds(["pbin-aggregate", "-q", "-o", sums_[-1], file])
+        for a, b in itertools.permutations(range(len(files)), 2):
+            for group in ((files[a], files[b]), (files[a], sums_[b]), (sums_[a], sums_[b])):
+                for jobs in ("1", "2"):
+                    with self.subTest(kinds=(kinds[a], kinds[b]), jobs=jobs):
+                        self.fails(["pbin-aggregate", "-q", "-j", jobs, *group])
+
+    def test_current_with_volts_and_power_mix(self):
+        a, b = profiles.make(83, pmu=pbin.CURRENT, volts=5.0, unit="A"), profiles.make(84)
+        table = self.table(self.profile("a.pbin", a), self.profile("b.pbin", b))
+        want = sum(sums.total(sums.aggregate(p, sums.Options())[0].rows.values()).energy for p in (a, b)) / 2
+        self.close(table["total"]["energy"], want, "mean energy")
+
+
+if __name__ == "__main__":
+    unittest.main()

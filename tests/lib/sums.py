@@ -1,0 +1,214 @@
+"""What pbin-aggregate must say of full pbin profiles: time, energy, samples and entries per key, exactly.
+
+The second implementation of attribution, in rationals, after DESIGN's words: time is the CPU time that threads
+used, energy is power times interval and is split by CPU time. SPDX-License-Identifier: MIT
+"""
+import fnmatch
+import math
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import pbin
+
+KEYS = ("process", "thread", "comm", "binary", "file", "function", "inline", "line", "pc")
+BILLION = 10**9
+LARGEST = 2**30  # power [W] and energy of a sample [J] must be below, else it counts as 0
+
+
+@dataclass
+class Row:
+    samples: int = 0
+    entries: int = 0    # None: not known
+    time: Fraction = Fraction(0)    # [s]
+    energy: Fraction = Fraction(0)  # [J]
+
+    def add(self, other):
+        self.samples += other.samples
+        self.entries = None if None in (self.entries, other.entries) else self.entries + other.entries
+        self.time += other.time
+        self.energy += other.energy
+
+
+@dataclass
+class Options:
+    keys: tuple = ("binary", "function")
+    start: Fraction = None
+    end: Fraction = None
+    phase: str = None
+    phase_number: int = 0
+    include: list = field(default_factory=list)  # ("function", "=" or "~", pattern)
+    exclude: list = field(default_factory=list)
+    external: bool = False
+    model: str = "share"
+    wall_time: bool = False
+    subtract_latency: bool = False
+    max_gap: Fraction = None
+
+    def argv(self):
+        out = ["-k", ",".join(self.keys)]
+        for name in ("start", "end", "max_gap"):
+            value = getattr(self, name)
+            if value is not None:
+                out += ["--" + name.replace("_", "-"), repr(float(value))]
+        if self.phase:
+            out += ["--phase", self.phase + (f":{self.phase_number}" if self.phase_number else "")]
+        out += [a for k, op, p in self.include for a in ("--filter", k + op + p)]
+        out += [a for k, op, p in self.exclude for a in ("--exclude", k + op + p)]
+        out += ["--exclude-external"] * self.external + ["--wall-time"] * self.wall_time
+        out += ["--subtract-latency"] * self.subtract_latency
+        return out + (["--energy-model", self.model] if self.model != "share" else [])
+
+
+@dataclass
+class Result:
+    rows: dict
+    excluded: Row
+    samples: int
+    wall: Fraction
+    latency: Fraction
+
+
+def total(rows):
+    sum_ = Row()
+    for row in rows:
+        sum_.add(row)
+    return sum_
+
+
+def value_of(key, thread, location):
+    inner, outer = location.frames[0], location.frames[-1]
+    return {"process": thread.pid, "thread": thread.tid, "comm": thread.name, "binary": location.binary,
+            "file": inner.file, "function": outer.demangled, "inline": inner.demangled, "line": inner.line,
+            "pc": location.pc}[key]
+
+
+def shown(key, value):
+    return f"{value:#x}" if key == "pc" else str(value)
+
+
+def matches(condition, thread, location):
+    key, op, pattern = condition
+    value = shown(key, value_of(key, thread, location))
+    return fnmatch.fnmatchcase(value, pattern) if op == "=" else re.search(pattern, value) is not None
+
+
+def selected(options, profile, thread, location):
+    target = profile.meta.get("target", "")
+    if options.external and target and location.binary != target:
+        return False
+    if any(matches(c, thread, location) for c in options.exclude):
+        return False
+    wanted = {c[0] for c in options.include}
+    return wanted == {c[0] for c in options.include if matches(c, thread, location)}
+
+
+class Attribution:
+    def __init__(self, profile, options):
+        self.profile, self.options, self.meta = profile, options, profile.meta
+        self.rows, self.excluded = {}, Row()
+        self.last, self.inside, self.phase = {}, {}, 0
+        self.debt = self.at = self.wall = Fraction(0)
+        self.count = self.bad = 0
+        n = self.meta.get("samples", 0)
+        self.even = Fraction(self.meta.get("wall_ns", 0), n * BILLION) if n else Fraction(0)
+        self.latency = Fraction(self.meta.get("latency_ns", 0), n * BILLION) if n else Fraction(0)
+        kind, volts = self.meta.get("pmu", 0), self.meta.get("volts", 0)
+        self.scale = 0 if kind == pbin.NONE else Fraction(volts) if kind == pbin.CURRENT and volts else 1
+
+    def label(self, name):
+        key = tuple(name if k in pbin.TEXT_KEYS else 0 for k in self.options.keys)
+        return self.rows.setdefault(key, Row())
+
+    def row(self, thread_number, location_number):
+        thread, location = self.profile.threads[thread_number], self.profile.locations[location_number]
+        key, row = None, self.excluded
+        if selected(self.options, self.profile, thread, location):
+            key = tuple(value_of(k, thread, location) for k in self.options.keys)
+            row = self.rows.setdefault(key, Row())
+        row.samples += 1
+        if self.last.get(thread_number, ()) != key:
+            row.entries += 1
+        self.last[thread_number] = key
+        return row
+
+    def counts(self, sample):
+        o = self.options
+        for thread, location, _ in sample.entries if o.phase else ():
+            here = any(o.phase in (f.function, f.demangled) for f in self.profile.locations[location].frames)
+            self.phase += here and not self.inside.get(thread, False)
+            self.inside[thread] = here
+        if (o.start is not None and self.at < o.start) or (o.end is not None and self.at >= o.end):
+            return False
+        return not o.phase or (self.phase == o.phase_number if o.phase_number else self.phase > 0)
+
+    def power(self, value, seconds):
+        if not math.isfinite(value):
+            self.bad += self.scale != 0
+            return Fraction(0)
+        power = Fraction(value) * self.scale
+        if abs(power) >= LARGEST or abs(power * seconds) >= LARGEST:
+            self.bad += 1
+            return Fraction(0)
+        return power
+
+    def sample(self, s):
+        interval = Fraction(s.interval_ns, BILLION) if self.meta.get("times") else self.even
+        self.at += interval
+        if not self.counts(s):
+            return
+        self.count += 1
+        self.wall += interval
+        if self.options.subtract_latency:
+            self.debt += self.latency
+            paid = min(self.debt, interval)
+            interval -= paid
+            self.debt -= paid
+        beyond = Fraction(0)
+        if self.options.max_gap is not None and interval > self.options.max_gap:
+            interval, beyond = self.options.max_gap, interval - self.options.max_gap
+        power = self.power(s.value, interval + beyond)
+        if beyond:
+            self.label("_gap").energy += power * beyond
+            self.label("_gap").time += beyond if self.options.wall_time else 0
+        self.split(s, interval, power)
+
+    def split(self, s, interval, power):
+        rows = [self.row(t, l) for t, l, _ in s.entries]
+        if self.meta.get("cpu_time"):
+            cpu = [Fraction(c, BILLION) for _, _, c in s.entries]
+            time = cpu if not self.options.wall_time else [interval] * len(cpu)
+            weight = cpu
+        else:
+            cpus = self.meta.get("cpus", 0)
+            crowd = Fraction(cpus, len(rows)) if cpus and len(rows) > cpus and not self.options.wall_time else 1
+            time, weight = [interval * crowd] * len(rows), [1] * len(rows)
+        for row, t, w in zip(rows, time, weight):
+            row.time += t
+            if self.options.model == "thread":
+                row.energy += power * (w if self.meta.get("cpu_time") else t)
+            elif sum(weight):
+                row.energy += power * interval * w / sum(weight)
+        if not sum(weight) and power * interval:
+            self.label("_idle").energy += power * interval
+
+
+def aggregate(profile, options):
+    a = Attribution(profile, options)
+    for s in profile.samples:
+        a.sample(s)
+    part = options.start is not None or options.end is not None or options.phase
+    meta = profile.meta
+    wall = a.wall if part or not meta.get("wall_ns") else Fraction(meta["wall_ns"], BILLION)
+    latency = Fraction(meta.get("latency_ns", 0), BILLION)
+    if part and meta.get("samples"):
+        latency = latency * a.count / meta["samples"]
+    if options.subtract_latency:
+        wall -= min(wall, latency)
+    return Result(a.rows, a.excluded, a.count, wall, latency), a.bad
+
+
+def mean(results):
+    """{key: [Row of each run]}; a run without the key has an empty row."""
+    keys = dict.fromkeys(k for r in results for k in r.rows)
+    return {k: [r.rows.get(k, Row()) for r in results] for k in keys}
