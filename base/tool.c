@@ -79,6 +79,12 @@ void tool_parse(const struct argp *argp, int argc, char **argv, void *input)
     argp_parse(argp, argc, argv, 0, NULL, input);
 }
 
+void tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
+{
+    argv[0] = program_invocation_short_name;
+    argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
+}
+
 bool tool_color(const struct tool_common *common)
 {
     const char *none = getenv("NO_COLOR");

@@ -27,6 +27,8 @@ void tool_start(struct tool_common *common, const char *name);
 
 /* Parses; PARSER's children should list tool_common_argp. INPUT goes to the tool's own parser. */
 void tool_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* The same, where files and options mean something by their order: the parser gets them as they come. */
+void tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Should output to stdout be coloured? */
 bool tool_color(const struct tool_common *common);

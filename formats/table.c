@@ -11,7 +11,7 @@
 
 
 static const struct table_format *const formats[] = {&table_text, &table_csv, &table_json,
-                                                     &table_jsonl};
+                                                     &table_jsonl, &table_markdown};
 
 struct table {
     const struct table_format *format;

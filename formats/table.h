@@ -18,6 +18,7 @@ struct table_cell {
         uint64_t count;
         double real; /* not finite counts as missing */
     };
+    enum { TONE_PLAIN, TONE_GOOD, TONE_BAD } tone; /* green, red where there are colours */
 };
 
 static inline struct table_cell cell_text(const char *text)
@@ -72,7 +73,7 @@ struct table_format {
     void (*end)(void *state); /* frees */
 };
 
-extern const struct table_format table_text, table_csv, table_json, table_jsonl;
+extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown;
 
 /* The formats by number, NULL past the last; by name, NULL for none of them. */
 const struct table_format *table_format_get(size_t number);

@@ -141,15 +141,24 @@ static size_t arrange(const struct state *s, size_t *order)
     return count;
 }
 
+static const char *colour_of(const struct state *s, const struct table_cell *cell)
+{
+    if (!s->head->color || cell->tone == TONE_PLAIN)
+        return "";
+    return cell->tone == TONE_GOOD ? "\033[32m" : "\033[31m";
+}
+
 static void put_row(struct state *s, size_t number, const size_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t at = order[i];
         struct shown shown =
             show(&s->cells[number * s->head->column_count + at], s->columns[at].decimals);
-        output_write(s->out, "  ", i > 0 ? 2 : 0);
+        const char *colour = colour_of(s, &s->cells[number * s->head->column_count + at]);
+        output_printf(s->out, "%s%s", i > 0 ? "  " : "", colour);
         put_padded(s->out, shown.text, shown.width, s->columns[at].width,
                    s->head->columns[at].is_text, i + 1 == count);
+        output_printf(s->out, "%s", colour[0] != '\0' ? "\033[0m" : "");
         free(shown.text);
     }
     output_write(s->out, "\n", 1);
