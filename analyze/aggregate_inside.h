@@ -11,6 +11,7 @@ struct aggregate {
     struct quantity quantity;
     struct pbin_meta meta;
     bool any; /* a profile was read */
+    uint64_t inputs; /* profiles so far */
     struct rowset rows;
     struct pbin_run *runs;
     size_t run_count, run_capacity;

@@ -141,6 +141,9 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     }
     bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
     uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
+    if (selected && !in->columns.coarser && a->rows.current[index].input == a->inputs)
+        return error_set(err, in->name, NO_OFFSET, "the same row comes twice");
+    a->rows.current[index].input = a->inputs;
     if (selected && !in->columns.coarser && !a->options.add) {
         a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
         return 0;
@@ -271,6 +274,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
+    a->inputs++;
     if (aggregate_take_meta(a, meta, name, err) != 0)
         return -1;
     if (meta->keys != NULL && check_selection(a, name, err) != 0)

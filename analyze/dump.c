@@ -29,7 +29,7 @@ static struct table_cell field_cell(const struct pbin_meta *meta, const struct p
     if (field->type == 'f')
         return *(const double *)at == 0 ? (struct table_cell){0} : cell_real(*(const double *)at);
     if (strcmp(field->name, "pmu") == 0)
-        return cell_text(pmu_kind_name((enum pmu_kind)(*(const uint64_t *)at)));
+        return cell_text(meta->pmu > PMU_CUSTOM ? "custom" : pmu_kind_name((enum pmu_kind)meta->pmu));
     return cell_count(*(const uint64_t *)at);
 }
 

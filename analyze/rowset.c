@@ -76,7 +76,7 @@ void rowset_end_run(struct rowset *set)
         struct pbin_sums sums = pbin_sums_of_run(
             c->samples, c->entries_unknown ? UINT64_MAX : c->entries, c->time, c->energy);
         set->overflow |= !pbin_sums_merge(&set->rows[i].sums, &sums);
-        *c = (struct current){0};
+        *c = (struct current){.input = c->input};
     }
 }
 

@@ -10,6 +10,7 @@
 struct current {
     uint64_t entries;
     uint64_t hits, cpu_ns; /* on the fast path: thread samples and CPU time [ns] not yet in the sums below */
+    uint64_t input;        /* number of the last aggregated profile that had the row: once is enough */
     bool entries_unknown, touched;
     exact samples, time, energy;
 };

@@ -469,7 +469,7 @@ class Hostile(tool.Case):
         for line in range(1, 4):
             w.add_row(f, 0, line, time=2**126 - 1)
         ended = self.show(w, status=1)
-        self.assertIn("too large to be added up", ended.err)
+        self.assertIn("too large to be added", ended.err)
 
     def test_rows_of_unknown_keys(self):
         for keys in ("function,file,line,colour", "function", ",", "function,file,line," + "line," * 20):
