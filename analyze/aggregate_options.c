@@ -67,8 +67,8 @@ static const struct argp_option arguments[] = {
     {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
     {"jobs", 'j', "N", 0, "Read N profiles at once (default: one per CPU)", 4},
     {0, 0, NULL, 0, "Input and output:", 5},
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json, jsonl or pbin", 5},
-    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl, .pbin (and .bz2) decides the format", 5},
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json, jsonl, markdown or pbin", 5},
+    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl, .md, .pbin (and .bz2) decides the format", 5},
     {"bzip2", KEY_BZIP2, NULL, 0, "Compress the output", 5},
     {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 5},
     {0}};
@@ -213,7 +213,7 @@ static error_t parse_files(struct tool_options *o, int key, char *argument, stru
     switch (key) {
     case KEY_FORMAT:
         if (strcmp(argument, "pbin") != 0 && table_format_find(argument) == NULL)
-            argp_error(state, "unknown format '%s'; there are text, csv, json, jsonl and pbin", argument);
+            argp_error(state, "unknown format '%s'; there are text, csv, json, jsonl, markdown and pbin", argument);
         o->format = argument;
         return 0;
     case 'o':

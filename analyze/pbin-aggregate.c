@@ -3,36 +3,32 @@
  *   pbin-aggregate run.pbin          time [s]  share [%]  ...  energy [J]  binary  function
  *                                      1.0012      50.06  ...      20.024  burn    burn_50
  * SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "analyze/aggregate_options.h"
 
-/* The format that was named, else that of the suffix, else text. */
-static const char *choose_format(const struct tool_options *o)
+/* The format that was named, else that of the suffix, else text; NULL: pbin. */
+static const struct table_format *choose_format(const struct tool_options *o)
 {
-    static const char *const suffixes[] = {".csv", ".json", ".jsonl", ".pbin"};
     if (o->format != NULL)
-        return o->format;
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-        if (path_has_suffix(o->output, suffixes[i]))
-            return suffixes[i] + 1;
-    return "text";
+        return table_format_find(o->format);
+    if (path_has_suffix(o->output, ".pbin"))
+        return NULL;
+    const struct table_format *format = table_format_of_path(o->output);
+    return format != NULL ? format : &table_text;
 }
 
 static int write_result(const struct aggregate *aggregate, struct tool_options *o,
                         struct error *err)
 {
-    const char *format = choose_format(o);
-    bool binary = strcmp(format, "pbin") == 0;
-    unsigned flags = (binary ? OUTPUT_BINARY : 0) | (o->bzip2 ? OUTPUT_BZIP2 : 0);
+    const struct table_format *format = choose_format(o);
+    unsigned flags = (format == NULL ? OUTPUT_BINARY : 0) | (o->bzip2 ? OUTPUT_BZIP2 : 0);
     struct output *out = output_open(o->output, flags, err);
     if (out == NULL)
         return -1;
     o->report.color = tool_color(&o->common) && o->output == NULL;
-    if (binary)
+    if (format == NULL)
         aggregate_write(aggregate, out, "pbin-aggregate " PBIN_TOOLS_VERSION);
     else
-        report_rows(aggregate, &o->report, table_format_find(format), out);
+        report_rows(aggregate, &o->report, format, out);
     return output_commit(out);
 }
 

@@ -189,13 +189,10 @@ static int read_all(struct annotation *annotation, struct options *o, struct err
 /* The format that was named, else that of the suffix; NULL: text. */
 static const struct table_format *choose_format(const struct options *o)
 {
-    static const char *const suffixes[] = {".csv", ".json", ".jsonl"};
     if (o->format != NULL)
         return strcmp(o->format, "text") == 0 ? NULL : table_format_find(o->format);
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-        if (path_has_suffix(o->output, suffixes[i]))
-            return table_format_find(suffixes[i] + 1);
-    return NULL;
+    const struct table_format *format = table_format_of_path(o->output);
+    return format == &table_text ? NULL : format;
 }
 
 static int write_result(struct annotation *annotation, struct options *o, struct error *err)

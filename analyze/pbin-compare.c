@@ -40,13 +40,10 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
 /* The format that was named, else that of the suffix, else text. */
 static const struct table_format *choose_format(const struct compare_command *o)
 {
-    static const char *const suffixes[] = {".csv", ".json", ".jsonl"};
     if (o->format != NULL)
         return table_format_find(o->format);
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-        if (path_has_suffix(o->output, suffixes[i]))
-            return table_format_find(suffixes[i] + 1);
-    return path_has_suffix(o->output, ".md") ? &table_markdown : &table_text;
+    const struct table_format *format = table_format_of_path(o->output);
+    return format != NULL ? format : &table_text;
 }
 
 static int write_result(const struct compare *compare, struct compare_command *o, struct error *err)

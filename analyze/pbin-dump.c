@@ -25,8 +25,8 @@ static const struct argp_option arguments[] = {
     {"samples", KEY_SAMPLES, NULL, 0, "Every sample, a row per thread", 1},
     {"locations", KEY_LOCATIONS, NULL, 0, "Every program counter with its inlined frames, innermost first", 1},
     {0, 0, NULL, 0, "Input and output:", 2},
-    {"format", KEY_FORMAT, "FORMAT", 0, "text, csv, json or jsonl (default: text, for --samples csv)", 2},
-    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl (and .bz2) decides the format", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0, "text, csv, json, jsonl or markdown (default: text, for --samples csv)", 2},
+    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl, .md (and .bz2) decides the format", 2},
     {"bzip2", KEY_BZIP2, NULL, 0, "Compress the output", 2},
     {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 2},
     {0}};
@@ -46,7 +46,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         if ((o->format = table_format_find(argument)) == NULL)
-            argp_error(state, "unknown format '%s'; there are text, csv, json and jsonl", argument);
+            argp_error(state, "unknown format '%s'; there are text, csv, json, jsonl and markdown", argument);
         return 0;
     case 'o':
         o->output = argument;
@@ -80,15 +80,14 @@ static const struct argp parser = {
     .children = children,
 };
 
+/* The format that was named, else that of the suffix; text holds all rows in memory, so not for samples. */
 static const struct table_format *choose_format(const struct options *o)
 {
-    static const char *const suffixes[] = {".csv", ".json", ".jsonl"};
-    if (o->format != NULL)
-        return o->format;
-    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
-        if (path_has_suffix(o->output, suffixes[i]))
-            return table_format_find(suffixes[i] + 1);
-    return o->dump == dump_samples ? &table_csv : &table_text; /* text holds all rows in memory */
+    const struct table_format *format =
+        o->format != NULL ? o->format : table_format_of_path(o->output);
+    if (format != NULL)
+        return format;
+    return o->dump == dump_samples ? &table_csv : &table_text;
 }
 
 static int run(struct options *o, struct error *err)

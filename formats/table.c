@@ -31,6 +31,14 @@ const struct table_format *table_format_find(const char *name)
     return NULL;
 }
 
+const struct table_format *table_format_of_path(const char *path)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (path_has_suffix(path, formats[i]->suffix))
+            return formats[i];
+    return NULL;
+}
+
 struct table *table_open(const struct table_format *format, struct output *out,
                          const struct table_head *head)
 {

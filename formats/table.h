@@ -68,6 +68,7 @@ struct table;
 /* An output format: one file each, and a line in table.c. */
 struct table_format {
     const char *name, *help;
+    const char *suffix; /* of files, ".csv" */
     void *(*begin)(struct output *out, const struct table_head *head);
     void (*row)(void *state, const struct table_cell *cells, bool total);
     void (*end)(void *state); /* frees */
@@ -78,6 +79,9 @@ extern const struct table_format table_text, table_csv, table_json, table_jsonl,
 /* The formats by number, NULL past the last; by name, NULL for none of them. */
 const struct table_format *table_format_get(size_t number);
 const struct table_format *table_format_find(const char *name);
+
+/* The format of a file called PATH by its suffix, with or without ".bz2"; NULL for none of them, and for NULL. */
+const struct table_format *table_format_of_path(const char *path);
 
 /* Begins a table on OUT (borrowed until table_close). HEAD and what it points to is borrowed until then too. */
 struct table *table_open(const struct table_format *format, struct output *out,

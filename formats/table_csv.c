@@ -84,4 +84,4 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
 }
 
 const struct table_format table_csv = {
-    .name = "csv", .help = "RFC 4180, units in the header row", .begin = begin, .row = row, .end = free};
+    .name = "csv", .suffix = ".csv", .help = "RFC 4180, units in the header row", .begin = begin, .row = row, .end = free};

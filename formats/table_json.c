@@ -128,9 +128,10 @@ static void end(void *opaque)
 }
 
 const struct table_format table_json = {.name = "json",
+                                        .suffix = ".json",
                                         .help = "one document with facts, rows and total",
                                         .begin = begin_document,
                                         .row = row,
                                         .end = end};
 const struct table_format table_jsonl = {
-    .name = "jsonl", .help = "one JSON object a line", .begin = begin_lines, .row = row, .end = end};
+    .name = "jsonl", .suffix = ".jsonl", .help = "one JSON object a line", .begin = begin_lines, .row = row, .end = end};

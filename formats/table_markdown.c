@@ -103,6 +103,7 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
 }
 
 const struct table_format table_markdown = {.name = "markdown",
+                                            .suffix = ".md",
                                             .help = "a table for pull requests",
                                             .begin = begin,
                                             .row = row,

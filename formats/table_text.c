@@ -233,4 +233,4 @@ static void end(void *opaque)
 }
 
 const struct table_format table_text = {
-    .name = "text", .help = "aligned columns for people", .begin = begin, .row = row, .end = end};
+    .name = "text", .suffix = ".txt", .help = "aligned columns for people", .begin = begin, .row = row, .end = end};
