@@ -195,7 +195,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: several threads a sample and no CPU times: each counts as running all "
                        "the time (prof2pbin -c N says how many CPUs there were)",
                        in->name);
-    if (gaps > 0 && done->selection->max_gap == 0)
+    if (gaps > 0 && done->selection->max_gap == 0 && !in->aggregate->options.no_gap_warning)
         report_warning(in->reporter,
                        "%s: %" PRIu64 " gap%s: intervals over %d times the median of %.3g ms, the "
                        "longest of %.3g s ends at %.3f s (--max-gap S charges the excess to %s)",

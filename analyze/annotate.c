@@ -261,6 +261,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
     if (take_meta(a, meta, name, err) != 0 ||
         make_layout(&layout, meta->keys, a->options->assembly, name, err) != 0)
         return -1;
+    layout.options.no_gap_warning = true;
     struct aggregate *from = aggregate_new(&layout.options);
     int result = aggregate_read(from, reader, name, a->reporter, err);
     if (result == 0)

@@ -394,10 +394,10 @@ class Status(Case):
     def test_full_disk_keeps_the_samples_and_the_command(self):
         import resource
         marker = os.path.join(self.folder, "ran")
-        script = f"import os, time\nt=time.time()\nwhile time.time()-t < 2: pass\nos.mkdir({marker!r})"
+        script = f"import os, time\nt=time.time()\nwhile time.time()-t < 6: pass\nos.mkdir({marker!r})"
         # SIGXFSZ is ignored already (python does), so that a file that would grow too long is EFBIG
         done = self.run_sampler(PYTHON, "-c", script, restore_signals=False,
-                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)))
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000)))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr, r"out.bin(.part)?: cannot write: File too large\n"
                          r"sampler: the samples are in \S+out.bin.part: make room, then prof2pbin --salvage")
