@@ -28,6 +28,9 @@ void tool_start(struct tool_common *common, const char *name);
 /* Parses; PARSER's children should list tool_common_argp. INPUT goes to the tool's own parser. */
 void tool_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/* The same with FLAGS for argp, as ARGP_IN_ORDER where plain words belong to the option before them. */
+void tool_parse_flags(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
 /* Should output to stdout be coloured? */
 bool tool_color(const struct tool_common *common);
 
