@@ -1,4 +1,4 @@
-# pbin-tools: make | check | bench | demo | install | deps | clean       (ASAN=1: sanitizers, V=1: commands)
+# pbin-tools: make | check | bench | demo | pictures | install | deps | clean       (ASAN=1: sanitizers, V=1: commands)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 ifeq ($(origin CC),default)
@@ -108,6 +108,9 @@ demo:
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) sh samples/demo
 
+pictures: all
+	BUILD=$(BUILD) sh samples/pictures
+
 deps:
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
 
@@ -120,5 +123,5 @@ install: all
 clean:
 	rm -rf build demo-out
 
-.PHONY: all check check-only bench demo install deps clean
+.PHONY: all check check-only bench demo pictures install deps clean
 .DELETE_ON_ERROR:

@@ -73,16 +73,20 @@ void tool_start(struct tool_common *common, const char *name)
     atexit(check_stdout);
 }
 
-void tool_parse(const struct argp *argp, int argc, char **argv, void *input)
+static void parse_all(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
     argv[0] = program_invocation_short_name; /* how messages begin, whatever the tool was called by */
-    argp_parse(argp, argc, argv, 0, NULL, input);
+    argp_parse(argp, argc, argv, flags, NULL, input);
+}
+
+void tool_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    parse_all(argp, argc, argv, 0, input);
 }
 
 void tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
 {
-    argv[0] = program_invocation_short_name;
-    argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input);
+    parse_all(argp, argc, argv, ARGP_IN_ORDER, input);
 }
 
 bool tool_color(const struct tool_common *common)

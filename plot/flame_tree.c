@@ -1,0 +1,130 @@
+/* The tree of a profile. Rows are sorted by their keys, so those of one subtree stand together.
+ * SPDX-License-Identifier: MIT */
+#include "plot/flame_tree.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct builder {
+    struct flame_tree *tree;
+    const struct aggregate *aggregate;
+    const struct aggregate_options *options;
+    double *values; /* by row; negative ones count as 0 */
+    double least;
+};
+
+/* Rows from FIRST to LAST - 1 that agree in the keys before LEVEL. */
+struct span {
+    size_t first, last;
+    double begin;
+    unsigned depth;
+    const char *above; /* name of the node above: a key that says the same again is skipped */
+};
+
+static double sum_of(const struct builder *b, size_t first, size_t last, double *samples)
+{
+    double sum = 0;
+    *samples = 0;
+    for (size_t i = first; i < last; i++) {
+        struct row_values values;
+        row_values_of(&aggregate_row(b->aggregate, i)->sums, aggregate_run_count(b->aggregate),
+                      &values);
+        sum += b->values[i];
+        *samples += values.samples;
+    }
+    return sum;
+}
+
+static char *name_of(const struct builder *b, size_t row, size_t level)
+{
+    const struct pbin_key *key = pbin_key_get((size_t)b->options->keys[level]);
+    uint64_t value = aggregate_row(b->aggregate, row)->key[level];
+    if (key->is_text)
+        return mem_strdup(aggregate_text(b->aggregate, value));
+    if (value == 0)
+        return mem_strdup("");
+    return strcmp(key->name, "pc") == 0 ? mem_printf("0x%" PRIx64, value)
+                                        : mem_printf("%s %" PRIu64, key->name, value);
+}
+
+static void add_node(struct builder *b, struct flame_node node)
+{
+    struct flame_tree *t = b->tree;
+    mem_reserve(&t->nodes, &t->capacity, t->count + 1, sizeof *t->nodes);
+    t->nodes[t->count++] = node;
+    t->depth = node.depth > t->depth ? node.depth : t->depth;
+}
+
+static void build(struct builder *b, const struct span *span, size_t level);
+
+/* One value of key LEVEL. */
+static void add_child(struct builder *b, const struct span *child, size_t level)
+{
+    char *name = name_of(b, child->first, level);
+    struct flame_node node = {.name = name, .begin = child->begin, .depth = child->depth};
+    struct span below = *child;
+    node.value = sum_of(b, child->first, child->last, &node.samples);
+    bool label = child->above[0] == '_' && strcmp(name, child->above) == 0;
+    if (name[0] == '\0' || label || strcmp(name, child->above) == 0) {
+        build(b, &below, level + 1); /* not known, or the same again */
+        free(name);
+        return;
+    }
+    if (node.value < b->least || node.value <= 0) {
+        b->tree->left_out++;
+        free(name);
+        return;
+    }
+    add_node(b, node);
+    below.depth++;
+    below.above = name;
+    build(b, &below, level + 1);
+}
+
+static void build(struct builder *b, const struct span *span, size_t level)
+{
+    if (level == b->options->key_count)
+        return;
+    struct span child = *span;
+    for (size_t i = span->first; i < span->last; i = child.last) {
+        uint64_t key = aggregate_row(b->aggregate, i)->key[level];
+        double samples;
+        child.first = i;
+        for (child.last = i; child.last < span->last; child.last++)
+            if (aggregate_row(b->aggregate, child.last)->key[level] != key)
+                break;
+        add_child(b, &child, level);
+        child.begin += sum_of(b, child.first, child.last, &samples);
+    }
+}
+
+void flame_tree_make(struct flame_tree *tree, const struct aggregate *a, enum row_metric metric,
+                     double part)
+{
+    size_t count = aggregate_row_count(a);
+    struct builder b = {.tree = tree, .aggregate = a, .options = aggregate_options_of(a)};
+    struct flame_node root = {.name = mem_strdup("all")};
+    *tree = (struct flame_tree){0};
+    b.values = mem_zalloc(count + 1, sizeof *b.values);
+    for (size_t i = 0; i < count; i++) {
+        struct row_values values;
+        row_values_of(&aggregate_row(a, i)->sums, aggregate_run_count(a), &values);
+        double value = ranking_value(&values, metric);
+        b.values[i] = value > 0 ? value : 0;
+    }
+    root.value = sum_of(&b, 0, count, &root.samples);
+    b.least = root.value * part;
+    add_node(&b, root);
+    build(&b, &(struct span){0, count, 0, 1, ""}, 0);
+    free(b.values);
+}
+
+void flame_tree_free(struct flame_tree *tree)
+{
+    for (size_t i = 0; i < tree->count; i++)
+        free(tree->nodes[i].name);
+    free(tree->nodes);
+}

@@ -1,0 +1,253 @@
+/* Title, subtitle, margins and names.
+ * SPDX-License-Identifier: MIT */
+#include "plot/frame.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void frame_font(struct plot *plot, double size)
+{
+    struct script *s = &plot->script;
+    if (s->picture != PICTURE_TXT)
+        script_add(s, " font 'DejaVu Sans,%g'", s->picture == PICTURE_SVG ? size : size * 0.75);
+}
+
+void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const char *color,
+                double size, const char *text)
+{
+    static const char *const anchors[] = {"left", "center", "right"};
+    struct script *s = &plot->script;
+    double shift = plot_is_text(plot) ? 0.5 : 0;
+    script_add(s, "set label ");
+    script_quote(s, text);
+    script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
+               1 - (y + shift) / s->height, anchors[anchor]);
+    if (!plot_is_text(plot) || s->color)
+        script_add(s, " textcolor rgb '%s'", color);
+    frame_font(plot, size);
+    script_add(s, "\n");
+}
+
+void frame_text_up(struct plot *plot, double x, double y, const char *text)
+{
+    struct script *s = &plot->script;
+    if (plot_is_text(plot))
+        return;
+    script_add(s, "set label ");
+    script_quote(s, text);
+    script_add(s, " at screen %.6f,%.6f center rotate by 90 front textcolor rgb '%s'", x / s->width,
+               1 - y / s->height, s->theme->faint);
+    frame_font(plot, s->em);
+    script_add(s, "\n");
+}
+
+char *frame_axis_title(const char *name, const char *unit)
+{
+    return unit[0] != '\0' ? mem_printf("%s [%s]", name, unit) : mem_strdup(name);
+}
+
+double frame_step(double span, double length, double label)
+{
+    double least = span * label / length, power = pow(10, floor(log10(least > 0 ? least : 1)));
+    double step = least / power;
+    return power * (step <= 1 ? 1 : step <= 2 ? 2 : step <= 5 ? 5 : 10);
+}
+
+void frame_box(struct plot *plot, double left, double top, double right, double bottom,
+               const char *color)
+{
+    struct script *s = &plot->script;
+    if (!plot_is_text(plot))
+        script_add(s,
+                   "set object rectangle from screen %.6f,%.6f to screen %.6f,%.6f front "
+                   "fillcolor rgb '%s' fillstyle solid noborder\n",
+                   left / s->width, 1 - bottom / s->height, right / s->width, 1 - top / s->height,
+                   color);
+}
+
+static void fitted(struct plot *plot, double y, const char *color, double size, const char *text)
+{
+    bool cells = plot_is_text(plot);
+    double indent = cells ? 0 : plot->script.em;
+    char *fit = text_fit(text, (plot->script.width - 2 * indent) / size, cells);
+    frame_text(plot, indent, y, ANCHOR_LEFT, color, size, fit);
+    free(fit);
+}
+
+static double head_height(const struct plot *plot)
+{
+    return plot_is_text(plot) ? 3 : 4.2 * plot->script.em;
+}
+
+static double foot_height(const struct plot *plot)
+{
+    return plot_is_text(plot) ? 3 : 3.8 * plot->script.em;
+}
+
+struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle)
+{
+    struct script *s = &plot->script;
+    bool cells = plot_is_text(plot);
+    if (plot->options->title != NULL)
+        title = plot->options->title;
+    script_begin(s);
+    fitted(plot, cells ? 0 : 1.35 * s->em, s->theme->text, cells ? 1 : 1.3 * s->em, title);
+    fitted(plot, cells ? 1 : 2.95 * s->em, s->theme->faint, cells ? 1 : 0.9 * s->em, subtitle);
+    return (struct frame){.left = cells ? 8 : 5 * s->em,
+                          .right = s->width - (cells ? 2 : 2 * s->em),
+                          .top = head_height(plot),
+                          .bottom = s->height - foot_height(plot)};
+}
+
+void frame_margins(struct plot *plot, const struct frame *f)
+{
+    struct script *s = &plot->script;
+    script_add(s,
+               "set lmargin at screen %.6f\nset rmargin at screen %.6f\n"
+               "set tmargin at screen %.6f\nset bmargin at screen %.6f\n",
+               f->left / s->width, f->right / s->width, 1 - f->top / s->height,
+               1 - f->bottom / s->height);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* TEXT becomes TEXT + a separator + MORE, which is freed. */
+static void join(char **text, char *more)
+{
+    char *longer = mem_printf("%s%s%s", *text, **text != '\0' ? " \xc2\xb7 " : "", more);
+    free(*text);
+    free(more);
+    *text = longer;
+}
+
+char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *const *paths,
+                     size_t count)
+{
+    double wall = (double)meta->wall_ns / 1e9 / (double)(runs > 0 ? runs : 1);
+    double samples = (double)meta->samples / (double)(runs > 0 ? runs : 1);
+    char *text = mem_strdup("");
+    const char *file = count == 0 ? "<stdin>" : base_name(paths[0]);
+    join(&text, count > 1 ? mem_printf("%s and %zu more", file, count - 1) : mem_strdup(file));
+    if (meta->name != NULL && meta->name[0] != '\0' && strcmp(meta->name, file) != 0)
+        join(&text, mem_strdup(meta->name));
+    if (runs > 1)
+        join(&text, mem_printf("mean of %zu runs", runs));
+    if (samples > 0)
+        join(&text, mem_printf("%.0f samples%s", samples, runs > 1 ? " each" : ""));
+    if (wall > 0) {
+        char *value = text_value(wall, "s"), *rate = text_value(samples / wall, "Hz");
+        join(&text, value);
+        if (samples > 0)
+            join(&text, rate);
+        else
+            free(rate);
+    }
+    return text;
+}
+
+struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available, double extra)
+{
+    struct script *s = &plot->script;
+    bool cells = plot_is_text(plot);
+    double least = cells ? 1 : 8, usual = cells ? 1 : 1.5 * s->em;
+    double around =
+        head_height(plot) + foot_height(plot) + extra + (cells ? 1 : 0); /* no row on the axis */
+    size_t rows = wanted != 0 && wanted < available ? wanted : available;
+    rows = rows == 0 ? 1 : rows;
+    if (!plot->options->height_given && rows > 1 && wanted != 0 &&
+        around + usual * (double)rows > s->height)
+        s->height = ceil(around + usual * (double)rows);
+    if (!plot->options->height_given && !cells) /* few rows need no fat bars */
+        s->height = fmin(s->height, fmax(14 * s->em, around + 3 * s->em * (double)rows));
+    double room = s->height - around;
+    double fit = wanted == 0 ? floor(room / usual) : floor(room / least);
+    size_t most = fit < 2 ? 2 : (size_t)fit;
+    if (wanted != 0 && rows > most)
+        report_warning(plot->reporter, "%zu rows do not fit: %zu are drawn (make it higher)", rows,
+                       most);
+    rows = rows < most ? rows : most;
+    struct rows_layout layout = {.count = rows, .name_width = s->width * 0.4};
+    layout.height = room / (double)rows;
+    layout.size = cells ? 1 : fmin(s->em, fmax(6, layout.height * 0.8));
+    return layout;
+}
+
+void frame_names(struct plot *plot, struct frame *frame, const struct rows_layout *layout,
+                 char *const *names, size_t count)
+{
+    struct script *s = &plot->script;
+    bool cells = plot_is_text(plot);
+    double widest = 0, gap = cells ? 2 : 1.6 * layout->size;
+    if (cells)
+        frame->bottom = frame->top + (double)count + 1;
+    script_add(s, "unset ytics\nset yrange [%g:-0.5]\n", (double)count - 0.5 + (cells ? 1 : 0));
+    for (size_t i = 0; i < count; i++) {
+        char *fit = text_fit(names[i], (layout->name_width - gap) / layout->size, cells);
+        double width = text_width(fit, cells) * layout->size;
+        widest = width > widest ? width : widest;
+        script_add(s, "set label ");
+        script_quote(s, fit); /* not as tics: those are formats, where % means something */
+        script_add(s, " at graph 0, first %zu right offset char %s,0", i, cells ? "-1" : "-0.7");
+        if (!cells || s->color)
+            script_add(s, " textcolor rgb '%s'", s->theme->text);
+        frame_font(plot, layout->size);
+        script_add(s, "\n");
+        free(fit);
+    }
+    frame->left = fmin(widest + gap, layout->name_width);
+}
+
+double frame_legend(struct plot *plot, double bottom, char *const *names, const char *const *colors,
+                    size_t count, bool draw)
+{
+    struct script *s = &plot->script;
+    bool cells = plot_is_text(plot);
+    double size = cells ? 1 : 0.92 * s->em, line = cells ? 1 : 1.5 * s->em;
+    double left = cells ? 0 : s->em, most = s->width - 2 * left, widest = 0;
+    for (size_t i = 0; i < count; i++)
+        widest = fmax(widest, (text_width(names[i], cells) + (cells ? 4 : 3)) * size);
+    double cell = fmin(fmax(widest, most / 8), count > 1 ? most / 2 : most);
+    size_t columns = (size_t)fmax(1, floor(most / cell));
+    size_t lines = count == 0 ? 0 : (count + columns - 1) / columns;
+    for (size_t i = 0; i < count && draw; i++) {
+        double x = left + (double)(i % columns) * cell;
+        double y = bottom - ((double)(lines - i / columns) - 0.5) * line - (cells ? 0.5 : 0);
+        char *fit = text_fit(names[i], cell / size - (cells ? 4 : 2.6), cells);
+        char key[] = {(char)('A' + i % 26), ' ', '\0'};
+        frame_box(plot, x, y - 0.4 * size, x + 0.9 * size, y + 0.4 * size, colors[i]);
+        if (cells)
+            frame_text(plot, x, y, ANCHOR_LEFT, colors[i], size,
+                       strcmp(names[i], LABEL_OTHER) == 0 ? "." : key);
+        frame_text(plot, x + (cells ? 2 : 1.4 * size), y, ANCHOR_LEFT, s->theme->text, size, fit);
+        free(fit);
+    }
+    return (double)lines * line;
+}
+
+void frame_row_axes(struct plot *plot)
+{
+    script_add(&plot->script, plot_is_text(plot)
+                                  ? "unset grid\nset border 1\n"
+                                  : "set grid noytics xtics\nset border 1\nset xtics scale 0.5\n");
+}
+
+void frame_xaxis(struct plot *plot, double low, double high, const struct scale *scale,
+                 const char *name)
+{
+    struct script *s = &plot->script;
+    char *title = frame_axis_title(name, scale->unit);
+    script_add(s, "set xrange [%.17g:%.17g]\nset xtics nomirror autofreq\nset format x '%%g'\n",
+               low / scale->factor, high / scale->factor);
+    script_add(s, "set xlabel ");
+    script_quote(s, title);
+    script_add(s, " offset 0,0.6 noenhanced\n");
+    free(title);
+}

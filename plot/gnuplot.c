@@ -1,0 +1,162 @@
+/* Running gnuplot: the script goes in through a file without a name, the picture comes out through
+ * a pipe. SPDX-License-Identifier: MIT */
+#include "plot/gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/stream.h"
+
+enum { NO_PROGRAM = 127, LARGEST_COMPLAINT = 4000 };
+
+/* The script in a file, at its beginning. Returns a descriptor or -1. */
+static int spool(const struct script *script, struct error *err)
+{
+    int fd = temporary_file(err);
+    for (size_t at = 0; fd >= 0 && at < script->text.size;) {
+        ssize_t done = write(fd, script->text.data + at, script->text.size - at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0) {
+            error_set_errno(err, NULL, errno, "cannot write the script for gnuplot");
+            close(fd);
+            return -1;
+        }
+        at += (size_t)done;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+/* Never returns. Numbers must have points, and nothing of the user's own settings may interfere. */
+static _Noreturn void become_gnuplot(int in, int out, int complaints, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(NO_PROGRAM);
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(complaints, STDERR_FILENO);
+    setenv("LC_ALL", "C.UTF-8", 1);
+    unsetenv("GNUTERM");
+    signal(SIGPIPE, SIG_DFL);
+    execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
+    _exit(NO_PROGRAM);
+}
+
+/* gnuplot leaves > as it is, but the text of XML must not hold "]]>". CLOSING counts the brackets
+ * so far. */
+static int put_svg(struct output *out, const char *data, size_t size, size_t *closing)
+{
+    size_t from = 0;
+    int result = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] == '>' && *closing >= 2) {
+            output_write(out, data + from, i - from);
+            result = output_write(out, "&gt;", 4);
+            from = i + 1;
+        }
+        *closing = data[i] == ']' ? *closing + 1 : 0;
+    }
+    return result == 0 ? output_write(out, data + from, size - from) : -1;
+}
+
+static int copy_picture(int from, bool svg, struct output *out, struct error *err)
+{
+    char data[65536];
+    size_t closing = 0;
+    for (;;) {
+        ssize_t got = read(from, data, sizeof data);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set_errno(err, NULL, errno, "cannot read what gnuplot draws");
+        if ((svg ? put_svg(out, data, (size_t)got, &closing)
+                 : output_write(out, data, (size_t)got)) != 0)
+            return -1;
+    }
+}
+
+/* The last line of what gnuplot complained, the one that says what is wrong. Caller frees. */
+static char *last_complaint(int fd)
+{
+    char text[LARGEST_COMPLAINT + 1];
+    ssize_t got = pread(fd, text, LARGEST_COMPLAINT, 0);
+    text[got > 0 ? got : 0] = '\0';
+    const char *last = "";
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        if (line[strspn(line, " ^")] != '\0')
+            last = line + strspn(line, " ");
+    return mem_strdup(last);
+}
+
+static int judge(int status, int complaints, const struct reporter *reporter, struct error *err)
+{
+    char *why = last_complaint(complaints);
+    int result = 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PROGRAM)
+        result = error_set(err, NULL, NO_OFFSET,
+                           "gnuplot is not there: apt-get install gnuplot-nox, or flame, which "
+                           "needs none");
+    else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        result =
+            error_set(err, NULL, NO_OFFSET, "gnuplot failed%s%s", why[0] != '\0' ? ": " : "", why);
+    else if (why[0] != '\0')
+        report_verbose(reporter, "gnuplot: %s", why);
+    free(why);
+    return result;
+}
+
+static int wait_for(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
+/* IN and COMPLAINTS stay open. */
+static int run(int in, int complaints, bool svg, struct output *out,
+               const struct reporter *reporter, struct error *err)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set_errno(err, NULL, errno, "cannot make a pipe");
+    pid_t child = fork();
+    if (child == 0)
+        become_gnuplot(in, ends[1], complaints, parent);
+    close(ends[1]);
+    int result = child < 0 ? error_set_errno(err, NULL, errno, "cannot fork")
+                           : copy_picture(ends[0], svg, out, err);
+    close(ends[0]);
+    if (child < 0)
+        return -1;
+    int status = wait_for(child);
+    return result == 0 ? judge(status, complaints, reporter, err) : -1;
+}
+
+int script_run(const struct script *script, struct output *out, const struct reporter *reporter,
+               struct error *err)
+{
+    int complaints = -1, result = -1, in = spool(script, err);
+    if (in >= 0)
+        complaints = temporary_file(err);
+    if (complaints >= 0)
+        result = run(in, complaints, script->picture == PICTURE_SVG, out, reporter, err);
+    if (complaints >= 0)
+        close(complaints);
+    if (in >= 0)
+        close(in);
+    return result;
+}

@@ -1,0 +1,74 @@
+/* Names of rows: their keys joined, without those that tell no two of them apart.
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/memory.h"
+#include "plot/names.h"
+
+/* Key K of ROW as text. Caller frees. */
+static char *key_text(const struct name_source *from, const struct pbin_row *row, size_t k)
+{
+    const struct pbin_key *key = pbin_key_get((size_t)from->keys[k]);
+    if (key->is_text)
+        return mem_strdup(from->text(from->texts, row->key[k]));
+    if (row->key[k] == 0)
+        return mem_strdup("");
+    if (strcmp(key->name, "pc") == 0)
+        return mem_printf("0x%" PRIx64, row->key[k]);
+    return mem_printf("%s %" PRIu64, key->name, row->key[k]);
+}
+
+/* The keys of ROW whose bit is in USE. _idle is "_idle" whatever the number of keys. */
+static char *join(const struct name_source *from, const struct pbin_row *row, unsigned use)
+{
+    char *name = mem_strdup("");
+    const char *separator = "";
+    for (size_t k = 0; k < from->key_count; k++) {
+        char *part = key_text(from, row, k);
+        bool label = part[0] == '_' && strcmp(part, name) == 0;
+        if ((use >> k & 1) != 0 && part[0] != '\0' && !label) {
+            char *longer = mem_printf("%s%s%s", name, separator, part);
+            free(name);
+            name = longer;
+            separator = " / ";
+        }
+        free(part);
+    }
+    return name;
+}
+
+static bool all_differ(const struct name_source *from, const struct pbin_row *const *rows,
+                       size_t count, unsigned use)
+{
+    struct strings *seen = strings_new();
+    bool differ = true;
+    for (size_t i = 0; i < count && differ; i++) {
+        char *name = join(from, rows[i], use);
+        differ = name[0] != '\0' && strings_find(seen, name) == INTERN_NONE;
+        strings_intern(seen, name);
+        free(name);
+    }
+    strings_delete(seen);
+    return differ;
+}
+
+char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count)
+{
+    size_t keys = from->key_count;
+    unsigned use = (1U << keys) - 1;
+    for (size_t k = 0; k + 1 < keys; k++) /* from coarse to fine; the last one says most */
+        if (all_differ(from, rows, count, use & ~(1U << k)))
+            use &= ~(1U << k);
+    char **names = mem_zalloc(count + 1, sizeof *names);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = join(from, rows[i], use);
+        if (names[i][0] == '\0') {
+            free(names[i]);
+            names[i] = mem_strdup("_unknown");
+        }
+    }
+    return names;
+}

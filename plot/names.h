@@ -1,0 +1,22 @@
+/* Names of rows: their keys joined, without those that tell no two of them apart.
+ * SPDX-License-Identifier: MIT */
+#ifndef PLOT_NAMES_H
+#define PLOT_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/pbin.h"
+
+/* Where the keys of rows come from. */
+struct name_source {
+    const int *keys; /* numbers for pbin_key_get */
+    size_t key_count;
+    const char *(*text)(const void *texts, uint64_t number);
+    const void *texts;
+};
+
+/* COUNT names, whole and as they stand in the profile. Caller frees all. */
+char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count);
+
+#endif

@@ -1,0 +1,327 @@
+/* pbin-plot: profiles in, a picture out.
+ *
+ *   pbin-plot bars run.pbin -o run.svg        burn_50 ######################## 20.0 J  50.1 %
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/tool.h"
+#include "plot/picture.h"
+
+struct options {
+    struct tool_common common;
+    struct plot_options plot;
+    struct picture_request picture;
+    size_t input_capacity, base_capacity, with_capacity, mark_capacity;
+    const char ***words; /* list that plain arguments go to after --base or --with; NULL: inputs */
+    size_t *word_count, *word_capacity;
+    bool list;
+};
+
+enum {
+    KEY_LIST = KEY_TOOL_FIRST,
+    KEY_METRIC,
+    KEY_TOP,
+    KEY_BASE,
+    KEY_WITH,
+    KEY_RELATIVE,
+    KEY_START,
+    KEY_END,
+    KEY_MARK,
+    KEY_TITLE,
+    KEY_WIDTH,
+    KEY_HEIGHT,
+    KEY_THEME,
+    KEY_FORMAT,
+    KEY_SCRIPT,
+    KEY_SALVAGE,
+};
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What is drawn:", 1},
+    {"list", KEY_LIST, NULL, 0, "Show the kinds of plots and exit", 1},
+    {"metric", KEY_METRIC, "METRIC", 0,
+     "time, energy, power or samples (default: energy where there is some, else time)", 1},
+    {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 1},
+    {"top", KEY_TOP, "N", 0,
+     "The N largest rows, the rest as one row _other (default: as many as fit)", 1},
+    {"start", KEY_START, "S", 0, "timeline, heatmap: from S seconds", 1},
+    {"end", KEY_END, "S", 0, "timeline, heatmap: up to S seconds", 1},
+    {"mark", KEY_MARK, "S[=TEXT]", 0, "timeline: a line at S seconds (repeatable)", 1},
+    {0, 0, NULL, 0, "Comparisons:", 2},
+    {"base", KEY_BASE, "PBIN...", 0, "The runs to compare with (default: the first PBIN)", 2},
+    {"with", KEY_WITH, "PBIN...", 0, "The runs that are compared (default: all other PBINs)", 2},
+    {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
+    {0, 0, NULL, 0, "Looks:", 3},
+    {"title", KEY_TITLE, "TEXT", 0, "Title of the picture", 3},
+    {"width", KEY_WIDTH, "PX", 0, "Width [pixels; characters of text] (default: 900; 100)", 3},
+    {"height", KEY_HEIGHT, "PX", 0, "Height (default: 560; 30; more where --top asks for it)", 3},
+    {"theme", KEY_THEME, "THEME", 0, "light (default), dark or print", 3},
+    {0, 0, NULL, 0, "Input and output:", 4},
+    {"output", 'o', "FILE", 0,
+     "Write to FILE.svg, .png, .pdf or .txt (default: text on a terminal, else svg)", 4},
+    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf or txt, whatever the suffix", 4},
+    {"script", KEY_SCRIPT, NULL, 0,
+     "Leave the gnuplot script and the data beside FILE, as FILE.gp and FILE.csv", 4},
+    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 4},
+    {0}};
+
+static void add_word(const char ***list, size_t *count, size_t *capacity, const char *word)
+{
+    mem_reserve(list, capacity, *count + 1, sizeof **list);
+    (*list)[(*count)++] = word;
+}
+
+static void parse_keys(struct options *o, const char *list, struct argp_state *state)
+{
+    struct plot_options *p = &o->plot;
+    p->key_count = 0;
+    for (const char *at = list;; at += strcspn(at, ",") + 1) {
+        size_t length = strcspn(at, ",");
+        int key = pbin_key_find(at, length);
+        if (key < 0)
+            argp_error(state,
+                       "unknown key '%.*s'; there are process, thread, binary, file, function, "
+                       "inline, line and pc",
+                       (int)length, at);
+        for (size_t i = 0; i < p->key_count; i++)
+            if (p->keys[i] == key)
+                argp_error(state, "key %s is named twice", pbin_key_get((size_t)key)->name);
+        p->keys[p->key_count++] = key;
+        if (at[length] == '\0')
+            return;
+    }
+}
+
+static void parse_metric(struct options *o, const char *name, struct argp_state *state)
+{
+    int metric = row_metric_parse(name);
+    if (metric < 0 || metric == METRIC_ENTRIES)
+        argp_error(state, "--metric takes time, energy, power or samples, not '%s'", name);
+    o->plot.metric = (enum row_metric)metric;
+    o->plot.metric_given = true;
+}
+
+static uint64_t number_of(struct argp_state *state, const char *option, const char *text,
+                          uint64_t least, uint64_t most)
+{
+    uint64_t value = 0;
+    if (!parse_unsigned(text, least, most, &value))
+        argp_error(state, "%s takes a number from %llu to %llu, not '%s'", option,
+                   (unsigned long long)least, (unsigned long long)most, text);
+    return value;
+}
+
+static double seconds_of(struct argp_state *state, const char *option, const char *text)
+{
+    double value = 0;
+    if (!parse_double(text, 0, 1e12, &value))
+        argp_error(state, "%s takes seconds, not '%s'", option, text);
+    return value;
+}
+
+static void add_mark(struct options *o, char *argument, struct argp_state *state)
+{
+    char *text = strchr(argument, '=');
+    if (text != NULL)
+        *text++ = '\0';
+    mem_reserve(&o->plot.marks, &o->mark_capacity, o->plot.mark_count + 1, sizeof *o->plot.marks);
+    o->plot.marks[o->plot.mark_count++] =
+        (struct plot_mark){seconds_of(state, "--mark", argument), text != NULL ? text : ""};
+}
+
+/* The first plain word is the kind; the others are files of the list that was named last. */
+static void take_word(struct options *o, const char *word, struct argp_state *state)
+{
+    if (o->picture.kind == NULL) {
+        o->picture.kind = plot_kind_find(word);
+        if (o->picture.kind == NULL)
+            argp_error(state, "unknown kind of plot '%s'; --list shows them", word);
+        return;
+    }
+    if (o->words != NULL)
+        add_word(o->words, o->word_count, o->word_capacity, word);
+    else
+        add_word(&o->plot.inputs, &o->plot.input_count, &o->input_capacity, word);
+}
+
+static void begin_side(struct options *o, bool base, const char *first)
+{
+    o->words = base ? &o->plot.bases : &o->plot.withs;
+    o->word_count = base ? &o->plot.base_count : &o->plot.with_count;
+    o->word_capacity = base ? &o->base_capacity : &o->with_capacity;
+    add_word(o->words, o->word_count, o->word_capacity, first);
+}
+
+static error_t parse_looks(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_TITLE:
+        o->plot.title = argument;
+        return 0;
+    case KEY_WIDTH:
+        o->picture.width = number_of(state, "--width", argument, 40, 10000);
+        return 0;
+    case KEY_HEIGHT:
+        o->picture.height = number_of(state, "--height", argument, 10, 10000);
+        o->plot.height_given = true;
+        return 0;
+    case KEY_THEME:
+        o->picture.theme = theme_find(argument);
+        if (o->picture.theme == NULL)
+            argp_error(state, "unknown theme '%s'; there are light, dark and print", argument);
+        return 0;
+    case KEY_FORMAT:
+        o->picture.format = argument;
+        if (picture_find(argument) < 0)
+            argp_error(state, "unknown format '%s'; there are svg, png, pdf and txt", argument);
+        return 0;
+    case KEY_SCRIPT:
+        o->picture.script = true;
+        return 0;
+    case KEY_SALVAGE:
+        o->plot.salvage = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check(const struct options *o, struct argp_state *state)
+{
+    if (o->list)
+        return;
+    if (o->picture.kind == NULL)
+        argp_error(state, "which kind of plot? --list shows them");
+    if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
+        argp_error(state, "--script leaves files beside the picture: it needs -o FILE");
+    if (o->plot.base_count + o->plot.with_count > 0 && !o->picture.kind->compares)
+        argp_error(state, "--base and --with are for comparisons, not for %s",
+                   o->picture.kind->name);
+    if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
+        argp_error(state, "--start and --end are for timeline and heatmap, not for %s",
+                   o->picture.kind->name);
+    if (!isnan(o->plot.start) && !isnan(o->plot.end) && o->plot.start >= o->plot.end)
+        argp_error(state, "--start must come before --end");
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        return 0;
+    case KEY_LIST:
+        o->list = true;
+        return 0;
+    case KEY_METRIC:
+        parse_metric(o, argument, state);
+        return 0;
+    case 'k':
+        parse_keys(o, argument, state);
+        return 0;
+    case KEY_TOP:
+        o->plot.top = number_of(state, "--top", argument, 1, 100000);
+        return 0;
+    case KEY_BASE:
+    case KEY_WITH:
+        begin_side(o, key == KEY_BASE, argument);
+        return 0;
+    case KEY_RELATIVE:
+        o->plot.relative = true;
+        return 0;
+    case KEY_START:
+        o->plot.start = seconds_of(state, "--start", argument);
+        return 0;
+    case KEY_END:
+        o->plot.end = seconds_of(state, "--end", argument);
+        return 0;
+    case KEY_MARK:
+        add_mark(o, argument, state);
+        return 0;
+    case 'o':
+        o->picture.output = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        take_word(o, argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        check(o, state);
+        return 0;
+    default:
+        return parse_looks(key, argument, state);
+    }
+}
+
+/* The kinds in the help come from their table. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    char *all = mem_strdup("Kinds:\n");
+    for (size_t i = 0; plot_kind_get(i) != NULL; i++) {
+        char *longer =
+            mem_printf("%s  %-12s%s\n", all, plot_kind_get(i)->name, plot_kind_get(i)->help);
+        free(all);
+        all = longer;
+    }
+    char *whole = mem_printf("%s\n%s", all, text);
+    free(all);
+    return whole;
+}
+
+static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "KIND [PBIN...]",
+    .doc = "Draw profiles: where time [s] and energy [J] go, over functions, threads and time.\v"
+           "Examples:\n"
+           "  pbin-plot bars run.pbin -o run.svg\n"
+           "  pbin-plot timeline run.pbin --start 1.5 --end 2 --theme dark -o run.png\n"
+           "  pbin-plot compare --base old-*.pbin --with new-*.pbin --relative -o diff.pdf\n",
+    .children = children,
+    .help_filter = help_filter,
+};
+
+static int make(struct options *o, struct plot *plot, struct error *err)
+{
+    o->picture.color =
+        tool_color(&o->common) && (o->picture.output == NULL || o->common.color == 1);
+    return picture_make(&o->picture, plot, err);
+}
+
+static void list_kinds(void)
+{
+    for (size_t i = 0; plot_kind_get(i) != NULL; i++)
+        printf("%-12s%s\n", plot_kind_get(i)->name, plot_kind_get(i)->help);
+}
+
+const char *argp_program_version = "pbin-plot (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct options o = {.plot = {.start = NAN, .end = NAN}, .picture = {.theme = theme_get(0)}};
+    struct error err = {0};
+    tool_start(&o.common, "pbin-plot");
+    tool_parse_in_order(&parser, argc, argv, &o);
+    struct plot plot = {.options = &o.plot, .reporter = &o.common.reporter};
+    int result = 0;
+    if (o.list)
+        list_kinds();
+    else
+        result = make(&o, &plot, &err);
+    script_free(&plot.script);
+    buffer_free(&plot.picture);
+    free(o.plot.inputs);
+    free(o.plot.bases);
+    free(o.plot.withs);
+    free(o.plot.marks);
+    return tool_end(&o.common, result, &err);
+}

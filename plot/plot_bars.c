@@ -1,0 +1,192 @@
+/* bars: time, energy or another metric per key, largest on top.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+
+/* "12.3 mJ  45.6 %" at the end of a bar. Caller frees. */
+static char *bar_text(const struct ranking *r, const struct ranked_row *row)
+{
+    char *value = isnan(row->value) ? mem_strdup("-") : text_value(row->value, r->unit);
+    if (isnan(row->share))
+        return value;
+    char *both = mem_printf("%s  %.1f %%", value, 100 * row->share);
+    free(value);
+    return both;
+}
+
+/* Where the axis must end so that the text behind the longest bar is not cut. */
+static double axis_end(const struct plot *plot, const struct ranking *r, const struct frame *f,
+                       double size)
+{
+    bool cells = plot_is_text(plot);
+    double width = f->right - f->left, end = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ranked_row *row = &r->rows[i];
+        char *text = bar_text(r, row);
+        double room = width - (text_width(text, cells) + (cells ? 2 : 1.2)) * size;
+        double reach = (row->value > 0 ? row->value : 0) + (row->error > 0 ? row->error : 0);
+        end = fmax(end, reach * width / fmax(room, width * 0.1));
+        free(text);
+    }
+    return end > 0 ? end : 1;
+}
+
+static const char *bar_color(const struct plot *plot, const struct ranked_row *row)
+{
+    return row->other ? plot->script.theme->other : plot->script.theme->bar;
+}
+
+static void put_data(struct plot *plot, const struct ranking *r)
+{
+    struct script *s = &plot->script;
+    script_add(s, "# row, %s [%s], half of the 95 %% interval, low and high of it, color, name\n",
+               row_metric_name(r->metric), r->unit);
+    script_data(s, "$rows");
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ranked_row *row = &r->rows[i];
+        script_number(s, (double)i);
+        script_number(s, row->value);
+        script_number(s, row->error);
+        script_number(s, (double)strtol(bar_color(plot, row) + 1, NULL, 16));
+        script_row_end_name(s, row->name);
+    }
+    script_data_end(s);
+}
+
+static void put_texts(struct plot *plot, const struct ranking *r, const struct scale *scale,
+                      double size)
+{
+    struct script *s = &plot->script;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ranked_row *row = &r->rows[i];
+        char *text = bar_text(r, row);
+        double at = (row->value > 0 ? row->value : 0) + (row->error > 0 ? row->error : 0);
+        script_add(s, "set label ");
+        script_quote(s, text);
+        script_add(s, " at first %.9g,%zu left offset char 0.6,0 front textcolor rgb '%s'",
+                   at / scale->factor, i, s->theme->text);
+        frame_font(plot, size);
+        script_add(s, "\n");
+        free(text);
+    }
+}
+
+/* Bars of characters; gnuplot draws only outlines there. */
+static void put_text_bars(struct plot *plot, const struct ranking *r, const struct frame *f,
+                          double end)
+{
+    struct script *s = &plot->script;
+    double width = f->right - f->left;
+    for (size_t i = 0; i < r->count; i++) {
+        double part = r->rows[i].value > 0 ? r->rows[i].value / end * width : 0;
+        char *bar = mem_zalloc((size_t)part + 2, 1), *text = bar_text(r, &r->rows[i]);
+        memset(bar, '#', (size_t)(part + 0.5));
+        char *both = mem_printf("%s %s", bar, text);
+        script_add(s, "set label ");
+        script_quote(s, both);
+        script_add(s, " at first 0,%zu left", i);
+        script_add(s, s->color ? " textcolor rgb '%s'\n" : "\n", bar_color(plot, &r->rows[i]));
+        free(both);
+        free(text);
+        free(bar);
+    }
+    script_add(s, "unset grid\nunset border\nunset xtics\nunset xlabel\nplot NaN\n");
+}
+
+static void put_bars(struct plot *plot, const struct ranking *r, const struct scale *scale,
+                     const struct rows_layout *layout)
+{
+    struct script *s = &plot->script;
+    double half = fmin(0.36, 1.3 * s->em / layout->height);
+    bool errors = false;
+    for (size_t i = 0; i < r->count; i++)
+        errors |= r->rows[i].error > 0;
+    frame_row_axes(plot);
+    script_add(s,
+               "plot $rows using (0):1:(0):($2/%g):($1-%g):($1+%g):4 with boxxyerror "
+               "fillcolor rgb variable",
+               scale->factor, half, half);
+    if (errors)
+        script_add(
+            s, ", $rows using ($3>0?$2/%g:1/0):1:($3/%g) with xerrorbars pt -1 lw 1.2 lc rgb '%s'",
+            scale->factor, scale->factor, s->theme->text);
+    script_add(s, "\n");
+}
+
+static char *title_of(const struct aggregate *a, const struct ranking *r)
+{
+    const struct aggregate_options *o = aggregate_options_of(a);
+    const struct pbin_meta *meta = aggregate_meta(a);
+    const char *of = meta->target != NULL ? strrchr(meta->target, '/') : NULL;
+    of = of != NULL ? of + 1 : meta->target;
+    char *title = mem_printf("%c%s per %s%s%s", r->metric_name[0] & ~0x20, r->metric_name + 1,
+                             pbin_key_get((size_t)o->keys[o->key_count - 1])->name,
+                             of != NULL && of[0] != '\0' ? " of " : "", of != NULL ? of : "");
+    for (char *c = title; *c != '\0'; c++)
+        if (*c == '_' && c < title + strlen(r->metric_name))
+            *c = ' ';
+    return title;
+}
+
+static void draw(struct plot *plot, const struct aggregate *a, const struct ranking *r,
+                 const struct rows_layout *layout)
+{
+    const struct plot_options *o = plot->options;
+    char **names = mem_zalloc(r->count + 1, sizeof *names);
+    char *title = title_of(a, r);
+    char *subtitle =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    struct scale scale = scale_for(r->largest, r->unit);
+    struct frame frame = frame_begin(plot, title, subtitle);
+    for (size_t i = 0; i < r->count; i++)
+        names[i] = r->rows[i].name;
+    frame_names(plot, &frame, layout, names, r->count);
+    double end = axis_end(plot, r, &frame, layout->size);
+    frame_margins(plot, &frame);
+    frame_xaxis(plot, 0, end, &scale, r->metric_name);
+    put_data(plot, r);
+    if (plot_is_text(plot)) {
+        put_text_bars(plot, r, &frame, end);
+    } else {
+        put_texts(plot, r, &scale, layout->size);
+        put_bars(plot, r, &scale, layout);
+    }
+    free(names);
+    free(title);
+    free(subtitle);
+}
+
+static int draw_bars(struct plot *plot, struct error *err)
+{
+    const struct plot_options *o = plot->options;
+    struct ranking ranking;
+    enum row_metric metric;
+    struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
+    if (a == NULL)
+        return -1;
+    if (ranking_metric(plot, a, &metric, err) != 0) {
+        aggregate_delete(a);
+        return -1;
+    }
+    size_t rows = aggregate_row_count(a),
+           wanted = o->top > 0 && o->top < rows ? o->top + 1 : o->top;
+    struct rows_layout layout = frame_rows(plot, wanted, rows, 0);
+    ranking_make(&ranking, a, metric, layout.count < rows ? layout.count - 1 : 0);
+    draw(plot, a, &ranking, &layout);
+    if (plot->data != NULL)
+        report_rows(
+            a,
+            &(struct report_options){.sort = metric, .top = ranking.count - (ranking.hidden > 0)},
+            &table_csv, plot->data);
+    ranking_free(&ranking);
+    aggregate_delete(a);
+    return 0;
+}
+
+const struct plot_kind plot_bars = {.name = "bars",
+                                    .help = "a metric per function or other keys, with its share",
+                                    .draw = draw_bars};

@@ -1,0 +1,335 @@
+/* box and violin: how a metric of each function is distributed over repeated runs.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+
+enum { CURVE = 64 /* points along a violin */ };
+
+/* A row's values, one for each run, sorted. */
+struct spread {
+    char *name;
+    double *values;
+    double mean;
+};
+
+struct spreads {
+    struct plot *plot;
+    struct spread *rows;
+    size_t count, runs;
+    enum row_metric metric;
+    const char *metric_name, *unit;
+    struct pbin_meta meta;
+    struct rows_layout layout;
+};
+
+static int compare_values(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Linear between the two nearest of the sorted values. */
+static double quantile(const double *sorted, size_t n, double part)
+{
+    double at = part * (double)(n - 1);
+    size_t below = (size_t)at;
+    double rest = at - (double)below;
+    return below + 1 < n ? sorted[below] + rest * (sorted[below + 1] - sorted[below])
+                         : sorted[below];
+}
+
+static const struct pbin_row *find_row(const struct aggregate *a, const struct aggregate *whole,
+                                       const struct pbin_row *row)
+{
+    size_t keys = aggregate_options_of(a)->key_count;
+    for (size_t i = 0; i < aggregate_row_count(a); i++) {
+        const struct pbin_row *other = aggregate_row(a, i);
+        size_t k = 0;
+        for (; k < keys; k++) {
+            bool text = pbin_key_get((size_t)aggregate_options_of(a)->keys[k])->is_text;
+            if (text ? strcmp(aggregate_text(a, other->key[k]),
+                              aggregate_text(whole, row->key[k])) != 0
+                     : other->key[k] != row->key[k])
+                break;
+        }
+        if (k == keys)
+            return other;
+    }
+    return NULL;
+}
+
+/* Run number RUN, alone: its values of the rows that are shown. */
+static int take_run(struct spreads *s, const struct aggregate *whole, const struct ranking *r,
+                    size_t run, struct error *err)
+{
+    const struct plot_options *o = s->plot->options;
+    const struct aggregate_options *keys = aggregate_options_of(whole);
+    struct aggregate *a =
+        ranking_read_keys(s->plot, &o->inputs[run], 1, keys->keys, keys->key_count, err);
+    if (a == NULL)
+        return -1;
+    int result = 0;
+    if (aggregate_run_count(a) != 1)
+        result = error_set(err, o->inputs[run], NO_OFFSET,
+                           "holds the sum of %zu runs: their single values are not known any more",
+                           aggregate_run_count(a));
+    for (size_t i = 0; i < s->count && result == 0; i++) {
+        const struct pbin_row *row = find_row(a, whole, r->rows[i].row);
+        struct row_values values = {0};
+        if (row != NULL)
+            row_values_of(&row->sums, 1, &values);
+        double value = ranking_value(&values, s->metric);
+        s->rows[i].values[run] = isnan(value) ? 0 : value;
+    }
+    aggregate_delete(a);
+    return result;
+}
+
+static int take_runs(struct spreads *s, const struct aggregate *whole, const struct ranking *r,
+                     struct error *err)
+{
+    s->count = r->count - (r->hidden > 0);
+    s->rows = mem_zalloc(s->count + 1, sizeof *s->rows);
+    for (size_t i = 0; i < s->count; i++) {
+        s->rows[i].name = mem_strdup(r->rows[i].name);
+        s->rows[i].mean = r->rows[i].value;
+        s->rows[i].values = mem_zalloc(s->runs, sizeof(double));
+    }
+    for (size_t run = 0; run < s->runs; run++)
+        if (take_run(s, whole, r, run, err) != 0)
+            return -1;
+    return 0;
+}
+
+static void write_data(const struct spreads *s)
+{
+    struct table_column columns[] = {
+        {"name", "", true}, {"run", "", false}, {s->metric_name, s->unit, false}};
+    struct table_head head = {.columns = columns, .column_count = 3};
+    struct table *table = table_open(&table_csv, s->plot->data, &head);
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t run = 0; run < s->runs; run++) {
+            struct table_cell cells[] = {cell_text(s->rows[i].name), cell_count(run + 1),
+                                         cell_real(s->rows[i].values[run])};
+            table_row(table, cells);
+        }
+    table_close(table);
+}
+
+/* Every value, spread a little over the height of its row: the golden ratio spaces neighbours
+ * evenly. */
+static void put_points(struct spreads *s)
+{
+    struct script *script = &s->plot->script;
+    script_add(script, "# row, run's %s [%s], position in the row\n", s->metric_name, s->unit);
+    script_data(script, "$points");
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t run = 0; run < s->runs; run++) {
+            script_number(script, (double)i);
+            script_number(script, s->rows[i].values[run]);
+            script_number(script, fmod((double)run * 0.6180339887, 1) - 0.5);
+            script_row_end(script);
+        }
+    script_data_end(script);
+}
+
+/* Whiskers end at the last values within 1.5 times the height of the box. */
+static void put_boxes(struct spreads *s)
+{
+    struct script *script = &s->plot->script;
+    script_add(script, "# row, lower whisker, quartile, median, quartile, upper whisker, name\n");
+    script_data(script, "$boxes");
+    for (size_t i = 0; i < s->count; i++) {
+        double *v = s->rows[i].values, low, high;
+        qsort(v, s->runs, sizeof *v, compare_values);
+        double q1 = quantile(v, s->runs, 0.25), q3 = quantile(v, s->runs, 0.75),
+               reach = 1.5 * (q3 - q1);
+        size_t first = 0, last = s->runs - 1;
+        while (v[first] < q1 - reach)
+            first++;
+        while (v[last] > q3 + reach)
+            last--;
+        low = v[first];
+        high = v[last];
+        const double numbers[] = {(double)i, low, q1, quantile(v, s->runs, 0.5), q3, high};
+        for (size_t n = 0; n < 6; n++)
+            script_number(script, numbers[n]);
+        script_row_end_name(script, s->rows[i].name);
+    }
+    script_data_end(script);
+}
+
+/* Silverman's rule for the width of the kernel. */
+static double bandwidth(const double *sorted, size_t n, double largest)
+{
+    double mean = 0, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += sorted[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        sum += (sorted[i] - mean) * (sorted[i] - mean);
+    double deviation = n > 1 ? sqrt(sum / (double)(n - 1)) : 0;
+    double range = (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / 1.34;
+    double least = range > 0 && range < deviation ? range : deviation;
+    return fmax(0.9 * least * pow((double)n, -0.2), 1e-4 * largest);
+}
+
+static double density(const double *values, size_t n, double at, double width)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += exp(-0.5 * (at - values[i]) * (at - values[i]) / (width * width));
+    return sum;
+}
+
+/* Outline of each violin: value, lower and upper edge. All are equally thick at their thickest. */
+static void put_violins(struct spreads *s, double largest)
+{
+    struct script *script = &s->plot->script;
+    script_data(script, "$violins");
+    for (size_t i = 0; i < s->count; i++) {
+        const double *v = s->rows[i].values;
+        double width = bandwidth(v, s->runs, largest), most = 0, curve[CURVE + 1];
+        double from = fmax(0, v[0] - 2.5 * width), to = v[s->runs - 1] + 2.5 * width;
+        for (size_t p = 0; p <= CURVE; p++) {
+            curve[p] = density(v, s->runs, from + (to - from) * (double)p / CURVE, width);
+            most = fmax(most, curve[p]);
+        }
+        for (size_t p = 0; p <= CURVE; p++) {
+            double half = most > 0 ? 0.42 * curve[p] / most : 0;
+            script_number(script, from + (to - from) * (double)p / CURVE);
+            script_number(script, (double)i - half);
+            script_number(script, (double)i + half);
+            script_row_end(script);
+        }
+        script_add(script, "\n");
+    }
+    script_data_end(script);
+}
+
+static double largest_value(const struct spreads *s)
+{
+    double most = 0;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t run = 0; run < s->runs; run++)
+            most = fmax(most, s->rows[i].values[run]);
+    return most;
+}
+
+static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
+{
+    struct script *script = &s->plot->script;
+    const struct theme *t = script->theme;
+    double f = scale->factor, half = fmin(0.3, 1.1 * script->em / s->layout.height);
+    frame_row_axes(s->plot);
+    if (violin)
+        script_add(script,
+                   "plot $violins using ($1/%g):2:3 with filledcurves fc rgb '%s' fs transparent "
+                   "solid 0.45 "
+                   "noborder, ",
+                   f, t->bar);
+    else
+        script_add(
+            script,
+            "plot $boxes using ($2/%g):1:(($6-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+            "$boxes using ($3/%g):1:($3/%g):($5/%g):($1-%g):($1+%g) with boxxyerror fc rgb '%s' "
+            "fs transparent solid 0.45 noborder, ",
+            f, f, t->faint, f, f, f, half, half, t->bar);
+    script_add(script,
+               "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45 lc rgb '%s', "
+               "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n",
+               f, half * 1.4, t->text, f, half, 2 * half, t->more);
+}
+
+static void draw(struct spreads *s, bool violin)
+{
+    struct plot *plot = s->plot;
+    const struct plot_options *o = plot->options;
+    double most = largest_value(s);
+    struct scale scale = scale_for(most, s->unit);
+    char **names = mem_zalloc(s->count + 1, sizeof *names);
+    char *what = frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
+    char *subtitle = mem_printf("%s \xc2\xb7 %s", what,
+                                violin ? "dots: runs, line: median"
+                                       : "dots: runs, line: median, box: middle half");
+    char *title = mem_printf("%s per run", s->metric_name);
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    for (size_t i = 0; i < s->count; i++)
+        names[i] = s->rows[i].name;
+    struct frame frame = frame_begin(plot, title, subtitle);
+    frame_names(plot, &frame, &s->layout, names, s->count);
+    frame_margins(plot, &frame);
+    frame_xaxis(plot, 0, most > 0 ? 1.05 * most : 1, &scale, s->metric_name);
+    put_points(s);
+    put_boxes(s); /* sorts the values */
+    if (violin)
+        put_violins(s, most);
+    put_plot(s, violin, &scale);
+    free(names);
+    free(title);
+    free(subtitle);
+    free(what);
+}
+
+static int prepare(struct spreads *s, const struct aggregate *whole, struct error *err)
+{
+    const struct plot_options *o = s->plot->options;
+    struct ranking ranking;
+    if (ranking_metric(s->plot, whole, &s->metric, err) != 0)
+        return -1;
+    size_t rows = aggregate_row_count(whole), wanted = o->top < rows ? o->top : rows;
+    s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0,
+                           rows < 20    ? rows
+                           : o->top > 0 ? wanted
+                                        : 20,
+                           0);
+    s->metric_name = ranking_metric_name(whole, s->metric);
+    s->unit = ranking_metric_unit(whole, s->metric);
+    pbin_meta_copy(&s->meta, aggregate_meta(whole));
+    ranking_make(&ranking, whole, s->metric, s->layout.count);
+    int result = take_runs(s, whole, &ranking, err);
+    ranking_free(&ranking);
+    return result;
+}
+
+static int draw_spreads(struct plot *plot, bool violin, struct error *err)
+{
+    const struct plot_options *o = plot->options;
+    struct spreads s = {.plot = plot, .runs = o->input_count};
+    if (o->input_count < 2)
+        return error_set(err, NULL, NO_OFFSET, "a distribution needs several runs, as PBIN files");
+    struct aggregate *whole = ranking_read(plot, o->inputs, o->input_count, err);
+    int result = whole == NULL ? -1 : prepare(&s, whole, err);
+    if (result == 0) {
+        if (plot->data != NULL)
+            write_data(&s);
+        draw(&s, violin);
+    }
+    for (size_t i = 0; i < s.count; i++) {
+        free(s.rows[i].name);
+        free(s.rows[i].values);
+    }
+    free(s.rows);
+    pbin_meta_free(&s.meta);
+    aggregate_delete(whole);
+    return result;
+}
+
+static int draw_box(struct plot *plot, struct error *err)
+{
+    return draw_spreads(plot, false, err);
+}
+
+static int draw_violin(struct plot *plot, struct error *err)
+{
+    return draw_spreads(plot, true, err);
+}
+
+const struct plot_kind plot_box = {.name = "box",
+                                   .help = "a metric over repeated runs: quartiles and single runs",
+                                   .draw = draw_box};
+const struct plot_kind plot_violin = {
+    .name = "violin", .help = "the same as densities, for 50 runs and more", .draw = draw_violin};

@@ -1,0 +1,258 @@
+/* compare: differences to a base as diverging bars; dumbbell: both values, joined by a line.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+#include "plot/sides.h"
+
+struct comparison {
+    struct plot *plot;
+    struct sides sides;
+    struct scale scale;
+    struct rows_layout layout;
+    struct frame frame;
+    const char *unit; /* of what is drawn */
+    bool relative;
+};
+
+static const double significant = 0.05;
+
+/* What is drawn for ROW: a difference, or percent of the base (of nothing: new rows count as +100
+ * %). */
+static double value_of(const struct comparison *c, const struct side_row *row)
+{
+    if (!c->relative)
+        return row->difference;
+    return isfinite(row->ratio) ? 100 * (row->ratio - 1) : 100;
+}
+
+static double error_of(const struct comparison *c, const struct side_row *row)
+{
+    if (!c->relative)
+        return row->error;
+    return row->base.mean != 0 ? 100 * row->error / fabs(row->base.mean) : NAN;
+}
+
+static char *text_of(const struct comparison *c, const struct side_row *row)
+{
+    char *value = text_value(fabs(row->difference), c->unit), *percent;
+    if (row->base.mean == 0 && row->with.mean != 0)
+        percent = mem_strdup("new");
+    else if (row->with.mean == 0 && row->base.mean != 0)
+        percent = mem_strdup("gone");
+    else
+        percent = mem_printf("%+.1f %%", 100 * (row->ratio - 1));
+    char *text = mem_printf("%s%s  %s%s", row->difference < 0 ? "-" : "+", value, percent,
+                            row->p < significant ? " *" : "");
+    free(value);
+    free(percent);
+    return text;
+}
+
+static const char *color_of(const struct comparison *c, const struct side_row *row)
+{
+    const struct theme *theme = c->plot->script.theme;
+    if (row->p >= significant || row->other)
+        return theme->other;
+    return row->difference > 0 ? theme->more : theme->less;
+}
+
+static double widest_text(const struct comparison *c)
+{
+    double widest = 0;
+    for (size_t i = 0; i < c->sides.count; i++) {
+        char *text = text_of(c, &c->sides.rows[i]);
+        widest = fmax(widest, text_width(text, plot_is_text(c->plot)));
+        free(text);
+    }
+    return (widest + 1.5) * c->layout.size;
+}
+
+static void put_data(struct comparison *c)
+{
+    struct script *s = &c->plot->script;
+    script_add(s, "# row, base, with, difference%s, half of its 95 %% interval, color, name\n",
+               c->relative ? " [%]" : "");
+    script_data(s, "$rows");
+    for (size_t i = 0; i < c->sides.count; i++) {
+        const struct side_row *row = &c->sides.rows[i];
+        script_number(s, (double)i);
+        script_number(s, row->base.mean);
+        script_number(s, row->with.mean);
+        script_number(s, value_of(c, row));
+        script_number(s, error_of(c, row));
+        script_number(s, (double)strtol(color_of(c, row) + 1, NULL, 16));
+        script_row_end_name(s, row->name);
+    }
+    script_data_end(s);
+}
+
+static void put_text(struct comparison *c, size_t row, double x, bool right, const char *text)
+{
+    struct script *s = &c->plot->script;
+    script_add(s, "set label ");
+    script_quote(s, text);
+    script_add(s, " at first %.9g,%zu %s offset char %s,0 front", x, row, right ? "right" : "left",
+               right ? "-0.7" : "0.7");
+    if (!plot_is_text(c->plot))
+        script_add(s, " textcolor rgb '%s'", s->theme->text);
+    frame_font(c->plot, c->layout.size);
+    script_add(s, "\n");
+}
+
+static char *title_of(const struct comparison *c)
+{
+    const char *name = ranking_metric_name(c->sides.base, c->sides.metric);
+    char *base = text_value(c->sides.base_total, c->unit),
+         *with = text_value(c->sides.with_total, c->unit);
+    double change =
+        c->sides.base_total != 0 ? 100 * (c->sides.with_total / c->sides.base_total - 1) : 0;
+    char *title = c->sides.metric == METRIC_POWER
+                      ? mem_printf("%s: what changed", name)
+                      : mem_printf("%s: %s before, %s after (%+.1f %%)", name, base, with, change);
+    if (title[0] >= 'a' && title[0] <= 'z')
+        title[0] = (char)(title[0] - 32);
+    free(base);
+    free(with);
+    return title;
+}
+
+static char *subtitle_of(const struct comparison *c, bool dumbbell)
+{
+    char *text = sides_subtitle(&c->sides);
+    bool tested = aggregate_run_count(c->sides.base) > 1 && aggregate_run_count(c->sides.with) > 1;
+    char *more = mem_printf("%s%s \xc2\xb7 %s", text, dumbbell ? " \xc2\xb7 ring: base" : "",
+                            tested ? "* more than noise (Welch, Holm, 5 %); grey: not"
+                                   : "one run a side: nothing is known about noise");
+    free(text);
+    return more;
+}
+
+static void begin(struct comparison *c, bool dumbbell)
+{
+    char **names = mem_zalloc(c->sides.count + 1, sizeof *names);
+    char *title = title_of(c), *subtitle = subtitle_of(c, dumbbell);
+    for (size_t i = 0; i < c->sides.count; i++)
+        names[i] = c->sides.rows[i].name;
+    c->layout.name_width = c->plot->script.width * 0.33;
+    c->frame = frame_begin(c->plot, title, subtitle);
+    frame_names(c->plot, &c->frame, &c->layout, names, c->sides.count);
+    frame_margins(c->plot, &c->frame);
+    put_data(c);
+    free(names);
+    free(title);
+    free(subtitle);
+}
+
+/* Bars and their texts point away from zero: both sides need room behind their longest bar. */
+static void bar_axis(struct comparison *c, double *low, double *high)
+{
+    double width = c->frame.right - c->frame.left, text = widest_text(c), least = 0, most = 0;
+    for (size_t i = 0; i < c->sides.count; i++) {
+        double value = value_of(c, &c->sides.rows[i]), error = error_of(c, &c->sides.rows[i]);
+        error = error > 0 ? error : 0;
+        most = fmax(most, value + error);
+        least = fmin(least, value - error);
+    }
+    double sides = (least < 0) + (most > 0);
+    double span = fmax((most - least) * width / fmax(width - sides * text, width * 0.2), 1e-300);
+    *low = least < 0 ? least - span * text / width : 0;
+    *high = most > 0 ? most + span * text / width : least < 0 ? 0.02 * span : 1;
+    *low = *low == 0 && most > 0 ? -0.02 * span : *low;
+}
+
+static void draw_bars(struct comparison *c)
+{
+    struct script *s = &c->plot->script;
+    double low, high,
+        half = plot_is_text(c->plot) ? 0.3 : fmin(0.36, 1.3 * s->em / c->layout.height);
+    begin(c, false);
+    bar_axis(c, &low, &high);
+    c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->unit);
+    frame_xaxis(c->plot, low, high, &c->scale, c->relative ? "change of the base" : "difference");
+    for (size_t i = 0; i < c->sides.count; i++) {
+        const struct side_row *row = &c->sides.rows[i];
+        double value = value_of(c, row), error = error_of(c, row);
+        char *text = text_of(c, row);
+        error = error > 0 ? error : 0;
+        put_text(c, i, (value + (value < 0 ? -error : error)) / c->scale.factor, value < 0, text);
+        free(text);
+    }
+    frame_row_axes(c->plot);
+    script_add(s, "set arrow from first 0, graph 0 to first 0, graph 1 nohead front lc rgb '%s'\n",
+               s->theme->faint);
+    script_add(s,
+               "plot $rows using (0):1:(0):($4/%g):($1-%g):($1+%g):6 with boxxyerror fillcolor rgb "
+               "variable, "
+               "$rows using ($5>0?$4/%g:1/0):1:($5/%g) with xerrorbars pt -1 lw 1.2 lc rgb '%s'\n",
+               c->scale.factor, half, half, c->scale.factor, c->scale.factor, s->theme->text);
+}
+
+static void draw_dumbbells(struct comparison *c)
+{
+    struct script *s = &c->plot->script;
+    double most = 0, text = widest_text(c);
+    for (size_t i = 0; i < c->sides.count; i++)
+        most = fmax(most, fmax(c->sides.rows[i].base.mean, c->sides.rows[i].with.mean));
+    begin(c, true);
+    double width = c->frame.right - c->frame.left;
+    c->scale = scale_for(most, c->unit);
+    frame_xaxis(c->plot, 0, most > 0 ? most * width / fmax(width * 0.2, width - text) : 1,
+                &c->scale, ranking_metric_name(c->sides.base, c->sides.metric));
+    for (size_t i = 0; i < c->sides.count; i++) {
+        const struct side_row *row = &c->sides.rows[i];
+        char *value = text_of(c, row);
+        put_text(c, i, fmax(row->base.mean, row->with.mean) / c->scale.factor, false, value);
+        free(value);
+    }
+    frame_row_axes(c->plot);
+    script_add(s,
+               "plot $rows using ($2/%g):1:(($3-$2)/%g):(0):6 with vectors nohead lw 3 lc rgb "
+               "variable notitle, "
+               "$rows using ($2/%g):1 with points pt 6 ps 1.1 lw 1.5 lc rgb '%s' notitle, "
+               "$rows using ($3/%g):1:6 with points pt 7 ps 1.2 lc rgb variable notitle\n",
+               c->scale.factor, c->scale.factor, c->scale.factor, s->theme->text, c->scale.factor);
+}
+
+static int draw(struct plot *plot, bool dumbbell, struct error *err)
+{
+    struct comparison c = {.plot = plot, .relative = plot->options->relative && !dumbbell};
+    size_t top = plot->options->top;
+    if (sides_read(&c.sides, plot, err) != 0)
+        return -1;
+    c.unit = ranking_metric_unit(c.sides.base, c.sides.metric);
+    size_t wanted = top > 0 && top < c.sides.count ? top + 1 : top;
+    c.layout = frame_rows(plot, wanted, c.sides.count, 0);
+    if (plot->data != NULL)
+        sides_write(&c.sides, plot->data);
+    if (c.layout.count < c.sides.count)
+        sides_limit(&c.sides, c.layout.count - 1);
+    if (dumbbell)
+        draw_dumbbells(&c);
+    else
+        draw_bars(&c);
+    sides_free(&c.sides);
+    return 0;
+}
+
+static int draw_compare(struct plot *plot, struct error *err)
+{
+    return draw(plot, false, err);
+}
+
+static int draw_dumbbell(struct plot *plot, struct error *err)
+{
+    return draw(plot, true, err);
+}
+
+const struct plot_kind plot_compare = {.name = "compare",
+                                       .help = "differences to a base, with their significance",
+                                       .compares = true,
+                                       .draw = draw_compare};
+const struct plot_kind plot_dumbbell = {.name = "dumbbell",
+                                        .help = "the values of a base and of others side by side",
+                                        .compares = true,
+                                        .draw = draw_dumbbell};

@@ -1,0 +1,111 @@
+/* cumulative: how few functions make up how much of the total.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+
+static double share_of(const struct ranking *r, size_t i)
+{
+    return isnan(r->rows[i].share) ? 0 : r->rows[i].share;
+}
+
+static void put_data(struct plot *plot, const struct ranking *r)
+{
+    struct script *s = &plot->script;
+    double sum = 0;
+    script_add(s, "# rank, cumulated share [%%], %s [%s], name\n", r->metric_name, r->unit);
+    script_data(s, "$rows");
+    script_add(s, "0\t0\t0\n");
+    for (size_t i = 0; i < r->count; i++) {
+        sum += share_of(r, i);
+        script_number(s, (double)(i + 1));
+        script_number(s, 100 * sum);
+        script_number(s, r->rows[i].value);
+        script_row_end_name(s, r->rows[i].name);
+    }
+    script_data_end(s);
+}
+
+/* The rank at which PART of the total is reached. */
+static size_t rank_of(const struct ranking *r, double part)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->count; i++)
+        if ((sum += share_of(r, i)) >= part * (1 - 1e-12))
+            return i + 1;
+    return r->count;
+}
+
+static void put_levels(struct plot *plot, const struct ranking *r)
+{
+    static const double levels[] = {0.5, 0.8, 0.9, 0.99};
+    struct script *s = &plot->script;
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        size_t rank = rank_of(r, levels[i]);
+        if (i > 0 && s->height < 26 * s->em && levels[i] == 0.9)
+            continue; /* too close to its neighbours */
+        char *text = mem_printf("%zu make up %.0f %%", rank, 100 * levels[i]);
+        bool left = (double)rank > 0.55 * (double)r->count;
+        script_add(s,
+                   "set label '%s' at first %zu,%g %s offset char %s,-1.1 point pt 7 ps 0.8 lc rgb "
+                   "'%s' front",
+                   text, rank, 100 * levels[i], left ? "right" : "left", left ? "-1" : "1",
+                   s->theme->more);
+        if (!plot_is_text(plot))
+            script_add(s, " textcolor rgb '%s'", s->theme->text);
+        frame_font(plot, 0.9 * s->em);
+        script_add(s, "\n");
+        free(text);
+    }
+}
+
+static void draw(struct plot *plot, const struct aggregate *a, const struct ranking *r)
+{
+    struct script *s = &plot->script;
+    const struct plot_options *o = plot->options;
+    struct scale none = {.factor = 1};
+    char *subtitle =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *title = mem_printf("Share of %s in the largest of %zu rows", r->metric_name, r->count);
+    struct frame frame = frame_begin(plot, title, subtitle);
+    frame.left += plot_is_text(plot) ? 0 : s->em;
+    frame_margins(plot, &frame);
+    frame_xaxis(plot, 0, (double)r->count * 1.02, &none, "rows, largest first");
+    put_data(plot, r);
+    put_levels(plot, r);
+    char *axis = mem_printf("share of %s [%%]", r->metric_name);
+    frame_text_up(plot, 1.2 * s->em, (frame.top + frame.bottom) / 2, axis);
+    script_add(s, "set border 3\nset yrange [0:104]\nset ytics nomirror 20\n%s",
+               plot_is_text(plot) ? "unset grid\n" : "");
+    script_add(s, "plot $rows using 1:2 with %s lw 2 lc rgb '%s'\n",
+               r->count < 60 ? "steps" : "lines", s->theme->bar);
+    free(axis);
+    free(title);
+    free(subtitle);
+}
+
+static int draw_cumulative(struct plot *plot, struct error *err)
+{
+    const struct plot_options *o = plot->options;
+    struct ranking ranking;
+    enum row_metric metric = METRIC_TIME;
+    struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
+    int result = a == NULL ? -1 : ranking_metric(plot, a, &metric, err);
+    if (result == 0 && metric == METRIC_POWER)
+        result = error_set(err, NULL, NO_OFFSET,
+                           "cumulative draws shares: of time, energy or samples, not of power");
+    if (result == 0) {
+        ranking_make(&ranking, a, metric, 0);
+        draw(plot, a, &ranking);
+        if (plot->data != NULL)
+            report_rows(a, &(struct report_options){.sort = metric}, &table_csv, plot->data);
+        ranking_free(&ranking);
+    }
+    aggregate_delete(a);
+    return result;
+}
+
+const struct plot_kind plot_cumulative = {
+    .name = "cumulative", .help = "how few functions make up how much", .draw = draw_cumulative};

@@ -1,0 +1,233 @@
+/* flame: binary > file > function > inlined function > line as an icicle, in an SVG file that needs
+ * nothing else. SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/flame_tree.h"
+#include "plot/frame.h"
+
+static const double smallest_part =
+    1e-4; /* of the total: below, a node could not be seen even at 1:10 */
+
+/* Runs in the browser: a click makes a node as wide as the picture, hovering tells all about it.
+ * Nodes carry begin and width as parts of the whole, and their depth. */
+static const char script[] =
+    "(function () {\n"
+    "  var svg = document.documentElement, info = document.getElementById('info');\n"
+    "  var nodes = Array.prototype.slice.call(svg.querySelectorAll('g.node'));\n"
+    "  var area = {left: +svg.dataset.left, width: +svg.dataset.width, size: +svg.dataset.size};\n"
+    "  function number(node, name) { return +node.getAttribute('data-' + name); }\n"
+    "  function label(text, name, width) {\n"
+    "    var most = Math.floor((width - 6) / (area.size * 0.62)), c = Array.from(name);\n"
+    "    if (most < 3) text.textContent = '';\n"
+    "    else if (c.length <= most) text.textContent = name;\n"
+    "    else text.textContent = c.slice(0, Math.ceil(most / 2) - 1).join('') + '\\u2026' +\n"
+    "      c.slice(c.length - Math.floor(most / 2)).join('');\n"
+    "  }\n"
+    "  function zoom(to) {\n"
+    "    var x0 = number(to, 'x'), w0 = number(to, 'w'), depth = number(to, 'd');\n"
+    "    nodes.forEach(function (node) {\n"
+    "      var x = (number(node, 'x') - x0) / w0, w = number(node, 'w') / w0, d = number(node, "
+    "'d');\n"
+    "      var above = d < depth && x <= 1e-9 && x + w >= 1 - 1e-9;\n"
+    "      var inside = d >= depth && x >= -1e-9 && x + w <= 1 + 1e-9;\n"
+    "      node.style.display = above || inside ? '' : 'none';\n"
+    "      if (!above && !inside) return;\n"
+    "      if (above) { x = 0; w = 1; }\n"
+    "      var rect = node.querySelector('rect'), text = node.querySelector('text');\n"
+    "      var left = area.left + x * area.width, width = Math.max(w * area.width - 0.5, 0.3);\n"
+    "      rect.setAttribute('x', left.toFixed(2));\n"
+    "      rect.setAttribute('width', width.toFixed(2));\n"
+    "      text.setAttribute('x', (left + 3).toFixed(2));\n"
+    "      node.style.opacity = above ? 0.5 : 1;\n"
+    "      label(text, node.getAttribute('data-n'), width);\n"
+    "    });\n"
+    "  }\n"
+    "  nodes.forEach(function (node) {\n"
+    "    node.addEventListener('click', function () { zoom(node); });\n"
+    "    node.addEventListener('mouseover', function () {\n"
+    "      info.textContent = node.querySelector('title').textContent.replace(/\\n/g, '  ');\n"
+    "    });\n"
+    "    node.addEventListener('mouseout', function () { info.textContent = ''; });\n"
+    "  });\n"
+    "})();\n";
+
+struct flame {
+    struct plot *plot;
+    struct flame_tree tree;
+    const char *unit, *metric_name;
+    double left, width, top, row, size; /* [px] */
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct flame *f, const char *format, ...)
+{
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length >= 0)
+        buffer_bytes(&f->plot->picture, text, (size_t)length);
+    free(text);
+}
+
+/* TEXT as XML text or attribute. */
+static void put_text(struct flame *f, const char *text)
+{
+    static const struct {
+        char c;
+        const char *entity;
+    } entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+    char *visible = text_visible(text);
+    for (const char *c = visible; *c != '\0'; c++) {
+        const char *entity = NULL;
+        for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++)
+            if (entities[i].c == *c)
+                entity = entities[i].entity;
+        if (entity != NULL)
+            put(f, "%s", entity);
+        else
+            buffer_u8(&f->plot->picture, (uint8_t)*c);
+    }
+    free(visible);
+}
+
+static void put_head(struct flame *f, const char *title, const char *subtitle)
+{
+    const struct script *s = &f->plot->script;
+    const struct theme *t = s->theme;
+    double em = s->em;
+    put(f,
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 "
+        "%.0f %.0f\" "
+        "data-left=\"%.2f\" data-width=\"%.2f\" data-size=\"%.2f\">\n"
+        "<title>",
+        s->width, s->height, s->width, s->height, f->left, f->width, f->size);
+    put_text(f, title);
+    put(f,
+        "</title>\n<style>\n"
+        "text { font-family: 'DejaVu Sans', Verdana, Arial, sans-serif; fill: %s; pointer-events: "
+        "none; }\n"
+        "g.node { cursor: pointer; } g.node:hover rect { stroke: %s; stroke-width: 1.5; "
+        "}\n</style>\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n"
+        "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\">",
+        t->text, t->text, t->background, em, 1.8 * em, 1.3 * em);
+    char *fit = text_fit(title, (s->width - 2 * em) / (1.3 * em), false);
+    put_text(f, fit);
+    free(fit);
+    fit = text_fit(subtitle, (s->width - 2 * em) / (0.9 * em), false);
+    put(f, "</text>\n<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\" style=\"fill: %s\">", em,
+        3.2 * em, 0.9 * em, t->faint);
+    put_text(f, fit);
+    put(f, "</text>\n");
+    free(fit);
+}
+
+static const char *color_of(const struct flame *f, const struct flame_node *node)
+{
+    const struct theme *t = f->plot->script.theme;
+    uint32_t hash = 2166136261U;
+    for (const char *c = node->name; *c != '\0'; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619U;
+    if (node->depth == 0 || strcmp(node->name, LABEL_IDLE) == 0 ||
+        strcmp(node->name, "_unknown") == 0)
+        return t->other;
+    hash = (hash ^ hash >> 15) * 0x2c1b3c6dU; /* names differ in their last character only */
+    hash = (hash ^ hash >> 12) * 0x297a2d39U;
+    return t->series[(hash >> 16) % SERIES];
+}
+
+static void put_node(struct flame *f, const struct flame_node *node)
+{
+    double whole = f->tree.nodes[0].value, part = whole > 0 ? node->value / whole : 1;
+    double begin = whole > 0 ? node->begin / whole : 0;
+    double x = f->left + begin * f->width, width = fmax(part * f->width - 0.5, 0.3);
+    double y = f->top + (double)node->depth * f->row;
+    char *value = text_value(node->value, f->unit),
+         *fit = text_fit(node->name, (width - 6) / f->size, false);
+    put(f, "<g class=\"node\" data-x=\"%.9g\" data-w=\"%.9g\" data-d=\"%u\" data-n=\"", begin, part,
+        node->depth);
+    put_text(f, node->name);
+    put(f, "\"><title>");
+    put_text(f, node->name);
+    put(f, "\n%s  %.2f %%  %.0f samples</title>", value, 100 * part, node->samples);
+    put(f,
+        "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
+        "fill-opacity=\"0.55\"/>",
+        x, y, width, f->row - 1, color_of(f, node));
+    put(f, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\">", x + 3, y + 0.72 * f->row, f->size);
+    put_text(f, width > 3 * f->size ? fit : "");
+    put(f, "</text></g>\n");
+    free(value);
+    free(fit);
+}
+
+static void draw(struct flame *f, const struct aggregate *a)
+{
+    struct plot *plot = f->plot;
+    struct script *s = &plot->script;
+    const struct plot_options *o = plot->options;
+    f->left = s->em;
+    f->width = s->width - 2 * s->em;
+    f->top = 4.2 * s->em;
+    f->size = 0.95 * s->em;
+    f->row = 1.75 * s->em;
+    double around = f->top + 3 * s->em, levels = (double)f->tree.depth + 1;
+    if (!o->height_given)
+        s->height = ceil(around + levels * f->row);
+    else
+        f->row = fmin(f->row, fmax(4, (s->height - around) / levels));
+    f->size = fmin(f->size, 0.7 * f->row);
+    char *total = text_value(f->tree.nodes[0].value, f->unit);
+    char *title = mem_printf("%s, %s: binary, file, function, line", f->metric_name, total);
+    char *subtitle =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    put_head(f, o->title != NULL ? o->title : title, subtitle);
+    for (size_t i = 0; i < f->tree.count; i++)
+        put_node(f, &f->tree.nodes[i]);
+    put(f, "<text id=\"info\" x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\"></text>\n", s->em,
+        s->height - s->em, 0.95 * s->em);
+    put(f, "<script type=\"application/ecmascript\"><![CDATA[\n%s]]></script>\n</svg>\n", script);
+    free(total);
+    free(title);
+    free(subtitle);
+}
+
+static int draw_flame(struct plot *plot, struct error *err)
+{
+    static const char *const names[] = {"binary", "file", "function", "inline", "line"};
+    const struct plot_options *o = plot->options;
+    struct flame f = {.plot = plot};
+    int keys[5];
+    for (size_t i = 0; i < 5; i++)
+        keys[i] = pbin_key_find(names[i], strlen(names[i]));
+    struct aggregate *a = o->key_count > 0
+                              ? ranking_read(plot, o->inputs, o->input_count, err)
+                              : ranking_read_keys(plot, o->inputs, o->input_count, keys, 5, err);
+    enum row_metric metric = METRIC_TIME;
+    int result = a == NULL ? -1 : ranking_metric(plot, a, &metric, err);
+    if (result == 0 && metric == METRIC_POWER)
+        result = error_set(err, NULL, NO_OFFSET, "flame draws time, energy or samples, not power");
+    if (result == 0) {
+        flame_tree_make(&f.tree, a, metric, smallest_part);
+        f.unit = ranking_metric_unit(a, metric);
+        f.metric_name = ranking_metric_name(a, metric);
+        draw(&f, a);
+        flame_tree_free(&f.tree);
+    }
+    aggregate_delete(a);
+    return result;
+}
+
+const struct plot_kind plot_flame = {
+    .name = "flame",
+    .help = "binary, file, function and line as an icicle to click into (SVG)",
+    .draws_svg = true,
+    .draw = draw_flame};

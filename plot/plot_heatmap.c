@@ -1,0 +1,190 @@
+/* heatmap: when each function used its time or energy.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+#include "plot/time_bins.h"
+
+struct heatmap {
+    struct plot *plot;
+    struct time_bins bins;
+    enum row_metric metric;
+    const char *name, *unit; /* of what is shown: energy or time per second */
+};
+
+/* Value of series K in bin I: power, or threads' time per second. */
+static double value_of(const struct time_bins *b, size_t i, size_t k)
+{
+    return (double)time_cell(b, 0, i)[k] / b->width;
+}
+
+static double largest(const struct time_bins *b)
+{
+    double most = 0;
+    for (size_t i = 0; i < b->count; i++)
+        for (size_t k = 0; k < b->series; k++)
+            most = fmax(most, value_of(b, i, k));
+    return most;
+}
+
+static void put_data(struct heatmap *h)
+{
+    struct script *s = &h->plot->script;
+    const struct time_bins *b = &h->bins;
+    script_add(s, "# a row per function, a column per bin of %.9g s from %.9g s on: %s [%s]\n",
+               b->width, b->start, h->name, h->unit);
+    script_data(s, "$map");
+    for (size_t k = 0; k < b->series; k++) {
+        for (size_t i = 0; i < b->count; i++)
+            script_number(s, value_of(b, i, k));
+        script_row_end(s);
+    }
+    script_data_end(s);
+}
+
+static void put_map(struct heatmap *h, const struct frame *f, const struct scale *time,
+                    const struct scale *scale)
+{
+    struct script *s = &h->plot->script;
+    const struct time_bins *b = &h->bins;
+    double em = s->em, step = b->width / time->factor, most = largest(b);
+    script_add(s, "set palette defined (%s)\nset cbtics nomirror %.9g\nset format cb '%%g'\n",
+               s->theme->heat,
+               frame_step(most > 0 ? most / scale->factor : 1, f->bottom - f->top, 2 * s->em));
+    script_add(s, "set colorbox user origin screen %.6f,%.6f size screen %.6f,%.6f noborder\n",
+               (f->right + em) / s->width, 1 - f->bottom / s->height, em / s->width,
+               (f->bottom - f->top) / s->height);
+    char *title = frame_axis_title(h->name, scale->unit);
+    frame_text_up(h->plot, s->width - 1.2 * em, (f->top + f->bottom) / 2, title);
+    free(title);
+    script_add(s,
+               "unset grid\nset xtics scale 0\nset cbrange [0:%.9g]\n"
+               "plot $map matrix using (%.12g+$1*%.12g):2:($3/%g) with image pixels\n",
+               most > 0 ? most / scale->factor : 1, b->start / time->factor + step / 2, step,
+               scale->factor);
+}
+
+/* In text: a character per cell, from light to dark. */
+static void put_characters(struct heatmap *h, const struct frame *f)
+{
+    static const char shades[] = " .:-=+*#%@";
+    const struct time_bins *b = &h->bins;
+    double most = largest(b);
+    char *line = mem_zalloc(b->count + 1, 1);
+    for (size_t k = 0; k < b->series; k++) {
+        for (size_t i = 0; i < b->count; i++) {
+            double part = most > 0 ? value_of(b, i, k) / most : 0;
+            line[i] = shades[part > 0 ? 1 + (int)(part * 8.49) : 0];
+        }
+        frame_text(h->plot, f->left, f->top + (double)k, ANCHOR_LEFT, "#808080", 1, line);
+    }
+    free(line);
+    script_add(&h->plot->script, "unset border\nunset xtics\nunset xlabel\nunset grid\nplot NaN\n");
+}
+
+static void draw(struct heatmap *h, const struct rows_layout *layout)
+{
+    struct plot *plot = h->plot;
+    const struct plot_options *o = plot->options;
+    const struct time_bins *b = &h->bins;
+    double end = b->start + (double)b->count * b->width;
+    struct scale time = scale_for(b->has_seconds ? end : 0, "s"),
+                 scale = scale_for(largest(b), h->unit);
+    char *subtitle = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
+    char *title =
+        mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    struct frame frame = frame_begin(plot, title, subtitle);
+    if (!b->has_seconds)
+        time.unit[0] = '\0';
+    frame_names(plot, &frame, layout, b->names, b->series);
+    if (!plot_is_text(plot))
+        frame.right -= 6 * plot->script.em;
+    frame_margins(plot, &frame);
+    frame_xaxis(plot, b->start, end, &time, b->has_seconds ? "time" : "sample");
+    if (plot_is_text(plot)) {
+        put_characters(h, &frame);
+    } else {
+        put_data(h);
+        put_map(h, &frame, &time, &scale);
+    }
+    free(title);
+    free(subtitle);
+}
+
+static void write_data(const struct heatmap *h)
+{
+    const struct time_bins *b = &h->bins;
+    struct table_column *columns = mem_zalloc(b->series + 1, sizeof *columns);
+    struct table_cell *cells = mem_zalloc(b->series + 1, sizeof *cells);
+    columns[0] = (struct table_column){"start", b->has_seconds ? "s" : "", false};
+    for (size_t k = 0; k < b->series; k++)
+        columns[k + 1] = (struct table_column){b->names[k], h->unit, false};
+    struct table_head head = {.columns = columns, .column_count = b->series + 1};
+    struct table *table = table_open(&table_csv, h->plot->data, &head);
+    for (size_t i = 0; i < b->count; i++) {
+        cells[0] = cell_real(b->start + (double)i * b->width);
+        for (size_t k = 0; k < b->series; k++)
+            cells[k + 1] = cell_real(value_of(b, i, k));
+        table_row(table, cells);
+    }
+    table_close(table);
+    free(columns);
+    free(cells);
+}
+
+/* Energy where there is some, unless time was asked for. Returns 0 or -1. */
+static int read_data(struct heatmap *h, const struct time_request *wanted, struct error *err)
+{
+    const struct plot_options *o = h->plot->options;
+    struct time_request request = *wanted;
+    request.energy = !o->metric_given || o->metric == METRIC_ENERGY || o->metric == METRIC_POWER;
+    if (time_bins_read(&h->bins, h->plot, &request, err) != 0)
+        return -1;
+    bool none = h->bins.quantity.name == NULL || h->bins.series == 0;
+    if (none && request.energy && o->metric_given) {
+        error_set(err, o->input_count > 0 ? o->inputs[0] : "<stdin>", NO_OFFSET,
+                  "no %s to draw: the profile has no PMU values", row_metric_name(o->metric));
+        time_bins_free(&h->bins);
+        return -1;
+    }
+    h->metric = request.energy && !none ? METRIC_ENERGY : METRIC_TIME;
+    if (!request.energy || !none)
+        return 0;
+    time_bins_free(&h->bins);
+    request.energy = false;
+    return time_bins_read(&h->bins, h->plot, &request, err);
+}
+
+static int draw_heatmap(struct plot *plot, struct error *err)
+{
+    const struct script *s = &plot->script;
+    bool cells = plot_is_text(plot);
+    size_t top = plot->options->top;
+    struct heatmap h = {.plot = plot};
+    if (plot->options->metric_given && plot->options->metric == METRIC_SAMPLES)
+        return error_set(err, NULL, NO_OFFSET, "heatmap draws time or energy, not samples");
+    struct rows_layout layout = frame_rows(plot, top > 0 ? top + 1 : 0, top > 0 ? top + 1 : 100, 0);
+    struct time_request request = {
+        .kind = "heatmap",
+        .bins = (size_t)(cells ? s->width * 0.6 - 3 : fmin(400, s->width / 3)),
+        .series = layout.count > 1 ? layout.count - 1 : 1};
+    if (read_data(&h, &request, err) != 0)
+        return -1;
+    layout = frame_rows(plot, h.bins.series, h.bins.series, 0);
+    h.name = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_name : "CPUs used";
+    h.unit = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_unit : "";
+    draw(&h, &layout);
+    if (plot->data != NULL)
+        write_data(&h);
+    time_bins_free(&h.bins);
+    return 0;
+}
+
+const struct plot_kind plot_heatmap = {.name = "heatmap",
+                                       .help = "when each function used its time or energy",
+                                       .over_time = true,
+                                       .draw = draw_heatmap};

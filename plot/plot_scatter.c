@@ -1,0 +1,250 @@
+/* scatter: time against energy of each function, with lines of equal power.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+
+enum { NAMES_MOST = 25 };
+
+struct point {
+    double x, y; /* [px] */
+};
+
+struct rectangle {
+    double left, top, right, bottom;
+};
+
+struct scatter {
+    struct plot *plot;
+    struct ranking ranking;
+    const struct quantity *quantity;
+    struct frame frame;
+    struct scale time, energy;
+    double low_time, high_time, low_energy, high_energy; /* of the logarithmic axes */
+    struct rectangle *taken;                             /* where names stand already */
+    size_t taken_count;
+    double size; /* of the font */
+};
+
+static bool shows(const struct ranked_row *row)
+{
+    return !row->other && row->values.time > 0 && row->values.energy > 0;
+}
+
+/* Four decades below the largest at most: what is smaller matters to nobody. */
+static bool find_ranges(struct scatter *s)
+{
+    bool any = false;
+    s->low_time = s->low_energy = INFINITY;
+    for (size_t i = 0; i < s->ranking.count; i++) {
+        const struct ranked_row *row = &s->ranking.rows[i];
+        if (!shows(row))
+            continue;
+        any = true;
+        s->low_time = fmin(s->low_time, row->values.time);
+        s->low_energy = fmin(s->low_energy, row->values.energy);
+        s->high_time = fmax(s->high_time, row->values.time);
+        s->high_energy = fmax(s->high_energy, row->values.energy);
+    }
+    s->low_time = fmax(s->low_time, s->high_time * 1e-4) / 2;
+    s->low_energy = fmax(s->low_energy, s->high_energy * 1e-4) / 2;
+    s->high_time *= 3;
+    s->high_energy *= 2;
+    return any;
+}
+
+static struct point place(const struct scatter *s, double time, double energy)
+{
+    const struct frame *f = &s->frame;
+    double x = log(time / s->low_time) / log(s->high_time / s->low_time);
+    double y = log(energy / s->low_energy) / log(s->high_energy / s->low_energy);
+    return (struct point){f->left + x * (f->right - f->left), f->bottom - y * (f->bottom - f->top)};
+}
+
+static bool is_free(const struct scatter *s, const struct rectangle *r)
+{
+    const struct frame *f = &s->frame;
+    if (r->left < f->left || r->right > f->right || r->top < f->top || r->bottom > f->bottom)
+        return false;
+    for (size_t i = 0; i < s->taken_count; i++) {
+        const struct rectangle *t = &s->taken[i];
+        if (r->left < t->right && r->right > t->left && r->top < t->bottom && r->bottom > t->top)
+            return false;
+    }
+    return true;
+}
+
+static void put_name(struct scatter *s, const struct ranked_row *row)
+{
+    bool cells = plot_is_text(s->plot);
+    struct point at = place(s, row->values.time, row->values.energy);
+    char *name = text_fit(row->name, s->plot->script.width * 0.28 / s->size, cells);
+    double width = text_width(name, cells) * s->size, half = 0.65 * s->size, gap = 0.7 * s->size;
+    for (int side = 0; side < 4; side++) { /* right, left, above, below */
+        double left = side == 0 ? at.x + gap : side == 1 ? at.x - gap - width : at.x - width / 2;
+        double y = side < 2 ? at.y : side == 2 ? at.y - 1.2 * s->size : at.y + 1.2 * s->size;
+        struct rectangle r = {left, y - half, left + width, y + half};
+        if (!is_free(s, &r))
+            continue;
+        s->taken[s->taken_count++] = r;
+        frame_text(s->plot, left, y, ANCHOR_LEFT, s->plot->script.theme->text, s->size, name);
+        break;
+    }
+    free(name);
+}
+
+/* The dots of those that will be named must stay visible. */
+static void put_names(struct scatter *s)
+{
+    size_t named = 0;
+    s->taken = mem_zalloc(2 * s->ranking.count + 1, sizeof *s->taken);
+    for (size_t i = 0; i < s->ranking.count && named < NAMES_MOST; i++) {
+        const struct ranked_row *row = &s->ranking.rows[i];
+        if (!shows(row))
+            continue;
+        struct point at = place(s, row->values.time, row->values.energy);
+        double r = 0.4 * s->size;
+        s->taken[s->taken_count++] = (struct rectangle){at.x - r, at.y - r, at.x + r, at.y + r};
+        named++;
+    }
+    for (size_t i = 0, done = 0; i < s->ranking.count && done < named; i++)
+        if (shows(&s->ranking.rows[i])) {
+            put_name(s, &s->ranking.rows[i]);
+            done++;
+        }
+    free(s->taken);
+}
+
+/* Lines energy = P * time for 1, 2, 5, 10, ... W, with P at their right or upper end. */
+static void put_power(struct scatter *s)
+{
+    struct script *script = &s->plot->script;
+    double least = s->low_energy / s->high_time, most = s->high_energy / s->low_time;
+    static const double digits[] = {1, 2, 5};
+    bool dense = log10(most / least) < 3;
+    for (int decade = (int)floor(log10(least)); decade <= (int)ceil(log10(most)); decade++)
+        for (size_t d = 0; d < (dense ? 3 : 1); d++) {
+            double power = digits[d] * pow(10, decade);
+            double x0 = fmax(s->low_time, s->low_energy / power),
+                   x1 = fmin(s->high_time, s->high_energy / power);
+            if (x1 < x0 * 1.2)
+                continue;
+            script_add(
+                script,
+                "set arrow from first %.9g,%.9g to first %.9g,%.9g nohead back dt 3 lc rgb '%s'\n",
+                x0 / s->time.factor, x0 * power / s->energy.factor, x1 / s->time.factor,
+                x1 * power / s->energy.factor, script->theme->faint);
+            char *text = text_value(power, s->quantity->rate_unit);
+            struct point end = place(s, x1, x1 * power);
+            bool right = x1 >= s->high_time * 0.999;
+            frame_text(s->plot, right ? end.x + 0.3 * s->size : end.x,
+                       right ? end.y : end.y - 0.7 * s->size, right ? ANCHOR_LEFT : ANCHOR_CENTER,
+                       script->theme->faint, 0.85 * s->size, text);
+            free(text);
+        }
+}
+
+/* Tics at 1, 2, 5, 10, ... where powers of ten alone would be too few. */
+static void put_tics(struct scatter *s, char axis, double low, double high)
+{
+    static const double digits[] = {1, 2, 5};
+    bool dense = log10(high / low) < 2.5;
+    const char *separator = "";
+    script_add(&s->plot->script, "set %ctics nomirror (", axis);
+    for (int decade = (int)floor(log10(low)); decade <= (int)ceil(log10(high)); decade++)
+        for (size_t d = 0; d < (dense ? 3 : 1); d++) {
+            double at = digits[d] * pow(10, decade);
+            if (at < low || at > high)
+                continue;
+            script_add(&s->plot->script, "%s'%g' %.9g", separator, at, at);
+            separator = ", ";
+        }
+    script_add(&s->plot->script, ")\n");
+}
+
+static void put_data(struct scatter *s)
+{
+    struct script *script = &s->plot->script;
+    script_add(script, "# time [s], %s [%s], name\n", s->quantity->name, s->quantity->unit);
+    script_data(script, "$points");
+    for (size_t i = 0; i < s->ranking.count; i++) {
+        const struct ranked_row *row = &s->ranking.rows[i];
+        if (!shows(row))
+            continue;
+        script_number(script, row->values.time);
+        script_number(script, row->values.energy);
+        script_row_end_name(script, row->name);
+    }
+    script_data_end(script);
+}
+
+static void draw(struct scatter *s, const struct aggregate *a)
+{
+    struct plot *plot = s->plot;
+    struct script *script = &plot->script;
+    const struct plot_options *o = plot->options;
+    char *subtitle =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *title = mem_printf("%s against time, per function; dotted: equal %s", s->quantity->name,
+                             s->quantity->rate_name);
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    s->size = plot_is_text(plot) ? 1 : 0.9 * script->em;
+    s->frame = frame_begin(plot, title, subtitle);
+    s->frame.left += plot_is_text(plot) ? 2 : 1.5 * script->em;
+    s->frame.top += plot_is_text(plot) ? 0 : 0.8 * script->em;
+    s->frame.right -= plot_is_text(plot) ? 8 : 3.5 * script->em;
+    s->time = scale_for(s->high_time / 3, "s");
+    s->energy = scale_for(s->high_energy / 2, s->quantity->unit);
+    frame_margins(plot, &s->frame);
+    frame_xaxis(plot, s->low_time, s->high_time, &s->time, "time");
+    char *axis = frame_axis_title(s->quantity->name, s->energy.unit);
+    frame_text_up(plot, 1.2 * script->em, (s->frame.top + s->frame.bottom) / 2, axis);
+    free(axis);
+    script_add(script,
+               "set logscale xy\nset yrange [%.9g:%.9g]\nset format y '%%g'\nset ytics "
+               "nomirror\nset border 3\n%s",
+               s->low_energy / s->energy.factor, s->high_energy / s->energy.factor,
+               plot_is_text(plot) ? "unset grid\n" : "");
+    put_tics(s, 'x', s->low_time / s->time.factor, s->high_time / s->time.factor);
+    put_tics(s, 'y', s->low_energy / s->energy.factor, s->high_energy / s->energy.factor);
+    put_power(s);
+    put_names(s);
+    put_data(s);
+    script_add(script, "plot $points using ($1/%g):($2/%g) with points pt 7 ps 0.8 lc rgb '%s'\n",
+               s->time.factor, s->energy.factor, script->theme->bar);
+    free(title);
+    free(subtitle);
+}
+
+static int draw_scatter(struct plot *plot, struct error *err)
+{
+    const struct plot_options *o = plot->options;
+    struct scatter s = {.plot = plot};
+    int result = -1;
+    struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
+    if (a == NULL)
+        return -1;
+    s.quantity = aggregate_quantity(a);
+    ranking_make(&s.ranking, a, s.quantity->name != NULL ? METRIC_ENERGY : METRIC_TIME, o->top);
+    if (s.quantity->name == NULL)
+        error_set(err, NULL, NO_OFFSET, "no energy to draw: the profile has no PMU values");
+    else if (!find_ranges(&s))
+        error_set(err, NULL, NO_OFFSET, "no function has both time and %s", s.quantity->name);
+    else
+        result = 0;
+    if (result == 0)
+        draw(&s, a);
+    if (result == 0 && plot->data != NULL)
+        report_rows(a, &(struct report_options){.sort = METRIC_ENERGY, .top = o->top}, &table_csv,
+                    plot->data);
+    ranking_free(&s.ranking);
+    aggregate_delete(a);
+    return result;
+}
+
+const struct plot_kind plot_scatter = {.name = "scatter",
+                                       .help = "time against energy, with lines of equal power",
+                                       .draw = draw_scatter};

@@ -1,0 +1,404 @@
+/* timeline: power over time above a lane per thread, colored by what it ran.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/frame.h"
+#include "plot/time_bins.h"
+
+enum { BINS_MOST = 1200, LANES_MOST = 64 };
+
+struct timeline {
+    struct plot *plot;
+    struct time_bins bins;
+    struct frame frame; /* of both panels together */
+    struct scale time;
+    double split; /* where the upper panel ends, from the top */
+    const char *colors[SERIES + 1];
+    double group; /* bins that are drawn as one in the lanes */
+};
+
+static bool has_power(const struct timeline *t)
+{
+    for (size_t i = 0; i < t->bins.count; i++)
+        if (t->bins.energy[i] != 0)
+            return true;
+    return false;
+}
+
+static double mean_of(const struct time_bins *b, size_t i)
+{
+    return b->seconds[i] > 0 ? b->energy[i] / b->seconds[i] : NAN;
+}
+
+/* As few points as steps need: two for each bin. */
+static void put_power_data(struct timeline *t)
+{
+    struct script *s = &t->plot->script;
+    const struct time_bins *b = &t->bins;
+    script_add(s, "# time [s], lowest, highest and mean %s [%s]\n", b->quantity.rate_name,
+               b->quantity.rate_unit);
+    script_data(s, "$power");
+    for (size_t i = 0; i < b->count; i++) {
+        script_number(s, b->start + ((double)i + 0.5) * b->width);
+        script_number(s, b->low[i]);
+        script_number(s, b->high[i]);
+        script_number(s, mean_of(b, i));
+        script_row_end(s);
+    }
+    script_data_end(s);
+}
+
+static void put_marks(const struct timeline *t, bool with_text)
+{
+    const struct plot_options *o = t->plot->options;
+    struct script *s = &t->plot->script;
+    for (size_t i = 0; i < o->mark_count; i++) {
+        double at = o->marks[i].at / t->time.factor;
+        script_add(s,
+                   "set arrow from first %.9g, graph 0 to first %.9g, graph 1 nohead front dt 2 lc "
+                   "rgb '%s'\n",
+                   at, at, s->theme->text);
+        if (with_text && o->marks[i].text[0] != '\0') {
+            script_add(s, "set label ");
+            script_quote(s, o->marks[i].text);
+            script_add(s,
+                       " at first %.9g, graph 0.94 left offset char 0.4,0 front textcolor rgb '%s'",
+                       at, s->theme->text);
+            frame_font(t->plot, 0.85 * s->em);
+            script_add(s, "\n");
+        }
+    }
+}
+
+static void put_xrange(struct timeline *t)
+{
+    const struct time_bins *b = &t->bins;
+    double end = b->start + (double)b->count * b->width;
+    script_add(&t->plot->script, "set xrange [%.12g:%.12g]\n", b->start / t->time.factor,
+               end / t->time.factor);
+}
+
+static void put_power(struct timeline *t)
+{
+    struct script *s = &t->plot->script;
+    const struct time_bins *b = &t->bins;
+    double most = 0, least = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        most = b->high[i] > most ? b->high[i] : most;
+        least = b->low[i] < least ? b->low[i] : least;
+    }
+    struct scale scale = scale_for(most, b->quantity.rate_unit);
+    struct frame panel = t->frame;
+    panel.bottom = t->split;
+    put_power_data(t);
+    frame_margins(t->plot, &panel);
+    put_xrange(t);
+    put_marks(t, true);
+    char *title = frame_axis_title(b->quantity.rate_name, scale.unit);
+    double height = panel.bottom - panel.top,
+           step = frame_step((most - least) / scale.factor, height, 2 * s->em);
+    script_add(s,
+               "set border 3\nset ytics nomirror %.9g\nset xtics nomirror scale 0.5 format ''\n"
+               "set yrange [%.9g:%.9g]\n",
+               step, least / scale.factor, (most > 0 ? 1.08 * most : 1) / scale.factor);
+    frame_text_up(t->plot, 1.2 * s->em, panel.top + height / 2, title);
+    if (plot_is_text(t->plot)) {
+        script_add(s, "set ylabel ");
+        script_quote(s, title);
+        script_add(s, "\n");
+    }
+    free(title);
+    if (plot_is_text(t->plot))
+        script_add(s, "unset grid\nplot $power using ($1/%g):($4/%g) with lines\n", t->time.factor,
+                   scale.factor);
+    else
+        script_add(s,
+                   "plot $power using ($1/%g):($2/%g):($3/%g) with filledcurves fc rgb '%s' fs "
+                   "transparent solid 0.3 noborder, $power using ($1/%g):($4/%g) with lines lw 1.4 "
+                   "lc rgb '%s'\n",
+                   t->time.factor, scale.factor, scale.factor, s->theme->more, t->time.factor,
+                   scale.factor, s->theme->more);
+}
+
+/* What LANE used of each series in the bins of group G, as parts of the time. */
+static void parts_of(const struct timeline *t, size_t lane, size_t g, double *parts)
+{
+    const struct time_bins *b = &t->bins;
+    size_t from = (size_t)((double)g * t->group), to = (size_t)((double)(g + 1) * t->group);
+    to = to > b->count ? b->count : to;
+    double sum = 0, whole = (double)(to - from) * b->width;
+    for (size_t k = 0; k < b->series; k++) {
+        parts[k] = 0;
+        for (size_t i = from; i < to; i++)
+            parts[k] += (double)time_cell(b, lane, i)[k] / whole;
+        sum += parts[k];
+    }
+    for (size_t k = 0; k < b->series && sum > 1; k++) /* clocks of CPU time tick in large steps */
+        parts[k] /= sum;
+}
+
+static size_t group_count(const struct timeline *t)
+{
+    return (size_t)ceil((double)t->bins.count / t->group);
+}
+
+struct run {
+    double begin, end, top;
+};
+
+static void put_run(struct timeline *t, const struct run *run, double base)
+{
+    struct script *s = &t->plot->script;
+    if (run->end > run->begin)
+        script_add(s, "%.7g\t%.5g\t%.5g\n%.7g\t%.5g\t%.5g\n", run->begin, base, run->top, run->end,
+                   base, run->top);
+}
+
+/* The steps of series K and those below it in LANE: it is painted over by the ones below, so that
+ * no seams show. Neighbours of the same height are one. */
+static void put_lane_series(struct timeline *t, size_t lane, size_t k)
+{
+    const struct time_bins *b = &t->bins;
+    double base = (double)lane + 0.42, parts[SERIES + 1];
+    struct run run = {0};
+    bool open = false;
+    for (size_t g = 0; g < group_count(t); g++) {
+        double top = base, begin = b->start + (double)g * t->group * b->width;
+        double end = fmin(begin + t->group * b->width, b->start + (double)b->count * b->width);
+        parts_of(t, lane, g, parts);
+        for (size_t i = 0; i <= k; i++)
+            top -= 0.84 * parts[i];
+        bool shows = parts[k] > 0.004;
+        if (open && shows && fabs(run.top - top) < 0.004) {
+            run.end = end;
+            continue;
+        }
+        if (open)
+            put_run(t, &run, base);
+        if (open && !shows)
+            script_add(&t->plot->script, "\n");
+        open = shows;
+        run = (struct run){begin, end, top};
+    }
+    if (open)
+        put_run(t, &run, base);
+    script_add(&t->plot->script, "\n");
+}
+
+static void put_lane_data(struct timeline *t)
+{
+    struct script *s = &t->plot->script;
+    for (size_t k = 0; k < t->bins.series; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "$series%zu", k);
+        script_data(s, name);
+        script_add(s, "%.7g\tNaN\tNaN\n\n", t->bins.start);
+        for (size_t lane = 0; lane < t->bins.lane_count; lane++)
+            put_lane_series(t, lane, k);
+        script_data_end(s);
+    }
+}
+
+/* In text a lane is a line of letters, the one that ran longest each; small where it ran less than
+ * half the time. */
+static void put_letters(struct timeline *t)
+{
+    const struct frame *f = &t->frame;
+    size_t columns = (size_t)(f->right - f->left);
+    t->group = (double)t->bins.count / (double)columns;
+    t->group = t->group < 1 ? 1 : t->group;
+    double parts[SERIES + 1];
+    char *line = mem_zalloc(columns + 1, 1);
+    for (size_t lane = 0; lane < t->bins.lane_count; lane++) {
+        for (size_t c = 0; c < columns; c++) {
+            size_t best = 0;
+            double g = floor((double)c * (double)group_count(t) / (double)columns), sum = 0;
+            parts_of(t, lane, (size_t)g, parts);
+            for (size_t k = 0; k < t->bins.series; k++) {
+                best = parts[k] > parts[best] ? k : best;
+                sum += parts[k];
+            }
+            bool other = strcmp(t->bins.names[best], "_other") == 0;
+            line[c] = sum < 0.02 ? ' ' : other ? '.' : (char)((sum < 0.5 ? 'a' : 'A') + (int)best);
+        }
+        frame_text(t->plot, f->left, t->split + 1 + (double)lane, ANCHOR_LEFT, "#808080", 1, line);
+        char *name = text_fit(t->bins.lanes[lane].name, f->left - 1, true);
+        frame_text(t->plot, f->left - 2, t->split + 1 + (double)lane, ANCHOR_RIGHT, "#808080", 1,
+                   name);
+        free(name);
+    }
+    free(line);
+}
+
+static void put_lanes(struct timeline *t)
+{
+    struct script *s = &t->plot->script;
+    const struct time_bins *b = &t->bins;
+    struct frame panel = t->frame;
+    double gap = has_power(t) ? s->em : 0;
+    panel.top = t->split + gap;
+    double size = fmin(0.9 * s->em, 0.9 * (panel.bottom - panel.top) / (double)b->lane_count);
+    char **names = mem_zalloc(b->lane_count + 1, sizeof *names);
+    for (size_t i = 0; i < b->lane_count; i++)
+        names[i] = size >= 6.5 || i % (size_t)ceil(6.5 / size) == 0 ? b->lanes[i].name : "";
+    struct rows_layout layout = {
+        .count = b->lane_count, .size = fmax(size, 6.5), .name_width = t->frame.left - 0.3 * s->em};
+    put_lane_data(t);
+    if (has_power(t)) /* the upper panel has drawn them */
+        script_add(s, "unset label\nunset object\nunset arrow\n");
+    script_add(s, "set border 1\n");
+    struct frame named = panel;
+    frame_names(t->plot, &named, &layout, names, b->lane_count);
+    free(names);
+    frame_margins(t->plot, &panel);
+    frame_xaxis(t->plot, b->start, b->start + (double)b->count * b->width, &t->time,
+                b->has_seconds ? "time" : "sample");
+    put_marks(t, !has_power(t));
+    script_add(s, "set grid noytics xtics\nset xtics nomirror scale 0.5\n");
+    for (size_t k = b->series; k-- > 0;)
+        script_add(s, "%s$series%zu using ($1/%g):2:3 with filledcurves fc rgb '%s'",
+                   k + 1 == b->series ? "plot " : ", ", k, t->time.factor, t->colors[k]);
+    script_add(s, "\n");
+}
+
+static void choose_colors(struct timeline *t)
+{
+    const struct theme *theme = t->plot->script.theme;
+    for (size_t k = 0; k < t->bins.series; k++)
+        t->colors[k] = strcmp(t->bins.names[k], "_other") == 0 || k >= SERIES ? theme->other
+                                                                              : theme->series[k];
+}
+
+static double widest_lane_name(const struct timeline *t)
+{
+    bool cells = plot_is_text(t->plot);
+    double widest = 0, size = cells ? 1 : 0.9 * t->plot->script.em;
+    for (size_t i = 0; i < t->bins.lane_count; i++)
+        widest = fmax(widest, text_width(t->bins.lanes[i].name, cells) * size);
+    return widest + (cells ? 2 : 2 * size);
+}
+
+static void lay_out(struct timeline *t, const char *title, const char *subtitle)
+{
+    struct plot *plot = t->plot;
+    const struct time_bins *b = &t->bins;
+    double em = plot->script.em;
+    t->frame = frame_begin(plot, title, subtitle);
+    double legend = frame_legend(plot, 0, b->names, t->colors, b->series, false);
+    double gap = plot_is_text(plot) ? 1 : 0.4 * em;
+    frame_legend(plot, plot->script.height - gap, b->names, t->colors, b->series, true);
+    t->frame.bottom -= legend + gap - (plot_is_text(plot) ? 0 : 0.4 * em);
+    t->frame.left =
+        fmax(plot_is_text(plot) ? 9 : 6 * em, fmin(widest_lane_name(t), plot->script.width * 0.25));
+    double height = t->frame.bottom - t->frame.top;
+    double lanes = (double)b->lane_count;
+    double share = plot_is_text(plot) ? fmin(height * 0.6, lanes + 1)
+                                      : fmin(height * 0.7, fmax(lanes * 4 * em, height * 0.3));
+    t->split = has_power(t) ? t->frame.bottom - share : t->frame.top;
+}
+
+static void write_data(const struct timeline *t)
+{
+    const struct time_bins *b = &t->bins;
+    enum { FIXED = 5 };
+    struct table_column columns[FIXED + SERIES + 1] = {{"start", b->has_seconds ? "s" : "", false},
+                                                       {"seconds", "s", false},
+                                                       {"low", b->quantity.rate_unit, false},
+                                                       {"mean", b->quantity.rate_unit, false},
+                                                       {"high", b->quantity.rate_unit, false}};
+    for (size_t k = 0; k < b->series; k++)
+        columns[FIXED + k] = (struct table_column){b->names[k], "s", false};
+    struct table_head head = {.columns = columns, .column_count = FIXED + b->series};
+    struct table *table = table_open(&table_csv, t->plot->data, &head);
+    for (size_t i = 0; i < b->count; i++) {
+        struct table_cell cells[FIXED + SERIES + 1] = {
+            cell_real(b->start + (double)i * b->width), cell_real(b->seconds[i]),
+            cell_real(b->low[i]), cell_real(mean_of(b, i)), cell_real(b->high[i])};
+        for (size_t k = 0; k < b->series; k++) {
+            double used = 0;
+            for (size_t lane = 0; lane < b->lane_count; lane++)
+                used += (double)time_cell(b, lane, i)[k];
+            cells[FIXED + k] = cell_real(used);
+        }
+        table_row(table, cells);
+    }
+    table_close(table);
+}
+
+static char *subtitle_of(const struct timeline *t)
+{
+    const struct plot_options *o = t->plot->options;
+    char *text = frame_subtitle(&t->bins.meta, 1, o->inputs, o->input_count);
+    if (t->bins.lane_count == t->bins.thread_count)
+        return text;
+    char *more = mem_printf("%s \xc2\xb7 the %zu busiest of %zu threads", text, t->bins.lane_count,
+                            t->bins.thread_count);
+    free(text);
+    return more;
+}
+
+static void draw(struct timeline *t)
+{
+    struct plot *plot = t->plot;
+    const struct time_bins *b = &t->bins;
+    bool power = has_power(t);
+    char *subtitle = subtitle_of(t);
+    const char *of = b->meta.target != NULL ? b->meta.target : "";
+    char *title = mem_printf("%s of %s over time", power ? b->quantity.rate_name : "Threads",
+                             of[0] != '\0' ? of : "the program");
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    t->time = scale_for(b->has_seconds ? (double)b->count * b->width + b->start : 0, "s");
+    if (!b->has_seconds)
+        t->time.unit[0] = '\0';
+    choose_colors(t);
+    lay_out(t, title, subtitle);
+    if (plot_is_text(plot)) {
+        put_letters(t);
+        if (power)
+            put_power(t);
+        else
+            script_add(&plot->script, "unset border\nunset tics\nplot [0:1][0:1] NaN\n");
+    } else {
+        t->group =
+            fmax(1, ceil((double)b->count / fmin(plot->script.width / 3,
+                                                 60000.0 / fmax(60, (double)b->lane_count * 6))));
+        script_add(&plot->script, "set multiplot\n");
+        if (power)
+            put_power(t);
+        put_lanes(t);
+        script_add(&plot->script, "unset multiplot\n");
+    }
+    free(title);
+    free(subtitle);
+}
+
+static int draw_timeline(struct plot *plot, struct error *err)
+{
+    const struct script *s = &plot->script;
+    size_t top = plot->options->top, series = top > 0 && top < SERIES ? top
+                                              : s->width < 600        ? 5
+                                                                      : SERIES;
+    double columns = plot_is_text(plot) ? 2 * s->width : s->width * 0.8;
+    double lanes = plot_is_text(plot) ? s->height / 3 : (s->height - 14 * s->em) * 0.7 / 5;
+    struct timeline t = {.plot = plot};
+    struct time_request request = {.kind = "timeline",
+                                   .bins = (size_t)fmin(BINS_MOST, columns),
+                                   .lanes = (size_t)fmax(1, fmin(LANES_MOST, lanes)),
+                                   .series = series};
+    if (time_bins_read(&t.bins, plot, &request, err) != 0)
+        return -1;
+    draw(&t);
+    if (plot->data != NULL)
+        write_data(&t);
+    time_bins_free(&t.bins);
+    return 0;
+}
+
+const struct plot_kind plot_timeline = {.name = "timeline",
+                                        .help = "power over time, and what each thread ran",
+                                        .over_time = true,
+                                        .draw = draw_timeline};

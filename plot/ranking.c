@@ -1,0 +1,196 @@
+/* Profiles as ranked rows.
+ * SPDX-License-Identifier: MIT */
+#include "plot/ranking.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/welch.h"
+#include "base/memory.h"
+#include "plot/names.h"
+
+const char *ranking_metric_name(const struct aggregate *aggregate, enum row_metric metric)
+{
+    const struct quantity *q = aggregate_quantity(aggregate);
+    if (metric == METRIC_ENERGY && q->name != NULL)
+        return q->name;
+    if (metric == METRIC_POWER && q->name != NULL)
+        return q->rate_name;
+    return row_metric_name(metric);
+}
+
+const char *ranking_metric_unit(const struct aggregate *aggregate, enum row_metric metric)
+{
+    const struct quantity *q = aggregate_quantity(aggregate);
+    return metric == METRIC_TIME     ? "s"
+           : metric == METRIC_ENERGY ? q->unit
+           : metric == METRIC_POWER  ? q->rate_unit
+                                     : "";
+}
+
+double ranking_value(const struct row_values *values, enum row_metric metric)
+{
+    const double all[METRICS] = {values->time, values->energy, values->power, values->samples,
+                                 values->entries};
+    return all[metric];
+}
+
+static bool has_energy(const struct aggregate *aggregate)
+{
+    for (size_t i = 0; i < aggregate_row_count(aggregate); i++)
+        if (aggregate_row(aggregate, i)->sums.energy != 0)
+            return true;
+    return false;
+}
+
+int ranking_metric(const struct plot *plot, const struct aggregate *aggregate,
+                   enum row_metric *metric, struct error *err)
+{
+    bool quantity = aggregate_quantity(aggregate)->name != NULL;
+    *metric = plot->options->metric;
+    if (!plot->options->metric_given)
+        *metric = quantity && has_energy(aggregate) ? METRIC_ENERGY : METRIC_TIME;
+    if (!quantity && (*metric == METRIC_ENERGY || *metric == METRIC_POWER))
+        return error_set(err, NULL, NO_OFFSET, "no %s to draw: the profile has no PMU values",
+                         row_metric_name(*metric));
+    return 0;
+}
+
+void ranking_moments(const struct aggregate *aggregate, const struct pbin_row *row,
+                     enum row_metric metric, struct moments *moments)
+{
+    struct row_values values = {0};
+    size_t runs = aggregate_run_count(aggregate);
+    *moments = (struct moments){.n = runs};
+    if (row == NULL)
+        return;
+    row_values_of(&row->sums, runs, &values);
+    moments->mean = ranking_value(&values, metric);
+    moments->variance = NAN;
+    if (metric == METRIC_TIME)
+        moments->variance =
+            exact_variance(row->sums.time, &row->sums.time_sq, runs, TIME_SHIFT) / 1e18;
+    if (metric == METRIC_ENERGY)
+        moments->variance =
+            exact_variance(row->sums.energy, &row->sums.energy_sq, runs, ENERGY_SHIFT);
+}
+
+static double interval_of(const struct aggregate *aggregate, const struct pbin_row *row,
+                          enum row_metric metric)
+{
+    struct moments m;
+    if (row == NULL || aggregate_run_count(aggregate) < 2)
+        return NAN;
+    ranking_moments(aggregate, row, metric, &m);
+    return student_quantile(0.95, (double)(m.n - 1)) * sqrt(m.variance / (double)m.n);
+}
+
+static double order_of(double value)
+{
+    return isnan(value) ? -INFINITY : value;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct ranked_row *a = left, *b = right;
+    double x = order_of(a->value), y = order_of(b->value);
+    if (x != y)
+        return x > y ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row; /* rows lie in order of their keys */
+}
+
+static void add_sums(struct pbin_sums *to, const struct pbin_sums *from)
+{
+    to->time += from->time;
+    to->energy += from->energy;
+    to->samples += from->samples;
+    to->entries = to->entries == UINT64_MAX || from->entries == UINT64_MAX
+                      ? UINT64_MAX
+                      : to->entries + from->entries;
+}
+
+/* All rows with their values, and the total. */
+static size_t take_rows(struct ranking *r, const struct aggregate *a)
+{
+    struct pbin_sums total = {0};
+    size_t count = 0, runs = aggregate_run_count(a);
+    r->rows = mem_zalloc(aggregate_row_count(a) + 1, sizeof *r->rows);
+    for (size_t i = 0; i < aggregate_row_count(a); i++) {
+        const struct pbin_row *row = aggregate_row(a, i);
+        struct ranked_row *to = &r->rows[count];
+        if (row->sums.runs == 0)
+            continue;
+        add_sums(&total, &row->sums);
+        row_values_of(&row->sums, runs, &to->values);
+        to->value = ranking_value(&to->values, r->metric);
+        to->row = row;
+        count++;
+    }
+    row_values_of(&total, runs, &r->total);
+    qsort(r->rows, count, sizeof *r->rows, compare);
+    return count;
+}
+
+/* Rows from TOP on become one. */
+static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count, size_t top)
+{
+    struct pbin_sums rest = {0};
+    r->count = count;
+    if (top == 0 || count <= top)
+        return;
+    for (size_t i = top; i < count; i++)
+        add_sums(&rest, &r->rows[i].row->sums);
+    r->rows[top] = (struct ranked_row){.name = mem_strdup(LABEL_OTHER), .other = true};
+    row_values_of(&rest, aggregate_run_count(a), &r->rows[top].values);
+    r->rows[top].value = ranking_value(&r->rows[top].values, r->metric);
+    r->hidden = count - top;
+    r->count = top + 1;
+}
+
+static const char *text_of(const void *aggregate, uint64_t number)
+{
+    return aggregate_text(aggregate, number);
+}
+
+static void name_rows(struct ranking *r, const struct aggregate *a)
+{
+    size_t count = r->count - (r->hidden > 0);
+    const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = r->rows[i].row;
+    const struct aggregate_options *o = aggregate_options_of(a);
+    struct name_source source = {o->keys, o->key_count, text_of, a};
+    char **names = names_make(&source, rows, count);
+    for (size_t i = 0; i < count; i++) {
+        r->rows[i].name = names[i];
+        r->rows[i].other = strcmp(names[i], LABEL_IDLE) == 0 || strcmp(names[i], LABEL_OTHER) == 0;
+    }
+    free(names);
+    free(rows);
+}
+
+void ranking_make(struct ranking *r, const struct aggregate *a, enum row_metric metric, size_t top)
+{
+    *r = (struct ranking){.metric = metric,
+                          .unit = ranking_metric_unit(a, metric),
+                          .metric_name = ranking_metric_name(a, metric)};
+    fold_rest(r, a, take_rows(r, a), top);
+    name_rows(r, a);
+    double whole = ranking_value(&r->total, metric);
+    for (size_t i = 0; i < r->count; i++) {
+        struct ranked_row *row = &r->rows[i];
+        row->share = metric != METRIC_POWER && whole > 0 ? row->value / whole : NAN;
+        row->error = interval_of(a, row->row, metric);
+        double reach = row->value + (row->error > 0 ? row->error : 0);
+        r->largest = reach > r->largest ? reach : r->largest;
+    }
+}
+
+void ranking_free(struct ranking *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        free(r->rows[i].name);
+    free(r->rows);
+}

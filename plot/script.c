@@ -1,0 +1,137 @@
+/* Putting a gnuplot script together.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/memory.h"
+#include "formats/table.h"
+#include "plot/gnuplot.h"
+#include "plot/text.h"
+
+void script_free(struct script *s)
+{
+    buffer_free(&s->text);
+}
+
+void script_add(struct script *s, const char *format, ...)
+{
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length >= 0)
+        buffer_bytes(&s->text, text, (size_t)length);
+    free(text);
+}
+
+/* In single quotes gnuplot takes everything literally but the quote itself; in double quotes it
+ * would run what stands between backticks. Doubling quotes is no way out: gnuplot 5.4 takes two
+ * doubled ones in a row for the end of the text. So quotes are joined to it by the operator for
+ * that: 'it'."\047".'s' */
+void script_quote(struct script *s, const char *text)
+{
+    char *visible = text_visible(text);
+    buffer_u8(&s->text, '\'');
+    for (const char *c = visible; *c != '\0'; c++) {
+        if (*c != '\'') {
+            buffer_u8(&s->text, (uint8_t)*c);
+            continue;
+        }
+        script_add(s, "'.\"");
+        for (; *c == '\''; c++)
+            script_add(s, "\\047");
+        script_add(s, "\".'");
+        c--;
+    }
+    buffer_u8(&s->text, '\'');
+    free(visible);
+}
+
+/* Font sizes: SVG counts pixels, the cairo terminals points at 96 dpi. */
+static void put_terminal(struct script *s)
+{
+    const struct theme *t = s->theme;
+    int w = (int)s->width, h = (int)s->height;
+    double points = s->em * 0.75;
+    script_add(s, "set encoding utf8\n");
+    switch (s->picture) {
+    case PICTURE_SVG:
+        script_add(s,
+                   "set terminal svg noenhanced size %d,%d font 'DejaVu Sans,%g' background '%s'\n",
+                   w, h, s->em, t->background);
+        break;
+    case PICTURE_PNG:
+        script_add(
+            s,
+            "set terminal pngcairo noenhanced size %d,%d font 'DejaVu Sans,%g' background '%s'\n",
+            w, h, points, t->background);
+        break;
+    case PICTURE_PDF:
+        script_add(s,
+                   "set terminal pdfcairo noenhanced size %.4fin,%.4fin font 'DejaVu Sans,%g' "
+                   "background '%s'\n",
+                   s->width / 96, s->height / 96, points, t->background);
+        break;
+    case PICTURE_TXT:
+        script_add(s, "set terminal dumb noenhanced size %d,%d aspect 1 %s\n", w, h,
+                   s->color ? "ansi256" : "mono");
+        break;
+    }
+}
+
+void script_begin(struct script *s)
+{
+    const struct theme *t = s->theme;
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+        random = (uint64_t)(uintptr_t)s;
+    snprintf(s->marker, sizeof s->marker, "END_%016llx", (unsigned long long)random);
+    put_terminal(s);
+    script_add(s, "set datafile separator \"\\t\"\nunset key\nset style fill solid noborder\n");
+    if (s->picture == PICTURE_TXT)
+        return;
+    script_add(s,
+               "set border lc rgb '%s'\nset tics textcolor rgb '%s'\n"
+               "set xlabel textcolor rgb '%s'\nset ylabel textcolor rgb '%s'\n"
+               "set grid lc rgb '%s' lt 1 lw 0.7\n",
+               t->faint, t->text, t->faint, t->faint, t->grid);
+}
+
+void script_data(struct script *s, const char *name)
+{
+    script_add(s, "%s << %s\n", name, s->marker);
+}
+
+void script_number(struct script *s, double value)
+{
+    char text[40] = "NaN";
+    if (isfinite(value))
+        format_real(text, sizeof text, value);
+    buffer_bytes(&s->text, text, strlen(text));
+    buffer_u8(&s->text, '\t');
+}
+
+void script_row_end(struct script *s)
+{
+    if (s->text.size > 0 && s->text.data[s->text.size - 1] == '\t')
+        s->text.size--;
+    buffer_u8(&s->text, '\n');
+}
+
+void script_row_end_name(struct script *s, const char *name)
+{
+    char *visible = text_visible(name);
+    buffer_bytes(&s->text, visible, strlen(visible));
+    buffer_u8(&s->text, '\n');
+    free(visible);
+}
+
+void script_data_end(struct script *s)
+{
+    script_add(s, "%s\n", s->marker);
+}

@@ -1,0 +1,164 @@
+/* Names and numbers made fit for a picture.
+ * SPDX-License-Identifier: MIT */
+#include "plot/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+
+/* Advance of an ASCII character in DejaVu Sans, rounded up [em]. */
+static double ascii_width(char c)
+{
+    if (strchr("ijl'", c) != NULL)
+        return 0.28;
+    if (strchr(" .,/\\:;|", c) != NULL)
+        return 0.34;
+    if (strchr("()[]ftrI!\"-", c) != NULL)
+        return 0.42;
+    if (strchr("mwMW@%", c) != NULL)
+        return 0.98;
+    if (strchr("+=<>#~^&", c) != NULL)
+        return 0.84;
+    if (c >= 'A' && c <= 'Z')
+        return 0.72;
+    return c == '_' || c == '*' ? 0.5 : 0.63;
+}
+
+/* Characters that take two cells: East Asian scripts, pictures. */
+static bool is_wide(const char *text, size_t length)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    if (length == 4)
+        return true;
+    unsigned code = length == 3 ? (c[0] & 15U) << 12 | (c[1] & 63U) << 6 | (c[2] & 63U) : 0;
+    return code >= 0x1100 && (code < 0x2000 || code >= 0x2e80) && (code < 0x1e00 || code > 0x1fff);
+}
+
+static double character_width(const char *text, size_t length, bool cells)
+{
+    if (length > 1)
+        return is_wide(text, length) ? (cells ? 2 : 1.1) : cells ? 1 : 0.8;
+    return cells ? 1 : ascii_width(*text);
+}
+
+static size_t step(const char *text)
+{
+    size_t length = utf8_length(text);
+    return length > 0 ? length : 1;
+}
+
+double text_width(const char *text, bool cells)
+{
+    double width = 0;
+    for (size_t length; *text != '\0'; text += length) {
+        length = step(text);
+        width += character_width(text, length, cells);
+    }
+    return width;
+}
+
+/* Bytes of TEXT that fit into WIDTH, from its beginning. */
+static size_t head_length(const char *text, double width, bool cells)
+{
+    size_t at = 0;
+    while (text[at] != '\0') {
+        size_t length = step(text + at);
+        width -= character_width(text + at, length, cells);
+        if (width < 0)
+            break;
+        at += length;
+    }
+    return at;
+}
+
+/* Where the last part of TEXT begins that fits into WIDTH. */
+static size_t tail_start(const char *text, double width, bool cells)
+{
+    size_t at = strlen(text);
+    while (at > 0) {
+        size_t before = at - 1;
+        while (before > 0 && ((unsigned char)text[before] & 0xc0) == 0x80)
+            before--;
+        width -= character_width(text + before, at - before, cells);
+        if (width < 0)
+            break;
+        at = before;
+    }
+    return at;
+}
+
+char *text_visible(const char *name)
+{
+    char *visible = utf8_visible(name, NULL), *to = visible;
+    for (const char *c = visible; *c != '\0'; c++) {
+        bool forbidden = strncmp(c, "\xef\xbf\xbe", 3) == 0 || strncmp(c, "\xef\xbf\xbf", 3) == 0;
+        *to++ = forbidden ? '?' : *c;
+        c += forbidden ? 2 : 0;
+    }
+    *to = '\0';
+    return visible;
+}
+
+char *text_fit(const char *name, double width, bool cells)
+{
+    char *visible = text_visible(name);
+    if (text_width(visible, cells) <= width)
+        return visible;
+    const char *dots = cells ? ".." : "\xe2\x80\xa6";
+    double room = width - (cells ? 2 : 1);
+    size_t head = head_length(visible, room / 2, cells);
+    size_t tail = tail_start(visible, room / 2, cells);
+    char *fit = mem_printf("%.*s%s%s", (int)head, visible, dots, tail > head ? visible + tail : "");
+    free(visible);
+    return fit;
+}
+
+static const struct {
+    double factor;
+    const char *prefix;
+} prefixes[] = {{1e-12, "p"}, {1e-9, "n"}, {1e-6, "u"}, {1e-3, "m"}, {1, ""},
+                {1e3, "k"},   {1e6, "M"},  {1e9, "G"},  {1e12, "T"}};
+
+static bool takes_prefix(const char *unit)
+{
+    static const char *const known[] = {"s", "J", "W", "C", "A", "V", "Hz"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i], unit) == 0)
+            return true;
+    return false;
+}
+
+struct scale scale_for(double largest, const char *unit)
+{
+    struct scale scale = {.factor = 1};
+    size_t at = 0, count = sizeof prefixes / sizeof prefixes[0];
+    snprintf(scale.unit, sizeof scale.unit, "%s", unit);
+    if (!takes_prefix(unit) || !(largest > 0) || !isfinite(largest))
+        return scale;
+    /* 999.6 would be rounded up to 1000 of the smaller unit */
+    while (at + 1 < count && largest * 1.0005 >= prefixes[at + 1].factor &&
+           !(strcmp(unit, "s") == 0 && prefixes[at].factor >= 1))
+        at++;
+    scale.factor = prefixes[at].factor;
+    snprintf(scale.unit, sizeof scale.unit, "%s%s", prefixes[at].prefix, unit);
+    return scale;
+}
+
+char *text_value(double value, const char *unit)
+{
+    struct scale scale = scale_for(fabs(value), unit);
+    double shown = value / scale.factor, size = fabs(shown);
+    if (value == 0)
+        scale = scale_for(1, unit);
+    int decimals = size >= 99.95 || value == 0 ? 0 : size >= 9.995 ? 1 : 2;
+    const char *gap = scale.unit[0] != '\0' ? " " : "";
+    if (unit[0] == '\0' && value == floor(value) && size < 1e7)
+        return mem_printf("%.0f", value);
+    if (size >= 1e6 || (size < 0.01 && value != 0))
+        return mem_printf("%.3g%s%s", shown, gap, scale.unit);
+    return mem_printf("%.*f%s%s", decimals, shown, gap, scale.unit);
+}

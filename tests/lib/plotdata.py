@@ -1,0 +1,94 @@
+"""Profiles to be drawn: programs with any names and number of functions, runs with any number of threads.
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import random
+import subprocess
+
+import program
+import rawprofile as raw
+
+SLOT = 16  # bytes of a function
+
+
+def build(folder, label, names):
+    """An ELF file with the functions NAMES (any bytes but NUL), SLOT bytes each; returns its path."""
+    lines, names = [".text", ".globl _start", "_start: nop"], [n.encode() for n in names]
+    holders = [f"f{i:07d}" + "x" * (len(n) - 8) for i, n in enumerate(names)]  # as long as the name, at least 8
+    for name in holders:
+        lines += [f".balign {SLOT}", f".type {name}, @function", f"{name}: .skip {SLOT}, 0x90", f".size {name}, {SLOT}"]
+    source, path = os.path.join(folder, label + ".s"), os.path.join(folder, label)
+    with open(source, "w") as f:
+        f.write("\n".join(lines) + "\n")
+    subprocess.run(["gcc", "-nostdlib", "-no-pie", "-o", path, source], check=True)
+    with open(path, "rb") as f:
+        data = f.read()
+    for holder, name in zip(holders, names):  # names that no assembler takes
+        data = data.replace(b"\0" + holder.encode() + b"\0", b"\0" + name.ljust(len(holder), b"\0") + b"\0")
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def addresses(path):
+    """First address of the functions: they stand in a row behind _start."""
+    out = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+    for line in out.splitlines():
+        words = line.replace("[ ", "[").split()
+        if len(words) > 4 and words[1] == ".text":
+            return int(words[3], 16) + SLOT
+    raise ValueError("no .text")
+
+
+def make_run(path, functions, samples=2000, threads=1, seed=1, step_us=1000, scale=None):
+    """Each thread walks through phases with a few functions each; the power follows the phase. SCALE: factors by
+    function number for its share."""
+    rng = random.Random(seed)
+    first, segment = addresses(path), program.executable_segment(path)
+    base = segment[1] // program.PAGE * program.PAGE
+    size = (segment[1] + segment[2] + program.PAGE - 1) // program.PAGE * program.PAGE - base
+    weights = [(1 / (i + 1) ** 0.8) * (scale or {}).get(i, 1) for i in range(functions)]
+    used, us, out = [0] * threads, 1_600_000_000_000_000, []
+    phases = [rng.choices(range(functions), weights, k=4) for _ in range(12)]
+    everything = rng.choices(range(functions), weights, k=samples * threads)
+    for n in range(samples):
+        us += rng.randrange(step_us * 9 // 10, step_us * 11 // 10)
+        phase, seen = n * 12 // samples, []
+        for t in range(threads):
+            function = everything[n * threads + t]
+            if rng.random() < 0.6:
+                function = phases[(phase + t) % 12][n // 7 % 4]
+            busy = 0 if (phase + t) % 5 == 4 and rng.random() < 0.8 else rng.randrange(700, 1000)
+            used[t] += busy * step_us
+            seen.append(raw.Thread(4000 + t, first + function * SLOT + 4, used[t]))
+        value = 8 + 9 * (phase % 3) + rng.uniform(-2, 2) + (15 if n % 331 == 0 else 0)
+        out.append(raw.Sample(value, seen, us))
+    maps = [raw.Map(base, size, os.path.basename(path))]
+    return raw.Run(out, maps, out[-1].time_us - out[0].time_us, 500, raw.POWER)
+
+
+def names_of(count):
+    """Names as C++ programs have them: some short, some very long."""
+    rng, out = random.Random(7), []
+    for i in range(count):
+        if i % 5 == 3:
+            parts = "::".join(rng.choice(("detail", "matrix", "allocator_traits", "io")) for _ in range(6))
+            out.append(f"acme::{parts}::transform<std::vector<double, aligned<64>>, {i}>::operator()")
+        else:
+            out.append(rng.choice(("solve", "memcpy_avx", "parse_row", "fft", "sort_keys", "x")) + f"_{i}")
+    return out
+
+
+def pbin(folder, name, names, tool, label=None, **more):
+    """Writes FOLDER/NAME.pbin, a profile of the program LABEL; TOOL runs a tool by its words. Returns the path."""
+    label = label or name + "-program"
+    path = os.path.join(folder, label)
+    if not os.path.exists(path):
+        build(folder, label, names)
+    run = make_run(path, len(names), **more)
+    rawfile, out = os.path.join(folder, name + ".bin"), os.path.join(folder, name + ".pbin")
+    with open(rawfile, "wb") as f:
+        f.write(raw.write(run, "sampler-walltime"))
+    tool(["prof2pbin", "-q", "-c", "8", "-s", folder, "-n", name, rawfile, "-o", out])
+    return out

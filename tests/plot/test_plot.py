@@ -1,0 +1,410 @@
+"""pbin-plot: every kind in every format, data that equal pbin-aggregate's, names that try to be commands.
+
+SPDX-License-Identifier: MIT
+"""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+
+import plotdata
+import rawprofile as raw
+import tool
+
+KINDS = {"bars": 1, "timeline": 1, "heatmap": 1, "cumulative": 1, "scatter": 1, "flame": 1, "compare": 2,
+         "dumbbell": 2, "box": 3, "violin": 3}
+STARTS = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-", "txt": b""}
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = ["`touch pwned`", "$(touch pwned)", "'.system('touch pwned').'", "\";system(\"touch pwned\");\"",
+           "@system", "{/Symbol a}_{b}^c", "a\\nb\\\\c\\", "it''s 'quoted' \"twice\"", "'';system('touch pwned');#", "''''",
+           "a''' . system(\"touch pwned\") . '''b", "'", "<b>&amp;</b>", "]]></script>",
+           "END_OF_DATA", "# no comment", "tab\there", "line\nend\n!touch pwned\n", "\x1b[2J", "%s%n%d", "| touch pwned",
+           "x" * 65536, "\u4e2d\u6587\u51fd\u6570", "\ufffe"]
+
+
+def call(argv):
+    ended = tool.run(argv, timeout=60)
+    if ended.status != 0:
+        raise AssertionError(f"{argv}: {ended.err}")
+
+
+def setUpModule():
+    global HOLDER, FOLDER, RUNS, MANY, EVIL
+    HOLDER = tempfile.TemporaryDirectory()
+    FOLDER = HOLDER.name
+    RUNS = [plotdata.pbin(FOLDER, f"run{i}", plotdata.names_of(12), call, label="work-program", samples=400,
+                          threads=2, seed=i, scale={1: 4} if i > 2 else None) for i in range(6)]
+    MANY = plotdata.pbin(FOLDER, "many", plotdata.names_of(300), call, samples=300, threads=70)
+    EVIL = plotdata.pbin(FOLDER, "evil", HOSTILE, call, samples=600)
+
+
+def tearDownModule():
+    HOLDER.cleanup()
+
+
+def svg_texts(data):
+    """All texts of a picture, and that it is XML at all."""
+    return ["".join(e.itertext()) for e in xml.fromstring(data).iter() if e.tag in (SVG + "text", "text")]
+
+
+class Plot(tool.Case):
+    def plot(self, kind, *options, inputs=None, stdin=None):
+        inputs = RUNS[:KINDS[kind]] if inputs is None else inputs
+        out = self.succeeds(["pbin-plot", kind, *inputs, "--verbose", *options], timeout=60, cwd=self.folder,
+                            stdin=stdin)
+        self.assertEqual(out.err, "", f"{kind} {options}")  # gnuplot complains of nothing
+        return out.out
+
+    def rows(self, *options):
+        """pbin-aggregate's table: list of dicts."""
+        out = self.succeeds(["pbin-aggregate", "--format=csv", *options]).out
+        return out, list(csv.DictReader(io.StringIO(out.decode())))
+
+
+class Pictures(Plot):
+    def test_every_kind_in_every_format(self):
+        for kind in KINDS:
+            for form, start in STARTS.items():
+                if kind == "flame" and form != "svg":
+                    continue
+                with self.subTest(kind=kind, form=form):
+                    out = self.plot(kind, f"--format={form}")
+                    self.assertTrue(out.startswith(start) and len(out) > 500, out[:40])
+                    if form == "svg":
+                        self.assertGreater(len(svg_texts(out)), 3)
+                    if form == "txt":
+                        self.assertNotIn(b"\x1b", out)
+
+    def test_list_names_every_kind(self):
+        out = self.succeeds(["pbin-plot", "--list"]).out.decode()
+        self.assertEqual(sorted(line.split()[0] for line in out.splitlines()), sorted(KINDS))
+
+    def test_sizes_and_themes(self):
+        grounds = {"light": "#ffffff", "dark": "#16191d", "print": "#ffffff"}
+        for kind in KINDS:
+            for theme, ground in grounds.items():
+                for width, height in ((480, 320), (1600, 1000)):
+                    with self.subTest(kind=kind, theme=theme, width=width):
+                        inputs = [MANY] if KINDS[kind] == 1 else None
+                        out = self.plot(kind, f"--theme={theme}", f"--width={width}", f"--height={height}",
+                                        "--format=svg", inputs=inputs)
+                        picture = xml.fromstring(out)
+                        self.assertEqual((picture.get("width"), picture.get("height")), (str(width), str(height)))
+                        self.assertIn(f'"{ground}"', out.decode().lower())
+
+    def test_repeatable(self):
+        for kind in KINDS:
+            self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
+                             self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"))
+
+    def test_stdin(self):
+        with open(RUNS[0], "rb") as f:
+            data = f.read()
+        for kind in ("bars", "timeline", "heatmap", "flame"):
+            out = self.plot(kind, "--format=svg", inputs=[], stdin=data).decode()
+            self.assertIn("stdin", out)
+
+    def test_file_and_script(self):
+        self.plot("bars", "-o", "a.svg", "--script")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.svg", "a.svg.csv", "a.svg.gp"])
+        with open(os.path.join(self.folder, "a.svg"), "rb") as f:
+            picture = f.read()
+        again = subprocess.run(["gnuplot", "-d", "a.svg.gp"], cwd=self.folder, capture_output=True, check=True)
+        self.assertEqual(again.stdout, picture)
+
+    def test_title_and_subtitle(self):
+        texts = svg_texts(self.plot("bars", "--title", "It's `mine` {x}", "--format=svg"))
+        self.assertIn("It's `mine` {x}", texts)
+        subtitle = [t for t in texts if "samples" in t]
+        self.assertEqual(len(subtitle), 1)
+        for part in ("run0.pbin", "400 samples", "Hz"):
+            self.assertIn(part, subtitle[0])
+
+
+class Data(Plot):
+    def script_rows(self, name, block):
+        with open(os.path.join(self.folder, name + ".gp"), encoding="utf-8") as f:
+            text = f.read()
+        body = re.search(re.escape(block) + r" << (END_\w+)\n(.*?)\n\1\n", text, re.S).group(2)
+        return [line.split("\t") for line in body.split("\n")]
+
+    def test_bars_equal_aggregate(self):
+        for metric, column in (("time", "time [s]"), ("energy", "energy [J]"), ("samples", "samples")):
+            for inputs in (RUNS[:1], RUNS[:3]):
+                with self.subTest(metric=metric, runs=len(inputs)):
+                    self.plot("bars", "--metric", metric, "--top=5", "-o", "b.svg", "--script", inputs=inputs)
+                    table, rows = self.rows("--sort", metric, "--top=5", *inputs)
+                    with open(os.path.join(self.folder, "b.svg.csv"), "rb") as f:
+                        self.assertEqual(f.read(), table)
+                    drawn = self.script_rows("b.svg", "$rows")
+                    self.assertEqual(len(drawn), 6)
+                    self.assertEqual([float(d[1]) for d in drawn], [float(r[column]) for r in rows[:6]])
+                    self.assertEqual([d[-1] for d in drawn],
+                                     [r["function"] if r["function"] else r["binary"] for r in rows[:6]])
+                    self.assertEqual(drawn[-1][-1], "_other")
+
+    def test_aggregated_input(self):
+        mean = os.path.join(self.folder, "mean.pbin")
+        self.succeeds(["pbin-aggregate", *RUNS[:3], "-o", mean])
+        for kind in ("bars", "cumulative", "scatter", "flame"):
+            self.plot(kind, "--format=svg", inputs=[mean])
+        self.plot("bars", "-o", "x.svg", "--script", inputs=[mean])
+        self.plot("bars", "-o", "y.svg", "--script", inputs=RUNS[:3])
+        self.assertEqual(self.script_rows("x.svg", "$rows"), self.script_rows("y.svg", "$rows"))
+
+    def test_error_bars(self):
+        """Half the 95 % interval of the mean of three runs: t(2) = 4.302653."""
+        self.plot("bars", "--metric=energy", "-o", "e.svg", "--script", inputs=RUNS[:3])
+        single = []
+        for run in RUNS[:3]:
+            single.append({r["function"]: float(r["energy [J]"]) for r in self.rows(run)[1]})
+        for row in self.script_rows("e.svg", "$rows"):
+            if row[-1] == "_other":
+                continue
+            values = [s.get(row[-1], 0) for s in single]
+            mean = sum(values) / 3
+            half = 4.302652729911275 * (sum((v - mean) ** 2 for v in values) / 2 / 3) ** 0.5
+            self.assertAlmostEqual(float(row[2]), half, delta=1e-9 * mean + 1e-12)
+
+    def table(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return list(csv.reader(f))
+
+    def profile(self, run):
+        return json.loads(self.succeeds(["pbin-aggregate", "--format=json", "-k", "function", run]).out)
+
+    def test_timeline_conserves(self):
+        whole = self.profile(RUNS[0])
+        self.plot("timeline", "-o", "t.svg", "--script", inputs=RUNS[:1])
+        head, *rows = self.table("t.svg.csv")
+        energy = sum(float(r[1]) * float(r[3]) for r in rows)
+        self.assertAlmostEqual(energy, whole["profile"]["energy_J"], delta=1e-9 * energy)
+        time = sum(float(x) for r in rows for x in r[5:])
+        self.assertAlmostEqual(time, whole["profile"]["time_s"], delta=1e-5 * time)
+        by_name = {r["function"]: r["time"] for r in whole["rows"]}
+        for i, column in enumerate(head[5:], 5):
+            name = re.sub(r" \[s\]$", "", column)
+            if name != "_other":
+                self.assertAlmostEqual(sum(float(r[i]) for r in rows), by_name[name], delta=1e-4)
+        for row in rows:
+            low, mean, high = (float(x) for x in row[2:5])
+            self.assertTrue(low * (1 - 1e-9) <= mean <= high * (1 + 1e-9), row)
+
+    def test_timeline_window(self):
+        self.plot("timeline", "-o", "w.svg", "--script", "--start=0.1", "--end=0.2", "--mark", "0.15=here",
+                  inputs=RUNS[:1])
+        rows = self.table("w.svg.csv")[1:]
+        self.assertAlmostEqual(float(rows[0][0]), 0.1, delta=1e-9)
+        self.assertAlmostEqual(sum(float(r[1]) for r in rows), 0.1, delta=1e-6)
+        with open(os.path.join(self.folder, "w.svg"), "rb") as f:
+            self.assertIn("here", svg_texts(f.read()))
+        self.fails(["pbin-plot", "timeline", "--start=1000", RUNS[0]], RUNS[0])
+
+    def test_heatmap_conserves(self):
+        whole = self.profile(RUNS[0])
+        for metric, total in (("energy", "energy_J"), ("time", "time_s")):
+            self.plot("heatmap", "--metric", metric, "-o", "h.svg", "--script", inputs=RUNS[:1])
+            rows = [[float(x) for x in r] for r in self.table("h.svg.csv")[1:]]
+            width = rows[1][0] - rows[0][0]
+            self.assertAlmostEqual(sum(sum(r[1:]) for r in rows) * width, whole["profile"][total],
+                                   delta=1e-5 * whole["profile"][total])
+
+    def test_compare(self):
+        self.plot("compare", "--base", *RUNS[:3], "--with", *RUNS[3:], "-o", "c.svg", "--script", inputs=[])
+        base = {r["function"]: float(r["energy [J]"]) for r in self.rows(*RUNS[:3])[1] if r["function"]}
+        other = {r["function"]: float(r["energy [J]"]) for r in self.rows(*RUNS[3:])[1] if r["function"]}
+        rows = self.table("c.svg.csv")[1:]
+        self.assertEqual({r[0] for r in rows}, (set(base) | set(other)) - {"_total"})
+        for name, was, now, difference, ratio, _ in rows:
+            self.assertEqual(float(was), base.get(name, 0), name)
+            self.assertEqual(float(now), other.get(name, 0), name)
+            self.assertAlmostEqual(float(difference), other.get(name, 0) - base.get(name, 0), delta=1e-12)
+            if ratio:
+                self.assertAlmostEqual(float(ratio), other[name] / base[name] if name in other else 0, delta=1e-12)
+        sizes = [abs(float(r[3])) for r in rows]
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
+
+    def test_compare_finds_only_what_is_there(self):
+        """Five identical runs against five with another function: that one is significant."""
+        self.plot("compare", RUNS[0], RUNS[0], "-o", "s.svg", "--script", inputs=[])
+        self.assertEqual({float(r[3]) for r in self.table("s.svg.csv")[1:]}, {0.0})
+        self.plot("compare", "--base", *[RUNS[0]] * 3, "--with", *[RUNS[4]] * 3, "-o", "s.svg", "--script", inputs=[])
+        self.assertEqual({float(r[5]) for r in self.table("s.svg.csv")[1:]} - {1.0}, {0.0})
+
+    def test_box_holds_every_run(self):
+        self.plot("box", "-o", "v.svg", "--script", "--top=4", inputs=RUNS)
+        rows = self.table("v.svg.csv")[1:]
+        self.assertEqual(len(rows), 4 * len(RUNS))
+        for name, run, value in rows:
+            single = {r["function"]: r["energy [J]"] for r in self.rows(RUNS[int(run) - 1])[1]}
+            self.assertEqual(float(value), float(single.get(name, 0)))
+
+    def test_flame_tree(self):
+        picture = xml.fromstring(self.plot("flame", "--format=svg", inputs=RUNS[:1]))
+        nodes = [(float(g.get("data-x")), float(g.get("data-w")), int(g.get("data-d")), g.get("data-n"))
+                 for g in picture.iter(SVG + "g") if g.get("class") == "node"]
+        rows = self.profile(RUNS[0])
+        for row in rows["rows"]:
+            found = [n for n in nodes if n[3] == row["function"]]
+            self.assertEqual(len(found), 1, row["function"])
+            self.assertAlmostEqual(found[0][1], row["energy_share"] / 100, delta=1e-8)
+        for x, w, d, _ in nodes:
+            inside = [n for n in nodes if n[2] == d + 1 and n[0] >= x - 1e-8 and n[0] + n[1] <= x + w + 1e-8]
+            if inside:
+                self.assertAlmostEqual(sum(n[1] for n in inside), w, delta=1e-6)
+
+    def test_without_power(self):
+        run = plotdata.make_run(os.path.join(FOLDER, "work-program"), 12, samples=50, threads=2)
+        run.kind = raw.CUSTOM
+        pbin = os.path.join(self.folder, "pure.pbin")
+        self.succeeds(["prof2pbin", "-q", "-s", FOLDER, "-o", pbin,
+                       self.file("pure.bin", raw.write(run, "pperf", pmu=24))])
+        for kind in ("bars", "timeline", "heatmap", "cumulative", "flame"):
+            texts = " ".join(svg_texts(self.plot(kind, "--format=svg", inputs=[pbin])))
+            for part in ("50 samples", plotdata.names_of(1)[0]):
+                if not (kind == "cumulative" and part.endswith("_0")):
+                    self.assertIn(part, texts, kind)
+            self.assertNotIn(" W]", texts)
+        for argv in (["bars", "--metric=energy"], ["heatmap", "--metric=power"], ["scatter"]):
+            self.assertIn("no PMU values", self.fails(["pbin-plot", *argv, pbin]).err)
+
+    def test_custom_quantity(self):
+        """What adds up to no energy keeps its own name and unit."""
+        run = plotdata.make_run(os.path.join(FOLDER, "work-program"), 12, samples=50)
+        run.kind = raw.CUSTOM
+        pbin = os.path.join(self.folder, "custom.pbin")
+        self.succeeds(["prof2pbin", "-q", "-s", FOLDER, "-o", pbin,
+                       self.file("custom.bin", raw.write(run, "sampler-walltime"))])
+        for kind, word in (("bars", "integral"), ("timeline", "mean"), ("heatmap", "mean"), ("scatter", "integral")):
+            texts = " ".join(svg_texts(self.plot(kind, "--format=svg", inputs=[pbin])))
+            self.assertIn(word, texts, kind)
+            self.assertNotIn("energy", texts)
+            self.assertNotIn(" J", texts)
+
+    def test_current_with_volts(self):
+        run = plotdata.make_run(os.path.join(FOLDER, "work-program"), 12, samples=50)
+        run.kind = raw.CURRENT
+        pbin = os.path.join(self.folder, "volts.pbin")
+        self.succeeds(["prof2pbin", "-q", "-v", "5", "-s", FOLDER, "-o", pbin,
+                       self.file("volts.bin", raw.write(run, "sampler-walltime"))])
+        self.assertIn("energy", self.plot("bars", "--format=svg", inputs=[pbin]).decode())
+
+
+class Hostile(Plot):
+    def test_names_are_only_text(self):
+        for kind in KINDS:
+            inputs = [EVIL] * KINDS[kind]
+            for form in ("svg", "png", "txt"):
+                if kind == "flame" and form != "svg":
+                    continue
+                with self.subTest(kind=kind, form=form):
+                    options = ["--top=30"] if kind not in ("timeline",) else []
+                    out = self.plot(kind, "-o", f"out.{form}", *options, *([] if kind == "flame" else ["--script"]),
+                                    inputs=inputs)
+                    self.assertEqual(out, b"")
+                    left = set(os.listdir(self.folder))
+                    self.assertLessEqual(left, {f"out.{f}{x}" for f in ("svg", "png", "txt")
+                                                for x in ("", ".gp", ".csv")})
+
+    def test_names_are_drawn_as_they_are(self):
+        texts = svg_texts(self.plot("bars", "--format=svg", "--width=1600", "--height=1000", inputs=[EVIL]))
+        for name in HOSTILE:
+            shown = name.replace("\t", "\\x09").replace("\n", "\\x0a").replace("\x1b", "\\x1b").replace("\ufffe", "?")
+            with self.subTest(name=name[:40]):
+                if len(name) < 100:
+                    self.assertIn(shown, texts)
+                else:
+                    self.assertTrue([t for t in texts if t.startswith("xxx") and "\u2026" in t and len(t) < 200])
+
+    def test_whole_names_are_in_the_data(self):
+        self.plot("bars", "-o", "n.svg", "--script", "--top=30", inputs=[EVIL])
+        with open(os.path.join(self.folder, "n.svg.csv"), encoding="utf-8", newline="") as f:
+            names = {r["function"] for r in csv.DictReader(f)}
+        self.assertLessEqual(set(HOSTILE), names)
+        with open(os.path.join(self.folder, "n.svg.gp"), encoding="utf-8") as f:
+            self.assertIn("x" * 65536, f.read())
+
+    def test_marks_and_title(self):
+        text = "`touch pwned` '\" @x $(touch pwned) \\"
+        out = self.plot("timeline", "--mark", "0.1=" + text, "--title", text, "--format=svg")
+        self.assertGreaterEqual(svg_texts(out).count(text), 2)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_broken_profiles(self):
+        with open(RUNS[0], "rb") as f:
+            data = f.read()
+        for kind in ("bars", "timeline", "flame", "heatmap"):
+            for cut in (0, 7, 100, len(data) // 2, len(data) - 1):
+                file = self.file("cut.pbin", data[:cut])
+                self.fails(["pbin-plot", kind, file, "-o", os.path.join(self.folder, "cut.svg")], file)
+                self.assertFalse(os.path.exists(os.path.join(self.folder, "cut.svg")))
+            self.plot(kind, "--salvage", "-q", "--format=svg", inputs=[self.file("cut.pbin", data[:-9])])
+
+
+class Errors(Plot):
+    def test_no_gnuplot(self):
+        target = self.file("kept.svg", b"before")
+        empty = os.path.join(self.folder, "empty")
+        os.mkdir(empty)
+        argv = [tool.path("pbin-plot"), "bars", RUNS[0], "-o", target]
+        ended = subprocess.run(argv, env=dict(tool.environment(), PATH=empty), capture_output=True, timeout=20)
+        self.assertEqual(ended.returncode, 1)
+        self.assertEqual(ended.stderr.count(b"\n"), 1)
+        self.assertIn(b"gnuplot-nox", ended.stderr)
+        with open(target, "rb") as f:
+            self.assertEqual(f.read(), b"before")
+        flame = subprocess.run([tool.path("pbin-plot"), "flame", RUNS[0]], env=dict(tool.environment(), PATH=empty),
+                               capture_output=True, timeout=20)
+        self.assertEqual(flame.returncode, 0)
+
+    def test_messages(self):
+        mean = os.path.join(self.folder, "mean.pbin")
+        self.succeeds(["pbin-aggregate", *RUNS[:2], "-o", mean])
+        run = plotdata.make_run(os.path.join(FOLDER, "work-program"), 12, samples=20)
+        run.kind = raw.CUSTOM
+        pure = os.path.join(self.folder, "pure.pbin")
+        self.succeeds(["prof2pbin", "-q", "-s", FOLDER, "-o", pure,
+                       self.file("pure.bin", raw.write(run, "sampler"))])
+        for argv, part in (
+                (["timeline", mean], "needs a full profile"),
+                (["heatmap", mean], "needs a full profile"),
+                (["timeline", *RUNS[:2]], "one profile at a time"),
+                (["box", RUNS[0]], "several runs"),
+                (["box", mean, mean], "sum of 2 runs"),
+                (["compare", RUNS[0]], "needs a base"),
+                (["flame", RUNS[0], "-o", "x.png"], "SVG only"),
+                (["bars", RUNS[0], "-o", "x.gif"], "its suffix is none of"),
+                (["flame", RUNS[0], "-o", "x.svg", "--script"], "no script"),
+                (["cumulative", RUNS[0], "--metric=power"], "not of power"),
+                (["bars", "nowhere.pbin"], "No such file"),
+                (["bars", mean, "-k", "line"], "key line is not in it")):
+            with self.subTest(argv=argv):
+                self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
+
+    def test_usage(self):
+        for argv in ([], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
+                     ["bars", "--script"], ["bars", "--base", "x"], ["bars", "-k", "colour"], ["bars", "--format=gif"],
+                     ["timeline", "--start=2", "--end=1"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
+                     ["bars", "--start=1"]):
+            with self.subTest(argv=argv):
+                ended = tool.run(["pbin-plot", *argv])
+                self.assertEqual((ended.status, ended.out), (2, b""))
+
+    def test_binary_to_terminal(self):
+        main, side = os.openpty()
+        with os.fdopen(side, "wb") as terminal:
+            ended = tool.run(["pbin-plot", "bars", RUNS[0], "--format=png"], stdout=terminal)
+        os.close(main)
+        self.assertEqual(ended.status, 1)
+
+    def test_text_on_a_terminal(self):
+        main, side = os.openpty()
+        with os.fdopen(side, "wb") as terminal:
+            ended = tool.run(["pbin-plot", "bars", RUNS[0], "--color=never"], stdout=terminal)
+            self.assertEqual(ended.status, 0)
+        self.assertIn(b"####", os.read(main, 65536))
+        os.close(main)
