@@ -11,7 +11,7 @@ DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev l
               libiberty-dev libseccomp-dev libcapstone-dev zlib1g-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core
 DEPS_CHECK := python3 git clang-14 libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
-              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz
+              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium
 
 WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla \
          -Wnull-dereference -Wstrict-prototypes -Wmissing-prototypes

@@ -121,12 +121,11 @@ static uint64_t whole(struct argp_state *state, const char *option, const char *
 static void parse_phase(struct selection *s, char *argument, struct argp_state *state)
 {
     char *colon = strrchr(argument, ':');
-    s->phase = argument;
-    if (colon == NULL || colon == argument || !parse_unsigned(colon + 1, 1, UINT64_MAX, &s->phase_number))
-        return;
-    *colon = '\0';
+    if (colon != NULL && parse_unsigned(colon + 1, 1, UINT64_MAX, &s->phase_number))
+        *colon = '\0';
     if (argument[0] == '\0')
         argp_error(state, "--phase takes the name of a function");
+    s->phase = argument;
 }
 
 static void parse_filter(struct selection *s, const char *argument, bool exclude,
@@ -167,6 +166,8 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
         return true;
     case KEY_MAX_GAP:
         s->max_gap = number(state, "--max-gap", argument, 1e9);
+        if (s->max_gap == 0)
+            argp_error(state, "--max-gap takes seconds above 0");
         return true;
     case KEY_LATENCY:
         s->subtract_latency = true;

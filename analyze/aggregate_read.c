@@ -275,6 +275,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
     a->inputs++;
+    if (a->options.selection != NULL && a->options.selection->exclude_external && meta->target == NULL)
+        return error_set(err, name, NO_OFFSET, "does not say which binary is the target: --filter binary=NAME");
     if (aggregate_take_meta(a, meta, name, err) != 0)
         return -1;
     if (meta->keys != NULL && check_selection(a, name, err) != 0)

@@ -72,7 +72,7 @@ static struct current *row_of(struct attribution *a, const struct pbin_definitio
 
 static struct current *label_row(struct attribution *a, const char *label)
 {
-    uint32_t row = rowset_find_label(a->rows, label); /* may move the rows */
+    uint32_t row = key_map_label(&a->keys, label); /* may move the rows */
     struct current *current = &a->rows->current[row];
     current->touched = true;
     return current;

@@ -106,7 +106,7 @@ static bool is_selected(struct key_map *map, const struct pbin_definitions *all,
                         uint64_t location)
 {
     struct question question = {.map = map, .all = all, .thread = thread, .location = location};
-    if (map->selection->exclude_external && map->target != NULL &&
+    if (map->selection->exclude_external &&
         strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0)
         return false;
     return selection_passes(map->selection, text_of, &question);
@@ -118,6 +118,19 @@ uint32_t key_find_excluded(struct rowset *rows)
     for (size_t i = 0; i < rows->key_count; i++)
         key[i] = rows->is_text[i] ? strings_intern(rows->texts, LABEL_EXCLUDED) : NUMBER_EXCLUDED;
     return rowset_find(rows, key);
+}
+
+static const char *label_text(void *context, int key)
+{
+    return pbin_key_get((size_t)key)->is_text ? (const char *)context : key == KEY_PC ? "0x0" : "0";
+}
+
+uint32_t key_map_label(struct key_map *map, const char *label)
+{
+    /* the callback's context is not changed: it is the label itself */
+    bool selected = !map->selection->exclude_external &&
+                    selection_passes(map->selection, label_text, (void *)(uintptr_t)label);
+    return selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
 }
 
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,

@@ -35,6 +35,10 @@ void key_map_free(struct key_map *map);
 /* Index in ROWS for what filters leave out. */
 uint32_t key_find_excluded(struct rowset *rows);
 
+/* The row of LABEL, of something that is no code: like any other it may be left out by the selection, as if all its
+ * texts were LABEL and its numbers 0. */
+uint32_t key_map_label(struct key_map *map, const char *label);
+
 /* Slow path of key_map_row. */
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location);
