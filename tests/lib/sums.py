@@ -88,8 +88,11 @@ def shown(key, value):
 
 
 def matches(condition, thread, location):
-    key, op, pattern = condition
-    value = shown(key, value_of(key, thread, location))
+    return text_matches(condition, shown(condition[0], value_of(condition[0], thread, location)))
+
+
+def text_matches(condition, value):
+    _, op, pattern = condition
     return fnmatch.fnmatchcase(value, pattern) if op == "=" else re.search(pattern, value) is not None
 
 
@@ -116,7 +119,17 @@ class Attribution:
         kind, volts = self.meta.get("pmu", 0), self.meta.get("volts", 0)
         self.scale = 0 if kind == pbin.NONE else Fraction(volts) if kind == pbin.CURRENT and volts else 1
 
+    def label_selected(self, name):
+        """A label is no code: as if all its texts were the label and its numbers 0."""
+        texts = lambda key: name if key in pbin.TEXT_KEYS else "0x0" if key == "pc" else "0"
+        o = self.options
+        if o.external or any(text_matches(c, texts(c[0])) for c in o.exclude):
+            return False
+        return {c[0] for c in o.include} == {c[0] for c in o.include if text_matches(c, texts(c[0]))}
+
     def label(self, name):
+        if not self.label_selected(name):
+            return self.excluded
         key = tuple(name if k in pbin.TEXT_KEYS else 0 for k in self.options.keys)
         return self.rows.setdefault(key, Row())
 
