@@ -8,6 +8,7 @@
 
 #include "analyze/attribute.h"
 #include "base/memory.h"
+#include "base/progress.h"
 
 /* Where each key of the aggregate stands among the keys of an aggregated input. */
 struct key_columns {
@@ -198,10 +199,17 @@ static void end_full(struct input *in)
 static int read_all(struct input *in, struct error *err)
 {
     struct pbin_batch batch;
+    struct progress progress;
     int got;
-    while ((got = pbin_reader_next(in->reader, &batch, err)) > 0)
-        if (take(in, &batch, err) != 0)
-            return -1;
+    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples, "samples");
+    while ((got = pbin_reader_next(in->reader, &batch, err)) > 0) {
+        if (take(in, &batch, err) != 0) {
+            got = -1;
+            break;
+        }
+        progress_at(&progress, pbin_reader_samples(in->reader));
+    }
+    progress_end(&progress);
     return got;
 }
 

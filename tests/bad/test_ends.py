@@ -1,12 +1,14 @@
-"""What tools do when nobody reads on. Environment: BUILD, the build folder.
+"""What tools do when nobody reads on, and on a terminal. Environment: BUILD, the build folder.
 
 SPDX-License-Identifier: MIT
 """
 import os
+import pty
 import resource
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -21,13 +23,15 @@ def long_profile(samples):
     return raw.header(run, raw.POWER, "<", samples=samples) + raw.vmmaps(run, "<") + block * (samples // 1000)
 
 
-class Ends(tool.Case):
-    def pbin(self, samples):
-        path = os.path.join(self.folder, "long.pbin")
+class Case(tool.Case):
+    def pbin(self, samples, name="long.pbin"):
+        path = os.path.join(self.folder, name)
         self.succeeds(["prof2pbin", "-q", "-o", path, self.file("long.bin", long_profile(samples))],
                       timeout=60)
         return path
 
+
+class Ends(Case):
     @staticmethod
     def cpu_time(run):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -49,6 +53,45 @@ class Ends(tool.Case):
         short, end = self.cpu_time(first_line)
         self.assertEqual(end, (1, "pbin-dump: <stdout>: cannot write: Broken pipe\n"))
         self.assertLess(short, whole / 3)
+
+
+class Progress(Case):
+    """Bars come after a second: a FIFO gives half of the profile, and the rest after that."""
+
+    def aggregate(self, *arguments):
+        """What pbin-aggregate writes to stderr, a terminal."""
+        with open(self.pbin(400_000), "rb") as file:
+            data = file.read()
+        fifo, (ours, theirs) = os.path.join(self.folder, "slow.pbin"), pty.openpty()
+        os.mkfifo(fifo)
+        argv = [tool.path("pbin-aggregate"), *[fifo if a == "FIFO" else a for a in arguments]]
+        with open("/dev/null", "rb") as null, subprocess.Popen(
+                argv, stdin=null, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            with open(fifo, "wb") as out:
+                out.write(data[:len(data) // 2])
+                out.flush()
+                time.sleep(1.3)
+                out.write(data[len(data) // 2:])
+            text = b""
+            try:
+                while part := os.read(ours, 65536):
+                    text += part
+            except OSError:  # the other end is closed
+                pass
+        os.close(ours)
+        os.unlink(fifo)
+        self.assertEqual(process.returncode, 0, text)
+        return text.decode()
+
+    def test_bar_of_one_file(self):
+        text = self.aggregate("FIFO")
+        self.assertRegex(text, r"\[#+ *\] +\d+ %  [\d.e+]+ samples/s  \d+ s left")
+        self.assertTrue(text.endswith("\r\033[K"), text)
+
+    def test_no_bar_when_quiet_or_for_several_files(self):
+        self.assertEqual(self.aggregate("-q", "FIFO"), "")
+        self.assertEqual(self.aggregate("FIFO", self.pbin(1000, "other.pbin")), "")
 
 
 if __name__ == "__main__":
