@@ -182,7 +182,8 @@ static void end_full(struct input *in)
 {
     const struct attribution *done = &in->attribution;
     const struct pbin_meta *meta = done->meta;
-    bool part = done->selection->has_window || done->selection->phase != NULL;
+    bool part = done->selection->has_window || done->selection->phase != NULL ||
+                pbin_reader_cut(in->reader);
     struct pbin_run run = {.samples = done->samples, .time = done->time, .energy = done->energy};
     run.name = strings_intern(in->aggregate->rows.texts, meta->name);
     run.wall_ns = meta->wall_ns != 0 && !part ? meta->wall_ns : to_ns(done->wall);
