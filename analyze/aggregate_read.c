@@ -155,6 +155,10 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: %" PRIu64 " PMU values are not finite or too large to be summed: "
                        "counted as 0",
                        in->name, done->bad_values);
+    if (done->selection->phase != NULL &&
+        done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
+        report_warning(in->reporter, "%s: %s is entered %" PRIu64 " times: there is no such phase",
+                       in->name, done->selection->phase, done->phase);
     if (done->crowded > 0 && done->meta->cpus == 0)
         report_warning(in->reporter,
                        "%s: several threads a sample and no CPU times: each counts as running all "

@@ -1,4 +1,4 @@
-"""What tools do when nobody reads on, and on a terminal. Environment: BUILD, the build folder.
+"""What tools do when nobody reads on, on a terminal, and where nothing is selected. Environment: BUILD, the build folder.
 
 SPDX-License-Identifier: MIT
 """
@@ -53,6 +53,16 @@ class Ends(Case):
         short, end = self.cpu_time(first_line)
         self.assertEqual(end, (1, "pbin-dump: <stdout>: cannot write: Broken pipe\n"))
         self.assertLess(short, whole / 3)
+
+
+class Phases(Case):
+    def test_phase_that_never_comes(self):
+        long = self.pbin(1000)
+        for phase, times in (("nothing", 0), ("_unknown:2", 1)):
+            ended = self.succeeds(["pbin-aggregate", "--phase", phase, long])
+            self.assertEqual(ended.err, f"pbin-aggregate: {long}: {phase.partition(':')[0]} is entered {times} "
+                                        "times: there is no such phase\n")
+        self.assertEqual(self.succeeds(["pbin-aggregate", "--phase", "_unknown:1", long]).err, "")
 
 
 class Progress(Case):
