@@ -8,6 +8,7 @@
 
 #include "analyze/attribute.h"
 #include "base/memory.h"
+#include "base/progress.h"
 
 /* Where each key of the aggregate stands among the keys of an aggregated input. */
 struct key_columns {
@@ -190,6 +191,10 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: %" PRIu64 " PMU values are not finite or too large to be summed: "
                        "counted as 0",
                        in->name, done->bad_values);
+    if (done->selection->phase != NULL &&
+        done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
+        report_warning(in->reporter, "%s: %s is entered %" PRIu64 " times: there is no such phase",
+                       in->name, done->selection->phase, done->phase);
     if (done->crowded > 0 && done->meta->cpus == 0)
         report_warning(in->reporter,
                        "%s: several threads a sample and no CPU times: each counts as running all "
@@ -217,7 +222,8 @@ static void end_full(struct input *in)
 {
     const struct attribution *done = &in->attribution;
     const struct pbin_meta *meta = done->meta;
-    bool part = done->selection->has_window || done->selection->phase != NULL;
+    bool part = done->selection->has_window || done->selection->phase != NULL ||
+                pbin_reader_cut(in->reader);
     struct pbin_run run = {.samples = done->samples, .time = done->time, .energy = done->energy};
     run.name = strings_intern(in->aggregate->rows.texts, meta->name);
     run.wall_ns = meta->wall_ns != 0 && !part ? meta->wall_ns : to_ns(done->wall);
@@ -234,10 +240,17 @@ static void end_full(struct input *in)
 static int read_all(struct input *in, struct error *err)
 {
     struct pbin_batch batch;
+    struct progress progress;
     int got;
-    while ((got = pbin_reader_next(in->reader, &batch, err)) > 0)
-        if (take(in, &batch, err) != 0)
-            return -1;
+    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples, "samples");
+    while ((got = pbin_reader_next(in->reader, &batch, err)) > 0) {
+        if (take(in, &batch, err) != 0) {
+            got = -1;
+            break;
+        }
+        progress_at(&progress, pbin_reader_samples(in->reader));
+    }
+    progress_end(&progress);
     return got;
 }
 

@@ -143,9 +143,14 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
     if (meta->keys != NULL)
         return error_set(err, NULL, NO_OFFSET, "an aggregated profile has no samples any more");
     struct table *table = table_open(format, out, &head);
-    while ((got = pbin_reader_next(reader, &batch, err)) > 0)
+    while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
             dump_batch(table, &batch.samples, pbin_reader_definitions(reader), &at);
+        if (output_write(out, "", 0) != 0) { /* nobody reads what comes: do not go on for minutes */
+            got = -1;
+            break;
+        }
+    }
     table_close(table);
     return got;
 }

@@ -107,6 +107,12 @@ static void *work(void *opaque)
     }
 }
 
+/* One file has a bar; several at once, or what a pipe brings (its writer has one), have none. */
+static bool shows_bar(const struct inputs *inputs)
+{
+    return inputs->count == 1 && strcmp(inputs->paths[0], "-") != 0;
+}
+
 /* Merges what a worker has; of several failures the first input's is told. */
 static int collect(struct worker *w, struct aggregate *into, struct reporter *reporter,
                    struct error *err, size_t *failed_at)
@@ -138,6 +144,7 @@ int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
     struct worker *workers = mem_zalloc(count, sizeof *workers);
     for (unsigned i = 0; i < count; i++) {
         workers[i] = (struct worker){.inputs = inputs, .next = &next, .reporter = *reporter};
+        workers[i].reporter.no_bar = !shows_bar(inputs);
         workers[i].aggregate = i == 0 ? aggregate : aggregate_new(aggregate_options_of(aggregate));
         if (i > 0 && pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             workers[i].inputs = NULL; /* the others do its share */

@@ -63,6 +63,28 @@ static int open_unfinished(struct output *o)
     return fd;
 }
 
+/* Where PATH leads when it is a symbolic link to a file that is not there yet; PATH itself when it is none.
+ * Returns NULL with errno set for a chain without end; caller frees. */
+static char *follow_links(const char *path)
+{
+    char *at = mem_strdup(path);
+    for (int links = 0; links < 40; links++) {
+        char to[4096];
+        ssize_t length = readlink(at, to, sizeof to - 1);
+        if (length < 0)
+            return at;
+        to[length] = '\0';
+        const char *slash = to[0] == '/' ? NULL : strrchr(at, '/');
+        int folder = slash != NULL ? (int)(slash + 1 - at) : 0;
+        char *next = mem_printf("%.*s%s", folder, at, to);
+        free(at);
+        at = next;
+    }
+    free(at);
+    errno = ELOOP;
+    return NULL;
+}
+
 /* Decides between in-place and complete-or-not; opens. */
 static int open_file(struct output *o, const char *path)
 {
@@ -72,7 +94,7 @@ static int open_file(struct output *o, const char *path)
         return open(path, O_WRONLY | O_CLOEXEC);
     if (exists && access(path, W_OK) != 0)
         return -1;
-    o->target = exists ? realpath(path, NULL) : mem_strdup(path);
+    o->target = exists ? realpath(path, NULL) : follow_links(path);
     if (o->target == NULL)
         return -1;
     int fd = open_unfinished(o);

@@ -16,6 +16,7 @@ struct reporter {
     const char *tool; /* name in front of every message */
     bool quiet;       /* -q: no warnings, no progress */
     bool verbose;     /* tell what is being done */
+    bool no_bar;      /* no progress: others at work on the same terminal would draw over it */
     bool strict;      /* warnings count: the tool ends with EXIT_DATA when there were any */
     size_t warnings;  /* how many warnings there were, printed or not */
 };

@@ -44,12 +44,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp tool_common_argp = {.options = options, .parser = parse};
 
-/* A file that is opened must never get the number of a standard stream that the caller closed. */
+/* A file that is opened must never get the number of a standard stream that the caller closed. A command
+ * that we run finds them closed as they were. */
 static void occupy_standard_streams(void)
 {
     int fd;
     do
-        fd = open("/dev/null", O_RDONLY);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
@@ -64,13 +65,18 @@ static void check_stdout(void)
     }
 }
 
+void tool_guard_streams(void)
+{
+    occupy_standard_streams();
+    atexit(check_stdout);
+}
+
 void tool_start(struct tool_common *common, const char *name)
 {
     *common = (struct tool_common){.reporter = {.tool = name}, .color = -1};
-    occupy_standard_streams();
+    tool_guard_streams();
     signal(SIGPIPE, SIG_IGN);
     argp_err_exit_status = EXIT_USAGE;
-    atexit(check_stdout);
 }
 
 static void parse_all(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)

@@ -21,6 +21,10 @@ struct tool_common {
     int color; /* 1 always, 0 never, -1: where stdout is a terminal and NO_COLOR is not set */
 };
 
+/* Makes sure that no file that is opened takes the place of a closed stdin, stdout or stderr, and that an exit
+ * with text that stdout did not take fails. tool_start does it. */
+void tool_guard_streams(void);
+
 /* Prepares signals and argp for a tool called NAME: a closed pipe is an error message instead of a silent death,
  * usage errors exit with EXIT_USAGE. */
 void tool_start(struct tool_common *common, const char *name);

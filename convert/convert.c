@@ -78,6 +78,15 @@ static uint64_t nanoseconds(uint64_t us)
     return us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
 }
 
+/* Of a time that the header gives for the whole run: the part that the samples which are there took. */
+static uint64_t part_kept(const struct raw_profile *raw, uint64_t us)
+{
+    uint64_t whole = raw->header.samples;
+    if (!raw->cut || whole <= raw->samples)
+        return nanoseconds(us);
+    return nanoseconds((uint64_t)((double)us * (double)raw->samples / (double)whole));
+}
+
 /* Fills META with texts that are borrowed: only for pbin_writer_open. */
 static void describe(const struct raw_profile *raw, const struct convert_options *options,
                      struct pbin_meta *meta)
@@ -99,8 +108,8 @@ static void describe(const struct raw_profile *raw, const struct convert_options
         .pmu = raw_pmu_kind(raw),
         .volts = options->volts,
         .cpus = options->cpus != 0 ? options->cpus : fact_number(raw, "cpus"),
-        .wall_ns = nanoseconds(raw->header.wall_us),
-        .latency_ns = nanoseconds(raw->header.latency_us),
+        .wall_ns = part_kept(raw, raw->header.wall_us),
+        .latency_ns = part_kept(raw, raw->header.latency_us),
         .samples = raw->samples,
         .frequency = (uint64_t)(hertz * 1000),
         .cpu_time = raw->has_cpu,

@@ -45,7 +45,7 @@ static const struct argp_option arguments[] = {
     {"sysroot", KEY_SYSROOT, "DIR", 0, "Look for absolute paths and system libraries below DIR", 2},
     {0, 0, NULL, 0, "Input and output:", 3},
     {"output", 'o', "FILE", 0, "Write to FILE, complete or not at all (default: stdout)", 3},
-    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR, or here", 3},
+    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here", 3},
     {"bzip2", KEY_BZIP2, NULL, 0, "Compress (a FILE that ends in .bz2 always is; gprof cannot read that)", 3},
     {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 3},
     {0}};
@@ -128,7 +128,7 @@ static const struct argp parser = {
     .doc = "Write a pbin as gmon.out, so that gprof shows a profile of a program that was not built with -pg.\v"
            "Examples:\n"
            "  sampler -o run.bin -- ./program && prof2pbin run.bin | pbin2gmon -o gmon.out\n"
-           "  pbin2gmon -e libfoo.so.1 run.pbin -o gmon.out && gprof /usr/lib/libfoo.so.1 gmon.out\n"
+           "  pbin2gmon -e libfoo.so.1 -o foo.gmon run.pbin && gprof libfoo.so.1 foo.gmon\n"
            "  PROFDIR=/var/prof pbin2gmon --dialect bsd --profil run.pbin\n",
     .children = children,
 };

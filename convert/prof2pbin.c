@@ -157,7 +157,7 @@ static char *help_filter(int key, const char *text, void *input)
         return (char *)text;
     char *all = mem_strdup("Dialects:\n");
     for (size_t i = 0; raw_dialect_name(i) != NULL; i++) {
-        char *longer = mem_printf("%s  %-20s %s\n", all, raw_dialect_name(i), raw_dialect_help(i));
+        char *longer = mem_printf("%s  %-19s %s\n", all, raw_dialect_name(i), raw_dialect_help(i));
         free(all);
         all = longer;
     }

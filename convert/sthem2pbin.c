@@ -133,7 +133,7 @@ static const struct argp parser = {
            "\vExamples:\n"
            "  sthem2pbin export.csv | pbin-aggregate\n"
            "  sthem2pbin -e firmware.elf -p 2 export.csv -o run.pbin\n"
-           "  sthem2pbin -m run.vmmap -s bin/ --kallsyms kallsyms export.csv.bz2 | pbin-dump",
+           "  sthem2pbin -m run.vmmap -s bin export.csv.bz2 | pbin-aggregate\n",
     .children = children,
 };
 

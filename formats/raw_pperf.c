@@ -4,7 +4,7 @@
 
 const struct raw_dialect raw_pperf = {
     .name = "pperf",
-    .help = "wall time [us], value of any size, threads with CPU time",
+    .help = "wall time [us], value of any size, threads, CPU time",
     .header_size = 36,
     .magic_most = 3,
     .record = {.time_size = 8, .value_size = 0, .thread_size = 20},

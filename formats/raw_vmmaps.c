@@ -121,8 +121,11 @@ int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count
         return -1;
     int result = read_lines(in, maps, count, err);
     stream_close(in);
-    if (result != 0)
+    if (result != 0) {
         free(*maps);
+        *maps = NULL;
+        *count = 0;
+    }
     return result;
 }
 

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/tool.h"
 
-enum { KEY_KIND = 0x100, KEY_UNIT, KEY_VERSION };
+enum { KEY_KIND = 0x100, KEY_UNIT, KEY_USAGE };
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
 static const struct argp_option option_table[] = {
@@ -27,7 +28,8 @@ static const struct argp_option option_table[] = {
     {"quiet", 'q', NULL, 0, "no summary, no warnings", 4},
     {"verbose", 'v', NULL, 0, "tell more about the run", 4},
     {"help", 'h', NULL, 0, "print this and end", 4},
-    {"version", KEY_VERSION, NULL, 0, "print the version and end", 4},
+    {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 4},
+    {"version", 'V', NULL, 0, "print the version and end", 4},
     {0},
 };
 
@@ -131,9 +133,12 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case 'h':
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
-    case KEY_VERSION:
+    case KEY_USAGE:
+        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+        return 0;
+    case 'V':
         puts("sampler (pbin-tools) " PBIN_TOOLS_VERSION);
-        exit(fflush(stdout) == 0 ? EXIT_OK : EXIT_DATA);
+        exit(EXIT_OK);
     case ARGP_KEY_ARG: /* the rest is the command's own */
         options->command = state->argv + state->next - 1;
         state->next = state->argc;
@@ -188,6 +193,7 @@ void options_parse(struct options *options, int argc, char **argv)
     *options = (struct options){.engine = {.frequency = 1000}, .reporter = {.tool = "sampler"}};
     options->pmu = pmu_find("none", &argument, NULL);
     options->pmu_spec = "none";
+    tool_guard_streams();
     argp_err_exit_status = EXIT_USAGE;
     argv[0] = name; /* in front of every message, without a path */
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &parsing);

@@ -378,6 +378,27 @@ class Status(Case):
         done = subprocess.run([SAMPLER, "--version"], capture_output=True, text=True, timeout=LIMIT)
         self.assertRegex(done.stdout, r"^sampler \(pbin-tools\) \d+\.\d+\.\d+\n$")
 
+    def test_help_that_cannot_be_written(self):
+        for option in ("-h", "--usage", "-V"):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([SAMPLER, option], text=True, stdout=full, stderr=subprocess.PIPE,
+                                      timeout=LIMIT)
+            self.assertEqual((done.returncode, done.stderr), (1, "sampler: <stdout>: cannot write\n"))
+            done = subprocess.run([SAMPLER, option], stdout=subprocess.PIPE, timeout=LIMIT)
+            self.assertEqual(done.returncode, 0, option)
+
+    def test_closed_streams_stay_closed_and_out_of_the_profile(self):
+        look = "import os; print([os.path.exists(f'/proc/self/fd/{i}') for i in range(3)], file=open('seen', 'w'))"
+        for closed in ("2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"):
+            command = f'"$1" -o out.bin -- "$2" -c "$3" {closed}'
+            done = subprocess.run(["sh", "-c", command, "sh", SAMPLER, PYTHON, look], cwd=self.folder,
+                                  stdin=subprocess.DEVNULL, timeout=LIMIT)
+            self.assertEqual(done.returncode, 0, closed)
+            self.assertTrue(Profile(self.out).samples, closed)
+            with open(os.path.join(self.folder, "seen")) as file:
+                self.assertEqual(file.read().strip(), str([f"{i}" not in re.findall(r"\d(?=[<>])", closed)
+                                                           for i in range(3)]), closed)
+
     def test_duration(self):
         profile, _ = self.profile_of("sleep", "30", options=["-d", "0.3"])
         self.assertGreaterEqual(profile.wall, 300e3)

@@ -66,6 +66,23 @@ static void symbolic_link_is_followed(struct check *check)
     CHECK(holds("real", "new"));
 }
 
+static void link_to_nothing_is_followed(struct check *check)
+{
+    struct error err = {0};
+    struct stat st;
+    mkdir("elsewhere", 0700);
+    CHECK(symlink("second", "elsewhere/first") == 0);
+    CHECK(symlink("elsewhere/first", "far") == 0);
+    struct output *o = output_open("far", 0, &err);
+    CHECK_EQ(output_write(o, "new", 3), 0);
+    CHECK_EQ(output_commit(o), 0);
+    CHECK(lstat("far", &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(holds("elsewhere/second", "new"));
+    CHECK(symlink("round", "round") == 0);
+    CHECK(output_open("round", 0, &err) == NULL);
+    CHECK_HAS(err.text, "cannot write");
+}
+
 static void full_device(struct check *check)
 {
     struct error err = {0};
@@ -162,7 +179,8 @@ static void suffixes(struct check *check)
 
 CHECK_MAIN({"appears_when_complete", appears_when_complete},
            {"discard_leaves_the_old_one", discard_leaves_the_old_one},
-           {"symbolic_link_is_followed", symbolic_link_is_followed}, {"full_device", full_device},
+           {"symbolic_link_is_followed", symbolic_link_is_followed},
+           {"link_to_nothing_is_followed", link_to_nothing_is_followed}, {"full_device", full_device},
            {"failure_leaves_the_old_one", failure_leaves_the_old_one},
            {"cannot_open", cannot_open}, {"bzip2_by_suffix_and_flag", bzip2_by_suffix_and_flag},
            {"bzip2_of_nothing", bzip2_of_nothing}, {"suffixes", suffixes})

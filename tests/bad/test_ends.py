@@ -1,0 +1,108 @@
+"""What tools do when nobody reads on, on a terminal, and where nothing is selected. Environment: BUILD, the build folder.
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import pty
+import resource
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import rawprofile as raw  # noqa: E402
+import tool  # noqa: E402
+
+
+def long_profile(samples):
+    """A `sampler` profile of one thread, in a map that fits no file."""
+    run = raw.Run([], [raw.Map(0x10000, 0x1000, "gone")], samples * 1000, 0, raw.POWER)
+    block = b"".join(struct.pack("<dIIQQ", 2.0, 1, 7, 0x10000 + i, 10**12) for i in range(1000))
+    return raw.header(run, raw.POWER, "<", samples=samples) + raw.vmmaps(run, "<") + block * (samples // 1000)
+
+
+class Case(tool.Case):
+    def pbin(self, samples, name="long.pbin"):
+        path = os.path.join(self.folder, name)
+        self.succeeds(["prof2pbin", "-q", "-o", path, self.file("long.bin", long_profile(samples))],
+                      timeout=60)
+        return path
+
+
+class Ends(Case):
+    @staticmethod
+    def cpu_time(run):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = run()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, result
+
+    def test_closed_pipe_ends_a_long_dump(self):
+        argv = [tool.path("pbin-dump"), "--samples", self.pbin(1_000_000)]
+
+        def first_line():
+            with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as dump:
+                dump.stdout.readline()
+                dump.stdout.close()
+                error = dump.stderr.read()
+            return dump.returncode, error.decode()
+
+        whole, _ = self.cpu_time(lambda: subprocess.run(argv, stdout=subprocess.DEVNULL, check=True))
+        short, end = self.cpu_time(first_line)
+        self.assertEqual(end, (1, "pbin-dump: <stdout>: cannot write: Broken pipe\n"))
+        self.assertLess(short, whole / 3)
+
+
+class Phases(Case):
+    def test_phase_that_never_comes(self):
+        long = self.pbin(1000)
+        for phase, times in (("nothing", 0), ("_unknown:2", 1)):
+            ended = self.succeeds(["pbin-aggregate", "--phase", phase, long])
+            self.assertEqual(ended.err, f"pbin-aggregate: {long}: {phase.partition(':')[0]} is entered {times} "
+                                        "times: there is no such phase\n")
+        self.assertEqual(self.succeeds(["pbin-aggregate", "--phase", "_unknown:1", long]).err, "")
+
+
+class Progress(Case):
+    """Bars come after a second: a FIFO gives half of the profile, and the rest after that."""
+
+    def aggregate(self, *arguments):
+        """What pbin-aggregate writes to stderr, a terminal."""
+        with open(self.pbin(400_000), "rb") as file:
+            data = file.read()
+        fifo, (ours, theirs) = os.path.join(self.folder, "slow.pbin"), pty.openpty()
+        os.mkfifo(fifo)
+        argv = [tool.path("pbin-aggregate"), *[fifo if a == "FIFO" else a for a in arguments]]
+        with open("/dev/null", "rb") as null, subprocess.Popen(
+                argv, stdin=null, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            with open(fifo, "wb") as out:
+                out.write(data[:len(data) // 2])
+                out.flush()
+                time.sleep(1.3)
+                out.write(data[len(data) // 2:])
+            text = b""
+            try:
+                while part := os.read(ours, 65536):
+                    text += part
+            except OSError:  # the other end is closed
+                pass
+        os.close(ours)
+        os.unlink(fifo)
+        self.assertEqual(process.returncode, 0, text)
+        return text.decode()
+
+    def test_bar_of_one_file(self):
+        text = self.aggregate("FIFO")
+        self.assertRegex(text, r"\[#+ *\] +\d+ %  [\d.e+]+ samples/s  \d+ s left")
+        self.assertTrue(text.endswith("\r\033[K"), text)
+
+    def test_no_bar_when_quiet_or_for_several_files(self):
+        self.assertEqual(self.aggregate("-q", "FIFO"), "")
+        self.assertEqual(self.aggregate("FIFO", self.pbin(1000, "other.pbin")), "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+"""What is kept of a cut profile keeps its power: times of the whole run are cut down with it.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import rawprofile as raw  # noqa: E402
+import tool  # noqa: E402
+
+
+def steady_run(samples, step_us):
+    """One thread that always runs, at 2 W or 2 A."""
+    return raw.Run([raw.Sample(2.0, [raw.Thread(1, 0x10000 + i % 50, (i + 1) * step_us * 1000)], i * step_us)
+                    for i in range(samples)], [raw.Map(0x10000, 0x1000, "gone")], samples * step_us,
+                   samples * step_us // 10, raw.POWER)
+
+
+class Salvage(tool.Case):
+    def facts(self, pbin, *options):
+        out = self.succeeds(["pbin-aggregate", "-q", "--format=json", *options], stdin=pbin).out
+        return json.loads(out)["profile"]
+
+    def test_cut_raw_profile_keeps_its_power(self):
+        for dialect, record, volts in (("sampler", 32, []), ("sampler-walltime", 40, []), ("intrvelf", 24, ["-v", "1"])):
+            whole = raw.write(steady_run(1000, 1000), dialect)
+            kept = self.succeeds(["prof2pbin", "-q", "--salvage", "--format", dialect, *volts],
+                                 stdin=whole[:-record * 500]).out
+            facts = self.facts(kept)
+            self.assertEqual(facts["samples"], 500, dialect)
+            self.assertAlmostEqual(facts["wall_s"], 0.5, 2, dialect)
+            self.assertAlmostEqual(facts["energy_J"], 1.0, 2, dialect)
+            self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
+            self.assertAlmostEqual(facts["latency_s"], 0.05, 2, dialect)
+
+    def test_cut_pbin_keeps_its_power(self):
+        for dialect in ("sampler", "sampler-walltime"):
+            whole = self.succeeds(["prof2pbin", "-q", "--format", dialect],
+                                  stdin=raw.write(steady_run(200_000, 100), dialect)).out
+            facts = self.facts(whole[:len(whole) * 3 // 4], "--salvage")
+            self.assertGreater(facts["samples"], 0)
+            self.assertLess(facts["samples"], 200_000)
+            self.assertAlmostEqual(facts["wall_s"], facts["samples"] * 1e-4, 3, dialect)
+            self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
+
+    def test_mappings_that_are_none(self):
+        """A list of mappings with a bad line was freed twice."""
+        profile = self.file("run.bin", raw.write(steady_run(10, 1000), "sampler"))
+        for content in (b"10000 1000 gone\nthis is no mapping\n", b"nonsense"):
+            maps = self.file("maps", content)
+            self.fails(["prof2pbin", "-m", maps, profile], maps)
+
+
+if __name__ == "__main__":
+    unittest.main()

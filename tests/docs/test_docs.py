@@ -1,0 +1,258 @@
+"""Help, man pages and README say what the tools do: the same options, and examples that run.
+
+Environment: BUILD, the build folder. SPDX-License-Identifier: MIT
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+import rawprofile as raw  # noqa: E402
+import tool  # noqa: E402
+
+PAGES = {os.path.basename(p)[:-2]: p for p in glob.glob(os.path.join(ROOT, "*", "*.1"))}
+MACROS = {"Ar", "Cm", "Fl", "Ns", "Op", "Ic", "Pa", "Sy", "Em", "No"}
+
+
+def tools():
+    """Every tool that is built."""
+    mains = subprocess.run(["grep", "-lE", r"^int main\b", *glob.glob(os.path.join(ROOT, "*", "*.c"))],
+                           stdout=subprocess.PIPE, text=True, check=False).stdout.split()
+    return sorted(os.path.basename(m)[:-2] for m in mains if os.path.dirname(m) != os.path.join(ROOT, "samples"))
+
+
+def help_text(name):
+    return subprocess.run([tool.path(name), "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def options_of_help(name):
+    found = set()
+    for line in help_text(name).splitlines():
+        if re.match(r" {2,6}-", line):
+            found |= set(re.findall(r"(?:^|, )(--?[\w?][\w-]*)", re.split(r"  +", line.strip())[0]))
+    return found - {"-?"}
+
+
+def options_of_man(path):
+    found = set()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith(".It Fl"):
+                continue
+            flags = False
+            for word in line.split()[1:]:
+                if word in MACROS:
+                    flags = word == "Fl"
+                elif flags and word != ",":
+                    found.add("-" + word)
+    return found
+
+
+class Options(unittest.TestCase):
+    def test_every_tool_has_a_page(self):
+        self.assertEqual([t for t in tools() if t not in PAGES], [])
+        self.assertEqual([p for p in PAGES if p not in tools()], [])
+
+    def test_help_and_page_agree(self):
+        wrong = []
+        for name in tools():
+            shown, told = options_of_help(name), options_of_man(PAGES[name])
+            self.assertIn("--help", shown, name)
+            wrong += [f"{name}: {o} is in --help only" for o in sorted(shown - told)]
+            wrong += [f"{name}: {o} is in the page only" for o in sorted(told - shown)]
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def test_options_of_every_tool(self):
+        for name in tools():
+            self.assertEqual({"-h", "--help", "-q", "--quiet", "--verbose", "-V", "--version", "-o", "--output"} -
+                             options_of_help(name), set(), name)
+
+    def test_help_fits_the_width_of_a_terminal(self):
+        self.assertEqual([line for name in tools() for line in help_text(name).splitlines() if len(line) > 79], [])
+
+
+# ---- examples ----------------------------------------------------------------------------------
+
+def is_command(line):
+    words = [w for w in line.split() if "=" not in w]
+    return bool(words) and words[0] in tools()
+
+
+def strip(line):
+    return re.sub(r"\s+#.*$", "", line.strip())
+
+
+def examples_of_readme():
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        return [strip(line) for line in file if line.startswith("    ") and is_command(line)]
+
+
+def examples_of_help(name):
+    text = help_text(name).partition("Examples:\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in text.splitlines()]
+
+
+def examples_of_page(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [re.sub(r"^\.Dl ", "", line.strip()) for line in file]
+    return [line[2:].replace("\\e", "\\") for line in lines if line.startswith("$ ")]
+
+
+PROGRAM = """
+#include <time.h>
+extern void foo(unsigned);
+volatile unsigned sink;
+__attribute__((noinline)) void work(unsigned n) { while (n-- > 0) sink += n; foo(1000); }
+int main(void)
+{
+    struct timespec t;
+    do {
+        for (int i = 0; i < 100; i++)
+            work(1000);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
+    return 0;
+}
+"""
+LIBRARY = "volatile unsigned drain; void foo(unsigned n) { while (n-- > 0) drain += n; }\n"
+UUID = "8aaaf200-2450-11e4-abe2-0002a5d5c51b"
+# What examples name that is not ours to make: where it is in the folder of the examples.
+ELSEWHERE = {"/usr/lib/libfoo.so.1": "./libfoo.so.1", "/var/prof": "prof",
+             "/sys/class/hwmon/hwmon3/power1_input": "power1_input"}
+
+
+def sthem(cells, last):
+    """An export of two rows a PC or function, four cores."""
+    head = "Time;" + ";".join(f"Power {i}" for i in range(1, 8)) + ";" + last
+    rows = [f"{0.001 * i:g};0;2.5;0;0;0;0;0;" + ";".join([cells[i % len(cells)]] * 4) for i in range(100)]
+    return "\n".join([head] + rows) + "\n"
+
+
+class Workshop:
+    """A folder with all that examples name, made from a program that runs for 0.2 s."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("bin", "board/bin", "ta", "prof"):
+            os.makedirs(self.at(name))
+        self.text("program.c", PROGRAM)
+        self.text("foo.c", LIBRARY)
+        self.sh("gcc -g -O1 -fPIC -shared -Wl,-soname,libfoo.so.1 -o libfoo.so.1 foo.c")
+        self.sh("gcc -g -O1 -pg -o program program.c ./libfoo.so.1 -Wl,-rpath," + folder)
+        self.sh("gcc -g -O1 -static -no-pie -o firmware.elf program.c foo.c")
+        self.text("Makefile", "check:\n\t./program\n")
+        self.text("power1_input", "5000000\n")
+        self.profiles()
+        self.boards()
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def text(self, name, content):
+        with open(self.at(name), "w", encoding="utf-8") as file:
+            file.write(content)
+
+    def sh(self, command, folder=None):
+        return subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder or self.folder, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              timeout=50, check=folder is None, env=tool.environment())
+
+    def profiles(self):
+        self.sh("sampler -q -o out.bin -p file:power1_input --unit uW -- ./program")
+        self.sh("cp out.bin run.bin; prof2pbin -o run.pbin run.bin; cp run.pbin run-1.pbin; cp run.pbin run-2.pbin")
+        self.sh("cp program board/bin; cp firmware.elf bin")
+        self.sh(f"./program && cp gmon.out gmon-{UUID}.out && cp program ta/{UUID}.elf")
+        samples = [raw.Sample(0.5, [raw.Thread(1, 0x401000 + i)]) for i in range(100)]
+        run = raw.Run(samples, [raw.Map(0x401000, 0x1000, "program")], 100_000)
+        with open(self.at("run.bin"), "rb") as file:
+            keep = file.read()
+        with open(self.at("currents.bin"), "wb") as file:
+            file.write(raw.write(run, "intrvelf"))
+        self.sh("bzip2 -c currents.bin > run.bin.bz2")
+        with open(self.at("out.bin.part"), "wb") as file:
+            file.write(raw.spool(run, [i * 1_000_000 for i in range(100)]))
+        with open(self.at("run.bin"), "wb") as file:
+            file.write(keep)
+
+    def boards(self):
+        symbols = self.sh("nm firmware.elf").stdout.splitlines()
+        pcs = [str(int(s.split()[0], 16) + 4) for s in symbols if s.endswith((" T work", " T foo"))]
+        cores = ";".join(f"Module {i};Function {i}" for i in range(4))
+        self.text("names.csv", sthem(["kernel;work", "kernel;idle"], cores))
+        self.text("pcs.csv", sthem(pcs, ";".join(f"PC {i}" for i in range(4))))
+        self.text("run.vmmap", "401000 100000 firmware.elf\n")
+        self.text("kallsyms", "ffffffff81000000 T _stext\n")
+
+    def run(self, example):
+        """Runs EXAMPLE in a folder that looks like new; returns what is wrong with it, or None."""
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = os.path.join(scratch, "here")
+            shutil.copytree(self.folder, folder)
+            has_pcs = re.search(r"firmware\.elf|vmmap", example)
+            shutil.copy(os.path.join(folder, "pcs.csv" if has_pcs else "names.csv"),
+                        os.path.join(folder, "export.csv"))
+            subprocess.run(["bzip2", "-k", os.path.join(folder, "export.csv")], check=True)
+            if "sampler" in example:  # it does not overwrite an unfinished recording
+                os.unlink(os.path.join(folder, "out.bin.part"))
+            for absolute, here in ELSEWHERE.items():
+                example = example.replace(absolute, here)
+            if shutil.which("dot") is None:
+                example = example.replace("dot -Tsvg", "grep digraph")
+            done = self.sh(example, folder)
+            made = re.findall(r"(?:-o |> )(\S+)", example)
+            lost = [name for name in made if not os.path.getsize(os.path.join(folder, name))] \
+                if done.returncode == 0 else []
+        if done.returncode != 0 or lost:
+            return f"{example}: status {done.returncode}, empty {lost}: {done.stderr}"
+        return None
+
+
+class Examples(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory()
+        cls.workshop = Workshop(cls.holder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.holder.cleanup()
+
+    def all_run(self, examples, least):
+        self.assertGreaterEqual(len(examples), least, examples)
+        wrong = [w for w in map(self.workshop.run, examples) if w]
+        self.assertEqual(wrong, [], "\n".join(wrong))
+
+    def test_readme(self):
+        self.all_run(examples_of_readme(), 3)
+
+    def test_help(self):
+        for name in tools():
+            with self.subTest(tool=name):
+                self.all_run(examples_of_help(name), 3)
+
+    def test_pages(self):
+        for name in tools():
+            with self.subTest(tool=name):
+                self.all_run(examples_of_page(PAGES[name]), 2)
+
+    def test_table_in_readme(self):
+        """The columns that the README shows are those that come."""
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+            shown = [line for line in file if line.lstrip().startswith("time [s]")]
+        table = self.workshop.sh("pbin-aggregate -q run.pbin").stdout.splitlines()
+        real = [line for line in table if line.lstrip().startswith("time [s]")]
+        self.assertEqual([re.split(r"  +", line.strip()) for line in shown],
+                         [re.split(r"  +", line.strip()) for line in real])
+        facts = {re.split(r"  +", line)[0] for line in table if line}
+        for name in ("wall time", "sampling frequency", "energy"):
+            self.assertIn(name, facts)
+
+
+if __name__ == "__main__":
+    unittest.main()
