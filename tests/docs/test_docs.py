@@ -109,12 +109,15 @@ PROGRAM = """
 extern void foo(unsigned);
 volatile unsigned sink;
 __attribute__((noinline)) void work(unsigned n) { while (n-- > 0) sink += n; foo(1000); }
+__attribute__((noinline)) void burn_50(unsigned n) { while (n-- > 0) sink += 3 * n; }
 int main(void)
 {
     struct timespec t;
     do {
-        for (int i = 0; i < 100; i++)
+        for (int i = 0; i < 100; i++) {
             work(1000);
+            burn_50(1000);
+        }
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
     return 0;
