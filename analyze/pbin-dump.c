@@ -2,6 +2,7 @@
  *
  *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
  * SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/dump.h"
@@ -100,6 +101,8 @@ static int run(struct options *o, struct error *err)
         out = output_open(o->output, o->bzip2 ? OUTPUT_BZIP2 : 0, err);
     if (out != NULL)
         result = o->dump(reader, choose_format(o), out, err);
+    if (result != 0 && in != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", stream_name(in));
     if (result == 0)
         result = output_commit(out);
     else

@@ -5,29 +5,34 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
 
 int report_error(const struct reporter *reporter, const struct error *err)
 {
+    char *file = utf8_visible(err->file, NULL), *text = utf8_visible(err->text, NULL);
     fflush(stdout);
     fprintf(stderr, "%s: ", reporter->tool);
-    if (err->file[0] != '\0')
-        fprintf(stderr, "%s: ", err->file);
+    if (file[0] != '\0')
+        fprintf(stderr, "%s: ", file);
     if (err->offset != NO_OFFSET)
         fprintf(stderr, "0x%" PRIx64 ": ", err->offset);
-    fprintf(stderr, "%s\n", err->text);
+    fprintf(stderr, "%s\n", text);
+    free(file);
+    free(text);
     return EXIT_DATA;
 }
 
-/* One write per line, control characters made harmless: the text may hold names from files. */
+/* One write per line, made harmless for a terminal: the text may hold names from files. */
 __attribute__((format(printf, 2, 0))) static void print_line(const char *tool, const char *format,
                                                              va_list args)
 {
     char line[2048];
     vsnprintf(line, sizeof line, format, args);
-    for (char *c = line; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    fprintf(stderr, "%s: %s\n", tool, line);
+    char *shown = utf8_visible(line, NULL);
+    fprintf(stderr, "%s: %s\n", tool, shown);
+    free(shown);
 }
 
 void report_warning(struct reporter *reporter, const char *format, ...)

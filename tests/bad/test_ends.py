@@ -55,6 +55,16 @@ class Ends(Case):
         self.assertLess(short, whole / 3)
 
 
+class Messages(Case):
+    def test_names_from_files_are_harmless_to_a_terminal(self):
+        """U+009B begins an escape sequence as ESC [ does."""
+        run = raw.Run([raw.Sample(1.0, [raw.Thread(1, 0x10001)])], [raw.Map(0x10000, 0x1000, "x\x9b31m")], 1000, 0,
+                      raw.POWER)
+        ended = self.succeeds(["prof2pbin"], stdin=raw.write(run, "sampler"))
+        self.assertIn(r"x\xc2\x9b31m: not found", ended.err)
+        self.assertNotIn("\x9b", ended.err)
+
+
 class Phases(Case):
     def test_phase_that_never_comes(self):
         long = self.pbin(1000)

@@ -105,28 +105,28 @@ def examples_of_page(path):
 
 
 PROGRAM = """
+#include <stdlib.h>
 #include <time.h>
 extern void foo(unsigned);
 volatile unsigned sink;
-__attribute__((noinline)) void work(unsigned n) { while (n-- > 0) sink += n; foo(1000); }
-__attribute__((noinline)) void burn_50(unsigned n) { while (n-- > 0) sink += 3 * n; }
-int main(void)
+__attribute__((noinline)) void burn_50(unsigned n) { while (n-- > 0) sink += n; }
+__attribute__((noinline)) void work(unsigned n) { burn_50(n); foo(n); }
+int main(int argc, char **argv)
 {
+    double seconds = argc > 1 ? atof(argv[1]) : 0.2;
     struct timespec t;
     do {
-        for (int i = 0; i < 100; i++) {
+        for (int i = 0; i < 100; i++)
             work(1000);
-            burn_50(1000);
-        }
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
+    } while ((double)t.tv_sec + (double)t.tv_nsec / 1e9 < seconds);
     return 0;
 }
 """
 LIBRARY = "volatile unsigned drain; void foo(unsigned n) { while (n-- > 0) drain += n; }\n"
 UUID = "8aaaf200-2450-11e4-abe2-0002a5d5c51b"
 # What examples name that is not ours to make: where it is in the folder of the examples.
-ELSEWHERE = {"/usr/lib/libfoo.so.1": "./libfoo.so.1", "/var/prof": "prof",
+ELSEWHERE = {"/usr/lib/libfoo.so.1": "./libfoo.so.1", "/var/prof": "prof", "~/src": "src",
              "/sys/class/hwmon/hwmon3/power1_input": "power1_input"}
 
 
@@ -138,11 +138,11 @@ def sthem(cells, last):
 
 
 class Workshop:
-    """A folder with all that examples name, made from a program that runs for 0.2 s."""
+    """A folder with all that examples name, made from a program that runs for 0.2 s or as long as it is told."""
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("bin", "board/bin", "ta", "prof"):
+        for name in ("bin", "board/bin", "ta", "prof", "src"):
             os.makedirs(self.at(name))
         self.text("program.c", PROGRAM)
         self.text("foo.c", LIBRARY)
@@ -167,9 +167,12 @@ class Workshop:
                               timeout=50, check=folder is None, env=tool.environment())
 
     def profiles(self):
-        self.sh("sampler -q -o out.bin -p file:power1_input --unit uW -- ./program")
-        self.sh("cp out.bin run.bin; prof2pbin -o run.pbin run.bin; cp run.pbin run-1.pbin; cp run.pbin run-2.pbin")
-        self.sh("cp program board/bin; cp firmware.elf bin")
+        self.sh("sampler -q -o out.bin -p file:power1_input --unit uW -- ./program 2.2")
+        self.sh("cp out.bin run.bin; prof2pbin -o run.pbin run.bin")
+        for name in ("before", "after", "base", "old", "new", "run-1", "run-2", "before-1", "before-2", "after-1", "after-2",
+                     "old-1", "old-2", "new-1", "new-2"):
+            shutil.copy(self.at("run.pbin"), self.at(name + ".pbin"))
+        self.sh("cp program board/bin; cp firmware.elf bin; cp program.c foo.c src")
         self.sh(f"./program && cp gmon.out gmon-{UUID}.out && cp program ta/{UUID}.elf")
         samples = [raw.Sample(0.5, [raw.Thread(1, 0x401000 + i)]) for i in range(100)]
         run = raw.Run(samples, [raw.Map(0x401000, 0x1000, "program")], 100_000)
