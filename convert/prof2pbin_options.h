@@ -1,0 +1,22 @@
+/* What prof2pbin is told.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_OPTIONS_H
+#define CONVERT_PROF2PBIN_OPTIONS_H
+
+#include "base/tool.h"
+#include "convert/convert.h"
+
+struct prof_options {
+    struct tool_common common;
+    struct raw_options raw;
+    struct convert_options convert;
+    const char *input, *output, *maps, *dump_maps;
+    const char **search_paths;
+    size_t search_path_count, search_path_capacity;
+    bool bzip2;
+};
+
+/* Its input is a zeroed struct prof_options; texts are those of the command line. */
+extern const struct argp prof_argp;
+
+#endif
