@@ -263,8 +263,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->selection.end = INFINITY;
         return 0;
     case ARGP_KEY_END:
-        if (o->selection.start >= o->selection.end)
-            argp_error(state, "--end must lie behind --start");
+        if (o->selection.start > o->selection.end)
+            argp_error(state, "--end lies before --start");
         if (o->threads)
             add_thread_key(&o->aggregate);
         return 0;
