@@ -73,7 +73,8 @@ static void fitted(struct plot *plot, double y, const char *color, double size, 
 {
     bool cells = plot_is_text(plot);
     double indent = cells ? 0 : plot->script.em;
-    char *fit = text_fit(text, (plot->script.width - 2 * indent) / size, cells);
+    double room = (plot->script.width - 2 * indent) / size;
+    char *fit = text_fit(text, cells ? room : room / HINTING, cells);
     frame_text(plot, indent, y, ANCHOR_LEFT, color, size, fit);
     free(fit);
 }
@@ -119,6 +120,13 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+/* Is NAME what the file is called, with or without a suffix? */
+static bool is_stem(const char *file, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
+}
+
 /* TEXT becomes TEXT + a separator + MORE, which is freed. */
 static void join(char **text, char *more)
 {
@@ -136,7 +144,7 @@ char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *cons
     char *text = mem_strdup("");
     const char *file = count == 0 ? "<stdin>" : base_name(paths[0]);
     join(&text, count > 1 ? mem_printf("%s and %zu more", file, count - 1) : mem_strdup(file));
-    if (meta->name != NULL && meta->name[0] != '\0' && strcmp(meta->name, file) != 0)
+    if (meta->name != NULL && meta->name[0] != '\0' && !is_stem(file, meta->name))
         join(&text, mem_strdup(meta->name));
     if (runs > 1)
         join(&text, mem_printf("mean of %zu runs", runs));

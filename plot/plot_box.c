@@ -9,6 +9,8 @@
 
 enum { CURVE = 64 /* points along a violin */ };
 
+static const double REACH = 2.5; /* of a violin beyond its values, in widths of the kernel */
+
 /* A row's values, one for each run, sorted. */
 struct spread {
     char *name;
@@ -193,7 +195,7 @@ static void put_violins(struct spreads *s, double largest)
     for (size_t i = 0; i < s->count; i++) {
         const double *v = s->rows[i].values;
         double width = bandwidth(v, s->runs, largest), most = 0, curve[CURVE + 1];
-        double from = fmax(0, v[0] - 2.5 * width), to = v[s->runs - 1] + 2.5 * width;
+        double from = fmax(0, v[0] - REACH * width), to = v[s->runs - 1] + REACH * width;
         for (size_t p = 0; p <= CURVE; p++) {
             curve[p] = density(v, s->runs, from + (to - from) * (double)p / CURVE, width);
             most = fmax(most, curve[p]);
@@ -219,6 +221,17 @@ static double largest_value(const struct spreads *s)
     return most;
 }
 
+/* Where the axis ends: violins reach beyond their largest value. The values are sorted. */
+static double axis_end(const struct spreads *s, bool violin, double most)
+{
+    double end = 1.05 * most;
+    for (size_t i = 0; i < s->count && violin; i++) {
+        const double *v = s->rows[i].values;
+        end = fmax(end, v[s->runs - 1] + REACH * bandwidth(v, s->runs, most));
+    }
+    return end > 0 ? end : 1;
+}
+
 static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
 {
     struct script *script = &s->plot->script;
@@ -234,10 +247,11 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     else
         script_add(
             script,
-            "plot $boxes using ($2/%g):1:(($6-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+            "plot $boxes using ($2/%g):1:(($3-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+            "$boxes using ($5/%g):1:(($6-$5)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
             "$boxes using ($3/%g):1:($3/%g):($5/%g):($1-%g):($1+%g) with boxxyerror fc rgb '%s' "
             "fs transparent solid 0.45 noborder, ",
-            f, f, t->faint, f, f, f, half, half, t->bar);
+            f, f, t->faint, f, f, t->faint, f, f, f, half, half, t->bar);
     script_add(script,
                "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45 lc rgb '%s', "
                "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n",
@@ -262,9 +276,9 @@ static void draw(struct spreads *s, bool violin)
     struct frame frame = frame_begin(plot, title, subtitle);
     frame_names(plot, &frame, &s->layout, names, s->count);
     frame_margins(plot, &frame);
-    frame_xaxis(plot, 0, most > 0 ? 1.05 * most : 1, &scale, s->metric_name);
     put_points(s);
     put_boxes(s); /* sorts the values */
+    frame_xaxis(plot, 0, axis_end(s, violin, most), &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
     put_plot(s, violin, &scale);

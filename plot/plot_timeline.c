@@ -242,11 +242,12 @@ static void put_lanes(struct timeline *t)
     double gap = has_power(t) ? s->em : 0;
     panel.top = t->split + gap;
     double size = fmin(0.9 * s->em, 0.9 * (panel.bottom - panel.top) / (double)b->lane_count);
+    double least = fmax(7, 0.7 * s->em); /* readable: else only every second or third is named */
     char **names = mem_zalloc(b->lane_count + 1, sizeof *names);
     for (size_t i = 0; i < b->lane_count; i++)
-        names[i] = size >= 6.5 || i % (size_t)ceil(6.5 / size) == 0 ? b->lanes[i].name : "";
+        names[i] = size >= least || i % (size_t)ceil(least / size) == 0 ? b->lanes[i].name : "";
     struct rows_layout layout = {
-        .count = b->lane_count, .size = fmax(size, 6.5), .name_width = t->frame.left - 0.3 * s->em};
+        .count = b->lane_count, .size = fmax(size, least), .name_width = t->frame.left - 0.3 * s->em};
     put_lane_data(t);
     if (has_power(t)) /* the upper panel has drawn them */
         script_add(s, "unset label\nunset object\nunset arrow\n");
