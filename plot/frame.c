@@ -26,8 +26,8 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
     script_quote(s, text);
     script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
                1 - (y + shift) / s->height, anchors[anchor]);
-    if (!plot_is_text(plot) || s->color)
-        script_add(s, " textcolor rgb '%s'", color);
+    if (!plot_is_text(plot) || (s->color && color != s->theme->text && color != s->theme->faint))
+        script_add(s, " textcolor rgb '%s'", color); /* a terminal's ground is not known */
     frame_font(plot, size);
     script_add(s, "\n");
 }
@@ -204,7 +204,7 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
         script_add(s, "set label ");
         script_quote(s, fit); /* not as tics: those are formats, where % means something */
         script_add(s, " at graph 0, first %zu right offset char %s,0", i, cells ? "-1" : "-0.7");
-        if (!cells || s->color)
+        if (!cells)
             script_add(s, " textcolor rgb '%s'", s->theme->text);
         frame_font(plot, layout->size);
         script_add(s, "\n");

@@ -69,6 +69,8 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
 {
     static const double levels[] = {0.5, 0.8, 0.9, 0.99};
     struct script *s = &plot->script;
+    double line = TOP * (plot_is_text(plot) ? 1 : 1.2 * s->em) / (frame->bottom - frame->top);
+    double before = 2 * TOP; /* where the text before is */
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         size_t rank = rank_of(r, levels[i]);
         double left;
@@ -78,6 +80,9 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
             continue; /* makes up even more */
         char *text = mem_printf("%zu make up %.0f %%", rank, 100 * levels[i]);
         double y = text_place(plot, frame, r, (double)rank, 100 * levels[i], text, &left);
+        if (y > before - line && left < (double)rank) /* moved over the one before */
+            y = before - line;
+        before = y;
         script_add(s,
                    "set label '' at first %zu,%g point pt 7 ps 0.8 lc rgb '%s' front\n"
                    "set label '%s' at first %.9g,%.9g left front",
@@ -108,8 +113,8 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
         script_add(s, "set xtics 1\n"); /* there are no halves of rows */
     char *axis = mem_printf("share of %s [%%]", r->metric_name);
     frame_text_up(plot, 1.2 * s->em, (frame.top + frame.bottom) / 2, axis);
-    script_add(s, "set border 3\nset yrange [0:%g]\nset ytics nomirror 20\n%s",
-               TOP, plot_is_text(plot) ? "unset grid\n" : "");
+    script_add(s, "set border 3\nset yrange [0:%g]\nset ytics nomirror 20\n%s", TOP,
+               plot_is_text(plot) ? "unset grid\n" : "");
     script_add(s, "plot $rows using 1:2 with %s lw 2 lc rgb '%s'\n",
                r->count < 60 ? "steps" : "lines", s->theme->bar);
     free(axis);

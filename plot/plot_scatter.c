@@ -88,7 +88,10 @@ static void put_name(struct scatter *s, const struct ranked_row *row)
         double left = side == 0 ? at.x + gap : side == 1 ? at.x - gap - width : at.x - width / 2;
         double y = side < 2 ? at.y : side == 2 ? at.y - 1.2 * s->size : at.y + 1.2 * s->size;
         struct rectangle r = {left, y - half, left + width, y + half};
-        if (!is_free(s, &r))
+        double pad = 0.6 * s->size; /* who it names must be clear */
+        struct rectangle wide = {r.left - (side != 0 ? pad : 0), r.top,
+                                 r.right + (side != 1 ? pad : 0), r.bottom};
+        if (!is_free(s, &wide))
             continue;
         s->taken[s->taken_count++] = r;
         frame_text(s->plot, left, y, ANCHOR_LEFT, s->plot->script.theme->text, s->size, name);

@@ -246,8 +246,9 @@ static void put_lanes(struct timeline *t)
     char **names = mem_zalloc(b->lane_count + 1, sizeof *names);
     for (size_t i = 0; i < b->lane_count; i++)
         names[i] = size >= least || i % (size_t)ceil(least / size) == 0 ? b->lanes[i].name : "";
-    struct rows_layout layout = {
-        .count = b->lane_count, .size = fmax(size, least), .name_width = t->frame.left - 0.3 * s->em};
+    struct rows_layout layout = {.count = b->lane_count,
+                                 .size = fmax(size, least),
+                                 .name_width = t->frame.left - 0.3 * s->em};
     put_lane_data(t);
     if (has_power(t)) /* the upper panel has drawn them */
         script_add(s, "unset label\nunset object\nunset arrow\n");
