@@ -46,7 +46,7 @@ void characters_put(struct characters *row, double at, char c)
 void characters_draw(struct characters *row, struct plot *plot, const struct frame *frame,
                      size_t number)
 {
-    frame_text(plot, frame->left, frame->top + (double)number, ANCHOR_LEFT, "#808080", 1,
-               row->cells);
+    frame_text(plot, frame->left, frame->top + (double)number, ANCHOR_LEFT,
+               plot->script.theme->text, 1, row->cells);
     memset(row->cells, ' ', row->count);
 }

@@ -83,7 +83,8 @@ static void put_characters(struct heatmap *h, const struct frame *f)
             double part = most > 0 ? value_of(b, i, k) / most : 0;
             line[i] = shades[part > 0 ? 1 + (int)(fmin(part, 1) * 8.49) : 0];
         }
-        frame_text(h->plot, f->left, f->top + (double)k, ANCHOR_LEFT, "#808080", 1, line);
+        frame_text(h->plot, f->left, f->top + (double)k, ANCHOR_LEFT, h->plot->script.theme->text,
+                   1, line);
     }
     free(line);
     script_add(&h->plot->script, "unset border\nunset xtics\nunset xlabel\nunset grid\nplot NaN\n");

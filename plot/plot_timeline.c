@@ -109,7 +109,10 @@ static void put_power(struct timeline *t)
     if (plot_is_text(t->plot)) {
         script_add(s, "set ylabel ");
         script_quote(s, title);
-        script_add(s, "\n");
+        script_add(s, "\nset xtics format '%%g'\n");
+        char *time = frame_axis_title(b->has_seconds ? "time" : "sample", t->time.unit);
+        frame_text(t->plot, t->frame.left - 2, t->split + 1, ANCHOR_RIGHT, s->theme->text, 1, time);
+        free(time);
     }
     free(title);
     if (plot_is_text(t->plot))
@@ -211,7 +214,7 @@ static void put_letters(struct timeline *t)
     size_t columns = (size_t)(f->right - f->left);
     t->group = (double)t->bins.count / (double)columns;
     t->group = t->group < 1 ? 1 : t->group;
-    double parts[SERIES + 1];
+    double parts[SERIES + 1], first = t->split + (has_power(t) ? 2 : 0);
     char *line = mem_zalloc(columns + 1, 1);
     for (size_t lane = 0; lane < t->bins.lane_count; lane++) {
         for (size_t c = 0; c < columns; c++) {
@@ -225,10 +228,11 @@ static void put_letters(struct timeline *t)
             bool other = strcmp(t->bins.names[best], "_other") == 0;
             line[c] = sum < 0.02 ? ' ' : other ? '.' : (char)((sum < 0.5 ? 'a' : 'A') + (int)best);
         }
-        frame_text(t->plot, f->left, t->split + 1 + (double)lane, ANCHOR_LEFT, "#808080", 1, line);
+        frame_text(t->plot, f->left, first + (double)lane, ANCHOR_LEFT, t->plot->script.theme->text,
+                   1, line);
         char *name = text_fit(t->bins.lanes[lane].name, f->left - 1, true);
-        frame_text(t->plot, f->left - 2, t->split + 1 + (double)lane, ANCHOR_RIGHT, "#808080", 1,
-                   name);
+        frame_text(t->plot, f->left - 2, first + (double)lane, ANCHOR_RIGHT,
+                   t->plot->script.theme->text, 1, name);
         free(name);
     }
     free(line);
@@ -296,9 +300,10 @@ static void lay_out(struct timeline *t, const char *title, const char *subtitle)
     t->frame.bottom -= legend + gap - (plot_is_text(plot) ? 0 : 0.4 * em);
     t->frame.left =
         fmax(plot_is_text(plot) ? 9 : 6 * em, fmin(widest_lane_name(t), plot->script.width * 0.25));
+    t->frame.bottom += plot_is_text(plot) ? 2 : 0; /* the axis stands above the lanes */
     double height = t->frame.bottom - t->frame.top;
     double lanes = (double)b->lane_count;
-    double share = plot_is_text(plot) ? fmin(height * 0.6, lanes + 1)
+    double share = plot_is_text(plot) ? fmin(height * 0.7, lanes + 2)
                                       : fmin(height * 0.7, fmax(lanes * 4 * em, height * 0.3));
     t->split = has_power(t) ? t->frame.bottom - share : t->frame.top;
 }
