@@ -208,6 +208,12 @@ static void check(const struct options *o, struct argp_state *state)
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
         argp_error(state, "--start and --end are for timeline and heatmap, not for %s",
                    o->picture.kind->name);
+    if (o->plot.metric_given && o->picture.kind == &plot_scatter)
+        argp_error(state, "scatter shows time and energy together: it takes no --metric");
+    if (o->plot.metric_given && o->plot.metric == METRIC_SAMPLES &&
+        o->picture.kind == &plot_timeline)
+        argp_error(state, "timeline shows power and threads, or with --metric=time the threads "
+                          "alone; not samples");
     if (!isnan(o->plot.start) && !isnan(o->plot.end) && o->plot.start >= o->plot.end)
         argp_error(state, "--start must come before --end");
 }

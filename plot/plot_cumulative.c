@@ -70,7 +70,7 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
     static const double levels[] = {0.5, 0.8, 0.9, 0.99};
     struct script *s = &plot->script;
     double line = TOP * (plot_is_text(plot) ? 1 : 1.2 * s->em) / (frame->bottom - frame->top);
-    double before = 2 * TOP; /* where the text before is */
+    double before = 2 * TOP, right = 0; /* where the text before is, and its right end [rows] */
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         size_t rank = rank_of(r, levels[i]);
         double left;
@@ -80,9 +80,11 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
             continue; /* makes up even more */
         char *text = mem_printf("%zu make up %.0f %%", rank, 100 * levels[i]);
         double y = text_place(plot, frame, r, (double)rank, 100 * levels[i], text, &left);
-        if (y > before - line && left < (double)rank) /* moved over the one before */
+        if (left < right && fabs(y - before) < line)
             y = before - line;
         before = y;
+        right = left + text_width(text, plot_is_text(plot)) * HINTING * s->em * END *
+                           (double)r->count / (frame->right - frame->left);
         script_add(s,
                    "set label '' at first %zu,%g point pt 7 ps 0.8 lc rgb '%s' front\n"
                    "set label '%s' at first %.9g,%.9g left front",

@@ -60,8 +60,9 @@ struct flame {
     struct plot *plot;
     struct flame_tree tree;
     const char *unit, *metric_name;
-    double left, width, top, row, size;   /* [px] */
-    const char *last[PBIN_KEYS_MOST + 2]; /* colour by depth of the node drawn last */
+    double left, width, top, row, size; /* [px] */
+    /* colours by depth: of the node drawn last, and of the last one wide enough to be seen */
+    const char *last[PBIN_KEYS_MOST + 2], *seen[PBIN_KEYS_MOST + 2];
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct flame *f, const char *format, ...)
@@ -136,6 +137,7 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
 {
     const struct theme *t = f->plot->script.theme;
     const char **last = f->last + node->depth, *above = node->depth > 0 ? last[-1] : NULL;
+    const char **seen = f->seen + node->depth;
     uint32_t hash = 2166136261U;
     for (const char *c = node->name; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619U;
@@ -145,8 +147,11 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     hash = (hash ^ hash >> 15) * 0x2c1b3c6dU; /* names differ in their last character only */
     hash = (hash ^ hash >> 12) * 0x297a2d39U;
     size_t i = hash >> 16;
-    while (t->series[i % SERIES] == *last || t->series[i % SERIES] == above)
+    while (t->series[i % SERIES] == *last || t->series[i % SERIES] == above ||
+           t->series[i % SERIES] == *seen)
         i++;
+    if (node->value * f->width >= 2 * f->tree.nodes[0].value)
+        *seen = t->series[i % SERIES];
     return *last = t->series[i % SERIES];
 }
 

@@ -23,6 +23,8 @@ struct timeline {
 
 static bool has_power(const struct timeline *t)
 {
+    if (t->plot->options->metric_given && t->plot->options->metric == METRIC_TIME)
+        return false;
     for (size_t i = 0; i < t->bins.count; i++)
         if (t->bins.energy[i] != 0)
             return true;
@@ -383,6 +385,11 @@ static void draw(struct timeline *t)
     free(subtitle);
 }
 
+static bool needs_power(const struct plot_options *o)
+{
+    return o->metric_given && (o->metric == METRIC_ENERGY || o->metric == METRIC_POWER);
+}
+
 static int draw_timeline(struct plot *plot, struct error *err)
 {
     const struct script *s = &plot->script;
@@ -398,6 +405,12 @@ static int draw_timeline(struct plot *plot, struct error *err)
                                    .series = series};
     if (time_bins_read(&t.bins, plot, &request, err) != 0)
         return -1;
+    if (needs_power(plot->options) && t.bins.quantity.name == NULL) {
+        time_bins_free(&t.bins);
+        return error_set(err, plot->options->input_count > 0 ? plot->options->inputs[0] : "<stdin>",
+                         NO_OFFSET, "no %s to draw: the profile has no PMU values",
+                         row_metric_name(plot->options->metric));
+    }
     draw(&t);
     if (plot->data != NULL)
         write_data(&t);
