@@ -26,8 +26,8 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
     script_quote(s, text);
     script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
                1 - (y + shift) / s->height, anchors[anchor]);
-    if (!plot_is_text(plot) || s->color)
-        script_add(s, " textcolor rgb '%s'", color);
+    if (!plot_is_text(plot) || (s->color && color != s->theme->text && color != s->theme->faint))
+        script_add(s, " textcolor rgb '%s'", color); /* a terminal's ground is not known */
     frame_font(plot, size);
     script_add(s, "\n");
 }
@@ -73,7 +73,8 @@ static void fitted(struct plot *plot, double y, const char *color, double size, 
 {
     bool cells = plot_is_text(plot);
     double indent = cells ? 0 : plot->script.em;
-    char *fit = text_fit(text, (plot->script.width - 2 * indent) / size, cells);
+    double room = (plot->script.width - 2 * indent) / size;
+    char *fit = text_fit(text, cells ? room : room / HINTING, cells);
     frame_text(plot, indent, y, ANCHOR_LEFT, color, size, fit);
     free(fit);
 }
@@ -119,6 +120,13 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
+/* Is NAME what the file is called, with or without a suffix? */
+static bool is_stem(const char *file, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
+}
+
 /* TEXT becomes TEXT + a separator + MORE, which is freed. */
 static void join(char **text, char *more)
 {
@@ -136,7 +144,7 @@ char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *cons
     char *text = mem_strdup("");
     const char *file = count == 0 ? "<stdin>" : base_name(paths[0]);
     join(&text, count > 1 ? mem_printf("%s and %zu more", file, count - 1) : mem_strdup(file));
-    if (meta->name != NULL && meta->name[0] != '\0' && strcmp(meta->name, file) != 0)
+    if (meta->name != NULL && meta->name[0] != '\0' && !is_stem(file, meta->name))
         join(&text, mem_strdup(meta->name));
     if (runs > 1)
         join(&text, mem_printf("mean of %zu runs", runs));
@@ -196,7 +204,7 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
         script_add(s, "set label ");
         script_quote(s, fit); /* not as tics: those are formats, where % means something */
         script_add(s, " at graph 0, first %zu right offset char %s,0", i, cells ? "-1" : "-0.7");
-        if (!cells || s->color)
+        if (!cells)
             script_add(s, " textcolor rgb '%s'", s->theme->text);
         frame_font(plot, layout->size);
         script_add(s, "\n");

@@ -12,6 +12,9 @@ struct frame {
     double left, right, top, bottom;
 };
 
+/* Small fonts are drawn wider than text_width says, on whole pixels. */
+#define HINTING 1.06
+
 enum anchor { ANCHOR_LEFT, ANCHOR_CENTER, ANCHOR_RIGHT };
 
 static inline bool plot_is_text(const struct plot *plot)

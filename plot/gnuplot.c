@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/stream.h"
+#include "plot/text_filter.h"
 
 enum { NO_PROGRAM = 127, LARGEST_COMPLAINT = 4000 };
 
@@ -69,22 +70,26 @@ static int put_svg(struct output *out, const char *data, size_t size, size_t *cl
     return result == 0 ? output_write(out, data + from, size - from) : -1;
 }
 
-static int copy_picture(int from, bool svg, struct output *out, struct error *err)
+static int copy_picture(int from, enum picture picture, struct output *out, struct error *err)
 {
     char data[65536];
     size_t closing = 0;
-    for (;;) {
+    struct text_filter text = {.out = out};
+    int result = 0;
+    while (result == 0) {
         ssize_t got = read(from, data, sizeof data);
-        if (got == 0)
-            return 0;
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return error_set_errno(err, NULL, errno, "cannot read what gnuplot draws");
-        if ((svg ? put_svg(out, data, (size_t)got, &closing)
-                 : output_write(out, data, (size_t)got)) != 0)
-            return -1;
+            result = error_set_errno(err, NULL, errno, "cannot read what gnuplot draws");
+        if (got <= 0)
+            break;
+        result = picture == PICTURE_SVG   ? put_svg(out, data, (size_t)got, &closing)
+                 : picture == PICTURE_TXT ? text_filter_put(&text, data, (size_t)got)
+                                          : output_write(out, data, (size_t)got);
     }
+    text_filter_free(&text);
+    return result;
 }
 
 /* The last line of what gnuplot complained, the one that says what is wrong. Caller frees. */
@@ -126,7 +131,7 @@ static int wait_for(pid_t child)
 }
 
 /* IN and COMPLAINTS stay open. */
-static int run(int in, int complaints, bool svg, struct output *out,
+static int run(int in, int complaints, enum picture picture, struct output *out,
                const struct reporter *reporter, struct error *err)
 {
     int ends[2];
@@ -138,7 +143,7 @@ static int run(int in, int complaints, bool svg, struct output *out,
         become_gnuplot(in, ends[1], complaints, parent);
     close(ends[1]);
     int result = child < 0 ? error_set_errno(err, NULL, errno, "cannot fork")
-                           : copy_picture(ends[0], svg, out, err);
+                           : copy_picture(ends[0], picture, out, err);
     close(ends[0]);
     if (child < 0)
         return -1;
@@ -153,7 +158,7 @@ int script_run(const struct script *script, struct output *out, const struct rep
     if (in >= 0)
         complaints = temporary_file(err);
     if (complaints >= 0)
-        result = run(in, complaints, script->picture == PICTURE_SVG, out, reporter, err);
+        result = run(in, complaints, script->picture, out, reporter, err);
     if (complaints >= 0)
         close(complaints);
     if (in >= 0)

@@ -9,7 +9,7 @@
 #include "base/report.h"
 #include "plot/palette.h"
 
-enum picture { PICTURE_SVG, PICTURE_PNG, PICTURE_PDF, PICTURE_TXT };
+enum picture { PICTURE_SVG, PICTURE_PNG, PICTURE_PDF, PICTURE_TXT, PICTURE_SIXEL };
 
 /* A script under construction. */
 struct script {

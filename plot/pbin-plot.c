@@ -62,8 +62,10 @@ static const struct argp_option arguments[] = {
     {"theme", KEY_THEME, "THEME", 0, "light (default), dark or print", 3},
     {0, 0, NULL, 0, "Input and output:", 4},
     {"output", 'o', "FILE", 0,
-     "Write to FILE.svg, .png, .pdf or .txt (default: text on a terminal, else svg)", 4},
-    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf or txt, whatever the suffix", 4},
+     "Write to FILE.svg, .png, .pdf, .txt or .sixel (default: on a terminal sixel where it shows "
+     "that, else text; else svg)",
+     4},
+    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, whatever the suffix", 4},
     {"script", KEY_SCRIPT, NULL, 0,
      "Leave the gnuplot script and the data beside FILE, as FILE.gp and FILE.csv", 4},
     {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 4},
@@ -178,7 +180,8 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     case KEY_FORMAT:
         o->picture.format = argument;
         if (picture_find(argument) < 0)
-            argp_error(state, "unknown format '%s'; there are svg, png, pdf and txt", argument);
+            argp_error(state, "unknown format '%s'; there are svg, png, pdf, txt and sixel",
+                       argument);
         return 0;
     case KEY_SCRIPT:
         o->picture.script = true;
@@ -205,6 +208,12 @@ static void check(const struct options *o, struct argp_state *state)
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
         argp_error(state, "--start and --end are for timeline and heatmap, not for %s",
                    o->picture.kind->name);
+    if (o->plot.metric_given && o->picture.kind == &plot_scatter)
+        argp_error(state, "scatter shows time and energy together: it takes no --metric");
+    if (o->plot.metric_given && o->plot.metric == METRIC_SAMPLES &&
+        o->picture.kind == &plot_timeline)
+        argp_error(state, "timeline shows power and threads, or with --metric=time the threads "
+                          "alone; not samples");
     if (!isnan(o->plot.start) && !isnan(o->plot.end) && o->plot.start >= o->plot.end)
         argp_error(state, "--start must come before --end");
 }

@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "plot/sixel.h"
 
 static const char *const formats[] = {
-    [PICTURE_SVG] = "svg", [PICTURE_PNG] = "png", [PICTURE_PDF] = "pdf", [PICTURE_TXT] = "txt"};
+    [PICTURE_SVG] = "svg", [PICTURE_PNG] = "png",     [PICTURE_PDF] = "pdf",
+    [PICTURE_TXT] = "txt", [PICTURE_SIXEL] = "sixel",
+};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 int picture_find(const char *name)
@@ -22,16 +25,26 @@ int picture_find(const char *name)
     return -1;
 }
 
-/* The format that was named, else that of the suffix, else text for terminals and SVG for all
- * others. */
+static enum picture terminal_picture(const struct picture_request *r)
+{
+    if (!isatty(STDOUT_FILENO))
+        return PICTURE_SVG;
+    return r->color && !r->kind->draws_svg && sixel_shown() ? PICTURE_SIXEL : PICTURE_TXT;
+}
+
+/* The format that was named, else that of the suffix, else what the terminal shows, and SVG where
+ * stdout is none. */
 static int choose_picture(const struct picture_request *r, enum picture *picture, struct error *err)
 {
     const char *slash = r->output != NULL ? strrchr(r->output, '/') : NULL;
     const char *name = slash != NULL ? slash + 1 : r->output;
-    bool terminal = r->output == NULL && isatty(STDOUT_FILENO);
-    *picture = terminal ? PICTURE_TXT : PICTURE_SVG;
+    *picture = PICTURE_SVG;
     if (r->format != NULL) {
         *picture = (enum picture)picture_find(r->format);
+        return 0;
+    }
+    if (r->output == NULL) {
+        *picture = terminal_picture(r);
         return 0;
     }
     for (size_t i = 0; i < FORMATS; i++) {
@@ -44,22 +57,35 @@ static int choose_picture(const struct picture_request *r, enum picture *picture
         }
     }
     if (name != NULL && strchr(name, '.') != NULL)
-        return error_set(err, r->output, NO_OFFSET,
-                         "its suffix is none of .svg, .png, .pdf and .txt (--format names one)");
+        return error_set(
+            err, r->output, NO_OFFSET,
+            "its suffix is none of .svg, .png, .pdf, .txt and .sixel (--format names one)");
     return 0;
 }
 
-/* Text fills the terminal, all but a line for the prompt. */
+/* Text fills the terminal, all but a line for the prompt; a picture its width at most, in its own
+ * proportions, and so leaves two lines. Terminals need not know their size in pixels. */
+static void fit_terminal(const struct picture_request *r, enum picture picture, double *width,
+                         double *height)
+{
+    struct winsize t = {0};
+    if (r->output != NULL || ioctl(STDOUT_FILENO, TIOCGWINSZ, &t) != 0)
+        return;
+    if (picture == PICTURE_TXT && t.ws_col >= 40 && t.ws_row >= 10) {
+        *width = t.ws_col;
+        *height = t.ws_row - 1;
+    }
+    if (picture == PICTURE_SIXEL && t.ws_xpixel >= 200 && t.ws_ypixel >= 150 && t.ws_row >= 10) {
+        *width = fmin(*width, t.ws_xpixel);
+        *height = fmin(*height, floor((double)t.ws_ypixel * (t.ws_row - 2) / t.ws_row));
+    }
+}
+
 static void choose_size(const struct picture_request *r, struct script *s)
 {
-    struct winsize terminal = {0};
     bool text = s->picture == PICTURE_TXT;
     double width = text ? 100 : 900, height = text ? 30 : 560;
-    if (text && r->output == NULL && ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) == 0 &&
-        terminal.ws_col >= 40 && terminal.ws_row >= 10) {
-        width = terminal.ws_col;
-        height = terminal.ws_row - 1;
-    }
+    fit_terminal(r, s->picture, &width, &height);
     s->width = r->width > 0 ? (double)r->width : width;
     s->height = r->height > 0 ? (double)r->height : height;
     s->em = text ? 1 : fmin(18, fmax(10, 12 * sqrt(s->width / 900)));
@@ -68,7 +94,8 @@ static void choose_size(const struct picture_request *r, struct script *s)
 static int check_output(const struct picture_request *r, const struct script *s, struct error *err)
 {
     if (r->kind->draws_svg && s->picture != PICTURE_SVG)
-        return error_set(err, r->output, NO_OFFSET, "%s is drawn as SVG only", r->kind->name);
+        return error_set(err, r->output, NO_OFFSET, "%s is drawn as SVG only (-o FILE.svg)",
+                         r->kind->name);
     if (r->kind->draws_svg && r->script)
         return error_set(err, r->output, NO_OFFSET,
                          "%s needs no gnuplot: there is no script to leave", r->kind->name);

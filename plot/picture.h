@@ -11,11 +11,11 @@ struct picture_request {
     const char *output;     /* NULL or "-": stdout */
     const char *format;     /* NULL: by the suffix of output */
     uint64_t width, height; /* [px or characters]; 0: default */
-    bool color;             /* text may be colored */
+    bool color;             /* the terminal may get escape sequences */
     bool script;            /* leave OUTPUT.gp and OUTPUT.csv */
 };
 
-/* Number of the format called NAME ("svg", "png", "pdf", "txt"), -1 for none. */
+/* Number of the format called NAME ("svg", "png", "pdf", "txt", "sixel"), -1 for none. */
 int picture_find(const char *name);
 
 /* Draws and writes; files appear complete or not at all. PLOT has its options and reporter. Returns

@@ -1,5 +1,6 @@
 /* bars: time, energy or another metric per key, largest on top.
  * SPDX-License-Identifier: MIT */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +19,35 @@ static char *bar_text(const struct ranking *r, const struct ranked_row *row)
     return both;
 }
 
+/* How far ROW's bar and whisker reach, LIMIT at most. */
+static double reach_of(const struct ranked_row *row, double limit)
+{
+    double value = row->value > 0 ? row->value : 0, error = row->error > 0 ? row->error : 0;
+    return fmin(value + error, limit);
+}
+
+/* What thousands of small rows add up to would leave no room for the others: the bar of _other is
+ * broken there. */
+static double limit_of(const struct ranking *r)
+{
+    double most = 0;
+    for (size_t i = 0; i + 1 < r->count; i++)
+        most = fmax(most, reach_of(&r->rows[i], INFINITY));
+    bool breaks = r->hidden > 0 && most > 0 && r->rows[r->count - 1].value > 1.6 * most;
+    return breaks ? 1.1 * most : INFINITY;
+}
+
 /* Where the axis must end so that the text behind the longest bar is not cut. */
 static double axis_end(const struct plot *plot, const struct ranking *r, const struct frame *f,
                        double size)
 {
     bool cells = plot_is_text(plot);
-    double width = f->right - f->left, end = 0;
+    double width = f->right - f->left, end = 0, limit = limit_of(r);
     for (size_t i = 0; i < r->count; i++) {
         const struct ranked_row *row = &r->rows[i];
         char *text = bar_text(r, row);
         double room = width - (text_width(text, cells) + (cells ? 2 : 1.2)) * size;
-        double reach = (row->value > 0 ? row->value : 0) + (row->error > 0 ? row->error : 0);
+        double reach = reach_of(row, limit);
         end = fmax(end, reach * width / fmax(room, width * 0.1));
         free(text);
     }
@@ -61,10 +80,11 @@ static void put_texts(struct plot *plot, const struct ranking *r, const struct s
                       double size)
 {
     struct script *s = &plot->script;
+    double limit = limit_of(r);
     for (size_t i = 0; i < r->count; i++) {
         const struct ranked_row *row = &r->rows[i];
         char *text = bar_text(r, row);
-        double at = (row->value > 0 ? row->value : 0) + (row->error > 0 ? row->error : 0);
+        double at = reach_of(row, limit);
         script_add(s, "set label ");
         script_quote(s, text);
         script_add(s, " at first %.9g,%zu left offset char 0.6,0 front textcolor rgb '%s'",
@@ -80,11 +100,13 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
                           double end)
 {
     struct script *s = &plot->script;
-    double width = f->right - f->left;
+    double width = f->right - f->left, limit = limit_of(r);
     for (size_t i = 0; i < r->count; i++) {
-        double part = r->rows[i].value > 0 ? r->rows[i].value / end * width : 0;
+        double value = r->rows[i].value, part = value > 0 ? fmin(value, limit) / end * width : 0;
         char *bar = mem_zalloc((size_t)part + 2, 1), *text = bar_text(r, &r->rows[i]);
         memset(bar, '#', (size_t)(part + 0.5));
+        if (value > limit && part > 5)
+            memcpy(bar + (size_t)(part + 0.5) - 4, "//", 2);
         char *both = mem_printf("%s %s", bar, text);
         script_add(s, "set label ");
         script_quote(s, both);
@@ -97,18 +119,33 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
     script_add(s, "unset grid\nunset border\nunset xtics\nunset xlabel\nplot NaN\n");
 }
 
+/* Two strokes of the ground through the bar of ROW. */
+static void put_break(struct plot *plot, size_t row, double x, double half)
+{
+    for (int i = 0; i < 2; i++)
+        script_add(&plot->script,
+                   "set arrow from first %.9g,%.9g rto char 0.6, first %.9g nohead front lw 3 lc "
+                   "rgb '%s'\n",
+                   x * (i == 0 ? 1 : 0.985), (double)row + 1.1 * half, -2.2 * half,
+                   plot->script.theme->background);
+}
+
 static void put_bars(struct plot *plot, const struct ranking *r, const struct scale *scale,
                      const struct rows_layout *layout)
 {
     struct script *s = &plot->script;
     double half = fmin(0.36, 1.3 * s->em / layout->height);
+    double limit = limit_of(r);
     bool errors = false;
     for (size_t i = 0; i < r->count; i++)
         errors |= r->rows[i].error > 0;
     frame_row_axes(plot);
+    if (isfinite(limit))
+        put_break(plot, r->count - 1, 0.96 * limit / scale->factor, half);
     script_add(s,
-               "plot $rows using (0):1:(0):($2/%g):($1-%g):($1+%g):4 with boxxyerror "
-               "fillcolor rgb variable",
+               "plot $rows using (0):1:(0):($2>%.17g?%.17g:$2/%g):($1-%g):($1+%g):4 with "
+               "boxxyerror fillcolor rgb variable",
+               isfinite(limit) ? limit : DBL_MAX, isfinite(limit) ? limit / scale->factor : 0,
                scale->factor, half, half);
     if (errors)
         script_add(

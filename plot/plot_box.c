@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plot/frame.h"
+#include "plot/characters.h"
 
 enum { CURVE = 64 /* points along a violin */ };
+
+static const double REACH = 2.5; /* of a violin beyond its values, in widths of the kernel */
 
 /* A row's values, one for each run, sorted. */
 struct spread {
@@ -137,25 +139,32 @@ static void put_points(struct spreads *s)
     script_data_end(script);
 }
 
+struct box {
+    double low, q1, median, q3, high;
+};
+
 /* Whiskers end at the last values within 1.5 times the height of the box. */
+static struct box box_of(const double *sorted, size_t n)
+{
+    double q1 = quantile(sorted, n, 0.25), q3 = quantile(sorted, n, 0.75), reach = 1.5 * (q3 - q1);
+    size_t first = 0, last = n - 1;
+    while (sorted[first] < q1 - reach)
+        first++;
+    while (sorted[last] > q3 + reach)
+        last--;
+    return (struct box){sorted[first], q1, quantile(sorted, n, 0.5), q3, sorted[last]};
+}
+
 static void put_boxes(struct spreads *s)
 {
     struct script *script = &s->plot->script;
     script_add(script, "# row, lower whisker, quartile, median, quartile, upper whisker, name\n");
     script_data(script, "$boxes");
     for (size_t i = 0; i < s->count; i++) {
-        double *v = s->rows[i].values, low, high;
+        double *v = s->rows[i].values;
         qsort(v, s->runs, sizeof *v, compare_values);
-        double q1 = quantile(v, s->runs, 0.25), q3 = quantile(v, s->runs, 0.75),
-               reach = 1.5 * (q3 - q1);
-        size_t first = 0, last = s->runs - 1;
-        while (v[first] < q1 - reach)
-            first++;
-        while (v[last] > q3 + reach)
-            last--;
-        low = v[first];
-        high = v[last];
-        const double numbers[] = {(double)i, low, q1, quantile(v, s->runs, 0.5), q3, high};
+        struct box b = box_of(v, s->runs);
+        const double numbers[] = {(double)i, b.low, b.q1, b.median, b.q3, b.high};
         for (size_t n = 0; n < 6; n++)
             script_number(script, numbers[n]);
         script_row_end_name(script, s->rows[i].name);
@@ -193,7 +202,7 @@ static void put_violins(struct spreads *s, double largest)
     for (size_t i = 0; i < s->count; i++) {
         const double *v = s->rows[i].values;
         double width = bandwidth(v, s->runs, largest), most = 0, curve[CURVE + 1];
-        double from = fmax(0, v[0] - 2.5 * width), to = v[s->runs - 1] + 2.5 * width;
+        double from = fmax(0, v[0] - REACH * width), to = v[s->runs - 1] + REACH * width;
         for (size_t p = 0; p <= CURVE; p++) {
             curve[p] = density(v, s->runs, from + (to - from) * (double)p / CURVE, width);
             most = fmax(most, curve[p]);
@@ -219,6 +228,49 @@ static double largest_value(const struct spreads *s)
     return most;
 }
 
+/* Where the axis ends: violins reach beyond their largest value. The values are sorted. */
+static double axis_end(const struct spreads *s, bool violin, double most)
+{
+    double end = 1.05 * most;
+    for (size_t i = 0; i < s->count && violin; i++) {
+        const double *v = s->rows[i].values;
+        end = fmax(end, v[s->runs - 1] + REACH * bandwidth(v, s->runs, most));
+    }
+    return end > 0 ? end : 1;
+}
+
+/* |--[==|==]--| with a box, shades of the density as a violin. The values are sorted. */
+static void put_characters(struct spreads *s, bool violin, const struct frame *frame, double end)
+{
+    static const char shades[] = " .:-=+*#";
+    struct characters row;
+    characters_begin(&row, frame, 0, end);
+    for (size_t i = 0; i < s->count; i++) {
+        const double *v = s->rows[i].values;
+        struct box box = box_of(v, s->runs);
+        double width = bandwidth(v, s->runs, end), most = 0;
+        for (size_t n = 0; n < s->runs; n++)
+            most = fmax(most, density(v, s->runs, v[n], width));
+        for (size_t cell = 0; cell < row.count && violin; cell++) {
+            double at = end * (double)cell / (double)(row.count - 1);
+            double part = most > 0 ? density(v, s->runs, at, width) / most : 0;
+            row.cells[cell] = shades[(int)fmin(7, 7.99 * part)];
+        }
+        for (size_t n = 0; n < s->runs && !violin; n++)
+            characters_put(&row, v[n], '.'); /* what lies outside the whiskers stays visible */
+        if (!violin) {
+            characters_fill(&row, box.low, box.high, '-');
+            characters_fill(&row, box.q1, box.q3, '=');
+            characters_put(&row, box.q1, '[');
+            characters_put(&row, box.q3, ']');
+        }
+        characters_put(&row, box.median, '|');
+        characters_draw(&row, s->plot, frame, i);
+    }
+    characters_free(&row);
+    script_add(&s->plot->script, "unset grid\nset border 1\nplot NaN\n");
+}
+
 static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
 {
     struct script *script = &s->plot->script;
@@ -234,10 +286,11 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     else
         script_add(
             script,
-            "plot $boxes using ($2/%g):1:(($6-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+            "plot $boxes using ($2/%g):1:(($3-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+            "$boxes using ($5/%g):1:(($6-$5)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
             "$boxes using ($3/%g):1:($3/%g):($5/%g):($1-%g):($1+%g) with boxxyerror fc rgb '%s' "
             "fs transparent solid 0.45 noborder, ",
-            f, f, t->faint, f, f, f, half, half, t->bar);
+            f, f, t->faint, f, f, t->faint, f, f, f, half, half, t->bar);
     script_add(script,
                "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45 lc rgb '%s', "
                "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n",
@@ -253,8 +306,9 @@ static void draw(struct spreads *s, bool violin)
     char **names = mem_zalloc(s->count + 1, sizeof *names);
     char *what = frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
     char *subtitle = mem_printf("%s \xc2\xb7 %s", what,
-                                violin ? "dots: runs, line: median"
-                                       : "dots: runs, line: median, box: middle half");
+                                plot_is_text(plot) ? "|: median"
+                                : violin           ? "dots: runs, line: median"
+                                                   : "dots: runs, line: median, box: middle half");
     char *title = mem_printf("%s per run", s->metric_name);
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
     for (size_t i = 0; i < s->count; i++)
@@ -262,12 +316,15 @@ static void draw(struct spreads *s, bool violin)
     struct frame frame = frame_begin(plot, title, subtitle);
     frame_names(plot, &frame, &s->layout, names, s->count);
     frame_margins(plot, &frame);
-    frame_xaxis(plot, 0, most > 0 ? 1.05 * most : 1, &scale, s->metric_name);
     put_points(s);
     put_boxes(s); /* sorts the values */
+    frame_xaxis(plot, 0, axis_end(s, violin, most), &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
-    put_plot(s, violin, &scale);
+    if (plot_is_text(plot))
+        put_characters(s, violin, &frame, axis_end(s, violin, most));
+    else
+        put_plot(s, violin, &scale);
     free(names);
     free(title);
     free(subtitle);

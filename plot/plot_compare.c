@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plot/frame.h"
+#include "plot/characters.h"
 #include "plot/sides.h"
 
 struct comparison {
@@ -43,6 +43,8 @@ static char *text_of(const struct comparison *c, const struct side_row *row)
         percent = mem_strdup("new");
     else if (row->with.mean == 0 && row->base.mean != 0)
         percent = mem_strdup("gone");
+    else if (row->ratio >= 10)
+        percent = mem_printf("\xc3\x97 %.3g", row->ratio);
     else
         percent = mem_printf("%+.1f %%", 100 * (row->ratio - 1));
     char *text = mem_printf("%s%s  %s%s", row->difference < 0 ? "-" : "+", value, percent,
@@ -68,7 +70,7 @@ static double widest_text(const struct comparison *c)
         widest = fmax(widest, text_width(text, plot_is_text(c->plot)));
         free(text);
     }
-    return (widest + 1.5) * c->layout.size;
+    return (widest + (plot_is_text(c->plot) ? 2 : 2.4)) * c->layout.size;
 }
 
 static void put_data(struct comparison *c)
@@ -90,13 +92,16 @@ static void put_data(struct comparison *c)
     script_data_end(s);
 }
 
-static void put_text(struct comparison *c, size_t row, double x, bool right, const char *text)
+/* TEXT in ROW at X, or in the column behind the rows where X is NaN. */
+static void put_text(struct comparison *c, size_t row, double x, const char *text)
 {
     struct script *s = &c->plot->script;
     script_add(s, "set label ");
     script_quote(s, text);
-    script_add(s, " at first %.9g,%zu %s offset char %s,0 front", x, row, right ? "right" : "left",
-               right ? "-0.7" : "0.7");
+    if (isnan(x))
+        script_add(s, " at graph 1, first %zu left offset char 1.2,0 front", row);
+    else
+        script_add(s, " at first %.9g,%zu left offset char 1.2,0 front", x, row);
     if (!plot_is_text(c->plot))
         script_add(s, " textcolor rgb '%s'", s->theme->text);
     frame_font(c->plot, c->layout.size);
@@ -124,7 +129,10 @@ static char *subtitle_of(const struct comparison *c, bool dumbbell)
 {
     char *text = sides_subtitle(&c->sides);
     bool tested = aggregate_run_count(c->sides.base) > 1 && aggregate_run_count(c->sides.with) > 1;
-    char *more = mem_printf("%s%s \xc2\xb7 %s", text, dumbbell ? " \xc2\xb7 ring: base" : "",
+    char *more = mem_printf("%s%s \xc2\xb7 %s", text,
+                            !dumbbell               ? ""
+                            : plot_is_text(c->plot) ? " \xc2\xb7 o: base"
+                                                    : " \xc2\xb7 ring: base",
                             tested ? "* more than noise (Welch, Holm, 5 %); grey: not"
                                    : "one run a side: nothing is known about noise");
     free(text);
@@ -140,6 +148,8 @@ static void begin(struct comparison *c, bool dumbbell)
     c->layout.name_width = c->plot->script.width * 0.33;
     c->frame = frame_begin(c->plot, title, subtitle);
     frame_names(c->plot, &c->frame, &c->layout, names, c->sides.count);
+    if (!dumbbell || plot_is_text(c->plot))
+        c->frame.right = c->plot->script.width - widest_text(c) * HINTING;
     frame_margins(c->plot, &c->frame);
     put_data(c);
     free(names);
@@ -147,41 +157,58 @@ static void begin(struct comparison *c, bool dumbbell)
     free(subtitle);
 }
 
-/* Bars and their texts point away from zero: both sides need room behind their longest bar. */
-static void bar_axis(struct comparison *c, double *low, double *high)
+/* Whiskers of a few runs are long: so that the bars stay visible, they end at the border when they
+ * are more than twice as long as the longest bar. */
+static void bar_axis(const struct comparison *c, double *low, double *high)
 {
-    double width = c->frame.right - c->frame.left, text = widest_text(c), least = 0, most = 0;
+    double longest = 0;
+    *low = *high = 0;
+    for (size_t i = 0; i < c->sides.count; i++)
+        longest = fmax(longest, fabs(value_of(c, &c->sides.rows[i])));
     for (size_t i = 0; i < c->sides.count; i++) {
         double value = value_of(c, &c->sides.rows[i]), error = error_of(c, &c->sides.rows[i]);
         error = error > 0 ? error : 0;
-        most = fmax(most, value + error);
-        least = fmin(least, value - error);
+        *high = fmax(*high, fmin(value + error, 2 * longest));
+        *low = fmin(*low, fmax(value - error, -2 * longest));
     }
-    double sides = (least < 0) + (most > 0);
-    double span = fmax((most - least) * width / fmax(width - sides * text, width * 0.2), 1e-300);
-    *low = least < 0 ? least - span * text / width : 0;
-    *high = most > 0 ? most + span * text / width : least < 0 ? 0.02 * span : 1;
-    *low = *low == 0 && most > 0 ? -0.02 * span : *low;
+    double span = *high > *low ? *high - *low : 1;
+    *low -= 0.03 * span;
+    *high += 0.03 * span;
+}
+
+static void put_bar_characters(struct comparison *c, double low, double high)
+{
+    struct characters row;
+    characters_begin(&row, &c->frame, low, high);
+    for (size_t i = 0; i < c->sides.count; i++) {
+        double value = value_of(c, &c->sides.rows[i]);
+        if (value != 0)
+            characters_fill(&row, 0, value, value > 0 ? '+' : '-');
+        characters_put(&row, 0, '|');
+        characters_draw(&row, c->plot, &c->frame, i);
+    }
+    characters_free(&row);
+    script_add(&c->plot->script, "plot NaN\n");
 }
 
 static void draw_bars(struct comparison *c)
 {
     struct script *s = &c->plot->script;
-    double low, high,
-        half = plot_is_text(c->plot) ? 0.3 : fmin(0.36, 1.3 * s->em / c->layout.height);
+    double low, high, half = fmin(0.36, 1.3 * s->em / c->layout.height);
     begin(c, false);
     bar_axis(c, &low, &high);
     c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->unit);
     frame_xaxis(c->plot, low, high, &c->scale, c->relative ? "change of the base" : "difference");
     for (size_t i = 0; i < c->sides.count; i++) {
-        const struct side_row *row = &c->sides.rows[i];
-        double value = value_of(c, row), error = error_of(c, row);
-        char *text = text_of(c, row);
-        error = error > 0 ? error : 0;
-        put_text(c, i, (value + (value < 0 ? -error : error)) / c->scale.factor, value < 0, text);
+        char *text = text_of(c, &c->sides.rows[i]);
+        put_text(c, i, NAN, text);
         free(text);
     }
     frame_row_axes(c->plot);
+    if (plot_is_text(c->plot)) {
+        put_bar_characters(c, low, high);
+        return;
+    }
     script_add(s, "set arrow from first 0, graph 0 to first 0, graph 1 nohead front lc rgb '%s'\n",
                s->theme->faint);
     script_add(s,
@@ -191,30 +218,79 @@ static void draw_bars(struct comparison *c)
                c->scale.factor, half, half, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
+static double larger_of(const struct side_row *row)
+{
+    return fmax(row->base.mean, row->with.mean);
+}
+
+/* What many rows add up to may be left beyond the end of the axis. */
+static double largest_shown(const struct comparison *c)
+{
+    double most = 0;
+    for (size_t i = 0; i + 1 < c->sides.count; i++)
+        most = fmax(most, larger_of(&c->sides.rows[i]));
+    double last = c->sides.count > 0 ? larger_of(&c->sides.rows[c->sides.count - 1]) : 0;
+    bool beyond = c->sides.count < c->sides.all && most > 0 && last > 1.6 * most;
+    return beyond ? most : fmax(most, last);
+}
+
+static void put_dumbbell_characters(struct comparison *c, double low, double high)
+{
+    struct characters row;
+    characters_begin(&row, &c->frame, low, high);
+    for (size_t i = 0; i < c->sides.count; i++) {
+        const struct side_row *r = &c->sides.rows[i];
+        characters_fill(&row, r->base.mean, r->with.mean, '-');
+        characters_put(&row, r->base.mean, 'o');
+        characters_put(&row, r->with.mean, '*');
+        characters_draw(&row, c->plot, &c->frame, i);
+    }
+    characters_free(&row);
+    script_add(&c->plot->script, "plot NaN\n");
+}
+
+static void put_dumbbell_texts(struct comparison *c, double most)
+{
+    for (size_t i = 0; i < c->sides.count; i++) {
+        const struct side_row *row = &c->sides.rows[i];
+        char *text = text_of(c, row);
+        if (larger_of(row) > most && !plot_is_text(c->plot)) {
+            char *base = text_value(row->base.mean, c->unit),
+                 *whole = mem_printf("(%s before)  %s", base, text);
+            free(base);
+            free(text);
+            text = whole;
+        }
+        double at = larger_of(row) > most ? 0 : larger_of(row) / c->scale.factor;
+        put_text(c, i, plot_is_text(c->plot) ? NAN : at, text);
+        free(text);
+    }
+}
+
 static void draw_dumbbells(struct comparison *c)
 {
     struct script *s = &c->plot->script;
-    double most = 0, text = widest_text(c);
-    for (size_t i = 0; i < c->sides.count; i++)
-        most = fmax(most, fmax(c->sides.rows[i].base.mean, c->sides.rows[i].with.mean));
+    double most = largest_shown(c), text = widest_text(c) + s->em;
+    bool cells = plot_is_text(c->plot);
     begin(c, true);
     double width = c->frame.right - c->frame.left;
+    double end = most <= 0 ? 1 : cells ? most : most * width / fmax(width * 0.2, width - text);
     c->scale = scale_for(most, c->unit);
-    frame_xaxis(c->plot, 0, most > 0 ? most * width / fmax(width * 0.2, width - text) : 1,
-                &c->scale, ranking_metric_name(c->sides.base, c->sides.metric));
-    for (size_t i = 0; i < c->sides.count; i++) {
-        const struct side_row *row = &c->sides.rows[i];
-        char *value = text_of(c, row);
-        put_text(c, i, fmax(row->base.mean, row->with.mean) / c->scale.factor, false, value);
-        free(value);
-    }
+    frame_xaxis(c->plot, -0.02 * end, end, &c->scale,
+                ranking_metric_name(c->sides.base, c->sides.metric));
+    put_dumbbell_texts(c, most);
     frame_row_axes(c->plot);
+    if (cells) {
+        put_dumbbell_characters(c, -0.02 * end, end);
+        return;
+    }
     script_add(s,
-               "plot $rows using ($2/%g):1:(($3-$2)/%g):(0):6 with vectors nohead lw 3 lc rgb "
-               "variable notitle, "
+               "plot $rows using ($2>%.17g?NaN:$2/%g):1:(($3-$2)/%g):(0):6 with vectors nohead lw "
+               "3 lc rgb variable notitle, "
                "$rows using ($2/%g):1 with points pt 6 ps 1.1 lw 1.5 lc rgb '%s' notitle, "
                "$rows using ($3/%g):1:6 with points pt 7 ps 1.2 lc rgb variable notitle\n",
-               c->scale.factor, c->scale.factor, c->scale.factor, s->theme->text, c->scale.factor);
+               most, c->scale.factor, c->scale.factor, c->scale.factor, s->theme->text,
+               c->scale.factor);
 }
 
 static int draw(struct plot *plot, bool dumbbell, struct error *err)

@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "plot/frame.h"
 
+static const double END = 1.02, TOP = 104; /* of the axes: rows, % */
+
 static double share_of(const struct ranking *r, size_t i)
 {
     return isnan(r->rows[i].share) ? 0 : r->rows[i].share;
@@ -38,21 +40,55 @@ static size_t rank_of(const struct ranking *r, double part)
     return r->count;
 }
 
-static void put_levels(struct plot *plot, const struct ranking *r)
+static double share_up_to(const struct ranking *r, double rank)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->count && (double)i < rank; i++)
+        sum += share_of(r, i);
+    return 100 * sum;
+}
+
+/* Below the curve, where it runs above the beginning of the text, and below the text before.
+ * Returns where the text's middle is [%]; *LEFT is where it begins [rows]. */
+static double text_place(const struct plot *plot, const struct frame *f, const struct ranking *r,
+                         double rank, double level, const char *text, double *left)
+{
+    bool cells = plot_is_text(plot);
+    double size = cells ? 1 : 0.9 * plot->script.em, columns = f->right - f->left;
+    double end = END * (double)r->count, column = end / columns;
+    double width = (text_width(text, cells) * (cells ? 1 : HINTING) + 0.5) * size * column;
+    double line = TOP * (cells ? 1 : 1.3 * size) / (f->bottom - f->top);
+    *left = rank + size * column;
+    if (*left + width > end) /* ends at the right edge */
+        *left = end - width;
+    double above = *left < rank ? share_up_to(r, floor(*left)) : level;
+    return fmin(level, above) - 0.8 * line;
+}
+
+static void put_levels(struct plot *plot, const struct frame *frame, const struct ranking *r)
 {
     static const double levels[] = {0.5, 0.8, 0.9, 0.99};
     struct script *s = &plot->script;
+    double line = TOP * (plot_is_text(plot) ? 1 : 1.2 * s->em) / (frame->bottom - frame->top);
+    double before = 2 * TOP, right = 0; /* where the text before is, and its right end [rows] */
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         size_t rank = rank_of(r, levels[i]);
+        double left;
         if (i > 0 && s->height < 26 * s->em && levels[i] == 0.9)
             continue; /* too close to its neighbours */
+        if (i + 1 < sizeof levels / sizeof levels[0] && rank == rank_of(r, levels[i + 1]))
+            continue; /* makes up even more */
         char *text = mem_printf("%zu make up %.0f %%", rank, 100 * levels[i]);
-        bool left = (double)rank > 0.55 * (double)r->count;
+        double y = text_place(plot, frame, r, (double)rank, 100 * levels[i], text, &left);
+        if (left < right && fabs(y - before) < line)
+            y = before - line;
+        before = y;
+        right = left + text_width(text, plot_is_text(plot)) * HINTING * s->em * END *
+                           (double)r->count / (frame->right - frame->left);
         script_add(s,
-                   "set label '%s' at first %zu,%g %s offset char %s,-1.1 point pt 7 ps 0.8 lc rgb "
-                   "'%s' front",
-                   text, rank, 100 * levels[i], left ? "right" : "left", left ? "-1" : "1",
-                   s->theme->more);
+                   "set label '' at first %zu,%g point pt 7 ps 0.8 lc rgb '%s' front\n"
+                   "set label '%s' at first %.9g,%.9g left front",
+                   rank, 100 * levels[i], s->theme->more, text, left, y);
         if (!plot_is_text(plot))
             script_add(s, " textcolor rgb '%s'", s->theme->text);
         frame_font(plot, 0.9 * s->em);
@@ -72,12 +108,14 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     struct frame frame = frame_begin(plot, title, subtitle);
     frame.left += plot_is_text(plot) ? 0 : s->em;
     frame_margins(plot, &frame);
-    frame_xaxis(plot, 0, (double)r->count * 1.02, &none, "rows, largest first");
+    frame_xaxis(plot, 0, (double)r->count * END, &none, "rows, largest first");
     put_data(plot, r);
-    put_levels(plot, r);
+    put_levels(plot, &frame, r);
+    if (r->count <= 12)
+        script_add(s, "set xtics 1\n"); /* there are no halves of rows */
     char *axis = mem_printf("share of %s [%%]", r->metric_name);
     frame_text_up(plot, 1.2 * s->em, (frame.top + frame.bottom) / 2, axis);
-    script_add(s, "set border 3\nset yrange [0:104]\nset ytics nomirror 20\n%s",
+    script_add(s, "set border 3\nset yrange [0:%g]\nset ytics nomirror 20\n%s", TOP,
                plot_is_text(plot) ? "unset grid\n" : "");
     script_add(s, "plot $rows using 1:2 with %s lw 2 lc rgb '%s'\n",
                r->count < 60 ? "steps" : "lines", s->theme->bar);

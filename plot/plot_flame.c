@@ -61,6 +61,8 @@ struct flame {
     struct flame_tree tree;
     const char *unit, *metric_name;
     double left, width, top, row, size; /* [px] */
+    /* colours by depth: of the node drawn last, and of the last one wide enough to be seen */
+    const char *last[PBIN_KEYS_MOST + 2], *seen[PBIN_KEYS_MOST + 2];
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct flame *f, const char *format, ...)
@@ -129,18 +131,28 @@ static void put_head(struct flame *f, const char *title, const char *subtitle)
     free(fit);
 }
 
-static const char *color_of(const struct flame *f, const struct flame_node *node)
+/* By its name, but never that of the node above or to the left: nodes come from left to right, each
+ * before those below it. */
+static const char *color_of(struct flame *f, const struct flame_node *node)
 {
     const struct theme *t = f->plot->script.theme;
+    const char **last = f->last + node->depth, *above = node->depth > 0 ? last[-1] : NULL;
+    const char **seen = f->seen + node->depth;
     uint32_t hash = 2166136261U;
     for (const char *c = node->name; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619U;
     if (node->depth == 0 || strcmp(node->name, LABEL_IDLE) == 0 ||
         strcmp(node->name, "_unknown") == 0)
-        return t->other;
+        return *last = t->other;
     hash = (hash ^ hash >> 15) * 0x2c1b3c6dU; /* names differ in their last character only */
     hash = (hash ^ hash >> 12) * 0x297a2d39U;
-    return t->series[(hash >> 16) % SERIES];
+    size_t i = hash >> 16;
+    while (t->series[i % SERIES] == *last || t->series[i % SERIES] == above ||
+           t->series[i % SERIES] == *seen)
+        i++;
+    if (node->value * f->width >= 2 * f->tree.nodes[0].value)
+        *seen = t->series[i % SERIES];
+    return *last = t->series[i % SERIES];
 }
 
 static void put_node(struct flame *f, const struct flame_node *node)

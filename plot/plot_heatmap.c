@@ -21,13 +21,17 @@ static double value_of(const struct time_bins *b, size_t i, size_t k)
     return (double)time_cell(b, 0, i)[k] / b->width;
 }
 
+/* The end of the scale. What many rows add up to may lie beyond: the others would be pale. */
 static double largest(const struct time_bins *b)
 {
-    double most = 0;
+    double most = 0, rest = 0;
     for (size_t i = 0; i < b->count; i++)
         for (size_t k = 0; k < b->series; k++)
-            most = fmax(most, value_of(b, i, k));
-    return most;
+            if (strcmp(b->names[k], LABEL_OTHER) == 0)
+                rest = fmax(rest, value_of(b, i, k));
+            else
+                most = fmax(most, value_of(b, i, k));
+    return rest > 1.6 * most && most > 0 ? most : fmax(most, rest);
 }
 
 static void put_data(struct heatmap *h)
@@ -77,9 +81,10 @@ static void put_characters(struct heatmap *h, const struct frame *f)
     for (size_t k = 0; k < b->series; k++) {
         for (size_t i = 0; i < b->count; i++) {
             double part = most > 0 ? value_of(b, i, k) / most : 0;
-            line[i] = shades[part > 0 ? 1 + (int)(part * 8.49) : 0];
+            line[i] = shades[part > 0 ? 1 + (int)(fmin(part, 1) * 8.49) : 0];
         }
-        frame_text(h->plot, f->left, f->top + (double)k, ANCHOR_LEFT, "#808080", 1, line);
+        frame_text(h->plot, f->left, f->top + (double)k, ANCHOR_LEFT, h->plot->script.theme->text,
+                   1, line);
     }
     free(line);
     script_add(&h->plot->script, "unset border\nunset xtics\nunset xlabel\nunset grid\nplot NaN\n");

@@ -82,12 +82,16 @@ static void put_name(struct scatter *s, const struct ranked_row *row)
     bool cells = plot_is_text(s->plot);
     struct point at = place(s, row->values.time, row->values.energy);
     char *name = text_fit(row->name, s->plot->script.width * 0.28 / s->size, cells);
-    double width = text_width(name, cells) * s->size, half = 0.65 * s->size, gap = 0.7 * s->size;
+    double width = text_width(name, cells) * s->size * (cells ? 1 : HINTING);
+    double half = 0.65 * s->size, gap = 0.7 * s->size;
     for (int side = 0; side < 4; side++) { /* right, left, above, below */
         double left = side == 0 ? at.x + gap : side == 1 ? at.x - gap - width : at.x - width / 2;
         double y = side < 2 ? at.y : side == 2 ? at.y - 1.2 * s->size : at.y + 1.2 * s->size;
         struct rectangle r = {left, y - half, left + width, y + half};
-        if (!is_free(s, &r))
+        double pad = 0.6 * s->size; /* who it names must be clear */
+        struct rectangle wide = {r.left - (side != 0 ? pad : 0), r.top,
+                                 r.right + (side != 1 ? pad : 0), r.bottom};
+        if (!is_free(s, &wide))
             continue;
         s->taken[s->taken_count++] = r;
         frame_text(s->plot, left, y, ANCHOR_LEFT, s->plot->script.theme->text, s->size, name);
@@ -96,19 +100,19 @@ static void put_name(struct scatter *s, const struct ranked_row *row)
     free(name);
 }
 
-/* The dots of those that will be named must stay visible. */
+/* No name may cover a dot. */
 static void put_names(struct scatter *s)
 {
     size_t named = 0;
     s->taken = mem_zalloc(2 * s->ranking.count + 1, sizeof *s->taken);
-    for (size_t i = 0; i < s->ranking.count && named < NAMES_MOST; i++) {
+    for (size_t i = 0; i < s->ranking.count; i++) {
         const struct ranked_row *row = &s->ranking.rows[i];
         if (!shows(row))
             continue;
         struct point at = place(s, row->values.time, row->values.energy);
         double r = 0.4 * s->size;
         s->taken[s->taken_count++] = (struct rectangle){at.x - r, at.y - r, at.x + r, at.y + r};
-        named++;
+        named += named < NAMES_MOST;
     }
     for (size_t i = 0, done = 0; i < s->ranking.count && done < named; i++)
         if (shows(&s->ranking.rows[i])) {

@@ -23,6 +23,8 @@ struct timeline {
 
 static bool has_power(const struct timeline *t)
 {
+    if (t->plot->options->metric_given && t->plot->options->metric == METRIC_TIME)
+        return false;
     for (size_t i = 0; i < t->bins.count; i++)
         if (t->bins.energy[i] != 0)
             return true;
@@ -109,7 +111,10 @@ static void put_power(struct timeline *t)
     if (plot_is_text(t->plot)) {
         script_add(s, "set ylabel ");
         script_quote(s, title);
-        script_add(s, "\n");
+        script_add(s, "\nset xtics format '%%g'\n");
+        char *time = frame_axis_title(b->has_seconds ? "time" : "sample", t->time.unit);
+        frame_text(t->plot, t->frame.left - 2, t->split + 1, ANCHOR_RIGHT, s->theme->text, 1, time);
+        free(time);
     }
     free(title);
     if (plot_is_text(t->plot))
@@ -211,7 +216,7 @@ static void put_letters(struct timeline *t)
     size_t columns = (size_t)(f->right - f->left);
     t->group = (double)t->bins.count / (double)columns;
     t->group = t->group < 1 ? 1 : t->group;
-    double parts[SERIES + 1];
+    double parts[SERIES + 1], first = t->split + (has_power(t) ? 2 : 0);
     char *line = mem_zalloc(columns + 1, 1);
     for (size_t lane = 0; lane < t->bins.lane_count; lane++) {
         for (size_t c = 0; c < columns; c++) {
@@ -225,10 +230,11 @@ static void put_letters(struct timeline *t)
             bool other = strcmp(t->bins.names[best], "_other") == 0;
             line[c] = sum < 0.02 ? ' ' : other ? '.' : (char)((sum < 0.5 ? 'a' : 'A') + (int)best);
         }
-        frame_text(t->plot, f->left, t->split + 1 + (double)lane, ANCHOR_LEFT, "#808080", 1, line);
+        frame_text(t->plot, f->left, first + (double)lane, ANCHOR_LEFT, t->plot->script.theme->text,
+                   1, line);
         char *name = text_fit(t->bins.lanes[lane].name, f->left - 1, true);
-        frame_text(t->plot, f->left - 2, t->split + 1 + (double)lane, ANCHOR_RIGHT, "#808080", 1,
-                   name);
+        frame_text(t->plot, f->left - 2, first + (double)lane, ANCHOR_RIGHT,
+                   t->plot->script.theme->text, 1, name);
         free(name);
     }
     free(line);
@@ -242,11 +248,13 @@ static void put_lanes(struct timeline *t)
     double gap = has_power(t) ? s->em : 0;
     panel.top = t->split + gap;
     double size = fmin(0.9 * s->em, 0.9 * (panel.bottom - panel.top) / (double)b->lane_count);
+    double least = fmax(7, 0.7 * s->em); /* readable: else only every second or third is named */
     char **names = mem_zalloc(b->lane_count + 1, sizeof *names);
     for (size_t i = 0; i < b->lane_count; i++)
-        names[i] = size >= 6.5 || i % (size_t)ceil(6.5 / size) == 0 ? b->lanes[i].name : "";
-    struct rows_layout layout = {
-        .count = b->lane_count, .size = fmax(size, 6.5), .name_width = t->frame.left - 0.3 * s->em};
+        names[i] = size >= least || i % (size_t)ceil(least / size) == 0 ? b->lanes[i].name : "";
+    struct rows_layout layout = {.count = b->lane_count,
+                                 .size = fmax(size, least),
+                                 .name_width = t->frame.left - 0.3 * s->em};
     put_lane_data(t);
     if (has_power(t)) /* the upper panel has drawn them */
         script_add(s, "unset label\nunset object\nunset arrow\n");
@@ -294,9 +302,10 @@ static void lay_out(struct timeline *t, const char *title, const char *subtitle)
     t->frame.bottom -= legend + gap - (plot_is_text(plot) ? 0 : 0.4 * em);
     t->frame.left =
         fmax(plot_is_text(plot) ? 9 : 6 * em, fmin(widest_lane_name(t), plot->script.width * 0.25));
+    t->frame.bottom += plot_is_text(plot) ? 2 : 0; /* the axis stands above the lanes */
     double height = t->frame.bottom - t->frame.top;
     double lanes = (double)b->lane_count;
-    double share = plot_is_text(plot) ? fmin(height * 0.6, lanes + 1)
+    double share = plot_is_text(plot) ? fmin(height * 0.7, lanes + 2)
                                       : fmin(height * 0.7, fmax(lanes * 4 * em, height * 0.3));
     t->split = has_power(t) ? t->frame.bottom - share : t->frame.top;
 }
@@ -376,6 +385,11 @@ static void draw(struct timeline *t)
     free(subtitle);
 }
 
+static bool needs_power(const struct plot_options *o)
+{
+    return o->metric_given && (o->metric == METRIC_ENERGY || o->metric == METRIC_POWER);
+}
+
 static int draw_timeline(struct plot *plot, struct error *err)
 {
     const struct script *s = &plot->script;
@@ -391,6 +405,12 @@ static int draw_timeline(struct plot *plot, struct error *err)
                                    .series = series};
     if (time_bins_read(&t.bins, plot, &request, err) != 0)
         return -1;
+    if (needs_power(plot->options) && t.bins.quantity.name == NULL) {
+        time_bins_free(&t.bins);
+        return error_set(err, plot->options->input_count > 0 ? plot->options->inputs[0] : "<stdin>",
+                         NO_OFFSET, "no %s to draw: the profile has no PMU values",
+                         row_metric_name(plot->options->metric));
+    }
     draw(&t);
     if (plot->data != NULL)
         write_data(&t);

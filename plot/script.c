@@ -77,6 +77,12 @@ static void put_terminal(struct script *s)
                    "background '%s'\n",
                    s->width / 96, s->height / 96, points, t->background);
         break;
+    case PICTURE_SIXEL: /* 16 colours without truecolor */
+        script_add(s,
+                   "set terminal sixelgd noenhanced truecolor size %d,%d font 'DejaVu Sans,%g' "
+                   "background '%s'\n",
+                   w, h, points, t->background);
+        break;
     case PICTURE_TXT:
         script_add(s, "set terminal dumb noenhanced size %d,%d aspect 1 %s\n", w, h,
                    s->color ? "ansi256" : "mono");

@@ -96,6 +96,37 @@ class Pictures(Plot):
                         self.assertEqual((picture.get("width"), picture.get("height")), (str(width), str(height)))
                         self.assertIn(f'"{ground}"', out.decode().lower())
 
+    def test_text_has_nothing_blank(self):
+        for kind in KINDS:
+            if kind == "flame":
+                continue
+            for options in ((), ("--color=always",), ("--width=60", "--height=20")):
+                with self.subTest(kind=kind, options=options):
+                    text = self.plot(kind, "--format=txt", *options).decode()
+                    text = re.sub("\x1b\\[[0-9;]*m", "", text)
+                    self.assertNotIn("\f", text)
+                    self.assertEqual([line for line in text.split("\n") if line.endswith(" ") and not options], [])
+                    self.assertTrue(text.endswith("\n") and text.splitlines()[-1].strip(), text[-100:])
+                    self.assertNotIn("\n\n\n", text)
+
+    def test_timeline_of_threads_alone(self):
+        both, alone = (" ".join(svg_texts(self.plot("timeline", "--format=svg", *o))) for o in ((), ("--metric=time",)))
+        self.assertIn("power [W]", both)
+        self.assertNotIn("power", alone)
+        self.assertIn("thread 4000", alone)
+
+    def test_flame_tells_neighbours_apart(self):
+        picture = xml.fromstring(self.plot("flame", "--format=svg", inputs=[MANY]))
+        last = {}
+        for node in (e for e in picture.iter(SVG + "g") if e.get("class") == "node"):
+            depth, name = int(node.get("data-d")), node.get("data-n")
+            color = node.find(SVG + "rect").get("fill")
+            if depth > 0 and not name.startswith("_"):
+                self.assertNotEqual(color, last[depth - 1], name)
+                self.assertNotEqual(color, last.get(depth), name)
+            last[depth] = color
+        self.assertGreater(len(last), 2)
+
     def test_repeatable(self):
         for kind in KINDS:
             self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
@@ -294,6 +325,25 @@ class Data(Plot):
         self.assertIn("energy", self.plot("bars", "--format=svg", inputs=[pbin]).decode())
 
 
+class Comparison(Plot):
+    def test_equals_pbin_compare(self):
+        for sides in ((RUNS[:1], RUNS[3:4]), (RUNS[:3], RUNS[3:])):
+            words = ["--base", *sides[0], "--with", *sides[1]]
+            for metric in ("time", "energy", "samples"):
+                with self.subTest(runs=len(sides[0]), metric=metric):
+                    self.succeeds(["pbin-plot", "compare", "--metric", metric, "--script", *words, "-o",
+                                   os.path.join(self.folder, "c.svg")], timeout=60)
+                    with open(os.path.join(self.folder, "c.svg.csv"), encoding="utf-8", newline="") as f:
+                        drawn = {r[0]: r[1:4] for r in list(csv.reader(f))[1:]}
+                    out = self.succeeds(["pbin-compare", "--format=csv", "--metric", metric, *words]).out.decode()
+                    head, *rows = csv.reader(io.StringIO(out))
+                    at = [next(i for i, name in enumerate(head) if name.split(" ")[0] == column)
+                          for column in ("base", "other", "difference")]
+                    table = {r[head.index("function")]: [r[i] for i in at] for r in rows if r[0] != "_total"}
+                    self.assertGreater(len(table), 5)
+                    self.assertEqual(drawn, table)
+
+
 class Hostile(Plot):
     def test_names_are_only_text(self):
         for kind in KINDS:
@@ -388,7 +438,7 @@ class Errors(Plot):
     def test_usage(self):
         for argv in ([], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
                      ["bars", "--script"], ["bars", "--base", "x"], ["bars", "-k", "colour"], ["bars", "--format=gif"],
-                     ["timeline", "--start=2", "--end=1"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
+                     ["timeline", "--start=2", "--end=1"], ["timeline", "--metric=samples"], ["scatter", "--metric=time"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
                      ["bars", "--start=1"]):
             with self.subTest(argv=argv):
                 ended = tool.run(["pbin-plot", *argv])
