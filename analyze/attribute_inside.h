@@ -5,10 +5,12 @@
 
 #include "analyze/attribute.h"
 
-enum { ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */ };
+enum {
+    ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */
+};
 
-/* Samples in which all threads together used less than this [ns] may be counted in 64 bits, as long as the sum of
- * them is folded into the exact ones before it can wrap. */
+/* Samples in which all threads together used less than this [ns] may be counted in 64 bits, as long
+ * as the sum of them is folded into the exact ones before it can wrap. */
 #define QUICK_NS (UINT64_C(1) << 36)
 
 /* One sample, with what the loops over its threads need. */
@@ -25,12 +27,14 @@ static inline bool is_summable(double value)
     return exact_fits(value, ENERGY_SHIFT, ROOM);
 }
 
-/* Charges a sample by CPU time: TOTAL [ns] of all threads, 0 < TOTAL <= QUICK_NS, LAST the last that used some. */
+/* Charges a sample by CPU time: TOTAL [ns] of all threads, 0 < TOTAL <= QUICK_NS, LAST the last
+ * that used some. */
 void attribute_quickly(struct attribution *attribution, const struct pbin_definitions *all,
                        const struct moment *m, uint64_t total, size_t last);
 
-/* Charges samples from number FIRST on, whose threads M points to, as long as they are of the usual kind. Returns
- * how many, with M behind them. Not for selections by time or phase, corrected intervals or other energy models. */
+/* Charges samples from number FIRST on, whose threads M points to, as long as they are of the usual
+ * kind. Returns how many, with M behind them. Not for selections by time or phase, corrected
+ * intervals or other energy models. */
 size_t attribute_usual(struct attribution *attribution, const struct pbin_definitions *all,
                        const struct pbin_samples *samples, size_t first, struct moment *m);
 

@@ -39,7 +39,8 @@ static void finish(struct quick *q)
     a->rows->overflow |= q->overflow;
 }
 
-static __attribute__((noinline)) uint32_t find_row(struct quick *q, uint64_t thread, uint64_t location)
+static __attribute__((noinline)) uint32_t find_row(struct quick *q, uint64_t thread,
+                                                   uint64_t location)
 {
     uint32_t row = key_map_find(&q->attribution->keys, q->all, thread, location);
     look_up(q);
@@ -58,7 +59,8 @@ static inline struct current *row_of(struct quick *q, uint64_t thread, uint64_t 
     return current;
 }
 
-static inline void charge_quickly(struct quick *q, struct current *current, uint64_t cpu_ns, exact energy)
+static inline void charge_quickly(struct quick *q, struct current *current, uint64_t cpu_ns,
+                                  exact energy)
 {
     current->cpu_ns += cpu_ns;
     q->overflow |= __builtin_add_overflow(current->energy, energy, &current->energy);
@@ -76,7 +78,8 @@ static inline void share(struct quick *q, const struct moment *m, uint64_t total
         uint64_t cpu_ns = m->cpu_ns[j];
         if (cpu_ns == 0)
             continue;
-        exact part = j == last ? left : exact_of_double(per_ns * (double)(int64_t)cpu_ns, ENERGY_SHIFT);
+        exact part =
+            j == last ? left : exact_of_double(per_ns * (double)(int64_t)cpu_ns, ENERGY_SHIFT);
         charge_quickly(q, current, cpu_ns, part);
         left -= part;
     }
@@ -90,8 +93,9 @@ void attribute_quickly(struct attribution *a, const struct pbin_definitions *all
     finish(&q);
 }
 
-/* CPU time of all threads of a sample [ns], and the last that used some; 0 when the sample is not of the usual
- * kind. The sum cannot wrap before it is looked at: a batch has at most 2^20 entries. */
+/* CPU time of all threads of a sample [ns], and the last that used some; 0 when the sample is not
+ * of the usual kind. The sum cannot wrap before it is looked at: a batch has at most 2^20 entries.
+ */
 static inline uint64_t total_of(const struct moment *m, size_t *last)
 {
     uint64_t total = 0, any = 0;
