@@ -27,15 +27,10 @@ static inline bool is_summable(double value)
     return exact_fits(value, ENERGY_SHIFT, ROOM);
 }
 
-/* Charges a sample by CPU time: TOTAL [ns] of all threads, 0 < TOTAL <= QUICK_NS, LAST the last
- * that used some. */
-void attribute_quickly(struct attribution *attribution, const struct pbin_definitions *all,
-                       const struct moment *m, uint64_t total, size_t last);
-
-/* Charges samples from number FIRST on, whose threads M points to, as long as they are of the usual
- * kind. Returns how many, with M behind them. Not for selections by time or phase, corrected
- * intervals or other energy models. */
+/* Charges at most MOST samples from number FIRST on, whose threads M points to, as long as they are of the usual
+ * kind. Returns how many, with M behind them; 0 when the first is unusual. Not for selections by time or phase,
+ * corrected intervals or other energy models. */
 size_t attribute_usual(struct attribution *attribution, const struct pbin_definitions *all,
-                       const struct pbin_samples *samples, size_t first, struct moment *m);
+                       const struct pbin_samples *samples, size_t first, size_t most, struct moment *m);
 
 #endif

@@ -1,139 +1,202 @@
 /* Attribution of the usual samples: by CPU time, in 64 bits as far as that is exact.
+ *
+ * Samples go through a chunk of arrays, one simple loop per step:
+ *   energies -> totals and shares -> exact shares -> what rounding left -> rows -> sums
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute_inside.h"
 
-/* What the loop needs at hand. */
-struct quick {
+/* Shares become exact in vectors, which the compiler chooses at start-up where it can. */
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define VECTORS
+#endif
+
+enum { SAMPLES = 256, ENTRIES = 4 * SAMPLES };
+
+struct chunk {
     struct attribution *attribution;
     const struct pbin_definitions *all;
-    struct current *rows;
-    uint32_t *last_row;
-    const uint32_t *row; /* by location, as in the key map */
-    size_t row_count;    /* 0: rows depend on the thread */
-    exact energy;        /* of all samples */
-    uint64_t cpu_ns;
-    bool overflow;
+    struct moment at; /* threads of its first sample */
+    const uint64_t *threads;
+    size_t samples, entries;
+    double energy[SAMPLES];
+    double share[SAMPLES + ENTRIES]; /* the energies again, then the shares of the entries [J] */
+    uint64_t low[SAMPLES + ENTRIES], high[SAMPLES + ENTRIES]; /* words of the same as exact */
+    uint32_t row[ENTRIES];
 };
 
-/* New rows may have moved the old ones. */
-static void look_up(struct quick *q)
+static inline exact exact_at(const struct chunk *c, size_t i)
 {
-    const struct key_map *keys = &q->attribution->keys;
-    q->rows = q->attribution->rows->current;
-    q->row = keys->row;
-    q->row_count = keys->by_thread ? 0 : keys->count;
+    return (exact)((unsigned __int128)c->high[i] << 64 | c->low[i]);
 }
 
-static struct quick begin(struct attribution *a, const struct pbin_definitions *all)
+static inline void put_exact(struct chunk *c, size_t i, exact value)
 {
-    struct quick q = {.attribution = a, .all = all, .last_row = a->last_row};
-    look_up(&q);
-    return q;
+    c->low[i] = (uint64_t)value;
+    c->high[i] = (uint64_t)((unsigned __int128)value >> 64);
 }
 
-static void finish(struct quick *q)
+/* exact_of_double of COUNT values, if they are 0 or at least 2^-28 J. Returns whether they are. */
+VECTORS
+static bool make_exact(const double *values, size_t count, uint64_t *low, uint64_t *high)
 {
-    struct attribution *a = q->attribution;
-    q->overflow |= __builtin_add_overflow(a->energy, q->energy, &a->energy);
-    a->cpu_ns += q->cpu_ns;
-    a->rows->overflow |= q->overflow;
+    uint64_t other = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bits = bits_of_double(values[i]), sign = -(bits >> 63), some = -(uint64_t)(bits << 1 != 0);
+        uint64_t mantissa = ((bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52) & some;
+        uint64_t up = ((bits >> 52 & 0x7ff) - (1075 - ENERGY_SHIFT)) & some;
+        uint64_t l = mantissa << (up & 63), h = (mantissa >> 1) >> (63 - (up & 63));
+        other |= up >> 6;
+        low[i] = (l ^ sign) - sign;
+        high[i] = (h ^ sign) + (sign & (uint64_t)(l == 0));
+    }
+    return other == 0;
 }
 
-static __attribute__((noinline)) uint32_t find_row(struct quick *q, uint64_t thread,
-                                                   uint64_t location)
+/* Energies of the next COUNT samples; returns how many of them can be summed. */
+static size_t weigh_usual(const struct attribution *a, const struct pbin_samples *s, size_t first,
+                          size_t count, double *energy)
 {
-    uint32_t row = key_map_find(&q->attribution->keys, q->all, thread, location);
-    look_up(q);
-    return row;
+    double scale = a->quantity->scale, seconds = a->even_seconds;
+    bool times = a->meta->times, measures = a->quantity->name != NULL;
+    size_t usual = count;
+    for (size_t i = count; i-- > 0;) {
+        double power = measures ? s->value[first + i] * scale : 0;
+        energy[i] = power * (times ? (double)s->interval_ns[first + i] / 1e9 : seconds);
+        usual = is_summable(power) && is_summable(energy[i]) ? usual : i;
+    }
+    return usual;
 }
 
-static inline struct current *row_of(struct quick *q, uint64_t thread, uint64_t location)
+/* Shares of the next COUNT samples by CPU time, as far as they are of the usual kind. Sums of CPU time cannot wrap
+ * before they are looked at: a chunk is small. */
+static void take_shares(struct chunk *c, size_t count)
 {
-    uint32_t row = location < q->row_count ? q->row[location] : NO_ROW;
-    if (__builtin_expect(row == NO_ROW, 0))
-        row = find_row(q, thread, location);
-    struct current *current = &q->rows[row];
-    current->hits++;
-    current->entries += q->last_row[thread] != row;
-    q->last_row[thread] = row;
-    return current;
+    const uint64_t *cpu_ns = c->at.cpu_ns;
+    double *share = c->share + SAMPLES;
+    uint64_t all_ns = 0;
+    for (; c->samples < count; c->samples++) {
+        size_t threads = c->threads[c->samples];
+        uint64_t total = 0, any = 0;
+        if (threads > ENTRIES - c->entries)
+            break;
+        for (size_t j = 0; j < threads; j++) {
+            total += cpu_ns[j];
+            any |= cpu_ns[j];
+        }
+        if (total - 1 >= QUICK_NS || any >= 2 * QUICK_NS)
+            break;
+        double per_ns = c->energy[c->samples] / (double)(int64_t)total;
+        for (size_t j = 0; j < threads; j++)
+            share[j] = per_ns * (double)(int64_t)cpu_ns[j];
+        c->entries += threads;
+        share += threads;
+        cpu_ns += threads;
+        all_ns += total;
+    }
+    c->attribution->cpu_ns += all_ns;
 }
 
-static inline void charge_quickly(struct quick *q, struct current *current, uint64_t cpu_ns,
-                                  exact energy)
+static void share_exactly(struct chunk *c)
 {
-    current->cpu_ns += cpu_ns;
-    q->overflow |= __builtin_add_overflow(current->energy, energy, &current->energy);
+    double *share = c->share + SAMPLES - c->samples; /* energies right before the shares: one loop for both */
+    size_t first = SAMPLES - c->samples, count = c->samples + c->entries;
+    for (size_t i = 0; i < c->samples; i++)
+        share[i] = c->energy[i];
+    if (!make_exact(share, count, c->low + first, c->high + first))
+        for (size_t i = 0; i < count; i++)
+            put_exact(c, first + i, exact_of_double(share[i], ENERGY_SHIFT));
 }
 
 /* What rounding leaves goes to the last thread that used CPU time, so that the sum stays exact. */
-static inline void share(struct quick *q, const struct moment *m, uint64_t total, size_t last)
+static void share_rest(struct chunk *c)
 {
-    exact left = exact_of_double(m->energy, ENERGY_SHIFT);
-    double per_ns = m->energy / (double)(int64_t)total;
-    q->overflow |= __builtin_add_overflow(q->energy, left, &q->energy);
-    q->cpu_ns += total;
-    for (size_t j = 0; j < m->count; j++) {
-        struct current *current = row_of(q, m->thread[j], m->location[j]);
-        uint64_t cpu_ns = m->cpu_ns[j];
-        if (cpu_ns == 0)
-            continue;
-        exact part =
-            j == last ? left : exact_of_double(per_ns * (double)(int64_t)cpu_ns, ENERGY_SHIFT);
-        charge_quickly(q, current, cpu_ns, part);
-        left -= part;
+    const uint64_t *cpu_ns = c->at.cpu_ns;
+    exact sum = 0;
+    for (size_t i = 0, k = SAMPLES; i < c->samples; i++) {
+        size_t threads = c->threads[i], last = threads - 1;
+        exact left = exact_at(c, SAMPLES - c->samples + i);
+        sum += left; /* SAMPLES of less than 2^(126 - ROOM) */
+        while (cpu_ns[last] == 0)
+            last--;
+        for (size_t j = 0; j < last; j++)
+            left -= exact_at(c, k + j);
+        put_exact(c, k + last, left);
+        cpu_ns += threads;
+        k += threads;
     }
+    struct attribution *a = c->attribution;
+    a->rows->overflow |= __builtin_add_overflow(a->energy, sum, &a->energy);
 }
 
-void attribute_quickly(struct attribution *a, const struct pbin_definitions *all,
-                       const struct moment *m, uint64_t total, size_t last)
+static void find_rows(struct chunk *c)
 {
-    struct quick q = begin(a, all);
-    share(&q, m, total, last);
-    finish(&q);
+    struct key_map *keys = &c->attribution->keys;
+    const uint64_t *thread = c->at.thread, *location = c->at.location;
+    for (size_t k = 0; k < c->entries; k++)
+        c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
 }
 
-/* CPU time of all threads of a sample [ns], and the last that used some; 0 when the sample is not
- * of the usual kind. The sum cannot wrap before it is looked at: a batch has at most 2^20 entries.
- */
-static inline uint64_t total_of(const struct moment *m, size_t *last)
+static void charge_rows(struct chunk *c)
 {
-    uint64_t total = 0, any = 0;
-    for (size_t j = 0; j < m->count; j++) {
-        total += m->cpu_ns[j];
-        any |= m->cpu_ns[j];
-        *last = m->cpu_ns[j] > 0 ? j : *last;
+    struct attribution *a = c->attribution;
+    struct current *rows = a->rows->current;
+    const uint64_t *thread = c->at.thread, *cpu_ns = c->at.cpu_ns;
+    uint32_t *last_row = a->last_row;
+    bool overflow = false;
+    for (size_t k = 0; k < c->entries; k++) {
+        uint32_t row = c->row[k];
+        struct current *current = &rows[row];
+        current->hits++;
+        current->entries += last_row[thread[k]] != row;
+        last_row[thread[k]] = row;
+        current->cpu_ns += cpu_ns[k];
+        overflow |= __builtin_add_overflow(current->energy, exact_at(c, SAMPLES + k), &current->energy);
     }
-    return any < 2 * QUICK_NS && total <= QUICK_NS ? total : 0;
+    a->rows->overflow |= overflow;
 }
 
-size_t attribute_usual(struct attribution *a, const struct pbin_definitions *all,
-                       const struct pbin_samples *s, size_t first, struct moment *m)
+/* Times of the samples from number FIRST on. */
+static void pass_time(struct chunk *c, const struct pbin_samples *s, size_t first)
 {
-    struct quick q = begin(a, all);
-    double scale = a->quantity->scale, even_seconds = a->even_seconds;
-    bool times = a->meta->times, measures = a->quantity->name != NULL;
-    size_t i = first;
-    for (; i < s->count; i++) {
-        size_t last = 0;
-        uint64_t interval_ns = s->interval_ns[i];
-        double seconds = times ? (double)interval_ns / 1e9 : even_seconds;
-        double power = measures ? s->value[i] * scale : 0;
-        m->count = s->threads[i];
-        m->energy = power * seconds;
-        uint64_t total = total_of(m, &last);
-        if (total == 0 || !is_summable(power) || !is_summable(m->energy))
-            break;
-        share(&q, m, total, last);
-        exact interval = times ? (exact)interval_ns << TIME_SHIFT : a->even_time;
+    struct attribution *a = c->attribution;
+    uint64_t any = a->meta->times;
+    a->samples += c->samples;
+    for (size_t i = 0; i < c->samples; i++)
+        any |= s->interval_ns[first + i];
+    if (any == 0) { /* no times: all intervals are the same, and none is a gap */
+        a->at += a->even_time * (exact)c->samples;
+        a->wall += a->even_time * (exact)c->samples;
+        return;
+    }
+    for (size_t i = 0; i < c->samples; i++) {
+        uint64_t interval_ns = s->interval_ns[first + i];
+        exact interval = a->meta->times ? (exact)interval_ns << TIME_SHIFT : a->even_time;
         a->at += interval;
         a->wall += interval;
         gaps_count(&a->gaps, interval_ns, (uint64_t)(a->at >> TIME_SHIFT));
-        m->thread += m->count;
-        m->location += m->count;
-        m->cpu_ns += m->count;
     }
-    finish(&q);
-    a->samples += i - first;
-    return i - first;
+}
+
+size_t attribute_usual(struct attribution *a, const struct pbin_definitions *all,
+                       const struct pbin_samples *s, size_t first, size_t most, struct moment *m)
+{
+    struct chunk c;
+    size_t left = s->count - first, count = most < SAMPLES ? most : SAMPLES;
+    c.attribution = a;
+    c.all = all;
+    c.at = *m;
+    c.threads = s->threads + first;
+    c.samples = c.entries = 0;
+    take_shares(&c, weigh_usual(a, s, first, left < count ? left : count, c.energy));
+    share_exactly(&c);
+    share_rest(&c);
+    find_rows(&c);
+    charge_rows(&c);
+    pass_time(&c, s, first);
+    m->thread += c.entries;
+    m->location += c.entries;
+    m->cpu_ns += c.entries;
+    return c.samples;
 }
