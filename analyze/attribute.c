@@ -4,19 +4,14 @@
  *   time   += c_ij                            (without CPU time: d_i * min(1, cpus / threads))
  *   energy += P_i * d_i * c_ij / sum_j(c_ij)  (nobody used CPU: all of it to _idle)
  * SPDX-License-Identifier: MIT */
-#include "analyze/attribute.h"
+#include "analyze/attribute_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 
-enum { ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */ };
-
-/* Samples in which all threads together used less than this [ns] may be counted in 64 bits, as long as the sum of
- * them is folded into the exact ones before it can wrap. */
-#define QUICK_NS (UINT64_C(1) << 36)
-#define FOLD_NS  (UINT64_C(1) << 62)
+#define FOLD_NS (UINT64_C(1) << 62) /* the sum in 64 bits is folded into the exact ones before it can wrap */
 
 static const struct selection everything;
 
@@ -49,21 +44,11 @@ void attribution_free(struct attribution *a)
     free(a->in_marker);
 }
 
-/* One sample, with what the loops over its threads need. */
-struct moment {
-    const uint64_t *thread, *location, *cpu_ns;
-    size_t count;
-    exact interval; /* [2^-32 ns] */
-    double energy;  /* [J] */
-    double power;
-};
-
 static struct current *row_of(struct attribution *a, const struct pbin_definitions *all,
                               uint64_t thread, uint64_t location)
 {
     uint32_t row = key_map_row(&a->keys, all, thread, location);
     struct current *current = &a->rows->current[row];
-    current->touched = true;
     current->hits++;
     current->entries += a->last_row[thread] != row;
     a->last_row[thread] = row;
@@ -87,11 +72,6 @@ static void charge(struct attribution *a, struct current *current, exact time, e
     a->rows->overflow |= overflow;
 }
 
-static bool is_summable(double value)
-{
-    return exact_fits(value, ENERGY_SHIFT, ROOM);
-}
-
 /* A thread's own energy; its CPU time may be far longer than the interval. */
 static exact part_of_thread(struct attribution *a, double energy)
 {
@@ -99,7 +79,7 @@ static exact part_of_thread(struct attribution *a, double energy)
     return is_summable(energy) ? exact_of_double(energy, ENERGY_SHIFT) : 0;
 }
 
-/* The usual case of the next function, in 64 bits as far as that is exact. */
+/* The usual case of the next function, in 64 bits as far as that is exact: as attribute_usual does it. */
 static void attribute_quickly(struct attribution *a, const struct pbin_definitions *all,
                               const struct moment *m, uint64_t total, size_t last)
 {
@@ -295,27 +275,46 @@ void attribution_end(struct attribution *a)
     fold(a);
 }
 
+static void add_one(struct attribution *a, const struct pbin_definitions *all,
+                    const struct pbin_samples *s, size_t i, struct moment *m)
+{
+    bool select = a->selection->has_window || a->selection->phase != NULL;
+    m->count = s->threads[i];
+    a->at += a->meta->times ? (exact)s->interval_ns[i] << TIME_SHIFT : a->even_time;
+    if (!select || counts(a, all, m)) {
+        weigh(a, s, i, m);
+        if (a->meta->cpu_time)
+            attribute_by_cpu(a, all, m);
+        else
+            attribute_evenly(a, all, m);
+        a->samples++;
+        gaps_count(&a->gaps, s->interval_ns[i], (uint64_t)(a->at >> TIME_SHIFT));
+    }
+    m->thread += m->count;
+    m->location += m->count;
+    m->cpu_ns += m->count;
+}
+
+static bool may_be_usual(const struct attribution *a)
+{
+    const struct selection *s = a->selection;
+    bool corrected = s->has_window || s->phase != NULL || s->max_gap > 0 || s->wall_time;
+    return a->meta->cpu_time && a->model == ENERGY_SHARE && !corrected && a->latency == 0;
+}
+
 void attribution_add(struct attribution *a, const struct pbin_samples *s,
                      const struct pbin_definitions *all)
 {
     struct moment m = {.thread = s->thread, .location = s->location, .cpu_ns = s->cpu_ns};
-    bool select = a->selection->has_window || a->selection->phase != NULL;
+    bool usual = may_be_usual(a);
+    size_t most = SIZE_MAX;
     new_threads(a, all->thread_count);
-    for (size_t i = 0; i < s->count; i++) {
-        m.count = s->threads[i];
-        a->at += a->meta->times ? (exact)s->interval_ns[i] << TIME_SHIFT : a->even_time;
-        if (!select || counts(a, all, &m)) {
-            weigh(a, s, i, &m);
-            if (a->meta->cpu_time)
-                attribute_by_cpu(a, all, &m);
-            else
-                attribute_evenly(a, all, &m);
-            a->samples++;
-            gaps_count(&a->gaps, s->interval_ns[i], (uint64_t)(a->at >> TIME_SHIFT));
-        }
-        m.thread += m.count;
-        m.location += m.count;
-        m.cpu_ns += m.count;
+    for (size_t i = 0; i < s->count;) {
+        size_t done = usual ? attribute_usual(a, all, s, i, most, &m) : 0;
+        most = done > 0 ? 2 * done : 1; /* where unusual samples are many, little is tried in vain */
+        if (done == 0)
+            add_one(a, all, s, i, &m);
+        i += done > 0 ? done : 1;
     }
     if (a->cpu_ns > FOLD_NS)
         fold(a);

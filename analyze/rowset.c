@@ -49,6 +49,7 @@ void rowset_fold(struct rowset *set)
 {
     for (size_t i = 0; i < set->count; i++) {
         struct current *c = &set->current[i];
+        c->touched |= c->hits > 0;
         c->samples += (exact)c->hits << SAMPLES_SHIFT;
         c->time += (exact)c->cpu_ns << TIME_SHIFT;
         c->hits = c->cpu_ns = 0;

@@ -11,8 +11,9 @@ struct current {
     uint64_t entries;
     uint64_t hits, cpu_ns; /* on the fast path: thread samples and CPU time [ns] not yet in the sums below */
     uint64_t input;        /* number of the last aggregated profile that had the row: once is enough */
-    bool entries_unknown, touched;
-    exact samples, time, energy;
+    exact energy, samples, time;
+    bool entries_unknown;
+    bool touched; /* or will be when hits are folded */
 };
 
 struct rowset {

@@ -36,6 +36,8 @@ static inline exact exact_of_double(double value, int shift)
     uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
     int up = (int)(bits >> 52 & 0x7ff) - 1075 + shift;
     exact result = 0;
+    if ((unsigned)up < 63) /* the usual: one product is faster than a shift of 128 bits */
+        return (exact)(value < 0 ? -(int64_t)mantissa : (int64_t)mantissa) * (INT64_C(1) << up);
     if (up >= 0)
         result = (exact)mantissa << (up & 127);
     else if (up > -55)

@@ -4,7 +4,12 @@
 
 #include "base/bytes.h"
 
-/* Loops over whole columns gain most from vectors: where the compiler can choose at start-up, it does. */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+/* Loops over whole columns gain most from vectors: where the compiler can choose at start-up, it
+ * does. */
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -12,7 +17,7 @@
 #endif
 
 VECTORS
-static void range(const uint64_t *values, size_t count, uint64_t *least, uint64_t *most)
+void column_range(const uint64_t *values, size_t count, uint64_t *least, uint64_t *most)
 {
     uint64_t low = count > 0 ? values[0] : 0, high = low;
     for (size_t i = 0; i < count; i++) {
@@ -53,7 +58,7 @@ static void pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t ba
 void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
 {
     uint64_t base, most;
-    range(values, count, &base, &most);
+    column_range(values, count, &base, &most);
     unsigned width = most == base ? 0 : 64 - (unsigned)__builtin_clzll(most - base);
     buffer_u8(buffer, (uint8_t)width);
     buffer_u64(buffer, base);
@@ -87,7 +92,60 @@ static void unpack_wide(const uint8_t *packed, unsigned width, uint64_t base, ui
     }
 }
 
-int column_get(struct cursor *in, uint64_t *values, size_t count)
+void column_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                   size_t count)
+{
+    if (width == 0)
+        for (size_t i = 0; i < count; i++)
+            values[i] = base;
+    else if (width <= 57)
+        unpack_narrow(packed, width, base, values, count);
+    else
+        unpack_wide(packed, width, base, values, count);
+}
+
+#ifdef __x86_64__
+/* Eight values fill WIDTH whole bytes, and each lies in 8 of them: the same shuffle and shifts for
+ * every eight. bytes   |0       |1       |2       |...          lane 0: bytes 0.. >> 0 values
+ * |000000000000|111111111111|2222...       lane 1: bytes 1.. >> 4      (WIDTH 12) */
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) static void
+unpack_eights(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values, size_t eights)
+{
+    uint8_t from[64];
+    uint64_t skip[8];
+    for (unsigned lane = 0; lane < 8; lane++) {
+        skip[lane] = lane * width % 8;
+        for (unsigned byte = 0; byte < 8; byte++)
+            from[8 * lane + byte] = (uint8_t)(lane * width / 8 + byte);
+    }
+    const __m512i shuffle = _mm512_loadu_si512(from), shift = _mm512_loadu_si512(skip);
+    const __m512i mask = _mm512_set1_epi64((long long)((UINT64_C(1) << width) - 1));
+    const __m512i bases = _mm512_set1_epi64((long long)base);
+    for (size_t i = 0; i < eights; i++, packed += width, values += 8) {
+        __m512i bytes = _mm512_maskz_loadu_epi8((UINT64_C(1) << width) - 1, packed);
+        __m512i lanes = _mm512_srlv_epi64(_mm512_permutexvar_epi8(shuffle, bytes), shift);
+        _mm512_storeu_si512(values, _mm512_add_epi64(_mm512_and_si512(lanes, mask), bases));
+    }
+}
+
+static bool has_shuffles(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+}
+#else
+static void unpack_eights(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                          size_t eights)
+{
+    column_unpack(packed, width, base, values, 8 * eights);
+}
+
+static bool has_shuffles(void)
+{
+    return false;
+}
+#endif
+
+int column_get(struct cursor *in, uint64_t *values, size_t count, uint64_t *most)
 {
     unsigned width = cursor_u8(in);
     uint64_t base = cursor_u64(in);
@@ -96,12 +154,11 @@ int column_get(struct cursor *in, uint64_t *values, size_t count)
     const uint8_t *packed = cursor_bytes(in, packed_size(count, width));
     if (packed == NULL)
         return -1;
-    if (width == 0)
-        for (size_t i = 0; i < count; i++)
-            values[i] = base;
-    else if (width <= 57)
-        unpack_narrow(packed, width, base, values, count);
-    else
-        unpack_wide(packed, width, base, values, count);
+    size_t eights = width > 0 && width <= 57 && has_shuffles() ? count / 8 : 0;
+    if (eights > 0)
+        unpack_eights(packed, width, base, values, eights);
+    column_unpack(packed + eights * width, width, base, values + 8 * eights, count - 8 * eights);
+    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
+    *most = base > UINT64_MAX - range ? UINT64_MAX : base + range;
     return 0;
 }

@@ -261,22 +261,23 @@ static void reserve_columns(uint64_t ***columns, size_t *capacity, size_t need)
     *capacity = grown;
 }
 
-static bool all_below(const uint64_t *values, size_t count, uint64_t limit)
+/* Are all of VALUES below LIMIT? None is above MOST; if that is not enough they are looked at. */
+static bool all_below(const uint64_t *values, size_t count, uint64_t most, uint64_t limit)
 {
-    uint64_t most = 0;
-    for (size_t i = 0; i < count; i++)
-        most = values[i] > most ? values[i] : most;
+    uint64_t least;
+    if (most >= limit)
+        column_range(values, count, &least, &most);
     return count == 0 || most < limit;
 }
 
-static bool adds_up(const uint64_t *values, size_t count, uint64_t total)
+/* TOTAL is at most BATCH_ENTRIES_MOST, so that the sum of what is not above it does not wrap. */
+static bool adds_up(const uint64_t *values, size_t count, uint64_t most, uint64_t total)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] > total)
-            return false;
+    if (!all_below(values, count, most, total + 1))
+        return false;
+    for (size_t i = 0; i < count; i++)
         sum += values[i];
-    }
     return sum == total;
 }
 
@@ -288,14 +289,17 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
         return fail(r, err, "counts more samples than a block may hold");
     reserve_columns((uint64_t **[]){&r->interval, &r->value, &r->count}, &r->sample_capacity, count);
     reserve_columns((uint64_t **[]){&r->thread, &r->location, &r->cpu}, &r->entry_capacity, entries);
-    if (column_get(in, r->interval, count) != 0 || column_get(in, r->value, count) != 0 ||
-        column_get(in, r->count, count) != 0 || column_get(in, r->thread, entries) != 0 ||
-        column_get(in, r->location, entries) != 0 || column_get(in, r->cpu, entries) != 0)
+    uint64_t any, most, last_thread, last_location;
+    if (column_get(in, r->interval, count, &any) != 0 || column_get(in, r->value, count, &any) != 0 ||
+        column_get(in, r->count, count, &most) != 0 ||
+        column_get(in, r->thread, entries, &last_thread) != 0 ||
+        column_get(in, r->location, entries, &last_location) != 0 ||
+        column_get(in, r->cpu, entries, &any) != 0)
         return fail(r, err, "column cut short");
-    if (!adds_up(r->count, count, entries))
+    if (!adds_up(r->count, count, most, entries))
         return fail(r, err, "threads per sample do not add up to the entries");
-    if (!all_below(r->thread, entries, r->all.thread_count) ||
-        !all_below(r->location, entries, r->all.location_count))
+    if (!all_below(r->thread, entries, last_thread, r->all.thread_count) ||
+        !all_below(r->location, entries, last_location, r->all.location_count))
         return fail(r, err, "refers to a thread or location that is not defined");
     r->samples += count;
     r->entries += entries;

@@ -1,0 +1,36 @@
+/* Attribution: what its parts share.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_INSIDE_H
+#define ANALYZE_ATTRIBUTE_INSIDE_H
+
+#include "analyze/attribute.h"
+
+enum {
+    ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */
+};
+
+/* Samples in which all threads together used less than this [ns] may be counted in 64 bits, as long
+ * as the sum of them is folded into the exact ones before it can wrap. */
+#define QUICK_NS (UINT64_C(1) << 36)
+
+/* One sample, with what the loops over its threads need. */
+struct moment {
+    const uint64_t *thread, *location, *cpu_ns;
+    size_t count;
+    exact interval; /* [2^-32 ns] */
+    double energy;  /* [J] */
+    double power;
+};
+
+static inline bool is_summable(double value)
+{
+    return exact_fits(value, ENERGY_SHIFT, ROOM);
+}
+
+/* Charges at most MOST samples from number FIRST on, whose threads M points to, as long as they are of the usual
+ * kind. Returns how many, with M behind them; 0 when the first is unusual. Not for selections by time or phase,
+ * corrected intervals or other energy models. */
+size_t attribute_usual(struct attribution *attribution, const struct pbin_definitions *all,
+                       const struct pbin_samples *samples, size_t first, size_t most, struct moment *m);
+
+#endif
