@@ -4,10 +4,13 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+
+#define SEPARATOR " \xc2\xb7 "
 
 void frame_font(struct plot *plot, double size)
 {
@@ -79,6 +82,39 @@ static void fitted(struct plot *plot, double y, const char *color, double size, 
     free(fit);
 }
 
+/* Where the part of TEXT number N begins, or NULL; parts stand behind " · ". */
+static char *part_of(char *text, size_t n)
+{
+    for (; n > 0 && text != NULL; n--) {
+        text = strstr(text, SEPARATOR);
+        text = text != NULL ? text + strlen(SEPARATOR) : NULL;
+    }
+    return text;
+}
+
+/* The first part says what was read and the last one explains the picture: while it is wider than
+ * WIDTH those between go, then the first is shortened. Caller frees. */
+static char *drop_parts(const char *subtitle, double width, bool cells)
+{
+    char *text = text_visible(subtitle), *second, *third; /* paths may hold any bytes */
+    while (text_width(text, cells) > width && part_of(text, 3) != NULL) {
+        second = part_of(text, 1);
+        third = part_of(text, 2);
+        memmove(second, third, strlen(third) + 1);
+    }
+    second = part_of(text, 1);
+    if (second == NULL || text_width(text, cells) <= width)
+        return text;
+    double rest = text_width(second, cells) + 3 * text_width(" ", cells);
+    char *first = mem_printf("%.*s", (int)(second - text - (ptrdiff_t)strlen(SEPARATOR)), text);
+    char *fit = text_fit(first, fmax(width - rest, 4), cells);
+    char *whole = mem_printf("%s" SEPARATOR "%s", fit, second);
+    free(first);
+    free(fit);
+    free(text);
+    return whole;
+}
+
 static double head_height(const struct plot *plot)
 {
     return plot_is_text(plot) ? 3 : 4.2 * plot->script.em;
@@ -97,7 +133,10 @@ struct frame frame_begin(struct plot *plot, const char *title, const char *subti
         title = plot->options->title;
     script_begin(s);
     fitted(plot, cells ? 0 : 1.35 * s->em, s->theme->text, cells ? 1 : 1.3 * s->em, title);
-    fitted(plot, cells ? 1 : 2.95 * s->em, s->theme->faint, cells ? 1 : 0.9 * s->em, subtitle);
+    double room = cells ? s->width : (s->width - 2 * s->em) / (0.9 * s->em * HINTING);
+    char *parts = drop_parts(subtitle, room, cells);
+    fitted(plot, cells ? 1 : 2.95 * s->em, s->theme->faint, cells ? 1 : 0.9 * s->em, parts);
+    free(parts);
     return (struct frame){.left = cells ? 8 : 5 * s->em,
                           .right = s->width - (cells ? 2 : 2 * s->em),
                           .top = head_height(plot),

@@ -292,7 +292,7 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
             "fs transparent solid 0.45 noborder, ",
             f, f, t->faint, f, f, t->faint, f, f, f, half, half, t->bar);
     script_add(script,
-               "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45 lc rgb '%s', "
+               "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45*dot lc rgb '%s', "
                "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n",
                f, half * 1.4, t->text, f, half, 2 * half, t->more);
 }

@@ -287,8 +287,8 @@ static void draw_dumbbells(struct comparison *c)
     script_add(s,
                "plot $rows using ($2>%.17g?NaN:$2/%g):1:(($3-$2)/%g):(0):6 with vectors nohead lw "
                "3 lc rgb variable notitle, "
-               "$rows using ($2/%g):1 with points pt 6 ps 1.1 lw 1.5 lc rgb '%s' notitle, "
-               "$rows using ($3/%g):1:6 with points pt 7 ps 1.2 lc rgb variable notitle\n",
+               "$rows using ($2/%g):1 with points pt 6 ps 1.1*dot lw 1.5 lc rgb '%s' notitle, "
+               "$rows using ($3/%g):1:6 with points pt 7 ps 1.2*dot lc rgb variable notitle\n",
                most, c->scale.factor, c->scale.factor, c->scale.factor, s->theme->text,
                c->scale.factor);
 }

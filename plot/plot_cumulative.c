@@ -86,7 +86,7 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
         right = left + text_width(text, plot_is_text(plot)) * HINTING * s->em * END *
                            (double)r->count / (frame->right - frame->left);
         script_add(s,
-                   "set label '' at first %zu,%g point pt 7 ps 0.8 lc rgb '%s' front\n"
+                   "set label '' at first %zu,%g point pt 7 ps 0.8*dot lc rgb '%s' front\n"
                    "set label '%s' at first %.9g,%.9g left front",
                    rank, 100 * levels[i], s->theme->more, text, left, y);
         if (!plot_is_text(plot))

@@ -217,7 +217,8 @@ static void draw(struct scatter *s, const struct aggregate *a)
     put_power(s);
     put_names(s);
     put_data(s);
-    script_add(script, "plot $points using ($1/%g):($2/%g) with points pt 7 ps 0.8 lc rgb '%s'\n",
+    script_add(script,
+               "plot $points using ($1/%g):($2/%g) with points pt 7 ps 0.8*dot lc rgb '%s'\n",
                s->time.factor, s->energy.factor, script->theme->bar);
     free(title);
     free(subtitle);

@@ -57,31 +57,34 @@ static void put_terminal(struct script *s)
 {
     const struct theme *t = s->theme;
     int w = (int)s->width, h = (int)s->height;
-    double points = s->em * 0.75;
-    script_add(s, "set encoding utf8\n");
+    double points = s->em * 0.75, line = fmax(1, s->em / 12); /* lines and dots grow with texts */
+    script_add(s, "set encoding utf8\ndot = %.3g\n", line);
     switch (s->picture) {
     case PICTURE_SVG:
         script_add(s,
-                   "set terminal svg noenhanced size %d,%d font 'DejaVu Sans,%g' background '%s'\n",
-                   w, h, s->em, t->background);
+                   "set terminal svg noenhanced linewidth %.3g size %d,%d font 'DejaVu Sans,%g' "
+                   "background '%s'\n",
+                   line, w, h, s->em, t->background);
         break;
     case PICTURE_PNG:
-        script_add(
-            s,
-            "set terminal pngcairo noenhanced size %d,%d font 'DejaVu Sans,%g' background '%s'\n",
-            w, h, points, t->background);
+        script_add(s,
+                   "set terminal pngcairo noenhanced linewidth %.3g size %d,%d font 'DejaVu "
+                   "Sans,%g' background '%s'\n",
+                   line, w, h, points, t->background);
         break;
     case PICTURE_PDF:
         script_add(s,
-                   "set terminal pdfcairo noenhanced size %.4fin,%.4fin font 'DejaVu Sans,%g' "
+                   "set terminal pdfcairo noenhanced linewidth %.3g size %.4fin,%.4fin font "
+                   "'DejaVu Sans,%g' "
                    "background '%s'\n",
-                   s->width / 96, s->height / 96, points, t->background);
+                   line, s->width / 96, s->height / 96, points, t->background);
         break;
     case PICTURE_SIXEL: /* 16 colours without truecolor */
         script_add(s,
-                   "set terminal sixelgd noenhanced truecolor size %d,%d font 'DejaVu Sans,%g' "
+                   "set terminal sixelgd noenhanced truecolor linewidth %.3g size %d,%d font "
+                   "'DejaVu Sans,%g' "
                    "background '%s'\n",
-                   w, h, points, t->background);
+                   line, w, h, points, t->background);
         break;
     case PICTURE_TXT:
         script_add(s, "set terminal dumb noenhanced size %d,%d aspect 1 %s\n", w, h,
