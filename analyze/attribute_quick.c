@@ -69,6 +69,37 @@ static size_t weigh_usual(const struct attribution *a, const struct pbin_samples
     return usual;
 }
 
+/* An integer below 2^52, in a way that vectors have too. */
+static inline double small_to_double(uint64_t value)
+{
+    return double_of_bits(value | UINT64_C(0x433) << 52) - 0x1p52;
+}
+
+/* Shares of COUNT samples of two threads each. Returns the sum of their CPU time, 0 when one is not of the usual
+ * kind. */
+VECTORS
+static uint64_t share_in_two(const uint64_t *cpu_ns, size_t count, const double *energy, double *share)
+{
+    uint64_t other = 0, all_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t one = cpu_ns[2 * i], two = cpu_ns[2 * i + 1], total = one + two;
+        double per_ns = energy[i] / small_to_double(total);
+        other |= (one | two) >= 2 * QUICK_NS || total - 1 >= QUICK_NS;
+        all_ns += total;
+        share[2 * i] = per_ns * small_to_double(one);
+        share[2 * i + 1] = per_ns * small_to_double(two);
+    }
+    return other ? 0 : all_ns;
+}
+
+static bool all_have_two(const uint64_t *threads, size_t count)
+{
+    uint64_t other = 0;
+    for (size_t i = 0; i < count; i++)
+        other |= threads[i] ^ 2;
+    return other == 0;
+}
+
 /* Shares of the next COUNT samples by CPU time, as far as they are of the usual kind. Sums of CPU time cannot wrap
  * before they are looked at: a chunk is small. */
 static void take_shares(struct chunk *c, size_t count)
@@ -76,6 +107,12 @@ static void take_shares(struct chunk *c, size_t count)
     const uint64_t *cpu_ns = c->at.cpu_ns;
     double *share = c->share + SAMPLES;
     uint64_t all_ns = 0;
+    if (all_have_two(c->threads, count))
+        all_ns = share_in_two(cpu_ns, count, c->energy, share);
+    if (all_ns > 0) {
+        c->samples = count;
+        c->entries = 2 * count;
+    }
     for (; c->samples < count; c->samples++) {
         size_t threads = c->threads[c->samples];
         uint64_t total = 0, any = 0;
@@ -130,10 +167,24 @@ static void share_rest(struct chunk *c)
     a->rows->overflow |= __builtin_add_overflow(a->energy, sum, &a->energy);
 }
 
+/* Rows of COUNT entries, if they depend on locations below KNOWN alone and have all been found before. */
+static bool rows_are_known(const uint32_t *row_of, size_t known, const uint64_t *location, size_t count, uint32_t *row)
+{
+    bool all = true;
+    for (size_t k = 0; k < count; k++) {
+        all &= location[k] < known;
+        row[k] = location[k] < known ? row_of[location[k]] : NO_ROW;
+        all &= row[k] != NO_ROW;
+    }
+    return all;
+}
+
 static void find_rows(struct chunk *c)
 {
     struct key_map *keys = &c->attribution->keys;
     const uint64_t *thread = c->at.thread, *location = c->at.location;
+    if (!keys->by_thread && rows_are_known(keys->row, keys->count, location, c->entries, c->row))
+        return;
     for (size_t k = 0; k < c->entries; k++)
         c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
 }
