@@ -17,7 +17,7 @@ WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wv
          -Wnull-dereference -Wstrict-prototypes -Wmissing-prototypes
 HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
          $(if $(filter x86_64,$(shell uname -m)),-fcf-protection=full) -fPIE
-LINKHARD := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 CFLAGS ?= -O3 -g
 # one answer on every machine: no fused multiply-add, no paths of the build
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \

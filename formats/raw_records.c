@@ -87,6 +87,28 @@ static int step(struct walk *walk, struct error *err)
     return 1;
 }
 
+/* Steps over all records that are visible as a whole; what it stops at is for step to judge. Returns 1, or -1. */
+static int stride(struct walk *walk, uint64_t most, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = stream_peek(walk->stream, 1, &data, err);
+    size_t at = 0, size;
+    if (have < 0 || walk->careful)
+        return have < 0 ? -1 : 1;
+    while (walk->whole < most && (uint64_t)have - at >= walk->fixed) {
+        uint32_t count = get_u32(data + at + walk->fixed - 4, walk->big);
+        size = walk->fixed + (size_t)count * walk->record->thread_size;
+        if (count > RAW_THREADS_MOST || (uint64_t)have - at < size)
+            break;
+        at += size;
+        walk->whole++;
+        walk->threads += count;
+    }
+    stream_advance(walk->stream, at);
+    walk->end += at;
+    return 1;
+}
+
 static int walk_records(struct walk *walk, uint64_t at, uint64_t most, struct error *err)
 {
     int state = 1;
@@ -96,7 +118,8 @@ static int walk_records(struct walk *walk, uint64_t at, uint64_t most, struct er
     if (stream_seek(walk->stream, at, err) != 0)
         return -1;
     while (walk->whole < most && state == 1)
-        state = step(walk, err);
+        if ((state = stride(walk, most, err)) == 1 && walk->whole < most)
+            state = step(walk, err);
     return state;
 }
 
