@@ -27,7 +27,6 @@ struct attribution {
     exact debt;          /* latency that is still to be taken off intervals */
     exact at;            /* time of the sample since the first [2^-32 ns] */
     exact time, energy;  /* of all rows */
-    uint64_t cpu_ns;     /* of all rows on the fast path, not yet in TIME */
     exact wall;          /* sum of the intervals that count [2^-32 ns] */
     uint64_t samples;    /* that count */
     uint64_t bad_values; /* not finite, or beyond what can be summed */

@@ -20,6 +20,22 @@ void rowset_free(struct rowset *set)
     strings_delete(set->tuples);
     free(set->rows);
     free(set->current);
+    free(set->quick);
+}
+
+/* Aligned, so that no row straddles cache lines. */
+static void reserve_quick(struct rowset *set)
+{
+    if (set->count <= set->quick_capacity)
+        return;
+    size_t capacity = set->row_capacity, row = SUM_LANES * sizeof *set->quick;
+    quick_sums *grown = mem_aligned(64, capacity, row);
+    memset(grown, 0, capacity * row);
+    if (set->quick != NULL)
+        memcpy(grown, set->quick, set->quick_capacity * row);
+    free(set->quick);
+    set->quick = grown;
+    set->quick_capacity = capacity;
 }
 
 uint32_t rowset_find(struct rowset *set, const uint64_t *key)
@@ -31,6 +47,7 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key)
     set->count++;
     mem_reserve(&set->rows, &set->row_capacity, set->count, sizeof *set->rows);
     mem_reserve(&set->current, &set->current_capacity, set->count, sizeof *set->current);
+    reserve_quick(set);
     set->rows[index] = (struct pbin_row){0};
     set->current[index] = (struct current){0};
     memcpy(set->rows[index].key, key, size);
@@ -45,15 +62,36 @@ uint32_t rowset_find_label(struct rowset *set, const char *label)
     return rowset_find(set, key);
 }
 
+void rowset_quick_room(struct rowset *set, size_t count)
+{
+    if (set->quick_entries + count > SUMS_MOST)
+        rowset_fold(set);
+    set->quick_entries += count;
+}
+
+static bool fold(struct current *to, const quick_sums *sums)
+{
+    bool overflow = false;
+    for (size_t lane = 0; lane < SUM_LANES; lane++) {
+        uint64_t seen = sums[lane][SUM_SEEN];
+        exact energy = quick_energy(sums[lane][SUM_HIGH], sums[lane][SUM_LOW]);
+        to->touched |= seen > 0;
+        to->entries += seen >> 32;
+        to->samples += (exact)(uint32_t)seen << SAMPLES_SHIFT;
+        to->time += (exact)sums[lane][SUM_CPU] << TIME_SHIFT;
+        overflow |= __builtin_add_overflow(to->energy, energy, &to->energy);
+    }
+    return !overflow;
+}
+
 void rowset_fold(struct rowset *set)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        struct current *c = &set->current[i];
-        c->touched |= c->hits > 0;
-        c->samples += (exact)c->hits << SAMPLES_SHIFT;
-        c->time += (exact)c->cpu_ns << TIME_SHIFT;
-        c->hits = c->cpu_ns = 0;
-    }
+    if (set->quick_entries == 0)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        set->overflow |= !fold(&set->current[i], &set->quick[SUM_LANES * i]);
+    memset(set->quick, 0, set->count * SUM_LANES * sizeof *set->quick);
+    set->quick_entries = 0;
 }
 
 bool current_merge(struct current *to, const struct current *from)

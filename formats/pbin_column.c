@@ -3,17 +3,10 @@
 #include "formats/pbin_column.h"
 
 #include "base/bytes.h"
+#include "base/vectors.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
-#endif
-
-/* Loops over whole columns gain most from vectors: where the compiler can choose at start-up, it
- * does. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTORS
 #endif
 
 VECTORS
