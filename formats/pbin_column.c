@@ -2,23 +2,28 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin_column.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "base/vectors.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
+enum { SMALL = 4096 }; /* bytes of a packed column that are worth keeping */
+
 VECTORS
-void column_range(const uint64_t *values, size_t count, uint64_t *least, uint64_t *most)
+struct column_bounds column_range(const uint64_t *values, size_t count)
 {
     uint64_t low = count > 0 ? values[0] : 0, high = low;
     for (size_t i = 0; i < count; i++) {
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
     }
-    *least = low;
-    *most = high;
+    return (struct column_bounds){low, high};
 }
 
 static size_t packed_size(size_t count, unsigned width)
@@ -50,9 +55,9 @@ static void pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t ba
 
 void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
 {
-    uint64_t base, most;
-    column_range(values, count, &base, &most);
-    unsigned width = most == base ? 0 : 64 - (unsigned)__builtin_clzll(most - base);
+    const struct column_bounds range = column_range(values, count);
+    uint64_t base = range.least, most = range.most - base;
+    unsigned width = most == 0 ? 0 : 64 - (unsigned)__builtin_clzll(most);
     buffer_u8(buffer, (uint8_t)width);
     buffer_u64(buffer, base);
     if (width == 0)
@@ -138,8 +143,41 @@ static bool has_shuffles(void)
 }
 #endif
 
-int column_get(struct cursor *in, uint64_t *values, size_t count, uint64_t *most)
+void column_free(struct column *c)
 {
+    free(c->values);
+    buffer_free(&c->packed);
+}
+
+static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint64_t base)
+{
+    size_t eights = width > 0 && width <= 57 && has_shuffles() ? c->count / 8 : 0;
+    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
+    if (eights > 0)
+        unpack_eights(packed, width, base, c->values, eights);
+    column_unpack(packed + eights * width, width, base, c->values + 8 * eights, c->count - 8 * eights);
+    c->bounds = (struct column_bounds){base, base + range};
+    if (c->bounds.most < base) /* values are modulo 2^64 */
+        c->bounds = (struct column_bounds){0, UINT64_MAX};
+}
+
+/* Threads come in the same order block after block, and what is constant is 9 bytes: a glance saves the work. */
+static bool is_as_before(struct column *c, const uint8_t *data, size_t size, size_t count)
+{
+    if (size > SMALL) {
+        c->packed.size = 0;
+        return false;
+    }
+    if (c->count == count && c->packed.size == size && memcmp(c->packed.data, data, size) == 0)
+        return true;
+    c->packed.size = 0;
+    buffer_bytes(&c->packed, data, size);
+    return false;
+}
+
+int column_get(struct column *c, struct cursor *in, size_t count)
+{
+    size_t begin = in->at;
     unsigned width = cursor_u8(in);
     uint64_t base = cursor_u64(in);
     if (in->bad || width > 64)
@@ -147,11 +185,10 @@ int column_get(struct cursor *in, uint64_t *values, size_t count, uint64_t *most
     const uint8_t *packed = cursor_bytes(in, packed_size(count, width));
     if (packed == NULL)
         return -1;
-    size_t eights = width > 0 && width <= 57 && has_shuffles() ? count / 8 : 0;
-    if (eights > 0)
-        unpack_eights(packed, width, base, values, eights);
-    column_unpack(packed + eights * width, width, base, values + 8 * eights, count - 8 * eights);
-    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
-    *most = base > UINT64_MAX - range ? UINT64_MAX : base + range;
-    return 0;
+    if (is_as_before(c, in->data + begin, in->at - begin, count))
+        return 0;
+    mem_reserve(&c->values, &c->capacity, count, sizeof *c->values);
+    c->count = count;
+    unpack(c, packed, width, base);
+    return 1;
 }
