@@ -65,7 +65,7 @@ static const struct argp_option arguments[] = {
     {"mode", KEY_MODE, "MODE", 0, "mean: each is a run, rows are means (default); add: they are shards of one run", 4},
     {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
     {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
-    {"jobs", 'j', "N", 0, "Read N profiles at once (default: one per CPU)", 4},
+    {"jobs", 'j', "N", 0, "N threads: profiles are read at once, one by two (default: one per CPU)", 4},
     {0, 0, NULL, 0, "Input and output:", 5},
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json, jsonl, markdown or pbin", 5},
     {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl, .md, .pbin (and .bz2) decides the format", 5},

@@ -37,6 +37,7 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
 void attribution_free(struct attribution *a)
 {
     key_map_free(&a->keys);
+    free(a->first_row);
     free(a->last_row);
     free(a->marker);
     free(a->in_marker);
@@ -49,8 +50,7 @@ static struct current *row_of(struct attribution *a, const struct pbin_definitio
     struct current *current = &a->rows->current[row];
     current->touched = true;
     current->samples += (exact)1 << SAMPLES_SHIFT;
-    current->entries += a->last_row[thread] != row;
-    a->last_row[thread] = row;
+    current->entries += attribution_enter(a, thread, row);
     return current;
 }
 
@@ -136,9 +136,12 @@ static void new_threads(struct attribution *a, size_t count)
 {
     if (count <= a->thread_count)
         return;
-    mem_reserve(&a->last_row, &a->thread_capacity, count, sizeof *a->last_row);
+    size_t grown = (count - a->thread_count) * sizeof *a->last_row;
+    mem_reserve(&a->first_row, &a->first_row_capacity, count, sizeof *a->first_row);
+    mem_reserve(&a->last_row, &a->last_row_capacity, count, sizeof *a->last_row);
     mem_reserve(&a->in_marker, &a->in_marker_capacity, count, 1);
-    memset(a->last_row + a->thread_count, 0xff, (count - a->thread_count) * sizeof *a->last_row);
+    memset(a->first_row + a->thread_count, 0xff, grown); /* NO_ROW */
+    memset(a->last_row + a->thread_count, 0xff, grown);
     memset(a->in_marker + a->thread_count, 0, count - a->thread_count);
     a->thread_count = count;
 }
@@ -253,11 +256,51 @@ static void add_one(struct attribution *a, const struct pbin_definitions *all,
         else
             attribute_evenly(a, all, m);
         a->samples++;
-        gaps_count(&a->gaps, s->interval_ns[i], (uint64_t)(a->at >> TIME_SHIFT));
+        gaps_count(&a->gaps, s->interval_ns[i], a->at);
     }
     m->thread += m->count;
     m->location += m->count;
     m->cpu_ns += m->count;
+}
+
+bool attribution_divides(const struct attribution *a)
+{
+    return !a->selection->has_window && a->selection->phase == NULL && a->latency == 0;
+}
+
+/* Threads that were in a row and are there again have not entered it twice. */
+static void join_threads(struct attribution *a, const struct attribution *later, const uint32_t *row)
+{
+    new_threads(a, later->thread_count);
+    for (size_t t = 0; t < later->thread_count; t++) {
+        if (later->first_row[t] == NO_ROW)
+            continue;
+        uint32_t first = row[later->first_row[t]];
+        a->rows->current[first].entries -= a->last_row[t] == first;
+        a->first_row[t] = a->first_row[t] == NO_ROW ? first : a->first_row[t];
+        a->last_row[t] = row[later->last_row[t]];
+    }
+}
+
+void attribution_join(struct attribution *a, const struct attribution *later)
+{
+    uint32_t *row = mem_alloc(later->rows->count * sizeof *row);
+    bool overflow = later->rows->overflow;
+    for (size_t i = 0; i < later->rows->count; i++) {
+        row[i] = rowset_adopt(a->rows, later->rows, i);
+        overflow |= !current_merge(&a->rows->current[row[i]], &later->rows->current[i]);
+    }
+    join_threads(a, later, row);
+    gaps_join(&a->gaps, &later->gaps, a->at);
+    overflow |= __builtin_add_overflow(a->time, later->time, &a->time);
+    overflow |= __builtin_add_overflow(a->energy, later->energy, &a->energy);
+    a->at += later->at;
+    a->wall += later->wall;
+    a->samples += later->samples;
+    a->bad_values += later->bad_values;
+    a->crowded += later->crowded;
+    a->rows->overflow |= overflow;
+    free(row);
 }
 
 static bool may_be_usual(const struct attribution *a)
@@ -274,6 +317,7 @@ void attribution_add(struct attribution *a, const struct pbin_samples *s,
     bool usual = may_be_usual(a);
     size_t most = SIZE_MAX;
     new_threads(a, all->thread_count);
+    key_map_reserve(&a->keys, all);
     for (size_t i = 0; i < s->count;) {
         size_t done = usual ? attribute_usual(a, all, s, i, most, &m) : 0;
         most = done > 0 ? 2 * done : 1; /* where unusual samples are many, little is tried in vain */

@@ -23,6 +23,16 @@ static inline bool is_summable(double value)
     return exact_fits(value, ENERGY_SHIFT, ROOM);
 }
 
+/* THREAD is in ROW: was it in another one before? */
+static inline bool attribution_enter(struct attribution *a, uint64_t thread, uint32_t row)
+{
+    uint32_t before = a->last_row[thread];
+    a->last_row[thread] = row;
+    if (before == NO_ROW)
+        a->first_row[thread] = row;
+    return before != row;
+}
+
 /* The row of LABEL: it is there from now on. Borrowed until a row is added. */
 struct current *attribution_label(struct attribution *attribution, const char *label);
 

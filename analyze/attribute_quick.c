@@ -20,31 +20,11 @@ struct chunk {
     quick_sums part[ENTRIES]; /* what entries add to their rows */
 };
 
-VECTORS
-static bool all_below(const uint64_t *values, size_t count, uint64_t limit)
-{
-    uint64_t other = 0;
-    for (size_t k = 0; k < count; k++)
-        other |= (uint64_t)(values[k] >= limit);
-    return other == 0;
-}
-
-VECTORS
-static bool all_equal(const uint64_t *values, size_t count, const uint64_t *others)
-{
-    uint64_t other = 0;
-    for (size_t k = 0; k < count; k++)
-        other |= values[k] ^ others[k];
-    return other == 0;
-}
-
-/* How many samples from the first on have as many threads as it. */
+/* How many of COUNT samples, from the first on, have as many threads as it. */
 static size_t alike(const uint64_t *threads, size_t count)
 {
     size_t same = 1;
-    if (all_equal(threads + 1, count - 1, threads))
-        return count;
-    while (threads[same] == threads[0])
+    while (same < count && threads[same] == threads[0])
         same++;
     return same;
 }
@@ -83,9 +63,7 @@ static size_t weigh_usual(const struct attribution *a, const struct pbin_samples
 static size_t usual_times(const uint64_t *cpu_ns, size_t n, size_t count)
 {
     size_t usual = 0;
-    if (all_below(cpu_ns, n * count, QUICK_NS))
-        return count;
-    while (cpu_ns[usual] < QUICK_NS)
+    while (usual < n * count && cpu_ns[usual] < QUICK_NS)
         usual++;
     return usual / n;
 }
@@ -99,36 +77,21 @@ static bool has_row(const uint32_t *row, size_t count, uint32_t wanted)
     return found != 0;
 }
 
-/* Rows of COUNT entries, if they depend on locations below KNOWN alone and have all been found before. */
-static bool rows_are_known(const uint32_t *row_of, size_t known, const uint64_t *location, size_t count, uint32_t *row)
-{
-    if (!all_below(location, count, known))
-        return false;
-    for (size_t k = 0; k < count; k++)
-        row[k] = row_of[location[k]];
-    return !has_row(row, count, NO_ROW);
-}
-
 static void find_rows(struct chunk *c)
 {
     struct key_map *keys = &c->attribution->keys;
     const uint64_t *thread = c->at.thread, *location = c->at.location;
-    if (!keys->by_thread && rows_are_known(keys->row, keys->count, location, c->entries, c->row))
-        return;
+    if (!keys->by_thread && keys->count >= c->all->location_count) {
+        for (size_t k = 0; k < c->entries; k++)
+            c->row[k] = keys->row[location[k]];
+        if (!has_row(c->row, c->entries, NO_ROW)) /* all have been found before */
+            return;
+    }
     for (size_t k = 0; k < c->entries; k++)
         c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
 }
 
-/* Do all samples show the same threads, each once? */
-static bool same_threads(const uint64_t *thread, size_t n, size_t count)
-{
-    for (size_t j = 1; j < n; j++)
-        if (thread[j] <= thread[j - 1])
-            return false;
-    return all_equal(thread + n, count - n, thread);
-}
-
-/* An entry is one thread sample, and one more entry of its row where the row BEFORE was another one. */
+/* An entry is one thread sample, and one more entry of its row where the thread was in another one BEFORE. */
 VECTORS
 static void see(const uint32_t *row, const uint32_t *before, size_t count, uint64_t *seen)
 {
@@ -136,25 +99,35 @@ static void see(const uint32_t *row, const uint32_t *before, size_t count, uint6
         seen[k] = 1 + ((uint64_t)(row[k] != before[k]) << 32);
 }
 
-static void enter_rows(struct chunk *c)
+static void enter_rows(struct chunk *c, bool same_threads)
 {
     const uint64_t *thread = c->at.thread;
-    size_t n = c->at.count, first = same_threads(thread, n, c->entries) ? n : c->entries;
-    uint32_t *last_row = c->attribution->last_row;
-    for (size_t k = 0; k < first; k++) {
-        see(&c->row[k], &last_row[thread[k]], 1, &c->seen[k]);
-        last_row[thread[k]] = c->row[k];
-    }
+    size_t n = c->at.count, first = same_threads ? n : c->entries;
+    for (size_t k = 0; k < first; k++)
+        c->seen[k] = 1 + ((uint64_t)attribution_enter(c->attribution, thread[k], c->row[k]) << 32);
     see(c->row + first, c->row + first - n, c->entries - first, c->seen + first);
     for (size_t k = c->entries - n; k < c->entries; k++)
-        last_row[thread[k]] = c->row[k];
+        c->attribution->last_row[thread[k]] = c->row[k];
+}
+
+/* Neither the entries of a thread nor those of a sample follow each other in one of the LANES, a power of 2. */
+static inline __attribute__((always_inline)) void
+add_samples(struct rowset *rows, const uint32_t *row, const quick_sums *part, size_t n, size_t samples)
+{
+    quick_sums *sums = rows->quick;
+    size_t lanes = rows->lanes, turn = 0, skip = n % 2 == 0;
+    for (size_t i = 0; i < samples; i++, turn += skip)
+        for (size_t j = 0; j < n; j++, turn++, row++, part++)
+            sums[lanes * *row + (turn & (lanes - 1))] += *part;
 }
 
 VECTORS
-static void add_parts(quick_sums *sums, const uint32_t *row, const quick_sums *part, size_t count)
+static void add_parts(struct rowset *rows, const uint32_t *row, const quick_sums *part, size_t n, size_t samples)
 {
-    for (size_t k = 0; k < count; k++)
-        sums[SUM_LANES * row[k] + k % SUM_LANES] += part[k];
+    if (n == 2)
+        add_samples(rows, row, part, 2, samples);
+    else
+        add_samples(rows, row, part, n, samples);
 }
 
 static void add_up(struct chunk *c, const struct share_totals *t)
@@ -162,7 +135,7 @@ static void add_up(struct chunk *c, const struct share_totals *t)
     struct attribution *a = c->attribution;
     exact energy = quick_energy(t->high, t->low);
     rowset_quick_room(a->rows, c->entries);
-    add_parts(a->rows->quick, c->row, c->part, c->entries);
+    add_parts(a->rows, c->row, c->part, c->at.count, c->samples);
     a->time += (exact)t->cpu_ns << TIME_SHIFT; /* cannot wrap: 2^59 ns of a chunk */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
     if (t->idle == 0)
@@ -190,7 +163,7 @@ static void pass_time(struct chunk *c, const struct pbin_samples *s, size_t firs
         exact interval = a->meta->times ? (exact)interval_ns << TIME_SHIFT : a->even_time;
         a->at += interval;
         a->wall += interval;
-        gaps_count(&a->gaps, interval_ns, (uint64_t)(a->at >> TIME_SHIFT));
+        gaps_count(&a->gaps, interval_ns, a->at);
     }
 }
 
@@ -202,8 +175,11 @@ static size_t usual_samples(struct chunk *c, const struct pbin_samples *s, size_
         return 0;
     most = most < SAMPLES ? most : SAMPLES;
     most = most < ENTRIES / n ? most : ENTRIES / n;
-    count = alike(s->threads + first, count < most ? count : most);
-    count = usual_times(c->at.cpu_ns, n, count);
+    count = count < most ? count : most;
+    if (s->threads_each == 0)
+        count = alike(s->threads + first, count);
+    if (s->cpu_most >= QUICK_NS)
+        count = usual_times(c->at.cpu_ns, n, count);
     return weigh_usual(c->attribution, s, first, count, c->energy);
 }
 
@@ -220,7 +196,7 @@ size_t attribute_usual(struct attribution *a, const struct pbin_definitions *all
     if (c.samples == 0)
         return 0;
     find_rows(&c);
-    enter_rows(&c);
+    enter_rows(&c, s->same_threads);
     struct share_totals totals =
         share_energy(c.at.cpu_ns, c.at.count, c.samples, c.energy, c.seen, c.part);
     add_up(&c, &totals);

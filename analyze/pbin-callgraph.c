@@ -124,7 +124,7 @@ static int read_one(struct aggregate *aggregate, const char *path, struct option
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->salvage, err);
     int result = -1;
     if (reader != NULL)
-        result = aggregate_read(aggregate, reader, stream_name(in), &o->common.reporter, err);
+        result = aggregate_read(aggregate, reader, stream_name(in), 1, &o->common.reporter, err);
     pbin_reader_close(reader);
     stream_close(in);
     return result;

@@ -23,19 +23,20 @@ void rowset_free(struct rowset *set)
     free(set->quick);
 }
 
+/* A sum that was just stored is slow to load again: few rows have several lanes. */
+enum { LANES = 4, LANES_ROWS = 1 << 12 };
+
 /* Aligned, so that no row straddles cache lines. */
 static void reserve_quick(struct rowset *set)
 {
-    if (set->count <= set->quick_capacity)
+    if (set->count <= set->quick_rows)
         return;
-    size_t capacity = set->row_capacity, row = SUM_LANES * sizeof *set->quick;
-    quick_sums *grown = mem_aligned(64, capacity, row);
-    memset(grown, 0, capacity * row);
-    if (set->quick != NULL)
-        memcpy(grown, set->quick, set->quick_capacity * row);
+    rowset_fold(set);
     free(set->quick);
-    set->quick = grown;
-    set->quick_capacity = capacity;
+    set->lanes = set->row_capacity <= LANES_ROWS ? LANES : 1;
+    set->quick_rows = set->row_capacity;
+    set->quick = mem_aligned(64, set->quick_rows * set->lanes, sizeof *set->quick);
+    memset(set->quick, 0, set->quick_rows * set->lanes * sizeof *set->quick);
 }
 
 uint32_t rowset_find(struct rowset *set, const uint64_t *key)
@@ -54,6 +55,17 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key)
     return index;
 }
 
+uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number)
+{
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < from->key_count; i++) {
+        key[i] = from->rows[number].key[i];
+        if (from->is_text[i])
+            key[i] = strings_intern(set->texts, strings_get(from->texts, (uint32_t)key[i]));
+    }
+    return rowset_find(set, key);
+}
+
 uint32_t rowset_find_label(struct rowset *set, const char *label)
 {
     uint64_t key[PBIN_KEYS_MOST] = {0};
@@ -69,10 +81,10 @@ void rowset_quick_room(struct rowset *set, size_t count)
     set->quick_entries += count;
 }
 
-static bool fold(struct current *to, const quick_sums *sums)
+static bool fold(struct current *to, const quick_sums *sums, size_t lanes)
 {
     bool overflow = false;
-    for (size_t lane = 0; lane < SUM_LANES; lane++) {
+    for (size_t lane = 0; lane < lanes; lane++) {
         uint64_t seen = sums[lane][SUM_SEEN];
         exact energy = quick_energy(sums[lane][SUM_HIGH], sums[lane][SUM_LOW]);
         to->touched |= seen > 0;
@@ -88,9 +100,10 @@ void rowset_fold(struct rowset *set)
 {
     if (set->quick_entries == 0)
         return;
-    for (size_t i = 0; i < set->count; i++)
-        set->overflow |= !fold(&set->current[i], &set->quick[SUM_LANES * i]);
-    memset(set->quick, 0, set->count * SUM_LANES * sizeof *set->quick);
+    size_t rows = set->count < set->quick_rows ? set->count : set->quick_rows;
+    for (size_t i = 0; i < rows; i++)
+        set->overflow |= !fold(&set->current[i], &set->quick[set->lanes * i], set->lanes);
+    memset(set->quick, 0, rows * set->lanes * sizeof *set->quick);
     set->quick_entries = 0;
 }
 

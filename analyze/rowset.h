@@ -22,7 +22,6 @@ enum {
     SUM_HIGH, /* energy: signed, [2^-36 J] */
     SUM_LOW,  /* and signed, [2^-80 J] */
     SUM_WORDS,
-    SUM_LANES = 4,       /* turn by turn, as a sum that was just stored is slow to load again */
     SUMS_MOST = 1 << 18, /* entries that the words have room for, as attribute_quick.c fills them */
 };
 #define SUM_HIGH_SHIFT 36
@@ -39,9 +38,10 @@ struct rowset {
     struct strings *tuples; /* key tuples as bytes; number of a tuple - 1 = index of its row */
     struct pbin_row *rows;
     struct current *current; /* same index */
-    quick_sums *quick;       /* SUM_LANES a row */
+    quick_sums *quick;       /* LANES a row, used turn by turn */
+    size_t lanes, quick_rows;
     size_t quick_entries;    /* that QUICK has summed up */
-    size_t count, row_capacity, current_capacity, quick_capacity;
+    size_t count, row_capacity, current_capacity;
     size_t key_count;
     bool is_text[PBIN_KEYS_MOST];
     bool overflow; /* some sum was too large: what is here is wrong */
@@ -52,6 +52,9 @@ void rowset_free(struct rowset *set);
 
 /* Index of the row with KEY (text numbers of SET), made when it is new. */
 uint32_t rowset_find(struct rowset *set, const uint64_t *key);
+
+/* Index in SET of the row that has the key of row NUMBER of FROM. */
+uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number);
 
 /* Index of the row whose text keys are all LABEL and whose numbers are 0. */
 uint32_t rowset_find_label(struct rowset *set, const char *label);

@@ -295,7 +295,7 @@ int side_read(struct side *side, const char *path, struct reporter *reporter, st
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, false, err);
     struct aggregate *a = aggregate_new(&side->rules->aggregate);
     int result = -1;
-    if (reader != NULL && aggregate_read(a, reader, stream_name(in), reporter, err) == 0 &&
+    if (reader != NULL && aggregate_read(a, reader, stream_name(in), 1, reporter, err) == 0 &&
         aggregate_finish(a, err) == 0) {
         side_add(side, a);
         result = 0;
