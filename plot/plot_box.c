@@ -335,7 +335,7 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
 {
     const struct plot_options *o = s->plot->options;
     struct ranking ranking;
-    if (ranking_metric(s->plot, whole, &s->metric, err) != 0)
+    if (ranking_metric_of(s->plot, whole, &s->metric, err) != 0)
         return -1;
     size_t rows = aggregate_row_count(whole), wanted = o->top < rows ? o->top : rows;
     s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0,
@@ -343,8 +343,8 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
                            : o->top > 0 ? wanted
                                         : 20,
                            0);
-    s->metric_name = ranking_metric_name(whole, s->metric);
-    s->unit = ranking_metric_unit(whole, s->metric);
+    s->metric_name = ranking_metric_name(aggregate_quantity(whole), s->metric);
+    s->unit = ranking_metric_unit(aggregate_quantity(whole), s->metric);
     pbin_meta_copy(&s->meta, aggregate_meta(whole));
     ranking_make(&ranking, whole, s->metric, s->layout.count);
     int result = take_runs(s, whole, &ranking, err);

@@ -224,13 +224,13 @@ static int draw_flame(struct plot *plot, struct error *err)
                               ? ranking_read(plot, o->inputs, o->input_count, err)
                               : ranking_read_keys(plot, o->inputs, o->input_count, keys, 5, err);
     enum row_metric metric = METRIC_TIME;
-    int result = a == NULL ? -1 : ranking_metric(plot, a, &metric, err);
+    int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)
         result = error_set(err, NULL, NO_OFFSET, "flame draws time, energy or samples, not power");
     if (result == 0) {
         flame_tree_make(&f.tree, a, metric, smallest_part);
-        f.unit = ranking_metric_unit(a, metric);
-        f.metric_name = ranking_metric_name(a, metric);
+        f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
+        f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
         draw(&f, a);
         flame_tree_free(&f.tree);
     }
