@@ -64,6 +64,10 @@ class Plot(tool.Case):
         out = self.succeeds(["pbin-aggregate", "--format=csv", *options]).out
         return out, list(csv.DictReader(io.StringIO(out.decode())))
 
+    def table(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return list(csv.reader(f))
+
 
 class Pictures(Plot):
     def test_every_kind_in_every_format(self):
@@ -201,10 +205,6 @@ class Data(Plot):
             half = 4.302652729911275 * (sum((v - mean) ** 2 for v in values) / 2 / 3) ** 0.5
             self.assertAlmostEqual(float(row[2]), half, delta=1e-9 * mean + 1e-12)
 
-    def table(self, name):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
-            return list(csv.reader(f))
-
     def profile(self, run):
         return json.loads(self.succeeds(["pbin-aggregate", "--format=json", "-k", "function", run]).out)
 
@@ -243,28 +243,6 @@ class Data(Plot):
             width = rows[1][0] - rows[0][0]
             self.assertAlmostEqual(sum(sum(r[1:]) for r in rows) * width, whole["profile"][total],
                                    delta=1e-5 * whole["profile"][total])
-
-    def test_compare(self):
-        self.plot("compare", "--base", *RUNS[:3], "--with", *RUNS[3:], "-o", "c.svg", "--script", inputs=[])
-        base = {r["function"]: float(r["energy [J]"]) for r in self.rows(*RUNS[:3])[1] if r["function"]}
-        other = {r["function"]: float(r["energy [J]"]) for r in self.rows(*RUNS[3:])[1] if r["function"]}
-        rows = self.table("c.svg.csv")[1:]
-        self.assertEqual({r[0] for r in rows}, (set(base) | set(other)) - {"_total"})
-        for name, was, now, difference, ratio, _ in rows:
-            self.assertEqual(float(was), base.get(name, 0), name)
-            self.assertEqual(float(now), other.get(name, 0), name)
-            self.assertAlmostEqual(float(difference), other.get(name, 0) - base.get(name, 0), delta=1e-12)
-            if ratio:
-                self.assertAlmostEqual(float(ratio), other[name] / base[name] if name in other else 0, delta=1e-12)
-        sizes = [abs(float(r[3])) for r in rows]
-        self.assertEqual(sizes, sorted(sizes, reverse=True))
-
-    def test_compare_finds_only_what_is_there(self):
-        """Five identical runs against five with another function: that one is significant."""
-        self.plot("compare", RUNS[0], RUNS[0], "-o", "s.svg", "--script", inputs=[])
-        self.assertEqual({float(r[3]) for r in self.table("s.svg.csv")[1:]}, {0.0})
-        self.plot("compare", "--base", *[RUNS[0]] * 3, "--with", *[RUNS[4]] * 3, "-o", "s.svg", "--script", inputs=[])
-        self.assertEqual({float(r[5]) for r in self.table("s.svg.csv")[1:]} - {1.0}, {0.0})
 
     def test_box_holds_every_run(self):
         self.plot("box", "-o", "v.svg", "--script", "--top=4", inputs=RUNS)
@@ -326,22 +304,127 @@ class Data(Plot):
 
 
 class Comparison(Plot):
-    def test_equals_pbin_compare(self):
-        for sides in ((RUNS[:1], RUNS[3:4]), (RUNS[:3], RUNS[3:])):
-            words = ["--base", *sides[0], "--with", *sides[1]]
-            for metric in ("time", "energy", "samples"):
-                with self.subTest(runs=len(sides[0]), metric=metric):
-                    self.succeeds(["pbin-plot", "compare", "--metric", metric, "--script", *words, "-o",
-                                   os.path.join(self.folder, "c.svg")], timeout=60)
-                    with open(os.path.join(self.folder, "c.svg.csv"), encoding="utf-8", newline="") as f:
-                        drawn = {r[0]: r[1:4] for r in list(csv.reader(f))[1:]}
-                    out = self.succeeds(["pbin-compare", "--format=csv", "--metric", metric, *words]).out.decode()
-                    head, *rows = csv.reader(io.StringIO(out))
-                    at = [next(i for i, name in enumerate(head) if name.split(" ")[0] == column)
-                          for column in ("base", "other", "difference")]
-                    table = {r[head.index("function")]: [r[i] for i in at] for r in rows if r[0] != "_total"}
-                    self.assertGreater(len(table), 5)
-                    self.assertEqual(drawn, table)
+    """compare and dumbbell show what pbin-compare says."""
+
+    @classmethod
+    def setUpClass(cls):
+        """Two sides of five runs: function 2 of B has grown, 0 is gone, 1 is new, 39 is small and three times as large."""
+        super().setUpClass()
+        common = {"samples": 1500, "label": "forty"}
+        cls.a = [plotdata.pbin(FOLDER, f"a{i}", plotdata.names_of(40), call, seed=i, scale={1: 0, 39: 0.1}, **common)
+                 for i in range(5)]
+        cls.b = [plotdata.pbin(FOLDER, f"b{i}", plotdata.names_of(40), call, seed=i + 9,
+                               scale={0: 0, 1: 4, 2: 6, 39: 0.3}, **common) for i in range(5)]
+
+    def drawn(self, kind, metric, sides):
+        """Rows of the picture: name -> (base, with, difference, color, text)."""
+        words = ["--base", *sides[0], "--with", *sides[1], "--metric", metric, "--top=50"]
+        self.plot(kind, *words, "-o", "c.svg", "--script", inputs=[])
+        with open(os.path.join(self.folder, "c.svg.gp"), encoding="utf-8") as f:
+            text = f.read()
+        body = re.search(r"\$rows << (END_\w+)\n(.*?)\n\1\n", text, re.S).group(2)
+        texts = {int(row): label for label, row in
+                 re.findall(r"set label '(.*)' at (?:graph 1, first |first [^,]*,)(\d+) left", text)}
+        rows = [line.split("\t") for line in body.split("\n")]
+        return {r[-1]: (*map(float, r[1:4]), int(float(r[5])), texts[int(r[0])]) for r in rows}
+
+    def judged(self, metric, sides):
+        """The table of pbin-compare as bytes, and its rows."""
+        words = ["--base", *sides[0], "--with", *sides[1], "--metric", metric]
+        out = self.succeeds(["pbin-compare", "--format=csv", *words]).out
+        head, *rows = csv.reader(io.StringIO(out.decode()))
+        names = [name.split(" ")[0] for name in head]
+        return out, [dict(zip(names, r)) for r in rows if r[0] != "_total"]
+
+    def check(self, kind, metric, sides):
+        table, rows = self.judged(metric, sides)
+        drawn = self.drawn(kind, metric, sides)
+        with open(os.path.join(self.folder, "c.svg.csv"), "rb") as f:
+            self.assertEqual(f.read(), table)
+        self.assertEqual(list(drawn), [r["function"] or r["binary"] for r in rows])
+        grey = 0xa8b0b9
+        for row, (name, (base, other, difference, color, text)) in zip(rows, drawn.items()):
+            self.assertEqual((base, other), (float(row["base"] or 0), float(row["other"] or 0)), name)
+            if metric != "power":
+                self.assertEqual(difference, float(row["difference"] or 0), name)
+            self.assertEqual(text.endswith(" *"), row["significant"] == "yes", (name, text, row))
+            self.assertEqual(color == grey, row["significant"] == "no" and (metric, len(sides[0])) != ("power", 1), (name, row))
+            for verdict in ("new", "gone"):
+                self.assertEqual(f"  {verdict}" in text, row["verdict"] == verdict, (name, text))
+        return rows
+
+    def test_equal_pbin_compare(self):
+        verdicts = set()
+        for kind in ("compare", "dumbbell"):
+            for runs in (1, 5):
+                for metric in ("time", "energy", "samples", "power"):
+                    with self.subTest(kind=kind, runs=runs, metric=metric):
+                        sides = self.a[:runs], self.b[:runs]
+                        rows = self.check(kind, metric, sides)
+                        verdicts |= {(runs, r["significant"], r["verdict"], r["p"] == "") for r in rows}
+        for runs in (1, 5):  # nothing is tested in vain: each case occurred
+            for case in (("yes", "slower", False), ("no", "same?", False), ("no", "same?", True), ("yes", "new", False),
+                         ("yes", "gone", False)):
+                self.assertIn((runs, *case), verdicts)
+
+    def test_small_rows_are_not_tested(self):
+        """Less than 1 % on both sides: three times as large, and neither starred nor in the way of others."""
+        name = plotdata.names_of(40)[39]
+        row = next(r for r in self.judged("time", (self.a, self.b))[1] if r["function"] == name)
+        self.assertGreater(float(row["ratio"]), 150)
+        self.assertEqual((row["p"], row["significant"]), ("", "no"))
+        self.assertFalse(self.drawn("compare", "time", (self.a, self.b))[name][4].endswith("*"))
+
+    def test_whiskers(self):
+        """Half of Welch's interval, from the runs of single profiles."""
+        drawn = self.drawn("compare", "energy", (self.a, self.b))
+        with open(os.path.join(self.folder, "c.svg.gp"), encoding="utf-8") as f:
+            text = f.read()
+        errors = {line.split("\t")[-1]: float(line.split("\t")[4]) for line in text.split("\n") if line.count("\t") == 6}
+        name = plotdata.names_of(3)[2]
+        sides = [[next(float(r["energy [J]"]) for r in self.rows(run)[1] if r["function"] == name) for run in side]
+                 for side in (self.a, self.b)]
+        means = [sum(s) / 5 for s in sides]
+        parts = [sum((v - m) ** 2 for v in s) / 4 / 5 for s, m in zip(sides, means)]
+        df = sum(parts) ** 2 / sum(p * p / 4 for p in parts)
+        self.assertAlmostEqual(means[1] - means[0], drawn[name][2], delta=1e-9)
+        t = errors[name] / sum(parts) ** 0.5  # of the table: t(4) = 2.776, t(8) = 2.306
+        self.assertTrue(4 <= df <= 8 and 2.306 <= t <= 2.776, (df, t))
+
+    def test_clones_are_one_row(self):
+        old = plotdata.pbin(self.folder, "old", ["work", "rest"], call, samples=200)
+        new = plotdata.pbin(self.folder, "new", ["work.constprop.0", "rest", "work.part.1"], call, samples=200)
+        self.plot("compare", "-k", "function", old, new, "-o", "k.svg", "--script", inputs=[])
+        self.assertEqual({r[0] for r in self.table("k.svg.csv")[1:]} - {"_total", "_idle"}, {"work", "rest"})
+
+    def test_power_of_the_rest(self):
+        """_other has the power of its rows together, not the sum of their powers."""
+        drawn = self.drawn_top("power", 2)["_other"]
+        hidden = set(self.drawn("compare", "power", (self.a, self.b))) - set(self.drawn_top("power", 2))
+        for side, runs in enumerate((self.a, self.b)):
+            rows = [r for r in self.rows(*runs)[1] if (r["function"] or r["binary"]) in hidden]
+            whole = sum(float(r["energy [J]"]) for r in rows) / sum(float(r["time [s]"]) for r in rows)
+            self.assertAlmostEqual(drawn[side], whole, delta=1e-9 * whole)
+
+    def drawn_top(self, metric, top):
+        words = ["--base", *self.a, "--with", *self.b, "--metric", metric, f"--top={top}"]
+        self.plot("compare", *words, "-o", "t.svg", "--script", inputs=[])
+        with open(os.path.join(self.folder, "t.svg.gp"), encoding="utf-8") as f:
+            body = re.search(r"\$rows << (END_\w+)\n(.*?)\n\1\n", f.read(), re.S).group(2)
+        rows = [line.split("\t") for line in body.split("\n")]
+        return {r[-1]: tuple(map(float, r[1:3])) for r in rows}
+
+    def test_salvage(self):
+        with open(self.b[0], "rb") as f:
+            data = f.read()
+        cut = self.file("cut.pbin", data[:len(data) * 2 // 3])
+        self.fails(["pbin-plot", "compare", self.a[0], cut])
+        self.succeeds(["pbin-plot", "compare", "--salvage", self.a[0], cut])
+
+    def test_identical_runs(self):
+        self.plot("compare", RUNS[0], RUNS[0], "-o", "s.svg", "--script", inputs=[])
+        head, *rows = self.table("s.svg.csv")
+        self.assertEqual({float(r[head.index("difference [J]")]) for r in rows}, {0.0})
 
 
 class Hostile(Plot):
