@@ -143,7 +143,8 @@ struct box {
     double low, q1, median, q3, high;
 };
 
-/* Whiskers end at the last values within 1.5 times the height of the box. */
+/* Whiskers end at the last values within 1.5 times the height of the box, never inside of it:
+ * quartiles of a few runs lie between values. */
 static struct box box_of(const double *sorted, size_t n)
 {
     double q1 = quantile(sorted, n, 0.25), q3 = quantile(sorted, n, 0.75), reach = 1.5 * (q3 - q1);
@@ -152,7 +153,8 @@ static struct box box_of(const double *sorted, size_t n)
         first++;
     while (sorted[last] > q3 + reach)
         last--;
-    return (struct box){sorted[first], q1, quantile(sorted, n, 0.5), q3, sorted[last]};
+    return (struct box){fmin(sorted[first], q1), q1, quantile(sorted, n, 0.5), q3,
+                        fmax(sorted[last], q3)};
 }
 
 static void put_boxes(struct spreads *s)

@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+import struct
 import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
+import zlib
 
 import plotdata
 import rawprofile as raw
@@ -49,6 +51,29 @@ def tearDownModule():
 def svg_texts(data):
     """All texts of a picture, and that it is XML at all."""
     return ["".join(e.itertext()) for e in xml.fromstring(data).iter() if e.tag in (SVG + "text", "text")]
+
+
+def png_lines(data):
+    """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
+    width, height, depth, color = struct.unpack(">IIBB", data[16:26])
+    assert depth == 8
+    step, at, packed = {2: 3, 6: 4}[color], 8, b""
+    while at < len(data):
+        size, = struct.unpack(">I", data[at:at + 4])
+        packed += data[at + 8:at + 8 + size] if data[at + 4:at + 8] == b"IDAT" else b""
+        at += size + 12
+    raw_lines, above, lines = zlib.decompress(packed), bytes(width * step), []
+    for y in range(height):
+        kind, *line = raw_lines[y * (width * step + 1):(y + 1) * (width * step + 1)]
+        for x, byte in enumerate(line):
+            a, b = line[x - step] if x >= step else 0, above[x]
+            c = above[x - step] if x >= step else 0
+            p = a + b - c
+            nearest = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[x] = (byte + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
+        above = bytes(line)
+        lines.append([above[x:x + step] for x in range(0, len(above), step)])
+    return lines
 
 
 class Plot(tool.Case):
@@ -244,6 +269,22 @@ class Data(Plot):
             self.assertAlmostEqual(sum(sum(r[1:]) for r in rows) * width, whole["profile"][total],
                                    delta=1e-5 * whole["profile"][total])
 
+    def test_heatmap_has_no_seams(self):
+        """Along a row of pixels the colour changes at most once per cell: nothing shines through between cells."""
+        self.plot("heatmap", "--metric=time", "-o", "s.png", "--script", inputs=[MANY])
+        with open(os.path.join(self.folder, "s.png.gp"), encoding="utf-8") as f:
+            left, right = (float(re.search(f"set {side}margin at screen (.*)", text).group(1))
+                           for text in [f.read()] for side in "lr")
+        with open(os.path.join(self.folder, "s.png"), "rb") as f:
+            lines = png_lines(f.read())
+        width = len(lines[0])
+        first, last = int(left * width) + 3, int(right * width) - 3
+        cells = (len(self.table("s.png.csv")) - 1) * (last - first) / ((right - left) * width)
+        for y in range(len(lines) // 8, len(lines) * 7 // 8, 5):
+            pixels = lines[y][first:last]
+            changes = sum(a != b for a, b in zip(pixels, pixels[1:]))
+            self.assertLessEqual(changes, cells + 1, y)
+
     def test_box_holds_every_run(self):
         self.plot("box", "-o", "v.svg", "--script", "--top=4", inputs=RUNS)
         rows = self.table("v.svg.csv")[1:]
@@ -251,6 +292,16 @@ class Data(Plot):
         for name, run, value in rows:
             single = {r["function"]: r["energy [J]"] for r in self.rows(RUNS[int(run) - 1])[1]}
             self.assertEqual(float(value), float(single.get(name, 0)))
+
+    def test_whiskers_end_outside_of_the_box(self):
+        """Of four runs with one far away, the quartile lies beyond the last value that a whisker may reach."""
+        self.plot("box", "--metric=energy", "-o", "w.svg", "--script", inputs=[RUNS[0], RUNS[0], RUNS[1], RUNS[3]])
+        clamped = 0
+        for row in self.script_rows("w.svg", "$boxes"):
+            numbers = [float(x) for x in row[1:6]]
+            self.assertEqual(numbers, sorted(numbers), row)
+            clamped += numbers[3] == numbers[4] or numbers[0] == numbers[1]
+        self.assertGreater(clamped, 0)
 
     def test_flame_tree(self):
         picture = xml.fromstring(self.plot("flame", "--format=svg", inputs=RUNS[:1]))
