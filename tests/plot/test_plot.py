@@ -156,6 +156,21 @@ class Pictures(Plot):
             last[depth] = color
         self.assertGreater(len(last), 2)
 
+    def test_flame_fills_its_height(self):
+        for height in (300, 1000):
+            picture = xml.fromstring(self.plot("flame", "--format=svg", f"--height={height}", inputs=[MANY]))
+            rects = [n.find(SVG + "rect") for n in picture.iter(SVG + "g") if n.get("class") == "node"]
+            self.assertGreater(max(float(r.get("y")) + float(r.get("height")) for r in rects), height - 60)
+
+    def test_flame_labels_say_something(self):
+        picture = xml.fromstring(self.plot("flame", "--format=svg", inputs=[MANY]))
+        labels = [(n.get("data-n"), n.find(SVG + "text").text or "") for n in picture.iter(SVG + "g")
+                  if n.get("class") == "node"]
+        self.assertGreater(len([label for _, label in labels if label]), 2)
+        self.assertGreater(len([label for _, label in labels if not label]), 2)
+        for name, label in labels:
+            self.assertTrue(label in ("", name) or len(label) >= 6, label)
+
     def test_repeatable(self):
         for kind in KINDS:
             self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
