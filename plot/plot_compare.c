@@ -129,7 +129,7 @@ static char *subtitle_of(const struct comparison *c, bool dumbbell)
     static const char *const tests[] = {
         [TEST_NONE] = "one run a side: nothing is known about noise",
         [TEST_WELCH] = "* more than noise (Welch, Holm, 5 %); grey: not",
-        [TEST_SAMPLING] = "* more than noise (approximate: single run, 5 %); grey: not"};
+        [TEST_SAMPLING] = "* more than noise (approximate, 5 %); grey: not"};
     char *more = mem_printf("%s%s \xc2\xb7 %s", text,
                             !dumbbell               ? ""
                             : plot_is_text(c->plot) ? " \xc2\xb7 o: base"
@@ -284,12 +284,14 @@ static void draw_dumbbells(struct comparison *c)
         return;
     }
     script_add(s,
-               "plot $rows using ($2>%.17g?NaN:$2/%g):1:(($3-$2)/%g):(0):6 with vectors nohead lw "
+               "inside(x,y,v) = x>%.17g || y>%.17g ? NaN : v/%g\n"
+               "plot $rows using (inside($2,$3,$2)):1:(($3-$2)/%g):(0):6 with vectors nohead lw "
                "3 lc rgb variable notitle, "
-               "$rows using ($2/%g):1 with points pt 6 ps 1.1*dot lw 1.5 lc rgb '%s' notitle, "
-               "$rows using ($3/%g):1:6 with points pt 7 ps 1.2*dot lc rgb variable notitle\n",
-               most, c->scale.factor, c->scale.factor, c->scale.factor, s->theme->text,
-               c->scale.factor);
+               "$rows using (inside($2,$3,$2)):1 with points pt 6 ps 1.1*dot lw 1.5 lc rgb '%s' "
+               "notitle, "
+               "$rows using (inside($2,$3,$3)):1:6 with points pt 7 ps 1.2*dot lc rgb variable "
+               "notitle\n",
+               most, most, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
 static int draw(struct plot *plot, bool dumbbell, struct error *err)

@@ -480,6 +480,25 @@ class Comparison(Plot):
         rows = [line.split("\t") for line in body.split("\n")]
         return {r[-1]: tuple(map(float, r[1:3])) for r in rows}
 
+    def test_dumbbells_are_whole(self):
+        """Both ends of a row, or, where one is beyond the axis, none."""
+        beyond = set()
+        for top in range(1, 20):
+            words = ["--metric=time", f"--top={top}", "--width=480", "--format=svg"]
+            picture = self.plot("dumbbell", "--base", *self.a[1:2], "--with", *self.b[1:2], *words, inputs=[])
+            out = picture.decode()
+            points = [out.count(f"xlink:href='#gpPt{n}' transform") for n in (5, 6)]
+            self.assertEqual(points[0], points[1], top)
+            beyond.add(points[0] < top + 1)
+            self.assertIn(points[0], (top, top + 1))
+        self.assertEqual(beyond, {False, True})
+
+    def test_explanation_fits(self):
+        for inputs in (["--base", *self.a, "--with", *self.b], [self.a[0], self.b[0]]):
+            for kind in ("compare", "dumbbell"):
+                texts = " ".join(svg_texts(self.plot(kind, "--width=480", "--format=svg", inputs=inputs)))
+                self.assertRegex(texts, r"\* more than noise \([a-zA-Z, ]*5 %\); grey: not")
+
     def test_salvage(self):
         with open(self.b[0], "rb") as f:
             data = f.read()
