@@ -222,6 +222,14 @@ class Data(Plot):
                                      [r["function"] if r["function"] else r["binary"] for r in rows[:6]])
                     self.assertEqual(drawn[-1][-1], "_other")
 
+    def test_unknown_names_its_binary(self):
+        pbin = os.path.join(self.folder, "u.pbin")
+        self.succeeds(["prof2pbin", "-q", "-o", pbin, os.path.join(FOLDER, "run0.bin")])
+        for kind, inputs in (("bars", [pbin]), ("heatmap", [pbin]), ("timeline", [pbin]), ("compare", [pbin, RUNS[0]])):
+            texts = svg_texts(self.plot(kind, "--format=svg", inputs=inputs))
+            self.assertIn("work-program / _unknown", texts, kind)
+            self.assertEqual([t for t in texts if t.startswith("work-program / ") and not t.endswith("_unknown")], [])
+
     def test_aggregated_input(self):
         mean = os.path.join(self.folder, "mean.pbin")
         self.succeeds(["pbin-aggregate", *RUNS[:3], "-o", mean])
