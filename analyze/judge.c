@@ -35,8 +35,9 @@ static double run_samples(const struct side *side, const struct side_row *row)
     return row == NULL ? 0 : row->samples / (double)side->runs;
 }
 
-/* The smallest variance that is believed: a value cannot be known better than to one sample. Without it a
- * row that has the same small number of samples in each run would seem to have no noise at all. */
+/* The smallest variance that is believed: a value cannot be known better than to one sample.
+ * Without it a row that has the same small number of samples in each run would seem to have no
+ * noise at all. */
 static double least_variance(const struct pair *pair, enum compare_metric metric)
 {
     double samples = run_samples(pair->base, pair->a) + run_samples(pair->other, pair->b);

@@ -1,5 +1,5 @@
-/* Is a difference of means more than noise: Student's t distribution, Welch's test, Holm's correction.
- * SPDX-License-Identifier: MIT */
+/* Is a difference of means more than noise: Student's t distribution, Welch's test, Holm's
+ * correction. SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_WELCH_H
 #define ANALYZE_WELCH_H
 
