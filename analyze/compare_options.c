@@ -305,8 +305,7 @@ static const struct argp parser = {
 
 void compare_options_parse(struct compare_command *o, int argc, char **argv)
 {
-    *o = (struct compare_command){
-        .compare = {.alpha = 0.05, .least_share = 0.01, .noise = SAMPLING_NOISE}};
+    *o = (struct compare_command){.compare = compare_defaults};
     tool_start(&o->common, "pbin-compare");
     tool_parse_in_order(&parser, argc, argv, o);
 }

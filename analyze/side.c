@@ -267,7 +267,7 @@ static void take_quantity(struct side *side, const struct quantity *q)
         side->quantity.rate_unit = side->rate;
 }
 
-static void side_add(struct side *side, const struct aggregate *a)
+void side_add(struct side *side, const struct aggregate *a)
 {
     struct blocks blocks = {.tuples = strings_new(), .runs = aggregate_run_count(a)};
     if (blocks.runs == 0)
@@ -292,7 +292,7 @@ static void side_add(struct side *side, const struct aggregate *a)
 int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err)
 {
     struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, false, err);
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, side->rules->salvage, err);
     struct aggregate *a = aggregate_new(&side->rules->aggregate);
     int result = -1;
     if (reader != NULL && aggregate_read(a, reader, stream_name(in), 1, reporter, err) == 0 &&
