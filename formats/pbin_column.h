@@ -35,6 +35,9 @@ int column_get(struct column *column, struct cursor *in, size_t count);
 /* The smallest and the greatest value; 0 and 0 of none. */
 struct column_bounds column_range(const uint64_t *values, size_t count);
 
+/* The part of column_put that every machine can do: values of WIDTH bits, 1 to 64, as whole words of 64 bits. */
+void column_pack(uint8_t *packed, const uint64_t *values, size_t count, uint64_t base, unsigned width);
+
 /* The part of column_get that every machine can do: values of WIDTH bits, 0 to 64; where there are
  * vectors of 512 bits, column_get is faster and gives the same. At least 8 bytes must be readable
  * behind the values. */
