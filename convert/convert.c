@@ -29,7 +29,8 @@ struct conversion {
     uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
     size_t seat_count, seat_capacity;
     const struct numbers *pcs; /* of the locations */
-    uint64_t last_ns; /* time of the sample before */
+    bool begun;       /* there was a sample before */
+    uint64_t last_ns; /* its time */
     uint64_t backwards; /* sample times that were before the one before */
 };
 
@@ -157,53 +158,80 @@ static inline uint32_t follow_thread(struct conversion *c, const struct raw_entr
     return thread->number;
 }
 
-static uint64_t interval_of(struct conversion *c, const struct raw_sample *sample, bool first)
+static uint64_t interval_of(struct conversion *c, uint64_t time_ns)
 {
-    uint64_t before = c->last_ns;
-    if (!c->raw->has_times || first) {
-        c->last_ns = sample->time_ns;
-        return 0;
-    }
-    if (sample->time_ns < before) {
-        c->backwards++;
-        return 0;
-    }
-    c->last_ns = sample->time_ns;
-    return sample->time_ns - before;
+    uint64_t before = c->begun ? c->last_ns : time_ns;
+    c->begun = true;
+    c->backwards += time_ns < before;
+    c->last_ns = time_ns > before ? time_ns : before;
+    return c->last_ns - before;
 }
 
-static int put_sample(struct conversion *c, const struct raw_sample *sample, bool first)
+/* Everything of COUNT samples from number FIRST on but their threads. */
+static void put_facts(struct conversion *c, const struct raw_samples *s, size_t first, size_t count,
+                      const struct pbin_room *room)
 {
-    struct pbin_slots slots;
-    size_t count = sample->entry_count;
-    if (pbin_batch_is_full(c->writer, count))
-        locations_resolve(c->locations);
-    if (pbin_begin_sample(c->writer, interval_of(c, sample, first), sample->value, count, &slots) != 0)
-        return -1;
     for (size_t i = 0; i < count; i++) {
-        const struct raw_entry *entry = &sample->entries[i];
-        uint32_t location = numbers_find(c->pcs, entry->pc);
-        if (location == INTERN_NONE)
-            location = locations_number(c->locations, entry->pc);
-        slots.location[i] = location;
-        slots.thread[i] = follow_thread(c, entry, i, &slots.cpu_ns[i]);
+        room->interval_ns[i] = c->raw->has_times ? interval_of(c, s->time_ns[first + i]) : 0;
+        room->value_bits[i] = bits_of_double(s->value[first + i]);
+        room->threads[i] = s->threads[first + i];
+    }
+}
+
+static void put_locations(struct conversion *c, const struct raw_entry *entries, size_t count, uint64_t *location)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = numbers_find(c->pcs, entries[i].pc);
+        location[i] = number != INTERN_NONE ? number : locations_number(c->locations, entries[i].pc);
+    }
+}
+
+static void put_threads(struct conversion *c, const uint32_t *threads, size_t count,
+                        const struct raw_entry *entries, const struct pbin_room *room)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t seat = 0; seat < threads[i]; seat++, at++)
+            room->thread[at] = follow_thread(c, &entries[at], seat, &room->cpu_ns[at]);
+}
+
+static int put_batch(struct conversion *c, const struct raw_samples *s)
+{
+    const struct raw_entry *entries = s->entries;
+    for (size_t i = 0, samples; i < s->count; i += samples) {
+        struct pbin_room room;
+        size_t count = 0;
+        if (pbin_batch_is_full(c->writer, s->threads[i]))
+            locations_resolve(c->locations);
+        if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
+            return -1;
+        for (samples = 0; samples < room.samples && i + samples < s->count; samples++) {
+            if (s->threads[i + samples] > room.entries - count)
+                break;
+            count += s->threads[i + samples];
+        }
+        put_facts(c, s, i, samples, &room);
+        put_locations(c, entries, count, room.location);
+        put_threads(c, s->threads + i, samples, entries, &room);
+        pbin_fill_room(c->writer, samples, count);
+        entries += count;
     }
     return 0;
 }
 
 static int put_samples(struct conversion *c, struct error *err)
 {
-    struct raw_sample sample;
+    struct raw_samples samples;
     struct progress progress;
     int got;
     uint64_t number = 0;
     progress_start(&progress, c->reporter, c->raw->samples, "samples");
-    while ((got = raw_next(c->raw, &sample, err)) > 0) {
-        if (put_sample(c, &sample, number == 0) != 0)
+    while ((got = raw_next(c->raw, &samples, err)) > 0) {
+        if (put_batch(c, &samples) != 0)
             got = -1;
         if (got < 0)
             break;
-        progress_at(&progress, ++number);
+        progress_at(&progress, number += samples.count);
     }
     progress_end(&progress);
     locations_resolve(c->locations);

@@ -166,13 +166,16 @@ bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_entry *entries, size_t count);
 
-/* The same for those who count nanoseconds: makes room for the COUNT threads of a sample, whose columns the caller
- * fills in at once. Returns 0 with SLOTS filled (borrowed until the next call on the writer), or -1. */
-struct pbin_slots {
-    uint64_t *thread, *location, *cpu_ns;
+/* The same for those who fill in the columns themselves: room for SAMPLES samples with ENTRIES threads together, at
+ * least one of COUNT threads, borrowed until the next call on the writer. Returns 0, or -1. */
+struct pbin_room {
+    size_t samples, entries;
+    uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
+    uint64_t *thread, *location, *cpu_ns;         /* [entries] */
 };
-int pbin_begin_sample(struct pbin_writer *writer, uint64_t interval_ns, double value, size_t count,
-                      struct pbin_slots *slots);
+int pbin_make_room(struct pbin_writer *writer, size_t count, struct pbin_room *room);
+/* So much of the room has been filled. */
+void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t entries);
 
 /* Aggregated profiles: runs and rows in their sorted order. */
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);

@@ -205,35 +205,44 @@ bool pbin_batch_is_full(const struct pbin_writer *w, size_t count)
     return w->count == BATCH_SAMPLES || (w->count > 0 && w->entry_count + count > BATCH_ENTRIES);
 }
 
-int pbin_begin_sample(struct pbin_writer *w, uint64_t interval_ns, double value, size_t count,
-                      struct pbin_slots *slots)
+int pbin_make_room(struct pbin_writer *w, size_t count, struct pbin_room *room)
 {
     if (pbin_batch_is_full(w, count) && flush_samples(w) != 0)
         return -1;
-    if (w->entry_count + count > w->entry_capacity)
-        reserve_entries(w, w->entry_count + count);
-    w->interval[w->count] = interval_ns;
-    w->value[w->count] = bits_of_double(value);
-    w->threads[w->count++] = count;
-    *slots = (struct pbin_slots){w->thread + w->entry_count, w->location + w->entry_count,
-                                 w->cpu + w->entry_count};
-    w->entry_count += count;
-    w->samples++;
-    w->entries += count;
+    size_t most = w->entry_count + count > BATCH_ENTRIES ? w->entry_count + count : BATCH_ENTRIES;
+    if (most > w->entry_capacity)
+        reserve_entries(w, most);
+    *room = (struct pbin_room){
+        BATCH_SAMPLES - w->count,    most - w->entry_count,         w->interval + w->count,
+        w->value + w->count,         w->threads + w->count,         w->thread + w->entry_count,
+        w->location + w->entry_count, w->cpu + w->entry_count,
+    };
     return 0;
+}
+
+void pbin_fill_room(struct pbin_writer *w, size_t samples, size_t entries)
+{
+    w->count += samples;
+    w->entry_count += entries;
+    w->samples += samples;
+    w->entries += entries;
 }
 
 int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
                     const struct pbin_entry *entries, size_t count)
 {
-    struct pbin_slots slots;
-    if (pbin_begin_sample(w, interval_ns, value, count, &slots) != 0)
+    struct pbin_room room;
+    if (pbin_make_room(w, count, &room) != 0)
         return -1;
+    *room.interval_ns = interval_ns;
+    *room.value_bits = bits_of_double(value);
+    *room.threads = count;
     for (size_t i = 0; i < count; i++) {
-        slots.thread[i] = entries[i].thread;
-        slots.location[i] = entries[i].location;
-        slots.cpu_ns[i] = entries[i].cpu_ns;
+        room.thread[i] = entries[i].thread;
+        room.location[i] = entries[i].location;
+        room.cpu_ns[i] = entries[i].cpu_ns;
     }
+    pbin_fill_room(w, 1, count);
     return 0;
 }
 

@@ -344,9 +344,9 @@ void raw_close(struct raw_profile *profile)
     free(profile);
 }
 
-int raw_next(struct raw_profile *profile, struct raw_sample *sample, struct error *err)
+int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err)
 {
-    return profile->dialect->next(profile, sample, err);
+    return profile->dialect->next(profile, samples, err);
 }
 
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err)

@@ -1,7 +1,7 @@
 /* Raw profiles: what samplers write, in every dialect, layout and byte order. raw.5 describes them.
  *
  *   profile = raw_open(stream, &options, reporter, err);
- *   while ((got = raw_next(profile, &sample, err)) > 0) ...
+ *   while ((got = raw_next(profile, &samples, err)) > 0) ...
  *   raw_close(profile);
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_H
@@ -31,12 +31,13 @@ struct raw_entry {
     uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 where the dialect has none */
 };
 
-/* A sample of a full profile. */
-struct raw_sample {
-    uint64_t time_ns; /* since the first sample's clock zero; 0 where the profile has no times */
-    double value;     /* PMU value; 0 where there is none */
-    const struct raw_entry *entries; /* borrowed until the next raw_next or raw_close */
-    size_t entry_count;
+/* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
+struct raw_samples {
+    size_t count, entry_count;
+    const uint64_t *time_ns;         /* [count]: since the first sample's clock zero; 0 where there are no times */
+    const double *value;             /* [count]: of the PMU; 0 where there is none */
+    const uint32_t *threads;         /* [count]: how many entries the sample has */
+    const struct raw_entry *entries; /* [entry_count], sample by sample */
 };
 
 /* A line of an aggregated profile: how often PC was met and the sum of the currents [A] then. */
@@ -103,10 +104,11 @@ struct raw_profile *raw_open(struct stream *stream, const struct raw_options *op
                              struct error *err);
 void raw_close(struct raw_profile *profile);
 
-/* Returns 1 with SAMPLE filled, 0 at the end, -1 on an error. */
-int raw_next(struct raw_profile *profile, struct raw_sample *sample, struct error *err);
+/* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
+int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 
-/* The same for an aggregated profile; lines with no samples are left out. */
+/* Returns 1 with LINE of an aggregated profile filled, 0 at the end, -1 on an error; lines with no samples are left
+ * out. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
 
 /* What the PMU value is. */

@@ -3,6 +3,8 @@
 #ifndef FORMATS_RAW_DIALECT_H
 #define FORMATS_RAW_DIALECT_H
 
+#include "base/bytes.h"
+#include "base/memory.h"
 #include "formats/raw.h"
 
 enum raw_verdict {
@@ -41,7 +43,7 @@ struct raw_dialect {
                  const struct raw_header *header, struct raw_layout layout, bool salvage,
                  enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
     /* As raw_next, raw_next_histogram; NULL where it does not apply. */
-    int (*next)(struct raw_profile *profile, struct raw_sample *sample, struct error *err);
+    int (*next)(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
     int (*next_histogram)(struct raw_profile *profile, struct raw_histogram *line,
                           struct error *err);
     /* Frees profile->reader. */
@@ -57,12 +59,46 @@ extern const size_t raw_dialect_count;
 int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       const struct raw_header *header, struct raw_layout layout, bool salvage,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
-int raw_records_next(struct raw_profile *profile, struct raw_sample *sample, struct error *err);
-void raw_records_close(struct raw_profile *profile);
+/* Size of a record without its threads [bytes]. */
+size_t raw_record_fixed(const struct raw_record *record, const struct raw_header *header);
 
-/* Decodes the threads of a record of the `sampler` kind. */
-void raw_decode_entries(const uint8_t *from, size_t count, size_t thread_size, bool big,
-                        struct raw_entry *entries);
+/* And reading them (raw_samples.c). */
+int raw_samples_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+void raw_samples_close(struct raw_profile *profile);
+
+/* Samples as they are decoded. Zeroed it is empty; the entries are freed by who has it. */
+enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };
+struct raw_batch {
+    size_t count, entry_count, capacity;
+    uint64_t time_ns[RAW_BATCH_SAMPLES];
+    double value[RAW_BATCH_SAMPLES];
+    uint32_t threads[RAW_BATCH_SAMPLES];
+    struct raw_entry *entries; /* [capacity] */
+};
+
+/* Is there room for a sample of COUNT threads? In an empty batch there is for any. */
+bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
+
+/* What the batch holds. */
+struct raw_samples raw_batch_samples(const struct raw_batch *batch);
+
+/* Appends a sample whose COUNT threads stand at FROM, THREAD_SIZE bytes each; has_room must have said so. */
+static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value, const uint8_t *from,
+                                 size_t count, size_t thread_size, bool big)
+{
+    if (b->entry_count + count > b->capacity)
+        mem_reserve(&b->entries, &b->capacity, b->entry_count + count, sizeof *b->entries);
+    struct raw_entry *entry = b->entries + b->entry_count;
+    for (size_t i = 0; i < count; i++, entry++, from += thread_size) {
+        entry->tid = get_u32(from, big);
+        entry->pc = get_u64(from + 4, big);
+        entry->cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
+    }
+    b->time_ns[b->count] = time_ns;
+    b->value[b->count] = value;
+    b->threads[b->count++] = (uint32_t)count;
+    b->entry_count += count;
+}
 
 /* Reads COUNT VMMaps at OFFSET and judges them: printable, NUL-padded labels, no wrap-around. MAPS may be NULL.
  * Returns 1 good, 0 implausible, 2 cut short, -1 on a read error. */

@@ -40,8 +40,7 @@ struct raw_reader {
     struct buffer rows; /* of the open block */
     struct cursor in;
     uint32_t left;
-    struct raw_entry *entries;
-    size_t capacity;
+    struct raw_batch batch;
 };
 
 /* Opens the next block of rows. Returns 1, 0 at the end (or where the file is damaged: it is a salvage). */
@@ -64,7 +63,7 @@ static int open_rows(struct raw_profile *p)
     return 0;
 }
 
-static int next(struct raw_profile *p, struct raw_sample *sample, struct error *err)
+static int next(struct raw_profile *p, struct raw_samples *samples, struct error *err)
 {
     struct raw_reader *r = p->reader;
     if (r == NULL) {
@@ -77,17 +76,16 @@ static int next(struct raw_profile *p, struct raw_sample *sample, struct error *
     if (r->left == 0 && open_rows(p) == 0)
         return 0;
     uint64_t at = stream_offset(p->stream);
-    sample->time_ns = cursor_u64(&r->in);
-    sample->value = cursor_f64(&r->in);
+    uint64_t time_ns = cursor_u64(&r->in);
+    double value = cursor_f64(&r->in);
     uint32_t count = cursor_u32(&r->in);
     const uint8_t *threads = cursor_bytes(&r->in, (size_t)count * THREAD);
     if (threads == NULL || count > RAW_THREADS_MOST)
         return error_set(err, stream_name(p->stream), at, "block 'rows': sample %" PRIu64 " is cut",
                          p->done);
-    mem_reserve(&r->entries, &r->capacity, count, sizeof *r->entries);
-    raw_decode_entries(threads, count, THREAD, false, r->entries);
-    sample->entries = r->entries;
-    sample->entry_count = count;
+    r->batch.count = r->batch.entry_count = 0;
+    raw_batch_put(&r->batch, time_ns, value, threads, count, THREAD, false);
+    *samples = raw_batch_samples(&r->batch);
     r->left--;
     p->done++;
     return 1;
@@ -98,7 +96,7 @@ static void close_spool(struct raw_profile *p)
     if (p->reader == NULL)
         return;
     buffer_free(&p->reader->rows);
-    free(p->reader->entries);
+    free(p->reader->batch.entries);
     free(p->reader);
 }
 
