@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/inputs.h"
 #include "base/memory.h"
 
 static const char *const metrics[COMPARE_METRICS] = {
@@ -291,18 +292,13 @@ static void side_add(struct side *side, const struct aggregate *a)
 
 int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err)
 {
-    struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, false, err);
     struct aggregate *a = aggregate_new(&side->rules->aggregate);
-    int result = -1;
-    if (reader != NULL && aggregate_read(a, reader, stream_name(in), reporter, err) == 0 &&
-        aggregate_finish(a, err) == 0) {
+    int result = inputs_read_one(path, side->rules->salvage, a, reporter, err);
+    if (result == 0)
+        result = aggregate_finish(a, err);
+    if (result == 0)
         side_add(side, a);
-        result = 0;
-    }
     aggregate_delete(a);
-    pbin_reader_close(reader);
-    stream_close(in);
     return result;
 }
 

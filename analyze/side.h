@@ -30,6 +30,7 @@ int compare_metric_parse(const char *name, size_t length);
 struct side_rules {
     struct aggregate_options aggregate;
     bool lines; /* --match line: files count by their base names */
+    bool salvage; /* of profiles that are cut short */
     const struct binary_map *maps;
     size_t map_count;
 };

@@ -73,6 +73,13 @@ class Options(unittest.TestCase):
             self.assertEqual({"-h", "--help", "-q", "--quiet", "--verbose", "-V", "--version", "-o", "--output"} -
                              options_of_help(name), set(), name)
 
+    def test_shared_options_are_told_alike(self):
+        for option, own in (("-o, --output=FILE", {"sampler", "pbin-plot"}), ("--bzip2", set()), ("--salvage", set()),
+                            ("--color=WHEN", set()), ("-s, --search-path=DIR", {"pbin-annotate"})):
+            texts = [help_text(name) for name in set(tools()) - own]
+            told = [re.search(rf"\n +{option} +((?:.*\n {{29}})*.*)", text) for text in texts]
+            self.assertEqual(len({found[1] for found in told if found}), 1, option)
+
     def test_help_fits_the_width_of_a_terminal(self):
         self.assertEqual([line for name in tools() for line in help_text(name).splitlines() if len(line) > 79], [])
 
