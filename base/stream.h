@@ -69,6 +69,10 @@ int stream_read(struct stream *stream, void *to, size_t count, const char *what,
  * the data ends before. */
 int stream_skip(struct stream *stream, uint64_t count, struct error *err);
 
+/* How many of the next bytes are zeros that need not be read: a hole in a sparse file, for stream_skip. 0 where there is
+ * none, where it is not known, and before stream_make_seekable; -1 on an error. */
+int64_t stream_hole(struct stream *stream, struct error *err);
+
 /* From now on damaged or cut bzip2 data counts as the end of the data: for salvage. */
 void stream_forgive(struct stream *stream);
 
