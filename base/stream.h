@@ -87,8 +87,4 @@ uint64_t stream_size(const struct stream *stream);
 /* Continues at OFFSET; only after stream_make_seekable. Returns 0, or -1. */
 int stream_seek(struct stream *stream, uint64_t offset, struct error *err);
 
-/* An unlinked temporary file in $TMPDIR (default /var/tmp, then /tmp): file descriptor that the caller
- * closes, or -1 with ERR filled. */
-int temporary_file(struct error *err);
-
 #endif

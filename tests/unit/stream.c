@@ -2,6 +2,7 @@
 #include "tests/unit/check.h"
 
 #include "base/stream.h"
+#include "base/temporary.h"
 #include "tests/unit/scratch.h"
 
 enum { SIZE = 3000000 };
