@@ -14,7 +14,7 @@ static const char *key_name(size_t number)
 
 static int parse_one(const char *text, size_t length, struct argp_state *state)
 {
-    char list[TOOL_NAMES];
+    char list[TOOL_LIST_SIZE];
     int key = pbin_key_find(text, length);
     tool_name_list(list, key_name, " and");
     if (key < 0)

@@ -65,8 +65,8 @@ uint64_t tool_whole(struct argp_state *state, const char *option, const char *te
                     uint64_t most);
 
 /* "a, bLAST c" of NAMES, where LAST is " and" or " or". */
-enum { TOOL_NAMES = 256 };
-void tool_name_list(char text[TOOL_NAMES], tool_names *names, const char *last);
+enum { TOOL_LIST_SIZE = 256 };
+void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last);
 
 /* Opens what -o and --bzip2 say; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);

@@ -82,7 +82,7 @@ static char *help_filter(int key, const char *text, void *input)
     const struct tool_common *common = input;
     if (key != KEY_FORMAT)
         return (char *)text;
-    char list[TOOL_NAMES];
+    char list[TOOL_LIST_SIZE];
     tool_name_list(list, common->formats, " or");
     return mem_printf("%s (default: as FILE's suffix says, else %s)", list, common->formats(0));
 }
@@ -134,17 +134,17 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
                &parsing);
 }
 
-void tool_name_list(char text[TOOL_NAMES], tool_names *names, const char *last)
+void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last)
 {
-    size_t used = (size_t)snprintf(text, TOOL_NAMES, "%s", names(0));
-    for (size_t i = 1; names(i) != NULL && used < TOOL_NAMES; i++)
-        used += (size_t)snprintf(text + used, TOOL_NAMES - used, "%s %s",
+    size_t used = (size_t)snprintf(text, TOOL_LIST_SIZE, "%s", names(0));
+    for (size_t i = 1; names(i) != NULL && used < TOOL_LIST_SIZE; i++)
+        used += (size_t)snprintf(text + used, TOOL_LIST_SIZE - used, "%s %s",
                                  names(i + 1) != NULL ? "," : last, names(i));
 }
 
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name)
 {
-    char list[TOOL_NAMES];
+    char list[TOOL_LIST_SIZE];
     size_t number = 0;
     tool_name_list(list, names, " and");
     while (names(number) != NULL && strcmp(names(number), name) != 0)
