@@ -139,14 +139,7 @@ void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
 static void merge_rows(struct aggregate *to, struct aggregate *from)
 {
     for (size_t r = 0; r < from->rows.count; r++) {
-        uint64_t key[PBIN_KEYS_MOST] = {0};
-        for (size_t i = 0; i < from->rows.key_count; i++)
-            key[i] = from->rows.is_text[i]
-                         ? strings_intern(to->rows.texts,
-                                          strings_get(from->rows.texts,
-                                                      (uint32_t)from->rows.rows[r].key[i]))
-                         : from->rows.rows[r].key[i];
-        uint32_t index = rowset_find(&to->rows, key);
+        uint32_t index = rowset_adopt(&to->rows, &from->rows, r);
         if (from->rows.rows[r].sums.runs > 0)
             to->rows.overflow |= !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
         to->rows.overflow |= !current_merge(&to->rows.current[index], &from->rows.current[r]);

@@ -44,10 +44,10 @@ struct aggregate;
 struct aggregate *aggregate_new(const struct aggregate_options *options);
 void aggregate_delete(struct aggregate *aggregate);
 
-/* Adds the profile that READER stands at the beginning of. NAME is that of the file, for warnings. Returns 0, or -1 with
- * ERR filled; then AGGREGATE is of no more use. */
+/* Adds the profile that READER stands at the beginning of, with up to THREADS threads. NAME is that of the file, for
+ * warnings. Returns 0, or -1 with ERR filled; then AGGREGATE is of no more use. The result is the same for any number. */
 int aggregate_read(struct aggregate *aggregate, struct pbin_reader *reader, const char *name,
-                   struct reporter *reporter, struct error *err);
+                   size_t threads, struct reporter *reporter, struct error *err);
 
 /* Adds all that FROM has read (before its aggregate_finish), as if TO had read it; FROM is of no more use but for
  * aggregate_delete. Both have the same options. Returns 0, or -1 with ERR filled: their quantities differ. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/attribute.h"
+#include "analyze/parts.h"
 #include "base/memory.h"
 #include "base/progress.h"
 
@@ -206,7 +207,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "longest of %.3g s ends at %.3f s (--max-gap S charges the excess to %s)",
                        in->name, gaps, gaps > 1 ? "s" : "", GAP_TIMES, (double)median_ns / 1e6,
                        (double)done->gaps.longest_ns / 1e9,
-                       (double)done->gaps.longest_at_ns / 1e9, LABEL_GAP);
+                       exact_to_double(done->gaps.longest_at, TIME_SHIFT, 1000000000), LABEL_GAP);
     if (run->wall_ns == 0 && done->samples > 1)
         report_warning(in->reporter, "%s: no wall time: the energy and sampling frequency cannot be known",
                        in->name);
@@ -237,12 +238,12 @@ static void end_full(struct input *in)
     aggregate_take_run(in->aggregate, &run);
 }
 
-static int read_all(struct input *in, struct error *err)
+static int read_all(struct input *in, size_t parts, struct error *err)
 {
     struct pbin_batch batch;
     struct progress progress;
     int got;
-    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples, "samples");
+    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples / parts, "samples");
     while ((got = pbin_reader_next(in->reader, &batch, err)) > 0) {
         if (take(in, &batch, err) != 0) {
             got = -1;
@@ -252,6 +253,17 @@ static int read_all(struct input *in, struct error *err)
     }
     progress_end(&progress);
     return got;
+}
+
+/* Several threads read parts of the profile: this one the first. */
+static int read_parts(struct input *in, size_t count, struct error *err)
+{
+    struct parts *parts = NULL;
+    if (in->attribution.meta->keys == NULL)
+        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options, count);
+    if (parts == NULL)
+        return read_all(in, 1, err);
+    return parts_join(parts, read_all(in, count, err), err);
 }
 
 static bool has_key(const struct aggregate *a, int key)
@@ -282,7 +294,7 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
     return 0;
 }
 
-int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
+int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name, size_t threads,
                    struct reporter *reporter, struct error *err)
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
@@ -298,7 +310,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     quantity_of(meta, &in.quantity);
     attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);
-    int result = read_all(&in, err);
+    int result = read_parts(&in, threads, err);
     attribution_end(&in.attribution);
     if (result == 0 && meta->keys == NULL)
         end_full(&in);

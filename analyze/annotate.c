@@ -263,7 +263,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         return -1;
     layout.options.no_gap_warning = true;
     struct aggregate *from = aggregate_new(&layout.options);
-    int result = aggregate_read(from, reader, name, a->reporter, err);
+    int result = aggregate_read(from, reader, name, 1, a->reporter, err);
     if (result == 0)
         result = aggregate_finish(from, err);
     if (result == 0) {

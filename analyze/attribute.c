@@ -11,8 +11,6 @@
 
 #include "base/memory.h"
 
-#define FOLD_NS (UINT64_C(1) << 62) /* the sum in 64 bits is folded into the exact ones before it can wrap */
-
 static const struct selection everything;
 
 void attribution_start(struct attribution *a, const struct pbin_meta *meta,
@@ -39,6 +37,7 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
 void attribution_free(struct attribution *a)
 {
     key_map_free(&a->keys);
+    free(a->first_row);
     free(a->last_row);
     free(a->marker);
     free(a->in_marker);
@@ -49,13 +48,13 @@ static struct current *row_of(struct attribution *a, const struct pbin_definitio
 {
     uint32_t row = key_map_row(&a->keys, all, thread, location);
     struct current *current = &a->rows->current[row];
-    current->hits++;
-    current->entries += a->last_row[thread] != row;
-    a->last_row[thread] = row;
+    current->touched = true;
+    current->samples += (exact)1 << SAMPLES_SHIFT;
+    current->entries += attribution_enter(a, thread, row);
     return current;
 }
 
-static struct current *label_row(struct attribution *a, const char *label)
+struct current *attribution_label(struct attribution *a, const char *label)
 {
     uint32_t row = key_map_label(&a->keys, label); /* may move the rows */
     struct current *current = &a->rows->current[row];
@@ -63,7 +62,7 @@ static struct current *label_row(struct attribution *a, const char *label)
     return current;
 }
 
-static void charge(struct attribution *a, struct current *current, exact time, exact energy)
+void attribution_charge(struct attribution *a, struct current *current, exact time, exact energy)
 {
     bool overflow = __builtin_add_overflow(current->time, time, &current->time);
     overflow |= __builtin_add_overflow(current->energy, energy, &current->energy);
@@ -79,27 +78,6 @@ static exact part_of_thread(struct attribution *a, double energy)
     return is_summable(energy) ? exact_of_double(energy, ENERGY_SHIFT) : 0;
 }
 
-/* The usual case of the next function, in 64 bits as far as that is exact: as attribute_usual does it. */
-static void attribute_quickly(struct attribution *a, const struct pbin_definitions *all,
-                              const struct moment *m, uint64_t total, size_t last)
-{
-    exact left = exact_of_double(m->energy, ENERGY_SHIFT);
-    double per_ns = m->energy / (double)total;
-    bool overflow = __builtin_add_overflow(a->energy, left, &a->energy);
-    a->cpu_ns += total;
-    for (size_t j = 0; j < m->count; j++) {
-        struct current *current = row_of(a, all, m->thread[j], m->location[j]);
-        uint64_t cpu_ns = m->cpu_ns[j];
-        if (cpu_ns == 0)
-            continue;
-        exact part = j == last ? left : exact_of_double(per_ns * (double)cpu_ns, ENERGY_SHIFT);
-        current->cpu_ns += cpu_ns;
-        overflow |= __builtin_add_overflow(current->energy, part, &current->energy);
-        left -= part;
-    }
-    a->rows->overflow |= overflow;
-}
-
 /* Shares by CPU time. What rounding leaves goes to the last thread that has some, so that the sum stays exact. */
 static void attribute_by_cpu(struct attribution *a, const struct pbin_definitions *all,
                              const struct moment *m)
@@ -111,11 +89,7 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
         wraps += __builtin_add_overflow(total, m->cpu_ns[j], &total);
         last = m->cpu_ns[j] > 0 ? j : last;
     }
-    if (wraps == 0 && total - 1 < QUICK_NS && a->model == ENERGY_SHARE && !wall_time) {
-        attribute_quickly(a, all, m, total, last);
-        return;
-    }
-    double whole = 0x1p64 * (double)wraps + (double)total;
+    double whole = 0x1p64 * (double)wraps + (double)total, per_ns = whole > 0 ? m->energy / whole : 0;
     exact left = exact_of_double(m->energy, ENERGY_SHIFT);
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
@@ -126,14 +100,12 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
         if (cpu_ns > 0 && a->model == ENERGY_THREAD)
             part = part_of_thread(a, m->power * ((double)cpu_ns / 1e9));
         else if (cpu_ns > 0)
-            part = j == last ? left
-                             : exact_of_double(m->energy * ((double)cpu_ns / whole),
-                                               ENERGY_SHIFT);
-        charge(a, current, wall_time ? m->interval : (exact)cpu_ns << TIME_SHIFT, part);
+            part = j == last ? left : exact_of_double(per_ns * (double)cpu_ns, ENERGY_SHIFT);
+        attribution_charge(a, current, wall_time ? m->interval : (exact)cpu_ns << TIME_SHIFT, part);
         left -= part;
     }
     if (whole == 0 && m->energy != 0)
-        charge(a, label_row(a, LABEL_IDLE), 0, left);
+        attribution_charge(a, attribution_label(a, LABEL_IDLE), 0, left);
 }
 
 /* Without CPU time every thread counts alike: each ran, as far as there were CPUs. */
@@ -143,7 +115,7 @@ static void attribute_evenly(struct attribution *a, const struct pbin_definition
     exact left = exact_of_double(m->energy, ENERGY_SHIFT), time = m->interval;
     if (m->count == 0) {
         if (m->energy != 0)
-            charge(a, label_row(a, LABEL_IDLE), 0, left);
+            attribution_charge(a, attribution_label(a, LABEL_IDLE), 0, left);
         return;
     }
     a->crowded += m->count > 1;
@@ -155,7 +127,7 @@ static void attribute_evenly(struct attribution *a, const struct pbin_definition
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
         bool rest = j + 1 == m->count && a->model == ENERGY_SHARE;
-        charge(a, current, time, rest ? left : part);
+        attribution_charge(a, current, time, rest ? left : part);
         left -= part;
     }
 }
@@ -164,9 +136,12 @@ static void new_threads(struct attribution *a, size_t count)
 {
     if (count <= a->thread_count)
         return;
-    mem_reserve(&a->last_row, &a->thread_capacity, count, sizeof *a->last_row);
+    size_t grown = (count - a->thread_count) * sizeof *a->last_row;
+    mem_reserve(&a->first_row, &a->first_row_capacity, count, sizeof *a->first_row);
+    mem_reserve(&a->last_row, &a->last_row_capacity, count, sizeof *a->last_row);
     mem_reserve(&a->in_marker, &a->in_marker_capacity, count, 1);
-    memset(a->last_row + a->thread_count, 0xff, (count - a->thread_count) * sizeof *a->last_row);
+    memset(a->first_row + a->thread_count, 0xff, grown); /* NO_ROW */
+    memset(a->last_row + a->thread_count, 0xff, grown);
     memset(a->in_marker + a->thread_count, 0, count - a->thread_count);
     a->thread_count = count;
 }
@@ -234,7 +209,7 @@ static double cut_gap(struct attribution *a, struct moment *m)
     if (beyond <= 0)
         return 0;
     m->interval = most;
-    charge(a, label_row(a, LABEL_GAP), a->selection->wall_time ? beyond : 0, 0);
+    attribution_charge(a, attribution_label(a, LABEL_GAP), a->selection->wall_time ? beyond : 0, 0);
     return exact_to_double(beyond, TIME_SHIFT, 1000000000);
 }
 
@@ -260,19 +235,12 @@ static void weigh(struct attribution *a, const struct pbin_samples *s, size_t i,
         m->power = m->energy = 0;
     }
     if (beyond > 0)
-        charge(a, label_row(a, LABEL_GAP), 0, exact_of_double(m->power * beyond, ENERGY_SHIFT));
-}
-
-static void fold(struct attribution *a)
-{
-    a->time += (exact)a->cpu_ns << TIME_SHIFT;
-    a->cpu_ns = 0;
-    rowset_fold(a->rows);
+        attribution_charge(a, attribution_label(a, LABEL_GAP), 0, exact_of_double(m->power * beyond, ENERGY_SHIFT));
 }
 
 void attribution_end(struct attribution *a)
 {
-    fold(a);
+    rowset_fold(a->rows);
 }
 
 static void add_one(struct attribution *a, const struct pbin_definitions *all,
@@ -288,11 +256,51 @@ static void add_one(struct attribution *a, const struct pbin_definitions *all,
         else
             attribute_evenly(a, all, m);
         a->samples++;
-        gaps_count(&a->gaps, s->interval_ns[i], (uint64_t)(a->at >> TIME_SHIFT));
+        gaps_count(&a->gaps, s->interval_ns[i], a->at);
     }
     m->thread += m->count;
     m->location += m->count;
     m->cpu_ns += m->count;
+}
+
+bool attribution_divides(const struct attribution *a)
+{
+    return !a->selection->has_window && a->selection->phase == NULL && a->latency == 0;
+}
+
+/* Threads that were in a row and are there again have not entered it twice. */
+static void join_threads(struct attribution *a, const struct attribution *later, const uint32_t *row)
+{
+    new_threads(a, later->thread_count);
+    for (size_t t = 0; t < later->thread_count; t++) {
+        if (later->first_row[t] == NO_ROW)
+            continue;
+        uint32_t first = row[later->first_row[t]];
+        a->rows->current[first].entries -= a->last_row[t] == first;
+        a->first_row[t] = a->first_row[t] == NO_ROW ? first : a->first_row[t];
+        a->last_row[t] = row[later->last_row[t]];
+    }
+}
+
+void attribution_join(struct attribution *a, const struct attribution *later)
+{
+    uint32_t *row = mem_alloc(later->rows->count * sizeof *row);
+    bool overflow = later->rows->overflow;
+    for (size_t i = 0; i < later->rows->count; i++) {
+        row[i] = rowset_adopt(a->rows, later->rows, i);
+        overflow |= !current_merge(&a->rows->current[row[i]], &later->rows->current[i]);
+    }
+    join_threads(a, later, row);
+    gaps_join(&a->gaps, &later->gaps, a->at);
+    overflow |= __builtin_add_overflow(a->time, later->time, &a->time);
+    overflow |= __builtin_add_overflow(a->energy, later->energy, &a->energy);
+    a->at += later->at;
+    a->wall += later->wall;
+    a->samples += later->samples;
+    a->bad_values += later->bad_values;
+    a->crowded += later->crowded;
+    a->rows->overflow |= overflow;
+    free(row);
 }
 
 static bool may_be_usual(const struct attribution *a)
@@ -309,6 +317,7 @@ void attribution_add(struct attribution *a, const struct pbin_samples *s,
     bool usual = may_be_usual(a);
     size_t most = SIZE_MAX;
     new_threads(a, all->thread_count);
+    key_map_reserve(&a->keys, all);
     for (size_t i = 0; i < s->count;) {
         size_t done = usual ? attribute_usual(a, all, s, i, most, &m) : 0;
         most = done > 0 ? 2 * done : 1; /* where unusual samples are many, little is tried in vain */
@@ -316,6 +325,4 @@ void attribution_add(struct attribution *a, const struct pbin_samples *s,
             add_one(a, all, s, i, &m);
         i += done > 0 ? done : 1;
     }
-    if (a->cpu_ns > FOLD_NS)
-        fold(a);
 }

@@ -15,8 +15,8 @@ struct attribution {
     enum energy_model model;
     struct rowset *rows;
     struct key_map keys;
-    uint32_t *last_row; /* by thread: the row it was seen in last */
-    size_t thread_count, thread_capacity;
+    uint32_t *first_row, *last_row; /* by thread: the rows it was seen in first and last */
+    size_t thread_count, first_row_capacity, last_row_capacity;
     uint8_t *marker;    /* by location: 1 it is in the marker function, 2 it is not, 0 not asked yet */
     uint8_t *in_marker; /* by thread: it was there when it was seen last */
     size_t marker_count, marker_capacity, in_marker_capacity;
@@ -27,7 +27,6 @@ struct attribution {
     exact debt;          /* latency that is still to be taken off intervals */
     exact at;            /* time of the sample since the first [2^-32 ns] */
     exact time, energy;  /* of all rows */
-    uint64_t cpu_ns;     /* of all rows on the fast path, not yet in TIME */
     exact wall;          /* sum of the intervals that count [2^-32 ns] */
     uint64_t samples;    /* that count */
     uint64_t bad_values; /* not finite, or beyond what can be summed */
@@ -41,6 +40,12 @@ void attribution_start(struct attribution *attribution, const struct pbin_meta *
                        struct rowset *rows);
 void attribution_add(struct attribution *attribution, const struct pbin_samples *samples,
                      const struct pbin_definitions *all);
+
+/* May samples be attributed in parts, that are joined afterwards? Not where it matters what was before them. */
+bool attribution_divides(const struct attribution *attribution);
+
+/* ATTRIBUTION goes on with the samples that LATER has, in rows of its own; both are at their end. */
+void attribution_join(struct attribution *attribution, const struct attribution *later);
 
 /* All samples have been added: sums are complete. */
 void attribution_end(struct attribution *attribution);

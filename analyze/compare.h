@@ -20,6 +20,9 @@ struct compare_options {
     double noise;       /* for sampling_test */
 };
 
+/* As pbin-compare has them without options; rules are empty. */
+extern const struct compare_options compare_defaults;
+
 struct compare_row {
     const struct side_row **side; /* [sides]; NULL: not there */
 };
@@ -67,5 +70,10 @@ enum compare_test compare_test_of(const struct compare *compare, size_t other,
  * which is a test of its own. new and gone say that a row is on one side only, significant or not. */
 void compare_judge(const struct compare *compare, size_t other, enum compare_metric metric,
                    struct judgement *judgements);
+
+/* Half of Welch's 95 % interval of the difference of METRIC of row number ROW; NaN where compare_test_of is not
+ * TEST_WELCH or the variance is not known. */
+double compare_interval(const struct compare *compare, size_t other, enum compare_metric metric,
+                        size_t row);
 
 #endif

@@ -259,8 +259,7 @@ static const struct argp parser = {
 
 void compare_options_parse(struct compare_command *o, int argc, char **argv)
 {
-    *o = (struct compare_command){
-        .compare = {.alpha = 0.05, .least_share = 0.01, .noise = SAMPLING_NOISE}};
+    *o = (struct compare_command){.compare = compare_defaults};
     tool_start(&o->common, "pbin-compare");
     o->common.formats = table_format_name;
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT | TOOL_IN_ORDER, argc, argv, o);

@@ -9,6 +9,17 @@ static uint64_t class_begin(unsigned number)
     return octave >= 5 ? (uint64_t)(GAP_STEPS + step) << (octave - 5) : (uint64_t)1 << octave;
 }
 
+void gaps_join(struct gaps *gaps, const struct gaps *later, exact at)
+{
+    for (unsigned i = 0; i < 64 * GAP_STEPS; i++)
+        gaps->counts[i] += later->counts[i];
+    gaps->total += later->total;
+    if (later->longest_ns > gaps->longest_ns) {
+        gaps->longest_ns = later->longest_ns;
+        gaps->longest_at = at + later->longest_at;
+    }
+}
+
 uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns)
 {
     uint64_t before = 0, found = 0;

@@ -2,13 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/inputs.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 enum { PATH_LONGEST = 1 << 16 };
 
@@ -65,14 +64,14 @@ int inputs_complete(struct inputs *inputs, struct error *err)
     return got;
 }
 
-int inputs_read_one(const char *path, bool salvage, struct aggregate *aggregate,
+int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
                     struct reporter *reporter, struct error *err)
 {
     struct stream *in = stream_open(path, err);
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, salvage, err);
     int result = -1;
     if (reader != NULL)
-        result = aggregate_read(aggregate, reader, stream_name(in), reporter, err);
+        result = aggregate_read(aggregate, reader, stream_name(in), salvage ? 1 : threads, reporter, err);
     pbin_reader_close(reader);
     stream_close(in);
     return result;
@@ -82,6 +81,7 @@ int inputs_read_one(const char *path, bool salvage, struct aggregate *aggregate,
 struct worker {
     pthread_t thread;
     const struct inputs *inputs;
+    size_t threads; /* for each profile */
     _Atomic size_t *next;
     struct aggregate *aggregate;
     struct reporter reporter;
@@ -97,8 +97,8 @@ static void *work(void *opaque)
         size_t number = atomic_fetch_add(w->next, 1);
         if (number >= w->inputs->count)
             return NULL;
-        if (inputs_read_one(w->inputs->paths[number], w->inputs->salvage, w->aggregate, &w->reporter,
-                            &w->err) != 0) {
+        if (inputs_read_one(w->inputs->paths[number], w->inputs->salvage, w->threads, w->aggregate,
+                            &w->reporter, &w->err) != 0) {
             w->result = -1;
             w->failed_at = number;
             atomic_store(w->next, w->inputs->count);
@@ -127,30 +127,25 @@ static int collect(struct worker *w, struct aggregate *into, struct reporter *re
     return w->aggregate == into ? 0 : aggregate_merge(into, w->aggregate, err);
 }
 
-static unsigned worker_count(const struct inputs *inputs)
-{
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t wanted = inputs->jobs > 0 ? inputs->jobs : cpus > 0 ? (size_t)cpus : 1;
-    return (unsigned)(wanted < inputs->count ? wanted : inputs->count);
-}
-
 int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
                      struct reporter *reporter, struct error *err)
 {
-    unsigned count = worker_count(inputs);
+    size_t threads = inputs->jobs > 0 ? inputs->jobs : thread_cpus();
+    size_t count = threads < inputs->count ? threads : inputs->count;
     _Atomic size_t next = 0;
     size_t failed_at = SIZE_MAX;
     int result = 0;
     struct worker *workers = mem_zalloc(count, sizeof *workers);
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         workers[i] = (struct worker){.inputs = inputs, .next = &next, .reporter = *reporter};
+        workers[i].threads = threads / count;
         workers[i].reporter.no_bar = !shows_bar(inputs);
         workers[i].aggregate = i == 0 ? aggregate : aggregate_new(aggregate_options_of(aggregate));
-        if (i > 0 && pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+        if (i > 0 && !thread_start(&workers[i].thread, work, &workers[i]))
             workers[i].inputs = NULL; /* the others do its share */
     }
     work(&workers[0]);
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (i > 0 && workers[i].inputs != NULL)
             pthread_join(workers[i].thread, NULL);
         if (collect(&workers[i], aggregate, reporter, err, &failed_at) != 0)

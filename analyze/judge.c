@@ -6,6 +6,9 @@
 #include "analyze/compare.h"
 #include "base/memory.h"
 
+const struct compare_options compare_defaults = {
+    .alpha = 0.05, .least_share = 0.01, .noise = SAMPLING_NOISE};
+
 const char *verdict_name(enum verdict verdict)
 {
     static const char *const names[] = {"same?", "faster", "slower", "new", "gone"};
@@ -32,8 +35,9 @@ static double run_samples(const struct side *side, const struct side_row *row)
     return row == NULL ? 0 : row->samples / (double)side->runs;
 }
 
-/* The smallest variance that is believed: a value cannot be known better than to one sample. Without it a
- * row that has the same small number of samples in each run would seem to have no noise at all. */
+/* The smallest variance that is believed: a value cannot be known better than to one sample.
+ * Without it a row that has the same small number of samples in each run would seem to have no
+ * noise at all. */
 static double least_variance(const struct pair *pair, enum compare_metric metric)
 {
     double samples = run_samples(pair->base, pair->a) + run_samples(pair->other, pair->b);
@@ -43,7 +47,7 @@ static double least_variance(const struct pair *pair, enum compare_metric metric
     return samples > 0 && isfinite(one) ? one * one : 0;
 }
 
-static double test_runs(const struct pair *pair, enum compare_metric metric)
+static struct welch test_runs(const struct pair *pair, enum compare_metric metric)
 {
     static const struct side_row none;
     struct run_moments zeros[2] = {{pair->base->runs, 0, 0}, {pair->other->runs, 0, 0}};
@@ -53,10 +57,10 @@ static double test_runs(const struct pair *pair, enum compare_metric metric)
     a = pair->a != NULL ? &pair->a->moments[metric] : a;
     b = pair->b != NULL ? &pair->b->moments[metric] : b;
     if (isnan(a->squares) || isnan(b->squares))
-        return NAN;
+        return (struct welch){NAN, NAN, NAN, NAN};
     double least = ratios ? 0 : least_variance(pair, metric);
     struct moments left = run_moments_of(a, least), right = run_moments_of(b, least);
-    return welch_test(&left, &right).p;
+    return welch_test(&left, &right);
 }
 
 /* Shares count as shares of the value that they are shares of. */
@@ -87,7 +91,7 @@ static double test_pair(const struct compare *c, const struct pair *pair, enum c
                         enum compare_metric metric)
 {
     if (test == TEST_WELCH)
-        return test_runs(pair, metric);
+        return test_runs(pair, metric).p;
     if (test == TEST_NONE)
         return NAN;
     struct sampled a = sampled_of(pair->base, pair->a, metric);
@@ -144,8 +148,19 @@ void compare_judge(const struct compare *c, size_t other, enum compare_metric me
     pair.a = &pair.base->total;
     pair.b = &pair.other->total;
     double whole = test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
-                       ? test_runs(&pair, metric)
+                       ? test_runs(&pair, metric).p
                        : NAN;
     judgements[c->count] = judge(&pair, metric, whole, c->options.alpha);
     free(p);
+}
+
+double compare_interval(const struct compare *c, size_t other, enum compare_metric metric,
+                        size_t row)
+{
+    struct pair pair = {&c->sides[0], &c->sides[other], c->rows[row].side[0],
+                        c->rows[row].side[other]};
+    if (compare_test_of(c, other, metric) != TEST_WELCH)
+        return NAN;
+    struct welch w = test_runs(&pair, metric);
+    return w.df > 0 ? student_quantile(0.95, w.df) * w.error : w.error;
 }

@@ -133,6 +133,12 @@ uint32_t key_map_label(struct key_map *map, const char *label)
     return selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
 }
 
+void key_map_reserve(struct key_map *map, const struct pbin_definitions *all)
+{
+    if (!map->by_thread)
+        extend(&map->row, &map->count, &map->capacity, all->location_count);
+}
+
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location)
 {

@@ -39,6 +39,9 @@ uint32_t key_find_excluded(struct rowset *rows);
  * texts were LABEL and its numbers 0. */
 uint32_t key_map_label(struct key_map *map, const char *label);
 
+/* Makes ROW as long as there are locations, where rows depend on them alone. */
+void key_map_reserve(struct key_map *map, const struct pbin_definitions *all);
+
 /* Slow path of key_map_row. */
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location);

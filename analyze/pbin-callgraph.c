@@ -91,7 +91,7 @@ static const struct argp parser = {
 static int read_one(struct aggregate *aggregate, const char *path, struct options *o,
                     struct error *err)
 {
-    return inputs_read_one(path, o->common.salvage, aggregate, &o->common.reporter, err);
+    return inputs_read_one(path, o->common.salvage, 1, aggregate, &o->common.reporter, err);
 }
 
 static int read_all(struct aggregate *aggregate, struct options *o, struct error *err)

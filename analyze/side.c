@@ -171,7 +171,7 @@ static void take_quantity(struct side *side, const struct quantity *q)
         side->quantity.rate_unit = side->rate;
 }
 
-static void side_add(struct side *side, const struct aggregate *a)
+void side_add(struct side *side, const struct aggregate *a)
 {
     struct side_blocks blocks;
     side_blocks_read(&blocks, side->rules, side->texts, a);
@@ -193,7 +193,7 @@ static void side_add(struct side *side, const struct aggregate *a)
 int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err)
 {
     struct aggregate *a = aggregate_new(&side->rules->aggregate);
-    int result = inputs_read_one(path, side->rules->salvage, a, reporter, err);
+    int result = inputs_read_one(path, side->rules->salvage, 1, a, reporter, err);
     if (result == 0)
         result = aggregate_finish(a, err);
     if (result == 0)

@@ -29,8 +29,8 @@ int compare_metric_parse(const char *name, size_t length);
 /* How rows become the same row. */
 struct side_rules {
     struct aggregate_options aggregate;
-    bool lines; /* --match line: files count by their base names */
-    bool salvage; /* of profiles that are cut short */
+    bool lines;   /* --match line: files count by their base names */
+    bool salvage; /* read what there is of a truncated profile */
     const struct binary_map *maps;
     size_t map_count;
 };
@@ -66,6 +66,9 @@ void side_free(struct side *side);
 
 /* Adds the runs of the profile PATH. Returns 0, or -1 with ERR filled. */
 int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err);
+
+/* Adds the runs of A, which has the keys of the rules and is finished. */
+void side_add(struct side *side, const struct aggregate *a);
 
 /* No more profiles: runs that lack a row count as 0 in its moments. */
 void side_finish(struct side *side);

@@ -88,11 +88,12 @@ double student_quantile(double confidence, double df)
 
 struct welch welch_test(const struct moments *a, const struct moments *b)
 {
-    struct welch w = {NAN, NAN, NAN};
+    struct welch w = {NAN, NAN, NAN, NAN};
     if (a->n < 2 || b->n < 2)
         return w;
     double difference = b->mean - a->mean;
     double va = a->variance / (double)a->n, vb = b->variance / (double)b->n;
+    w.error = sqrt(va + vb > 0 ? va + vb : 0);
     if (va + vb <= 0) { /* the same value in every run */
         w.t = difference == 0 ? 0 : copysign(INFINITY, difference);
         w.p = difference == 0 ? 1 : 0;
@@ -100,7 +101,7 @@ struct welch welch_test(const struct moments *a, const struct moments *b)
     }
     /* of the shares of the variance, so that tiny variances do not underflow when squared */
     double sa = va / (va + vb), sb = vb / (va + vb);
-    w.t = difference / sqrt(va + vb);
+    w.t = difference / w.error;
     w.df = 1 / (sa * sa / (double)(a->n - 1) + sb * sb / (double)(b->n - 1));
     w.p = two_sided(w.t, w.df);
     return w;

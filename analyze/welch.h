@@ -1,5 +1,5 @@
-/* Is a difference of means more than noise: Student's t distribution, Welch's test, Holm's correction.
- * SPDX-License-Identifier: MIT */
+/* Is a difference of means more than noise: Student's t distribution, Welch's test, Holm's
+ * correction. SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_WELCH_H
 #define ANALYZE_WELCH_H
 
@@ -21,6 +21,7 @@ struct welch {
     double t;  /* (b - a) / standard error; infinite where both sides have no variance but differ */
     double df; /* Welch-Satterthwaite; NaN where there is no variance */
     double p;  /* two-sided; NaN where a side has fewer than 2 values: nothing can be said */
+    double error; /* standard error of b - a; NaN as p */
 };
 
 struct welch welch_test(const struct moments *a, const struct moments *b);

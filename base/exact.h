@@ -28,8 +28,8 @@ static inline bool exact_fits(double value, int shift, int room)
     return fabs(value) < most;
 }
 
-/* VALUE rounded to the nearest unit of 2^-SHIFT; only where exact_fits. A double is m * 2^(e - 1075) with a
- * 53-bit integer m: m is shifted into place. */
+/* VALUE rounded to the nearest unit of 2^-SHIFT, halves to even as sums of doubles do; only where exact_fits. A
+ * double is m * 2^(e - 1075) with a 53-bit integer m: m is shifted into place. */
 static inline exact exact_of_double(double value, int shift)
 {
     uint64_t bits = bits_of_double(value);
@@ -41,7 +41,7 @@ static inline exact exact_of_double(double value, int shift)
     if (up >= 0)
         result = (exact)mantissa << (up & 127);
     else if (up > -55)
-        result = (exact)((mantissa + (UINT64_C(1) << (-up - 1))) >> -up);
+        result = (exact)((mantissa + (UINT64_C(1) << (-up - 1)) - 1 + (mantissa >> -up & 1)) >> -up);
     return value < 0 ? -result : result;
 }
 

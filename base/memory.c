@@ -27,6 +27,14 @@ void *mem_zalloc(size_t count, size_t size)
     return check(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
 }
 
+void *mem_aligned(size_t alignment, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        check(NULL);
+    return check(aligned_alloc(alignment, bytes > 0 ? bytes : alignment));
+}
+
 void *mem_resize(void *old, size_t count, size_t size)
 {
     size_t bytes;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ struct stream {
     size_t capacity;
     uint64_t size; /* after stream_make_seekable */
     uint64_t data, data_end; /* what stream_hole has found last: there is no hole in between */
-    bool seekable, forgiving;
+    bool seekable, forgiving, sparing;
 };
 
 static size_t end_of(const struct stream *s)
@@ -50,11 +51,11 @@ static ssize_t read_some(int fd, void *to, size_t count)
     return got;
 }
 
-/* Appends to the window what the source gives. Returns the number of bytes, 0 at the end. */
-static int64_t fill_some(struct stream *s, struct error *err)
+/* Appends to the window what the source gives, of WANT bytes it needs. Returns the number of bytes, 0 at the end. */
+static int64_t fill_some(struct stream *s, size_t want, struct error *err)
 {
     uint8_t *to = s->buffer + end_of(s);
-    size_t room = s->capacity - end_of(s);
+    size_t room = s->sparing ? want - s->window.visible : s->capacity - end_of(s);
     struct error damage = {0};
     int64_t got;
     if (s->bunzip != NULL)
@@ -87,7 +88,7 @@ int64_t stream_fill(struct stream *s, size_t want, const uint8_t **data, struct 
     if (s->capacity - (size_t)(s->window.next - s->buffer) < want)
         make_room(s, want);
     while (s->window.visible < want) {
-        int64_t got = fill_some(s, err);
+        int64_t got = fill_some(s, want, err);
         if (got < 0)
             return -1;
         if (got == 0)
@@ -180,6 +181,17 @@ static int detect_compression(struct stream *s, struct error *err)
     return 0;
 }
 
+static struct stream *stream_of(int fd, const char *name)
+{
+    struct stream *s = mem_zalloc(1, sizeof *s);
+    s->name = mem_strdup(name);
+    s->fd = fd;
+    s->buffer = mem_alloc(WINDOW);
+    s->capacity = WINDOW;
+    forget(s);
+    return s;
+}
+
 struct stream *stream_open(const char *path, struct error *err)
 {
     bool standard = path == NULL || strcmp(path, "-") == 0;
@@ -188,17 +200,41 @@ struct stream *stream_open(const char *path, struct error *err)
         error_set_errno(err, path, errno, "cannot open");
         return NULL;
     }
-    struct stream *s = mem_zalloc(1, sizeof *s);
-    s->name = mem_strdup(standard ? "<stdin>" : path);
-    s->fd = fd;
-    s->buffer = mem_alloc(WINDOW);
-    s->capacity = WINDOW;
-    forget(s);
+    struct stream *s = stream_of(fd, standard ? "<stdin>" : path);
     if (check_kind(fd, s->name, err) != 0 || detect_compression(s, err) != 0) {
         stream_close(s);
         return NULL;
     }
     return s;
+}
+
+/* A file whose data stand in it from its first byte on. */
+static bool is_plain_file(const struct stream *s, struct stat *st)
+{
+    uint64_t read = s->window.offset + s->window.visible;
+    return s->bunzip == NULL && fstat(s->fd, st) == 0 && S_ISREG(st->st_mode) &&
+           lseek(s->fd, 0, SEEK_CUR) == (off_t)read;
+}
+
+struct stream *stream_again(const struct stream *s)
+{
+    struct stat st;
+    char path[64];
+    if (!is_plain_file(s, &st))
+        return NULL;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd); /* whatever its name means by now */
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct stream *again = stream_of(fd, s->name);
+    again->size = (uint64_t)st.st_size;
+    again->seekable = true;
+    return again;
+}
+
+void stream_spare(struct stream *s, bool sparing)
+{
+    s->sparing = sparing;
 }
 
 void stream_close(struct stream *s)
@@ -258,9 +294,7 @@ int stream_make_seekable(struct stream *s, struct error *err)
     struct stat st;
     if (s->seekable)
         return 0;
-    if (fstat(s->fd, &st) != 0)
-        return error_set_errno(err, s->name, errno, "cannot read");
-    if (s->bunzip == NULL && S_ISREG(st.st_mode) && lseek(s->fd, 0, SEEK_CUR) == (off_t)s->window.visible) {
+    if (s->window.offset == 0 && is_plain_file(s, &st)) {
         s->size = (uint64_t)st.st_size;
     } else {
         int fd = temporary_file(err);

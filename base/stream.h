@@ -23,6 +23,13 @@ struct stream_window {
  * as it is read. Returns NULL with ERR filled when it cannot be read or is a directory. */
 struct stream *stream_open(const char *path, struct error *err);
 
+/* Another stream over the same file, from its beginning, that can seek. Returns NULL where STREAM is no plain file
+ * that was read from its beginning. */
+struct stream *stream_again(const struct stream *stream);
+
+/* Reads no more than is asked for while SPARING: for who seeks from header to header. */
+void stream_spare(struct stream *stream, bool sparing);
+
 /* Closes and frees; NULL is allowed. */
 void stream_close(struct stream *stream);
 
@@ -81,7 +88,7 @@ void stream_forgive(struct stream *stream);
  * Returns 0, or -1 with ERR filled. */
 int stream_make_seekable(struct stream *stream, struct error *err);
 
-/* Size of all data [bytes]; only after stream_make_seekable. */
+/* Size of all data [bytes]; only after stream_make_seekable, or of stream_again. */
 uint64_t stream_size(const struct stream *stream);
 
 /* Continues at OFFSET; only after stream_make_seekable. Returns 0, or -1. */

@@ -196,6 +196,9 @@ struct pbin_samples {
     const uint64_t *thread;      /* [entry_count]: every entry of the batch, sample by sample */
     const uint64_t *location;    /* [entry_count] */
     const uint64_t *cpu_ns;      /* [entry_count] */
+    uint64_t cpu_most;           /* no CPU time is above */
+    uint64_t threads_each;       /* so many entries has every sample; 0: they differ, or have none */
+    bool same_threads;           /* of the same threads in every sample, in ascending order */
 };
 
 /* What the stream may hold next. */
@@ -215,6 +218,22 @@ struct pbin_reader;
  * is cut ends there; pbin_reader_cut then tells. Returns NULL with ERR filled. */
 struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err);
 void pbin_reader_close(struct pbin_reader *reader);
+
+/* From now on only samples in blocks that begin at offsets of the stream from BEGIN to before END are delivered: those
+ * before are passed over unread, and behind the last one is the end. Together the parts of a profile are checked like
+ * the whole. Only for a full profile, before the first pbin_reader_next; its stream must be able to seek. */
+void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
+
+/* What a reader reads; borrowed. */
+struct stream *pbin_reader_stream(const struct pbin_reader *reader);
+
+/* What the trailer at the end of a profile says, if STREAM, which must be able to seek, ends with one: to choose how to
+ * read it, as the rest has not been looked at. */
+struct pbin_counts {
+    uint64_t samples, entries;
+    uint32_t strings, maps, threads, locations, runs, rows, arcs;
+};
+bool pbin_glance(struct stream *stream, struct pbin_counts *counts);
 
 /* Returns 1 with BATCH filled, 0 at the end (the trailer was there and right), or -1:
  * damaged, or "truncated after N samples". */

@@ -2,30 +2,25 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin_column.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/bytes.h"
+#include "base/memory.h"
+#include "base/vectors.h"
+#include "formats/pbin_eights.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
-/* Loops over whole columns gain most from vectors: where the compiler can choose at start-up, it
- * does. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define VECTORS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define VECTORS
-#endif
+enum { SMALL = 4096 }; /* bytes of a packed column that are worth keeping */
 
 VECTORS
-void column_range(const uint64_t *values, size_t count, uint64_t *least, uint64_t *most)
+struct column_bounds column_range(const uint64_t *values, size_t count)
 {
     uint64_t low = count > 0 ? values[0] : 0, high = low;
     for (size_t i = 0; i < count; i++) {
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
     }
-    *least = low;
-    *most = high;
+    return (struct column_bounds){low, high};
 }
 
 static size_t packed_size(size_t count, unsigned width)
@@ -34,7 +29,7 @@ static size_t packed_size(size_t count, unsigned width)
 }
 
 /* Fills 64-bit words from the low end; a value that does not fit goes on in the next. */
-static void pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t base, unsigned width)
+void column_pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t base, unsigned width)
 {
     uint64_t word = 0;
     unsigned used = 0;
@@ -55,18 +50,27 @@ static void pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t ba
         put_u64le(out, word);
 }
 
+/* How many times eight of COUNT values can be done at once. */
+static size_t count_eights(size_t count, unsigned width)
+{
+    return width > 0 && width <= EIGHTS_WIDEST && eights_possible() ? count / 8 : 0;
+}
+
 void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
 {
-    uint64_t base, most;
-    column_range(values, count, &base, &most);
-    unsigned width = most == base ? 0 : 64 - (unsigned)__builtin_clzll(most - base);
+    const struct column_bounds range = column_range(values, count);
+    uint64_t base = range.least, most = range.most - base;
+    unsigned width = most == 0 ? 0 : 64 - (unsigned)__builtin_clzll(most);
     buffer_u8(buffer, (uint8_t)width);
     buffer_u64(buffer, base);
     if (width == 0)
         return;
     size_t size = packed_size(count, width);
     uint8_t *out = buffer_extend(buffer, size + 8); /* whole words are stored, the excess cut */
-    pack(out, values, count, base, width);
+    size_t eights = count_eights(count, width);
+    if (eights > 0)
+        eights_pack(out, width, base, values, eights);
+    column_pack(out + eights * width, values + 8 * eights, count - 8 * eights, base, width);
     buffer->size -= 8;
 }
 
@@ -104,49 +108,41 @@ void column_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_
         unpack_wide(packed, width, base, values, count);
 }
 
-#ifdef __x86_64__
-/* Eight values fill WIDTH whole bytes, and each lies in 8 of them: the same shuffle and shifts for
- * every eight. bytes   |0       |1       |2       |...          lane 0: bytes 0.. >> 0 values
- * |000000000000|111111111111|2222...       lane 1: bytes 1.. >> 4      (WIDTH 12) */
-__attribute__((target("avx512f,avx512bw,avx512vbmi"))) static void
-unpack_eights(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values, size_t eights)
+void column_free(struct column *c)
 {
-    uint8_t from[64];
-    uint64_t skip[8];
-    for (unsigned lane = 0; lane < 8; lane++) {
-        skip[lane] = lane * width % 8;
-        for (unsigned byte = 0; byte < 8; byte++)
-            from[8 * lane + byte] = (uint8_t)(lane * width / 8 + byte);
-    }
-    const __m512i shuffle = _mm512_loadu_si512(from), shift = _mm512_loadu_si512(skip);
-    const __m512i mask = _mm512_set1_epi64((long long)((UINT64_C(1) << width) - 1));
-    const __m512i bases = _mm512_set1_epi64((long long)base);
-    for (size_t i = 0; i < eights; i++, packed += width, values += 8) {
-        __m512i bytes = _mm512_maskz_loadu_epi8((UINT64_C(1) << width) - 1, packed);
-        __m512i lanes = _mm512_srlv_epi64(_mm512_permutexvar_epi8(shuffle, bytes), shift);
-        _mm512_storeu_si512(values, _mm512_add_epi64(_mm512_and_si512(lanes, mask), bases));
-    }
+    free(c->values);
+    buffer_free(&c->packed);
 }
 
-static bool has_shuffles(void)
+static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint64_t base)
 {
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
-}
-#else
-static void unpack_eights(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
-                          size_t eights)
-{
-    column_unpack(packed, width, base, values, 8 * eights);
+    size_t eights = count_eights(c->count, width);
+    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
+    if (eights > 0)
+        eights_unpack(packed, width, base, c->values, eights);
+    column_unpack(packed + eights * width, width, base, c->values + 8 * eights, c->count - 8 * eights);
+    c->bounds = (struct column_bounds){base, base + range};
+    if (c->bounds.most < base) /* values are modulo 2^64 */
+        c->bounds = (struct column_bounds){0, UINT64_MAX};
 }
 
-static bool has_shuffles(void)
+/* Threads come in the same order block after block, and what is constant is 9 bytes: a glance saves the work. */
+static bool is_as_before(struct column *c, const uint8_t *data, size_t size, size_t count)
 {
+    if (size > SMALL) {
+        c->packed.size = 0;
+        return false;
+    }
+    if (c->count == count && c->packed.size == size && memcmp(c->packed.data, data, size) == 0)
+        return true;
+    c->packed.size = 0;
+    buffer_bytes(&c->packed, data, size);
     return false;
 }
-#endif
 
-int column_get(struct cursor *in, uint64_t *values, size_t count, uint64_t *most)
+int column_get(struct column *c, struct cursor *in, size_t count)
 {
+    size_t begin = in->at;
     unsigned width = cursor_u8(in);
     uint64_t base = cursor_u64(in);
     if (in->bad || width > 64)
@@ -154,11 +150,10 @@ int column_get(struct cursor *in, uint64_t *values, size_t count, uint64_t *most
     const uint8_t *packed = cursor_bytes(in, packed_size(count, width));
     if (packed == NULL)
         return -1;
-    size_t eights = width > 0 && width <= 57 && has_shuffles() ? count / 8 : 0;
-    if (eights > 0)
-        unpack_eights(packed, width, base, values, eights);
-    column_unpack(packed + eights * width, width, base, values + 8 * eights, count - 8 * eights);
-    uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
-    *most = base > UINT64_MAX - range ? UINT64_MAX : base + range;
-    return 0;
+    if (is_as_before(c, in->data + begin, in->at - begin, count))
+        return 0;
+    mem_reserve(&c->values, &c->capacity, count, sizeof *c->values);
+    c->count = count;
+    unpack(c, packed, width, base);
+    return 1;
 }

@@ -10,9 +10,9 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "formats/block.h"
-#include "formats/pbin_column.h"
+#include "formats/pbin_samples.h"
 
-enum { BATCH_SAMPLES_MOST = 65536, BATCH_ENTRIES_MOST = 1 << 20, FRAMES_MOST = 4096 };
+enum { FRAMES_MOST = 4096 };
 
 struct pbin_reader {
     struct stream *stream;
@@ -31,9 +31,8 @@ struct pbin_reader {
     enum pbin_item item;  /* what the open member block holds; PBIN_END: no block is open */
     uint32_t left;        /* members that it still has */
     struct block block;
-    size_t sample_capacity, entry_capacity;
-    uint64_t *interval, *value, *count; /* [sample_capacity] */
-    uint64_t *thread, *location, *cpu;  /* [entry_capacity] */
+    uint64_t begin, end;  /* offsets of the sample blocks that are wanted */
+    struct sample_columns columns;
 };
 
 static int fail(struct pbin_reader *r, struct error *err, const char *what)
@@ -137,28 +136,31 @@ struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct
     r->salvage = salvage;
     r->strings = strings_new();
     r->all.strings = r->strings;
+    r->end = UINT64_MAX;
     if (read_signature(r, err) == 0 && read_meta(r, err) == 0)
         return r;
     pbin_reader_close(r);
     return NULL;
 }
 
+void pbin_reader_part(struct pbin_reader *r, uint64_t begin, uint64_t end)
+{
+    r->begin = begin;
+    r->end = end;
+    stream_spare(r->stream, begin > stream_offset(r->stream));
+}
+
 void pbin_reader_close(struct pbin_reader *r)
 {
     if (r == NULL)
         return;
+    sample_columns_free(&r->columns);
     pbin_meta_free(&r->meta);
     strings_delete(r->strings);
     free(r->maps);
     free(r->threads);
     free(r->locations);
     free(r->frames);
-    free(r->interval);
-    free(r->value);
-    free(r->count);
-    free(r->thread);
-    free(r->location);
-    free(r->cpu);
     free(r);
 }
 
@@ -251,63 +253,19 @@ static int read_definitions(struct pbin_reader *r, read_one *one, struct error *
     return in->bad ? -1 : 0;
 }
 
-static void reserve_columns(uint64_t ***columns, size_t *capacity, size_t need)
-{
-    size_t grown = *capacity;
-    for (int i = 0; i < 3; i++) {
-        grown = *capacity;
-        mem_reserve(columns[i], &grown, need, sizeof(uint64_t));
-    }
-    *capacity = grown;
-}
-
-/* Are all of VALUES below LIMIT? None is above MOST; if that is not enough they are looked at. */
-static bool all_below(const uint64_t *values, size_t count, uint64_t most, uint64_t limit)
-{
-    uint64_t least;
-    if (most >= limit)
-        column_range(values, count, &least, &most);
-    return count == 0 || most < limit;
-}
-
-/* TOTAL is at most BATCH_ENTRIES_MOST, so that the sum of what is not above it does not wrap. */
-static bool adds_up(const uint64_t *values, size_t count, uint64_t most, uint64_t total)
-{
-    uint64_t sum = 0;
-    if (!all_below(values, count, most, total + 1))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return sum == total;
-}
-
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
-    struct cursor *in = &r->block.in;
-    uint32_t count = cursor_u32(in), entries = cursor_u32(in);
-    if (count > BATCH_SAMPLES_MOST || entries > BATCH_ENTRIES_MOST)
-        return fail(r, err, "counts more samples than a block may hold");
-    reserve_columns((uint64_t **[]){&r->interval, &r->value, &r->count}, &r->sample_capacity, count);
-    reserve_columns((uint64_t **[]){&r->thread, &r->location, &r->cpu}, &r->entry_capacity, entries);
-    uint64_t any, most, last_thread, last_location;
-    if (column_get(in, r->interval, count, &any) != 0 || column_get(in, r->value, count, &any) != 0 ||
-        column_get(in, r->count, count, &most) != 0 ||
-        column_get(in, r->thread, entries, &last_thread) != 0 ||
-        column_get(in, r->location, entries, &last_location) != 0 ||
-        column_get(in, r->cpu, entries, &any) != 0)
-        return fail(r, err, "column cut short");
-    if (!adds_up(r->count, count, most, entries))
-        return fail(r, err, "threads per sample do not add up to the entries");
-    if (!all_below(r->thread, entries, last_thread, r->all.thread_count) ||
-        !all_below(r->location, entries, last_location, r->all.location_count))
+    struct sample_columns *c = &r->columns;
+    const char *wrong = sample_columns_read(c, &r->block.in);
+    if (wrong != NULL)
+        return fail(r, err, wrong);
+    if (c->samples.entry_count > 0 &&
+        (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
         return fail(r, err, "refers to a thread or location that is not defined");
-    r->samples += count;
-    r->entries += entries;
+    r->samples += c->samples.count;
+    r->entries += c->samples.entry_count;
     batch->item = PBIN_SAMPLES;
-    batch->samples = (struct pbin_samples){
-        count,    entries,   r->interval,  (const double *)(const void *)r->value,
-        r->count, r->thread, r->location, r->cpu,
-    };
+    batch->samples = c->samples;
     return 1;
 }
 
@@ -381,18 +339,36 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
     return 1;
 }
 
+static bool read_counts(struct cursor *in, struct pbin_counts *counts)
+{
+    uint32_t *const small[] = {&counts->strings, &counts->maps, &counts->threads, &counts->locations,
+                               &counts->runs,    &counts->rows, &counts->arcs};
+    counts->samples = cursor_u64(in);
+    counts->entries = cursor_u64(in);
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
+        *small[i] = cursor_u32(in);
+    return !in->bad;
+}
+
+bool pbin_glance(struct stream *stream, struct pbin_counts *counts)
+{
+    const uint64_t whole = 2 * 8 + 7 * 4 + BLOCK_OVERHEAD;
+    struct error unused;
+    struct block block;
+    return stream_size(stream) > whole && stream_seek(stream, stream_size(stream) - whole, &unused) == 0 &&
+           block_next(stream, &block, &unused) > 0 && strcmp(block.type, "TAIL") == 0 &&
+           read_counts(&block.in, counts);
+}
+
 static int check_trailer(struct pbin_reader *r, struct error *err)
 {
-    struct cursor *in = &r->block.in;
     const uint8_t *data;
-    uint64_t samples = cursor_u64(in), entries = cursor_u64(in);
-    const uint64_t counts[] = {strings_count(r->strings), r->all.map_count, r->all.thread_count,
-                               r->all.location_count,     r->runs,          r->rows,
-                               r->arcs};
-    bool same = samples == r->samples && entries == r->entries;
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        same = cursor_u32(in) == (uint32_t)counts[i] && same;
-    if (!same || in->bad)
+    struct pbin_counts said;
+    bool same = read_counts(&r->block.in, &said) && said.samples == r->samples && said.entries == r->entries &&
+                said.strings == strings_count(r->strings) && said.maps == r->all.map_count &&
+                said.threads == r->all.thread_count && said.locations == r->all.location_count &&
+                said.runs == r->runs && said.rows == r->rows && said.arcs == r->arcs;
+    if (!same)
         return fail(r, err, "counts differ from what was read: a block is missing");
     int64_t have = stream_peek(r->stream, 1, &data, err);
     if (have > 0)
@@ -457,6 +433,31 @@ static int end_early(struct pbin_reader *r, struct error *damage, struct error *
                      r->samples, damage->text[0] != '\0' ? ": " : "", damage->text);
 }
 
+/* Samples before the part that is wanted are only counted; those behind it are its end. Returns 0 where a block is to be
+ * read, or -1. */
+static int pass_over(struct pbin_reader *r, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = 0;
+    while (r->begin > 0 || r->end < UINT64_MAX) {
+        uint64_t offset = stream_offset(r->stream);
+        have = stream_peek(r->stream, 16, &data, err);
+        if (have < 16 || memcmp(data + 4, "SMPL", 4) != 0)
+            break;
+        r->ended = offset >= r->end;
+        if (r->ended)
+            break;
+        stream_spare(r->stream, offset < r->begin);
+        if (offset >= r->begin)
+            break;
+        r->samples += get_u32(data + 8, false);
+        r->entries += get_u32(data + 12, false);
+        if (stream_skip(r->stream, (uint64_t)get_u32(data, false) + BLOCK_OVERHEAD, err) != 0)
+            return -1;
+    }
+    return have < 0 ? -1 : 0;
+}
+
 int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct error damage = {0};
@@ -466,7 +467,11 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
     if (r->ended || r->cut)
         return 0;
     while (state == GO_ON) {
-        int got = block_next(r->stream, &r->block, &damage);
+        int got = pass_over(r, &damage);
+        if (r->ended)
+            return 0;
+        if (got == 0)
+            got = block_next(r->stream, &r->block, &damage) > 0;
         if (got <= 0)
             return end_early(r, &damage, err);
         state = take_block(r, batch, &damage);
@@ -481,6 +486,11 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
 bool pbin_reader_cut(const struct pbin_reader *r)
 {
     return r->cut;
+}
+
+struct stream *pbin_reader_stream(const struct pbin_reader *r)
+{
+    return r->stream;
 }
 
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *r)

@@ -105,7 +105,7 @@ static char *drop_parts(const char *subtitle, double width, bool cells)
     second = part_of(text, 1);
     if (second == NULL || text_width(text, cells) <= width)
         return text;
-    double rest = text_width(second, cells) + 3 * text_width(" ", cells);
+    double rest = text_width(second, cells) + text_width(SEPARATOR, cells);
     char *first = mem_printf("%.*s", (int)(second - text - (ptrdiff_t)strlen(SEPARATOR)), text);
     char *fit = text_fit(first, fmax(width - rest, 4), cells);
     char *whole = mem_printf("%s" SEPARATOR "%s", fit, second);

@@ -67,7 +67,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
         *a = aggregate_new(&options);
     }
     if (reader != NULL)
-        result = aggregate_read(*a, reader, stream_name(in), plot->reporter, err);
+        result = aggregate_read(*a, reader, stream_name(in), 1, plot->reporter, err);
     pbin_reader_close(reader);
     stream_close(in);
     return result;

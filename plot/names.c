@@ -40,13 +40,23 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
     return name;
 }
 
+/* The same, but _unknown alone would not say of what. */
+static char *name_of(const struct name_source *from, const struct pbin_row *row, unsigned use)
+{
+    char *name = join(from, row, use);
+    if (strcmp(name, "_unknown") != 0)
+        return name;
+    free(name);
+    return join(from, row, (1U << from->key_count) - 1);
+}
+
 static bool all_differ(const struct name_source *from, const struct pbin_row *const *rows,
                        size_t count, unsigned use)
 {
     struct strings *seen = strings_new();
     bool differ = true;
     for (size_t i = 0; i < count && differ; i++) {
-        char *name = join(from, rows[i], use);
+        char *name = name_of(from, rows[i], use);
         differ = name[0] != '\0' && strings_find(seen, name) == INTERN_NONE;
         strings_intern(seen, name);
         free(name);
@@ -64,7 +74,7 @@ char **names_make(const struct name_source *from, const struct pbin_row *const *
             use &= ~(1U << k);
     char **names = mem_zalloc(count + 1, sizeof *names);
     for (size_t i = 0; i < count; i++) {
-        names[i] = join(from, rows[i], use);
+        names[i] = name_of(from, rows[i], use);
         if (names[i][0] == '\0') {
             free(names[i]);
             names[i] = mem_strdup("_unknown");

@@ -205,7 +205,7 @@ static int draw_bars(struct plot *plot, struct error *err)
     struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
     if (a == NULL)
         return -1;
-    if (ranking_metric(plot, a, &metric, err) != 0) {
+    if (ranking_metric_of(plot, a, &metric, err) != 0) {
         aggregate_delete(a);
         return -1;
     }

@@ -143,7 +143,8 @@ struct box {
     double low, q1, median, q3, high;
 };
 
-/* Whiskers end at the last values within 1.5 times the height of the box. */
+/* Whiskers end at the last values within 1.5 times the height of the box, never inside of it:
+ * quartiles of a few runs lie between values. */
 static struct box box_of(const double *sorted, size_t n)
 {
     double q1 = quantile(sorted, n, 0.25), q3 = quantile(sorted, n, 0.75), reach = 1.5 * (q3 - q1);
@@ -152,7 +153,8 @@ static struct box box_of(const double *sorted, size_t n)
         first++;
     while (sorted[last] > q3 + reach)
         last--;
-    return (struct box){sorted[first], q1, quantile(sorted, n, 0.5), q3, sorted[last]};
+    return (struct box){fmin(sorted[first], q1), q1, quantile(sorted, n, 0.5), q3,
+                        fmax(sorted[last], q3)};
 }
 
 static void put_boxes(struct spreads *s)
@@ -335,7 +337,7 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
 {
     const struct plot_options *o = s->plot->options;
     struct ranking ranking;
-    if (ranking_metric(s->plot, whole, &s->metric, err) != 0)
+    if (ranking_metric_of(s->plot, whole, &s->metric, err) != 0)
         return -1;
     size_t rows = aggregate_row_count(whole), wanted = o->top < rows ? o->top : rows;
     s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0,
@@ -343,8 +345,8 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
                            : o->top > 0 ? wanted
                                         : 20,
                            0);
-    s->metric_name = ranking_metric_name(whole, s->metric);
-    s->unit = ranking_metric_unit(whole, s->metric);
+    s->metric_name = ranking_metric_name(aggregate_quantity(whole), s->metric);
+    s->unit = ranking_metric_unit(aggregate_quantity(whole), s->metric);
     pbin_meta_copy(&s->meta, aggregate_meta(whole));
     ranking_make(&ranking, whole, s->metric, s->layout.count);
     int result = take_runs(s, whole, &ranking, err);

@@ -14,50 +14,48 @@ struct comparison {
     struct scale scale;
     struct rows_layout layout;
     struct frame frame;
-    const char *unit; /* of what is drawn */
     bool relative;
 };
 
-static const double significant = 0.05;
-
 /* What is drawn for ROW: a difference, or percent of the base (of nothing: new rows count as +100
  * %). */
-static double value_of(const struct comparison *c, const struct side_row *row)
+static double value_of(const struct comparison *c, const struct change *row)
 {
     if (!c->relative)
         return row->difference;
     return isfinite(row->ratio) ? 100 * (row->ratio - 1) : 100;
 }
 
-static double error_of(const struct comparison *c, const struct side_row *row)
+static double error_of(const struct comparison *c, const struct change *row)
 {
     if (!c->relative)
         return row->error;
-    return row->base.mean != 0 ? 100 * row->error / fabs(row->base.mean) : NAN;
+    return row->base != 0 ? 100 * row->error / fabs(row->base) : NAN;
 }
 
-static char *text_of(const struct comparison *c, const struct side_row *row)
+static char *text_of(const struct comparison *c, const struct change *row)
 {
-    char *value = text_value(fabs(row->difference), c->unit), *percent;
-    if (row->base.mean == 0 && row->with.mean != 0)
-        percent = mem_strdup("new");
-    else if (row->with.mean == 0 && row->base.mean != 0)
-        percent = mem_strdup("gone");
+    char *value = text_value(fabs(row->difference), c->sides.unit), *percent;
+    if (row->judgement.verdict == VERDICT_NEW || row->judgement.verdict == VERDICT_GONE)
+        percent = mem_strdup(verdict_name(row->judgement.verdict));
+    else if (isinf(row->ratio))
+        percent = mem_strdup("from 0");
     else if (row->ratio >= 10)
         percent = mem_printf("\xc3\x97 %.3g", row->ratio);
     else
         percent = mem_printf("%+.1f %%", 100 * (row->ratio - 1));
     char *text = mem_printf("%s%s  %s%s", row->difference < 0 ? "-" : "+", value, percent,
-                            row->p < significant ? " *" : "");
+                            row->judgement.significant ? " *" : "");
     free(value);
     free(percent);
     return text;
 }
 
-static const char *color_of(const struct comparison *c, const struct side_row *row)
+static const char *color_of(const struct comparison *c, const struct change *row)
 {
     const struct theme *theme = c->plot->script.theme;
-    if (row->p >= significant || row->other)
+    bool noise = c->sides.test != TEST_NONE && !row->judgement.significant;
+    if (noise || row->other)
         return theme->other;
     return row->difference > 0 ? theme->more : theme->less;
 }
@@ -80,10 +78,10 @@ static void put_data(struct comparison *c)
                c->relative ? " [%]" : "");
     script_data(s, "$rows");
     for (size_t i = 0; i < c->sides.count; i++) {
-        const struct side_row *row = &c->sides.rows[i];
+        const struct change *row = &c->sides.rows[i];
         script_number(s, (double)i);
-        script_number(s, row->base.mean);
-        script_number(s, row->with.mean);
+        script_number(s, row->base);
+        script_number(s, row->with);
         script_number(s, value_of(c, row));
         script_number(s, error_of(c, row));
         script_number(s, (double)strtol(color_of(c, row) + 1, NULL, 16));
@@ -110,12 +108,12 @@ static void put_text(struct comparison *c, size_t row, double x, const char *tex
 
 static char *title_of(const struct comparison *c)
 {
-    const char *name = ranking_metric_name(c->sides.base, c->sides.metric);
-    char *base = text_value(c->sides.base_total, c->unit),
-         *with = text_value(c->sides.with_total, c->unit);
+    const char *name = c->sides.metric_name;
+    char *base = text_value(c->sides.base_total, c->sides.unit),
+         *with = text_value(c->sides.with_total, c->sides.unit);
     double change =
         c->sides.base_total != 0 ? 100 * (c->sides.with_total / c->sides.base_total - 1) : 0;
-    char *title = c->sides.metric == METRIC_POWER
+    char *title = c->sides.metric == COMPARE_POWER
                       ? mem_printf("%s: what changed", name)
                       : mem_printf("%s: %s before, %s after (%+.1f %%)", name, base, with, change);
     if (title[0] >= 'a' && title[0] <= 'z')
@@ -128,13 +126,15 @@ static char *title_of(const struct comparison *c)
 static char *subtitle_of(const struct comparison *c, bool dumbbell)
 {
     char *text = sides_subtitle(&c->sides);
-    bool tested = aggregate_run_count(c->sides.base) > 1 && aggregate_run_count(c->sides.with) > 1;
+    static const char *const tests[] = {
+        [TEST_NONE] = "one run a side: nothing is known about noise",
+        [TEST_WELCH] = "* more than noise (Welch, Holm, 5 %); grey: not",
+        [TEST_SAMPLING] = "* more than noise (approximate, 5 %); grey: not"};
     char *more = mem_printf("%s%s \xc2\xb7 %s", text,
                             !dumbbell               ? ""
                             : plot_is_text(c->plot) ? " \xc2\xb7 o: base"
                                                     : " \xc2\xb7 ring: base",
-                            tested ? "* more than noise (Welch, Holm, 5 %); grey: not"
-                                   : "one run a side: nothing is known about noise");
+                            tests[c->sides.test]);
     free(text);
     return more;
 }
@@ -197,7 +197,7 @@ static void draw_bars(struct comparison *c)
     double low, high, half = fmin(0.36, 1.3 * s->em / c->layout.height);
     begin(c, false);
     bar_axis(c, &low, &high);
-    c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->unit);
+    c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->sides.unit);
     frame_xaxis(c->plot, low, high, &c->scale, c->relative ? "change of the base" : "difference");
     for (size_t i = 0; i < c->sides.count; i++) {
         char *text = text_of(c, &c->sides.rows[i]);
@@ -218,9 +218,9 @@ static void draw_bars(struct comparison *c)
                c->scale.factor, half, half, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
-static double larger_of(const struct side_row *row)
+static double larger_of(const struct change *row)
 {
-    return fmax(row->base.mean, row->with.mean);
+    return fmax(row->base, row->with);
 }
 
 /* What many rows add up to may be left beyond the end of the axis. */
@@ -239,10 +239,10 @@ static void put_dumbbell_characters(struct comparison *c, double low, double hig
     struct characters row;
     characters_begin(&row, &c->frame, low, high);
     for (size_t i = 0; i < c->sides.count; i++) {
-        const struct side_row *r = &c->sides.rows[i];
-        characters_fill(&row, r->base.mean, r->with.mean, '-');
-        characters_put(&row, r->base.mean, 'o');
-        characters_put(&row, r->with.mean, '*');
+        const struct change *r = &c->sides.rows[i];
+        characters_fill(&row, r->base, r->with, '-');
+        characters_put(&row, r->base, 'o');
+        characters_put(&row, r->with, '*');
         characters_draw(&row, c->plot, &c->frame, i);
     }
     characters_free(&row);
@@ -252,10 +252,10 @@ static void put_dumbbell_characters(struct comparison *c, double low, double hig
 static void put_dumbbell_texts(struct comparison *c, double most)
 {
     for (size_t i = 0; i < c->sides.count; i++) {
-        const struct side_row *row = &c->sides.rows[i];
+        const struct change *row = &c->sides.rows[i];
         char *text = text_of(c, row);
         if (larger_of(row) > most && !plot_is_text(c->plot)) {
-            char *base = text_value(row->base.mean, c->unit),
+            char *base = text_value(row->base, c->sides.unit),
                  *whole = mem_printf("(%s before)  %s", base, text);
             free(base);
             free(text);
@@ -275,9 +275,8 @@ static void draw_dumbbells(struct comparison *c)
     begin(c, true);
     double width = c->frame.right - c->frame.left;
     double end = most <= 0 ? 1 : cells ? most : most * width / fmax(width * 0.2, width - text);
-    c->scale = scale_for(most, c->unit);
-    frame_xaxis(c->plot, -0.02 * end, end, &c->scale,
-                ranking_metric_name(c->sides.base, c->sides.metric));
+    c->scale = scale_for(most, c->sides.unit);
+    frame_xaxis(c->plot, -0.02 * end, end, &c->scale, c->sides.metric_name);
     put_dumbbell_texts(c, most);
     frame_row_axes(c->plot);
     if (cells) {
@@ -285,12 +284,14 @@ static void draw_dumbbells(struct comparison *c)
         return;
     }
     script_add(s,
-               "plot $rows using ($2>%.17g?NaN:$2/%g):1:(($3-$2)/%g):(0):6 with vectors nohead lw "
+               "inside(x,y,v) = x>%.17g || y>%.17g ? NaN : v/%g\n"
+               "plot $rows using (inside($2,$3,$2)):1:(($3-$2)/%g):(0):6 with vectors nohead lw "
                "3 lc rgb variable notitle, "
-               "$rows using ($2/%g):1 with points pt 6 ps 1.1*dot lw 1.5 lc rgb '%s' notitle, "
-               "$rows using ($3/%g):1:6 with points pt 7 ps 1.2*dot lc rgb variable notitle\n",
-               most, c->scale.factor, c->scale.factor, c->scale.factor, s->theme->text,
-               c->scale.factor);
+               "$rows using (inside($2,$3,$2)):1 with points pt 6 ps 1.1*dot lw 1.5 lc rgb '%s' "
+               "notitle, "
+               "$rows using (inside($2,$3,$3)):1:6 with points pt 7 ps 1.2*dot lc rgb variable "
+               "notitle\n",
+               most, most, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
 static int draw(struct plot *plot, bool dumbbell, struct error *err)
@@ -299,13 +300,11 @@ static int draw(struct plot *plot, bool dumbbell, struct error *err)
     size_t top = plot->options->top;
     if (sides_read(&c.sides, plot, err) != 0)
         return -1;
-    c.unit = ranking_metric_unit(c.sides.base, c.sides.metric);
-    size_t wanted = top > 0 && top < c.sides.count ? top + 1 : top;
-    c.layout = frame_rows(plot, wanted, c.sides.count, 0);
+    size_t wanted = top > 0 && top < c.sides.all ? top + 1 : top;
+    c.layout = frame_rows(plot, wanted, c.sides.all, 0);
     if (plot->data != NULL)
         sides_write(&c.sides, plot->data);
-    if (c.layout.count < c.sides.count)
-        sides_limit(&c.sides, c.layout.count - 1);
+    sides_limit(&c.sides, c.layout.count < c.sides.all ? c.layout.count - 1 : 0);
     if (dumbbell)
         draw_dumbbells(&c);
     else

@@ -130,7 +130,7 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     struct ranking ranking;
     enum row_metric metric = METRIC_TIME;
     struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
-    int result = a == NULL ? -1 : ranking_metric(plot, a, &metric, err);
+    int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)
         result = error_set(err, NULL, NO_OFFSET,
                            "cumulative draws shares: of time, energy or samples, not of power");

@@ -23,8 +23,8 @@ static const char script[] =
     "  function number(node, name) { return +node.getAttribute('data-' + name); }\n"
     "  function label(text, name, width) {\n"
     "    var most = Math.floor((width - 6) / (area.size * 0.62)), c = Array.from(name);\n"
-    "    if (most < 3) text.textContent = '';\n"
-    "    else if (c.length <= most) text.textContent = name;\n"
+    "    if (c.length <= most) text.textContent = name;\n"
+    "    else if (most < 8) text.textContent = '';\n"
     "    else text.textContent = c.slice(0, Math.ceil(most / 2) - 1).join('') + '\\u2026' +\n"
     "      c.slice(c.length - Math.floor(most / 2)).join('');\n"
     "  }\n"
@@ -155,14 +155,24 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     return *last = t->series[i % SERIES];
 }
 
+/* NAME as it fits into WIDTH [px]: whole, shortened, or not at all where too little of it would be
+ * left. Caller frees. */
+static char *label_of(const struct flame *f, const char *name, double width)
+{
+    double room = (width - 6) / f->size;
+    char *visible = text_visible(name);
+    bool shown = room >= 5 || text_width(visible, false) <= room;
+    free(visible);
+    return shown ? text_fit(name, room, false) : mem_strdup("");
+}
+
 static void put_node(struct flame *f, const struct flame_node *node)
 {
     double whole = f->tree.nodes[0].value, part = whole > 0 ? node->value / whole : 1;
     double begin = whole > 0 ? node->begin / whole : 0;
     double x = f->left + begin * f->width, width = fmax(part * f->width - 0.5, 0.3);
     double y = f->top + (double)node->depth * f->row;
-    char *value = text_value(node->value, f->unit),
-         *fit = text_fit(node->name, (width - 6) / f->size, false);
+    char *value = text_value(node->value, f->unit), *fit = label_of(f, node->name, width);
     put(f, "<g class=\"node\" data-x=\"%.9g\" data-w=\"%.9g\" data-d=\"%u\" data-n=\"", begin, part,
         node->depth);
     put_text(f, node->name);
@@ -173,8 +183,9 @@ static void put_node(struct flame *f, const struct flame_node *node)
         "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
         "fill-opacity=\"0.55\"/>",
         x, y, width, f->row - 1, color_of(f, node));
-    put(f, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\">", x + 3, y + 0.72 * f->row, f->size);
-    put_text(f, width > 3 * f->size ? fit : "");
+    put(f, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\">", x + 3,
+        y + 0.5 * f->row + 0.35 * f->size, f->size);
+    put_text(f, fit);
     put(f, "</text></g>\n");
     free(value);
     free(fit);
@@ -194,7 +205,7 @@ static void draw(struct flame *f, const struct aggregate *a)
     if (!o->height_given)
         s->height = ceil(around + levels * f->row);
     else
-        f->row = fmin(f->row, fmax(4, (s->height - around) / levels));
+        f->row = fmax(4, (s->height - around) / levels);
     f->size = fmin(f->size, 0.7 * f->row);
     char *total = text_value(f->tree.nodes[0].value, f->unit);
     char *title = mem_printf("%s, %s: binary, file, function, line", f->metric_name, total);
@@ -224,13 +235,13 @@ static int draw_flame(struct plot *plot, struct error *err)
                               ? ranking_read(plot, o->inputs, o->input_count, err)
                               : ranking_read_keys(plot, o->inputs, o->input_count, keys, 5, err);
     enum row_metric metric = METRIC_TIME;
-    int result = a == NULL ? -1 : ranking_metric(plot, a, &metric, err);
+    int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)
         result = error_set(err, NULL, NO_OFFSET, "flame draws time, energy or samples, not power");
     if (result == 0) {
         flame_tree_make(&f.tree, a, metric, smallest_part);
-        f.unit = ranking_metric_unit(a, metric);
-        f.metric_name = ranking_metric_name(a, metric);
+        f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
+        f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
         draw(&f, a);
         flame_tree_free(&f.tree);
     }

@@ -49,6 +49,13 @@ static void put_data(struct heatmap *h)
     script_data_end(s);
 }
 
+/* As an image where that is drawn cell by cell: rectangles would let the ground shine through
+ * between them. SVG's images are blurred by who scales them, but its rectangles are crisp. */
+static const char *image_of(const struct script *s)
+{
+    return s->picture == PICTURE_PNG || s->picture == PICTURE_PDF ? "image" : "image pixels";
+}
+
 static void put_map(struct heatmap *h, const struct frame *f, const struct scale *time,
                     const struct scale *scale)
 {
@@ -66,9 +73,9 @@ static void put_map(struct heatmap *h, const struct frame *f, const struct scale
     free(title);
     script_add(s,
                "unset grid\nset xtics scale 0\nset cbrange [0:%.9g]\n"
-               "plot $map matrix using (%.12g+$1*%.12g):2:($3/%g) with image pixels\n",
+               "plot $map matrix using (%.12g+$1*%.12g):2:($3/%g) with %s\n",
                most > 0 ? most / scale->factor : 1, b->start / time->factor + step / 2, step,
-               scale->factor);
+               scale->factor, image_of(s));
 }
 
 /* In text: a character per cell, from light to dark. */

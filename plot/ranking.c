@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/welch.h"
 #include "base/memory.h"
 #include "plot/names.h"
 
-const char *ranking_metric_name(const struct aggregate *aggregate, enum row_metric metric)
+const char *ranking_metric_name(const struct quantity *q, enum row_metric metric)
 {
-    const struct quantity *q = aggregate_quantity(aggregate);
     if (metric == METRIC_ENERGY && q->name != NULL)
         return q->name;
     if (metric == METRIC_POWER && q->name != NULL)
@@ -21,9 +19,8 @@ const char *ranking_metric_name(const struct aggregate *aggregate, enum row_metr
     return row_metric_name(metric);
 }
 
-const char *ranking_metric_unit(const struct aggregate *aggregate, enum row_metric metric)
+const char *ranking_metric_unit(const struct quantity *q, enum row_metric metric)
 {
-    const struct quantity *q = aggregate_quantity(aggregate);
     return metric == METRIC_TIME     ? "s"
            : metric == METRIC_ENERGY ? q->unit
            : metric == METRIC_POWER  ? q->rate_unit
@@ -45,46 +42,35 @@ static bool has_energy(const struct aggregate *aggregate)
     return false;
 }
 
-int ranking_metric(const struct plot *plot, const struct aggregate *aggregate,
+int ranking_metric(const struct plot *plot, const struct quantity *quantity, bool has_energy,
                    enum row_metric *metric, struct error *err)
 {
-    bool quantity = aggregate_quantity(aggregate)->name != NULL;
     *metric = plot->options->metric;
     if (!plot->options->metric_given)
-        *metric = quantity && has_energy(aggregate) ? METRIC_ENERGY : METRIC_TIME;
-    if (!quantity && (*metric == METRIC_ENERGY || *metric == METRIC_POWER))
+        *metric = quantity->name != NULL && has_energy ? METRIC_ENERGY : METRIC_TIME;
+    if (quantity->name == NULL && (*metric == METRIC_ENERGY || *metric == METRIC_POWER))
         return error_set(err, NULL, NO_OFFSET, "no %s to draw: the profile has no PMU values",
                          row_metric_name(*metric));
     return 0;
 }
 
-void ranking_moments(const struct aggregate *aggregate, const struct pbin_row *row,
-                     enum row_metric metric, struct moments *moments)
+int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate,
+                      enum row_metric *metric, struct error *err)
 {
-    struct row_values values = {0};
-    size_t runs = aggregate_run_count(aggregate);
-    *moments = (struct moments){.n = runs};
-    if (row == NULL)
-        return;
-    row_values_of(&row->sums, runs, &values);
-    moments->mean = ranking_value(&values, metric);
-    moments->variance = NAN;
-    if (metric == METRIC_TIME)
-        moments->variance =
-            exact_variance(row->sums.time, &row->sums.time_sq, runs, TIME_SHIFT) / 1e18;
-    if (metric == METRIC_ENERGY)
-        moments->variance =
-            exact_variance(row->sums.energy, &row->sums.energy_sq, runs, ENERGY_SHIFT);
+    return ranking_metric(plot, aggregate_quantity(aggregate), has_energy(aggregate), metric, err);
 }
 
+/* Only of time and energy is the spread over the runs known. */
 static double interval_of(const struct aggregate *aggregate, const struct pbin_row *row,
                           enum row_metric metric)
 {
-    struct moments m;
-    if (row == NULL || aggregate_run_count(aggregate) < 2)
+    struct row_spread spread;
+    if (row == NULL)
         return NAN;
-    ranking_moments(aggregate, row, metric, &m);
-    return student_quantile(0.95, (double)(m.n - 1)) * sqrt(m.variance / (double)m.n);
+    row_spread_of(&row->sums, aggregate_run_count(aggregate), &spread);
+    return metric == METRIC_TIME     ? spread.time_ci
+           : metric == METRIC_ENERGY ? spread.energy_ci
+                                     : NAN;
 }
 
 static double order_of(double value)
@@ -174,8 +160,8 @@ static void name_rows(struct ranking *r, const struct aggregate *a)
 void ranking_make(struct ranking *r, const struct aggregate *a, enum row_metric metric, size_t top)
 {
     *r = (struct ranking){.metric = metric,
-                          .unit = ranking_metric_unit(a, metric),
-                          .metric_name = ranking_metric_name(a, metric)};
+                          .unit = ranking_metric_unit(aggregate_quantity(a), metric),
+                          .metric_name = ranking_metric_name(aggregate_quantity(a), metric)};
     fold_rest(r, a, take_rows(r, a), top);
     name_rows(r, a);
     double whole = ranking_value(&r->total, metric);

@@ -35,19 +35,16 @@ struct ranking {
     double largest;          /* value, error included */
 };
 
-/* The metric that was asked for, else energy where there is some, else time. Returns 0, or -1 with
- * ERR filled: the profile has no such values. */
-int ranking_metric(const struct plot *plot, const struct aggregate *aggregate,
+/* The metric that was asked for, else energy (of the profile's QUANTITY) where there is some, else
+ * time. Returns 0, or -1 with ERR filled: the profile has no such values. */
+int ranking_metric(const struct plot *plot, const struct quantity *quantity, bool has_energy,
                    enum row_metric *metric, struct error *err);
-const char *ranking_metric_name(const struct aggregate *aggregate, enum row_metric metric);
-const char *ranking_metric_unit(const struct aggregate *aggregate, enum row_metric metric);
+/* The same for what is in AGGREGATE. */
+int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate,
+                      enum row_metric *metric, struct error *err);
+const char *ranking_metric_name(const struct quantity *quantity, enum row_metric metric);
+const char *ranking_metric_unit(const struct quantity *quantity, enum row_metric metric);
 double ranking_value(const struct row_values *values, enum row_metric metric);
-
-/* Mean and variance over the runs; a run without the row counts as 0. ROW NULL: zeros. Only for
- * time, energy and samples; the variance of others is NaN. */
-struct moments;
-void ranking_moments(const struct aggregate *aggregate, const struct pbin_row *row,
-                     enum row_metric metric, struct moments *moments);
 
 /* Ranks the rows, TOP at most and the rest as _other (0: all). AGGREGATE is borrowed until
  * ranking_free. */

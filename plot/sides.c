@@ -6,104 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report_compare.h"
 #include "base/memory.h"
 #include "plot/names.h"
 
-/* Keys of a row as one text that is the same in both profiles. Caller frees. */
-static char *key_of(const struct aggregate *a, const struct pbin_row *row)
-{
-    const struct aggregate_options *o = aggregate_options_of(a);
-    char *key = mem_strdup("");
-    for (size_t k = 0; k < o->key_count; k++) {
-        bool text = pbin_key_get((size_t)o->keys[k])->is_text;
-        char *longer = text ? mem_printf("%s\n%s", key, aggregate_text(a, row->key[k]))
-                            : mem_printf("%s\n%llu", key, (unsigned long long)row->key[k]);
-        free(key);
-        key = longer;
-    }
-    return key;
-}
-
-static const char *text_of(const void *aggregate, uint64_t number)
-{
-    return aggregate_text(aggregate, number);
-}
-
-/* The whole name: rows of two profiles must not be told apart by different keys. */
-static char *name_of(const struct aggregate *a, const struct pbin_row *row)
-{
-    const struct aggregate_options *o = aggregate_options_of(a);
-    struct name_source source = {o->keys + (o->key_count - 1), 1, text_of, a};
-    struct pbin_row last = {.key = {row->key[o->key_count - 1]}};
-    const struct pbin_row *rows[] = {&last};
-    char **names = names_make(&source, rows, 1), *name = names[0];
-    free(names);
-    return name;
-}
-
-static void finish_row(struct side_row *row)
-{
-    struct welch w = welch_test(&row->base, &row->with);
-    row->difference = row->with.mean - row->base.mean;
-    row->ratio = row->base.mean != 0   ? row->with.mean / row->base.mean
-                 : row->with.mean != 0 ? INFINITY
-                                       : 1;
-    row->p = w.p;
-    row->error = NAN;
-    if (isfinite(w.df) && w.df > 0 && w.t != 0)
-        row->error = student_quantile(0.95, w.df) * fabs(row->difference / w.t);
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct side_row *a = left, *b = right;
-    double x = fabs(a->difference), y = fabs(b->difference);
-    if (x != y)
-        return x > y ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
-static void join(struct sides *s)
-{
-    struct strings *keys = strings_new();
-    s->rows = mem_zalloc(aggregate_row_count(s->base) + aggregate_row_count(s->with) + 1,
-                         sizeof *s->rows);
-    for (int side = 0; side < 2; side++) {
-        const struct aggregate *a = side == 0 ? s->base : s->with;
-        for (size_t i = 0; i < aggregate_row_count(a); i++) {
-            const struct pbin_row *row = aggregate_row(a, i);
-            char *key = key_of(a, row);
-            size_t at = strings_intern(keys, key) - 1;
-            free(key);
-            if (at == s->count) {
-                s->rows[s->count++] = (struct side_row){.name = name_of(a, row)};
-                ranking_moments(s->base, NULL, s->metric, &s->rows[at].base);
-                ranking_moments(s->with, NULL, s->metric, &s->rows[at].with);
-            }
-            ranking_moments(a, row, s->metric, side == 0 ? &s->rows[at].base : &s->rows[at].with);
-        }
-    }
-    strings_delete(keys);
-}
-
-static void judge(struct sides *s)
-{
-    double *p = mem_zalloc(s->count + 1, sizeof *p);
-    for (size_t i = 0; i < s->count; i++) {
-        struct side_row *row = &s->rows[i];
-        finish_row(row);
-        row->other = strcmp(row->name, LABEL_IDLE) == 0;
-        s->base_total += row->base.mean;
-        s->with_total += row->with.mean;
-        p[i] = row->p;
-    }
-    holm_adjust(p, s->count);
-    for (size_t i = 0; i < s->count; i++)
-        s->rows[i].p = p[i];
-    free(p);
-    qsort(s->rows, s->count, sizeof *s->rows, compare);
-    s->all = s->count;
-}
+/* ---- reading ---- */
 
 static int choose_paths(struct sides *s, const struct plot *plot, struct error *err)
 {
@@ -127,45 +34,184 @@ static int choose_paths(struct sides *s, const struct plot *plot, struct error *
     return 0;
 }
 
+/* The first profile says which keys there are. */
+static int read_first(struct sides *s, const struct plot *plot, struct error *err)
+{
+    struct compare_options options = compare_defaults;
+    struct aggregate *first = ranking_read(plot, s->base_paths, 1, err);
+    if (first == NULL)
+        return -1;
+    options.rules.aggregate = *aggregate_options_of(first);
+    options.rules.salvage = plot->options->salvage;
+    s->compare = compare_new(&options);
+    side_add(compare_side(s->compare), first);
+    aggregate_delete(first);
+    return 0;
+}
+
+static int read_runs(struct side *side, const struct plot *plot, const char *const *paths,
+                     size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (side_read(side, paths[i], plot->reporter, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_all(struct sides *s, const struct plot *plot, struct error *err)
+{
+    if (choose_paths(s, plot, err) != 0 || read_first(s, plot, err) != 0 ||
+        read_runs(&s->compare->sides[0], plot, s->base_paths + 1, s->base_count - 1, err) != 0 ||
+        read_runs(compare_side(s->compare), plot, s->with_paths, s->with_count, err) != 0)
+        return -1;
+    compare_finish(s->compare);
+    s->all = s->compare->count;
+    return 0;
+}
+
+/* ---- what is compared ---- */
+
+static int choose_metric(struct sides *s, const struct plot *plot, struct error *err)
+{
+    static const enum compare_metric of[METRICS] = {[METRIC_TIME] = COMPARE_TIME,
+                                                    [METRIC_ENERGY] = COMPARE_ENERGY,
+                                                    [METRIC_POWER] = COMPARE_POWER,
+                                                    [METRIC_SAMPLES] = COMPARE_SAMPLES};
+    const struct side *base = &s->compare->sides[0];
+    enum row_metric metric;
+    if (ranking_metric(plot, &base->quantity, base->total.energy != 0, &metric, err) != 0)
+        return -1;
+    if ((metric == METRIC_ENERGY || metric == METRIC_POWER) && s->compare->quantity.name == NULL)
+        return error_set(err, s->with_paths[0], NO_OFFSET, "does not hold the %s of the base",
+                         base->quantity.name);
+    s->metric = of[metric];
+    s->metric_name = ranking_metric_name(&base->quantity, metric);
+    s->unit = ranking_metric_unit(&base->quantity, metric);
+    return 0;
+}
+
+static double value_of(const struct sides *s, size_t side, const struct side_row *row)
+{
+    double value = side_value(&s->compare->sides[side], row, s->metric);
+    return isnan(value) ? 0 : value; /* the power of what did not run */
+}
+
 int sides_read(struct sides *s, const struct plot *plot, struct error *err)
 {
     *s = (struct sides){0};
-    if (choose_paths(s, plot, err) != 0)
-        return -1;
-    s->base = ranking_read(plot, s->base_paths, s->base_count, err);
-    if (s->base == NULL)
-        return -1;
-    const struct aggregate_options *o = aggregate_options_of(s->base);
-    s->with = ranking_read_keys(plot, s->with_paths, s->with_count, o->keys, o->key_count, err);
-    int result = s->with == NULL ? -1 : ranking_metric(plot, s->base, &s->metric, err);
-    if (result == 0 && s->metric == METRIC_ENERGY &&
-        !quantity_same(aggregate_quantity(s->base), aggregate_quantity(s->with)))
-        result = error_set(err, s->with_paths[0], NO_OFFSET, "does not hold the %s of the base",
-                           aggregate_quantity(s->base)->name);
-    if (result != 0) {
+    if (read_all(s, plot, err) != 0 || choose_metric(s, plot, err) != 0) {
         sides_free(s);
         return -1;
     }
-    join(s);
-    judge(s);
+    s->test = compare_test_of(s->compare, 1, s->metric);
+    s->base_total = value_of(s, 0, &s->compare->sides[0].total);
+    s->with_total = value_of(s, 1, &s->compare->sides[1].total);
     return 0;
+}
+
+/* ---- rows ---- */
+
+static struct change change_of(const struct sides *s, const struct side_row *base,
+                               const struct side_row *with)
+{
+    struct change c = {.base = value_of(s, 0, base), .with = value_of(s, 1, with), .error = NAN};
+    c.difference = c.with - c.base;
+    c.ratio = c.base != 0 ? c.with / c.base : c.with != 0 ? INFINITY : 1;
+    return c;
+}
+
+/* A row of the comparison, and by what it is ranked. */
+struct candidate {
+    size_t row;
+    double by;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->by != b->by)
+        return a->by > b->by ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row); /* rows lie in order of their keys */
+}
+
+/* Caller frees. */
+static struct candidate *rank(const struct sides *s)
+{
+    struct candidate *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
+    for (size_t i = 0; i < s->all; i++) {
+        const struct side_row *const *side = s->compare->rows[i].side;
+        ranked[i] = (struct candidate){i, fabs(change_of(s, side[0], side[1]).difference)};
+    }
+    qsort(ranked, s->all, sizeof *ranked, compare_candidates);
+    return ranked;
+}
+
+static const char *text_of(const void *texts, uint64_t number)
+{
+    return strings_get(texts, (uint32_t)number);
+}
+
+static void name_rows(struct sides *s, const struct candidate *ranked, size_t count)
+{
+    const struct aggregate_options *o = &s->compare->options.rules.aggregate;
+    struct name_source source = {o->keys, o->key_count, text_of, s->compare->texts};
+    struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
+    const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        const struct side_row *const *side = s->compare->rows[ranked[i].row].side;
+        memcpy(keys[i].key, side[side[0] == NULL]->key, sizeof keys[i].key);
+        rows[i] = &keys[i];
+    }
+    char **names = names_make(&source, rows, count);
+    for (size_t i = 0; i < count; i++)
+        s->rows[i].name = names[i];
+    free(names);
+    free(rows);
+    free(keys);
+}
+
+static void add_row(struct side_row *to, const struct side_row *row)
+{
+    if (row == NULL)
+        return;
+    to->time += row->time;
+    to->energy += row->energy;
+    to->samples += row->samples;
+}
+
+/* What the COUNT rows RANKED add up to. */
+static struct change rest_of(const struct sides *s, const struct candidate *ranked, size_t count)
+{
+    struct side_row sums[2] = {{.entries = NAN}, {.entries = NAN}};
+    for (size_t i = 0; i < count; i++)
+        for (size_t side = 0; side < 2; side++)
+            add_row(&sums[side], s->compare->rows[ranked[i].row].side[side]);
+    struct change rest = change_of(s, &sums[0], &sums[1]);
+    rest.name = mem_strdup(LABEL_OTHER);
+    rest.judgement.p = NAN;
+    rest.other = true;
+    return rest;
 }
 
 void sides_limit(struct sides *s, size_t top)
 {
-    struct side_row rest = {.other = true, .error = NAN, .p = NAN};
-    if (top == 0 || s->count <= top)
-        return;
-    for (size_t i = top; i < s->count; i++) {
-        rest.base.mean += s->rows[i].base.mean;
-        rest.with.mean += s->rows[i].with.mean;
-        free(s->rows[i].name);
+    struct candidate *ranked = rank(s);
+    struct judgement *judgements = mem_zalloc(s->all + 1, sizeof *judgements);
+    size_t kept = top == 0 || top > s->all ? s->all : top;
+    compare_judge(s->compare, 1, s->metric, judgements);
+    s->rows = mem_zalloc(kept + 1, sizeof *s->rows);
+    for (s->count = 0; s->count < kept; s->count++) {
+        size_t row = ranked[s->count].row;
+        const struct side_row *const *side = s->compare->rows[row].side;
+        s->rows[s->count] = change_of(s, side[0], side[1]);
+        s->rows[s->count].error = compare_interval(s->compare, 1, s->metric, row);
+        s->rows[s->count].judgement = judgements[row];
     }
-    rest.name = mem_strdup(LABEL_OTHER);
-    rest.difference = rest.with.mean - rest.base.mean;
-    rest.ratio = rest.base.mean != 0 ? rest.with.mean / rest.base.mean : 1;
-    s->rows[top] = rest;
-    s->count = top + 1;
+    name_rows(s, ranked, kept);
+    if (kept < s->all)
+        s->rows[s->count++] = rest_of(s, ranked + kept, s->all - kept);
+    free(ranked);
+    free(judgements);
 }
 
 void sides_free(struct sides *s)
@@ -173,27 +219,17 @@ void sides_free(struct sides *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->rows[i].name);
     free(s->rows);
-    aggregate_delete(s->base);
-    aggregate_delete(s->with);
+    compare_delete(s->compare);
     *s = (struct sides){0};
 }
 
+/* ---- texts ---- */
+
 void sides_write(const struct sides *s, struct output *out)
 {
-    const char *unit = ranking_metric_unit(s->base, s->metric);
-    struct table_column columns[] = {{"name", "", true},    {"base", unit, false},
-                                     {"with", unit, false}, {"difference", unit, false},
-                                     {"ratio", "", false},  {"p", "", false}};
-    struct table_head head = {.columns = columns, .column_count = 6};
-    struct table *table = table_open(&table_csv, out, &head);
-    for (size_t i = 0; i < s->count; i++) {
-        const struct side_row *r = &s->rows[i];
-        struct table_cell cells[] = {cell_text(r->name),      cell_real(r->base.mean),
-                                     cell_real(r->with.mean), cell_real(r->difference),
-                                     cell_real(r->ratio),     cell_real(r->p)};
-        table_row(table, cells);
-    }
-    table_close(table);
+    static const char *const names[] = {"base", "other"};
+    struct compare_report report = {.metric = s->metric, .sort = SORT_DIFFERENCE, .names = names};
+    report_compare(s->compare, &report, &table_csv, out);
 }
 
 static char *side_text(const char *const *paths, size_t count, size_t runs)
@@ -208,8 +244,8 @@ static char *side_text(const char *const *paths, size_t count, size_t runs)
 
 char *sides_subtitle(const struct sides *s)
 {
-    char *base = side_text(s->base_paths, s->base_count, aggregate_run_count(s->base));
-    char *with = side_text(s->with_paths, s->with_count, aggregate_run_count(s->with));
+    char *base = side_text(s->base_paths, s->base_count, s->compare->sides[0].runs);
+    char *with = side_text(s->with_paths, s->with_count, s->compare->sides[1].runs);
     char *text = mem_printf("%s against base %s", with, base);
     free(base);
     free(with);

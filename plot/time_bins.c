@@ -297,8 +297,10 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
     r.start = isnan(o->start) ? 0 : o->start;
     r.end = isnan(o->end) ? INFINITY : o->end;
     memcpy(r.keys, o->keys, sizeof r.keys);
-    if (r.key_count == 0)
+    if (r.key_count == 0) {
+        r.keys[r.key_count++] = pbin_key_find("binary", 6);
         r.keys[r.key_count++] = pbin_key_find("function", 8);
+    }
     rowset_init(&r.rows, r.keys, r.key_count);
     key_map_init(&r.map, &r.rows, r.keys, r.key_count, &everything, NULL);
     int result = read_bins(&r, &scan, err);

@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+import struct
 import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
+import zlib
 
 import plotdata
 import rawprofile as raw
@@ -51,6 +53,29 @@ def svg_texts(data):
     return ["".join(e.itertext()) for e in xml.fromstring(data).iter() if e.tag in (SVG + "text", "text")]
 
 
+def png_lines(data):
+    """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
+    width, height, depth, color = struct.unpack(">IIBB", data[16:26])
+    assert depth == 8
+    step, at, packed = {2: 3, 6: 4}[color], 8, b""
+    while at < len(data):
+        size, = struct.unpack(">I", data[at:at + 4])
+        packed += data[at + 8:at + 8 + size] if data[at + 4:at + 8] == b"IDAT" else b""
+        at += size + 12
+    raw_lines, above, lines = zlib.decompress(packed), bytes(width * step), []
+    for y in range(height):
+        kind, *line = raw_lines[y * (width * step + 1):(y + 1) * (width * step + 1)]
+        for x, byte in enumerate(line):
+            a, b = line[x - step] if x >= step else 0, above[x]
+            c = above[x - step] if x >= step else 0
+            p = a + b - c
+            nearest = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[x] = (byte + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
+        above = bytes(line)
+        lines.append([above[x:x + step] for x in range(0, len(above), step)])
+    return lines
+
+
 class Plot(tool.Case):
     def plot(self, kind, *options, inputs=None, stdin=None):
         inputs = RUNS[:KINDS[kind]] if inputs is None else inputs
@@ -63,6 +88,10 @@ class Plot(tool.Case):
         """pbin-aggregate's table: list of dicts."""
         out = self.succeeds(["pbin-aggregate", "--format=csv", *options]).out
         return out, list(csv.DictReader(io.StringIO(out.decode())))
+
+    def table(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return list(csv.reader(f))
 
 
 class Pictures(Plot):
@@ -127,6 +156,21 @@ class Pictures(Plot):
             last[depth] = color
         self.assertGreater(len(last), 2)
 
+    def test_flame_fills_its_height(self):
+        for height in (300, 1000):
+            picture = xml.fromstring(self.plot("flame", "--format=svg", f"--height={height}", inputs=[MANY]))
+            rects = [n.find(SVG + "rect") for n in picture.iter(SVG + "g") if n.get("class") == "node"]
+            self.assertGreater(max(float(r.get("y")) + float(r.get("height")) for r in rects), height - 60)
+
+    def test_flame_labels_say_something(self):
+        picture = xml.fromstring(self.plot("flame", "--format=svg", inputs=[MANY]))
+        labels = [(n.get("data-n"), n.find(SVG + "text").text or "") for n in picture.iter(SVG + "g")
+                  if n.get("class") == "node"]
+        self.assertGreater(len([label for _, label in labels if label]), 2)
+        self.assertGreater(len([label for _, label in labels if not label]), 2)
+        for name, label in labels:
+            self.assertTrue(label in ("", name) or len(label) >= 6, label)
+
     def test_repeatable(self):
         for kind in KINDS:
             self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
@@ -178,6 +222,14 @@ class Data(Plot):
                                      [r["function"] if r["function"] else r["binary"] for r in rows[:6]])
                     self.assertEqual(drawn[-1][-1], "_other")
 
+    def test_unknown_names_its_binary(self):
+        pbin = os.path.join(self.folder, "u.pbin")
+        self.succeeds(["prof2pbin", "-q", "-o", pbin, os.path.join(FOLDER, "run0.bin")])
+        for kind, inputs in (("bars", [pbin]), ("heatmap", [pbin]), ("timeline", [pbin]), ("compare", [pbin, RUNS[0]])):
+            texts = svg_texts(self.plot(kind, "--format=svg", inputs=inputs))
+            self.assertIn("work-program / _unknown", texts, kind)
+            self.assertEqual([t for t in texts if t.startswith("work-program / ") and not t.endswith("_unknown")], [])
+
     def test_aggregated_input(self):
         mean = os.path.join(self.folder, "mean.pbin")
         self.succeeds(["pbin-aggregate", *RUNS[:3], "-o", mean])
@@ -200,10 +252,6 @@ class Data(Plot):
             mean = sum(values) / 3
             half = 4.302652729911275 * (sum((v - mean) ** 2 for v in values) / 2 / 3) ** 0.5
             self.assertAlmostEqual(float(row[2]), half, delta=1e-9 * mean + 1e-12)
-
-    def table(self, name):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
-            return list(csv.reader(f))
 
     def profile(self, run):
         return json.loads(self.succeeds(["pbin-aggregate", "--format=json", "-k", "function", run]).out)
@@ -244,27 +292,21 @@ class Data(Plot):
             self.assertAlmostEqual(sum(sum(r[1:]) for r in rows) * width, whole["profile"][total],
                                    delta=1e-5 * whole["profile"][total])
 
-    def test_compare(self):
-        self.plot("compare", "--base", *RUNS[:3], "--with", *RUNS[3:], "-o", "c.svg", "--script", inputs=[])
-        base = {r["function"]: float(r["energy [J]"]) for r in self.rows(*RUNS[:3])[1] if r["function"]}
-        other = {r["function"]: float(r["energy [J]"]) for r in self.rows(*RUNS[3:])[1] if r["function"]}
-        rows = self.table("c.svg.csv")[1:]
-        self.assertEqual({r[0] for r in rows}, (set(base) | set(other)) - {"_total"})
-        for name, was, now, difference, ratio, _ in rows:
-            self.assertEqual(float(was), base.get(name, 0), name)
-            self.assertEqual(float(now), other.get(name, 0), name)
-            self.assertAlmostEqual(float(difference), other.get(name, 0) - base.get(name, 0), delta=1e-12)
-            if ratio:
-                self.assertAlmostEqual(float(ratio), other[name] / base[name] if name in other else 0, delta=1e-12)
-        sizes = [abs(float(r[3])) for r in rows]
-        self.assertEqual(sizes, sorted(sizes, reverse=True))
-
-    def test_compare_finds_only_what_is_there(self):
-        """Five identical runs against five with another function: that one is significant."""
-        self.plot("compare", RUNS[0], RUNS[0], "-o", "s.svg", "--script", inputs=[])
-        self.assertEqual({float(r[3]) for r in self.table("s.svg.csv")[1:]}, {0.0})
-        self.plot("compare", "--base", *[RUNS[0]] * 3, "--with", *[RUNS[4]] * 3, "-o", "s.svg", "--script", inputs=[])
-        self.assertEqual({float(r[5]) for r in self.table("s.svg.csv")[1:]} - {1.0}, {0.0})
+    def test_heatmap_has_no_seams(self):
+        """Along a row of pixels the colour changes at most once per cell: nothing shines through between cells."""
+        self.plot("heatmap", "--metric=time", "-o", "s.png", "--script", inputs=[MANY])
+        with open(os.path.join(self.folder, "s.png.gp"), encoding="utf-8") as f:
+            left, right = (float(re.search(f"set {side}margin at screen (.*)", text).group(1))
+                           for text in [f.read()] for side in "lr")
+        with open(os.path.join(self.folder, "s.png"), "rb") as f:
+            lines = png_lines(f.read())
+        width = len(lines[0])
+        first, last = int(left * width) + 3, int(right * width) - 3
+        cells = (len(self.table("s.png.csv")) - 1) * (last - first) / ((right - left) * width)
+        for y in range(len(lines) // 8, len(lines) * 7 // 8, 5):
+            pixels = lines[y][first:last]
+            changes = sum(a != b for a, b in zip(pixels, pixels[1:]))
+            self.assertLessEqual(changes, cells + 1, y)
 
     def test_box_holds_every_run(self):
         self.plot("box", "-o", "v.svg", "--script", "--top=4", inputs=RUNS)
@@ -273,6 +315,16 @@ class Data(Plot):
         for name, run, value in rows:
             single = {r["function"]: r["energy [J]"] for r in self.rows(RUNS[int(run) - 1])[1]}
             self.assertEqual(float(value), float(single.get(name, 0)))
+
+    def test_whiskers_end_outside_of_the_box(self):
+        """Of four runs with one far away, the quartile lies beyond the last value that a whisker may reach."""
+        self.plot("box", "--metric=energy", "-o", "w.svg", "--script", inputs=[RUNS[0], RUNS[0], RUNS[1], RUNS[3]])
+        clamped = 0
+        for row in self.script_rows("w.svg", "$boxes"):
+            numbers = [float(x) for x in row[1:6]]
+            self.assertEqual(numbers, sorted(numbers), row)
+            clamped += numbers[3] == numbers[4] or numbers[0] == numbers[1]
+        self.assertGreater(clamped, 0)
 
     def test_flame_tree(self):
         picture = xml.fromstring(self.plot("flame", "--format=svg", inputs=RUNS[:1]))
@@ -326,22 +378,146 @@ class Data(Plot):
 
 
 class Comparison(Plot):
-    def test_equals_pbin_compare(self):
-        for sides in ((RUNS[:1], RUNS[3:4]), (RUNS[:3], RUNS[3:])):
-            words = ["--base", *sides[0], "--with", *sides[1]]
-            for metric in ("time", "energy", "samples"):
-                with self.subTest(runs=len(sides[0]), metric=metric):
-                    self.succeeds(["pbin-plot", "compare", "--metric", metric, "--script", *words, "-o",
-                                   os.path.join(self.folder, "c.svg")], timeout=60)
-                    with open(os.path.join(self.folder, "c.svg.csv"), encoding="utf-8", newline="") as f:
-                        drawn = {r[0]: r[1:4] for r in list(csv.reader(f))[1:]}
-                    out = self.succeeds(["pbin-compare", "--format=csv", "--metric", metric, *words]).out.decode()
-                    head, *rows = csv.reader(io.StringIO(out))
-                    at = [next(i for i, name in enumerate(head) if name.split(" ")[0] == column)
-                          for column in ("base", "other", "difference")]
-                    table = {r[head.index("function")]: [r[i] for i in at] for r in rows if r[0] != "_total"}
-                    self.assertGreater(len(table), 5)
-                    self.assertEqual(drawn, table)
+    """compare and dumbbell show what pbin-compare says."""
+
+    @classmethod
+    def setUpClass(cls):
+        """Two sides of five runs: function 2 of B has grown, 0 is gone, 1 is new, 39 is small and three times as large."""
+        super().setUpClass()
+        common = {"samples": 1500, "label": "forty"}
+        cls.a = [plotdata.pbin(FOLDER, f"a{i}", plotdata.names_of(40), call, seed=i, scale={1: 0, 39: 0.1}, **common)
+                 for i in range(5)]
+        cls.b = [plotdata.pbin(FOLDER, f"b{i}", plotdata.names_of(40), call, seed=i + 9,
+                               scale={0: 0, 1: 4, 2: 6, 39: 0.3}, **common) for i in range(5)]
+
+    def drawn(self, kind, metric, sides):
+        """Rows of the picture: name -> (base, with, difference, color, text)."""
+        words = ["--base", *sides[0], "--with", *sides[1], "--metric", metric, "--top=50"]
+        self.plot(kind, *words, "-o", "c.svg", "--script", inputs=[])
+        with open(os.path.join(self.folder, "c.svg.gp"), encoding="utf-8") as f:
+            text = f.read()
+        body = re.search(r"\$rows << (END_\w+)\n(.*?)\n\1\n", text, re.S).group(2)
+        texts = {int(row): label for label, row in
+                 re.findall(r"set label '(.*)' at (?:graph 1, first |first [^,]*,)(\d+) left", text)}
+        rows = [line.split("\t") for line in body.split("\n")]
+        return {r[-1]: (*map(float, r[1:4]), int(float(r[5])), texts[int(r[0])]) for r in rows}
+
+    def judged(self, metric, sides):
+        """The table of pbin-compare as bytes, and its rows."""
+        words = ["--base", *sides[0], "--with", *sides[1], "--metric", metric]
+        out = self.succeeds(["pbin-compare", "--format=csv", *words]).out
+        head, *rows = csv.reader(io.StringIO(out.decode()))
+        names = [name.split(" ")[0] for name in head]
+        return out, [dict(zip(names, r)) for r in rows if r[0] != "_total"]
+
+    def check(self, kind, metric, sides):
+        table, rows = self.judged(metric, sides)
+        drawn = self.drawn(kind, metric, sides)
+        with open(os.path.join(self.folder, "c.svg.csv"), "rb") as f:
+            self.assertEqual(f.read(), table)
+        self.assertEqual(list(drawn), [r["function"] or r["binary"] for r in rows])
+        grey = 0xa8b0b9
+        for row, (name, (base, other, difference, color, text)) in zip(rows, drawn.items()):
+            self.assertEqual((base, other), (float(row["base"] or 0), float(row["other"] or 0)), name)
+            if metric != "power":
+                self.assertEqual(difference, float(row["difference"] or 0), name)
+            self.assertEqual(text.endswith(" *"), row["significant"] == "yes", (name, text, row))
+            self.assertEqual(color == grey, row["significant"] == "no" and (metric, len(sides[0])) != ("power", 1), (name, row))
+            for verdict in ("new", "gone"):
+                self.assertEqual(f"  {verdict}" in text, row["verdict"] == verdict, (name, text))
+        return rows
+
+    def test_equal_pbin_compare(self):
+        verdicts = set()
+        for kind in ("compare", "dumbbell"):
+            for runs in (1, 5):
+                for metric in ("time", "energy", "samples", "power"):
+                    with self.subTest(kind=kind, runs=runs, metric=metric):
+                        sides = self.a[:runs], self.b[:runs]
+                        rows = self.check(kind, metric, sides)
+                        verdicts |= {(runs, r["significant"], r["verdict"], r["p"] == "") for r in rows}
+        for runs in (1, 5):  # nothing is tested in vain: each case occurred
+            for case in (("yes", "slower", False), ("no", "same?", False), ("no", "same?", True), ("yes", "new", False),
+                         ("yes", "gone", False)):
+                self.assertIn((runs, *case), verdicts)
+
+    def test_small_rows_are_not_tested(self):
+        """Less than 1 % on both sides: three times as large, and neither starred nor in the way of others."""
+        name = plotdata.names_of(40)[39]
+        row = next(r for r in self.judged("time", (self.a, self.b))[1] if r["function"] == name)
+        self.assertGreater(float(row["ratio"]), 150)
+        self.assertEqual((row["p"], row["significant"]), ("", "no"))
+        self.assertFalse(self.drawn("compare", "time", (self.a, self.b))[name][4].endswith("*"))
+
+    def test_whiskers(self):
+        """Half of Welch's interval, from the runs of single profiles."""
+        drawn = self.drawn("compare", "energy", (self.a, self.b))
+        with open(os.path.join(self.folder, "c.svg.gp"), encoding="utf-8") as f:
+            text = f.read()
+        errors = {line.split("\t")[-1]: float(line.split("\t")[4]) for line in text.split("\n") if line.count("\t") == 6}
+        name = plotdata.names_of(3)[2]
+        sides = [[next(float(r["energy [J]"]) for r in self.rows(run)[1] if r["function"] == name) for run in side]
+                 for side in (self.a, self.b)]
+        means = [sum(s) / 5 for s in sides]
+        parts = [sum((v - m) ** 2 for v in s) / 4 / 5 for s, m in zip(sides, means)]
+        df = sum(parts) ** 2 / sum(p * p / 4 for p in parts)
+        self.assertAlmostEqual(means[1] - means[0], drawn[name][2], delta=1e-9)
+        t = errors[name] / sum(parts) ** 0.5  # of the table: t(4) = 2.776, t(8) = 2.306
+        self.assertTrue(4 <= df <= 8 and 2.306 <= t <= 2.776, (df, t))
+
+    def test_clones_are_one_row(self):
+        old = plotdata.pbin(self.folder, "old", ["work", "rest"], call, samples=200)
+        new = plotdata.pbin(self.folder, "new", ["work.constprop.0", "rest", "work.part.1"], call, samples=200)
+        self.plot("compare", "-k", "function", old, new, "-o", "k.svg", "--script", inputs=[])
+        self.assertEqual({r[0] for r in self.table("k.svg.csv")[1:]} - {"_total", "_idle"}, {"work", "rest"})
+
+    def test_power_of_the_rest(self):
+        """_other has the power of its rows together, not the sum of their powers."""
+        drawn = self.drawn_top("power", 2)["_other"]
+        hidden = set(self.drawn("compare", "power", (self.a, self.b))) - set(self.drawn_top("power", 2))
+        for side, runs in enumerate((self.a, self.b)):
+            rows = [r for r in self.rows(*runs)[1] if (r["function"] or r["binary"]) in hidden]
+            whole = sum(float(r["energy [J]"]) for r in rows) / sum(float(r["time [s]"]) for r in rows)
+            self.assertAlmostEqual(drawn[side], whole, delta=1e-9 * whole)
+
+    def drawn_top(self, metric, top):
+        words = ["--base", *self.a, "--with", *self.b, "--metric", metric, f"--top={top}"]
+        self.plot("compare", *words, "-o", "t.svg", "--script", inputs=[])
+        with open(os.path.join(self.folder, "t.svg.gp"), encoding="utf-8") as f:
+            body = re.search(r"\$rows << (END_\w+)\n(.*?)\n\1\n", f.read(), re.S).group(2)
+        rows = [line.split("\t") for line in body.split("\n")]
+        return {r[-1]: tuple(map(float, r[1:3])) for r in rows}
+
+    def test_dumbbells_are_whole(self):
+        """Both ends of a row, or, where one is beyond the axis, none."""
+        beyond = set()
+        for top in range(1, 20):
+            words = ["--metric=time", f"--top={top}", "--width=480", "--format=svg"]
+            picture = self.plot("dumbbell", "--base", *self.a[1:2], "--with", *self.b[1:2], *words, inputs=[])
+            out = picture.decode()
+            points = [out.count(f"xlink:href='#gpPt{n}' transform") for n in (5, 6)]
+            self.assertEqual(points[0], points[1], top)
+            beyond.add(points[0] < top + 1)
+            self.assertIn(points[0], (top, top + 1))
+        self.assertEqual(beyond, {False, True})
+
+    def test_explanation_fits(self):
+        for inputs in (["--base", *self.a, "--with", *self.b], [self.a[0], self.b[0]]):
+            for kind in ("compare", "dumbbell"):
+                texts = " ".join(svg_texts(self.plot(kind, "--width=480", "--format=svg", inputs=inputs)))
+                self.assertRegex(texts, r"\* more than noise \([a-zA-Z, ]*5 %\); grey: not")
+
+    def test_salvage(self):
+        with open(self.b[0], "rb") as f:
+            data = f.read()
+        cut = self.file("cut.pbin", data[:len(data) * 2 // 3])
+        self.fails(["pbin-plot", "compare", self.a[0], cut])
+        self.succeeds(["pbin-plot", "compare", "--salvage", self.a[0], cut])
+
+    def test_identical_runs(self):
+        self.plot("compare", RUNS[0], RUNS[0], "-o", "s.svg", "--script", inputs=[])
+        head, *rows = self.table("s.svg.csv")
+        self.assertEqual({float(r[head.index("difference [J]")]) for r in rows}, {0.0})
 
 
 class Hostile(Plot):

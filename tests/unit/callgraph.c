@@ -58,7 +58,7 @@ static struct aggregate *finish(struct fixture *f)
     struct stream *in = stream_open("graph.pbin", &f->err);
     struct pbin_reader *reader = pbin_reader_open(in, false, &f->err);
     if (reader == NULL ||
-        aggregate_read(aggregate, reader, "graph.pbin", &reporter, &f->err) != 0 ||
+        aggregate_read(aggregate, reader, "graph.pbin", 1, &reporter, &f->err) != 0 ||
         aggregate_finish(aggregate, &f->err) != 0)
         abort();
     pbin_reader_close(reader);

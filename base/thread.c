@@ -1,0 +1,51 @@
+/* Threads that compute.
+ * SPDX-License-Identifier: MIT */
+#include "base/thread.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+struct start {
+    void *(*work)(void *);
+    void *opaque;
+    int cpu; /* of who started it */
+};
+
+size_t thread_cpus(void)
+{
+    cpu_set_t all;
+    return sched_getaffinity(0, sizeof all, &all) == 0 ? (size_t)CPU_COUNT(&all) : 1;
+}
+
+/* The scheduler often starts a thread on the CPU of the one that made it, though another one is idle, and may take as
+ * long to move it as a profile takes to be read. */
+static void leave_cpu(int cpu)
+{
+    cpu_set_t all, others;
+    if (cpu < 0 || sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    others = all;
+    CPU_CLR((size_t)cpu, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof all, &all);
+}
+
+static void *begin(void *opaque)
+{
+    struct start start = *(struct start *)opaque;
+    free(opaque);
+    leave_cpu(start.cpu);
+    return start.work(start.opaque);
+}
+
+bool thread_start(pthread_t *thread, void *(*work)(void *), void *opaque)
+{
+    struct start *start = mem_alloc(sizeof *start);
+    *start = (struct start){work, opaque, sched_getcpu()};
+    if (pthread_create(thread, NULL, begin, start) == 0)
+        return true;
+    free(start);
+    return false;
+}
