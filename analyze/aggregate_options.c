@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "analyze/key_option.h"
 #include "base/number.h"
 
 enum {
@@ -29,9 +29,6 @@ enum {
     KEY_CPU_TIME,
     KEY_WALL_TIME,
     KEY_MAX_GAP,
-    KEY_FORMAT,
-    KEY_BZIP2,
-    KEY_SALVAGE,
     KEY_FILES,
 };
 
@@ -66,30 +63,7 @@ static const struct argp_option arguments[] = {
     {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
     {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
     {"jobs", 'j', "N", 0, "N threads: profiles are read at once, one by two (default: one per CPU)", 4},
-    {0, 0, NULL, 0, "Input and output:", 5},
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json, jsonl, markdown or pbin", 5},
-    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl, .md, .pbin (and .bz2) decides the format", 5},
-    {"bzip2", KEY_BZIP2, NULL, 0, "Compress the output", 5},
-    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 5},
     {0}};
-
-void parse_keys(struct aggregate_options *options, const char *list, struct argp_state *state)
-{
-    options->key_count = 0;
-    for (const char *at = list;; at += strcspn(at, ",") + 1) {
-        size_t length = strcspn(at, ",");
-        int key = pbin_key_find(at, length);
-        if (key < 0)
-            argp_error(state, "unknown key '%.*s'; there are process, thread, comm, binary, file, "
-                              "function, inline, line and pc", (int)length, at);
-        for (size_t i = 0; i < options->key_count; i++)
-            if (options->keys[i] == key)
-                argp_error(state, "key %s is named twice", pbin_key_get((size_t)key)->name);
-        options->keys[options->key_count++] = key;
-        if (at[length] == '\0')
-            return;
-    }
-}
 
 static bool one_of(struct argp_state *state, const char *option, const char *argument,
                    const char *no, const char *yes)
@@ -97,24 +71,6 @@ static bool one_of(struct argp_state *state, const char *option, const char *arg
     if (strcmp(argument, no) != 0 && strcmp(argument, yes) != 0)
         argp_error(state, "%s takes %s or %s, not '%s'", option, no, yes, argument);
     return strcmp(argument, yes) == 0;
-}
-
-static double number(struct argp_state *state, const char *option, const char *argument,
-                     double most)
-{
-    double value = 0;
-    if (!parse_double(argument, 0, most, &value))
-        argp_error(state, "%s takes a number from 0 to %g, not '%s'", option, most, argument);
-    return value;
-}
-
-static uint64_t whole(struct argp_state *state, const char *option, const char *argument,
-                      uint64_t most)
-{
-    uint64_t value = 0;
-    if (!parse_unsigned(argument, 1, most, &value))
-        argp_error(state, "%s takes a whole number from 1 on, not '%s'", option, argument);
-    return value;
 }
 
 /* FUNCTION[:N]; C++ names hold colons, so only a number behind the last one counts. */
@@ -136,7 +92,7 @@ static void parse_filter(struct selection *s, const char *argument, bool exclude
         argp_error(state, "filter '%s' %s", argument, wrong);
 }
 
-static void parse_sort(struct tool_options *o, const char *name, struct argp_state *state)
+static void parse_sort(struct aggregate_command *o, const char *name, struct argp_state *state)
 {
     int metric = row_metric_parse(name);
     if (metric < 0)
@@ -158,14 +114,14 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
     case KEY_START:
     case KEY_END:
         *(key == KEY_START ? &s->start : &s->end) =
-            number(state, key == KEY_START ? "--start" : "--end", argument, 1e12);
+            tool_number(state, key == KEY_START ? "--start" : "--end", argument, 0, 1e12);
         s->has_window = true;
         return true;
     case KEY_PHASE:
         parse_phase(s, argument, state);
         return true;
     case KEY_MAX_GAP:
-        s->max_gap = number(state, "--max-gap", argument, 1e9);
+        s->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
         if (s->max_gap == 0)
             argp_error(state, "--max-gap takes seconds above 0");
         return true;
@@ -182,20 +138,20 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
 }
 
 /* What the table shows. Returns whether KEY is about that. */
-static bool parse_report(struct tool_options *o, int key, char *argument, struct argp_state *state)
+static bool parse_report(struct aggregate_command *o, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
     case KEY_SORT:
         parse_sort(o, argument, state);
         return true;
     case KEY_TOP:
-        o->report.top = whole(state, "--top", argument, SIZE_MAX);
+        o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
         return true;
     case KEY_THRESHOLD:
-        o->report.threshold = number(state, "--threshold", argument, 100);
+        o->report.threshold = tool_number(state, "--threshold", argument, 0, 100);
         return true;
     case KEY_CUMULATIVE:
-        o->report.cumulative = number(state, "--cumulative", argument, 100);
+        o->report.cumulative = tool_number(state, "--cumulative", argument, 0, 100);
         return true;
     case KEY_TREE:
         o->report.tree = true;
@@ -209,23 +165,9 @@ static bool parse_report(struct tool_options *o, int key, char *argument, struct
 }
 
 /* Where profiles come from and results go. */
-static error_t parse_files(struct tool_options *o, int key, char *argument, struct argp_state *state)
+static error_t parse_files(struct aggregate_command *o, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
-    case KEY_FORMAT:
-        if (strcmp(argument, "pbin") != 0 && table_format_find(argument) == NULL)
-            argp_error(state, "unknown format '%s'; there are text, csv, json, jsonl, markdown and pbin", argument);
-        o->format = argument;
-        return 0;
-    case 'o':
-        o->output = argument;
-        return 0;
-    case KEY_BZIP2:
-        o->bzip2 = true;
-        return 0;
-    case KEY_SALVAGE:
-        o->inputs.salvage = true;
-        return 0;
     case KEY_FILES:
         o->inputs.list = argument;
         return 0;
@@ -233,7 +175,7 @@ static error_t parse_files(struct tool_options *o, int key, char *argument, stru
         o->inputs.nul = true;
         return 0;
     case 'j':
-        o->inputs.jobs = (unsigned)whole(state, "-j", argument, 1024);
+        o->inputs.jobs = (unsigned)tool_whole(state, "-j", argument, 1, 1024);
         return 0;
     case ARGP_KEY_ARG:
         inputs_add(&o->inputs, argument);
@@ -256,10 +198,9 @@ static void add_thread_key(struct aggregate_options *options)
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-    struct tool_options *o = state->input;
+    struct aggregate_command *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
         o->selection.end = INFINITY;
         return 0;
     case ARGP_KEY_END:
@@ -272,7 +213,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->threads = true;
         return 0;
     case 'k':
-        parse_keys(&o->aggregate, argument, state);
+        o->aggregate.key_count = keys_parse(o->aggregate.keys, argument, state);
         return 0;
     case KEY_MODE:
         o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");
@@ -291,7 +232,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
 const struct argp aggregate_argp = {
     .options = arguments,
     .parser = parse,
@@ -301,5 +241,4 @@ const struct argp aggregate_argp = {
            "  prof2pbin run.bin | pbin-aggregate\n"
            "  pbin-aggregate -k thread,function --sort energy --top 20 run.pbin\n"
            "  pbin-aggregate run-*.pbin -o mean.csv\n",
-    .children = children,
 };

@@ -117,6 +117,17 @@ void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *par
 /* PART in WHOLE by the metric of the options [%]; 0 where there is nothing. */
 double annotation_share(const struct annotation *annotation, const struct annotate_sums *part,
                         const struct annotate_sums *whole);
+/* What SUMS are, a mean over the runs: [s], [%] of all, [J] or the quantity, number. */
+enum annotate_value {
+    ANNOTATE_TIME,
+    ANNOTATE_SHARE,
+    ANNOTATE_ENERGY,
+    ANNOTATE_SAMPLES,
+    ANNOTATE_VALUES
+};
+double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
+                        enum annotate_value value);
+
 /* Is the line or instruction with SUMS a hot one of FUNCTION? */
 bool annotation_is_hot(const struct annotation *annotation, const struct annotate_sums *sums,
                        const struct annotate_function *function);

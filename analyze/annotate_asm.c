@@ -1,16 +1,13 @@
 /* Annotated machine code: the instructions of a function with what each used.
  * SPDX-License-Identifier: MIT */
-#include <capstone/capstone.h>
-#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/annotate_show.h"
-#include "analyze/machine_code.h"
+#include "analyze/disassembler.h"
 #include "base/memory.h"
-#include "base/number.h"
 
 enum {
     CODE_LONGEST = 1 << 24, /* bytes of one piece of code */
@@ -21,8 +18,8 @@ enum {
 /* A file that was looked for. */
 struct opened {
     bool tried;
-    struct machine_code *code; /* NULL: not found */
-    csh handle;                /* 0: no disassembler */
+    struct machine_code *code;         /* NULL: not found */
+    struct disassembler *disassembler; /* NULL: none */
 };
 
 struct assembler {
@@ -40,49 +37,14 @@ void assembler_delete(struct assembler *assembler)
     if (assembler == NULL)
         return;
     for (size_t i = 0; i < assembler->count; i++) {
+        disassembler_delete(assembler->files[i].disassembler);
         machine_code_close(assembler->files[i].code);
-        if (assembler->files[i].handle != 0)
-            cs_close(&assembler->files[i].handle);
     }
     free(assembler->files);
     free(assembler);
 }
 
 /* ---- files ---- */
-
-static const struct {
-    unsigned machine;
-    cs_arch arch;
-    cs_mode mode;
-    bool bytes; /* instructions begin at every byte */
-} machines[] = {
-    {EM_X86_64, CS_ARCH_X86, CS_MODE_64, true},
-    {EM_386, CS_ARCH_X86, CS_MODE_32, true},
-    {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM, false},
-    {EM_ARM, CS_ARCH_ARM, CS_MODE_ARM, false},
-    {EM_PPC64, CS_ARCH_PPC, CS_MODE_64, false},
-    {EM_S390, CS_ARCH_SYSZ, CS_MODE_BIG_ENDIAN, false},
-    {EM_MIPS, CS_ARCH_MIPS, CS_MODE_MIPS64, false},
-};
-
-static csh open_disassembler(const struct annotation *a, const struct machine_code *code)
-{
-    csh handle;
-    bool big;
-    unsigned machine = machine_code_machine(code, &big);
-    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
-        cs_mode mode = machines[i].mode | (big ? CS_MODE_BIG_ENDIAN : 0);
-        if (machines[i].machine != machine || cs_open(machines[i].arch, mode, &handle) != CS_ERR_OK)
-            continue;
-        if (machines[i].arch == CS_ARCH_X86)
-            cs_option(handle, CS_OPT_SYNTAX,
-                      a->options->intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
-        return handle;
-    }
-    report_warning(a->reporter, "%s: no disassembler for ELF machine %u", machine_code_path(code),
-                   machine);
-    return 0;
-}
 
 static struct opened *open_file(struct assembler *assembler, const struct annotation *a,
                                 uint32_t module)
@@ -107,7 +69,7 @@ static struct opened *open_file(struct assembler *assembler, const struct annota
     };
     file->code = machine_code_open(&wanted, a->reporter);
     if (file->code != NULL)
-        file->handle = open_disassembler(a, file->code);
+        file->disassembler = disassembler_new(file->code, a->options->intel, a->reporter);
     return file;
 }
 
@@ -136,7 +98,6 @@ struct piece {
     size_t size;
     struct instruction *instructions;
     size_t count, capacity;
-    cs_insn *insn;
 };
 
 static int compare_spots(const void *left, const void *right)
@@ -145,46 +106,9 @@ static int compare_spots(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Bytes of the instruction at AT; what is none counts as one byte, or one word. */
 static size_t decode(const struct piece *p, size_t at)
 {
-    const uint8_t *code = p->bytes + at;
-    size_t left = p->size - at;
-    uint64_t address = p->address + at;
-    bool big;
-    if (cs_disasm_iter(p->file->handle, &code, &left, &address, p->insn))
-        return p->insn->size;
-    unsigned machine = machine_code_machine(p->file->code, &big);
-    size_t unit = machine == EM_X86_64 || machine == EM_386 ? 1 : 4;
-    snprintf(p->insn->mnemonic, sizeof p->insn->mnemonic, ".byte");
-    p->insn->op_str[0] = '\0';
-    unit = unit < p->size - at ? unit : p->size - at;
-    for (size_t i = 0; i < unit; i++)
-        snprintf(p->insn->op_str + 6 * i, sizeof p->insn->op_str - 6 * i, "%s0x%02x",
-                 i > 0 ? ", " : "", p->bytes[at + i]);
-    return unit;
-}
-
-/* Where "0x..." alone is the operand it is a target: the name of what lies there, left out in the
- * piece itself. */
-static char *text_of(const struct piece *p)
-{
-    const char *operand = p->insn->op_str[0] == '#' ? p->insn->op_str + 1 : p->insn->op_str;
-    const struct code_symbol *symbol = NULL;
-    char *end = NULL;
-    uint64_t target = 0;
-    if (strncmp(operand, "0x", 2) == 0 && strcmp(p->insn->mnemonic, ".byte") != 0) {
-        target = strtoull(operand, &end, 16);
-        symbol = *end == '\0' ? machine_code_symbol(p->file->code, target) : NULL;
-    }
-    if (p->insn->op_str[0] == '\0')
-        return mem_strdup(p->insn->mnemonic);
-    if (symbol == NULL)
-        return mem_printf("%-7s %s", p->insn->mnemonic, p->insn->op_str);
-    if (symbol->address == target)
-        return mem_printf("%-7s %s <%s>", p->insn->mnemonic, p->insn->op_str, symbol->name);
-    return mem_printf("%-7s %s <%s+0x%" PRIx64 ">", p->insn->mnemonic, p->insn->op_str,
-                      symbol->address == p->address ? "" : symbol->name, target - symbol->address);
+    return disassembler_decode(p->file->disassembler, p->address + at, p->bytes + at, p->size - at);
 }
 
 /* All instructions, with the sums of the COUNT spots that lie in them. Returns the spots that do:
@@ -239,7 +163,7 @@ static void put_spot(struct listing *listing, const struct annotate_function *f,
 static void put_instruction(struct piece *p, const struct instruction *i)
 {
     decode(p, i->at);
-    char *text = text_of(p);
+    char *text = disassembler_text(p->file->disassembler, p->address);
     put_spot(p->listing, p->function, p->address + i->at, i->row, i->row != NULL ? &i->sums : NULL,
              text);
     free(text);
@@ -304,12 +228,10 @@ static size_t show_piece(struct listing *listing, const struct annotate_function
     count = piece_of(&p, symbol, spots, count);
     p.bytes = mem_alloc(p.size);
     p.size = machine_code_read(file->code, p.address, p.bytes, p.size);
-    p.insn = cs_malloc(file->handle);
     size_t used = split(&p, spots, count);
     if (p.count > 0)
         put_piece(&p, symbol != NULL ? symbol->name : "");
     put_bare(listing, f, spots + used, count - used);
-    cs_free(p.insn, 1);
     free(p.bytes);
     free(p.instructions);
     return count;
@@ -350,7 +272,7 @@ static void show_module(struct listing *listing, const struct annotate_function 
     const struct opened *file =
         rows->module != NO_MODULE ? open_file(assembler, a, rows->module) : NULL;
     struct spot *spots = mem_zalloc(count, sizeof *spots);
-    if (file == NULL || file->code == NULL || file->handle == 0) {
+    if (file == NULL || file->code == NULL || file->disassembler == NULL) {
         show_bare(listing, f, rows, count);
     } else if (!find_spots(a, file, rows, count, spots)) {
         report_warning(a->reporter, "%s: has no code where %s was seen: not the file that ran",

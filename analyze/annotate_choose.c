@@ -27,6 +27,22 @@ double annotation_share(const struct annotation *a, const struct annotate_sums *
     return all > 0 ? 100 * metric_of(a, part) / all : 0;
 }
 
+double annotation_value(const struct annotation *a, const struct annotate_sums *sums,
+                        enum annotate_value value)
+{
+    uint64_t n = a->runs > 0 ? a->runs : 1;
+    switch (value) {
+    case ANNOTATE_TIME:
+        return exact_to_double(sums->time, TIME_SHIFT, n * 1000000000);
+    case ANNOTATE_ENERGY:
+        return exact_to_double(sums->energy, ENERGY_SHIFT, n);
+    case ANNOTATE_SAMPLES:
+        return exact_to_double(sums->samples, SAMPLES_SHIFT, n);
+    default:
+        return annotation_share(a, sums, &a->total);
+    }
+}
+
 bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,
                        const struct annotate_function *function)
 {

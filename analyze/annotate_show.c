@@ -1,4 +1,4 @@
-/* A listing of annotated lines: columns and colours for people, rows for programs.
+/* A listing of annotated lines: columns and colours for people.
  *
  *   time [s]  share [%]   line  source
  *    0.64435     100.00     57 |         number = number * 0.75 + 1.0 / (number + 1.0);
@@ -14,8 +14,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-enum { TIME, SHARE, ENERGY, SAMPLES, VALUES };
-enum { SIGNIFICANT = 6, DECIMALS_MOST = 9, COLUMNS_MOST = 16 };
+enum { SIGNIFICANT = 6, DECIMALS_MOST = 9 };
 
 /* Escape sequences, "" without colour. */
 struct paint {
@@ -25,14 +24,11 @@ struct paint {
 struct listing {
     struct annotation *annotation;
     struct output *out;
-    struct table *table; /* NULL: text */
-    struct table_column columns[COLUMNS_MOST];
-    size_t column_count;
-    struct table_fact facts[8];
+    struct annotate_table *table; /* NULL: text */
     struct paint paint;
-    bool used[VALUES];
-    char *title[VALUES];
-    int width[VALUES], decimals[VALUES];
+    bool used[ANNOTATE_VALUES];
+    char *title[ANNOTATE_VALUES];
+    int width[ANNOTATE_VALUES], decimals[ANNOTATE_VALUES];
     size_t functions, lines; /* shown; lines: of the last function */
 };
 
@@ -40,102 +36,6 @@ struct annotation *listing_annotation(struct listing *l)
 {
     return l->annotation;
 }
-
-/* Means over the runs. */
-static double value_of(const struct listing *l, const struct annotate_sums *sums, int value)
-{
-    const struct annotation *a = l->annotation;
-    uint64_t n = a->runs > 0 ? a->runs : 1;
-    switch (value) {
-    case TIME:
-        return exact_to_double(sums->time, TIME_SHIFT, n * 1000000000);
-    case ENERGY:
-        return exact_to_double(sums->energy, ENERGY_SHIFT, n);
-    case SAMPLES:
-        return exact_to_double(sums->samples, SAMPLES_SHIFT, n);
-    default:
-        return annotation_share(a, sums, &a->total);
-    }
-}
-
-/* ---- rows for programs ---- */
-
-static void add_column(struct listing *l, const char *name, const char *unit, bool is_text)
-{
-    l->columns[l->column_count++] = (struct table_column){name, unit, is_text};
-}
-
-static void make_columns(struct listing *l)
-{
-    const struct quantity *q = &l->annotation->quantity;
-    add_column(l, "binary", "", true);
-    add_column(l, "function", "", true);
-    add_column(l, "file", "", true);
-    add_column(l, "line", "", false);
-    if (l->annotation->options->assembly)
-        add_column(l, "address", "", false);
-    add_column(l, "text", "", true);
-    add_column(l, "inline", "", true);
-    add_column(l, "time", "s", false);
-    add_column(l, "share", "%", false);
-    add_column(l, q->name != NULL ? q->name : "energy", q->name != NULL ? q->unit : "J", false);
-    add_column(l, "samples", "", false);
-}
-
-static struct table_cell text_cell(const char *text)
-{
-    return text != NULL && text[0] != '\0' ? cell_text(text) : (struct table_cell){0};
-}
-
-static struct table_cell value_cell(const struct listing *l, const struct annotate_sums *sums,
-                                    int value)
-{
-    double number = value_of(l, sums, value);
-    if (value == ENERGY && l->annotation->quantity.name == NULL)
-        return (struct table_cell){0};
-    if (value == SAMPLES && number >= 0 && number < 9e15 && number == floor(number))
-        return cell_count((uint64_t)number);
-    return cell_real(number);
-}
-
-static void put_row(struct listing *l, const struct annotate_function *f, const struct listed *line)
-{
-    static const struct annotate_sums nothing = {0};
-    const struct annotate_sums *sums = line->sums != NULL ? line->sums : &nothing;
-    struct table_cell cells[COLUMNS_MOST];
-    size_t n = 0;
-    cells[n++] = text_cell(annotation_text(l->annotation, f->rows->binary));
-    cells[n++] = text_cell(annotation_text(l->annotation, f->rows->function));
-    cells[n++] = text_cell(line->file);
-    cells[n++] = line->line > 0 ? cell_count(line->line) : (struct table_cell){0};
-    if (l->annotation->options->assembly)
-        cells[n++] = cell_hex(line->address);
-    cells[n++] = line->text != NULL ? cell_text(line->text) : (struct table_cell){0};
-    cells[n++] = text_cell(line->inner);
-    for (int value = 0; value < VALUES; value++)
-        cells[n++] = value_cell(l, sums, value);
-    table_row(l->table, cells);
-}
-
-static size_t make_facts(struct listing *l)
-{
-    static const struct table_cell missing = {0};
-    const struct annotation *a = l->annotation;
-    const struct quantity *q = &a->quantity;
-    size_t n = 0;
-    l->facts[n++] = (struct table_fact){"name", "profile", "", text_cell(a->meta.name)};
-    l->facts[n++] = (struct table_fact){"target", "target", "", text_cell(a->meta.target)};
-    l->facts[n++] = (struct table_fact){"runs", "runs", "", cell_count(a->runs)};
-    l->facts[n++] = (struct table_fact){"time_s", "CPU time", "s", value_cell(l, &a->total, TIME)};
-    l->facts[n++] = (struct table_fact){
-        q->name == NULL || strcmp(q->name, "energy") == 0 ? "energy_J" : q->name, "energy", q->unit,
-        q->name != NULL ? value_cell(l, &a->total, ENERGY) : missing};
-    l->facts[n++] =
-        (struct table_fact){"samples", "samples", "", value_cell(l, &a->total, SAMPLES)};
-    return n;
-}
-
-/* ---- text for people ---- */
 
 static void choose_paint(struct listing *l)
 {
@@ -156,25 +56,25 @@ static void measure(struct listing *l, const struct annotate_function *f)
 {
     const struct quantity *q = &l->annotation->quantity;
     const struct annotate_options *options = l->annotation->options;
-    for (int value = 0; value < VALUES; value++) {
-        double number = value_of(l, &f->sums, value);
+    for (int value = 0; value < ANNOTATE_VALUES; value++) {
+        double number = annotation_value(l->annotation, &f->sums, value);
         free(l->title[value]);
-        l->title[value] = value == TIME    ? mem_strdup("time [s]")
-                          : value == SHARE ? mem_strdup("share [%]")
-                          : value == ENERGY
+        l->title[value] = value == ANNOTATE_TIME    ? mem_strdup("time [s]")
+                          : value == ANNOTATE_SHARE ? mem_strdup("share [%]")
+                          : value == ANNOTATE_ENERGY
                               ? mem_printf("%s [%s]", q->name != NULL ? q->name : "", q->unit)
                               : mem_strdup("samples");
-        l->decimals[value] = value == SHARE ? 2
-                             : value == SAMPLES && number == floor(number)
+        l->decimals[value] = value == ANNOTATE_SHARE ? 2
+                             : value == ANNOTATE_SAMPLES && number == floor(number)
                                  ? 0
                                  : decimals_for(fabs(number));
         int digits = snprintf(NULL, 0, "%.*f", l->decimals[value], number);
         l->width[value] = (int)strlen(l->title[value]);
         l->width[value] = digits > l->width[value] ? digits : l->width[value];
     }
-    l->used[TIME] = l->used[SHARE] = true;
-    l->used[ENERGY] = q->name != NULL;
-    l->used[SAMPLES] = options->assembly || options->metric == HEAT_SAMPLES;
+    l->used[ANNOTATE_TIME] = l->used[ANNOTATE_SHARE] = true;
+    l->used[ANNOTATE_ENERGY] = q->name != NULL;
+    l->used[ANNOTATE_SAMPLES] = options->assembly || options->metric == HEAT_SAMPLES;
 }
 
 static void put_visible(struct listing *l, const char *text)
@@ -203,26 +103,28 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
         output_printf(l->out, " in ");
         put_visible(l, annotation_text(a, f->rows->binary));
     }
-    output_printf(l->out, ": %.*f s", l->decimals[TIME], value_of(l, &f->sums, TIME));
-    if (l->used[ENERGY])
-        output_printf(l->out, ", %.*f %s", l->decimals[ENERGY], value_of(l, &f->sums, ENERGY),
-                      a->quantity.unit);
-    output_printf(l->out, ", %.*f samples; %.2f %% of all %s\n", l->decimals[SAMPLES],
-                  value_of(l, &f->sums, SAMPLES), value_of(l, &f->sums, SHARE),
+    output_printf(l->out, ": %.*f s", l->decimals[ANNOTATE_TIME],
+                  annotation_value(l->annotation, &f->sums, ANNOTATE_TIME));
+    if (l->used[ANNOTATE_ENERGY])
+        output_printf(l->out, ", %.*f %s", l->decimals[ANNOTATE_ENERGY],
+                      annotation_value(l->annotation, &f->sums, ANNOTATE_ENERGY), a->quantity.unit);
+    output_printf(l->out, ", %.*f samples; %.2f %% of all %s\n", l->decimals[ANNOTATE_SAMPLES],
+                  annotation_value(l->annotation, &f->sums, ANNOTATE_SAMPLES),
+                  annotation_value(l->annotation, &f->sums, ANNOTATE_SHARE),
                   metrics[a->options->metric]);
 }
 
 /* Blank where there is nothing. */
 static void put_values(struct listing *l, const struct annotate_sums *sums)
 {
-    for (int value = 0; value < VALUES; value++) {
+    for (int value = 0; value < ANNOTATE_VALUES; value++) {
         if (!l->used[value])
             continue;
         if (sums == NULL)
             output_printf(l->out, "%*s  ", l->width[value], "");
         else
             output_printf(l->out, "%*.*f  ", l->width[value], l->decimals[value],
-                          value_of(l, sums, value));
+                          annotation_value(l->annotation, sums, value));
     }
 }
 
@@ -233,7 +135,7 @@ void listing_section(struct listing *l, const char *title)
     output_printf(l->out, "\n  %s", l->paint.strong);
     put_visible(l, title);
     output_printf(l->out, "%s\n", l->paint.end);
-    for (int value = 0; value < VALUES; value++)
+    for (int value = 0; value < ANNOTATE_VALUES; value++)
         if (l->used[value])
             output_printf(l->out, "%*s  ", l->width[value], l->title[value]);
     output_printf(l->out,
@@ -296,7 +198,7 @@ void listing_line(struct listing *l, const struct annotate_function *f, const st
     const char *paint = paint_of(l, f, line);
     l->lines++;
     if (l->table != NULL) {
-        put_row(l, f, line);
+        annotate_table_row(l->table, f, line);
         return;
     }
     output_printf(l->out, "%s", paint);
@@ -310,27 +212,10 @@ void listing_line(struct listing *l, const struct annotate_function *f, const st
     output_printf(l->out, "\n");
 }
 
-/* ---- functions ---- */
-
-static void open_listing(struct listing *l, const struct table_format *format,
-                         struct table_head *head)
-{
-    choose_paint(l);
-    if (format == NULL)
-        return;
-    make_columns(l);
-    *head = (struct table_head){.facts = l->facts,
-                                .fact_count = make_facts(l),
-                                .columns = l->columns,
-                                .column_count = l->column_count};
-    l->table = table_open(format, l->out, head);
-}
-
 static void close_listing(struct listing *l)
 {
-    if (l->table != NULL)
-        table_close(l->table);
-    for (int value = 0; value < VALUES; value++)
+    annotate_table_close(l->table);
+    for (int value = 0; value < ANNOTATE_VALUES; value++)
         free(l->title[value]);
 }
 
@@ -338,9 +223,10 @@ void show_functions(struct annotation *a, struct annotate_function *functions, s
                     const struct table_format *format, struct output *out)
 {
     struct listing l = {.annotation = a, .out = out};
-    struct table_head head;
     struct assembler *assembler = a->options->assembly ? assembler_new() : NULL;
-    open_listing(&l, format, &head);
+    choose_paint(&l);
+    if (format != NULL)
+        l.table = annotate_table_open(a, format, out);
     for (size_t i = 0; i < count; i++) {
         measure(&l, &functions[i]);
         l.lines = 0;

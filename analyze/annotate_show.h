@@ -16,6 +16,14 @@ struct listed {
 
 struct listing;
 
+/* Lines as rows for programs. ANNOTATION and OUT are borrowed until annotate_table_close; NULL closes nothing. */
+struct annotate_table;
+struct annotate_table *annotate_table_open(const struct annotation *annotation,
+                                           const struct table_format *format, struct output *out);
+void annotate_table_row(struct annotate_table *table, const struct annotate_function *function,
+                        const struct listed *line);
+void annotate_table_close(struct annotate_table *table);
+
 /* FUNCTIONS in their order on OUT. */
 void show_functions(struct annotation *annotation, struct annotate_function *functions,
                     size_t count, const struct table_format *format, struct output *out);

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/key_option.h"
 #include "base/memory.h"
-#include "base/number.h"
 
 enum {
     KEY_BASE = KEY_TOOL_FIRST, KEY_WITH, KEY_METRIC, KEY_ERROR, KEY_AGGREGATE, KEY_SORT, KEY_TOP, KEY_MATCH,
-    KEY_MAP, KEY_ALPHA, KEY_SHARE, KEY_NOISE, KEY_FAIL, KEY_FORMAT
+    KEY_MAP, KEY_ALPHA, KEY_SHARE, KEY_NOISE, KEY_FAIL
 };
 
 static const struct argp_option arguments[] = {
@@ -33,30 +33,7 @@ static const struct argp_option arguments[] = {
     {"min-share", KEY_SHARE, "PCT", 0, "Test rows of at least this share (default 1)", 4},
     {"noise", KEY_NOISE, "PCT", 0, "Single runs: how much rows vary from run to run (default 5)", 4},
     {"fail-if", KEY_FAIL, "CONDITION", 0, "Exit with 3 if a row exceeds METRIC>LIMIT significantly: 'energy>5%', 'time>0.5s', 'total:time>2%' (several)", 4},
-    {0, 0, NULL, 0, "Output:", 5},
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json, jsonl or markdown", 5},
-    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl, .md (and .bz2) decides the format", 5},
     {0}};
-
-static void parse_keys(struct compare_command *o, const char *list, struct argp_state *state)
-{
-    struct aggregate_options *to = &o->compare.rules.aggregate;
-    to->key_count = 0;
-    o->keys_given = true;
-    for (const char *at = list;; at += strcspn(at, ",") + 1) {
-        size_t length = strcspn(at, ",");
-        int key = pbin_key_find(at, length);
-        if (key < 0)
-            argp_error(state, "unknown key '%.*s'; there are process, thread, binary, file, function, "
-                              "inline, line and pc", (int)length, at);
-        for (size_t i = 0; i < to->key_count; i++)
-            if (to->keys[i] == key)
-                argp_error(state, "key %s is named twice", pbin_key_get((size_t)key)->name);
-        to->keys[to->key_count++] = key;
-        if (at[length] == '\0')
-            return;
-    }
-}
 
 static void new_side(struct compare_command *o, struct argp_state *state)
 {
@@ -111,15 +88,6 @@ static int known(struct argp_state *state, const char *option, const char *argum
     if (number < 0)
         argp_error(state, "--%s does not know '%s'; see --help", option, argument);
     return number;
-}
-
-static double between(struct argp_state *state, const char *option, const char *argument,
-                      double least, double most)
-{
-    double value = 0;
-    if (!parse_double(argument, least, most, &value))
-        argp_error(state, "--%s takes a number from %g to %g, not '%s'", option, least, most, argument);
-    return value;
 }
 
 /* Column names would not be unique. */
@@ -206,32 +174,21 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
 static error_t parse_more(int key, char *argument, struct argp_state *state)
 {
     struct compare_command *o = state->input;
-    uint64_t number;
     switch (key) {
     case KEY_SORT:
         o->report.sort = (enum compare_sort)known(state, "sort", argument, compare_sort_parse(argument));
         return 0;
     case KEY_TOP:
-        if (!parse_unsigned(argument, 1, SIZE_MAX, &number))
-            argp_error(state, "--top takes a number of rows, not '%s'", argument);
-        o->report.top = number;
+        o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
         return 0;
     case KEY_ALPHA:
-        o->compare.alpha = between(state, "alpha", argument, 1e-12, 0.5);
+        o->compare.alpha = tool_number(state, "--alpha", argument, 1e-12, 0.5);
         return 0;
     case KEY_SHARE:
-        o->compare.least_share = between(state, "min-share", argument, 0, 100) / 100;
+        o->compare.least_share = tool_number(state, "--min-share", argument, 0, 100) / 100;
         return 0;
     case KEY_NOISE:
-        o->compare.noise = between(state, "noise", argument, 0, 1000) / 100;
-        return 0;
-    case KEY_FORMAT:
-        if (table_format_find(argument) == NULL)
-            argp_error(state, "unknown format '%s'; there are text, csv, json, jsonl and markdown", argument);
-        o->format = argument;
-        return 0;
-    case 'o':
-        o->output = argument;
+        o->compare.noise = tool_number(state, "--noise", argument, 0, 1000) / 100;
         return 0;
     case ARGP_KEY_ARG:
         put_input(o, argument, state);
@@ -248,9 +205,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct compare_command *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
     case KEY_BASE:
     case KEY_WITH:
         begin_group(o, key == KEY_BASE, argument, state);
@@ -259,7 +213,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->name_list = argument;
         return 0;
     case 'k':
-        parse_keys(o, argument, state);
+        o->compare.rules.aggregate.key_count =
+            keys_parse(o->compare.rules.aggregate.keys, argument, state);
+        o->keys_given = true;
         return 0;
     case KEY_MATCH:
         if (strcmp(argument, "function") != 0 && strcmp(argument, "line") != 0)
@@ -290,7 +246,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -300,14 +255,15 @@ static const struct argp parser = {
            "  pbin-compare before.pbin after.pbin\n"
            "  pbin-compare --base before-*.pbin --with after-*.pbin --metric energy\n"
            "  pbin-compare --fail-if 'total:time>5%' -o change.md base.pbin new.pbin\n",
-    .children = children,
 };
 
 void compare_options_parse(struct compare_command *o, int argc, char **argv)
 {
     *o = (struct compare_command){.compare = compare_defaults};
     tool_start(&o->common, "pbin-compare");
-    tool_parse_in_order(&parser, argc, argv, o);
+    o->common.formats = table_format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT | TOOL_IN_ORDER, argc, argv, o);
+    o->compare.rules.salvage = o->common.salvage;
 }
 
 void compare_options_free(struct compare_command *o)

@@ -17,7 +17,7 @@ struct compare_command {
     struct tool_common common;
     struct compare_options compare;
     struct compare_report report;
-    const char *format, *output, *name_list;
+    const char *name_list;
     const char *names[SIDES_MOST];
     char *owned_names;
     struct compare_input *inputs;

@@ -64,8 +64,7 @@ int inputs_complete(struct inputs *inputs, struct error *err)
     return got;
 }
 
-/* Reads the profile PATH with up to THREADS threads. */
-static int read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
+int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
                     struct reporter *reporter, struct error *err)
 {
     struct stream *in = stream_open(path, err);
@@ -98,8 +97,8 @@ static void *work(void *opaque)
         size_t number = atomic_fetch_add(w->next, 1);
         if (number >= w->inputs->count)
             return NULL;
-        if (read_one(w->inputs->paths[number], w->inputs->salvage, w->threads, w->aggregate, &w->reporter,
-                     &w->err) != 0) {
+        if (inputs_read_one(w->inputs->paths[number], w->inputs->salvage, w->threads, w->aggregate,
+                            &w->reporter, &w->err) != 0) {
             w->result = -1;
             w->failed_at = number;
             atomic_store(w->next, w->inputs->count);

@@ -27,4 +27,8 @@ int inputs_complete(struct inputs *inputs, struct error *err);
 int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
                      struct reporter *reporter, struct error *err);
 
+/* Reads the one profile PATH (NULL: stdin) into AGGREGATE, with up to THREADS threads. Returns 0, or -1 with ERR filled. */
+int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
+                    struct reporter *reporter, struct error *err);
+
 #endif

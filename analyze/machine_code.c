@@ -32,7 +32,7 @@ struct machine_code {
     struct code_symbol *symbols; /* by address */
     size_t symbol_count, symbol_capacity;
     char build_id[2 * BUILD_ID_LONGEST + 1]; /* "" if there is none */
-    struct machine_code *debug;              /* where the symbols are of a stripped file, or NULL */
+    struct machine_code *debug; /* where the symbols are of a stripped file, or NULL */
 };
 
 void machine_code_close(struct machine_code *code)
@@ -52,6 +52,11 @@ void machine_code_close(struct machine_code *code)
 const char *machine_code_path(const struct machine_code *code)
 {
     return code->path;
+}
+
+const char *machine_code_build_id(const struct machine_code *code)
+{
+    return code->build_id;
 }
 
 unsigned machine_code_machine(const struct machine_code *code, bool *big_endian)
@@ -144,11 +149,10 @@ static bool take_tables(struct machine_code *code, Elf *elf)
     return full;
 }
 
-/* ---- finding the file ---- */
-
-static struct machine_code *try_open(const char *path)
+struct machine_code *machine_code_try(const char *path)
 {
     struct stat info;
+    elf_version(EV_CURRENT);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return NULL;
@@ -166,99 +170,18 @@ static struct machine_code *try_open(const char *path)
     return NULL;
 }
 
-/* The debug file of a stripped one: FOLDER/.build-id/ab/cdef.debug. */
-static struct machine_code *try_debug(const struct machine_code *code, const char *folder)
+bool machine_code_read_symbols(struct machine_code *code)
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", folder, code->build_id,
-                          code->build_id + 2);
-    struct machine_code *debug = length > 0 && (size_t)length < sizeof path ? try_open(path) : NULL;
-    if (debug == NULL || strcmp(debug->build_id, code->build_id) == 0)
-        return debug;
-    machine_code_close(debug);
-    return NULL;
-}
-
-static void read_symbols(struct machine_code *code, const struct code_wanted *wanted)
-{
-    if (!take_tables(code, code->elf) && code->build_id[0] != '\0') {
-        for (size_t i = 0; i < wanted->folder_count && code->debug == NULL; i++)
-            code->debug = try_debug(code, wanted->folders[i]);
-        if (code->debug == NULL)
-            code->debug = try_debug(code, "/usr/lib/debug");
-        if (code->debug != NULL)
-            take_tables(code, code->debug->elf);
-    }
+    bool full = take_tables(code, code->debug != NULL ? code->debug->elf : code->elf);
     if (code->symbol_count > 0)
         qsort(code->symbols, code->symbol_count, sizeof *code->symbols, compare_symbols);
+    return full;
 }
 
-struct search {
-    const struct code_wanted *wanted;
-    struct machine_code *found;
-    char *other; /* a file of that name, but not the one that ran: its path and build-id */
-};
-
-/* Is PATH the file? One with another build-id is remembered for the message. */
-static bool try_path(struct search *s, const char *folder, const char *between, const char *name)
+void machine_code_take_debug(struct machine_code *code, struct machine_code *debug)
 {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s%s%s", folder, between, name);
-    if (length <= 0 || (size_t)length >= sizeof path)
-        return false;
-    struct machine_code *code = try_open(path);
-    if (code == NULL)
-        return false;
-    if (s->wanted->build_id[0] == '\0' || strcmp(code->build_id, s->wanted->build_id) == 0) {
-        s->found = code;
-        return true;
-    }
-    if (s->other == NULL)
-        s->other = mem_printf("%s has build-id %s", path,
-                              code->build_id[0] != '\0' ? code->build_id : "none");
-    machine_code_close(code);
-    return false;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
-static bool search_all(struct search *s)
-{
-    const struct code_wanted *w = s->wanted;
-    const char *full = w->path[0] != '\0' ? w->path : w->label;
-    for (size_t i = 0; i < w->folder_count; i++)
-        if (try_path(s, w->folders[i], "/", full) ||
-            try_path(s, w->folders[i], "/", base_name(full)))
-            return true;
-    return (w->path[0] != '\0' && try_path(s, "", "", w->path)) || try_path(s, "", "", w->label);
-}
-
-struct machine_code *machine_code_open(const struct code_wanted *wanted, struct reporter *reporter)
-{
-    struct search s = {.wanted = wanted};
-    elf_version(EV_CURRENT);
-    if (wanted->label[0] == '[') /* [vdso] and the like have no file */
-        report_warning(reporter, "%s: is no file, its instructions are not known", wanted->label);
-    else if (!search_all(&s) && s.other != NULL)
-        report_warning(reporter,
-                       "%s, but %s ran: not disassembled (-s FOLDER says where that file is)",
-                       s.other, wanted->build_id);
-    else if (s.found == NULL)
-        report_warning(reporter,
-                       "%s: binary not found, not disassembled (-s FOLDER says where it is)",
-                       wanted->path[0] != '\0' ? wanted->path : wanted->label);
-    else if (wanted->build_id[0] == '\0')
-        report_warning(reporter,
-                       "%s: the profile knows no build-id: this need not be the file that ran",
-                       s.found->path);
-    if (s.found != NULL)
-        read_symbols(s.found, wanted);
-    free(s.other);
-    return s.found;
+    code->debug = debug;
+    machine_code_read_symbols(code);
 }
 
 /* ---- addresses ---- */

@@ -26,8 +26,15 @@ struct machine_code;
 struct machine_code *machine_code_open(const struct code_wanted *wanted, struct reporter *reporter);
 void machine_code_close(struct machine_code *code);
 
-/* Borrowed until machine_code_close. */
+/* Borrowed until machine_code_close. The build-id is lower-case hex, "" when there is none. */
 const char *machine_code_path(const struct machine_code *code);
+const char *machine_code_build_id(const struct machine_code *code);
+
+/* What machine_code_open is made of: an ELF file, NULL when PATH is none; its symbols, where there were none before:
+ * returns whether there is a full table; takes DEBUG, and its symbols. */
+struct machine_code *machine_code_try(const char *path);
+bool machine_code_read_symbols(struct machine_code *code);
+void machine_code_take_debug(struct machine_code *code, struct machine_code *debug);
 
 /* ELF machine (EM_...), and whether it is big endian. */
 unsigned machine_code_machine(const struct machine_code *code, bool *big_endian);

@@ -4,27 +4,32 @@
  *                                      1.0012      50.06  ...      20.024  burn    burn_50
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate_options.h"
+#include "analyze/key_option.h"
 
-/* The format that was named, else that of the suffix, else text; NULL: pbin. */
-static const struct table_format *choose_format(const struct tool_options *o)
+/* The formats of tables, then pbin. */
+static const char *format_name(size_t number)
 {
-    if (o->format != NULL)
-        return table_format_find(o->format);
-    if (path_has_suffix(o->output, ".pbin"))
-        return NULL;
-    const struct table_format *format = table_format_of_path(o->output);
-    return format != NULL ? format : &table_text;
+    if (table_format_name(number) != NULL)
+        return table_format_name(number);
+    return number == 0 || table_format_name(number - 1) != NULL ? "pbin" : NULL;
 }
 
-static int write_result(const struct aggregate *aggregate, struct tool_options *o,
+/* The format that was named, else that of the suffix, else text; NULL: pbin. */
+static const struct table_format *choose_format(const struct aggregate_command *o)
+{
+    if (o->common.format == NULL && path_has_suffix(o->common.output, ".pbin"))
+        return NULL;
+    return table_format_choose(o->common.format, o->common.output, &table_text);
+}
+
+static int write_result(const struct aggregate *aggregate, struct aggregate_command *o,
                         struct error *err)
 {
     const struct table_format *format = choose_format(o);
-    unsigned flags = (format == NULL ? OUTPUT_BINARY : 0) | (o->bzip2 ? OUTPUT_BZIP2 : 0);
-    struct output *out = output_open(o->output, flags, err);
+    struct output *out = tool_output(&o->common, format == NULL ? OUTPUT_BINARY : 0, err);
     if (out == NULL)
         return -1;
-    o->report.color = tool_color(&o->common) && o->output == NULL;
+    o->report.color = tool_color(&o->common);
     if (format == NULL)
         aggregate_write(aggregate, out, "pbin-aggregate " PBIN_TOOLS_VERSION);
     else
@@ -36,11 +41,13 @@ const char *argp_program_version = "pbin-aggregate (pbin-tools) " PBIN_TOOLS_VER
 
 int main(int argc, char **argv)
 {
-    struct tool_options o = {0};
+    struct aggregate_command o = {0};
     struct error err = {0};
     tool_start(&o.common, "pbin-aggregate");
-    parse_keys(&o.aggregate, "binary,function", NULL);
-    tool_parse(&aggregate_argp, argc, argv, &o);
+    o.aggregate.key_count = keys_parse(o.aggregate.keys, "binary,function", NULL);
+    o.common.formats = format_name;
+    tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    o.inputs.salvage = o.common.salvage;
     o.aggregate.selection = o.selects ? &o.selection : NULL;
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = inputs_complete(&o.inputs, &err);

@@ -9,16 +9,13 @@
 
 #include "analyze/annotate.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/tool.h"
 
 struct options {
     struct tool_common common;
     struct annotate_options annotate;
-    const char *format, *output;
     const char **inputs;
     size_t input_count, input_capacity;
-    bool bzip2, salvage;
 };
 
 enum {
@@ -28,10 +25,7 @@ enum {
     KEY_THRESHOLD,
     KEY_CONTEXT,
     KEY_SOURCE_PATH,
-    KEY_PREFIX_MAP,
-    KEY_FORMAT,
-    KEY_BZIP2,
-    KEY_SALVAGE
+    KEY_PREFIX_MAP
 };
 
 static const struct argp_option arguments[] = {
@@ -46,11 +40,6 @@ static const struct argp_option arguments[] = {
     {"source-path", KEY_SOURCE_PATH, "DIR", 0, "Folder with sources built elsewhere (may be repeated)", 2},
     {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0, "Sources recorded below OLD lie below NEW (may be repeated)", 2},
     {"search-path", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)", 2},
-    {0, 0, NULL, 0, "Input and output:", 3},
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), csv, json or jsonl", 3},
-    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .csv, .json, .jsonl (and .bz2) decides the format", 3},
-    {"bzip2", KEY_BZIP2, NULL, 0, "Compress the output", 3},
-    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 3},
     {0}};
 
 static void append(const char ***list, size_t *count, size_t *capacity, const char *text)
@@ -89,12 +78,10 @@ static error_t parse_what(int key, char *argument, struct argp_state *state, str
         parse_metric(a, argument, state);
         return 0;
     case KEY_THRESHOLD:
-        if (!parse_double(argument, 0, 100, &a->threshold))
-            argp_error(state, "--threshold takes a percentage from 0 to 100, not '%s'", argument);
+        a->threshold = tool_number(state, "--threshold", argument, 0, 100);
         return 0;
     case KEY_CONTEXT:
-        if (!parse_unsigned(argument, 0, UINT32_MAX, &a->context))
-            argp_error(state, "--context takes a number of lines, not '%s'", argument);
+        a->context = tool_whole(state, "--context", argument, 0, UINT32_MAX);
         a->has_context = true;
         return 0;
     default:
@@ -126,23 +113,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
-    case KEY_FORMAT:
-        if (table_format_find(argument) == NULL)
-            argp_error(state, "unknown format '%s'; there are text, csv, json and jsonl", argument);
-        o->format = argument;
-        return 0;
-    case 'o':
-        o->output = argument;
-        return 0;
-    case KEY_BZIP2:
-        o->bzip2 = true;
-        return 0;
-    case KEY_SALVAGE:
-        o->salvage = true;
-        return 0;
     case ARGP_KEY_ARG:
         append(&o->inputs, &o->input_count, &o->input_capacity, argument);
         return 0;
@@ -151,7 +121,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -161,13 +130,12 @@ static const struct argp parser = {
            "  pbin-annotate run.pbin\n"
            "  pbin-annotate -f 'burn_*' --source-path ~/src --context 3 run.pbin\n"
            "  pbin-annotate -f burn_50 --asm run-*.pbin\n",
-    .children = children,
 };
 
 static int read_one(struct annotation *annotation, const char *path, struct options *o, struct error *err)
 {
     struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->salvage, err);
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->common.salvage, err);
     int result = -1;
     if (reader != NULL)
         result = annotation_read(annotation, reader, stream_name(in), err);
@@ -189,18 +157,17 @@ static int read_all(struct annotation *annotation, struct options *o, struct err
 /* The format that was named, else that of the suffix; NULL: text. */
 static const struct table_format *choose_format(const struct options *o)
 {
-    if (o->format != NULL)
-        return strcmp(o->format, "text") == 0 ? NULL : table_format_find(o->format);
-    const struct table_format *format = table_format_of_path(o->output);
+    const struct table_format *format =
+        table_format_choose(o->common.format, o->common.output, &table_text);
     return format == &table_text ? NULL : format;
 }
 
 static int write_result(struct annotation *annotation, struct options *o, struct error *err)
 {
-    struct output *out = output_open(o->output, o->bzip2 ? OUTPUT_BZIP2 : 0, err);
+    struct output *out = tool_output(&o->common, 0, err);
     if (out == NULL)
         return -1;
-    o->annotate.color = tool_color(&o->common) && o->output == NULL && !o->bzip2;
+    o->annotate.color = tool_color(&o->common);
     if (annotation_show(annotation, choose_format(o), out, err) == 0)
         return output_commit(out);
     output_discard(out);
@@ -223,7 +190,8 @@ int main(int argc, char **argv)
     struct options o = {.annotate.threshold = 5};
     struct error err = {0};
     tool_start(&o.common, "pbin-annotate");
-    tool_parse(&parser, argc, argv, &o);
+    o.common.formats = table_format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
     struct annotation *annotation = annotation_new(&o.annotate, &o.common.reporter);
     int result = read_all(annotation, &o, &err);
     if (result == 0)

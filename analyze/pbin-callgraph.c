@@ -7,32 +7,26 @@
 #include <string.h>
 
 #include "analyze/callgraph_view.h"
+#include "analyze/inputs.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/tool.h"
 
 struct options {
     struct tool_common common;
     struct aggregate_options aggregate;
-    const char *format, *output, *focus;
+    const char *focus;
     uint64_t depth;
     const char **inputs;
     size_t input_count, input_capacity;
-    bool bzip2, salvage;
 };
 
-enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH, KEY_FORMAT, KEY_BZIP2, KEY_SALVAGE };
+enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is shown:", 1},
     {"keys", 'k', "KEYS", 0, "A node per binary,function (default), or per function", 1},
     {"focus", KEY_FOCUS, "FUNCTION", 0, "Only FUNCTION, what leads to it and what it leads to", 1},
     {"depth", KEY_DEPTH, "N", 0, "At most N calls away from FUNCTION (without --focus: from what nothing calls)", 1},
-    {0, 0, NULL, 0, "Input and output:", 2},
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), json, or dot for Graphviz", 2},
-    {"output", 'o', "FILE", 0, "Write to FILE; its suffix .json, .dot, .gv (and .bz2) decides the format", 2},
-    {"bzip2", KEY_BZIP2, NULL, 0, "Compress the output", 2},
-    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 2},
     {0}};
 
 /* An output format by name and by suffix of the file. */
@@ -45,6 +39,11 @@ static const struct {
                {"dot", ".gv", callgraph_dot}};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
+static const char *format_name(size_t number)
+{
+    return number < FORMATS - 1 ? formats[number].name : NULL; /* the last has two suffixes */
+}
+
 static void set_keys(struct options *o, bool by_binary)
 {
     o->aggregate.key_count = 0;
@@ -53,22 +52,10 @@ static void set_keys(struct options *o, bool by_binary)
     o->aggregate.keys[o->aggregate.key_count++] = pbin_key_find("function", 8);
 }
 
-static void parse_format(struct options *o, const char *name, struct argp_state *state)
-{
-    for (size_t i = 0; i < FORMATS; i++)
-        if (strcmp(formats[i].name, name) == 0)
-            o->format = name;
-    if (o->format == NULL)
-        argp_error(state, "unknown format '%s'; there are text, json and dot", name);
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
     case 'k':
         if (strcmp(argument, "function") != 0 && strcmp(argument, "binary,function") != 0)
             argp_error(state, "-k takes binary,function or function, not '%s'", argument);
@@ -78,21 +65,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->focus = argument;
         return 0;
     case KEY_DEPTH:
-        if (!parse_unsigned(argument, 1, UINT32_MAX, &o->depth))
-            argp_error(state, "--depth takes a number of calls, not '%s'", argument);
-        return 0;
-    case KEY_FORMAT:
-        o->format = NULL;
-        parse_format(o, argument, state);
-        return 0;
-    case 'o':
-        o->output = argument;
-        return 0;
-    case KEY_BZIP2:
-        o->bzip2 = true;
-        return 0;
-    case KEY_SALVAGE:
-        o->salvage = true;
+        o->depth = tool_whole(state, "--depth", argument, 1, UINT32_MAX);
         return 0;
     case ARGP_KEY_ARG:
         mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
@@ -103,7 +76,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -114,20 +86,12 @@ static const struct argp parser = {
            "  gmon2pbin -e ./program gmon.out | pbin-callgraph\n"
            "  pbin-callgraph --focus work --depth 2 run.pbin\n"
            "  pbin-callgraph run.pbin -o run.dot && dot -Tsvg run.dot > run.svg\n",
-    .children = children,
 };
 
 static int read_one(struct aggregate *aggregate, const char *path, struct options *o,
                     struct error *err)
 {
-    struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->salvage, err);
-    int result = -1;
-    if (reader != NULL)
-        result = aggregate_read(aggregate, reader, stream_name(in), 1, &o->common.reporter, err);
-    pbin_reader_close(reader);
-    stream_close(in);
-    return result;
+    return inputs_read_one(path, o->common.salvage, 1, aggregate, &o->common.reporter, err);
 }
 
 static int read_all(struct aggregate *aggregate, struct options *o, struct error *err)
@@ -151,10 +115,10 @@ static int write_view(const struct callgraph_view *view, const struct options *o
 {
     size_t format = 0;
     for (size_t i = 0; i < FORMATS; i++)
-        if (o->format != NULL ? strcmp(o->format, formats[i].name) == 0
-                              : path_has_suffix(o->output, formats[i].suffix))
+        if (o->common.format != NULL ? strcmp(o->common.format, formats[i].name) == 0
+                                     : path_has_suffix(o->common.output, formats[i].suffix))
             format = i;
-    struct output *out = output_open(o->output, o->bzip2 ? OUTPUT_BZIP2 : 0, err);
+    struct output *out = tool_output(&o->common, 0, err);
     if (out == NULL)
         return -1;
     formats[format].write(view, out);
@@ -181,7 +145,8 @@ int main(int argc, char **argv)
     struct error err = {0};
     tool_start(&o.common, "pbin-callgraph");
     set_keys(&o, true);
-    tool_parse(&parser, argc, argv, &o);
+    o.common.formats = format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = read_all(aggregate, &o, &err);
     if (result == 0)

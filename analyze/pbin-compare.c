@@ -37,22 +37,14 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
     return check_quantity(o, compare, err);
 }
 
-/* The format that was named, else that of the suffix, else text. */
-static const struct table_format *choose_format(const struct compare_command *o)
-{
-    if (o->format != NULL)
-        return table_format_find(o->format);
-    const struct table_format *format = table_format_of_path(o->output);
-    return format != NULL ? format : &table_text;
-}
-
 static int write_result(const struct compare *compare, struct compare_command *o, struct error *err)
 {
-    struct output *out = output_open(o->output, 0, err);
+    struct output *out = tool_output(&o->common, 0, err);
     if (out == NULL)
         return -1;
-    o->report.color = tool_color(&o->common) && o->output == NULL;
-    report_compare(compare, &o->report, choose_format(o), out);
+    o->report.color = tool_color(&o->common);
+    report_compare(compare, &o->report,
+                   table_format_choose(o->common.format, o->common.output, &table_text), out);
     return output_commit(out);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/inputs.h"
+#include "analyze/side_blocks.h"
 #include "base/memory.h"
 
 static const char *const metrics[COMPARE_METRICS] = {
@@ -34,86 +36,6 @@ void side_free(struct side *side)
 {
     free(side->index);
     free(side->rows);
-}
-
-/* A row's sums in the profile that is being added. Rows that become one are added up; for the standard deviation of
- * a sum over several runs only an upper bound is known, the sum of theirs. */
-struct block {
-    uint64_t key[PBIN_KEYS_MOST];
-    exact time, energy;
-    double samples, entries, entries_most;
-    double time_spread, energy_spread; /* sqrt(sum of squared distances from the mean) */
-    bool entries_unknown;
-};
-
-struct blocks {
-    struct strings *tuples; /* of this profile: number - 1 is the index of the block */
-    struct block *at;
-    size_t count, capacity;
-    size_t runs;
-    struct block total;
-};
-
-static uint64_t matched_text(struct side *side, int key, const char *text)
-{
-    const char *name = pbin_key_get((size_t)key)->name, *slash = strrchr(text, '/');
-    if (strcmp(name, "function") == 0 || strcmp(name, "inline") == 0)
-        return strings_intern_bytes(side->texts, text, match_function_length(text));
-    if (strcmp(name, "binary") == 0)
-        text = match_binary(text, side->rules->maps, side->rules->map_count);
-    if (side->rules->lines && strcmp(name, "file") == 0 && slash != NULL)
-        text = slash + 1;
-    return strings_intern(side->texts, text);
-}
-
-static struct block *find_block(struct side *side, struct blocks *blocks, const struct aggregate *a,
-                                const struct pbin_row *row)
-{
-    const struct aggregate_options *options = &side->rules->aggregate;
-    uint64_t key[PBIN_KEYS_MOST] = {0};
-    for (size_t i = 0; i < options->key_count; i++)
-        key[i] = pbin_key_get((size_t)options->keys[i])->is_text
-                     ? matched_text(side, options->keys[i], aggregate_text(a, row->key[i]))
-                     : row->key[i];
-    uint32_t tuple =
-        strings_intern_bytes(blocks->tuples, (const char *)key, options->key_count * sizeof *key);
-    if (tuple > blocks->count) {
-        mem_reserve(&blocks->at, &blocks->capacity, tuple, sizeof *blocks->at);
-        memset(&blocks->at[blocks->count], 0, sizeof *blocks->at);
-        memcpy(blocks->at[blocks->count++].key, key, sizeof key);
-    }
-    return &blocks->at[tuple - 1];
-}
-
-static double spread(exact sum, const struct wide *squares, size_t runs, int shift)
-{
-    double variance = exact_variance(sum, squares, runs, shift);
-    return sqrt(variance > 0 ? variance * (double)(runs - 1) : 0);
-}
-
-static void block_add(struct block *block, const struct pbin_sums *sums, size_t runs)
-{
-    double entries = sums->entries == UINT64_MAX ? 0 : (double)sums->entries;
-    block->time += sums->time;
-    block->energy += sums->energy;
-    block->samples += exact_to_double(sums->samples, SAMPLES_SHIFT, 1);
-    block->entries += entries;
-    block->entries_most = entries > block->entries_most ? entries : block->entries_most;
-    block->entries_unknown |= sums->entries == UINT64_MAX;
-    if (runs < 2)
-        return;
-    block->time_spread += spread(sums->time, &sums->time_sq, runs, TIME_SHIFT) / 1e9;
-    block->energy_spread += spread(sums->energy, &sums->energy_sq, runs, ENERGY_SHIFT);
-}
-
-/* Rows that became one: threads that went from one part to another did not enter the whole. At least as many as
- * this did: not every entry of the largest part can have come from the others. */
-static double entries_of(const struct block *block)
-{
-    double surely = 2 * block->entries_most - block->entries;
-    if (block->entries_unknown)
-        return NAN;
-    return surely >= 1 ? surely : block->entries > 0 ? 1 : 0;
 }
 
 static double seconds(exact time, size_t runs)
@@ -165,13 +87,13 @@ static void pad_with_zeros(struct side_row *row, size_t runs)
 
 /* The moments that this profile's runs have, added to ROW's. Of several runs in one profile only time and energy have
  * known squares. */
-static void add_moments(struct side_row *row, const struct block *block, size_t runs,
+static void add_moments(struct side_row *row, const struct side_block *block, size_t runs,
                         const struct side_row *total)
 {
     for (int m = 0; m < COMPARE_METRICS; m++) {
         struct run_moments moments = {runs, 0, 0};
-        moments.mean = metric_value(block->time, block->energy, block->samples, entries_of(block),
-                                    runs, total, (enum compare_metric)m);
+        moments.mean = metric_value(block->time, block->energy, block->samples,
+                                    side_block_entries(block), runs, total, (enum compare_metric)m);
         if (runs > 1)
             moments.squares = m == COMPARE_TIME     ? block->time_spread * block->time_spread
                               : m == COMPARE_ENERGY ? block->energy_spread * block->energy_spread
@@ -181,12 +103,12 @@ static void add_moments(struct side_row *row, const struct block *block, size_t 
     }
 }
 
-static void row_add(struct side_row *row, const struct block *block)
+static void row_add(struct side_row *row, const struct side_block *block)
 {
     row->time += block->time;
     row->energy += block->energy;
     row->samples += block->samples;
-    row->entries += entries_of(block);
+    row->entries += side_block_entries(block);
 }
 
 static struct side_row *find_row(struct side *side, const uint64_t *key)
@@ -210,7 +132,8 @@ static struct side_row *find_row(struct side *side, const uint64_t *key)
 }
 
 /* The totals of the runs of A one by one, as far as each is known. */
-static void add_total(struct side *side, const struct aggregate *a, const struct blocks *blocks)
+static void add_total(struct side *side, const struct aggregate *a,
+                      const struct side_blocks *blocks)
 {
     const struct side_row whole = {.time = blocks->total.time, .samples = blocks->total.samples};
     add_moments(&side->total, &blocks->total, blocks->runs, &whole);
@@ -232,25 +155,6 @@ static void add_total(struct side *side, const struct aggregate *a, const struct
         side->total.moments[COMPARE_POWER] = power;
 }
 
-static void collect(struct side *side, struct blocks *blocks, const struct aggregate *a)
-{
-    for (size_t i = 0; i < aggregate_row_count(a); i++) {
-        const struct pbin_row *row = aggregate_row(a, i);
-        if (row->sums.runs == 0)
-            continue;
-        block_add(find_block(side, blocks, a, row), &row->sums, blocks->runs);
-    }
-    for (size_t i = 0; i < blocks->count; i++) {
-        const struct block *block = &blocks->at[i];
-        blocks->total.time += block->time;
-        blocks->total.energy += block->energy;
-        blocks->total.samples += block->samples;
-        blocks->total.entries += block->entries;
-        blocks->total.entries_unknown |= block->entries_unknown;
-    }
-    blocks->total.entries_most = blocks->total.entries;
-}
-
 static void take_quantity(struct side *side, const struct quantity *q)
 {
     if (side->quantity_known) {
@@ -269,10 +173,8 @@ static void take_quantity(struct side *side, const struct quantity *q)
 
 void side_add(struct side *side, const struct aggregate *a)
 {
-    struct blocks blocks = {.tuples = strings_new(), .runs = aggregate_run_count(a)};
-    if (blocks.runs == 0)
-        blocks.runs = 1; /* rows without runs: nothing writes that */
-    collect(side, &blocks, a);
+    struct side_blocks blocks;
+    side_blocks_read(&blocks, side->rules, side->texts, a);
     const struct side_row whole = {.time = blocks.total.time, .samples = blocks.total.samples};
     for (size_t i = 0; i < blocks.count; i++) {
         struct side_row *row = find_row(side, blocks.at[i].key);
@@ -285,24 +187,18 @@ void side_add(struct side *side, const struct aggregate *a)
     side->runs += blocks.runs;
     side->moments_sampled += (double)aggregate_meta(a)->samples;
     take_quantity(side, aggregate_quantity(a));
-    strings_delete(blocks.tuples);
-    free(blocks.at);
+    side_blocks_free(&blocks);
 }
 
 int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err)
 {
-    struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, side->rules->salvage, err);
     struct aggregate *a = aggregate_new(&side->rules->aggregate);
-    int result = -1;
-    if (reader != NULL && aggregate_read(a, reader, stream_name(in), 1, reporter, err) == 0 &&
-        aggregate_finish(a, err) == 0) {
+    int result = inputs_read_one(path, side->rules->salvage, 1, a, reporter, err);
+    if (result == 0)
+        result = aggregate_finish(a, err);
+    if (result == 0)
         side_add(side, a);
-        result = 0;
-    }
     aggregate_delete(a);
-    pbin_reader_close(reader);
-    stream_close(in);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,21 +226,33 @@ int output_flush(struct output *o)
     return o->bz == NULL ? flush(o) : 0;
 }
 
-/* Gives the unnamed or hidden file its name, in place of what was there. */
+/* Gives the file behind LINK a temporary name beside the target. */
+static int name_temporary(struct output *o, const char *link)
+{
+    for (unsigned attempt = 0; attempt <= 100; attempt++) {
+        char *name = mem_printf("%s.%ld-%u.tmp", o->target, (long)getpid(), attempt);
+        if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+            o->temporary = name;
+            return 0;
+        }
+        free(name);
+        if (errno != EEXIST)
+            break;
+    }
+    return -1;
+}
+
+/* Gives the unnamed or hidden file its name, in place of what was there. No system call puts an unnamed file in place
+ * of another: that takes a second name for a moment. */
 static int give_name(struct output *o)
 {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", o->fd);
     if (o->temporary == NULL) {
-        char link[64];
-        snprintf(link, sizeof link, "/proc/self/fd/%d", o->fd);
-        for (unsigned attempt = 0; o->temporary == NULL; attempt++) {
-            char *name = mem_printf("%s.%ld-%u.tmp", o->target, (long)getpid(), attempt);
-            if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
-                o->temporary = name;
-            else
-                free(name);
-            if (o->temporary == NULL && (errno != EEXIST || attempt == 100))
-                return fail(o, errno);
-        }
+        if (linkat(AT_FDCWD, link, AT_FDCWD, o->target, AT_SYMLINK_FOLLOW) == 0)
+            return 0;
+        if (errno != EEXIST || name_temporary(o, link) != 0)
+            return fail(o, errno);
     }
     if (rename(o->temporary, o->target) != 0)
         return fail(o, errno);
@@ -268,13 +281,15 @@ int output_commit(struct output *o)
     int result = flush(o);
     if (result == 0 && o->bz != NULL)
         result = compress(o, BZ_FINISH);
-    if (result == 0 && o->target != NULL) {
-        if (fsync(o->fd) != 0)
-            result = fail(o, errno);
-        else
-            result = give_name(o);
-    }
+    if (result == 0 && o->target != NULL && fsync(o->fd) != 0)
+        result = fail(o, errno);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before); /* none ends us while there is a temporary name */
+    if (result == 0 && o->target != NULL)
+        result = give_name(o);
     release(o);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return result;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/bunzip.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 
 enum { WINDOW = 256 * 1024, LARGEST_WINDOW = 32 * 1024 * 1024 };
 
@@ -26,6 +27,7 @@ struct stream {
     uint8_t *buffer;
     size_t capacity;
     uint64_t size; /* after stream_make_seekable */
+    uint64_t data, data_end; /* what stream_hole has found last: there is no hole in between */
     bool seekable, forgiving, sparing;
 };
 
@@ -252,32 +254,6 @@ const char *stream_name(const struct stream *s)
     return s->name;
 }
 
-static int try_temporary(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        return fd;
-    char *path = mem_printf("%s/pbin-XXXXXX", folder); /* file systems without O_TMPFILE */
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return fd;
-}
-
-int temporary_file(struct error *err)
-{
-    const char *wanted = getenv("TMPDIR");
-    if (wanted != NULL && wanted[0] != '\0') {
-        int fd = try_temporary(wanted);
-        return fd >= 0 ? fd : error_set_errno(err, wanted, errno, "cannot make a temporary file");
-    }
-    int fd = try_temporary("/var/tmp");
-    if (fd < 0)
-        fd = try_temporary("/tmp");
-    return fd >= 0 ? fd : error_set_errno(err, "/tmp", errno, "cannot make a temporary file");
-}
-
 static int write_all(int fd, const uint8_t *data, size_t count)
 {
     while (count > 0) {
@@ -352,4 +328,26 @@ int stream_seek(struct stream *s, uint64_t offset, struct error *err)
     forget(s);
     s->window.offset = offset;
     return 0;
+}
+
+/* Finds the next data from AT on, and where it ends; where the system cannot tell, all is data. */
+static void find_data(struct stream *s, uint64_t at)
+{
+    off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO)
+        data = lseek(s->fd, 0, SEEK_END); /* a hole up to there */
+    s->data = data > (off_t)at ? (uint64_t)data : at;
+    off_t hole = lseek(s->fd, (off_t)s->data, SEEK_HOLE);
+    s->data_end = hole > (off_t)s->data ? (uint64_t)hole : UINT64_MAX;
+}
+
+int64_t stream_hole(struct stream *s, struct error *err)
+{
+    uint64_t at = s->window.offset;
+    if (!s->seekable || (at >= s->data && at < s->data_end))
+        return 0;
+    find_data(s, at);
+    if (lseek(s->fd, (off_t)(at + s->window.visible), SEEK_SET) < 0)
+        return error_set_errno(err, s->name, errno, "cannot seek");
+    return (int64_t)(s->data - at);
 }

@@ -76,6 +76,10 @@ int stream_read(struct stream *stream, void *to, size_t count, const char *what,
  * the data ends before. */
 int stream_skip(struct stream *stream, uint64_t count, struct error *err);
 
+/* How many of the next bytes are zeros that need not be read: a hole in a sparse file, for stream_skip. 0 where there is
+ * none, where it is not known, and before stream_make_seekable; -1 on an error. */
+int64_t stream_hole(struct stream *stream, struct error *err);
+
 /* From now on damaged or cut bzip2 data counts as the end of the data: for salvage. */
 void stream_forgive(struct stream *stream);
 
@@ -89,9 +93,5 @@ uint64_t stream_size(const struct stream *stream);
 
 /* Continues at OFFSET; only after stream_make_seekable. Returns 0, or -1. */
 int stream_seek(struct stream *stream, uint64_t offset, struct error *err);
-
-/* An unlinked temporary file in $TMPDIR (default /var/tmp, then /tmp): file descriptor that the caller
- * closes, or -1 with ERR filled. */
-int temporary_file(struct error *err);
 
 #endif

@@ -11,27 +11,19 @@
 #include "base/number.h"
 #include "base/tool.h"
 #include "convert/gmon_sums.h"
+#include "convert/symbol_options.h"
 
 struct options {
     struct tool_common common;
     struct gmon_options gmon;
     struct gmon_program_options program;
-    const char *output, *name;
-    const char **inputs, **search_paths;
-    size_t input_count, input_capacity, search_path_count, search_path_capacity;
+    const char *name;
+    const char **inputs;
+    size_t input_count, input_capacity;
     uint64_t rate; /* [Hz], 0: as the files say */
-    bool bzip2;
 };
 
-enum {
-    KEY_SYSROOT = KEY_TOOL_FIRST,
-    KEY_FORMAT,
-    KEY_BITS,
-    KEY_BIAS,
-    KEY_SALVAGE,
-    KEY_STRICT,
-    KEY_BZIP2,
-};
+enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
@@ -43,29 +35,14 @@ static const struct argp_option arguments[] = {
     {"bits", KEY_BITS, "BITS", 0, "Size of a pointer, 32 or 64 (default: detected)", 2},
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
-    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what is whole of a profile that is cut short", 2},
-    {0, 0, NULL, 0, "Symbols:", 3},
-    {"search-path", 's', "DIR", 0, "Look for the program in DIR first (repeatable)", 3},
-    {"sysroot", KEY_SYSROOT, "DIR", 0, "Look for separate symbols and system folders below DIR", 3},
-    {"bias", KEY_BIAS, "ADDRESS", 0, "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0, for OP-TEE found by __text_start)", 3},
-    {"strict", KEY_STRICT, NULL, 0, "Fail where something is missing or does not fit", 3},
-    {0, 0, NULL, 0, "Output:", 4},
-    {"output", 'o', "FILE", 0, "Write to FILE, complete or not at all (default: stdout)", 4},
-    {"bzip2", KEY_BZIP2, NULL, 0, "Compress (a FILE that ends in .bz2 always is)", 4},
+    {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
+    {"bias", KEY_BIAS, "ADDRESS", 0, "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0, for OP-TEE found by __text_start)", SYMBOL_GROUP},
     {0}};
 
-static void add(const char ***list, size_t *count, size_t *capacity, const char *text)
+static const char *dialect_name(size_t number)
 {
-    mem_reserve(list, capacity, *count + 1, sizeof **list);
-    (*list)[(*count)++] = text;
-}
-
-static void parse_format(struct options *o, const char *name, struct argp_state *state)
-{
-    int dialect = gmon_dialect_parse(name);
-    if (dialect < 0)
-        argp_error(state, "unknown dialect '%s'; there are gnu, bsd and bsd-old", name);
-    o->gmon.dialect = (enum gmon_dialect)dialect;
+    number += GMON_GNU; /* the first that is one */
+    return number < GMON_DIALECTS ? gmon_dialect_name((enum gmon_dialect)number) : NULL;
 }
 
 static void parse_bits(struct options *o, const char *text, struct argp_state *state)
@@ -91,7 +68,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
+        state->child_inputs[0] = &o->program.symbols;
         return 0;
     case 'e':
         o->program.elf = argument;
@@ -104,7 +81,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->name = argument;
         return 0;
     case KEY_FORMAT:
-        parse_format(o, argument, state);
+        o->gmon.dialect = (enum gmon_dialect)(
+            GMON_GNU + tool_choose(state, "dialect", dialect_name, argument));
         return 0;
     case KEY_BITS:
         parse_bits(o, argument, state);
@@ -113,36 +91,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'b':
         o->gmon.order = (char)key;
         return 0;
-    case KEY_SALVAGE:
-        o->gmon.salvage = true;
-        return 0;
-    case 's':
-        add(&o->search_paths, &o->search_path_count, &o->search_path_capacity, argument);
-        return 0;
-    case KEY_SYSROOT:
-        o->program.symbols.sysroot = argument;
-        return 0;
     case KEY_BIAS:
         parse_bias(o, argument, state);
         return 0;
-    case KEY_STRICT:
-        o->common.reporter.strict = true;
-        return 0;
-    case 'o':
-        o->output = argument;
-        return 0;
-    case KEY_BZIP2:
-        o->bzip2 = true;
-        return 0;
     case ARGP_KEY_ARG:
-        add(&o->inputs, &o->input_count, &o->input_capacity, argument);
+        mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
+        o->inputs[o->input_count++] = argument;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -248,7 +209,7 @@ static int write_sums(struct conversion *c, struct error *err)
         .wall_ns = gmon_sums_time(c->sums), /* the time that it covers: profil(2) counts CPU time */
         .frequency = c->rate * 1000,
     };
-    struct output *out = output_open(o->output, OUTPUT_BINARY | (o->bzip2 ? OUTPUT_BZIP2 : 0), err);
+    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
@@ -266,9 +227,8 @@ int main(int argc, char **argv)
     struct options o = {0};
     struct error err = {0};
     tool_start(&o.common, "gmon2pbin");
-    tool_parse(&parser, argc, argv, &o);
-    o.program.symbols.search_paths = o.search_paths;
-    o.program.symbols.search_path_count = o.search_path_count;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
+    o.gmon.salvage = o.common.salvage;
     struct conversion c = {.options = &o, .sums = gmon_sums_new()};
     int result = read_all(&c, &err);
     if (result == 0 && (!o.common.reporter.strict || o.common.reporter.warnings == 0))
@@ -277,6 +237,6 @@ int main(int argc, char **argv)
     free(c.target);
     free(c.dialect);
     free(o.inputs);
-    free(o.search_paths);
+    free(o.program.symbols.search_paths);
     return tool_end(&o.common, result, &err);
 }

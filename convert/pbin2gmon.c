@@ -10,29 +10,20 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/tool.h"
 #include "convert/gmon_calls.h"
 #include "convert/gmon_render.h"
+#include "convert/symbol_options.h"
 
 struct options {
     struct tool_common common;
     struct gmon_render_options render;
     struct symbolizer_options symbols;
-    const char *input, *output, *binary;
-    const char **search_paths;
-    size_t search_path_count, search_path_capacity;
-    bool profil, salvage, bzip2;
+    const char *input, *binary;
+    bool profil;
 };
 
-enum {
-    KEY_SYSROOT = KEY_TOOL_FIRST,
-    KEY_DIALECT,
-    KEY_SCALE,
-    KEY_PROFIL,
-    KEY_SALVAGE,
-    KEY_BZIP2,
-};
+enum { KEY_DIALECT = KEY_TOOL_FIRST, KEY_SCALE, KEY_PROFIL };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is written:", 1},
@@ -40,39 +31,16 @@ static const struct argp_option arguments[] = {
     {"binary", 'e', "FILE", 0, "The program or library that it is about, as a path or as the profile calls it (default: the program)", 1},
     {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
     {"scale", KEY_SCALE, "SCALE", 0, "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
-    {0, 0, NULL, 0, "Finding the file:", 2},
-    {"search-path", 's', "DIR", 0, "Look for it in DIR first (repeatable)", 2},
-    {"sysroot", KEY_SYSROOT, "DIR", 0, "Look for absolute paths and system libraries below DIR", 2},
-    {0, 0, NULL, 0, "Input and output:", 3},
-    {"output", 'o', "FILE", 0, "Write to FILE, complete or not at all (default: stdout)", 3},
-    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here", 3},
-    {"bzip2", KEY_BZIP2, NULL, 0, "Compress (a FILE that ends in .bz2 always is; gprof cannot read that)", 3},
-    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 3},
+    {0, 0, NULL, 0, "Finding the file:", SYMBOL_GROUP},
+    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here", TOOL_FILES},
     {0}};
-
-static void add_search_path(struct options *o, const char *path)
-{
-    mem_reserve(&o->search_paths, &o->search_path_capacity, o->search_path_count + 1,
-                sizeof *o->search_paths);
-    o->search_paths[o->search_path_count++] = path;
-}
-
-static uint32_t number_of(struct argp_state *state, const char *argument, const char *option,
-                          uint64_t least, uint64_t most)
-{
-    uint64_t number = 0;
-    if (!parse_unsigned(argument, least, most, &number))
-        argp_error(state, "%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, least,
-                   most, argument);
-    return (uint32_t)number;
-}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
+        state->child_inputs[0] = &o->symbols;
         return 0;
     case KEY_DIALECT:
         if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
@@ -83,28 +51,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->binary = argument;
         return 0;
     case 'r':
-        o->render.rate = number_of(state, argument, "-r", 1, 1000000);
+        o->render.rate = (uint32_t)tool_whole(state, "-r", argument, 1, 1000000);
         return 0;
     case KEY_SCALE:
-        o->render.scale = number_of(state, argument, "--scale", 2, 65536);
-        return 0;
-    case 's':
-        add_search_path(o, argument);
-        return 0;
-    case KEY_SYSROOT:
-        o->symbols.sysroot = argument;
-        return 0;
-    case 'o':
-        o->output = argument;
+        o->render.scale = (uint32_t)tool_whole(state, "--scale", argument, 2, 65536);
         return 0;
     case KEY_PROFIL:
         o->profil = true;
-        return 0;
-    case KEY_BZIP2:
-        o->bzip2 = true;
-        return 0;
-    case KEY_SALVAGE:
-        o->salvage = true;
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
@@ -112,7 +65,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->input = argument;
         return 0;
     case ARGP_KEY_SUCCESS:
-        if (o->profil && o->output != NULL)
+        if (o->profil && o->common.output != NULL)
             argp_error(state, "--profil chooses the name of the file: it excludes -o");
         return 0;
     default:
@@ -120,7 +73,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -226,8 +179,8 @@ static int write_gmon(struct conversion *c, struct error *err)
     char *name = o->profil ? profil_name(c) : NULL;
     if (o->profil)
         umask(077); /* as the C libraries do: what a program does is its user's business */
-    struct output *out = output_open(name != NULL ? name : o->output,
-                                     OUTPUT_BINARY | (o->bzip2 ? OUTPUT_BZIP2 : 0), err);
+    struct output *out = output_open(name != NULL ? name : o->common.output,
+                                     OUTPUT_BINARY | (o->common.bzip2 ? OUTPUT_BZIP2 : 0), err);
     free(name);
     if (out == NULL)
         return -1;
@@ -271,13 +224,11 @@ int main(int argc, char **argv)
     struct error err = {0};
     int result = -1;
     tool_start(&o.common, "pbin2gmon");
-    tool_parse(&parser, argc, argv, &o);
-    o.symbols.search_paths = o.search_paths;
-    o.symbols.search_path_count = o.search_path_count;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE, argc, argv, &o);
     struct conversion c = {.options = &o};
     struct stream *in = stream_open(o.input, &err);
     if (in != NULL)
-        c.reader = pbin_reader_open(in, o.salvage, &err);
+        c.reader = pbin_reader_open(in, o.common.salvage, &err);
     if (c.reader != NULL) {
         c.name = stream_name(in);
         result = convert(&c, &err);
@@ -287,6 +238,6 @@ int main(int argc, char **argv)
     pc_times_free(&c.times);
     pbin_reader_close(c.reader);
     stream_close(in);
-    free(o.search_paths);
+    free(o.symbols.search_paths);
     return tool_end(&o.common, result, &err);
 }

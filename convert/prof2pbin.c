@@ -45,7 +45,7 @@ static int convert(struct prof_options *o, struct raw_profile *raw, struct error
     if (convert_check(raw, &o->convert, err) != 0)
         return -1;
     report_salvage(o, raw);
-    struct output *out = output_open(o->output, OUTPUT_BINARY | (o->bzip2 ? OUTPUT_BZIP2 : 0), err);
+    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;
     if (convert_raw(raw, &o->convert, out, &o->common.reporter, err) == 0 &&
@@ -63,15 +63,14 @@ int main(int argc, char **argv)
     struct error err = {0};
     int result = -1;
     tool_start(&o.common, "prof2pbin");
-    tool_parse(&prof_argp, argc, argv, &o);
-    o.convert.symbols.search_paths = o.search_paths;
-    o.convert.symbols.search_path_count = o.search_path_count;
+    tool_parse(&prof_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
+    o.raw.salvage = o.common.salvage;
     struct stream *in = stream_open(o.input, &err);
     struct raw_profile *raw = in == NULL ? NULL : raw_open(in, &o.raw, &err);
     if (raw != NULL)
         result = convert(&o, raw, &err);
     raw_close(raw);
     stream_close(in);
-    free(o.search_paths);
+    free(o.convert.symbols.search_paths);
     return tool_end(&o.common, result, &err);
 }

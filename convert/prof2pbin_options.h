@@ -10,13 +10,10 @@ struct prof_options {
     struct tool_common common;
     struct raw_options raw;
     struct convert_options convert;
-    const char *input, *output, *maps, *dump_maps;
-    const char **search_paths;
-    size_t search_path_count, search_path_capacity;
-    bool bzip2;
+    const char *input, *maps, *dump_maps;
 };
 
-/* Its input is a zeroed struct prof_options; texts are those of the command line. */
+/* Its input is a zeroed struct prof_options; texts are those of the command line. Caller frees the search paths. */
 extern const struct argp prof_argp;
 
 #endif

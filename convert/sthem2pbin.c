@@ -10,20 +10,16 @@
 #include "base/number.h"
 #include "base/tool.h"
 #include "convert/sthem_convert.h"
+#include "convert/symbol_options.h"
 
 struct options {
     struct tool_common common;
     struct sthem_options reading;
     struct sthem_convert_options convert;
-    const char *input, *output;
+    const char *input;
     uint64_t *sensors;
     size_t sensor_count, sensor_capacity;
-    const char **search_paths;
-    size_t search_path_count, search_path_capacity;
-    bool bzip2;
 };
-
-enum { KEY_SYSROOT = KEY_TOOL_FIRST, KEY_KALLSYMS, KEY_BZIP2, KEY_NO_DWARF };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the export is:", 1},
@@ -33,16 +29,9 @@ static const struct argp_option arguments[] = {
     {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
     {"cpus", 'c', "N", 0, "Cores that the program could use (default: those that show a PC)", 1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
-    {0, 0, NULL, 0, "Symbols, for exports of program counters:", 2},
-    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", 2},
-    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", 2},
-    {"search-path", 's', "DIR", 0, "Look for binaries in DIR first (repeatable)", 2},
-    {"sysroot", KEY_SYSROOT, "DIR", 0, "Look for absolute paths and system libraries below DIR", 2},
-    {"kallsyms", KEY_KALLSYMS, "FILE", 0, "Names of the kernel, a copy of /proc/kallsyms", 2},
-    {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Symbol tables only: no source files and lines", 2},
-    {0, 0, NULL, 0, "Output:", 3},
-    {"output", 'o', "FILE", 0, "Write to FILE, complete or not at all (default: stdout)", 3},
-    {"bzip2", KEY_BZIP2, NULL, 0, "Compress (a FILE that ends in .bz2 always is)", 3},
+    {0, 0, NULL, 0, "Symbols, for exports of program counters:", SYMBOL_GROUP},
+    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", SYMBOL_GROUP},
+    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", SYMBOL_GROUP},
     {0}};
 
 static void add_sensors(struct options *o, const char *list, struct argp_state *state)
@@ -62,19 +51,12 @@ static void add_sensors(struct options *o, const char *list, struct argp_state *
     }
 }
 
-static void add_search_path(struct options *o, const char *path)
-{
-    mem_reserve(&o->search_paths, &o->search_path_capacity, o->search_path_count + 1,
-                sizeof *o->search_paths);
-    o->search_paths[o->search_path_count++] = path;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
+        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
         return 0;
     case 'p':
         add_sensors(o, argument, state);
@@ -96,24 +78,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'e':
         o->convert.elf = argument;
         return 0;
-    case 's':
-        add_search_path(o, argument);
-        return 0;
-    case 'o':
-        o->output = argument;
-        return 0;
-    case KEY_SYSROOT:
-        o->convert.symbols.sysroot = argument;
-        return 0;
-    case KEY_KALLSYMS:
-        o->convert.symbols.kallsyms = argument;
-        return 0;
-    case KEY_NO_DWARF:
-        o->convert.symbols.no_dwarf = true;
-        return 0;
-    case KEY_BZIP2:
-        o->bzip2 = true;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
             argp_error(state, "one export at a time, '%s' is too many", argument);
@@ -124,7 +88,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -157,7 +122,7 @@ static void explain(const struct options *o, const struct stream *in, const stru
 static int write_pbin(struct options *o, struct stream *in, const struct sthem_summary *summary,
                       const struct sthem_code *code, struct error *err)
 {
-    struct output *out = output_open(o->output, OUTPUT_BINARY | (o->bzip2 ? OUTPUT_BZIP2 : 0), err);
+    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;
     o->reading.sensors = summary->sensors;
@@ -194,15 +159,13 @@ int main(int argc, char **argv)
     struct options o = {0};
     struct error err = {0};
     tool_start(&o.common, "sthem2pbin");
-    tool_parse(&parser, argc, argv, &o);
+    tool_parse(&parser, TOOL_OUTPUT, argc, argv, &o);
     o.reading.sensors = o.sensors;
     o.reading.sensor_count = o.sensor_count;
-    o.convert.symbols.search_paths = o.search_paths;
-    o.convert.symbols.search_path_count = o.search_path_count;
     struct stream *in = stream_open(o.input, &err);
     int result = in == NULL ? -1 : convert(&o, in, &err);
     stream_close(in);
     free(o.sensors);
-    free(o.search_paths);
+    free(o.convert.symbols.search_paths);
     return tool_end(&o.common, result, &err);
 }

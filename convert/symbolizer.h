@@ -26,7 +26,7 @@ struct code_map {
 };
 
 struct symbolizer_options {
-    const char *const *search_paths; /* folders, searched first, in this order */
+    const char **search_paths; /* folders, searched first, in this order */
     size_t search_path_count;
     const char *sysroot;  /* prefix for absolute labels and system folders; NULL: none */
     const char *kallsyms; /* file as /proc/kallsyms; NULL: the kernel has no names */

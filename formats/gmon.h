@@ -20,9 +20,8 @@
 
 enum gmon_dialect { GMON_ANY, GMON_GNU, GMON_BSD, GMON_BSD_OLD, GMON_DIALECTS };
 
-/* "gnu", "bsd", "bsd-old"; and back, -1 for none of them. */
+/* "gnu", "bsd", "bsd-old". */
 const char *gmon_dialect_name(enum gmon_dialect dialect);
-int gmon_dialect_parse(const char *name);
 
 /* Samples per slice of text. Bin I counts program counters in [LOW + I * W, LOW + (I + 1) * W)
  * where W = (HIGH - LOW) / BIN_COUNT, a real number. */

@@ -20,14 +20,6 @@ const char *gmon_dialect_name(enum gmon_dialect dialect)
     return names[dialect];
 }
 
-int gmon_dialect_parse(const char *name)
-{
-    for (int i = GMON_GNU; i < GMON_DIALECTS; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
-}
-
 uint64_t gmon_get_word(const struct gmon *g, uint64_t at)
 {
     return g->is_64 ? get_u64(g->data + at, g->big_endian) : get_u32(g->data + at, g->big_endian);

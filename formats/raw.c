@@ -1,4 +1,4 @@
-/* Raw profiles: detection by structure, and the common way in.
+/* Raw profiles: the common way in.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw.h"
 
@@ -7,26 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/memory.h"
 #include "formats/raw_dialect.h"
-
-/* The spool comes first: what it fits, no other dialect is asked about. */
-const struct raw_dialect *const raw_dialects[] = {
-    &raw_spool,   &raw_intrvelf,         &raw_intrvelf_aggregated,
-    &raw_sampler, &raw_sampler_walltime, &raw_pperf,
-};
-const size_t raw_dialect_count = sizeof raw_dialects / sizeof raw_dialects[0];
-
-const char *raw_dialect_name(size_t number)
-{
-    return number < raw_dialect_count ? raw_dialects[number]->name : NULL;
-}
-
-const char *raw_dialect_help(size_t number)
-{
-    return number < raw_dialect_count ? raw_dialects[number]->help : NULL;
-}
 
 const char *raw_profile_dialect(const struct raw_profile *profile)
 {
@@ -55,161 +37,6 @@ int raw_value_parse(const char *name)
         if (strcmp(value_types[i].name, name) == 0)
             return (int)i;
     return -1;
-}
-
-/*   offset  0 u32 magic | 4 u64 wall [us] | 12 u64 latency [us] | 20 u64 samples | 28 u32 VMMaps
- *   pperf   the same up to 28:                                  u32 value size | 32 u32 VMMaps   */
-static void decode_header(const uint8_t *from, const struct raw_dialect *dialect, bool big,
-                          struct raw_header *header)
-{
-    *header = (struct raw_header){
-        .magic = get_u32(from, big),
-        .wall_us = get_u64(from + 4, big),
-        .latency_us = get_u64(from + 12, big),
-        .samples = get_u64(from + 20, big),
-        .value_size = dialect->record.value_size,
-        .vmmaps = get_u32(from + 28, big),
-    };
-    if (dialect->header_size == 36) {
-        header->value_size = header->vmmaps;
-        header->vmmaps = get_u32(from + 32, big);
-    }
-}
-
-/* One reading of the file: dialect, layout, what probing found. */
-struct reading {
-    const struct raw_dialect *dialect;
-    struct raw_layout layout;
-    struct raw_header header;
-    struct raw_probe probe;
-};
-
-struct search {
-    const struct raw_options *options;
-    uint8_t head[36];
-    size_t head_size;
-    struct reading fit, other; /* the first two that fit */
-    struct reading part;       /* of those that are cut short the one with the most threads */
-    size_t fits, parts;
-};
-
-static bool zero_header(const struct search *search)
-{
-    static const uint8_t zeros[32];
-    return search->head_size >= 32 && memcmp(search->head, zeros, 32) == 0;
-}
-
-static void take(struct search *search, const struct reading *reading, enum raw_verdict verdict)
-{
-    if (verdict == RAW_FITS) {
-        if (search->fits++ == 0)
-            search->fit = *reading;
-        else if (search->fits == 2)
-            search->other = *reading;
-    } else if (verdict == RAW_MALFORMED) {
-        if (search->parts++ == 0 || reading->probe.threads > search->part.probe.threads)
-            search->part = *reading;
-    }
-}
-
-static int try_reading(struct search *search, struct stream *stream,
-                       const struct raw_dialect *dialect, struct raw_layout layout,
-                       struct error *err)
-{
-    struct reading reading = {.dialect = dialect, .layout = layout};
-    enum raw_verdict verdict = RAW_NO;
-    if (search->head_size < dialect->header_size)
-        return 0;
-    decode_header(search->head, dialect, layout.big, &reading.header);
-    if (layout.late && reading.header.vmmaps == 0)
-        return 0; /* the same as early */
-    if (zero_header(search) && search->options->salvage && reading.header.value_size == 0)
-        reading.header.value_size = 8; /* lost with pperf's header: the usual double */
-    if (dialect->probe(dialect, stream, &reading.header, layout, search->options->salvage, &verdict,
-                       &reading.probe, err) != 0)
-        return -1;
-    take(search, &reading, verdict);
-    return 0;
-}
-
-static int try_dialect(struct search *search, struct stream *stream,
-                       const struct raw_dialect *dialect, struct error *err)
-{
-    for (int big = 0; big < 2; big++)
-        for (int late = 0; late < 2; late++) {
-            if (search->options->order == (big ? 'l' : 'b'))
-                continue;
-            struct raw_layout layout = {.big = big, .late = late};
-            if (try_reading(search, stream, dialect, layout, err) != 0)
-                return -1;
-        }
-    return 0;
-}
-
-static int try_all(struct search *search, struct stream *stream, struct error *err)
-{
-    const char *wanted = search->options->dialect;
-    for (size_t i = 0; i < raw_dialect_count; i++) {
-        const struct raw_dialect *dialect = raw_dialects[i];
-        if (wanted != NULL && strcmp(wanted, dialect->name) != 0)
-            continue;
-        if (try_dialect(search, stream, dialect, err) != 0)
-            return -1;
-        if (dialect == &raw_spool && search->fits + search->parts > 0)
-            break;
-    }
-    return 0;
-}
-
-static void describe(const struct reading *reading, char *text, size_t room)
-{
-    snprintf(text, room, "%s (%s endian, VMMaps %s the samples)", reading->dialect->name,
-             reading->layout.big ? "big" : "little", reading->layout.late ? "behind" : "before");
-}
-
-static int refuse_unknown(const struct search *search, struct stream *stream, struct error *err)
-{
-    const char *name = stream_name(stream);
-    if (search->head_size == 0)
-        return error_set(err, name, 0, "is empty, not a raw profile");
-    if (search->head_size < 32)
-        return error_set(err, name, search->head_size,
-                         "is no raw profile: %zu bytes, the header alone has 32", search->head_size);
-    if (zero_header(search) && !search->options->salvage)
-        return error_set(err, name, 0, "header of zeros, as a killed sampler leaves it: --salvage "
-                                       "keeps every whole sample");
-    if (memcmp(search->head, pbin_signature, PBIN_SIGNATURE_SIZE) == 0)
-        return error_set(err, name, 0, "is a pbin profile already");
-    if (search->options->dialect != NULL)
-        return error_set(err, name, 0, "does not have the structure of a raw profile of dialect %s",
-                         search->options->dialect);
-    return error_set(err, name, 0,
-                     "not recognised as a raw profile: no dialect's records end where it does");
-}
-
-/* Decides which reading it is. Returns 0 with *READING set, or -1. */
-static int decide(const struct search *search, struct stream *stream,
-                  const struct reading **reading, struct error *err)
-{
-    char one[128], two[128];
-    if (search->fits > 1) {
-        describe(&search->fit, one, sizeof one);
-        describe(&search->other, two, sizeof two);
-        return error_set(err, stream_name(stream), NO_OFFSET,
-                         "fits as %s and as %s: choose with --format, -l or -b", one, two);
-    }
-    if (search->fits == 1) {
-        *reading = &search->fit;
-        return 0;
-    }
-    if (search->parts == 0)
-        return refuse_unknown(search, stream, err);
-    *reading = &search->part;
-    if (search->options->salvage && search->part.probe.samples > 0)
-        return 0;
-    describe(&search->part, one, sizeof one);
-    return error_set(err, stream_name(stream), search->part.probe.error.offset, "%s, read as %s",
-                     search->part.probe.error.text, one);
 }
 
 static int resolve_value(struct raw_profile *p, enum raw_value asked, struct error *err)
@@ -285,7 +112,7 @@ static int read_extension(struct raw_profile *p, uint64_t at, bool salvage, stru
     return 0;
 }
 
-static int fill(struct raw_profile *p, const struct reading *reading,
+static int fill(struct raw_profile *p, const struct raw_reading *reading,
                 const struct raw_options *options, struct error *err)
 {
     p->dialect = reading->dialect;
@@ -311,23 +138,14 @@ static int fill(struct raw_profile *p, const struct reading *reading,
 struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
                              struct error *err)
 {
-    struct search search = {.options = options};
-    const struct reading *reading = NULL;
-    const uint8_t *data;
+    struct raw_reading reading;
     if (options->salvage)
         stream_forgive(stream);
-    if (stream_make_seekable(stream, err) != 0)
-        return NULL;
-    int64_t have = stream_peek(stream, sizeof search.head, &data, err);
-    if (have < 0)
-        return NULL;
-    search.head_size = have < (int64_t)sizeof search.head ? (size_t)have : sizeof search.head;
-    memcpy(search.head, data, search.head_size);
-    if (try_all(&search, stream, err) != 0 || decide(&search, stream, &reading, err) != 0)
+    if (stream_make_seekable(stream, err) != 0 || raw_detect(stream, options, &reading, err) != 0)
         return NULL;
     struct raw_profile *profile = mem_zalloc(1, sizeof *profile);
     profile->stream = stream;
-    if (fill(profile, reading, options, err) == 0)
+    if (fill(profile, &reading, options, err) == 0)
         return profile;
     raw_close(profile);
     return NULL;

@@ -1,4 +1,4 @@
-/* Inside of formats/raw*: what a dialect is. Adding one: a file and a line in raw_dialects.c.
+/* Inside of formats/raw*: what a dialect is. Adding one: a file and a line in raw_detect.c.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_DIALECT_H
 #define FORMATS_RAW_DIALECT_H
@@ -50,10 +50,20 @@ struct raw_dialect {
     void (*close)(struct raw_profile *profile);
 };
 
+/* One reading of a file: dialect, layout, what probing found. */
+struct raw_reading {
+    const struct raw_dialect *dialect;
+    struct raw_layout layout;
+    struct raw_header header;
+    struct raw_probe probe;
+};
+
+/* Finds the one reading that fits, of those that OPTIONS allow. Returns 0 with READING filled, or -1. */
+int raw_detect(struct stream *stream, const struct raw_options *options,
+               struct raw_reading *reading, struct error *err);
+
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
-extern const struct raw_dialect *const raw_dialects[];
-extern const size_t raw_dialect_count;
 
 /* Shared by the dialects that store records (raw_records.c). */
 int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,

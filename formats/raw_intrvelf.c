@@ -121,6 +121,17 @@ static int first_line(struct raw_profile *p, struct raw_histogram *line, struct 
     return line->samples > 0;
 }
 
+/* Steps over entries in a hole of the file, zeros all of them. Returns 0 or -1. */
+static int skip_hole(struct raw_profile *p, uint64_t left, struct error *err)
+{
+    int64_t hole = stream_hole(p->stream, err);
+    uint64_t count = hole > 0 ? (uint64_t)hole / ENTRY : 0;
+    if (count > left)
+        count = left;
+    p->reader->byte += count;
+    return hole < 0 ? -1 : stream_skip(p->stream, count * ENTRY, err);
+}
+
 /* Looks for a line in what is left of the current map. Returns 1, 0 when there is none, -1. */
 static int line_in_map(struct raw_profile *p, struct raw_histogram *line, struct error *err)
 {
@@ -128,6 +139,10 @@ static int line_in_map(struct raw_profile *p, struct raw_histogram *line, struct
     const struct raw_vmmap *map = &p->maps[r->map];
     while (r->byte < map->size) {
         const uint8_t *data;
+        if (skip_hole(p, map->size - r->byte, err) != 0)
+            return -1;
+        if (r->byte == map->size)
+            return 0;
         int64_t have = stream_peek(p->stream, ENTRY, &data, err);
         if (have < ENTRY)
             return have < 0 ? -1

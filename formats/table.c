@@ -8,8 +8,6 @@
 
 #include "base/memory.h"
 
-
-
 static const struct table_format *const formats[] = {&table_text, &table_csv, &table_json,
                                                      &table_jsonl, &table_markdown};
 
@@ -18,25 +16,19 @@ struct table {
     void *state;
 };
 
-const struct table_format *table_format_get(size_t number)
+const char *table_format_name(size_t number)
 {
-    return number < sizeof formats / sizeof formats[0] ? formats[number] : NULL;
+    return number < sizeof formats / sizeof formats[0] ? formats[number]->name : NULL;
 }
 
-const struct table_format *table_format_find(const char *name)
+const struct table_format *table_format_choose(const char *name, const char *path,
+                                               const struct table_format *usual)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(formats[i]->name, name) == 0)
+        if (name != NULL ? strcmp(formats[i]->name, name) == 0
+                         : path_has_suffix(path, formats[i]->suffix))
             return formats[i];
-    return NULL;
-}
-
-const struct table_format *table_format_of_path(const char *path)
-{
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (path_has_suffix(path, formats[i]->suffix))
-            return formats[i];
-    return NULL;
+    return name != NULL ? NULL : usual;
 }
 
 struct table *table_open(const struct table_format *format, struct output *out,

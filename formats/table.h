@@ -76,12 +76,13 @@ struct table_format {
 
 extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown;
 
-/* The formats by number, NULL past the last; by name, NULL for none of them. */
-const struct table_format *table_format_get(size_t number);
-const struct table_format *table_format_find(const char *name);
+/* The names of the formats by number, NULL past the last. */
+const char *table_format_name(size_t number);
 
-/* The format of a file called PATH by its suffix, with or without ".bz2"; NULL for none of them, and for NULL. */
-const struct table_format *table_format_of_path(const char *path);
+/* The format called NAME, NULL for none of them. Where NAME is NULL: that of a file called PATH by its suffix, with
+ * or without ".bz2"; where PATH is NULL or has none, USUAL. */
+const struct table_format *table_format_choose(const char *name, const char *path,
+                                               const struct table_format *usual);
 
 /* Begins a table on OUT (borrowed until table_close). HEAD and what it points to is borrowed until then too. */
 struct table *table_open(const struct table_format *format, struct output *out,

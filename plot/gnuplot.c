@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/stream.h"
+#include "base/temporary.h"
 #include "plot/text_filter.h"
 
 enum { NO_PROGRAM = 127, LARGEST_COMPLAINT = 4000 };

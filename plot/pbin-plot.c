@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/key_option.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/tool.h"
 #include "plot/picture.h"
 
@@ -35,9 +35,7 @@ enum {
     KEY_WIDTH,
     KEY_HEIGHT,
     KEY_THEME,
-    KEY_FORMAT,
     KEY_SCRIPT,
-    KEY_SALVAGE,
 };
 
 static const struct argp_option arguments[] = {
@@ -60,42 +58,20 @@ static const struct argp_option arguments[] = {
     {"width", KEY_WIDTH, "PX", 0, "Width [pixels; characters of text] (default: 900; 100)", 3},
     {"height", KEY_HEIGHT, "PX", 0, "Height (default: 560; 30; more where --top asks for it)", 3},
     {"theme", KEY_THEME, "THEME", 0, "light (default), dark or print", 3},
-    {0, 0, NULL, 0, "Input and output:", 4},
+    {0, 0, NULL, 0, "Input and output:", TOOL_FILES},
     {"output", 'o', "FILE", 0,
      "Write to FILE.svg, .png, .pdf, .txt or .sixel (default: on a terminal sixel where it shows "
      "that, else text; else svg)",
-     4},
-    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, whatever the suffix", 4},
+     TOOL_FILES},
+    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, whatever the suffix", TOOL_FILES},
     {"script", KEY_SCRIPT, NULL, 0,
-     "Leave the gnuplot script and the data beside FILE, as FILE.gp and FILE.csv", 4},
-    {"salvage", KEY_SALVAGE, NULL, 0, "Keep what can be read of a truncated profile", 4},
+     "Leave the gnuplot script and the data beside FILE, as FILE.gp and FILE.csv", TOOL_FILES},
     {0}};
 
 static void add_word(const char ***list, size_t *count, size_t *capacity, const char *word)
 {
     mem_reserve(list, capacity, *count + 1, sizeof **list);
     (*list)[(*count)++] = word;
-}
-
-static void parse_keys(struct options *o, const char *list, struct argp_state *state)
-{
-    struct plot_options *p = &o->plot;
-    p->key_count = 0;
-    for (const char *at = list;; at += strcspn(at, ",") + 1) {
-        size_t length = strcspn(at, ",");
-        int key = pbin_key_find(at, length);
-        if (key < 0)
-            argp_error(state,
-                       "unknown key '%.*s'; there are process, thread, binary, file, function, "
-                       "inline, line and pc",
-                       (int)length, at);
-        for (size_t i = 0; i < p->key_count; i++)
-            if (p->keys[i] == key)
-                argp_error(state, "key %s is named twice", pbin_key_get((size_t)key)->name);
-        p->keys[p->key_count++] = key;
-        if (at[length] == '\0')
-            return;
-    }
 }
 
 static void parse_metric(struct options *o, const char *name, struct argp_state *state)
@@ -107,24 +83,6 @@ static void parse_metric(struct options *o, const char *name, struct argp_state 
     o->plot.metric_given = true;
 }
 
-static uint64_t number_of(struct argp_state *state, const char *option, const char *text,
-                          uint64_t least, uint64_t most)
-{
-    uint64_t value = 0;
-    if (!parse_unsigned(text, least, most, &value))
-        argp_error(state, "%s takes a number from %llu to %llu, not '%s'", option,
-                   (unsigned long long)least, (unsigned long long)most, text);
-    return value;
-}
-
-static double seconds_of(struct argp_state *state, const char *option, const char *text)
-{
-    double value = 0;
-    if (!parse_double(text, 0, 1e12, &value))
-        argp_error(state, "%s takes seconds, not '%s'", option, text);
-    return value;
-}
-
 static void add_mark(struct options *o, char *argument, struct argp_state *state)
 {
     char *text = strchr(argument, '=');
@@ -132,7 +90,7 @@ static void add_mark(struct options *o, char *argument, struct argp_state *state
         *text++ = '\0';
     mem_reserve(&o->plot.marks, &o->mark_capacity, o->plot.mark_count + 1, sizeof *o->plot.marks);
     o->plot.marks[o->plot.mark_count++] =
-        (struct plot_mark){seconds_of(state, "--mark", argument), text != NULL ? text : ""};
+        (struct plot_mark){tool_number(state, "--mark", argument, 0, 1e12), text != NULL ? text : ""};
 }
 
 /* The first plain word is the kind; the others are files of the list that was named last. */
@@ -166,10 +124,10 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
         o->plot.title = argument;
         return 0;
     case KEY_WIDTH:
-        o->picture.width = number_of(state, "--width", argument, 40, 10000);
+        o->picture.width = tool_whole(state, "--width", argument, 40, 10000);
         return 0;
     case KEY_HEIGHT:
-        o->picture.height = number_of(state, "--height", argument, 10, 10000);
+        o->picture.height = tool_whole(state, "--height", argument, 10, 10000);
         o->plot.height_given = true;
         return 0;
     case KEY_THEME:
@@ -185,9 +143,6 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SCRIPT:
         o->picture.script = true;
-        return 0;
-    case KEY_SALVAGE:
-        o->plot.salvage = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -222,9 +177,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
     case KEY_LIST:
         o->list = true;
         return 0;
@@ -232,10 +184,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         parse_metric(o, argument, state);
         return 0;
     case 'k':
-        parse_keys(o, argument, state);
+        o->plot.key_count = keys_parse(o->plot.keys, argument, state);
         return 0;
     case KEY_TOP:
-        o->plot.top = number_of(state, "--top", argument, 1, 100000);
+        o->plot.top = tool_whole(state, "--top", argument, 1, 100000);
         return 0;
     case KEY_BASE:
     case KEY_WITH:
@@ -245,10 +197,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->plot.relative = true;
         return 0;
     case KEY_START:
-        o->plot.start = seconds_of(state, "--start", argument);
+        o->plot.start = tool_number(state, "--start", argument, 0, 1e12);
         return 0;
     case KEY_END:
-        o->plot.end = seconds_of(state, "--end", argument);
+        o->plot.end = tool_number(state, "--end", argument, 0, 1e12);
         return 0;
     case KEY_MARK:
         add_mark(o, argument, state);
@@ -285,7 +237,6 @@ static char *help_filter(int key, const char *text, void *input)
     return whole;
 }
 
-static const struct argp_child children[] = {{&tool_common_argp, 0, NULL, 0}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -295,7 +246,6 @@ static const struct argp parser = {
            "  pbin-plot bars run.pbin -o run.svg\n"
            "  pbin-plot timeline run.pbin --start 1.5 --end 2 --theme dark -o run.png\n"
            "  pbin-plot compare --base old-*.pbin --with new-*.pbin --relative -o diff.pdf\n",
-    .children = children,
     .help_filter = help_filter,
 };
 
@@ -319,7 +269,8 @@ int main(int argc, char **argv)
     struct options o = {.plot = {.start = NAN, .end = NAN}, .picture = {.theme = theme_get(0)}};
     struct error err = {0};
     tool_start(&o.common, "pbin-plot");
-    tool_parse_in_order(&parser, argc, argv, &o);
+    tool_parse(&parser, TOOL_SALVAGE | TOOL_IN_ORDER, argc, argv, &o);
+    o.plot.salvage = o.common.salvage;
     struct plot plot = {.options = &o.plot, .reporter = &o.common.reporter};
     int result = 0;
     if (o.list)

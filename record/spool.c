@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/stream.h"
+#include "base/temporary.h"
 
 enum {
     ROWS_FULL = 256 * 1024,

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
+import bz2
 import json
 import os
 import tempfile
@@ -132,6 +133,19 @@ class Files(tool.Case):
                     self.fails(["pbin-compare", "-o", out, *argv], bad)
                     self.assertFalse(os.path.exists(out))
         self.fails(["pbin-compare", BASE[0], "/nonexistent"], "/nonexistent")
+
+    def test_salvage(self):
+        with open(BASE[0], "rb") as f:
+            cut = self.file("cut", f.read()[:-20])
+        ended = tool.run(["pbin-compare", "--salvage", "--format=json", cut, SAME[0]])
+        self.assertEqual(ended.status, 0, ended.err)
+        self.assertIn("cut: truncated, kept ", ended.err)
+        self.assertGreater(json.loads(ended.out)["total"]["base"], 0)
+
+    def test_bzip2(self):
+        argv = ["pbin-compare", BASE[0], SAME[0]]
+        packed = self.succeeds(argv + ["--bzip2", "--color=always"]).out
+        self.assertEqual(bz2.decompress(packed), self.succeeds(argv).out)
 
     def test_keys_that_are_not_there(self):
         merged = os.path.join(self.folder, "m.pbin")

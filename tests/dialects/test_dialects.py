@@ -266,6 +266,60 @@ class Dialects(tool.Case):
         self.near(table["total"]["time"], oracle.total(expected(run, "sampler")).time, "time")
 
 
+class Sparse(tool.Case):
+    """An aggregated profile has an entry for each byte of text: files of gigabytes, mostly holes."""
+
+    def sparse(self, sizes, lines):
+        """A file with maps of SIZES; LINES: {(map, byte): samples}, the current is half of that."""
+        maps = [raw.Map(0x400000 + i * (1 << 40), size, f"/nowhere/{i}") for i, size in enumerate(sizes)]
+        path = os.path.join(self.folder, "profile.bin")
+        with open(path, "wb") as file:
+            file.write(raw.header(raw.Run([], maps, 10**6), 1, "<", samples=sum(lines.values())))
+            file.write(b"".join(raw.vmmap(m, "<") for m in maps) + bytes(16))
+            for i, m in enumerate(maps):
+                file.write(struct.pack("<Q", m.address))
+                begin = file.tell()
+                for (where, byte), count in lines.items():
+                    if where == i:
+                        file.seek(begin + 16 * byte)
+                        file.write(struct.pack("<Qd", count, count / 2))
+                file.seek(begin + 16 * m.size)
+            file.truncate()
+        return path, {m.address + byte: count for (i, byte), count in lines.items() for m in [maps[i]]}
+
+    def samples(self, pbin):
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "-k", "pc", "--format=json"], stdin=pbin).out)
+        return {int(row["pc"], 16): row["samples"] for row in table["rows"]}
+
+    def test_holes(self):
+        rng = random.Random(9)
+        sizes = [70000, 1, 65536, 200000, 3, 300000]
+        for count in (1, 20, 2000):
+            lines = {(i, rng.randrange(sizes[i])): rng.randrange(1, 9) for i in rng.choices(range(6), k=count)}
+            lines.update({(0, 0): 1, (0, 69999): 2, (2, 65535): 3, (3, 0): 4} if count > 1 else {})
+            path, want = self.sparse(sizes, lines)
+            with open(path, "rb") as file:
+                data = file.read()
+            with self.subTest(count):
+                pbin = self.succeeds(["prof2pbin", "-q", "-v", VOLTS, "-n", "x", path]).out
+                self.assertEqual(self.samples(pbin), want)
+                dense = self.file("dense.bin", data)
+                for argv, stdin in (([path], None), ([dense], None), ([], data), ([], bz2.compress(data))):
+                    again = self.succeeds(["prof2pbin", "-q", "-v", VOLTS, "-n", "x", *argv], stdin=stdin).out
+                    self.assertEqual(again, pbin)
+
+    def test_huge(self):
+        size = 1 << 36  # a file of a terabyte
+        try:
+            path, want = self.sparse([size, 5], {(0, 0): 1, (0, size // 3): 2, (0, size - 1): 3, (1, 4): 4})
+        except OSError as why:
+            self.skipTest(f"no file of a terabyte: {why}")
+        with open(path, "rb") as file:
+            if os.lseek(file.fileno(), 1 << 20, os.SEEK_HOLE) != 1 << 20:
+                self.skipTest("no holes in this file system")
+        self.assertEqual(self.samples(self.succeeds(["prof2pbin", "-q", "-v", VOLTS, path]).out), want)
+
+
 class Volts(tool.Case):
     def test_required_for_current(self):
         run = make_run(PROGRAMS, raw.CURRENT, count=20)

@@ -73,6 +73,22 @@ class Options(unittest.TestCase):
             self.assertEqual({"-h", "--help", "-q", "--quiet", "--verbose", "-V", "--version", "-o", "--output"} -
                              options_of_help(name), set(), name)
 
+    def test_shared_options_are_told_alike(self):
+        for option, own in (("-o, --output=FILE", {"sampler", "pbin-plot"}), ("--bzip2", set()), ("--salvage", set()),
+                            ("--color=WHEN", set()), ("-s, --search-path=DIR", {"pbin-annotate"})):
+            texts = [help_text(name) for name in set(tools()) - own]
+            told = [re.search(rf"\n +{option} +((?:.*\n {{29}})*.*)", text) for text in texts]
+            self.assertEqual(len({found[1] for found in told if found}), 1, option)
+
+    def test_formats_of_help_and_errors(self):
+        for name in ("pbin-aggregate", "pbin-annotate", "pbin-callgraph", "pbin-compare", "pbin-dump"):
+            told = re.search(r"--format=FORMAT +((?:.*\n {29})*.*)\(default", help_text(name))[1]
+            ended = tool.run([name, "--format=none"])
+            listed = re.search(r"unknown format 'none'; there are (.*)\n", ended.err)[1]
+            self.assertEqual((ended.status, " ".join(told.split())), (2, listed.replace(" and ", " or ")))
+            for format_name in re.findall(r"[a-z]+", listed.replace(" and ", " ")):
+                self.assertNotIn("unknown format", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
+
     def test_help_fits_the_width_of_a_terminal(self):
         self.assertEqual([line for name in tools() for line in help_text(name).splitlines() if len(line) > 79], [])
 

@@ -2,6 +2,7 @@
 #include "tests/unit/check.h"
 
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 
 #include "base/output.h"
@@ -51,6 +52,93 @@ static void discard_leaves_the_old_one(struct check *check)
     CHECK_EQ(scratch_count("old"), 1);
     struct stat st;
     CHECK(stat("old/file", &st) == 0 && (st.st_mode & 07777) == 0640);
+}
+
+/* Names that appeared in the folder that FD watches, one after the other. */
+static void names_seen(int fd, char *names, size_t size)
+{
+    union {
+        struct inotify_event event;
+        char bytes[4096];
+    } buffer;
+    ssize_t got = read(fd, buffer.bytes, sizeof buffer);
+    names[0] = '\0';
+    for (ssize_t at = 0; at < got;) {
+        const struct inotify_event *event = (const void *)(buffer.bytes + at);
+        snprintf(names + strlen(names), size - strlen(names), "%s ", event->name);
+        at += (ssize_t)sizeof *event + event->len;
+    }
+}
+
+static void write_one(const char *path, const char *text)
+{
+    struct error err = {0};
+    struct output *o = output_open(path, 0, &err);
+    if (o == NULL || output_write(o, text, strlen(text)) != 0 || output_commit(o) != 0)
+        abort();
+}
+
+static void new_file_has_one_name(struct check *check)
+{
+    char names[256], expected[64];
+    mkdir("watched", 0700);
+    int fd = inotify_init1(IN_CLOEXEC);
+    CHECK(inotify_add_watch(fd, "watched", IN_CREATE | IN_MOVED_TO) >= 0);
+    write_one("watched/file", "old");
+    names_seen(fd, names, sizeof names);
+    CHECK_STR(names, "file ");
+    write_one("watched/file", "new");
+    names_seen(fd, names, sizeof names);
+    snprintf(expected, sizeof expected, "file.%d-0.tmp file ", (int)getpid());
+    CHECK_STR(names, expected);
+    close(fd);
+    CHECK(holds("watched/file", "new"));
+    CHECK_EQ(scratch_count("watched"), 1);
+}
+
+static void old_or_new_at_any_time(struct check *check)
+{
+    write_one("replaced", "one");
+    pid_t writer = fork();
+    while (writer == 0) {
+        write_one("replaced", "two");
+        write_one("replaced", "one");
+    }
+    bool whole = true;
+    for (int look = 0; look < 2000; look++) {
+        struct buffer b = scratch_read("replaced");
+        whole &= b.size == 3 && (memcmp(b.data, "one", 3) == 0 || memcmp(b.data, "two", 3) == 0);
+        buffer_free(&b);
+    }
+    kill(writer, SIGTERM);
+    waitpid(writer, NULL, 0);
+    CHECK(whole);
+}
+
+static bool die_at_rename;
+
+/* In place of the C library's. */
+int rename(const char *from, const char *to)
+{
+    if (die_at_rename)
+        raise(SIGTERM);
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+static void signal_leaves_one_name(struct check *check)
+{
+    int status;
+    mkdir("signal", 0700);
+    write_one("signal/file", "old");
+    pid_t writer = fork();
+    if (writer == 0) {
+        die_at_rename = true;
+        write_one("signal/file", "new");
+        _exit(0);
+    }
+    CHECK(waitpid(writer, &status, 0) == writer && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    CHECK(holds("signal/file", "new"));
+    CHECK_EQ(scratch_count("signal"), 1);
 }
 
 static void symbolic_link_is_followed(struct check *check)
@@ -179,6 +267,8 @@ static void suffixes(struct check *check)
 
 CHECK_MAIN({"appears_when_complete", appears_when_complete},
            {"discard_leaves_the_old_one", discard_leaves_the_old_one},
+           {"new_file_has_one_name", new_file_has_one_name}, {"old_or_new_at_any_time", old_or_new_at_any_time},
+           {"signal_leaves_one_name", signal_leaves_one_name},
            {"symbolic_link_is_followed", symbolic_link_is_followed},
            {"link_to_nothing_is_followed", link_to_nothing_is_followed}, {"full_device", full_device},
            {"failure_leaves_the_old_one", failure_leaves_the_old_one},

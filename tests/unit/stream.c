@@ -2,6 +2,7 @@
 #include "tests/unit/check.h"
 
 #include "base/stream.h"
+#include "base/temporary.h"
 #include "tests/unit/scratch.h"
 
 enum { SIZE = 3000000 };
@@ -83,6 +84,75 @@ static void skip_and_seek(struct check *check)
     CHECK(err.text[0] != '\0');
     CHECK_EQ(stream_seek(s, 0, &err), 0);
     CHECK(reads_as(s, &noise, &err));
+    stream_close(s);
+    buffer_free(&noise);
+}
+
+/* Reads to the end, over holes without reading them. Returns how many bytes those were, -1 where something is wrong. */
+static int64_t skips_zeros(struct stream *s, const struct buffer *want, size_t piece)
+{
+    struct error err = {0};
+    const uint8_t *data;
+    int64_t skipped = 0, hole, have;
+    do {
+        uint64_t at = stream_offset(s);
+        if ((hole = stream_hole(s, &err)) < 0 || at + (uint64_t)hole > want->size)
+            return -1;
+        for (int64_t i = 0; i < hole; i++)
+            if (want->data[at + (uint64_t)i] != 0)
+                return -1;
+        skipped += hole;
+        if (stream_skip(s, (uint64_t)hole, &err) != 0 ||
+            (have = stream_peek(s, piece, &data, &err)) < 0)
+            return -1;
+        if ((uint64_t)have > piece)
+            have = (int64_t)piece;
+        at = stream_offset(s);
+        if (memcmp(data, want->data + at, (size_t)have) != 0)
+            return -1;
+        stream_advance(s, (size_t)have);
+    } while (have > 0);
+    return stream_offset(s) == want->size ? skipped : -1;
+}
+
+static void holes_are_zeros(struct check *check)
+{
+    static const off_t at[] = {0, 4090, 8192, 100000, 1000000, 1000008, 2999999};
+    struct error err = {0};
+    for (int end = 0; end < 2; end++) { /* in a hole; with data */
+        int fd = open("sparse", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        for (size_t i = 0; i + 1 < sizeof at / sizeof at[0] + (size_t)end; i++)
+            CHECK_EQ(pwrite(fd, "abcdefgh", at[i] < 2999999 ? 8 : 1, at[i]), at[i] < 2999999 ? 8 : 1);
+        CHECK(ftruncate(fd, SIZE) == 0);
+        bool sparse = lseek(fd, 0, SEEK_HOLE) < SIZE; /* or a file system that knows no holes */
+        close(fd);
+        struct buffer want = scratch_read("sparse");
+        for (size_t piece = 1; piece <= 1000000; piece *= 10) {
+            struct stream *s = stream_open("sparse", &err);
+            CHECK_EQ(stream_hole(s, &err), 0);
+            CHECK_EQ(stream_make_seekable(s, &err), 0);
+            int64_t skipped = skips_zeros(s, &want, piece);
+            CHECK(skipped >= (sparse && piece < 1000 ? 2900000 : 0));
+            CHECK_EQ(stream_seek(s, 0, &err), 0);
+            CHECK(reads_as(s, &want, &err));
+            CHECK_EQ(stream_hole(s, &err), 0);
+            stream_close(s);
+        }
+        buffer_free(&want);
+    }
+}
+
+static void no_holes(struct check *check)
+{
+    struct buffer noise = scratch_noise(SIZE);
+    struct error err = {0};
+    scratch_write("noise", noise.data, noise.size);
+    struct stream *s = stream_open("noise", &err);
+    CHECK_EQ(stream_make_seekable(s, &err), 0);
+    CHECK_EQ(skips_zeros(s, &noise, 1000), 0);
+    CHECK(truncate("noise", 5) == 0); /* while it is read: no hole either */
+    CHECK_EQ(stream_seek(s, 10, &err), 0);
+    CHECK_EQ(stream_hole(s, &err), 0);
     stream_close(s);
     buffer_free(&noise);
 }
@@ -219,7 +289,8 @@ static void temporary_file_leaves_nothing(struct check *check)
 }
 
 CHECK_MAIN({"file_in_windows", file_in_windows}, {"read_exactly", read_exactly},
-           {"skip_and_seek", skip_and_seek}, {"pipe_read_and_seekable", pipe_read_and_seekable},
+           {"skip_and_seek", skip_and_seek}, {"holes_are_zeros", holes_are_zeros},
+           {"no_holes", no_holes}, {"pipe_read_and_seekable", pipe_read_and_seekable},
            {"bzip2_streams", bzip2_streams}, {"bzip2_cut_and_damaged", bzip2_cut_and_damaged},
            {"cannot_open", cannot_open},
            {"temporary_file_leaves_nothing", temporary_file_leaves_nothing})

@@ -1,0 +1,177 @@
+/* The options that tools share.
+ * SPDX-License-Identifier: MIT */
+#include "base/tool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+
+static const struct argp_option
+    common_options[] = {{"quiet", 'q', NULL, 0, "No warnings, no progress bar", TOOL_GROUP},
+                        {"verbose", KEY_VERBOSE, NULL, 0, "Tell on stderr what is being done",
+                         TOOL_GROUP},
+                        {"color", KEY_COLOR, "WHEN", 0,
+                         "always, never or auto (default; NO_COLOR is honoured)", TOOL_GROUP},
+                        {"help", 'h', NULL, 0, "Print this help and exit", -1},
+                        {0}},
+    output_options[] = {{0, 0, NULL, 0, "Input and output:", TOOL_FILES},
+                        {"output", 'o', "FILE", 0,
+                         "Write to FILE, complete or not at all (default: stdout)", TOOL_FILES},
+                        {"bzip2", KEY_BZIP2, NULL, 0,
+                         "Compress (a FILE that ends in .bz2 always is)", TOOL_FILES},
+                        {0}},
+    salvage_options[] = {{"salvage", KEY_SALVAGE, NULL, 0,
+                          "Keep what can be read of a truncated profile", TOOL_FILES},
+                         {0}},
+    strict_options[] = {{"strict", KEY_STRICT, NULL, 0,
+                         "Fail where something is missing or does not fit", TOOL_FILES},
+                        {0}},
+    format_options[] = {{"format", KEY_FORMAT, "FORMAT", 0, "see help_filter", TOOL_FILES}, {0}};
+
+static int color_of(const char *when, struct argp_state *state)
+{
+    if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0 && strcmp(when, "auto") != 0)
+        argp_error(state, "--color takes always, never or auto, not '%s'", when);
+    return when[1] == 'l' ? 1 : when[0] == 'n' ? 0 : -1;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct tool_common *common = state->input;
+    switch (key) {
+    case 'q':
+        common->reporter.quiet = true;
+        return 0;
+    case KEY_VERBOSE:
+        common->reporter.verbose = true;
+        return 0;
+    case KEY_COLOR:
+        common->color = color_of(argument, state);
+        return 0;
+    case 'o':
+        common->output = argument;
+        return 0;
+    case KEY_BZIP2:
+        common->bzip2 = true;
+        return 0;
+    case KEY_FORMAT:
+        tool_choose(state, "format", common->formats, argument);
+        common->format = argument;
+        return 0;
+    case KEY_SALVAGE:
+        common->salvage = true;
+        return 0;
+    case KEY_STRICT:
+        common->reporter.strict = true;
+        return 0;
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The formats in the help come from their table. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    const struct tool_common *common = input;
+    if (key != KEY_FORMAT)
+        return (char *)text;
+    char list[TOOL_LIST_SIZE];
+    tool_name_list(list, common->formats, " or");
+    return mem_printf("%s (default: as FILE's suffix says, else %s)", list, common->formats(0));
+}
+
+static const struct argp common_argp = {.options = common_options, .parser = parse},
+                         output_argp = {.options = output_options, .parser = parse},
+                         salvage_argp = {.options = salvage_options, .parser = parse},
+                         strict_argp = {.options = strict_options, .parser = parse},
+                         format_argp = {.options = format_options,
+                                        .parser = parse,
+                                        .help_filter = help_filter};
+
+/* Above the tool's parser and the common ones: gives all of them the same input. */
+struct parsing {
+    struct argp_child children[7];
+    size_t count;
+    void *input;
+};
+
+static error_t hand_down(int key, char *argument, struct argp_state *state)
+{
+    const struct parsing *parsing = state->input;
+    (void)argument;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    for (size_t i = 0; i < parsing->count; i++)
+        state->child_inputs[i] = parsing->input;
+    return 0;
+}
+
+void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input)
+{
+    struct parsing parsing = {
+        .children = {{.argp = argp}, {.argp = &common_argp}}, .count = 2, .input = input};
+    static const struct {
+        unsigned option;
+        const struct argp *argp;
+    } choice[] = {{TOOL_OUTPUT, &output_argp},
+                  {TOOL_SALVAGE, &salvage_argp},
+                  {TOOL_STRICT, &strict_argp},
+                  {TOOL_FORMAT, &format_argp}};
+    for (size_t i = 0; i < sizeof choice / sizeof choice[0]; i++)
+        if ((shared & choice[i].option) != 0)
+            parsing.children[parsing.count++].argp = choice[i].argp;
+    const struct argp whole = {.parser = hand_down, .children = parsing.children};
+    /* how messages begin, whatever the tool was called by */
+    argv[0] = program_invocation_short_name;
+    argp_parse(&whole, argc, argv, (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0, NULL,
+               &parsing);
+}
+
+void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last)
+{
+    size_t used = (size_t)snprintf(text, TOOL_LIST_SIZE, "%s", names(0));
+    for (size_t i = 1; names(i) != NULL && used < TOOL_LIST_SIZE; i++)
+        used += (size_t)snprintf(text + used, TOOL_LIST_SIZE - used, "%s %s",
+                                 names(i + 1) != NULL ? "," : last, names(i));
+}
+
+size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name)
+{
+    char list[TOOL_LIST_SIZE];
+    size_t number = 0;
+    tool_name_list(list, names, " and");
+    while (names(number) != NULL && strcmp(names(number), name) != 0)
+        number++;
+    if (names(number) == NULL)
+        argp_error(state, "unknown %s '%s'; there are %s", what, name, list);
+    return number;
+}
+
+double tool_number(struct argp_state *state, const char *option, const char *text, double least,
+                   double most)
+{
+    double value = 0;
+    if (!parse_double(text, least, most, &value))
+        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, least, most, text);
+    return value;
+}
+
+uint64_t tool_whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
+                    uint64_t most)
+{
+    char range[32] = "on"; /* of what is as good as endless */
+    uint64_t value = 0;
+    if (most < UINT32_MAX)
+        snprintf(range, sizeof range, "to %" PRIu64, most);
+    if (!parse_unsigned(text, least, most, &value))
+        argp_error(state, "%s takes a whole number from %" PRIu64 " %s, not '%s'", option, least,
+                   range, text);
+    return value;
+}
