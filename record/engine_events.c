@@ -44,7 +44,7 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
         if (tracees->list[i] != leader)
             tracees_remove(tracees, tracees->list[i]);
     }
-    tracee_forget_cpu(leader);
+    tracee_close(leader);
     leader->sampled = false;
     run->hooks->maps(run->hooks->context, tracees->pid, true);
 }

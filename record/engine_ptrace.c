@@ -1,4 +1,4 @@
-/* The ptrace engine: at every tick all threads are stopped, read and let go.
+/* The ptrace engine: at every tick all threads that run are stopped, read and let go; those that wait are only read.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,15 +23,25 @@ static const unsigned long trace_options =
 static const uint64_t patience = 10 * SECOND / 1000;
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
+/* To stop a thread that waits would wake it: the time of that would be counted as the program's, and some system calls
+ * would end with EINTR. The kernel tells where it waits. */
+static void interrupt_all(struct tracees *tracees)
+{
+    for (size_t i = 0; i < tracees->count; i++) {
+        struct tracee *tracee = tracees->list[i];
+        tracee->asleep = tracee->state == TRACEE_RUNNING && tracee_sleeps(tracees, tracee);
+        if (tracee->state == TRACEE_RUNNING && !tracee->asleep)
+            tracee_interrupt(tracees, tracee);
+    }
+}
+
 /* Interrupts all that run and waits until none is awaited any more, or patience is over. */
 static void stop_all(struct engine_run *run)
 {
     struct tracees *tracees = &run->tracees;
     uint64_t limit = clock_now() + patience;
     run->in_sample = true;
-    for (size_t i = 0; i < tracees->count; i++)
-        if (tracees->list[i]->state == TRACEE_RUNNING)
-            tracee_interrupt(tracees, tracees->list[i]);
+    interrupt_all(tracees);
     while (tracees->awaited > 0 && !run->ended) {
         if (engine_take_event(run))
             continue;
@@ -52,6 +62,8 @@ static void read_all(struct engine_run *run)
             continue;
         if (tracee->state == TRACEE_HELD)
             tracee->sampled = tracee_read_pc(tracee);
+        else
+            tracee->sampled |= tracee->asleep;
         run->result->blind += !tracee_read_cpu(&run->tracees, tracee);
         if (tracee->pc != 0) /* stuck before it was ever seen: its time comes with its next row */
             engine_add_row(run, tracee);
@@ -192,7 +204,7 @@ static void ptrace_run(struct engine_run *run, const struct engine_hooks *hooks,
         hand_over(run, run->start + result->wall);
 }
 
-/* One file descriptor per thread: as many as are to be had. */
+/* Two file descriptors per thread: as many as are to be had. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -248,7 +260,7 @@ static pid_t ptrace_pid(const struct engine_run *run)
 
 const struct engine engine_ptrace = {
     .name = "ptrace",
-    .help = "stops all threads together for each sample",
+    .help = "stops all threads that run together for each sample",
     .start = ptrace_start,
     .pid = ptrace_pid,
     .run = ptrace_run,

@@ -45,7 +45,8 @@ struct tracee *tracees_add(struct tracees *tracees, pid_t tid)
                               .index = tracees->count,
                               .tid = tid,
                               .state = TRACEE_AWAITED,
-                              .schedstat = -1};
+                              .schedstat = -1,
+                              .syscall = -1};
     *bucket(tracees, tid) = tracee;
     tracees->list[tracees->count++] = tracee;
     tracees->awaited++;
@@ -62,7 +63,7 @@ void tracees_remove(struct tracees *tracees, struct tracee *tracee)
     tracee_set_state(tracees, tracee, TRACEE_DYING);
     tracees->list[tracee->index] = tracees->list[--tracees->count];
     tracees->list[tracee->index]->index = tracee->index;
-    tracee_forget_cpu(tracee);
+    tracee_close(tracee);
     free(tracee);
 }
 
@@ -149,29 +150,48 @@ bool tracee_read_pc(struct tracee *tracee)
     return true;
 }
 
-static int open_schedstat(const struct tracees *tracees, const struct tracee *tracee)
+/* Reads the file NAME of the thread, which stays open as *FD, as a text. Returns its length, 0 for none. */
+static size_t read_file(const struct tracees *tracees, const struct tracee *tracee, const char *name, int *fd,
+                        char *text, size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)tracees->pid, (int)tracee->tid);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd == -1) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)tracees->pid, (int)tracee->tid, name);
+        *fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (*fd < 0)
+            *fd = -2;
+    }
+    ssize_t got = *fd < 0 ? 0 : pread(*fd, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* "running", or the number of a system call, its arguments, the stack pointer and the PC. */
+bool tracee_sleeps(const struct tracees *tracees, struct tracee *tracee)
+{
+    char text[256], *pc;
+    if (read_file(tracees, tracee, "syscall", &tracee->syscall, text, sizeof text) == 0 ||
+        (pc = strrchr(text, ' ')) == NULL)
+        return false;
+    uint64_t value = strtoull(pc, NULL, 16);
+    tracee->pc = value != 0 ? value : tracee->pc;
+    return value != 0;
 }
 
 bool tracee_read_cpu(const struct tracees *tracees, struct tracee *tracee)
 {
     char text[96];
-    if (tracee->schedstat < 0)
-        tracee->schedstat = open_schedstat(tracees, tracee);
-    ssize_t got = pread(tracee->schedstat, text, sizeof text - 1, 0);
-    if (got <= 0)
+    if (read_file(tracees, tracee, "schedstat", &tracee->schedstat, text, sizeof text) == 0)
         return false;
-    text[got] = '\0';
     tracee->cpu = strtoull(text, NULL, 10);
     return true;
 }
 
-void tracee_forget_cpu(struct tracee *tracee)
+void tracee_close(struct tracee *tracee)
 {
     if (tracee->schedstat >= 0)
         close(tracee->schedstat);
-    tracee->schedstat = -1;
+    if (tracee->syscall >= 0)
+        close(tracee->syscall);
+    tracee->schedstat = tracee->syscall = -1;
 }

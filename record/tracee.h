@@ -20,10 +20,11 @@ struct tracee {
     enum tracee_state state;
     bool stuck;      /* AWAITED for longer than a sample may take: nobody waits for it */
     bool group_stop; /* HELD in a group stop: to listen, not to run, when resumed */
+    bool asleep;     /* RUNNING, but it waited in the kernel when it was looked at */
     bool sampled;    /* pc is that of a sample */
     bool exiting;    /* its PTRACE_EVENT_EXIT has come */
     int signal;      /* to deliver when resumed, 0: none */
-    int schedstat;   /* file descriptor, -1: not open */
+    int schedstat, syscall; /* file descriptors, -1: not open, -2: not to be had */
     uint64_t pc, cpu;
 };
 
@@ -59,9 +60,11 @@ void tracee_interrupt(struct tracees *tracees, struct tracee *tracee);
 void tracee_resume(struct tracees *tracees, struct tracee *tracee);
 /* The PC of a stopped one into pc. Returns whether it could be read. */
 bool tracee_read_pc(struct tracee *tracee);
-/* Run time into cpu, exact for a stopped one. Returns whether it could be read. */
+/* Does a RUNNING one wait in the kernel? Then its PC goes into pc without a stop, which would wake it. */
+bool tracee_sleeps(const struct tracees *tracees, struct tracee *tracee);
+/* Run time into cpu, exact for a stopped one or one that sleeps. Returns whether it could be read. */
 bool tracee_read_cpu(const struct tracees *tracees, struct tracee *tracee);
-/* Its schedstat is another thread's from now on (exec). */
-void tracee_forget_cpu(struct tracee *tracee);
+/* Its files are another thread's from now on (exec). */
+void tracee_close(struct tracee *tracee);
 
 #endif

@@ -232,6 +232,20 @@ class Truth(Case):
         self.assertEqual(len(profile.samples), 1)
         self.assertGreater(profile.cpu(), 50e3)
 
+    def test_threads_that_wait_are_left_alone(self):
+        """A stop would wake them: CPU time that nobody uses without a sampler, and waits that end with EINTR."""
+        profile, done = self.profile_of(sample("waiters"), "1")
+        self.assertLess(int(done.stdout), 20)
+        leader = profile.samples[0][1][0][0]
+        waited = sum(cpu for tid, _, cpu in profile.deltas() if tid != leader)
+        self.assertLess(waited, 0.005 * profile.cpu())
+        middle = profile.samples[len(profile.samples) // 2][1]
+        self.assertEqual(len(middle), 10)
+        libc = next(m for m in profile.vmmaps if "libc.so" in m[2])
+        for tid, pc, _ in middle:
+            if tid != leader:
+                self.assertTrue(libc[0] <= pc < libc[0] + libc[1], hex(pc))
+
     def test_thread_churn(self):
         profile, done = self.profile_of(sample("threads_churn"), "1")
         threads, process = map(int, re.findall(r"\d+", done.stdout))
