@@ -13,6 +13,13 @@
 
 static const struct selection everything;
 
+/* The time of SECONDS, or the last one there is. */
+static exact time_of(double seconds)
+{
+    double ns = seconds * 1e9;
+    return exact_fits(ns, TIME_SHIFT, ROOM) ? exact_of_double(ns, TIME_SHIFT) : EXACT_MOST;
+}
+
 void attribution_start(struct attribution *a, const struct pbin_meta *meta,
                        const struct quantity *quantity, const struct aggregate_options *options,
                        struct rowset *rows)
@@ -23,6 +30,8 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
     a->selection = options->selection != NULL ? options->selection : &everything;
     a->model = options->model;
     a->rows = rows;
+    a->start = time_of(a->selection->start);
+    a->end = time_of(a->selection->end);
     key_map_init(&a->keys, rows, options->keys, options->key_count, a->selection, meta->target);
     if (meta->samples == 0)
         return;
@@ -183,11 +192,8 @@ static bool counts(struct attribution *a, const struct pbin_definitions *all, co
     const struct selection *s = a->selection;
     if (s->phase != NULL)
         follow_phase(a, all, m);
-    if (s->has_window) {
-        double at = exact_to_double(a->at, TIME_SHIFT, 1000000000);
-        if (at < s->start || at >= s->end)
-            return false;
-    }
+    if (s->has_window && (a->at < a->start || a->at >= a->end))
+        return false;
     return s->phase == NULL ||
            (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
 }

@@ -21,6 +21,7 @@ struct attribution {
     uint8_t *in_marker; /* by thread: it was there when it was seen last */
     size_t marker_count, marker_capacity, in_marker_capacity;
     uint64_t phase;      /* entries into the marker function so far */
+    exact start, end;    /* of the window that is selected [2^-32 ns] */
     exact even_time;     /* interval of a profile without times [2^-32 ns] */
     double even_seconds; /* the same [s] */
     exact latency;       /* of one sample [2^-32 ns] */
