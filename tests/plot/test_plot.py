@@ -53,6 +53,16 @@ def svg_texts(data):
     return ["".join(e.itertext()) for e in xml.fromstring(data).iter() if e.tag in (SVG + "text", "text")]
 
 
+def svg_places(data):
+    """Texts of a picture of gnuplot as (text, x, y, anchor), and its dots as (x, y)."""
+    texts = []
+    for group in (e for e in xml.fromstring(data).iter(SVG + "g") if e.find(SVG + "text") is not None):
+        place = re.match(r"translate\(([\d.]+),([\d.]+)\)", group.get("transform"))
+        texts.append(("".join(group.itertext()).strip(), *map(float, place.groups()), group.get("text-anchor")))
+    dots = re.findall(rb"'#gpPt6' transform='translate\(([\d.]+),([\d.]+)\)", data)
+    return texts, [(float(x), float(y)) for x, y in dots]
+
+
 def png_lines(data):
     """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
     width, height, depth, color = struct.unpack(">IIBB", data[16:26])
@@ -170,6 +180,16 @@ class Pictures(Plot):
         self.assertGreater(len([label for _, label in labels if not label]), 2)
         for name, label in labels:
             self.assertTrue(label in ("", name) or len(label) >= 6, label)
+
+    def test_scatter_names_stand_at_their_dots(self):
+        for inputs, size in ((RUNS[:1], "--width=1600"), ([MANY], "--width=1600"), ([MANY], "--width=900")):
+            texts, dots = svg_places(self.plot("scatter", "--format=svg", size, inputs=inputs))
+            names = [t for t in texts if re.search(r"_\d+$|operator\(\)$", t[0])]
+            self.assertGreater(len(names), 2)
+            for name, x, y, anchor in names:
+                reach = {"start": (-15, 0), "end": (0, 15), "middle": (-2, 2)}[anchor]
+                near = [d for d in dots if reach[0] <= d[0] - x <= reach[1] and abs(d[1] - y) < 28]
+                self.assertTrue(near, f"{name} {x} {y} {anchor}")
 
     def test_repeatable(self):
         for kind in KINDS:
