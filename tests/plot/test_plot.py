@@ -191,6 +191,15 @@ class Pictures(Plot):
                 near = [d for d in dots if reach[0] <= d[0] - x <= reach[1] and abs(d[1] - y) < 28]
                 self.assertTrue(near, f"{name} {x} {y} {anchor}")
 
+    def test_cumulative_names_its_last_step(self):
+        few = plotdata.pbin(self.folder, "few", plotdata.names_of(3), call, samples=200)
+        for width in (480, 1600):
+            texts, dots = svg_places(self.plot("cumulative", "--format=svg", f"--width={width}", inputs=[few]))
+            _, x, y, _ = next(t for t in texts if "make up 99 %" in t[0])
+            last = min(dots, key=lambda dot: dot[1])
+            self.assertLess(abs(y - last[1]), 10)
+            self.assertLess(x, last[0])
+
     def test_repeatable(self):
         for kind in KINDS:
             self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
