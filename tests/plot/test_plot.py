@@ -200,6 +200,12 @@ class Pictures(Plot):
             self.assertLess(abs(y - last[1]), 10)
             self.assertLess(x, last[0])
 
+    def test_dots_at_zero_are_clear_of_names(self):
+        for kind in ("box", "violin"):
+            texts, dots = svg_places(self.plot(kind, "--format=svg", inputs=[RUNS[0], MANY]))
+            names = [x for _, x, _, anchor in texts if anchor == "end"]
+            self.assertGreater(min(x for x, _ in dots) - max(names), 12)
+
     def test_repeatable(self):
         for kind in KINDS:
             self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
