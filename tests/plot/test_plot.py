@@ -206,6 +206,11 @@ class Pictures(Plot):
             names = [x for _, x, _, anchor in texts if anchor == "end"]
             self.assertGreater(min(x for x, _ in dots) - max(names), 12)
 
+    def test_heatmap_says_what_is_beyond_its_scale(self):
+        note = "_other: beyond the scale"
+        self.assertIn(note, " ".join(svg_texts(self.plot("heatmap", "--format=svg", "--top=3", inputs=[MANY]))))
+        self.assertNotIn(note, " ".join(svg_texts(self.plot("heatmap", "--format=svg"))))
+
     def test_repeatable(self):
         for kind in KINDS:
             self.assertEqual(self.plot(kind, "--format=txt" if kind != "flame" else "--format=svg"),
