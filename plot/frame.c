@@ -125,6 +125,12 @@ static double foot_height(const struct plot *plot)
     return plot_is_text(plot) ? 3 : 3.8 * plot->script.em;
 }
 
+double frame_subtitle_room(const struct plot *plot)
+{
+    const struct script *s = &plot->script;
+    return plot_is_text(plot) ? s->width : (s->width - 2 * s->em) / (0.9 * s->em * HINTING);
+}
+
 struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle)
 {
     struct script *s = &plot->script;
@@ -133,8 +139,7 @@ struct frame frame_begin(struct plot *plot, const char *title, const char *subti
         title = plot->options->title;
     script_begin(s);
     fitted(plot, cells ? 0 : 1.35 * s->em, s->theme->text, cells ? 1 : 1.3 * s->em, title);
-    double room = cells ? s->width : (s->width - 2 * s->em) / (0.9 * s->em * HINTING);
-    char *parts = drop_parts(subtitle, room, cells);
+    char *parts = drop_parts(subtitle, frame_subtitle_room(plot), cells);
     fitted(plot, cells ? 1 : 2.95 * s->em, s->theme->faint, cells ? 1 : 0.9 * s->em, parts);
     free(parts);
     return (struct frame){.left = cells ? 8 : 5 * s->em,

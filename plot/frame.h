@@ -27,6 +27,9 @@ static inline bool plot_is_text(const struct plot *plot)
  */
 struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle);
 
+/* How wide a subtitle may be, in its own size [em or cells]. */
+double frame_subtitle_room(const struct plot *plot);
+
 /* "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" of what was read from PATHS. Caller frees. */
 char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *const *paths,
                      size_t count);

@@ -125,18 +125,21 @@ static char *title_of(const struct comparison *c)
 
 static char *subtitle_of(const struct comparison *c, bool dumbbell)
 {
-    char *text = sides_subtitle(&c->sides);
+    bool cells = plot_is_text(c->plot);
     static const char *const tests[] = {
         [TEST_NONE] = "one run a side: nothing is known about noise",
         [TEST_WELCH] = "* more than noise (Welch, Holm, 5 %); grey: not",
         [TEST_SAMPLING] = "* more than noise (approximate, 5 %); grey: not"};
-    char *more = mem_printf("%s%s \xc2\xb7 %s", text,
-                            !dumbbell               ? ""
-                            : plot_is_text(c->plot) ? " \xc2\xb7 o: base"
-                                                    : " \xc2\xb7 ring: base",
-                            tests[c->sides.test]);
+    char *key = mem_printf("%s \xc2\xb7 %s",
+                           !dumbbell ? ""
+                           : cells   ? " \xc2\xb7 o: base"
+                                     : " \xc2\xb7 ring: base",
+                           tests[c->sides.test]);
+    double room = frame_subtitle_room(c->plot) - text_width(key, cells);
+    char *text = sides_subtitle(&c->sides, room, cells), *whole = mem_printf("%s%s", text, key);
     free(text);
-    return more;
+    free(key);
+    return whole;
 }
 
 static void begin(struct comparison *c, bool dumbbell)

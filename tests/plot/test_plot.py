@@ -547,6 +547,14 @@ class Comparison(Plot):
                 texts = " ".join(svg_texts(self.plot(kind, "--width=480", "--format=svg", inputs=inputs)))
                 self.assertRegex(texts, r"\* more than noise \([a-zA-Z, ]*5 %\); grey: not")
 
+    def test_subtitle_is_whole(self):
+        runs = ["--base", *self.a, "--with", *self.b]
+        for kind in ("compare", "dumbbell"):
+            for width, text in ((480, rf"{len(self.b)} runs against {len(self.a)} runs \xb7"),
+                                (1600, r"\(\d runs\) against base [^\u2026]*\(\d runs\) \xb7")):
+                texts = " ".join(svg_texts(self.plot(kind, f"--width={width}", "--format=svg", inputs=runs)))
+                self.assertRegex(texts, text)
+
     def test_salvage(self):
         with open(self.b[0], "rb") as f:
             data = f.read()
