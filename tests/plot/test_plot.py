@@ -63,6 +63,13 @@ def svg_places(data):
     return texts, [(float(x), float(y)) for x, y in dots]
 
 
+def contrast(one, other):
+    """Of two colours, as WCAG 2 defines it."""
+    parts = [[c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in color] for color in (one, other)]
+    low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in parts)
+    return (high + 0.05) / (low + 0.05)
+
+
 def png_lines(data):
     """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
     width, height, depth, color = struct.unpack(">IIBB", data[16:26])
@@ -180,6 +187,19 @@ class Pictures(Plot):
         self.assertGreater(len([label for _, label in labels if not label]), 2)
         for name, label in labels:
             self.assertTrue(label in ("", name) or len(label) >= 6, label)
+
+    def test_flame_labels_are_readable(self):
+        def color(text):
+            return [int(text[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        for theme in ("light", "dark", "print"):
+            out = self.plot("flame", "--format=svg", f"--theme={theme}", inputs=[MANY]).decode()
+            ground = color(re.search(r'height="100%" fill="(#\w+)"', out).group(1))
+            text = color(re.search(r"text { [^}]*fill: (#\w+)", out).group(1))
+            fills = set(re.findall(r'fill="(#\w+)" fill-opacity="([\d.]+)"', out))
+            self.assertGreater(len(fills), 8)
+            for fill, part in fills:
+                shown = [c * float(part) + g * (1 - float(part)) for c, g in zip(color(fill), ground)]
+                self.assertGreater(contrast(shown, text), 4.5, f"{theme} {fill}")
 
     def test_scatter_names_stand_at_their_dots(self):
         for inputs, size in ((RUNS[:1], "--width=1600"), ([MANY], "--width=1600"), ([MANY], "--width=900")):
