@@ -81,9 +81,9 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
 double frame_legend(struct plot *plot, double bottom, char *const *names, const char *const *colors,
                     size_t count, bool draw);
 
-/* The x axis from LOW to HIGH in units of SCALE with title NAME. */
-void frame_xaxis(struct plot *plot, double low, double high, const struct scale *scale,
-                 const char *name);
+/* The x axis of FRAME from LOW to HIGH in units of SCALE with title NAME; its labels keep apart. */
+void frame_xaxis(struct plot *plot, const struct frame *frame, double low, double high,
+                 const struct scale *scale, const char *name);
 
 /* Border and grid for rows: no vertical axis but their names. */
 void frame_row_axes(struct plot *plot);

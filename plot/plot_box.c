@@ -323,7 +323,7 @@ static void draw(struct spreads *s, bool violin)
     put_points(s);
     put_boxes(s);                           /* sorts the values */
     double end = axis_end(s, violin, most); /* dots at 0 stand clear of the names */
-    frame_xaxis(plot, plot_is_text(plot) ? 0 : -0.02 * end, end, &scale, s->metric_name);
+    frame_xaxis(plot, &frame, plot_is_text(plot) ? 0 : -0.02 * end, end, &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
     if (plot_is_text(plot))

@@ -201,7 +201,8 @@ static void draw_bars(struct comparison *c)
     begin(c, false);
     bar_axis(c, &low, &high);
     c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->sides.unit);
-    frame_xaxis(c->plot, low, high, &c->scale, c->relative ? "change of the base" : "difference");
+    frame_xaxis(c->plot, &c->frame, low, high, &c->scale,
+                c->relative ? "change of the base" : "difference");
     for (size_t i = 0; i < c->sides.count; i++) {
         char *text = text_of(c, &c->sides.rows[i]);
         put_text(c, i, NAN, text);
@@ -279,7 +280,7 @@ static void draw_dumbbells(struct comparison *c)
     double width = c->frame.right - c->frame.left;
     double end = most <= 0 ? 1 : cells ? most : most * width / fmax(width * 0.2, width - text);
     c->scale = scale_for(most, c->sides.unit);
-    frame_xaxis(c->plot, -0.02 * end, end, &c->scale, c->sides.metric_name);
+    frame_xaxis(c->plot, &c->frame, -0.02 * end, end, &c->scale, c->sides.metric_name);
     put_dumbbell_texts(c, most);
     frame_row_axes(c->plot);
     if (cells) {

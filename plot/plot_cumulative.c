@@ -114,7 +114,7 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     struct frame frame = frame_begin(plot, title, subtitle);
     frame.left += plot_is_text(plot) ? 0 : s->em;
     frame_margins(plot, &frame);
-    frame_xaxis(plot, 0, (double)r->count * END, &none, "rows, largest first");
+    frame_xaxis(plot, &frame, 0, (double)r->count * END, &none, "rows, largest first");
     put_data(plot, r);
     put_levels(plot, &frame, r);
     if (r->count <= 12)

@@ -122,7 +122,7 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
     if (!plot_is_text(plot))
         frame.right -= 6 * plot->script.em;
     frame_margins(plot, &frame);
-    frame_xaxis(plot, b->start, end, &time, b->has_seconds ? "time" : "sample");
+    frame_xaxis(plot, &frame, b->start, end, &time, b->has_seconds ? "time" : "sample");
     if (plot_is_text(plot)) {
         put_characters(h, &frame);
     } else {

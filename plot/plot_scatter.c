@@ -219,7 +219,7 @@ static void draw(struct scatter *s, const struct aggregate *a)
     s->time = scale_for(s->high_time / 3, "s");
     s->energy = scale_for(s->high_energy / 2, s->quantity->unit);
     frame_margins(plot, &s->frame);
-    frame_xaxis(plot, s->low_time, s->high_time, &s->time, "time");
+    frame_xaxis(plot, &s->frame, s->low_time, s->high_time, &s->time, "time");
     char *axis = frame_axis_title(s->quantity->name, s->energy.unit);
     frame_text_up(plot, 1.2 * script->em, (s->frame.top + s->frame.bottom) / 2, axis);
     free(axis);

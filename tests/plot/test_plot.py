@@ -567,6 +567,17 @@ class Comparison(Plot):
                 texts = " ".join(svg_texts(self.plot(kind, "--width=480", "--format=svg", inputs=inputs)))
                 self.assertRegex(texts, r"\* more than noise \([a-zA-Z, ]*5 %\); grey: not")
 
+    def test_tics_keep_apart(self):
+        for top in range(3, 12):
+            for width in (360, 420, 480):
+                words = [f"--top={top}", f"--width={width}", "--height=300", "--format=svg", "--metric=time"]
+                texts, _ = svg_places(self.plot("compare", *words, inputs=["--base", *self.a, "--with", *self.b]))
+                tics = [t for t in texts if re.fullmatch(r"-?[\d.]+", t[0]) and t[3] == "middle"]
+                self.assertGreaterEqual(len(tics), 2)
+                for one, next_one in zip(tics, tics[1:]):
+                    room = 10 * (0.64 * len((one[0] + next_one[0]).replace("-", "")) / 2 + 0.5)
+                    self.assertGreater(next_one[1] - one[1], room, f"{one} {next_one}")
+
     def test_subtitle_is_whole(self):
         runs = ["--base", *self.a, "--with", *self.b]
         for kind in ("compare", "dumbbell"):
