@@ -125,6 +125,12 @@ static double foot_height(const struct plot *plot)
     return plot_is_text(plot) ? 3 : 3.8 * plot->script.em;
 }
 
+double frame_subtitle_room(const struct plot *plot)
+{
+    const struct script *s = &plot->script;
+    return plot_is_text(plot) ? s->width : (s->width - 2 * s->em) / (0.9 * s->em * HINTING);
+}
+
 struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle)
 {
     struct script *s = &plot->script;
@@ -133,8 +139,7 @@ struct frame frame_begin(struct plot *plot, const char *title, const char *subti
         title = plot->options->title;
     script_begin(s);
     fitted(plot, cells ? 0 : 1.35 * s->em, s->theme->text, cells ? 1 : 1.3 * s->em, title);
-    double room = cells ? s->width : (s->width - 2 * s->em) / (0.9 * s->em * HINTING);
-    char *parts = drop_parts(subtitle, room, cells);
+    char *parts = drop_parts(subtitle, frame_subtitle_room(plot), cells);
     fitted(plot, cells ? 1 : 2.95 * s->em, s->theme->faint, cells ? 1 : 0.9 * s->em, parts);
     free(parts);
     return (struct frame){.left = cells ? 8 : 5 * s->em,
@@ -286,13 +291,34 @@ void frame_row_axes(struct plot *plot)
                                   : "set grid noytics xtics\nset border 1\nset xtics scale 0.5\n");
 }
 
-void frame_xaxis(struct plot *plot, double low, double high, const struct scale *scale,
-                 const char *name)
+/* How wide the label at VALUE is, with the gap to the next. */
+static double label_room(const struct plot *plot, double value)
+{
+    bool cells = plot_is_text(plot);
+    char *text = mem_printf("%g", value);
+    double room = (text_width(text, cells) + (cells ? 2 : 0.5)) * plot->script.em;
+    free(text);
+    return room;
+}
+
+/* Five to ten tics, fewer where their labels would run into each other. */
+static double tic_step(const struct plot *plot, double low, double high, double length)
+{
+    double step = frame_step(high - low, length, length / 10), room = label_room(plot, step);
+    room = fmax(room, label_room(plot, ceil(low / step) * step));
+    room = fmax(room, label_room(plot, floor(high / step) * step));
+    return frame_step(high - low, length, fmax(room, length / 10));
+}
+
+void frame_xaxis(struct plot *plot, const struct frame *frame, double low, double high,
+                 const struct scale *scale, const char *name)
 {
     struct script *s = &plot->script;
     char *title = frame_axis_title(name, scale->unit);
-    script_add(s, "set xrange [%.17g:%.17g]\nset xtics nomirror autofreq\nset format x '%%g'\n",
-               low / scale->factor, high / scale->factor);
+    low /= scale->factor;
+    high /= scale->factor;
+    script_add(s, "set xrange [%.17g:%.17g]\nset xtics nomirror %.9g\nset format x '%%g'\n", low,
+               high, tic_step(plot, low, high, frame->right - frame->left));
     script_add(s, "set xlabel ");
     script_quote(s, title);
     script_add(s, " offset 0,0.6 noenhanced\n");

@@ -27,6 +27,9 @@ static inline bool plot_is_text(const struct plot *plot)
  */
 struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle);
 
+/* How wide a subtitle may be, in its own size [em or cells]. */
+double frame_subtitle_room(const struct plot *plot);
+
 /* "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" of what was read from PATHS. Caller frees. */
 char *frame_subtitle(const struct pbin_meta *meta, size_t runs, const char *const *paths,
                      size_t count);
@@ -78,9 +81,9 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
 double frame_legend(struct plot *plot, double bottom, char *const *names, const char *const *colors,
                     size_t count, bool draw);
 
-/* The x axis from LOW to HIGH in units of SCALE with title NAME. */
-void frame_xaxis(struct plot *plot, double low, double high, const struct scale *scale,
-                 const char *name);
+/* The x axis of FRAME from LOW to HIGH in units of SCALE with title NAME; its labels keep apart. */
+void frame_xaxis(struct plot *plot, const struct frame *frame, double low, double high,
+                 const struct scale *scale, const char *name);
 
 /* Border and grid for rows: no vertical axis but their names. */
 void frame_row_axes(struct plot *plot);

@@ -16,6 +16,7 @@ struct theme {
     const char *bar;         /* where one colour is enough */
     const char *other;       /* rows that stand for many: _other, _idle */
     const char *more, *less; /* of two directions */
+    double tint;             /* opacity of colours that text stands on */
     const char *series[SERIES];
     const char *heat; /* gnuplot palette, from nothing to much */
 };

@@ -184,7 +184,7 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     frame_names(plot, &frame, layout, names, r->count);
     double end = axis_end(plot, r, &frame, layout->size);
     frame_margins(plot, &frame);
-    frame_xaxis(plot, 0, end, &scale, r->metric_name);
+    frame_xaxis(plot, &frame, 0, end, &scale, r->metric_name);
     put_data(plot, r);
     if (plot_is_text(plot)) {
         put_text_bars(plot, r, &frame, end);

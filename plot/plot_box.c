@@ -278,6 +278,8 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     struct script *script = &s->plot->script;
     const struct theme *t = script->theme;
     double f = scale->factor, half = fmin(0.3, 1.1 * script->em / s->layout.height);
+    double line =
+        violin ? 1.35 * half : half; /* a dot at its end would look like an arrow's head */
     frame_row_axes(s->plot);
     if (violin)
         script_add(script,
@@ -296,7 +298,7 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     script_add(script,
                "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45*dot lc rgb '%s', "
                "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n",
-               f, half * 1.4, t->text, f, half, 2 * half, t->more);
+               f, half * 1.4, t->text, f, line, 2 * line, t->more);
 }
 
 static void draw(struct spreads *s, bool violin)
@@ -319,12 +321,13 @@ static void draw(struct spreads *s, bool violin)
     frame_names(plot, &frame, &s->layout, names, s->count);
     frame_margins(plot, &frame);
     put_points(s);
-    put_boxes(s); /* sorts the values */
-    frame_xaxis(plot, 0, axis_end(s, violin, most), &scale, s->metric_name);
+    put_boxes(s);                           /* sorts the values */
+    double end = axis_end(s, violin, most); /* dots at 0 stand clear of the names */
+    frame_xaxis(plot, &frame, plot_is_text(plot) ? 0 : -0.02 * end, end, &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
     if (plot_is_text(plot))
-        put_characters(s, violin, &frame, axis_end(s, violin, most));
+        put_characters(s, violin, &frame, end);
     else
         put_plot(s, violin, &scale);
     free(names);

@@ -125,18 +125,21 @@ static char *title_of(const struct comparison *c)
 
 static char *subtitle_of(const struct comparison *c, bool dumbbell)
 {
-    char *text = sides_subtitle(&c->sides);
+    bool cells = plot_is_text(c->plot);
     static const char *const tests[] = {
         [TEST_NONE] = "one run a side: nothing is known about noise",
         [TEST_WELCH] = "* more than noise (Welch, Holm, 5 %); grey: not",
         [TEST_SAMPLING] = "* more than noise (approximate, 5 %); grey: not"};
-    char *more = mem_printf("%s%s \xc2\xb7 %s", text,
-                            !dumbbell               ? ""
-                            : plot_is_text(c->plot) ? " \xc2\xb7 o: base"
-                                                    : " \xc2\xb7 ring: base",
-                            tests[c->sides.test]);
+    char *key = mem_printf("%s \xc2\xb7 %s",
+                           !dumbbell ? ""
+                           : cells   ? " \xc2\xb7 o: base"
+                                     : " \xc2\xb7 ring: base",
+                           tests[c->sides.test]);
+    double room = frame_subtitle_room(c->plot) - text_width(key, cells);
+    char *text = sides_subtitle(&c->sides, room, cells), *whole = mem_printf("%s%s", text, key);
     free(text);
-    return more;
+    free(key);
+    return whole;
 }
 
 static void begin(struct comparison *c, bool dumbbell)
@@ -198,7 +201,8 @@ static void draw_bars(struct comparison *c)
     begin(c, false);
     bar_axis(c, &low, &high);
     c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->sides.unit);
-    frame_xaxis(c->plot, low, high, &c->scale, c->relative ? "change of the base" : "difference");
+    frame_xaxis(c->plot, &c->frame, low, high, &c->scale,
+                c->relative ? "change of the base" : "difference");
     for (size_t i = 0; i < c->sides.count; i++) {
         char *text = text_of(c, &c->sides.rows[i]);
         put_text(c, i, NAN, text);
@@ -276,7 +280,7 @@ static void draw_dumbbells(struct comparison *c)
     double width = c->frame.right - c->frame.left;
     double end = most <= 0 ? 1 : cells ? most : most * width / fmax(width * 0.2, width - text);
     c->scale = scale_for(most, c->sides.unit);
-    frame_xaxis(c->plot, -0.02 * end, end, &c->scale, c->sides.metric_name);
+    frame_xaxis(c->plot, &c->frame, -0.02 * end, end, &c->scale, c->sides.metric_name);
     put_dumbbell_texts(c, most);
     frame_row_axes(c->plot);
     if (cells) {

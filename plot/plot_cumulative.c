@@ -48,8 +48,9 @@ static double share_up_to(const struct ranking *r, double rank)
     return 100 * sum;
 }
 
-/* Below the curve, where it runs above the beginning of the text, and below the text before.
- * Returns where the text's middle is [%]; *LEFT is where it begins [rows]. */
+/* Below the curve, where it runs above the beginning of the text, and below the text before; beside
+ * a high step at the right end. Returns where the text's middle is [%]; *LEFT is where it begins
+ * [rows]. */
 static double text_place(const struct plot *plot, const struct frame *f, const struct ranking *r,
                          double rank, double level, const char *text, double *left)
 {
@@ -59,8 +60,13 @@ static double text_place(const struct plot *plot, const struct frame *f, const s
     double width = (text_width(text, cells) * (cells ? 1 : HINTING) + 0.5) * size * column;
     double line = TOP * (cells ? 1 : 1.3 * size) / (f->bottom - f->top);
     *left = rank + size * column;
-    if (*left + width > end) /* ends at the right edge */
-        *left = end - width;
+    if (*left + width > end) { /* ends at the right edge */
+        double beside = rank - size * column - width;
+        bool high = level - share_up_to(r, rank - 1) > line;
+        *left = high && beside > 0 ? beside : end - width;
+        if (*left == beside)
+            return level;
+    }
     double above = *left < rank ? share_up_to(r, floor(*left)) : level;
     return fmin(level, above) - 0.8 * line;
 }
@@ -108,7 +114,7 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     struct frame frame = frame_begin(plot, title, subtitle);
     frame.left += plot_is_text(plot) ? 0 : s->em;
     frame_margins(plot, &frame);
-    frame_xaxis(plot, 0, (double)r->count * END, &none, "rows, largest first");
+    frame_xaxis(plot, &frame, 0, (double)r->count * END, &none, "rows, largest first");
     put_data(plot, r);
     put_levels(plot, &frame, r);
     if (r->count <= 12)

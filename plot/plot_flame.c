@@ -181,8 +181,8 @@ static void put_node(struct flame *f, const struct flame_node *node)
     put(f, "\n%s  %.2f %%  %.0f samples</title>", value, 100 * part, node->samples);
     put(f,
         "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
-        "fill-opacity=\"0.55\"/>",
-        x, y, width, f->row - 1, color_of(f, node));
+        "fill-opacity=\"%.2f\"/>",
+        x, y, width, f->row - 1, color_of(f, node), f->plot->script.theme->tint);
     put(f, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\">", x + 3,
         y + 0.5 * f->row + 0.35 * f->size, f->size);
     put_text(f, fit);

@@ -13,6 +13,8 @@ struct heatmap {
     struct time_bins bins;
     enum row_metric metric;
     const char *name, *unit; /* of what is shown: energy or time per second */
+    double most;             /* the end of the scale */
+    bool beyond;             /* what many rows add up to is more than that */
 };
 
 /* Value of series K in bin I: power, or threads' time per second. */
@@ -21,9 +23,10 @@ static double value_of(const struct time_bins *b, size_t i, size_t k)
     return (double)time_cell(b, 0, i)[k] / b->width;
 }
 
-/* The end of the scale. What many rows add up to may lie beyond: the others would be pale. */
-static double largest(const struct time_bins *b)
+/* What many rows add up to may lie beyond the scale: the others would be pale. */
+static void find_end(struct heatmap *h)
 {
+    const struct time_bins *b = &h->bins;
     double most = 0, rest = 0;
     for (size_t i = 0; i < b->count; i++)
         for (size_t k = 0; k < b->series; k++)
@@ -31,7 +34,8 @@ static double largest(const struct time_bins *b)
                 rest = fmax(rest, value_of(b, i, k));
             else
                 most = fmax(most, value_of(b, i, k));
-    return rest > 1.6 * most && most > 0 ? most : fmax(most, rest);
+    h->beyond = rest > 1.6 * most && most > 0;
+    h->most = h->beyond ? most : fmax(most, rest);
 }
 
 static void put_data(struct heatmap *h)
@@ -61,7 +65,7 @@ static void put_map(struct heatmap *h, const struct frame *f, const struct scale
 {
     struct script *s = &h->plot->script;
     const struct time_bins *b = &h->bins;
-    double em = s->em, step = b->width / time->factor, most = largest(b);
+    double em = s->em, step = b->width / time->factor, most = h->most;
     script_add(s, "set palette defined (%s)\nset cbtics nomirror %.9g\nset format cb '%%g'\n",
                s->theme->heat,
                frame_step(most > 0 ? most / scale->factor : 1, f->bottom - f->top, 2 * s->em));
@@ -83,7 +87,7 @@ static void put_characters(struct heatmap *h, const struct frame *f)
 {
     static const char shades[] = " .:-=+*#%@";
     const struct time_bins *b = &h->bins;
-    double most = largest(b);
+    double most = h->most;
     char *line = mem_zalloc(b->count + 1, 1);
     for (size_t k = 0; k < b->series; k++) {
         for (size_t i = 0; i < b->count; i++) {
@@ -104,8 +108,10 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
     const struct time_bins *b = &h->bins;
     double end = b->start + (double)b->count * b->width;
     struct scale time = scale_for(b->has_seconds ? end : 0, "s"),
-                 scale = scale_for(largest(b), h->unit);
-    char *subtitle = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
+                 scale = scale_for(h->most, h->unit);
+    char *read = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
+    char *subtitle =
+        mem_printf("%s%s", read, h->beyond ? " \xc2\xb7 " LABEL_OTHER ": beyond the scale" : "");
     char *title =
         mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
@@ -116,7 +122,7 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
     if (!plot_is_text(plot))
         frame.right -= 6 * plot->script.em;
     frame_margins(plot, &frame);
-    frame_xaxis(plot, b->start, end, &time, b->has_seconds ? "time" : "sample");
+    frame_xaxis(plot, &frame, b->start, end, &time, b->has_seconds ? "time" : "sample");
     if (plot_is_text(plot)) {
         put_characters(h, &frame);
     } else {
@@ -125,6 +131,7 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
     }
     free(title);
     free(subtitle);
+    free(read);
 }
 
 static void write_data(const struct heatmap *h)
@@ -189,6 +196,7 @@ static int draw_heatmap(struct plot *plot, struct error *err)
     layout = frame_rows(plot, h.bins.series, h.bins.series, 0);
     h.name = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_name : "CPUs used";
     h.unit = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_unit : "";
+    find_end(&h);
     draw(&h, &layout);
     if (plot->data != NULL)
         write_data(&h);

@@ -77,24 +77,40 @@ static bool is_free(const struct scatter *s, const struct rectangle *r)
     return true;
 }
 
+/* TEXT on a piece of the ground, so that no line runs through it. */
+static void put_text(struct scatter *s, double x, double y, enum anchor anchor, const char *text)
+{
+    static const double parts[] = {[ANCHOR_LEFT] = 0, [ANCHOR_CENTER] = 0.5, [ANCHOR_RIGHT] = 1};
+    const struct theme *theme = s->plot->script.theme;
+    double width = text_width(text, plot_is_text(s->plot)) * s->size, half = 0.6 * s->size;
+    double left = x - parts[anchor] * width;
+    frame_box(s->plot, left, y - half, left + width, y + half, theme->background);
+    frame_text(s->plot, x, y, anchor, theme->text, s->size, text);
+}
+
 static void put_name(struct scatter *s, const struct ranked_row *row)
 {
+    static const enum anchor anchors[] = {ANCHOR_LEFT, ANCHOR_RIGHT, ANCHOR_CENTER, ANCHOR_CENTER};
     bool cells = plot_is_text(s->plot);
     struct point at = place(s, row->values.time, row->values.energy);
     char *name = text_fit(row->name, s->plot->script.width * 0.28 / s->size, cells);
     double width = text_width(name, cells) * s->size * (cells ? 1 : HINTING);
     double half = 0.65 * s->size, gap = 0.7 * s->size;
     for (int side = 0; side < 4; side++) { /* right, left, above, below */
-        double left = side == 0 ? at.x + gap : side == 1 ? at.x - gap - width : at.x - width / 2;
+        double x = side == 0 ? at.x + gap : side == 1 ? at.x - gap : at.x;
+        double left = side == 0 ? x : side == 1 ? x - width : x - width / 2;
         double y = side < 2 ? at.y : side == 2 ? at.y - 1.2 * s->size : at.y + 1.2 * s->size;
         struct rectangle r = {left, y - half, left + width, y + half};
-        double pad = 0.6 * s->size; /* who it names must be clear */
-        struct rectangle wide = {r.left - (side != 0 ? pad : 0), r.top,
-                                 r.right + (side != 1 ? pad : 0), r.bottom};
+        double pad = s->size; /* who it names must be clear */
+        struct rectangle wide = r;
+        if (side != 0)
+            wide.left = fmin(r.left, fmax(r.left - pad, s->frame.left));
+        if (side != 1)
+            wide.right = fmax(r.right, fmin(r.right + pad, s->frame.right));
         if (!is_free(s, &wide))
             continue;
         s->taken[s->taken_count++] = r;
-        frame_text(s->plot, left, y, ANCHOR_LEFT, s->plot->script.theme->text, s->size, name);
+        put_text(s, x, y, anchors[side], name);
         break;
     }
     free(name);
@@ -203,7 +219,7 @@ static void draw(struct scatter *s, const struct aggregate *a)
     s->time = scale_for(s->high_time / 3, "s");
     s->energy = scale_for(s->high_energy / 2, s->quantity->unit);
     frame_margins(plot, &s->frame);
-    frame_xaxis(plot, s->low_time, s->high_time, &s->time, "time");
+    frame_xaxis(plot, &s->frame, s->low_time, s->high_time, &s->time, "time");
     char *axis = frame_axis_title(s->quantity->name, s->energy.unit);
     frame_text_up(plot, 1.2 * script->em, (s->frame.top + s->frame.bottom) / 2, axis);
     free(axis);

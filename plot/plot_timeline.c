@@ -263,7 +263,7 @@ static void put_lanes(struct timeline *t)
     frame_names(t->plot, &named, &layout, names, b->lane_count);
     free(names);
     frame_margins(t->plot, &panel);
-    frame_xaxis(t->plot, b->start, b->start + (double)b->count * b->width, &t->time,
+    frame_xaxis(t->plot, &panel, b->start, b->start + (double)b->count * b->width, &t->time,
                 b->has_seconds ? "time" : "sample");
     put_marks(t, !has_power(t));
     script_add(s, "set grid noytics xtics\nset xtics nomirror scale 0.5\n");

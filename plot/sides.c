@@ -9,6 +9,7 @@
 #include "analyze/report_compare.h"
 #include "base/memory.h"
 #include "plot/names.h"
+#include "plot/text.h"
 
 /* ---- reading ---- */
 
@@ -232,22 +233,41 @@ void sides_write(const struct sides *s, struct output *out)
     report_compare(s->compare, &report, &table_csv, out);
 }
 
-static char *side_text(const char *const *paths, size_t count, size_t runs)
+/* How much is said of a side. */
+enum detail { DETAIL_RUNS, DETAIL_FILE, DETAIL_ALL };
+
+static char *side_text(const char *const *paths, size_t count, size_t runs, enum detail detail)
 {
     const char *slash = strrchr(paths[0], '/'), *file = slash != NULL ? slash + 1 : paths[0];
-    char *more = count > 1 ? mem_printf(" and %zu more", count - 1) : mem_strdup("");
+    if (detail == DETAIL_RUNS)
+        return mem_printf("%zu run%s", runs, runs == 1 ? "" : "s");
+    char *more =
+        count > 1 && detail == DETAIL_ALL ? mem_printf(" and %zu more", count - 1) : mem_strdup("");
     char *text =
         runs > 1 ? mem_printf("%s%s (%zu runs)", file, more, runs) : mem_printf("%s%s", file, more);
     free(more);
     return text;
 }
 
-char *sides_subtitle(const struct sides *s)
+static char *both_texts(const struct sides *s, enum detail detail)
 {
-    char *base = side_text(s->base_paths, s->base_count, s->compare->sides[0].runs);
-    char *with = side_text(s->with_paths, s->with_count, s->compare->sides[1].runs);
-    char *text = mem_printf("%s against base %s", with, base);
+    const struct side *sides = s->compare->sides;
+    char *base = side_text(s->base_paths, s->base_count, sides[0].runs, detail);
+    char *with = side_text(s->with_paths, s->with_count, sides[1].runs, detail);
+    char *text = mem_printf("%s against %s%s", with, detail == DETAIL_RUNS ? "" : "base ", base);
     free(base);
     free(with);
+    return text;
+}
+
+char *sides_subtitle(const struct sides *s, double room, bool cells)
+{
+    bool single = s->compare->sides[0].runs <= 1 && s->compare->sides[1].runs <= 1;
+    char *text = both_texts(s, DETAIL_ALL);
+    for (int detail = DETAIL_FILE; text_width(text, cells) > room && detail >= (int)single;
+         detail--) {
+        free(text);
+        text = both_texts(s, (enum detail)detail);
+    }
     return text;
 }

@@ -40,7 +40,8 @@ void sides_free(struct sides *sides);
 /* The table of all rows as pbin-compare --format=csv writes it. */
 void sides_write(const struct sides *sides, struct output *out);
 
-/* "base.pbin (3 runs) against new.pbin (3 runs)". Caller frees. */
-char *sides_subtitle(const struct sides *sides);
+/* "new.pbin and 2 more (3 runs) against base base.pbin and 2 more (3 runs)", or less where that is
+ * wider than ROOM: at least how many runs. Caller frees. */
+char *sides_subtitle(const struct sides *sides, double room, bool cells);
 
 #endif

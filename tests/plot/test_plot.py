@@ -53,6 +53,23 @@ def svg_texts(data):
     return ["".join(e.itertext()) for e in xml.fromstring(data).iter() if e.tag in (SVG + "text", "text")]
 
 
+def svg_places(data):
+    """Texts of a picture of gnuplot as (text, x, y, anchor), and its dots as (x, y)."""
+    texts = []
+    for group in (e for e in xml.fromstring(data).iter(SVG + "g") if e.find(SVG + "text") is not None):
+        place = re.match(r"translate\(([\d.]+),([\d.]+)\)", group.get("transform"))
+        texts.append(("".join(group.itertext()).strip(), *map(float, place.groups()), group.get("text-anchor")))
+    dots = re.findall(rb"'#gpPt6' transform='translate\(([\d.]+),([\d.]+)\)", data)
+    return texts, [(float(x), float(y)) for x, y in dots]
+
+
+def contrast(one, other):
+    """Of two colours, as WCAG 2 defines it."""
+    parts = [[c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in color] for color in (one, other)]
+    low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in parts)
+    return (high + 0.05) / (low + 0.05)
+
+
 def png_lines(data):
     """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
     width, height, depth, color = struct.unpack(">IIBB", data[16:26])
@@ -170,6 +187,49 @@ class Pictures(Plot):
         self.assertGreater(len([label for _, label in labels if not label]), 2)
         for name, label in labels:
             self.assertTrue(label in ("", name) or len(label) >= 6, label)
+
+    def test_flame_labels_are_readable(self):
+        def color(text):
+            return [int(text[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        for theme in ("light", "dark", "print"):
+            out = self.plot("flame", "--format=svg", f"--theme={theme}", inputs=[MANY]).decode()
+            ground = color(re.search(r'height="100%" fill="(#\w+)"', out).group(1))
+            text = color(re.search(r"text { [^}]*fill: (#\w+)", out).group(1))
+            fills = set(re.findall(r'fill="(#\w+)" fill-opacity="([\d.]+)"', out))
+            self.assertGreater(len(fills), 8)
+            for fill, part in fills:
+                shown = [c * float(part) + g * (1 - float(part)) for c, g in zip(color(fill), ground)]
+                self.assertGreater(contrast(shown, text), 4.5, f"{theme} {fill}")
+
+    def test_scatter_names_stand_at_their_dots(self):
+        for inputs, size in ((RUNS[:1], "--width=1600"), ([MANY], "--width=1600"), ([MANY], "--width=900")):
+            texts, dots = svg_places(self.plot("scatter", "--format=svg", size, inputs=inputs))
+            names = [t for t in texts if re.search(r"_\d+$|operator\(\)$", t[0])]
+            self.assertGreater(len(names), 2)
+            for name, x, y, anchor in names:
+                reach = {"start": (-15, 0), "end": (0, 15), "middle": (-2, 2)}[anchor]
+                near = [d for d in dots if reach[0] <= d[0] - x <= reach[1] and abs(d[1] - y) < 28]
+                self.assertTrue(near, f"{name} {x} {y} {anchor}")
+
+    def test_cumulative_names_its_last_step(self):
+        few = plotdata.pbin(self.folder, "few", plotdata.names_of(3), call, samples=200)
+        for width in (480, 1600):
+            texts, dots = svg_places(self.plot("cumulative", "--format=svg", f"--width={width}", inputs=[few]))
+            _, x, y, _ = next(t for t in texts if "make up 99 %" in t[0])
+            last = min(dots, key=lambda dot: dot[1])
+            self.assertLess(abs(y - last[1]), 10)
+            self.assertLess(x, last[0])
+
+    def test_dots_at_zero_are_clear_of_names(self):
+        for kind in ("box", "violin"):
+            texts, dots = svg_places(self.plot(kind, "--format=svg", inputs=[RUNS[0], MANY]))
+            names = [x for _, x, _, anchor in texts if anchor == "end"]
+            self.assertGreater(min(x for x, _ in dots) - max(names), 12)
+
+    def test_heatmap_says_what_is_beyond_its_scale(self):
+        note = "_other: beyond the scale"
+        self.assertIn(note, " ".join(svg_texts(self.plot("heatmap", "--format=svg", "--top=3", inputs=[MANY]))))
+        self.assertNotIn(note, " ".join(svg_texts(self.plot("heatmap", "--format=svg"))))
 
     def test_repeatable(self):
         for kind in KINDS:
@@ -506,6 +566,25 @@ class Comparison(Plot):
             for kind in ("compare", "dumbbell"):
                 texts = " ".join(svg_texts(self.plot(kind, "--width=480", "--format=svg", inputs=inputs)))
                 self.assertRegex(texts, r"\* more than noise \([a-zA-Z, ]*5 %\); grey: not")
+
+    def test_tics_keep_apart(self):
+        for top in range(3, 12):
+            for width in (360, 420, 480):
+                words = [f"--top={top}", f"--width={width}", "--height=300", "--format=svg", "--metric=time"]
+                texts, _ = svg_places(self.plot("compare", *words, inputs=["--base", *self.a, "--with", *self.b]))
+                tics = [t for t in texts if re.fullmatch(r"-?[\d.]+", t[0]) and t[3] == "middle"]
+                self.assertGreaterEqual(len(tics), 2)
+                for one, next_one in zip(tics, tics[1:]):
+                    room = 10 * (0.64 * len((one[0] + next_one[0]).replace("-", "")) / 2 + 0.5)
+                    self.assertGreater(next_one[1] - one[1], room, f"{one} {next_one}")
+
+    def test_subtitle_is_whole(self):
+        runs = ["--base", *self.a, "--with", *self.b]
+        for kind in ("compare", "dumbbell"):
+            for width, text in ((480, rf"{len(self.b)} runs against {len(self.a)} runs \xb7"),
+                                (1600, r"\(\d runs\) against base [^\u2026]*\(\d runs\) \xb7")):
+                texts = " ".join(svg_texts(self.plot(kind, f"--width={width}", "--format=svg", inputs=runs)))
+                self.assertRegex(texts, text)
 
     def test_salvage(self):
         with open(self.b[0], "rb") as f:
