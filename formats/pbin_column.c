@@ -152,7 +152,7 @@ int column_get(struct column *c, struct cursor *in, size_t count)
         return -1;
     if (is_as_before(c, in->data + begin, in->at - begin, count))
         return 0;
-    mem_reserve(&c->values, &c->capacity, count, sizeof *c->values);
+    mem_reserve(&c->values, &c->capacity, count + 1, sizeof *c->values); /* never NULL */
     c->count = count;
     unpack(c, packed, width, base);
     return 1;

@@ -96,8 +96,8 @@ struct raw_samples raw_batch_samples(const struct raw_batch *batch);
 static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value, const uint8_t *from,
                                  size_t count, size_t thread_size, bool big)
 {
-    if (b->entry_count + count > b->capacity)
-        mem_reserve(&b->entries, &b->capacity, b->entry_count + count, sizeof *b->entries);
+    if (b->entry_count + count >= b->capacity) /* never NULL */
+        mem_reserve(&b->entries, &b->capacity, b->entry_count + count + 1, sizeof *b->entries);
     struct raw_entry *entry = b->entries + b->entry_count;
     for (size_t i = 0; i < count; i++, entry++, from += thread_size) {
         entry->tid = get_u32(from, big);

@@ -257,6 +257,13 @@ class Dialects(tool.Case):
         times = [r["time"] for r in table["rows"]]
         self.assertEqual(times, sorted(times, reverse=True))
 
+    def test_first_samples_of_nobody(self):
+        for nobody in (1, 400, 500):
+            run = make_run(PROGRAMS, raw.POWER)
+            for sample in run.samples[:nobody]:
+                sample.threads = []
+            self.each(run, "sampler", layouts=(False,))
+
     def test_no_map(self):
         """No map at all: everything is foreign, nothing is lost."""
         run = make_run(PROGRAMS, raw.POWER, count=30)
