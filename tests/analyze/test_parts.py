@@ -89,3 +89,16 @@ class PartsTest(tool.Case):
         for cut in (samples[2] + 5, samples[33], len(data) - 1, len(data) - 60):
             self.assertEqual(self.same(self.file("cut.pbin", data[:cut])).status, 1)
         self.assertEqual(self.same(self.file("cut.pbin", data[:samples[33]]), "--salvage").status, 0)
+
+    def test_arcs_that_the_trailer_does_not_count(self):
+        """Only samples are shared out: arcs among them are no samples."""
+        arcs = pbin.block("ARCS", struct.pack("<IIIIIQ", 1, 1, 1, 1, 1, 5))
+        data, samples = [], 0
+        for block in blocks(padded(pbin.write(self.profile(5), batch=25))):
+            if block[4:8] == b"SMPL":
+                samples += 1
+                data += [arcs] if samples in (1, 40) else []
+            data.append(block)
+        ended = self.same(self.file("arcs.pbin", pbin.write(self.profile(5))[:16] + b"".join(data)))
+        self.assertEqual(ended.status, 1)
+        self.assertIn("counts differ", ended.err)
