@@ -46,12 +46,34 @@ static bool has_bz2_suffix(const char *path)
     return length > 4 && strcmp(path + length - 4, ".bz2") == 0;
 }
 
-/* An unnamed file in the folder of TARGET; where the file system cannot do that, a hidden one. */
+enum { LINK = 64 };
+
+/* Writes into LINK the one way to an unnamed file. */
+static void link_to(int fd, char *link)
+{
+    snprintf(link, LINK, "/proc/self/fd/%d", fd);
+}
+
+/* A file in FOLDER that can be given a name: not where the file system has no unnamed ones, and not without /proc. */
+static int open_unnamed(const char *folder)
+{
+    char link[LINK];
+    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -1;
+    link_to(fd, link);
+    if (access(link, F_OK) == 0)
+        return fd;
+    close(fd);
+    errno = EOPNOTSUPP;
+    return -1;
+}
+
+/* An unnamed file in the folder of TARGET; where that cannot be, one beside it. */
 static int open_unfinished(struct output *o)
 {
     char *copy = mem_strdup(o->target);
-    const char *folder = dirname(copy);
-    int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    int fd = open_unnamed(dirname(copy));
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
         o->temporary = mem_printf("%s.XXXXXX", o->target);
         fd = mkostemp(o->temporary, O_CLOEXEC);
@@ -242,12 +264,12 @@ static int name_temporary(struct output *o, const char *link)
     return -1;
 }
 
-/* Gives the unnamed or hidden file its name, in place of what was there. No system call puts an unnamed file in place
+/* Gives the unfinished file its name, in place of what was there. No system call puts an unnamed file in place
  * of another: that takes a second name for a moment. */
 static int give_name(struct output *o)
 {
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", o->fd);
+    char link[LINK];
+    link_to(o->fd, link);
     if (o->temporary == NULL) {
         if (linkat(AT_FDCWD, link, AT_FDCWD, o->target, AT_SYMLINK_FOLLOW) == 0)
             return 0;

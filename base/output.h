@@ -34,7 +34,8 @@ const char *output_name(const struct output *output);
 int output_flush(struct output *output);
 
 /* Writes everything out, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL, and only in
- * the moment that a file is replaced, can leave a second name of the new file, FILE.PID-N.tmp.
+ * the moment that a file is replaced, can leave a second name of the new file, FILE.PID-N.tmp. (Where there are no unnamed
+ * files, on some file systems and without /proc, any signal before can leave the unfinished one, FILE.XXXXXX.)
  * Returns 0, or -1: then nothing has changed under that name. */
 int output_commit(struct output *output);
 

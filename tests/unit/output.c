@@ -1,9 +1,11 @@
 /* Outputs: complete or not at all. SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "base/output.h"
 #include "base/stream.h"
@@ -141,6 +143,40 @@ static void signal_leaves_one_name(struct check *check)
     CHECK_EQ(scratch_count("signal"), 1);
 }
 
+static bool without_proc;
+
+/* In place of the C library's. */
+int access(const char *path, int mode)
+{
+    if (without_proc && strncmp(path, "/proc/", 6) == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return faccessat(AT_FDCWD, path, mode, 0);
+}
+
+/* In place of the C library's. */
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
+{
+    if (!without_proc)
+        return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+    errno = ENOENT;
+    return -1;
+}
+
+/* An unnamed file has a way to a name only there. */
+static void proc_may_be_missing(struct check *check)
+{
+    mkdir("no-proc", 0700);
+    without_proc = true;
+    write_one("no-proc/file", "one");
+    CHECK(holds("no-proc/file", "one"));
+    write_one("no-proc/file", "two");
+    CHECK(holds("no-proc/file", "two"));
+    without_proc = false;
+    CHECK_EQ(scratch_count("no-proc"), 1);
+}
+
 static void symbolic_link_is_followed(struct check *check)
 {
     struct error err = {0};
@@ -269,6 +305,7 @@ CHECK_MAIN({"appears_when_complete", appears_when_complete},
            {"discard_leaves_the_old_one", discard_leaves_the_old_one},
            {"new_file_has_one_name", new_file_has_one_name}, {"old_or_new_at_any_time", old_or_new_at_any_time},
            {"signal_leaves_one_name", signal_leaves_one_name},
+           {"proc_may_be_missing", proc_may_be_missing},
            {"symbolic_link_is_followed", symbolic_link_is_followed},
            {"link_to_nothing_is_followed", link_to_nothing_is_followed}, {"full_device", full_device},
            {"failure_leaves_the_old_one", failure_leaves_the_old_one},
