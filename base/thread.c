@@ -4,6 +4,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/memory.h"
 
@@ -40,8 +41,17 @@ static void *begin(void *opaque)
     return start.work(start.opaque);
 }
 
+/* Stacks and the allocator reserve a hundred times the addresses that they use: what is left of few may be too little. */
+static bool addresses_are_limited(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 bool thread_start(pthread_t *thread, void *(*work)(void *), void *opaque)
 {
+    if (addresses_are_limited())
+        return false;
     struct start *start = mem_alloc(sizeof *start);
     *start = (struct start){work, opaque, sched_getcpu()};
     if (pthread_create(thread, NULL, begin, start) == 0)
