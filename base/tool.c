@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A file that is opened must never get the number of a standard stream that the caller closed. A command
@@ -52,7 +53,8 @@ struct output *tool_output(const struct tool_common *common, unsigned flags, str
 bool tool_color(const struct tool_common *common)
 {
     const char *none = getenv("NO_COLOR");
-    if (common->output != NULL || common->bzip2)
+    bool to_file = common->output != NULL && strcmp(common->output, "-") != 0;
+    if (to_file || common->bzip2)
         return false;
     if (common->color >= 0)
         return common->color == 1;

@@ -39,7 +39,7 @@ struct tool_common {
     struct reporter reporter;
     int color;           /* 1 always, 0 never, -1: where stdout is a terminal and NO_COLOR is not set */
     tool_names *formats; /* the tool fills it in before it parses; the first is the usual one */
-    const char *output;  /* NULL: stdout */
+    const char *output;  /* NULL or "-": stdout */
     const char *format;  /* NULL: not given */
     bool bzip2, salvage;
 };

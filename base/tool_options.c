@@ -53,6 +53,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         common->color = color_of(argument, state);
         return 0;
     case 'o':
+        if (argument[0] == '\0')
+            argp_error(state, "-o takes the name of a file, not ''");
         common->output = argument;
         return 0;
     case KEY_BZIP2:

@@ -55,6 +55,24 @@ class Ends(Case):
         self.assertLess(short, whole / 3)
 
 
+class Outputs(Case):
+    def test_output_that_is_stdout(self):
+        """-o - is no -o: colours and all."""
+        path = self.pbin(1000)
+        for options in ([], ["--color=always"]):
+            argv = ["pbin-aggregate", "-q", *options, path]
+            self.assertEqual(self.succeeds(argv + ["-o", "-"]).out, self.succeeds(argv).out)
+        self.assertIn(b"\x1b[", self.succeeds(argv + ["-o", "-"]).out)
+
+    def test_output_without_a_name(self):
+        """As of a variable that is not set: told before anything is read."""
+        for name in ("prof2pbin", "gmon2pbin", "pbin2gmon", "sthem2pbin", "pbin-aggregate", "pbin-annotate",
+                     "pbin-callgraph", "pbin-dump", "pbin-compare"):
+            ended = tool.run([name, "-o", "", "/nowhere"])
+            self.assertEqual(ended.status, 2, name)
+            self.assertIn("-o takes the name of a file, not ''", ended.err)
+
+
 class Messages(Case):
     def test_names_from_files_are_harmless_to_a_terminal(self):
         """U+009B begins an escape sequence as ESC [ does."""
