@@ -10,11 +10,6 @@
 
 static const char *const sorts[SORTS] = {"difference", "base", "other", "ratio", "p", "key"};
 
-const char *compare_sort_name(enum compare_sort sort)
-{
-    return sorts[sort];
-}
-
 int compare_sort_parse(const char *name)
 {
     for (int i = 0; i < SORTS; i++)

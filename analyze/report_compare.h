@@ -9,8 +9,7 @@
 
 enum compare_sort { SORT_DIFFERENCE, SORT_BASE, SORT_OTHER, SORT_RATIO, SORT_P, SORT_KEY, SORTS };
 
-/* "difference", "base", "other", "ratio", "p", "key"; and back, -1 for none of them. */
-const char *compare_sort_name(enum compare_sort sort);
+/* From "difference", "base", "other", "ratio", "p", "key"; -1 for none of them. */
 int compare_sort_parse(const char *name);
 
 struct compare_report {

@@ -35,14 +35,6 @@ void selection_free(struct selection *s)
     *s = (struct selection){0};
 }
 
-bool selection_uses(const struct selection *s, int key)
-{
-    for (size_t i = 0; i < s->filter_count; i++)
-        if (s->filters[i].key == key)
-            return true;
-    return false;
-}
-
 static bool matches(const struct filter *filter, const char *text)
 {
     if (filter->glob != NULL)

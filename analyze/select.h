@@ -35,9 +35,6 @@ struct selection {
 const char *selection_add(struct selection *selection, const char *text, bool exclude);
 void selection_free(struct selection *selection);
 
-/* Does a condition need KEY? */
-bool selection_uses(const struct selection *selection, int key);
-
 /* Does what TEXT_OF(context, key) tells of a row pass the conditions? Of several conditions that include by the same
  * key one must hold; conditions of different keys must all hold; any that excludes is decisive. */
 typedef const char *key_text(void *context, int key);

@@ -238,16 +238,6 @@ int output_printf(struct output *o, const char *format, ...)
     return result;
 }
 
-const char *output_name(const struct output *o)
-{
-    return o->name;
-}
-
-int output_flush(struct output *o)
-{
-    return o->bz == NULL ? flush(o) : 0;
-}
-
 /* Gives the file behind LINK a temporary name beside the target. */
 static int name_temporary(struct output *o, const char *link)
 {

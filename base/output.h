@@ -26,16 +26,9 @@ int output_write(struct output *output, const void *data, size_t count);
 int output_printf(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The name for messages; borrowed until commit or discard. */
-const char *output_name(const struct output *output);
-
-/* Hands what is buffered to the system: a reader at the other end of a pipe sees it.
- * Returns 0, or -1. Does nothing for compressed data. */
-int output_flush(struct output *output);
-
-/* Writes everything out, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL, and only in
- * the moment that a file is replaced, can leave a second name of the new file, FILE.PID-N.tmp. (Where there are no unnamed
- * files, on some file systems and without /proc, any signal before can leave the unfinished one, FILE.XXXXXX.)
+/* Writes everything out, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL, and only
+ * in the moment that a file is replaced, can leave a second name of the new file, FILE.PID-N.tmp. (Where there are no
+ * unnamed files, on some file systems and without /proc, any signal can leave the unfinished one, FILE.XXXXXX.)
  * Returns 0, or -1: then nothing has changed under that name. */
 int output_commit(struct output *output);
 

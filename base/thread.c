@@ -41,7 +41,7 @@ static void *begin(void *opaque)
     return start.work(start.opaque);
 }
 
-/* Stacks and the allocator reserve a hundred times the addresses that they use: what is left of few may be too little. */
+/* Stacks and the allocator reserve a hundred times the addresses that they use: of few, too little may be left. */
 static bool addresses_are_limited(void)
 {
     struct rlimit limit;

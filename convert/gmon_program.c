@@ -225,11 +225,6 @@ const char *gmon_program_name(const struct gmon_program *p)
     return p->name;
 }
 
-const char *gmon_program_path(const struct gmon_program *p)
-{
-    return p->image != NULL ? p->image->path : NULL;
-}
-
 uint64_t gmon_program_address(const struct gmon_program *p, uint64_t recorded)
 {
     return recorded - p->bias;

@@ -25,10 +25,8 @@ struct gmon_program *gmon_program_open(const struct gmon *gmon,
                                        struct reporter *reporter, struct error *err);
 void gmon_program_delete(struct gmon_program *program);
 
-/* Base name and path; the latter NULL when the file was not found. Borrowed until
- * gmon_program_delete. */
+/* Base name; borrowed until gmon_program_delete. */
 const char *gmon_program_name(const struct gmon_program *program);
-const char *gmon_program_path(const struct gmon_program *program);
 
 /* Address of the file for one of the gmon.out. */
 uint64_t gmon_program_address(const struct gmon_program *program, uint64_t recorded);
