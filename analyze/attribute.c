@@ -113,7 +113,7 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
         attribution_charge(a, current, wall_time ? m->interval : (exact)cpu_ns << TIME_SHIFT, part);
         left -= part;
     }
-    if (whole == 0 && m->energy != 0)
+    if (whole == 0 && left != 0)
         attribution_charge(a, attribution_label(a, LABEL_IDLE), 0, left);
 }
 
@@ -123,7 +123,7 @@ static void attribute_evenly(struct attribution *a, const struct pbin_definition
 {
     exact left = exact_of_double(m->energy, ENERGY_SHIFT), time = m->interval;
     if (m->count == 0) {
-        if (m->energy != 0)
+        if (left != 0)
             attribution_charge(a, attribution_label(a, LABEL_IDLE), 0, left);
         return;
     }

@@ -45,3 +45,9 @@ class UsualTest(tool.Case):
         for sample in profile.samples:
             sample.entries = [(t, t % 30, t % 3 * 1000) for t in range(1500)]
         self.both("crowd.pbin", profile)
+
+    def test_idle_energy_that_rounds_to_nothing(self):
+        profile = profiles.make(8, samples=40, threads=1)
+        for sample in profile.samples:
+            sample.value, sample.entries = 1e-30, [(0, 0, 0)]
+        self.both("idle.pbin", profile)
