@@ -136,7 +136,7 @@ static void add_up(struct chunk *c, const struct share_totals *t)
     exact energy = quick_energy(t->high, t->low);
     rowset_quick_room(a->rows, c->entries);
     add_parts(a->rows, c->row, c->part, c->at.count, c->samples);
-    a->time += (exact)t->cpu_ns << TIME_SHIFT; /* cannot wrap: 2^59 ns of a chunk */
+    a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
     if (t->idle == 0)
         return;

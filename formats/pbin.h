@@ -257,7 +257,7 @@ struct pbin_definitions {
 };
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *reader);
 
-/* Samples delivered so far. */
+/* Samples delivered so far, and those that a part has passed over. */
 uint64_t pbin_reader_samples(const struct pbin_reader *reader);
 
 #endif

@@ -1,6 +1,6 @@
 /* Raw profiles: what samplers write, in every dialect, layout and byte order. raw.5 describes them.
  *
- *   profile = raw_open(stream, &options, reporter, err);
+ *   profile = raw_open(stream, &options, err);
  *   while ((got = raw_next(profile, &samples, err)) > 0) ...
  *   raw_close(profile);
  * SPDX-License-Identifier: MIT */
