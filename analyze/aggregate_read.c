@@ -218,6 +218,14 @@ static uint64_t to_ns(exact time)
     return (uint64_t)((time + ((exact)1 << (TIME_SHIFT - 1))) >> TIME_SHIFT);
 }
 
+/* Of the sampler's own time, the part of the samples that count. Profiles may lie about both. */
+static uint64_t latency_of(const struct attribution *done)
+{
+    const struct pbin_meta *meta = done->meta;
+    double part = (double)meta->latency_ns * (double)done->samples / (double)meta->samples;
+    return part < 0x1p64 ? (uint64_t)part : UINT64_MAX;
+}
+
 /* A full profile becomes one run. */
 static void end_full(struct input *in)
 {
@@ -230,8 +238,7 @@ static void end_full(struct input *in)
     run.wall_ns = meta->wall_ns != 0 && !part ? meta->wall_ns : to_ns(done->wall);
     run.latency_ns = meta->latency_ns;
     if (part && meta->samples > 0)
-        run.latency_ns = (uint64_t)((double)meta->latency_ns * (double)done->samples /
-                                    (double)meta->samples);
+        run.latency_ns = latency_of(done);
     if (done->selection->subtract_latency)
         run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
     warn_of_attribution(in, &run);

@@ -147,7 +147,7 @@ static void resolve_in_file(struct symbolizer *s, struct code_file *file, uint64
         uint32_t first = known && s->answer.count[i] > 0 ? s->answer.first[i] : 0;
         size_t frames = known ? s->answer.count[i] : 0;
         make_location(s, &locations[wanted[i].index], code_file_symbol(file, addresses[i]),
-                      known ? s->answer.frames + first : NULL, first, frames, &last);
+                      frames > 0 ? s->answer.frames + first : NULL, first, frames, &last);
     }
 }
 
