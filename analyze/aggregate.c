@@ -36,8 +36,8 @@ static void forget_what_differs(struct aggregate *a, const struct pbin_meta *met
         const struct pbin_field *field = &pbin_fields[i];
         char **mine = (char **)((char *)&a->meta + field->at);
         char *const *theirs = (char *const *)((const char *)meta + field->at);
-        bool same = field->type != 's' || *mine == NULL ||
-                    (*theirs != NULL && strcmp(*mine, *theirs) == 0);
+        bool same =
+            field->type != 's' || *mine == NULL || (*theirs != NULL && strcmp(*mine, *theirs) == 0);
         if (same || field->at == offsetof(struct pbin_meta, unit))
             continue;
         free(*mine);
@@ -52,7 +52,8 @@ static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
     bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
     bool energy = a->quantity.name != NULL && strcmp(a->quantity.name, "energy") == 0;
     bool same_kind = a->meta.pmu == meta->pmu && a->meta.volts == meta->volts;
-    bool same_unit = a->meta.unit != NULL && meta->unit != NULL && strcmp(a->meta.unit, meta->unit) == 0;
+    bool same_unit =
+        a->meta.unit != NULL && meta->unit != NULL && strcmp(a->meta.unit, meta->unit) == 0;
     if (!custom && !(same_kind && same_unit)) {
         free(a->meta.unit);
         a->meta.unit = NULL;
@@ -132,7 +133,8 @@ void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
         mem_reserve(&a->arcs, &a->arc_capacity, a->arc_count + 1, sizeof *a->arcs);
         a->arcs[a->arc_count++] = (struct pbin_arc){key[0], key[1], key[2], key[3], 0};
     }
-    a->rows.overflow |= __builtin_add_overflow(a->arcs[index].count, arc->count, &a->arcs[index].count);
+    a->rows.overflow |=
+        __builtin_add_overflow(a->arcs[index].count, arc->count, &a->arcs[index].count);
 }
 
 /* Rows of FROM that are finished, and what its shards have collected so far. */
@@ -141,7 +143,8 @@ static void merge_rows(struct aggregate *to, struct aggregate *from)
     for (size_t r = 0; r < from->rows.count; r++) {
         uint32_t index = rowset_adopt(&to->rows, &from->rows, r);
         if (from->rows.rows[r].sums.runs > 0)
-            to->rows.overflow |= !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
+            to->rows.overflow |=
+                !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
         to->rows.overflow |= !current_merge(&to->rows.current[index], &from->rows.current[r]);
     }
 }

@@ -34,8 +34,9 @@ struct aggregate_options {
     size_t key_count;         /* at least 1 */
     bool add;                 /* inputs are shards of one run; else each is a run of its own */
     enum energy_model model;
-    bool no_gap_warning;               /* gaps are another tool's business */
-    const struct selection *selection; /* borrowed until aggregate_delete; NULL: everything counts */
+    bool no_gap_warning; /* gaps are another tool's business */
+    /* borrowed until aggregate_delete; NULL: everything counts */
+    const struct selection *selection;
 };
 
 struct aggregate;

@@ -10,7 +10,7 @@ struct aggregate {
     struct aggregate_options options;
     struct quantity quantity;
     struct pbin_meta meta;
-    bool any; /* a profile was read */
+    bool any;        /* a profile was read */
     uint64_t inputs; /* profiles so far */
     struct rowset rows;
     struct pbin_run *runs;

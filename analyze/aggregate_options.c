@@ -35,34 +35,45 @@ enum {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Rows:", 1},
     {"keys", 'k', "KEY,...", 0,
-     "A row per combination of process, thread, comm, binary, file, function, inline, line, pc (default: "
-     "binary,function)", 1},
+     "A row per combination of process, thread, comm, binary, file, function, inline, line, pc "
+     "(default: "
+     "binary,function)",
+     1},
     {"threads", KEY_THREADS, NULL, 0, "A row per thread as well: the key thread comes first", 1},
     {"tree", KEY_TREE, NULL, 0, "Indent by key, with subtotals", 1},
-    {"sort", KEY_SORT, "METRIC", 0, "Largest first by time (default), energy, power, samples or entries", 1},
+    {"sort", KEY_SORT, "METRIC", 0,
+     "Largest first by time (default), energy, power, samples or entries", 1},
     {"top", KEY_TOP, "N", 0, "N rows at most; what a limit cuts off is one row _other", 1},
-    {"threshold", KEY_THRESHOLD, "PCT", 0, "Rows with a share of at least PCT (of energy when sorted by it, else of time)", 1},
+    {"threshold", KEY_THRESHOLD, "PCT", 0,
+     "Rows with a share of at least PCT (of energy when sorted by it, else of time)", 1},
     {"cumulative", KEY_CUMULATIVE, "PCT", 0, "Rows until their shares sum to PCT", 1},
     {"ci", KEY_CI, NULL, 0, "Statistical 95 % interval of each share, approximate", 1},
     {0, 0, NULL, 0, "Selection:", 2},
-    {"filter", KEY_FILTER, "KEY=GLOB", 0, "Only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
+    {"filter", KEY_FILTER, "KEY=GLOB", 0,
+     "Only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
     {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Leave out what matches (repeatable)", 2},
     {"exclude-external", KEY_EXTERNAL, NULL, 0, "Only the target binary", 2},
     {"start", KEY_START, "S", 0, "Samples from S seconds on, since the first", 2},
     {"end", KEY_END, "S", 0, "Samples before S seconds", 2},
-    {"phase", KEY_PHASE, "FUNCTION[:N]", 0, "Samples from the first entry into FUNCTION on, or between its entries N and N+1", 2},
+    {"phase", KEY_PHASE, "FUNCTION[:N]", 0,
+     "Samples from the first entry into FUNCTION on, or between its entries N and N+1", 2},
     {0, 0, NULL, 0, "Attribution:", 3},
     {"energy-model", KEY_MODEL, "MODEL", 0,
-     "share: a sample's energy is split by CPU time (default); thread: each thread is charged power x its CPU time", 3},
+     "share: a sample's energy is split by CPU time (default); thread: each thread is charged "
+     "power x its CPU time",
+     3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "time is CPU time (default)", 3},
-    {"wall-time", KEY_WALL_TIME, NULL, 0, "time is the interval of each sample that a thread is seen in, running or not", 3},
+    {"wall-time", KEY_WALL_TIME, NULL, 0,
+     "time is the interval of each sample that a thread is seen in, running or not", 3},
     {"subtract-latency", KEY_LATENCY, NULL, 0, "Take the sampler's own time off the intervals", 3},
     {"max-gap", KEY_MAX_GAP, "S", 0, "Charge what an interval has beyond S seconds to _gap", 3},
     {0, 0, NULL, 0, "Several profiles:", 4},
-    {"mode", KEY_MODE, "MODE", 0, "mean: each is a run, rows are means (default); add: they are shards of one run", 4},
+    {"mode", KEY_MODE, "MODE", 0,
+     "mean: each is a run, rows are means (default); add: they are shards of one run", 4},
     {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
     {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
-    {"jobs", 'j', "N", 0, "N threads: profiles are read at once, one by two (default: one per CPU)", 4},
+    {"jobs", 'j', "N", 0, "N threads: profiles are read at once, one by two (default: one per CPU)",
+     4},
     {0}};
 
 static bool one_of(struct argp_state *state, const char *option, const char *argument,
@@ -138,7 +149,8 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
 }
 
 /* What the table shows. Returns whether KEY is about that. */
-static bool parse_report(struct aggregate_command *o, int key, char *argument, struct argp_state *state)
+static bool parse_report(struct aggregate_command *o, int key, char *argument,
+                         struct argp_state *state)
 {
     switch (key) {
     case KEY_SORT:
@@ -165,7 +177,8 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument, s
 }
 
 /* Where profiles come from and results go. */
-static error_t parse_files(struct aggregate_command *o, int key, char *argument, struct argp_state *state)
+static error_t parse_files(struct aggregate_command *o, int key, char *argument,
+                           struct argp_state *state)
 {
     switch (key) {
     case KEY_FILES:

@@ -30,8 +30,8 @@ static int match_keys(const struct aggregate *a, const char *keys, const char *n
                              (int)(length < 100 ? length : 100), at);
         for (size_t i = 0; i < input_keys; i++)
             if (number[i] == number[input_keys])
-                return error_set(err, name, NO_OFFSET, "was aggregated by key %.*s twice", (int)length,
-                                 at);
+                return error_set(err, name, NO_OFFSET, "was aggregated by key %.*s twice",
+                                 (int)length, at);
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     for (size_t i = 0; i < a->options.key_count; i++) {
@@ -209,7 +209,8 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        (double)done->gaps.longest_ns / 1e9,
                        exact_to_double(done->gaps.longest_at, TIME_SHIFT, 1000000000), LABEL_GAP);
     if (run->wall_ns == 0 && done->samples > 1)
-        report_warning(in->reporter, "%s: no wall time: the energy and sampling frequency cannot be known",
+        report_warning(in->reporter,
+                       "%s: no wall time: the energy and sampling frequency cannot be known",
                        in->name);
 }
 
@@ -250,7 +251,8 @@ static int read_all(struct input *in, size_t parts, struct error *err)
     struct pbin_batch batch;
     struct progress progress;
     int got;
-    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples / parts, "samples");
+    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples / parts,
+                   "samples");
     while ((got = pbin_reader_next(in->reader, &batch, err)) > 0) {
         if (take(in, &batch, err) != 0) {
             got = -1;
@@ -301,14 +303,16 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
     return 0;
 }
 
-int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name, size_t threads,
-                   struct reporter *reporter, struct error *err)
+int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
+                   size_t threads, struct reporter *reporter, struct error *err)
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
     a->inputs++;
-    if (a->options.selection != NULL && a->options.selection->exclude_external && meta->target == NULL)
-        return error_set(err, name, NO_OFFSET, "does not say which binary is the target: --filter binary=NAME");
+    if (a->options.selection != NULL && a->options.selection->exclude_external &&
+        meta->target == NULL)
+        return error_set(err, name, NO_OFFSET,
+                         "does not say which binary is the target: --filter binary=NAME");
     if (aggregate_take_meta(a, meta, name, err) != 0)
         return -1;
     if (meta->keys != NULL && check_selection(a, name, err) != 0)
@@ -325,8 +329,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     if (result == 0 && !a->options.add)
         rowset_end_run(&a->rows);
     if (result == 0 && in.most_runs > in.runs)
-        result = error_set(err, name, NO_OFFSET, "a row counts %" PRIu64 " runs of %" PRIu64, in.most_runs,
-                           in.runs);
+        result = error_set(err, name, NO_OFFSET, "a row counts %" PRIu64 " runs of %" PRIu64,
+                           in.most_runs, in.runs);
     if (result == 0 && a->rows.overflow)
         result = aggregate_too_large(name, err);
     if (result == 0 && pbin_reader_cut(reader))
@@ -334,4 +338,3 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
                        pbin_reader_samples(reader));
     return result;
 }
-

@@ -98,7 +98,8 @@ static void attribute_by_cpu(struct attribution *a, const struct pbin_definition
         wraps += __builtin_add_overflow(total, m->cpu_ns[j], &total);
         last = m->cpu_ns[j] > 0 ? j : last;
     }
-    double whole = 0x1p64 * (double)wraps + (double)total, per_ns = whole > 0 ? m->energy / whole : 0;
+    double whole = 0x1p64 * (double)wraps + (double)total,
+           per_ns = whole > 0 ? m->energy / whole : 0;
     exact left = exact_of_double(m->energy, ENERGY_SHIFT);
     for (size_t j = 0; j < m->count; j++) {
         struct current *current = row_of(a, all, m->thread[j], m->location[j]);
@@ -187,15 +188,15 @@ static void follow_phase(struct attribution *a, const struct pbin_definitions *a
 }
 
 /* Does the sample count at all? */
-static bool counts(struct attribution *a, const struct pbin_definitions *all, const struct moment *m)
+static bool counts(struct attribution *a, const struct pbin_definitions *all,
+                   const struct moment *m)
 {
     const struct selection *s = a->selection;
     if (s->phase != NULL)
         follow_phase(a, all, m);
     if (s->has_window && (a->at < a->start || a->at >= a->end))
         return false;
-    return s->phase == NULL ||
-           (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
+    return s->phase == NULL || (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
 }
 
 /* Takes the sampler's own time off the interval; what an interval is too short for is owed by the next. */
@@ -241,7 +242,8 @@ static void weigh(struct attribution *a, const struct pbin_samples *s, size_t i,
         m->power = m->energy = 0;
     }
     if (beyond > 0)
-        attribution_charge(a, attribution_label(a, LABEL_GAP), 0, exact_of_double(m->power * beyond, ENERGY_SHIFT));
+        attribution_charge(a, attribution_label(a, LABEL_GAP), 0,
+                           exact_of_double(m->power * beyond, ENERGY_SHIFT));
 }
 
 void attribution_end(struct attribution *a)
@@ -275,7 +277,8 @@ bool attribution_divides(const struct attribution *a)
 }
 
 /* Threads that were in a row and are there again have not entered it twice. */
-static void join_threads(struct attribution *a, const struct attribution *later, const uint32_t *row)
+static void join_threads(struct attribution *a, const struct attribution *later,
+                         const uint32_t *row)
 {
     new_threads(a, later->thread_count);
     for (size_t t = 0; t < later->thread_count; t++) {
@@ -326,7 +329,8 @@ void attribution_add(struct attribution *a, const struct pbin_samples *s,
     key_map_reserve(&a->keys, all);
     for (size_t i = 0; i < s->count;) {
         size_t done = usual ? attribute_usual(a, all, s, i, most, &m) : 0;
-        most = done > 0 ? 2 * done : 1; /* where unusual samples are many, little is tried in vain */
+        /* where unusual samples are many, little is tried in vain */
+        most = done > 0 ? 2 * done : 1;
         if (done == 0)
             add_one(a, all, s, i, &m);
         i += done > 0 ? done : 1;

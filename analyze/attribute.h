@@ -17,7 +17,7 @@ struct attribution {
     struct key_map keys;
     uint32_t *first_row, *last_row; /* by thread: the rows it was seen in first and last */
     size_t thread_count, first_row_capacity, last_row_capacity;
-    uint8_t *marker;    /* by location: 1 it is in the marker function, 2 it is not, 0 not asked yet */
+    uint8_t *marker; /* by location: 1 it is in the marker function, 2 it is not, 0 not asked yet */
     uint8_t *in_marker; /* by thread: it was there when it was seen last */
     size_t marker_count, marker_capacity, in_marker_capacity;
     uint64_t phase;      /* entries into the marker function so far */

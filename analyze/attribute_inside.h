@@ -37,12 +37,14 @@ static inline bool attribution_enter(struct attribution *a, uint64_t thread, uin
 struct current *attribution_label(struct attribution *attribution, const char *label);
 
 /* TIME [2^-32 ns] and ENERGY [2^-80 J] to a row, and to the sums of all. */
-void attribution_charge(struct attribution *attribution, struct current *current, exact time, exact energy);
+void attribution_charge(struct attribution *attribution, struct current *current, exact time,
+                        exact energy);
 
 /* Charges at most MOST samples from number FIRST on, whose threads M points to, as long as they are of the usual
  * kind. Returns how many, with M behind them; 0 when the first is unusual. Not for selections by time or phase,
  * corrected intervals or other energy models. */
 size_t attribute_usual(struct attribution *attribution, const struct pbin_definitions *all,
-                       const struct pbin_samples *samples, size_t first, size_t most, struct moment *m);
+                       const struct pbin_samples *samples, size_t first, size_t most,
+                       struct moment *m);
 
 #endif

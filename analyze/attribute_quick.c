@@ -31,14 +31,14 @@ static size_t alike(const uint64_t *threads, size_t count)
 
 /* Energies of COUNT samples. Returns whether all are of the usual size. */
 VECTORS
-static bool weigh(const double *value, const uint64_t *interval_ns, size_t count, double scale, double seconds,
-                  double *energy)
+static bool weigh(const double *value, const uint64_t *interval_ns, size_t count, double scale,
+                  double seconds, double *energy)
 {
     uint64_t other = 0;
     for (size_t i = 0; i < count; i++) {
         double power = value != NULL ? value[i] * scale : 0;
         energy[i] = power * (interval_ns != NULL ? (double)interval_ns[i] / 1e9 : seconds);
-        other |= (uint64_t)!is_summable(power) | (uint64_t)!(fabs(energy[i]) < QUICK_J);
+        other |= (uint64_t)!is_summable(power) | (uint64_t) !(fabs(energy[i]) < QUICK_J);
     }
     return other == 0;
 }
@@ -53,8 +53,9 @@ static size_t weigh_usual(const struct attribution *a, const struct pbin_samples
     size_t usual = 0;
     if (weigh(value, interval_ns, count, scale, a->even_seconds, energy))
         return count;
-    while (weigh(value != NULL ? value + usual : NULL, interval_ns != NULL ? interval_ns + usual : NULL, 1, scale,
-                 a->even_seconds, energy + usual))
+    while (weigh(value != NULL ? value + usual : NULL,
+                 interval_ns != NULL ? interval_ns + usual : NULL, 1, scale, a->even_seconds,
+                 energy + usual))
         usual++;
     return usual;
 }
@@ -111,8 +112,10 @@ static void enter_rows(struct chunk *c, bool same_threads)
 }
 
 /* Neither the entries of a thread nor those of a sample follow each other in one of the LANES, a power of 2. */
-static inline __attribute__((always_inline)) void
-add_samples(struct rowset *rows, const uint32_t *row, const quick_sums *part, size_t n, size_t samples)
+static inline __attribute__((always_inline)) void add_samples(struct rowset *rows,
+                                                              const uint32_t *row,
+                                                              const quick_sums *part, size_t n,
+                                                              size_t samples)
 {
     quick_sums *sums = rows->quick;
     size_t lanes = rows->lanes, turn = 0, skip = n % 2 == 0;
@@ -122,7 +125,8 @@ add_samples(struct rowset *rows, const uint32_t *row, const quick_sums *part, si
 }
 
 VECTORS
-static void add_parts(struct rowset *rows, const uint32_t *row, const quick_sums *part, size_t n, size_t samples)
+static void add_parts(struct rowset *rows, const uint32_t *row, const quick_sums *part, size_t n,
+                      size_t samples)
 {
     if (n == 2)
         add_samples(rows, row, part, 2, samples);
@@ -168,7 +172,8 @@ static void pass_time(struct chunk *c, const struct pbin_samples *s, size_t firs
 }
 
 /* How many samples a chunk can hold from number FIRST on, all of the usual kind; their energies are set. */
-static size_t usual_samples(struct chunk *c, const struct pbin_samples *s, size_t first, size_t most)
+static size_t usual_samples(struct chunk *c, const struct pbin_samples *s, size_t first,
+                            size_t most)
 {
     size_t n = c->at.count, count = s->count - first;
     if (n == 0 || n > ENTRIES)

@@ -9,8 +9,19 @@
 #include "base/memory.h"
 
 enum {
-    KEY_BASE = KEY_TOOL_FIRST, KEY_WITH, KEY_METRIC, KEY_ERROR, KEY_AGGREGATE, KEY_SORT, KEY_TOP, KEY_MATCH,
-    KEY_MAP, KEY_ALPHA, KEY_SHARE, KEY_NOISE, KEY_FAIL
+    KEY_BASE = KEY_TOOL_FIRST,
+    KEY_WITH,
+    KEY_METRIC,
+    KEY_ERROR,
+    KEY_AGGREGATE,
+    KEY_SORT,
+    KEY_TOP,
+    KEY_MATCH,
+    KEY_MAP,
+    KEY_ALPHA,
+    KEY_SHARE,
+    KEY_NOISE,
+    KEY_FAIL
 };
 
 static const struct argp_option arguments[] = {
@@ -20,19 +31,31 @@ static const struct argp_option arguments[] = {
     {"names", 'n', "NAME,...", 0, "Names of the sides, the base first", 1},
     {0, 0, NULL, 0, "Rows:", 2},
     {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 2},
-    {"match", KEY_MATCH, "HOW", 0, "function: by name without clones (default); line: by file and line, moved lines are found", 2},
+    {"match", KEY_MATCH, "HOW", 0,
+     "function: by name without clones (default); line: by file and line, moved lines are found",
+     2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Binary OLD is the same as NEW (several)", 2},
     {"sort", KEY_SORT, "BY", 0, "difference (default), base, other, ratio, p or key", 2},
     {"top", KEY_TOP, "N", 0, "Show N rows and the total", 2},
     {0, 0, NULL, 0, "What is compared:", 3},
-    {"metric", KEY_METRIC, "METRIC", 0, "time (default), energy, power, samples, execution-time, share or samples-share", 3},
-    {"error", KEY_ERROR, "ERROR", 0, "Show error, absolute, relative, absolute-relative, or one of them with weighted- in front", 3},
-    {"aggregate", KEY_AGGREGATE, "HOW", 0, "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the total", 3},
+    {"metric", KEY_METRIC, "METRIC", 0,
+     "time (default), energy, power, samples, execution-time, share or samples-share", 3},
+    {"error", KEY_ERROR, "ERROR", 0,
+     "Show error, absolute, relative, absolute-relative, or one of them with weighted- in front",
+     3},
+    {"aggregate", KEY_AGGREGATE, "HOW", 0,
+     "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "
+     "total",
+     3},
     {0, 0, NULL, 0, "Significance:", 4},
     {"alpha", KEY_ALPHA, "LEVEL", 0, "Chance of any false alarm in a table (default 0.05)", 4},
     {"min-share", KEY_SHARE, "PCT", 0, "Test rows of at least this share (default 1)", 4},
-    {"noise", KEY_NOISE, "PCT", 0, "Single runs: how much rows vary from run to run (default 5)", 4},
-    {"fail-if", KEY_FAIL, "CONDITION", 0, "Exit with 3 if a row exceeds METRIC>LIMIT significantly: 'energy>5%', 'time>0.5s', 'total:time>2%' (several)", 4},
+    {"noise", KEY_NOISE, "PCT", 0, "Single runs: how much rows vary from run to run (default 5)",
+     4},
+    {"fail-if", KEY_FAIL, "CONDITION", 0,
+     "Exit with 3 if a row exceeds METRIC>LIMIT significantly: 'energy>5%', 'time>0.5s', "
+     "'total:time>2%' (several)",
+     4},
     {0}};
 
 static void new_side(struct compare_command *o, struct argp_state *state)
@@ -51,7 +74,8 @@ static void put_input(struct compare_command *o, const char *path, struct argp_s
     o->inputs[o->input_count++] = (struct compare_input){path, o->side_count - 1};
 }
 
-static void begin_group(struct compare_command *o, bool base, const char *path, struct argp_state *state)
+static void begin_group(struct compare_command *o, bool base, const char *path,
+                        struct argp_state *state)
 {
     if (o->started && !o->grouped)
         argp_error(state, "'%s': files before --base belong to no side", o->inputs[0].path);
@@ -93,7 +117,8 @@ static int known(struct argp_state *state, const char *option, const char *argum
 /* Column names would not be unique. */
 static bool is_taken(const struct compare_command *o, const char *name)
 {
-    static const char *const taken[] = {"weight", "difference", "ratio", "p", "significant", "verdict", "other_line"};
+    static const char *const taken[] = {"weight",      "difference", "ratio",     "p",
+                                        "significant", "verdict",    "other_line"};
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(taken[i], name) == 0)
             return true;
@@ -176,7 +201,8 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
     struct compare_command *o = state->input;
     switch (key) {
     case KEY_SORT:
-        o->report.sort = (enum compare_sort)known(state, "sort", argument, compare_sort_parse(argument));
+        o->report.sort =
+            (enum compare_sort)known(state, "sort", argument, compare_sort_parse(argument));
         return 0;
     case KEY_TOP:
         o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
@@ -226,17 +252,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         put_map(o, argument, state);
         return 0;
     case KEY_METRIC:
-        o->report.metric = (enum compare_metric)known(state, "metric", argument,
-                                                      compare_metric_parse(argument, strlen(argument)));
+        o->report.metric = (enum compare_metric)known(
+            state, "metric", argument, compare_metric_parse(argument, strlen(argument)));
         return 0;
     case KEY_ERROR:
         o->report.has_error = true;
-        o->report.error = (enum error_function)known(state, "error", argument, error_function_parse(argument));
+        o->report.error =
+            (enum error_function)known(state, "error", argument, error_function_parse(argument));
         return 0;
     case KEY_AGGREGATE:
         o->report.has_error = true;
-        o->report.aggregate =
-            (enum error_aggregate)known(state, "aggregate", argument, error_aggregate_parse(argument));
+        o->report.aggregate = (enum error_aggregate)known(state, "aggregate", argument,
+                                                          error_aggregate_parse(argument));
         return 0;
     case KEY_FAIL:
         put_gate(o, argument, state);

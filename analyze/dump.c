@@ -29,7 +29,8 @@ static struct table_cell field_cell(const struct pbin_meta *meta, const struct p
     if (field->type == 'f')
         return *(const double *)at == 0 ? (struct table_cell){0} : cell_real(*(const double *)at);
     if (strcmp(field->name, "pmu") == 0)
-        return cell_text(meta->pmu > PMU_CUSTOM ? "custom" : pmu_kind_name((enum pmu_kind)meta->pmu));
+        return cell_text(meta->pmu > PMU_CUSTOM ? "custom"
+                                                : pmu_kind_name((enum pmu_kind)meta->pmu));
     return cell_count(*(const uint64_t *)at);
 }
 
@@ -37,8 +38,8 @@ int dump_meta(struct pbin_reader *reader, const struct table_format *format, str
               struct error *err)
 {
     static const struct table_column columns[] = {
-        {"address", "", false}, {"size", "B", false},   {"offset", "", false},
-        {"label", "", true},    {"path", "", true},     {"build_id", "", true},
+        {"address", "", false}, {"size", "B", false}, {"offset", "", false},
+        {"label", "", true},    {"path", "", true},   {"build_id", "", true},
     };
     struct table_cell cells[6];
     if (read_to_end(reader, err) != 0)
@@ -48,9 +49,9 @@ int dump_meta(struct pbin_reader *reader, const struct table_format *format, str
     struct table_fact *facts = mem_zalloc(pbin_field_count + 3, sizeof *facts);
     size_t count = 0;
     for (size_t i = 0; i < pbin_field_count; i++)
-        facts[count++] = (struct table_fact){pbin_fields[i].name, pbin_fields[i].name,
-                                             pbin_fields[i].unit,
-                                             field_cell(meta, &pbin_fields[i])};
+        facts[count++] =
+            (struct table_fact){pbin_fields[i].name, pbin_fields[i].name, pbin_fields[i].unit,
+                                field_cell(meta, &pbin_fields[i])};
     facts[count++] = (struct table_fact){"samples_read", "samples_read", "",
                                          cell_count(pbin_reader_samples(reader))};
     facts[count++] = (struct table_fact){"threads", "threads", "", cell_count(all->thread_count)};
@@ -104,9 +105,8 @@ static void dump_batch(struct table *table, const struct pbin_samples *s,
                        const struct pbin_definitions *all, struct position *at)
 {
     size_t entry = 0;
-    double step = at->meta->samples > 0
-                      ? (double)at->meta->wall_ns / 1e9 / (double)at->meta->samples
-                      : 0;
+    double step =
+        at->meta->samples > 0 ? (double)at->meta->wall_ns / 1e9 / (double)at->meta->samples : 0;
     for (size_t i = 0; i < s->count; i++) {
         struct table_cell cells[SAMPLE_COLUMNS] = {{0}};
         at->time_ns += s->interval_ns[i];
@@ -130,11 +130,18 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     const struct table_column columns[SAMPLE_COLUMNS] = {
-        {"sample", "", false},   {"time", "s", false},
+        {"sample", "", false},
+        {"time", "s", false},
         {"value", meta->unit != NULL ? meta->unit : "", false},
-        {"thread", "", false},   {"thread_name", "", true}, {"cpu_time", "s", false},
-        {"pc", "", false},       {"binary", "", true},      {"symbol", "", true},
-        {"function", "", true},  {"file", "", true},        {"line", "", false},
+        {"thread", "", false},
+        {"thread_name", "", true},
+        {"cpu_time", "s", false},
+        {"pc", "", false},
+        {"binary", "", true},
+        {"symbol", "", true},
+        {"function", "", true},
+        {"file", "", true},
+        {"line", "", false},
     };
     struct table_head head = {.columns = columns, .column_count = SAMPLE_COLUMNS};
     struct pbin_batch batch;
@@ -159,7 +166,7 @@ int dump_locations(struct pbin_reader *reader, const struct table_format *format
                    struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
-        {"pc", "", false},      {"frame", "", false}, {"line", "", false}, {"binary", "", true},
+        {"pc", "", false},    {"frame", "", false},   {"line", "", false}, {"binary", "", true},
         {"symbol", "", true}, {"function", "", true}, {"file", "", true},
     };
     struct table_head head = {.columns = columns, .column_count = 7};

@@ -71,7 +71,8 @@ int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggre
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, salvage, err);
     int result = -1;
     if (reader != NULL)
-        result = aggregate_read(aggregate, reader, stream_name(in), salvage ? 1 : threads, reporter, err);
+        result = aggregate_read(aggregate, reader, stream_name(in), salvage ? 1 : threads, reporter,
+                                err);
     pbin_reader_close(reader);
     stream_close(in);
     return result;

@@ -13,7 +13,7 @@ struct inputs {
     const char *list; /* --files-from: a file of paths, NULL: none; "-" is stdin */
     bool nul;         /* its paths end in NUL instead of newline */
     bool salvage;
-    unsigned jobs;    /* threads; 0: one per CPU */
+    unsigned jobs; /* threads; 0: one per CPU */
 };
 
 void inputs_add(struct inputs *inputs, const char *path);

@@ -10,7 +10,17 @@
 #include "base/memory.h"
 
 /* In the order of pbin_key_get. */
-enum { KEY_PROCESS, KEY_THREAD, KEY_BINARY, KEY_FILE, KEY_FUNCTION, KEY_INLINE, KEY_LINE, KEY_PC, KEY_COMM };
+enum {
+    KEY_PROCESS,
+    KEY_THREAD,
+    KEY_BINARY,
+    KEY_FILE,
+    KEY_FUNCTION,
+    KEY_INLINE,
+    KEY_LINE,
+    KEY_PC,
+    KEY_COMM
+};
 
 static bool needs_thread(int key)
 {

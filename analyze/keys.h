@@ -9,7 +9,7 @@
 
 #define NO_ROW UINT32_MAX
 /* What filters leave out is a fact of the table, not a row of it: all texts are this label, all numbers this one. */
-#define LABEL_EXCLUDED "_excluded"
+#define LABEL_EXCLUDED  "_excluded"
 #define NUMBER_EXCLUDED UINT64_MAX
 
 /* For the profile that is being read: rows by location, found once each. */
@@ -18,12 +18,12 @@ struct key_map {
     const int *keys;
     size_t key_count;
     const struct selection *selection;
-    const char *target;     /* binary that --exclude-external keeps */
-    bool by_thread;         /* some key needs the thread */
-    uint32_t *row;          /* by location, or by number in PAIRS */
+    const char *target; /* binary that --exclude-external keeps */
+    bool by_thread;     /* some key needs the thread */
+    uint32_t *row;      /* by location, or by number in PAIRS */
     size_t count, capacity;
-    struct numbers pairs;   /* thread << 32 | location */
-    uint32_t *texts;        /* by string number of the profile: string number of ROWS */
+    struct numbers pairs; /* thread << 32 | location */
+    uint32_t *texts;      /* by string number of the profile: string number of ROWS */
     size_t text_count, text_capacity;
 };
 

@@ -32,7 +32,7 @@ struct machine_code {
     struct code_symbol *symbols; /* by address */
     size_t symbol_count, symbol_capacity;
     char build_id[2 * BUILD_ID_LONGEST + 1]; /* "" if there is none */
-    struct machine_code *debug; /* where the symbols are of a stripped file, or NULL */
+    struct machine_code *debug;              /* where the symbols are of a stripped file, or NULL */
 };
 
 void machine_code_close(struct machine_code *code)

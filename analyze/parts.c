@@ -36,7 +36,8 @@ static void *read_part(void *opaque)
     struct part *p = opaque;
     struct pbin_batch batch;
     while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0)
-        if (batch.item == PBIN_SAMPLES) /* the trailer counts no arcs: where there are some, it will be found wrong */
+        if (batch.item ==
+            PBIN_SAMPLES) /* the trailer counts no arcs: where there are some, it will be found wrong */
             attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
     attribution_end(&p->attribution);
     return NULL;
@@ -71,7 +72,8 @@ static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
     struct stream *again = stream_again(stream);
     size_t parts = 1;
     *size = again == NULL ? 0 : stream_size(again);
-    if (again != NULL && pbin_glance(again, &counts) && counts.locations <= LOCATIONS_MOST && counts.arcs == 0)
+    if (again != NULL && pbin_glance(again, &counts) && counts.locations <= LOCATIONS_MOST &&
+        counts.arcs == 0)
         parts = *size / PART_LEAST < threads ? (size_t)(*size / PART_LEAST) : threads;
     stream_close(again);
     return parts < PARTS_MOST ? parts : PARTS_MOST;
@@ -82,19 +84,22 @@ struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
 {
     struct stream *stream = pbin_reader_stream(reader);
     uint64_t size;
-    size_t count = threads > 1 && attribution_divides(first) ? count_parts(stream, threads, &size) : 1;
+    size_t count =
+        threads > 1 && attribution_divides(first) ? count_parts(stream, threads, &size) : 1;
     if (count < 2)
         return NULL;
     struct parts *parts = mem_zalloc(1, sizeof *parts);
     parts->first = first;
-    while (parts->count + 1 < count && open_part(&parts->part[parts->count], stream, first, options))
+    while (parts->count + 1 < count &&
+           open_part(&parts->part[parts->count], stream, first, options))
         parts->count++;
     uint64_t step = size / (parts->count + 1);
     if (parts->count > 0)
         pbin_reader_part(reader, 0, step);
     for (size_t i = 0; i < parts->count; i++) {
         struct part *p = &parts->part[i];
-        pbin_reader_part(p->reader, (i + 1) * step, i + 1 < parts->count ? (i + 2) * step : UINT64_MAX);
+        pbin_reader_part(p->reader, (i + 1) * step,
+                         i + 1 < parts->count ? (i + 2) * step : UINT64_MAX);
         p->started = thread_start(&p->thread, read_part, p);
     }
     return parts;

@@ -30,16 +30,22 @@ enum {
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What:", 1},
-    {"function", 'f', "GLOB", 0, "Functions of that name (may be repeated; default: the one with the most time)", 1},
+    {"function", 'f', "GLOB", 0,
+     "Functions of that name (may be repeated; default: the one with the most time)", 1},
     {"asm", KEY_ASM, NULL, 0, "Instructions instead of source lines", 1},
     {"syntax", KEY_SYNTAX, "SYNTAX", 0, "att (default) or intel, for x86", 1},
-    {"metric", KEY_METRIC, "METRIC", 0, "What makes a line hot: time (default), energy or samples", 1},
-    {"threshold", KEY_THRESHOLD, "PCT", 0, "Hot is a line with PCT % of its function (default 5)", 1},
+    {"metric", KEY_METRIC, "METRIC", 0, "What makes a line hot: time (default), energy or samples",
+     1},
+    {"threshold", KEY_THRESHOLD, "PCT", 0, "Hot is a line with PCT % of its function (default 5)",
+     1},
     {"context", KEY_CONTEXT, "N", 0, "Only N lines around hot ones (default: whole functions)", 1},
     {0, 0, NULL, 0, "Where files are:", 2},
-    {"source-path", KEY_SOURCE_PATH, "DIR", 0, "Folder with sources built elsewhere (may be repeated)", 2},
-    {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0, "Sources recorded below OLD lie below NEW (may be repeated)", 2},
-    {"search-path", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)", 2},
+    {"source-path", KEY_SOURCE_PATH, "DIR", 0,
+     "Folder with sources built elsewhere (may be repeated)", 2},
+    {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
+     "Sources recorded below OLD lie below NEW (may be repeated)", 2},
+    {"search-path", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)",
+     2},
     {0}};
 
 static void append(const char ***list, size_t *count, size_t *capacity, const char *text)
@@ -60,7 +66,8 @@ static void parse_metric(struct annotate_options *o, const char *name, struct ar
 }
 
 /* Options that say what is shown. */
-static error_t parse_what(int key, char *argument, struct argp_state *state, struct annotate_options *a)
+static error_t parse_what(int key, char *argument, struct argp_state *state,
+                          struct annotate_options *a)
 {
     switch (key) {
     case 'f':
@@ -90,7 +97,8 @@ static error_t parse_what(int key, char *argument, struct argp_state *state, str
 }
 
 /* Options that say where files are. */
-static error_t parse_where(int key, char *argument, struct argp_state *state, struct annotate_options *a)
+static error_t parse_where(int key, char *argument, struct argp_state *state,
+                           struct annotate_options *a)
 {
     switch (key) {
     case KEY_SOURCE_PATH:
@@ -132,7 +140,8 @@ static const struct argp parser = {
            "  pbin-annotate -f burn_50 --asm run-*.pbin\n",
 };
 
-static int read_one(struct annotation *annotation, const char *path, struct options *o, struct error *err)
+static int read_one(struct annotation *annotation, const char *path, struct options *o,
+                    struct error *err)
 {
     struct stream *in = stream_open(path, err);
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->common.salvage, err);

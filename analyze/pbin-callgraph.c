@@ -26,7 +26,8 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is shown:", 1},
     {"keys", 'k', "KEYS", 0, "A node per binary,function (default), or per function", 1},
     {"focus", KEY_FOCUS, "FUNCTION", 0, "Only FUNCTION, what leads to it and what it leads to", 1},
-    {"depth", KEY_DEPTH, "N", 0, "At most N calls away from FUNCTION (without --focus: from what nothing calls)", 1},
+    {"depth", KEY_DEPTH, "N", 0,
+     "At most N calls away from FUNCTION (without --focus: from what nothing calls)", 1},
     {0}};
 
 /* An output format by name and by suffix of the file. */
@@ -80,7 +81,8 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[PBIN...]",
-    .doc = "Show which function called which how often, and the time [s] and energy [J] that callers answer for; "
+    .doc = "Show which function called which how often, and the time [s] and energy [J] that "
+           "callers answer for; "
            "several profiles are added up.\v"
            "Examples:\n"
            "  gmon2pbin -e ./program gmon.out | pbin-callgraph\n"
@@ -110,8 +112,7 @@ static int read_all(struct aggregate *aggregate, struct options *o, struct error
     return 0;
 }
 
-static int write_view(const struct callgraph_view *view, const struct options *o,
-                      struct error *err)
+static int write_view(const struct callgraph_view *view, const struct options *o, struct error *err)
 {
     size_t format = 0;
     for (size_t i = 0; i < FORMATS; i++)

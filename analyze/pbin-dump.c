@@ -22,7 +22,8 @@ enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS };
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What (default: facts and mappings):", 1},
     {"samples", KEY_SAMPLES, NULL, 0, "Every sample, a row per thread (without a format: csv)", 1},
-    {"locations", KEY_LOCATIONS, NULL, 0, "Every program counter with its inlined frames, innermost first", 1},
+    {"locations", KEY_LOCATIONS, NULL, 0,
+     "Every program counter with its inlined frames, innermost first", 1},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)

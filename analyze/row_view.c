@@ -147,9 +147,8 @@ double row_view_share(const struct row_view *v, const struct pbin_sums *sums)
 {
     struct row_values values;
     row_values_of(sums, v->runs, &values);
-    double share = v->report->sort == METRIC_ENERGY
-                       ? percent(values.energy, v->total_values.energy)
-                       : percent(values.time, v->total_values.time);
+    double share = v->report->sort == METRIC_ENERGY ? percent(values.energy, v->total_values.energy)
+                                                    : percent(values.time, v->total_values.time);
     return isnan(share) ? 0 : share;
 }
 
@@ -185,7 +184,8 @@ static void excluded_facts(struct row_view *v)
     struct row_values excluded;
     const struct selection *s = v->options->selection;
     bool filters = s != NULL && (s->filter_count > 0 || s->exclude_external);
-    if (!filters && v->excluded.runs == 0) /* an aggregated profile may have been filtered earlier */
+    if (!filters &&
+        v->excluded.runs == 0) /* an aggregated profile may have been filtered earlier */
         return;
     row_values_of(&v->excluded, v->runs, &excluded);
     add_fact(v, "excluded_time_s", "time left out", "s", cell_real(excluded.time));
@@ -206,7 +206,8 @@ static void make_facts(struct row_view *v)
     add_fact(v, "wall_s", "wall time", "s", positive(wall));
     add_fact(v, "time_s", "CPU time", "s", cell_real(v->total_values.time));
     add_fact(v, "samples", "samples", "", count_cell(samples));
-    add_fact(v, "frequency_hz", "sampling frequency", "Hz", positive(wall > 0 ? samples / wall : 0));
+    add_fact(v, "frequency_hz", "sampling frequency", "Hz",
+             positive(wall > 0 ? samples / wall : 0));
     add_fact(v, "latency_s", "time in the sampler", "s",
              cell_real((double)meta->latency_ns / 1e9 / n));
     quantity_facts(v, wall);

@@ -40,7 +40,7 @@ struct rowset {
     struct current *current; /* same index */
     quick_sums *quick;       /* LANES a row, used turn by turn */
     size_t lanes, quick_rows;
-    size_t quick_entries;    /* that QUICK has summed up */
+    size_t quick_entries; /* that QUICK has summed up */
     size_t count, row_capacity, current_capacity;
     size_t key_count;
     bool is_text[PBIN_KEYS_MOST];

@@ -6,7 +6,7 @@
 
 /* The sum of these numbers and a far smaller one has 1 as its last bit in units of 2^-36 and 2^-80. */
 #define ROUND_HIGH 0x1.8p16
-#define ROUND_LOW 0x1.8p-28
+#define ROUND_LOW  0x1.8p-28
 
 /* exact_of_double of less than QUICK_J, in two words. */
 static inline void split(double value, uint64_t *high, uint64_t *low)
@@ -45,7 +45,8 @@ static inline struct whole take_sample(struct share_totals *t, double energy, ui
     return w;
 }
 
-static inline void put_part(uint64_t *part, uint64_t seen, uint64_t cpu_ns, uint64_t high, uint64_t low)
+static inline void put_part(uint64_t *part, uint64_t seen, uint64_t cpu_ns, uint64_t high,
+                            uint64_t low)
 {
     part[SUM_SEEN] = seen;
     part[SUM_CPU] = cpu_ns;
@@ -55,7 +56,8 @@ static inline void put_part(uint64_t *part, uint64_t seen, uint64_t cpu_ns, uint
 
 /* Shares of COUNT samples with N threads each, where vectors go over samples: N is a small constant. */
 static inline __attribute__((always_inline)) struct share_totals
-share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, const uint64_t *seen, uint64_t *part)
+share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, const uint64_t *seen,
+      uint64_t *part)
 {
     struct share_totals t = {0};
     for (size_t i = 0; i < count; i++) {
@@ -68,7 +70,8 @@ share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, cons
             uint64_t high, low;
             split(left.per_ns * small_to_double(ns[j]), &high, &low);
             before += ns[j];
-            uint64_t rest = -(uint64_t)(before == total); /* the last, or behind it, where 0 is left */
+            uint64_t rest =
+                -(uint64_t)(before == total); /* the last, or behind it, where 0 is left */
             high = (high & ~rest) | (left.high & rest);
             low = (low & ~rest) | (left.low & rest);
             left.high -= high;
@@ -80,23 +83,23 @@ share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, cons
 }
 
 VECTORS
-static struct share_totals share_in_one(const uint64_t *cpu_ns, size_t count, const double *energy, const uint64_t *seen,
-                                  uint64_t *part)
+static struct share_totals share_in_one(const uint64_t *cpu_ns, size_t count, const double *energy,
+                                        const uint64_t *seen, uint64_t *part)
 {
     return share(cpu_ns, 1, count, energy, seen, part);
 }
 
 VECTORS
-static struct share_totals share_in_two(const uint64_t *cpu_ns, size_t count, const double *energy, const uint64_t *seen,
-                                  uint64_t *part)
+static struct share_totals share_in_two(const uint64_t *cpu_ns, size_t count, const double *energy,
+                                        const uint64_t *seen, uint64_t *part)
 {
     return share(cpu_ns, 2, count, energy, seen, part);
 }
 
 /* The same of any number of threads, where vectors go over the threads of a sample. */
 VECTORS
-static struct share_totals share_in_many(const uint64_t *ns, size_t n, size_t count, const double *energy,
-                                   const uint64_t *seen, uint64_t *part)
+static struct share_totals share_in_many(const uint64_t *ns, size_t n, size_t count,
+                                         const double *energy, const uint64_t *seen, uint64_t *part)
 {
     struct share_totals t = {0};
     for (size_t i = 0; i < count; i++, ns += n, seen += n, part += SUM_WORDS * n) {

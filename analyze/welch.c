@@ -49,8 +49,7 @@ static double incomplete_beta(double x, double x1, double a, double b)
 {
     if (x <= 0 || x1 <= 0)
         return x <= 0 ? 0 : 1;
-    double front =
-        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log(x1));
+    double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log(x1));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(x, a, b) / a;
     return 1 - front * beta_fraction(x1, b, a) / b;

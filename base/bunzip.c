@@ -17,10 +17,10 @@ struct bunzip {
     int fd;
     const char *name;
     bz_stream bz;
-    bool open;       /* bz holds a decoder */
-    bool ended;      /* no more bytes from fd */
+    bool open;           /* bz holds a decoder */
+    bool ended;          /* no more bytes from fd */
     struct error damage; /* is reported when all before it has been read */
-    uint64_t offset; /* of the compressed bytes that were read from fd */
+    uint64_t offset;     /* of the compressed bytes that were read from fd */
     char input[INPUT];
 };
 

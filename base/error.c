@@ -14,9 +14,8 @@ static void make_printable(char *text)
             *text = '?';
 }
 
-__attribute__((format(printf, 4, 0))) static void fill(struct error *err, const char *file,
-                                                       uint64_t offset, const char *format,
-                                                       va_list args)
+__attribute__((format(printf, 4, 0))) static void
+fill(struct error *err, const char *file, uint64_t offset, const char *format, va_list args)
 {
     snprintf(err->file, sizeof err->file, "%s", file == NULL ? "" : file);
     err->offset = offset;

@@ -41,7 +41,8 @@ static inline exact exact_of_double(double value, int shift)
     if (up >= 0)
         result = (exact)mantissa << (up & 127);
     else if (up > -55)
-        result = (exact)((mantissa + (UINT64_C(1) << (-up - 1)) - 1 + (mantissa >> -up & 1)) >> -up);
+        result =
+            (exact)((mantissa + (UINT64_C(1) << (-up - 1)) - 1 + (mantissa >> -up & 1)) >> -up);
     return value < 0 ? -result : result;
 }
 

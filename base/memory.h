@@ -9,7 +9,8 @@
  * product COUNT * SIZE that overflows) prints "out of memory" and exits with status 1. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t count, size_t size);
-void *mem_aligned(size_t alignment, size_t count, size_t size); /* the product a multiple of ALIGNMENT */
+void *mem_aligned(size_t alignment, size_t count,
+                  size_t size); /* the product a multiple of ALIGNMENT */
 void *mem_resize(void *old, size_t count, size_t size);
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t length);

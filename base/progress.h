@@ -11,8 +11,8 @@
 
 struct progress {
     const char *what;
-    uint64_t total; /* 0: not known */
-    uint64_t next;  /* count at which the clock is looked at again */
+    uint64_t total;      /* 0: not known */
+    uint64_t next;       /* count at which the clock is looked at again */
     double start, shown; /* [s] */
     bool active;
 };

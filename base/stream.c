@@ -26,7 +26,7 @@ struct stream {
     struct bunzip *bunzip; /* NULL: the data is not compressed */
     uint8_t *buffer;
     size_t capacity;
-    uint64_t size; /* after stream_make_seekable */
+    uint64_t size;           /* after stream_make_seekable */
     uint64_t data, data_end; /* what stream_hole has found last: there is no hole in between */
     bool seekable, forgiving, sparing;
 };
@@ -114,8 +114,8 @@ int stream_read(struct stream *s, void *to, size_t count, const char *what, stru
         if (have == 0 && done == 0)
             return 0;
         if (have == 0)
-            return error_set(err, s->name, s->window.offset, "%s cut short: %zu of %zu bytes", what, done,
-                             count);
+            return error_set(err, s->name, s->window.offset, "%s cut short: %zu of %zu bytes", what,
+                             done, count);
         size_t part = (uint64_t)have < count - done ? (size_t)have : count - done;
         memcpy((uint8_t *)to + done, data, part);
         stream_advance(s, part);

@@ -16,7 +16,7 @@ struct stream;
 struct stream_window {
     const uint8_t *next; /* bytes that are visible */
     size_t visible;
-    uint64_t offset;     /* of NEXT in the data */
+    uint64_t offset; /* of NEXT in the data */
 };
 
 /* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2 is unpacked
@@ -69,8 +69,7 @@ static inline void stream_advance(struct stream *stream, size_t count)
 
 /* Copies exactly COUNT bytes. Returns 1, 0 when the data ended before the first byte,
  * or -1 on a read error and when the data ends in the middle ("WHAT cut short: ..."). */
-int stream_read(struct stream *stream, void *to, size_t count, const char *what,
-                struct error *err);
+int stream_read(struct stream *stream, void *to, size_t count, const char *what, struct error *err);
 
 /* Consumes COUNT bytes without looking; seeks when it can. Returns 0, or -1 on an error and when
  * the data ends before. */

@@ -66,9 +66,8 @@ int tool_end(const struct tool_common *common, int result, const struct error *e
     if (result != 0)
         return report_error(&common->reporter, err);
     if (common->reporter.strict && common->reporter.warnings > 0) {
-        fprintf(stderr, "%s: %zu warning%s count as errors under --strict\n",
-                common->reporter.tool, common->reporter.warnings,
-                common->reporter.warnings == 1 ? "" : "s");
+        fprintf(stderr, "%s: %zu warning%s count as errors under --strict\n", common->reporter.tool,
+                common->reporter.warnings, common->reporter.warnings == 1 ? "" : "s");
         return EXIT_DATA;
     }
     return EXIT_OK;

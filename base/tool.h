@@ -24,11 +24,12 @@ enum {
 
 /* Options beside -q, --verbose, --color and -h that a tool asks for. */
 enum tool_options {
-    TOOL_OUTPUT = 1,    /* -o, --bzip2 */
-    TOOL_SALVAGE = 2,   /* --salvage */
-    TOOL_STRICT = 4,    /* --strict */
-    TOOL_FORMAT = 8,    /* --format, one of FORMATS */
-    TOOL_IN_ORDER = 16, /* files and options mean something by their order: the parser gets them as they come */
+    TOOL_OUTPUT = 1,  /* -o, --bzip2 */
+    TOOL_SALVAGE = 2, /* --salvage */
+    TOOL_STRICT = 4,  /* --strict */
+    TOOL_FORMAT = 8,  /* --format, one of FORMATS */
+    TOOL_IN_ORDER =
+        16, /* files and options mean something by their order: the parser gets them as they come */
 };
 
 /* A list of names by number, NULL past the last. */
@@ -37,7 +38,7 @@ typedef const char *tool_names(size_t number);
 /* The first member of what a tool keeps of its options. */
 struct tool_common {
     struct reporter reporter;
-    int color;           /* 1 always, 0 never, -1: where stdout is a terminal and NO_COLOR is not set */
+    int color; /* 1 always, 0 never, -1: where stdout is a terminal and NO_COLOR is not set */
     tool_names *formats; /* the tool fills it in before it parses; the first is the usual one */
     const char *output;  /* NULL or "-": stdout */
     const char *format;  /* NULL: not given */

@@ -46,8 +46,7 @@ char *utf8_visible(const char *text, size_t *width)
         size_t length = utf8_length(text);
         unsigned char c = (unsigned char)*text;
         /* U+0080..U+009F are control characters too */
-        if (length == 0 || c < 0x20 || c == 0x7f ||
-            (c == 0xc2 && (unsigned char)text[1] < 0xa0)) {
+        if (length == 0 || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0)) {
             to += sprintf(to, "\\x%02x", c);
             text++;
             shown += 4;

@@ -52,8 +52,10 @@ static uint64_t fact_number(const struct raw_profile *raw, const char *name)
 
 static const char *unit_of(const struct raw_profile *raw)
 {
-    static const char *const units[] = {[PMU_NONE] = NULL, [PMU_CURRENT] = "A",
-                                        [PMU_VOLTAGE] = "V", [PMU_POWER] = "W",
+    static const char *const units[] = {[PMU_NONE] = NULL,
+                                        [PMU_CURRENT] = "A",
+                                        [PMU_VOLTAGE] = "V",
+                                        [PMU_POWER] = "W",
                                         [PMU_CUSTOM] = NULL};
     const char *unit = raw_extension_fact(&raw->ext, "unit");
     return unit != NULL && unit[0] != '\0' ? unit : units[raw_pmu_kind(raw)];
@@ -82,7 +84,8 @@ static void describe(const struct raw_profile *raw, const struct convert_options
     if (frequency != NULL)
         parse_double(frequency, 0, 1e12, &hertz); /* stays 0 where it is no number */
     *meta = (struct pbin_meta){
-        .name = (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
+        .name =
+            (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
         .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
         .command = (char *)raw_extension_fact(&raw->ext, "command"),
         .host = (char *)raw_extension_fact(&raw->ext, "host"),
@@ -107,8 +110,8 @@ enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
 
 /* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples.
  * Returns 0, or -1 for numbers that cannot be summed. */
-static int row_of(const struct conversion *c, const struct raw_histogram *line, struct pbin_row *row,
-                  struct error *err)
+static int row_of(const struct conversion *c, const struct raw_histogram *line,
+                  struct pbin_row *row, struct error *err)
 {
     double wall_ns = (double)c->raw->header.wall_us * 1000.0;
     double samples = (double)c->raw->samples;
@@ -198,8 +201,8 @@ static struct locations *open_locations(const struct conversion *c, const struct
     return locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
 }
 
-int convert_raw(struct raw_profile *raw, const struct convert_options *options,
-                struct output *out, struct reporter *reporter, struct error *err)
+int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
+                struct reporter *reporter, struct error *err)
 {
     struct pbin_meta meta;
     struct conversion c = {.raw = raw, .options = options, .reporter = reporter};

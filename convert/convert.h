@@ -22,7 +22,7 @@ int convert_check(const struct raw_profile *raw, const struct convert_options *o
                   struct error *err);
 
 /* Writes RAW to OUT. Warnings go to REPORTER. Returns 0, or -1 with ERR filled (by OUT's own errors too). */
-int convert_raw(struct raw_profile *raw, const struct convert_options *options,
-                struct output *out, struct reporter *reporter, struct error *err);
+int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
+                struct reporter *reporter, struct error *err);
 
 #endif

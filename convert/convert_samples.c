@@ -58,8 +58,8 @@ static struct thread *find_thread(struct conversion *c, uint32_t tid, size_t sea
 
 /* The thread of ENTRY, number SEAT in its sample, and the CPU time it used since its last sample. Threads
  * mostly keep their places from sample to sample. */
-static inline uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry, size_t seat,
-                                     uint64_t *cpu_ns)
+static inline uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry,
+                                     size_t seat, uint64_t *cpu_ns)
 {
     struct thread *thread = seat < c->seat_count ? &c->threads[c->seats[seat]] : NULL;
     if (thread == NULL || thread->tid != entry->tid)
@@ -91,11 +91,13 @@ static void put_facts(struct conversion *c, const struct raw_samples *s, size_t 
     }
 }
 
-static void put_locations(struct conversion *c, const struct raw_entry *entries, size_t count, uint64_t *location)
+static void put_locations(struct conversion *c, const struct raw_entry *entries, size_t count,
+                          uint64_t *location)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t number = numbers_find(c->pcs, entries[i].pc);
-        location[i] = number != INTERN_NONE ? number : locations_number(c->locations, entries[i].pc);
+        location[i] =
+            number != INTERN_NONE ? number : locations_number(c->locations, entries[i].pc);
     }
 }
 
@@ -155,10 +157,11 @@ static int put_all(struct conversion *c, struct error *err)
     return got;
 }
 
-int convert_samples(struct raw_profile *raw, struct pbin_writer *writer, struct locations *locations,
-                    struct reporter *reporter, struct error *err)
+int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
+                    struct locations *locations, struct reporter *reporter, struct error *err)
 {
-    struct conversion c = {.raw = raw, .reporter = reporter, .writer = writer, .locations = locations};
+    struct conversion c = {
+        .raw = raw, .reporter = reporter, .writer = writer, .locations = locations};
     c.pcs = locations_numbers(locations);
     int result = put_all(&c, err);
     numbers_free(&c.tids);

@@ -8,7 +8,7 @@
 
 /* Writes all samples of RAW, a full profile, to WRITER, and has LOCATIONS, which write there as well, resolve what they
  * name. Returns 0, or -1 with ERR filled (by the output's own errors too). */
-int convert_samples(struct raw_profile *raw, struct pbin_writer *writer, struct locations *locations,
-                    struct reporter *reporter, struct error *err);
+int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
+                    struct locations *locations, struct reporter *reporter, struct error *err);
 
 #endif

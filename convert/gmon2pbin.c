@@ -27,7 +27,9 @@ enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
-    {"elf", 'e', "FILE", 0, "The program that wrote it (default: as the name gmon.PROGRAM.PID.out or gmon-UUID.out says)", 1},
+    {"elf", 'e', "FILE", 0,
+     "The program that wrote it (default: as the name gmon.PROGRAM.PID.out or gmon-UUID.out says)",
+     1},
     {"rate", 'r', "HZ", 0, "Samples per second (default: as the profile says)", 1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Reading:", 2},
@@ -36,7 +38,10 @@ static const struct argp_option arguments[] = {
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
     {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
-    {"bias", KEY_BIAS, "ADDRESS", 0, "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0, for OP-TEE found by __text_start)", SYMBOL_GROUP},
+    {"bias", KEY_BIAS, "ADDRESS", 0,
+     "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0, for OP-TEE found by "
+     "__text_start)",
+     SYMBOL_GROUP},
     {0}};
 
 static const char *dialect_name(size_t number)
@@ -81,8 +86,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->name = argument;
         return 0;
     case KEY_FORMAT:
-        o->gmon.dialect = (enum gmon_dialect)(
-            GMON_GNU + tool_choose(state, "dialect", dialect_name, argument));
+        o->gmon.dialect =
+            (enum gmon_dialect)(GMON_GNU + tool_choose(state, "dialect", dialect_name, argument));
         return 0;
     case KEY_BITS:
         parse_bits(o, argument, state);
@@ -108,7 +113,8 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[GMON...]",
-    .doc = "Turn the gmon.out of a program built with -pg (glibc, OpenBSD, OP-TEE) into pbin; several are added "
+    .doc = "Turn the gmon.out of a program built with -pg (glibc, OpenBSD, OP-TEE) into pbin; "
+           "several are added "
            "up.\v"
            "Examples:\n"
            "  gmon2pbin -e ./program gmon.out | pbin-aggregate\n"
@@ -121,9 +127,9 @@ static const struct argp parser = {
 struct conversion {
     struct options *options;
     struct gmon_sums *sums;
-    char *target;           /* NULL: none yet, "": several */
-    char *dialect;          /* the same */
-    uint64_t rate;          /* the same [Hz], 0: differs or not known */
+    char *target;  /* NULL: none yet, "": several */
+    char *dialect; /* the same */
+    uint64_t rate; /* the same [Hz], 0: differs or not known */
     bool any;
 };
 
@@ -155,8 +161,7 @@ static int add_gmon(struct conversion *c, const struct gmon *gmon, struct error 
     if (gmon->cut)
         report_warning(reporter, "%s: cut short: kept %zu histograms and %zu call arcs", gmon->name,
                        gmon->histogram_count, gmon->call_count);
-    struct gmon_program *program =
-        gmon_program_open(gmon, &c->options->program, reporter, err);
+    struct gmon_program *program = gmon_program_open(gmon, &c->options->program, reporter, err);
     if (program == NULL)
         return -1;
     describe(c, gmon, gmon_program_name(program));

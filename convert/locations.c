@@ -15,9 +15,9 @@ struct locations {
     uint32_t *map_numbers; /* in the pbin, PBIN_NO_MAP: not defined yet */
     size_t map_count;
     struct numbers pcs;
-    struct numbers tids;       /* of the threads whose names are known ... */
+    struct numbers tids;             /* of the threads whose names are known ... */
     const struct raw_thread **named; /* ... by number in tids */
-    uint64_t *pending; /* not resolved yet */
+    uint64_t *pending;               /* not resolved yet */
     size_t pending_count, pending_capacity;
     bool wants_keys;
     uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only where they are wanted */
@@ -33,8 +33,8 @@ static void name_threads(struct locations *l, const struct location_facts *facts
 }
 
 struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
-                                const struct symbolizer_options *options,
-                                struct reporter *reporter, struct error *err)
+                                const struct symbolizer_options *options, struct reporter *reporter,
+                                struct error *err)
 {
     struct locations *l = mem_zalloc(1, sizeof *l);
     l->writer = writer;

@@ -26,8 +26,8 @@ struct location_facts {
 /* What FACTS borrows, WRITER and REPORTER must stay until locations_delete. NULL with ERR filled when kallsyms
  * cannot be read. */
 struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
-                                const struct symbolizer_options *options,
-                                struct reporter *reporter, struct error *err);
+                                const struct symbolizer_options *options, struct reporter *reporter,
+                                struct error *err);
 void locations_delete(struct locations *locations);
 
 /* The number that PC has in the pbin; it is defined by the next locations_resolve. */

@@ -28,11 +28,16 @@ enum { KEY_DIALECT = KEY_TOOL_FIRST, KEY_SCALE, KEY_PROFIL };
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is written:", 1},
     {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu (default) or bsd", 1},
-    {"binary", 'e', "FILE", 0, "The program or library that it is about, as a path or as the profile calls it (default: the program)", 1},
+    {"binary", 'e', "FILE", 0,
+     "The program or library that it is about, as a path or as the profile calls it (default: the "
+     "program)",
+     1},
     {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
-    {"scale", KEY_SCALE, "SCALE", 0, "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
+    {"scale", KEY_SCALE, "SCALE", 0,
+     "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
     {0, 0, NULL, 0, "Finding the file:", SYMBOL_GROUP},
-    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here", TOOL_FILES},
+    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
+     TOOL_FILES},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -78,7 +83,8 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[PBIN]",
-    .doc = "Write a pbin as gmon.out, so that gprof shows a profile of a program that was not built with -pg.\v"
+    .doc = "Write a pbin as gmon.out, so that gprof shows a profile of a program that was not "
+           "built with -pg.\v"
            "Examples:\n"
            "  sampler -o run.bin -- ./program && prof2pbin run.bin | pbin2gmon -o gmon.out\n"
            "  pbin2gmon -e libfoo.so.1 -o foo.gmon run.pbin && gprof libfoo.so.1 foo.gmon\n"
@@ -131,10 +137,11 @@ static void report_outside(const struct conversion *c, exact outside)
 {
     if (outside == 0)
         return;
-    report_warning(&c->options->common.reporter,
-                   "%s: %.2f %% of the time was spent outside of %s: a gmon.out is of one file only "
-                   "(-e chooses it)",
-                   c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
+    report_warning(
+        &c->options->common.reporter,
+        "%s: %.2f %% of the time was spent outside of %s: a gmon.out is of one file only "
+        "(-e chooses it)",
+        c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
 }
 
 static int put_times(struct conversion *c, struct error *err)

@@ -11,7 +11,8 @@
 static void report_salvage(struct prof_options *o, const struct raw_profile *raw)
 {
     if (raw->cut)
-        report_warning(&o->common.reporter, "%s: kept %llu whole samples of an incomplete profile%s",
+        report_warning(&o->common.reporter,
+                       "%s: kept %llu whole samples of an incomplete profile%s",
                        stream_name(raw->stream), (unsigned long long)raw->samples,
                        raw->map_count == 0 ? "; its mappings are lost (-m gives them back)" : "");
 }

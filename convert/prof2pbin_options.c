@@ -12,7 +12,8 @@ enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
-    {"volts", 'v', "V", 0, "Supply voltage [V]: required for profiles of a current, refused for others", 1},
+    {"volts", 'v', "V", 0,
+     "Supply voltage [V]: required for profiles of a current, refused for others", 1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
     {"cpus", 'c', "N", 0, "CPUs that the program could use", 1},
     {0, 0, NULL, 0, "Reading:", 2},
@@ -20,10 +21,12 @@ static const struct argp_option arguments[] = {
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
     {"pmu-type", KEY_PMU_TYPE, "TYPE", 0,
-     "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)", 2},
+     "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)",
+     2},
     {"vmmap", 'm', "FILE", 0, "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
     {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
-    {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0, "Write the mappings to FILE as well ('-': only them, to stdout)", TOOL_FILES},
+    {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0,
+     "Write the mappings to FILE as well ('-': only them, to stdout)", TOOL_FILES},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -92,17 +95,17 @@ static char *help_filter(int key, const char *text, void *input)
     return whole;
 }
 
-static const struct argp_child children[] = {
-    {.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
 const struct argp prof_argp = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[RAW]",
-    .doc = "Turn a raw profile into pbin: program counters become binary, function, file and line.\v"
-           "Examples:\n"
-           "  prof2pbin run.bin | pbin-aggregate\n"
-           "  prof2pbin -v 5.0 -s board/bin -o run.pbin.bz2 run.bin.bz2\n"
-           "  prof2pbin --salvage out.bin.part > out.pbin\n",
+    .doc =
+        "Turn a raw profile into pbin: program counters become binary, function, file and line.\v"
+        "Examples:\n"
+        "  prof2pbin run.bin | pbin-aggregate\n"
+        "  prof2pbin -v 5.0 -s board/bin -o run.pbin.bz2 run.bin.bz2\n"
+        "  prof2pbin --salvage out.bin.part > out.pbin\n",
     .children = children,
     .help_filter = help_filter,
 };

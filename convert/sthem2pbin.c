@@ -24,7 +24,8 @@ struct options {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the export is:", 1},
     {"power-sensor", 'p', "N[,N...]", 0,
-     "Power sensor, as numbered in the header; several are added up (default: the only one that is not always 0)",
+     "Power sensor, as numbered in the header; several are added up (default: the only one that is "
+     "not always 0)",
      1},
     {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
     {"cpus", 'c', "N", 0, "Cores that the program could use (default: those that show a PC)", 1},
@@ -88,13 +89,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[CSV]",
-    .doc = "Turn a CSV export of the sthem tool or of a Lynsyn board into pbin: each core becomes a thread."
+    .doc = "Turn a CSV export of the sthem tool or of a Lynsyn board into pbin: each core becomes "
+           "a thread."
            "\vExamples:\n"
            "  sthem2pbin export.csv | pbin-aggregate\n"
            "  sthem2pbin -e firmware.elf -p 2 export.csv -o run.pbin\n"
@@ -103,14 +104,16 @@ static const struct argp parser = {
 };
 
 /* What an export cannot tell, said once. */
-static void explain(const struct options *o, const struct stream *in, const struct sthem_summary *summary)
+static void explain(const struct options *o, const struct stream *in,
+                    const struct sthem_summary *summary)
 {
     if (o->common.reporter.quiet)
         return;
-    fprintf(stderr,
-            "sthem2pbin: %s: one PC per core, no threads and no CPU time: %s\n", stream_name(in),
-            summary->several ? "each busy core gets the same share, so shares of parallel programs are skewed"
-                             : "shares of parallel programs would be skewed");
+    fprintf(stderr, "sthem2pbin: %s: one PC per core, no threads and no CPU time: %s\n",
+            stream_name(in),
+            summary->several
+                ? "each busy core gets the same share, so shares of parallel programs are skewed"
+                : "shares of parallel programs would be skewed");
     for (size_t i = 0; i < summary->sensor_count; i++)
         report_verbose(&o->common.reporter, "uses power sensor %llu",
                        (unsigned long long)summary->sensors[i]);
@@ -127,8 +130,8 @@ static int write_pbin(struct options *o, struct stream *in, const struct sthem_s
         return -1;
     o->reading.sensors = summary->sensors;
     o->reading.sensor_count = summary->sensor_count;
-    if (stream_seek(in, 0, err) == 0 &&
-        sthem_convert(in, &o->reading, summary, code, &o->convert, out, &o->common.reporter, err) == 0)
+    if (stream_seek(in, 0, err) == 0 && sthem_convert(in, &o->reading, summary, code, &o->convert,
+                                                      out, &o->common.reporter, err) == 0)
         return output_commit(out);
     output_discard(out);
     return -1;

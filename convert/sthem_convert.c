@@ -31,12 +31,11 @@ static uint32_t define_names(struct conversion *c, const struct sthem_place *pla
     const char *module = place->module[0] != '\0' ? place->module : LABEL_UNKNOWN;
     const char *function = place->function[0] != '\0' ? place->function : LABEL_UNKNOWN;
     char *plain = demangle(function);
-    struct pbin_frame frame = {
-        .function = pbin_define_string(c->writer, function),
-        .demangled = pbin_define_string(c->writer, plain != NULL ? plain : function)};
-    struct pbin_location location = {.binary = pbin_define_string(c->writer, module),
-                                     .map = PBIN_NO_MAP,
-                                     .frame_count = 1};
+    struct pbin_frame frame = {.function = pbin_define_string(c->writer, function),
+                               .demangled =
+                                   pbin_define_string(c->writer, plain != NULL ? plain : function)};
+    struct pbin_location location = {
+        .binary = pbin_define_string(c->writer, module), .map = PBIN_NO_MAP, .frame_count = 1};
     free(plain);
     return pbin_define_location(c->writer, &location, &frame);
 }
@@ -49,8 +48,8 @@ static uint32_t location_of(struct conversion *c, uint32_t place)
     }
     if (c->numbers[place] == UNDEFINED) {
         struct sthem_place at = sthem_place(c->reader, place);
-        c->numbers[place] = c->locations != NULL ? locations_number(c->locations, at.pc)
-                                                 : define_names(c, &at);
+        c->numbers[place] =
+            c->locations != NULL ? locations_number(c->locations, at.pc) : define_names(c, &at);
     }
     return c->numbers[place];
 }
@@ -141,8 +140,7 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
 
 /* Threads by core, room for a sample, and what resolves program counters. */
 static int prepare(struct conversion *c, const struct sthem_code *code,
-                   const struct sthem_convert_options *options, const char *name,
-                   struct error *err)
+                   const struct sthem_convert_options *options, const char *name, struct error *err)
 {
     size_t cores = sthem_core_count(c->reader);
     const struct location_facts facts = {.maps = code->maps, .map_count = code->count};
@@ -153,8 +151,10 @@ static int prepare(struct conversion *c, const struct sthem_code *code,
     if (sthem_variant(c->reader) == STHEM_SYMBOLS)
         return 0;
     if (code->count == 0 && options->symbols.kallsyms == NULL)
-        report_warning(c->reporter, "%s: program counters stay without names (-m VMMAP or -e ELF "
-                                    "gives them names)", name);
+        report_warning(c->reporter,
+                       "%s: program counters stay without names (-m VMMAP or -e ELF "
+                       "gives them names)",
+                       name);
     c->locations = locations_new(&facts, c->writer, &options->symbols, c->reporter, err);
     return c->locations != NULL ? 0 : -1;
 }

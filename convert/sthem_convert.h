@@ -22,7 +22,7 @@ struct sthem_code {
     struct raw_vmmap *vmmaps; /* read from the text file */
     uint8_t *image;           /* the bytes of the ELF file */
     char *label;
-    struct code_map *maps;    /* borrow from the others */
+    struct code_map *maps; /* borrow from the others */
     size_t count;
 };
 

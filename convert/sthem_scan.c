@@ -63,9 +63,9 @@ static int ask_for_sensor(const struct scan *s, struct error *err)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64 " (%.6g J)",
                                      used > 0 ? ", " : "", sthem_sensor_number(s->reader, i),
                                      s->joules[i]);
-    return error_set(err, s->name, NO_OFFSET,
-                     "several power sensors are not zero: %s; choose with -p N, -p N,M adds them up",
-                     list);
+    return error_set(
+        err, s->name, NO_OFFSET,
+        "several power sensors are not zero: %s; choose with -p N, -p N,M adds them up", list);
 }
 
 static int choose(struct scan *s, bool asked, struct error *err)

@@ -8,12 +8,12 @@
 
 struct sthem_summary {
     uint64_t rows, wall_ns;
-    size_t cores;    /* that ever show a PC */
+    size_t cores;      /* that ever show a PC */
     uint64_t *sensors; /* numbers of those to be used */
     size_t sensor_count;
-    double joules;   /* of those, approximate */
-    bool powered;    /* one of them is not always 0 */
-    bool several;    /* rows exist where several cores are busy */
+    double joules; /* of those, approximate */
+    bool powered;  /* one of them is not always 0 */
+    bool several;  /* rows exist where several cores are busy */
 };
 
 /* Reads STREAM (seekable) to its end, checks every row, and chooses the sensors: those of OPTIONS, else the only one

@@ -28,9 +28,9 @@ struct code_map {
 struct symbolizer_options {
     const char **search_paths; /* folders, searched first, in this order */
     size_t search_path_count;
-    const char *sysroot;  /* prefix for absolute labels and system folders; NULL: none */
-    const char *kallsyms; /* file as /proc/kallsyms; NULL: the kernel has no names */
-    bool no_dwarf;        /* symbol tables only */
+    const char *sysroot;    /* prefix for absolute labels and system folders; NULL: none */
+    const char *kallsyms;   /* file as /proc/kallsyms; NULL: the kernel has no names */
+    bool no_dwarf;          /* symbol tables only */
     unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */
 };
 
@@ -49,7 +49,7 @@ struct code_location {
     /* base name of the mapping's label, LABEL_UNKNOWN when that is empty, or LABEL_FOREIGN, LABEL_KERNEL;
      * borrowed as the frames are */
     const char *binary;
-    uint32_t map;       /* index of the mapping, UINT32_MAX for none */
+    uint32_t map;                    /* index of the mapping, UINT32_MAX for none */
     const struct code_frame *frames; /* at least one */
     size_t frame_count;
 };

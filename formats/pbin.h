@@ -30,19 +30,19 @@ int pmu_kind_parse(const char *name);
 
 /* Facts about the profile. Texts may be NULL (unknown). */
 struct pbin_meta {
-    char *name;          /* of the profile, as the user calls it */
-    char *target;        /* the profiled program */
-    char *command;       /* its command line */
-    char *host;          /* where it ran */
-    char *started;       /* RFC 3339, UTC */
-    char *dialect;       /* what the profile was made from */
-    char *tool;          /* what made it, with version */
-    char *unit;          /* of the PMU value: A, V, W, or as the profile says */
-    char *keys;          /* aggregated: names of the key columns, joined by ','; NULL: full profile */
-    uint64_t pmu;        /* enum pmu_kind */
-    double volts;        /* supply voltage [V] for a current; 0: not known */
-    uint64_t cpus;       /* CPUs that the program could use; 0: not known */
-    uint64_t wall_ns;    /* wall time of the run [ns] */
+    char *name;       /* of the profile, as the user calls it */
+    char *target;     /* the profiled program */
+    char *command;    /* its command line */
+    char *host;       /* where it ran */
+    char *started;    /* RFC 3339, UTC */
+    char *dialect;    /* what the profile was made from */
+    char *tool;       /* what made it, with version */
+    char *unit;       /* of the PMU value: A, V, W, or as the profile says */
+    char *keys;       /* aggregated: names of the key columns, joined by ','; NULL: full profile */
+    uint64_t pmu;     /* enum pmu_kind */
+    double volts;     /* supply voltage [V] for a current; 0: not known */
+    uint64_t cpus;    /* CPUs that the program could use; 0: not known */
+    uint64_t wall_ns; /* wall time of the run [ns] */
     uint64_t latency_ns; /* time spent in the sampler [ns] */
     uint64_t samples;    /* number of samples */
     uint64_t frequency;  /* asked for [mHz]; 0: not known */
@@ -56,8 +56,8 @@ void pbin_meta_copy(struct pbin_meta *to, const struct pbin_meta *from);
 /* The fields of pbin_meta by name, for writing, reading and dumping: one table for all. */
 struct pbin_field {
     const char *name;
-    char type; /* 's' text, 'u' unsigned, 'f' double */
-    size_t at; /* offsetof */
+    char type;        /* 's' text, 'u' unsigned, 'f' double */
+    size_t at;        /* offsetof */
     const char *unit; /* "" for none */
 };
 extern const struct pbin_field pbin_fields[];
@@ -96,14 +96,14 @@ struct pbin_location {
 enum { PBIN_KEYS_MOST = 16 };
 
 struct pbin_sums {
-    exact samples;          /* thread samples [2^-64] */
-    uint64_t entries;       /* UINT64_MAX: not known */
-    exact time;             /* [2^-32 ns] */
-    exact energy;           /* [2^-80 J, or of the profile's quantity] */
-    struct wide time_sq;    /* sum over runs of time^2 */
+    exact samples;       /* thread samples [2^-64] */
+    uint64_t entries;    /* UINT64_MAX: not known */
+    exact time;          /* [2^-32 ns] */
+    exact energy;        /* [2^-80 J, or of the profile's quantity] */
+    struct wide time_sq; /* sum over runs of time^2 */
     struct wide energy_sq;
     exact time_min, time_max, energy_min, energy_max; /* over the runs that have the row */
-    uint64_t runs;          /* that have the row */
+    uint64_t runs;                                    /* that have the row */
 };
 
 /* The sums of one run (its squares, minima and maxima are its own), and TO += FROM over disjoint runs. Returns false
@@ -200,8 +200,8 @@ struct pbin_samples {
     const uint64_t *location;    /* [entry_count] */
     const uint64_t *cpu_ns;      /* [entry_count] */
     uint64_t cpu_most;           /* no CPU time is above */
-    uint64_t threads_each;       /* so many entries has every sample; 0: they differ, or have none */
-    bool same_threads;           /* of the same threads in every sample, in ascending order */
+    uint64_t threads_each; /* so many entries has every sample; 0: they differ, or have none */
+    bool same_threads;     /* of the same threads in every sample, in ascending order */
 };
 
 /* What the stream may hold next. */

@@ -120,7 +120,8 @@ static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint
     uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
     if (eights > 0)
         eights_unpack(packed, width, base, c->values, eights);
-    column_unpack(packed + eights * width, width, base, c->values + 8 * eights, c->count - 8 * eights);
+    column_unpack(packed + eights * width, width, base, c->values + 8 * eights,
+                  c->count - 8 * eights);
     c->bounds = (struct column_bounds){base, base + range};
     if (c->bounds.most < base) /* values are modulo 2^64 */
         c->bounds = (struct column_bounds){0, UINT64_MAX};

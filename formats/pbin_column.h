@@ -20,7 +20,7 @@ struct column_bounds {
 
 /* A column that is read block after block. Zeroed it is empty; column_free releases what it holds. */
 struct column {
-    uint64_t *values;            /* [count] */
+    uint64_t *values; /* [count] */
     size_t count, capacity;
     struct column_bounds bounds; /* may be far from the values, unless they are equal */
     struct buffer packed;        /* what VALUES were unpacked from, while that is small */
@@ -36,7 +36,8 @@ int column_get(struct column *column, struct cursor *in, size_t count);
 struct column_bounds column_range(const uint64_t *values, size_t count);
 
 /* The part of column_put that every machine can do: values of WIDTH bits, 1 to 64, as whole words of 64 bits. */
-void column_pack(uint8_t *packed, const uint64_t *values, size_t count, uint64_t base, unsigned width);
+void column_pack(uint8_t *packed, const uint64_t *values, size_t count, uint64_t base,
+                 unsigned width);
 
 /* The part of column_get that every machine can do: values of WIDTH bits, 0 to 64; where there are
  * vectors of 512 bits, column_get is faster and gives the same. At least 8 bytes must be readable

@@ -47,14 +47,16 @@ pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
     const __m512i even = _mm512_loadu_si512(from[0]), odd = _mm512_loadu_si512(from[1]);
     const __m512i shift = _mm512_loadu_si512(skip), bases = _mm512_set1_epi64((long long)base);
     for (size_t i = 0; i < eights; i++, packed += width, values += 8) {
-        __m512i lanes = _mm512_sllv_epi64(_mm512_sub_epi64(_mm512_loadu_si512(values), bases), shift);
+        __m512i lanes =
+            _mm512_sllv_epi64(_mm512_sub_epi64(_mm512_loadu_si512(values), bases), shift);
         __m512i bytes = _mm512_or_si512(_mm512_maskz_permutexvar_epi8(used[0], even, lanes),
                                         _mm512_maskz_permutexvar_epi8(used[1], odd, lanes));
         _mm512_mask_storeu_epi8(packed, used[0] | used[1], bytes);
     }
 }
 
-void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t eights)
+void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
+                 size_t eights)
 {
     if (width < 8)
         pack_words(packed, width, base, values, eights);
@@ -87,12 +89,14 @@ bool eights_possible(void)
     return false;
 }
 
-void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t eights)
+void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
+                 size_t eights)
 {
     (void)packed, (void)width, (void)base, (void)values, (void)eights; /* is not possible */
 }
 
-void eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values, size_t eights)
+void eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                   size_t eights)
 {
     (void)packed, (void)width, (void)base, (void)values, (void)eights;
 }

@@ -14,9 +14,11 @@ bool eights_possible(void);
 
 /* EIGHTS times eight values of 1 to EIGHTS_WIDEST bits above BASE, WIDTH bytes each; at least 8 bytes must be writable
  * behind the last. */
-void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t eights);
+void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
+                 size_t eights);
 
 /* And back; at least 8 bytes must be readable behind the last. */
-void eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values, size_t eights);
+void eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                   size_t eights);
 
 #endif

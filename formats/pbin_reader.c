@@ -40,7 +40,8 @@ static int read_signature(struct pbin_reader *r, struct error *err)
                          "pbin version %" PRIu32 ", this program reads version %d", version,
                          PBIN_VERSION);
     if (get_u32(data + PBIN_SIGNATURE_SIZE + 4, false) != 0)
-        return error_set(err, name, PBIN_SIGNATURE_SIZE + 4, "reserved bytes of the header are not 0");
+        return error_set(err, name, PBIN_SIGNATURE_SIZE + 4,
+                         "reserved bytes of the header are not 0");
     stream_advance(r->stream, PBIN_SIGNATURE_SIZE + 8);
     return 0;
 }
@@ -156,8 +157,9 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
 
 static bool read_counts(struct cursor *in, struct pbin_counts *counts)
 {
-    uint32_t *const small[] = {&counts->strings, &counts->maps, &counts->threads, &counts->locations,
-                               &counts->runs,    &counts->rows, &counts->arcs};
+    uint32_t *const small[] = {&counts->strings,   &counts->maps, &counts->threads,
+                               &counts->locations, &counts->runs, &counts->rows,
+                               &counts->arcs};
     counts->samples = cursor_u64(in);
     counts->entries = cursor_u64(in);
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
@@ -170,7 +172,8 @@ bool pbin_glance(struct stream *stream, struct pbin_counts *counts)
     const uint64_t whole = 2 * 8 + 7 * 4 + BLOCK_OVERHEAD;
     struct error unused;
     struct block block;
-    return stream_size(stream) > whole && stream_seek(stream, stream_size(stream) - whole, &unused) == 0 &&
+    return stream_size(stream) > whole &&
+           stream_seek(stream, stream_size(stream) - whole, &unused) == 0 &&
            block_next(stream, &block, &unused) > 0 && strcmp(block.type, "TAIL") == 0 &&
            read_counts(&block.in, counts);
 }
@@ -179,10 +182,11 @@ static int check_trailer(struct pbin_reader *r, struct error *err)
 {
     const uint8_t *data;
     struct pbin_counts said;
-    bool same = read_counts(&r->block.in, &said) && said.samples == r->samples && said.entries == r->entries &&
-                said.strings == strings_count(r->strings) && said.maps == r->all.map_count &&
-                said.threads == r->all.thread_count && said.locations == r->all.location_count &&
-                said.runs == r->runs && said.rows == r->rows && said.arcs == r->arcs;
+    bool same = read_counts(&r->block.in, &said) && said.samples == r->samples &&
+                said.entries == r->entries && said.strings == strings_count(r->strings) &&
+                said.maps == r->all.map_count && said.threads == r->all.thread_count &&
+                said.locations == r->all.location_count && said.runs == r->runs &&
+                said.rows == r->rows && said.arcs == r->arcs;
     if (!same)
         return pbin_reader_fail(r, err, "counts differ from what was read: a block is missing");
     int64_t have = stream_peek(r->stream, 1, &data, err);

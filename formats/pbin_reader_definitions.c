@@ -100,7 +100,8 @@ int pbin_read_definitions(struct pbin_reader *r, struct error *err)
     static const struct {
         const char *type;
         read_one *one;
-    } kinds[] = {{"STRS", read_string}, {"MAPS", read_map}, {"THRD", read_thread}, {"LOCS", read_location}};
+    } kinds[] = {
+        {"STRS", read_string}, {"MAPS", read_map}, {"THRD", read_thread}, {"LOCS", read_location}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(r->block.type, kinds[i].type) == 0)
             return read_all(r, kinds[i].one, err) != 0 ? -1 : 1;

@@ -21,10 +21,10 @@ struct pbin_reader {
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity;
     uint64_t samples, entries;
     uint32_t runs, rows, arcs;
-    enum pbin_item item;  /* what the open member block holds; PBIN_END: no block is open */
-    uint32_t left;        /* members that it still has */
+    enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
+    uint32_t left;       /* members that it still has */
     struct block block;
-    uint64_t begin, end;  /* offsets of the sample blocks that are wanted */
+    uint64_t begin, end; /* offsets of the sample blocks that are wanted */
     struct sample_columns columns;
 };
 

@@ -67,7 +67,8 @@ int pbin_next_member(struct pbin_reader *r, struct pbin_batch *batch, struct err
     else
         read_arc(r, in, &batch->arc);
     if (in->bad)
-        return pbin_reader_fail(r, err, "shorter than what it counts, or refers to what is not defined");
+        return pbin_reader_fail(r, err,
+                                "shorter than what it counts, or refers to what is not defined");
     if (--r->left == 0)
         r->item = PBIN_END;
     return 1;

@@ -57,8 +57,8 @@ bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
 }
 
 static const struct pbin_key keys[] = {
-    {"process", false}, {"thread", false}, {"binary", true}, {"file", true},
-    {"function", true}, {"inline", true},  {"line", false},  {"pc", false},    {"comm", true},
+    {"process", false}, {"thread", false}, {"binary", true}, {"file", true}, {"function", true},
+    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true},
 };
 
 const struct pbin_key *pbin_key_get(size_t number)

@@ -213,8 +213,8 @@ int pbin_make_room(struct pbin_writer *w, size_t count, struct pbin_room *room)
     if (most > w->entry_capacity)
         reserve_entries(w, most);
     *room = (struct pbin_room){
-        BATCH_SAMPLES - w->count,    most - w->entry_count,         w->interval + w->count,
-        w->value + w->count,         w->threads + w->count,         w->thread + w->entry_count,
+        BATCH_SAMPLES - w->count,     most - w->entry_count,   w->interval + w->count,
+        w->value + w->count,          w->threads + w->count,   w->thread + w->entry_count,
         w->location + w->entry_count, w->cpu + w->entry_count,
     };
     return 0;

@@ -18,18 +18,11 @@ const char *raw_profile_dialect(const struct raw_profile *profile)
 static const struct {
     const char *name;
     uint32_t size;
-} value_types[] = {[RAW_VALUE_AUTO] = {"auto", 0},
-                   [RAW_F64] = {"f64", 8},
-                   [RAW_F32] = {"f32", 4},
-                   [RAW_I8] = {"i8", 1},
-                   [RAW_I16] = {"i16", 2},
-                   [RAW_I32] = {"i32", 4},
-                   [RAW_I64] = {"i64", 8},
-                   [RAW_U8] = {"u8", 1},
-                   [RAW_U16] = {"u16", 2},
-                   [RAW_U32] = {"u32", 4},
-                   [RAW_U64] = {"u64", 8},
-                   [RAW_OPAQUE] = {"opaque", 0}};
+} value_types[] = {
+    [RAW_VALUE_AUTO] = {"auto", 0}, [RAW_F64] = {"f64", 8}, [RAW_F32] = {"f32", 4},
+    [RAW_I8] = {"i8", 1},           [RAW_I16] = {"i16", 2}, [RAW_I32] = {"i32", 4},
+    [RAW_I64] = {"i64", 8},         [RAW_U8] = {"u8", 1},   [RAW_U16] = {"u16", 2},
+    [RAW_U32] = {"u32", 4},         [RAW_U64] = {"u64", 8}, [RAW_OPAQUE] = {"opaque", 0}};
 
 int raw_value_parse(const char *name)
 {

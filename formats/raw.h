@@ -34,7 +34,8 @@ struct raw_entry {
 /* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
 struct raw_samples {
     size_t count, entry_count;
-    const uint64_t *time_ns;         /* [count]: since the first sample's clock zero; 0 where there are no times */
+    /* [count]: since the first sample's clock zero; 0 where there are no times */
+    const uint64_t *time_ns;
     const double *value;             /* [count]: of the PMU; 0 where there is none */
     const uint32_t *threads;         /* [count]: how many entries the sample has */
     const struct raw_entry *entries; /* [entry_count], sample by sample */
@@ -63,8 +64,20 @@ struct raw_header {
 };
 
 /* Type of the PMU value in `pperf`, whose file gives only the size. */
-enum raw_value { RAW_VALUE_AUTO, RAW_F64, RAW_F32, RAW_I8, RAW_I16, RAW_I32, RAW_I64,
-                 RAW_U8, RAW_U16, RAW_U32, RAW_U64, RAW_OPAQUE };
+enum raw_value {
+    RAW_VALUE_AUTO,
+    RAW_F64,
+    RAW_F32,
+    RAW_I8,
+    RAW_I16,
+    RAW_I32,
+    RAW_I64,
+    RAW_U8,
+    RAW_U16,
+    RAW_U32,
+    RAW_U64,
+    RAW_OPAQUE
+};
 /* From "f64", "i32", ...; -1 for none of them. */
 int raw_value_parse(const char *name);
 
@@ -89,11 +102,11 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* raw_next_histogram reads it, not raw_next */
     bool has_times, has_cpu;
-    bool cut;              /* salvaged: the end is missing */
-    uint64_t records_at;   /* offset of the first sample */
-    uint64_t records_end;  /* offset behind the last whole one */
-    uint64_t samples;      /* how many there are */
-    uint64_t done;         /* delivered so far */
+    bool cut;                  /* salvaged: the end is missing */
+    uint64_t records_at;       /* offset of the first sample */
+    uint64_t records_end;      /* offset behind the last whole one */
+    uint64_t samples;          /* how many there are */
+    uint64_t done;             /* delivered so far */
     struct raw_reader *reader; /* what the dialect remembers */
 };
 

@@ -132,10 +132,12 @@ static int refuse_unknown(const struct search *search, struct stream *stream, st
         return error_set(err, name, 0, "is empty, not a raw profile");
     if (search->head_size < 32)
         return error_set(err, name, search->head_size,
-                         "is no raw profile: %zu bytes, the header alone has 32", search->head_size);
+                         "is no raw profile: %zu bytes, the header alone has 32",
+                         search->head_size);
     if (zero_header(search) && !search->options->salvage)
-        return error_set(err, name, 0, "header of zeros, as a killed sampler leaves it: --salvage "
-                                       "keeps every whole sample");
+        return error_set(err, name, 0,
+                         "header of zeros, as a killed sampler leaves it: --salvage "
+                         "keeps every whole sample");
     if (memcmp(search->head, pbin_signature, PBIN_SIGNATURE_SIZE) == 0)
         return error_set(err, name, 0, "is a pbin profile already");
     if (search->options->dialect != NULL)

@@ -93,8 +93,8 @@ bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
 struct raw_samples raw_batch_samples(const struct raw_batch *batch);
 
 /* Appends a sample whose COUNT threads stand at FROM, THREAD_SIZE bytes each; has_room must have said so. */
-static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value, const uint8_t *from,
-                                 size_t count, size_t thread_size, bool big)
+static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value,
+                                 const uint8_t *from, size_t count, size_t thread_size, bool big)
 {
     if (b->entry_count + count >= b->capacity) /* never NULL */
         mem_reserve(&b->entries, &b->capacity, b->entry_count + count + 1, sizeof *b->entries);

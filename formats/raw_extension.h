@@ -50,11 +50,11 @@ struct raw_extension {
     size_t fact_capacity, map_capacity, thread_capacity;
     uint8_t *vdso; /* image of the vdso, NULL when not recorded */
     uint64_t vdso_address, vdso_size;
-    uint64_t time_at;  /* offset of the first `time` block in the stream, 0: none */
-    uint64_t rows_at;  /* offset of the first `rows` block, 0: none (only a spool has them) */
-    uint64_t samples;  /* of `done`, or counted in rows */
-    uint64_t end;      /* offset behind the last whole block */
-    bool done;         /* ended properly */
+    uint64_t time_at; /* offset of the first `time` block in the stream, 0: none */
+    uint64_t rows_at; /* offset of the first `rows` block, 0: none (only a spool has them) */
+    uint64_t samples; /* of `done`, or counted in rows */
+    uint64_t end;     /* offset behind the last whole block */
+    bool done;        /* ended properly */
 };
 
 /* Writers: each appends one whole block to BUFFER, for the caller to output. */

@@ -24,7 +24,7 @@ int raw_at_end(struct stream *stream, uint64_t offset, struct error *err)
     if (have < 0)
         return -1;
     return have >= RAW_SIGNATURE_SIZE && memcmp(data, raw_signature, RAW_SIGNATURE_SIZE) == 0 ? 2
-                                                                                               : 0;
+                                                                                              : 0;
 }
 
 /* A walk over records: from one to the next by the number of threads. */
@@ -154,8 +154,8 @@ static int judge_end(struct stream *stream, const struct raw_header *header,
 
 /* VMMaps in front of the samples. Returns 1 good, 0 verdict is given, -1. */
 static int judge_begin(struct stream *stream, const struct raw_header *header,
-                       struct raw_layout layout, enum raw_verdict *verdict,
-                       struct raw_probe *probe, struct error *err)
+                       struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
+                       struct error *err)
 {
     uint64_t size = stream_size(stream);
     uint64_t room = size > probe->maps_at ? (size - probe->maps_at) / RAW_VMMAP_SIZE : 0;

@@ -86,7 +86,8 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
 }
 
 /* Of sample NUMBER. The extension's time counts before the record's: it is exact. */
-static inline uint64_t sample_time(struct raw_profile *p, const uint8_t *record, uint64_t number, bool big)
+static inline uint64_t sample_time(struct raw_profile *p, const uint8_t *record, uint64_t number,
+                                   bool big)
 {
     struct raw_reader *r = p->reader;
     if (p->ext.time_at != 0)
@@ -107,8 +108,8 @@ static int lost(struct raw_profile *p, struct error *err)
 
 /* Decodes what is visible as a whole of the HAVE bytes at DATA, the first record at least, as far as times are loaded and
  * the batch has room. Returns the bytes that it took. */
-static inline __attribute__((always_inline)) size_t decode(struct raw_profile *p, const uint8_t *data, size_t have,
-                                                           bool big)
+static inline __attribute__((always_inline)) size_t
+decode(struct raw_profile *p, const uint8_t *data, size_t have, bool big)
 {
     struct raw_reader *r = p->reader;
     size_t thread_size = p->dialect->record.thread_size, at = 0;
@@ -122,8 +123,8 @@ static inline __attribute__((always_inline)) size_t decode(struct raw_profile *p
             break;
         double value = p->value == RAW_F64 ? get_f64(record + r->value_at, big)
                                            : get_value(record + r->value_at, p->value, big);
-        raw_batch_put(&r->batch, sample_time(p, record, number, big), value, record + r->fixed, count, thread_size,
-                      big);
+        raw_batch_put(&r->batch, sample_time(p, record, number, big), value, record + r->fixed,
+                      count, thread_size, big);
         at += size;
     }
     return at;
@@ -140,7 +141,8 @@ static int64_t show_record(struct raw_profile *p, const uint8_t **data, struct e
     size_t size = r->fixed + count * p->dialect->record.thread_size;
     if (count > RAW_THREADS_MOST)
         return lost(p, err);
-    if ((uint64_t)have < size && (have = stream_peek(p->stream, size, data, err)) >= 0 && (uint64_t)have < size)
+    if ((uint64_t)have < size && (have = stream_peek(p->stream, size, data, err)) >= 0 &&
+        (uint64_t)have < size)
         return lost(p, err);
     return have;
 }
@@ -172,12 +174,14 @@ int raw_samples_next(struct raw_profile *p, struct raw_samples *samples, struct 
 
 bool raw_batch_has_room(const struct raw_batch *b, size_t count)
 {
-    return b->count == 0 || (b->count < RAW_BATCH_SAMPLES && b->entry_count + count <= RAW_BATCH_ENTRIES);
+    return b->count == 0 ||
+           (b->count < RAW_BATCH_SAMPLES && b->entry_count + count <= RAW_BATCH_ENTRIES);
 }
 
 struct raw_samples raw_batch_samples(const struct raw_batch *b)
 {
-    return (struct raw_samples){b->count, b->entry_count, b->time_ns, b->value, b->threads, b->entries};
+    return (struct raw_samples){b->count, b->entry_count, b->time_ns,
+                                b->value, b->threads,     b->entries};
 }
 
 void raw_samples_close(struct raw_profile *p)

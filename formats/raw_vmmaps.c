@@ -30,7 +30,8 @@ static bool decode(const uint8_t *from, bool big, struct raw_vmmap *map)
     memcpy(map->label, from + 16, RAW_LABEL_SIZE);
     map->label[RAW_LABEL_SIZE] = '\0';
     /* one that ends at 2^64 exactly is possible, one that goes round is not */
-    return is_label(from + 16) && (map->size == 0 || map->address + (map->size - 1) >= map->address);
+    return is_label(from + 16) &&
+           (map->size == 0 || map->address + (map->size - 1) >= map->address);
 }
 
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
@@ -111,8 +112,7 @@ static int read_lines(struct stream *in, struct raw_vmmap **maps, size_t *count,
     return got;
 }
 
-int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
-                        struct error *err)
+int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count, struct error *err)
 {
     *maps = NULL;
     *count = 0;

@@ -61,8 +61,7 @@ static void make_room(struct sthem_reader *r)
         memmove(r->held, r->held + r->first, r->count * sizeof *r->held);
         memmove(r->spots, r->spots + r->first * cores, r->count * cores * sizeof *r->spots);
         if (sensors > 0)
-            memmove(r->watts, r->watts + r->first * sensors,
-                    r->count * sensors * sizeof *r->watts);
+            memmove(r->watts, r->watts + r->first * sensors, r->count * sensors * sizeof *r->watts);
         r->first = 0;
     }
     if (r->count < r->room)

@@ -96,7 +96,8 @@ const char *csv_field(struct csv *csv, const char *at, struct csv_text *field)
 {
     const char *end = csv->text + csv->length;
     if (at < end && *at == '"') {
-        if (csv->unquoted.capacity < csv->length) { /* for all fields of the line: none moves another */
+        if (csv->unquoted.capacity <
+            csv->length) { /* for all fields of the line: none moves another */
             buffer_extend(&csv->unquoted, csv->length);
             csv->unquoted.size = 0;
         }

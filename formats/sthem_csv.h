@@ -13,11 +13,11 @@ struct csv {
     size_t longest;        /* line [bytes] */
     char separator;        /* set by the caller before csv_field */
     uint64_t line;         /* number of the current line, from 1 */
-    const char *text;      /* the current line, borrowed until csv_next; a line end or NUL follows it */
-    size_t length;         /* without its end */
-    bool open_end;         /* the file ends in this line, and it has no line end */
-    size_t taken;          /* bytes of the stream that it takes */
-    struct buffer copy;    /* of a line without end */
+    const char *text; /* the current line, borrowed until csv_next; a line end or NUL follows it */
+    size_t length;    /* without its end */
+    bool open_end;    /* the file ends in this line, and it has no line end */
+    size_t taken;     /* bytes of the stream that it takes */
+    struct buffer copy; /* of a line without end */
     struct buffer unquoted;
 };
 

@@ -14,9 +14,12 @@ static const struct {
     const char *name;
     bool numbered;
 } kinds[COLUMN_KINDS] = {
-    [COLUMN_TIME] = {"time", false},      [COLUMN_POWER] = {"power", true},
-    [COLUMN_CURRENT] = {"current", true}, [COLUMN_VOLTAGE] = {"voltage", true},
-    [COLUMN_PC] = {"pc", true},           [COLUMN_MODULE] = {"module", true},
+    [COLUMN_TIME] = {"time", false},
+    [COLUMN_POWER] = {"power", true},
+    [COLUMN_CURRENT] = {"current", true},
+    [COLUMN_VOLTAGE] = {"voltage", true},
+    [COLUMN_PC] = {"pc", true},
+    [COLUMN_MODULE] = {"module", true},
     [COLUMN_FUNCTION] = {"function", true},
 };
 

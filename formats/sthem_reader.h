@@ -28,10 +28,10 @@ struct column {
 
 struct sensor {
     uint64_t number;
-    size_t column;          /* of its power or current */
+    size_t column;           /* of its power or current */
     double current, voltage; /* in the row that is read */
     bool has_voltage;
-    bool negative;          /* was, first at: */
+    bool negative; /* was, first at: */
     uint64_t line;
     double watts;
 };
@@ -71,10 +71,10 @@ struct sthem_reader {
 
     /* rows that are held back, see sthem.c */
     struct held *held;
-    double *watts;    /* [room * sensors] */
-    uint32_t *spots;  /* [room * cores] */
+    double *watts;   /* [room * sensors] */
+    uint32_t *spots; /* [room * cores] */
     size_t first, count, ready, room;
-    size_t back;      /* bad rows that step back */
+    size_t back; /* bad rows that step back */
     bool ended, any;
     femto start, last; /* time of the first row and of the one delivered last */
     uint64_t last_ns;

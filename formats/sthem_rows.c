@@ -18,8 +18,8 @@ static const char *const meanings[COLUMN_KINDS] = {
     [COLUMN_PC] = "program counter",
 };
 
-static int not_a_number(const struct sthem_reader *r, size_t column, const char *text, size_t length,
-                        struct error *err)
+static int not_a_number(const struct sthem_reader *r, size_t column, const char *text,
+                        size_t length, struct error *err)
 {
     const char *meaning = meanings[r->columns[column].kind];
     if (length == 0)
@@ -71,7 +71,8 @@ static inline const char *read_cell(struct sthem_reader *r, size_t column, const
                                     struct cell *cell, struct error *err)
 {
     cell->begin = at;
-    if (decimal_digit(at[0]) && at[1] == r->csv.separator) { /* sensors that are not there are "0" */
+    if (decimal_digit(at[0]) &&
+        at[1] == r->csv.separator) { /* sensors that are not there are "0" */
         cell->number = (struct decimal){.digits = (uint64_t)(at[0] - '0'), .plain = true};
         cell->end = at + 1;
         return at + 1;
@@ -96,8 +97,8 @@ static int take_time(struct sthem_reader *r, size_t column, const struct cell *c
     return 0;
 }
 
-static inline int take_value(struct sthem_reader *r, size_t column, const struct cell *c, double *value,
-                      struct error *err)
+static inline int take_value(struct sthem_reader *r, size_t column, const struct cell *c,
+                             double *value, struct error *err)
 {
     if (c->begin == c->end)
         return not_a_number(r, column, "", 0, err);
@@ -119,8 +120,8 @@ static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct st
     return number;
 }
 
-static inline int take_pc(struct sthem_reader *r, size_t column, const struct cell *c, uint32_t *spot,
-                   struct error *err)
+static inline int take_pc(struct sthem_reader *r, size_t column, const struct cell *c,
+                          uint32_t *spot, struct error *err)
 {
     const struct decimal *n = &c->number;
     if (c->begin == c->end) {
@@ -275,7 +276,8 @@ int sthem_read_row(struct sthem_reader *r, size_t slot, struct error *err)
         if (at == NULL)
             return -1;
         bool last = i + 1 == r->column_count;
-        if (at == end && !last && !(i + 2 == r->column_count && r->columns[i + 1].kind == COLUMN_IGNORED))
+        if (at == end && !last &&
+            !(i + 2 == r->column_count && r->columns[i + 1].kind == COLUMN_IGNORED))
             return csv_error(&r->csv, i + 1, err, "line has %zu fields, expected %zu", i + 1,
                              r->column_count);
         if (at == end)

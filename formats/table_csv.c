@@ -83,5 +83,9 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
     output_write(state->out, "\r\n", 2);
 }
 
-const struct table_format table_csv = {
-    .name = "csv", .suffix = ".csv", .help = "RFC 4180, units in the header row", .begin = begin, .row = row, .end = free};
+const struct table_format table_csv = {.name = "csv",
+                                       .suffix = ".csv",
+                                       .help = "RFC 4180, units in the header row",
+                                       .begin = begin,
+                                       .row = row,
+                                       .end = free};

@@ -72,8 +72,9 @@ static json_t *columns(const struct table_head *head)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < head->column_count; i++)
-        json_array_append_new(array, json_pack("{s:o, s:o}", "name", text_value(head->columns[i].name),
-                                               "unit", text_value(head->columns[i].unit)));
+        json_array_append_new(array,
+                              json_pack("{s:o, s:o}", "name", text_value(head->columns[i].name),
+                                        "unit", text_value(head->columns[i].unit)));
     return array;
 }
 
@@ -133,5 +134,9 @@ const struct table_format table_json = {.name = "json",
                                         .begin = begin_document,
                                         .row = row,
                                         .end = end};
-const struct table_format table_jsonl = {
-    .name = "jsonl", .suffix = ".jsonl", .help = "one JSON object a line", .begin = begin_lines, .row = row, .end = end};
+const struct table_format table_jsonl = {.name = "jsonl",
+                                         .suffix = ".jsonl",
+                                         .help = "one JSON object a line",
+                                         .begin = begin_lines,
+                                         .row = row,
+                                         .end = end};

@@ -189,9 +189,9 @@ static void put_facts(struct state *s)
         if (is_missing(&fact->cell))
             continue;
         struct table_column like = {fact->name, fact->unit, false};
-        struct shown shown = show(&fact->cell, decimals_for(&like, fact->cell.kind == CELL_REAL
-                                                                       ? fabs(fact->cell.real)
-                                                                       : 0));
+        struct shown shown =
+            show(&fact->cell,
+                 decimals_for(&like, fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0));
         output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->title, shown.text,
                       fact->unit[0] != '\0' ? " " : "", fact->unit);
         free(shown.text);
@@ -232,5 +232,9 @@ static void end(void *opaque)
     free(s);
 }
 
-const struct table_format table_text = {
-    .name = "text", .suffix = ".txt", .help = "aligned columns for people", .begin = begin, .row = row, .end = end};
+const struct table_format table_text = {.name = "text",
+                                        .suffix = ".txt",
+                                        .help = "aligned columns for people",
+                                        .begin = begin,
+                                        .row = row,
+                                        .end = end};

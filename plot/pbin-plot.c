@@ -63,7 +63,8 @@ static const struct argp_option arguments[] = {
      "Write to FILE.svg, .png, .pdf, .txt or .sixel (default: on a terminal sixel where it shows "
      "that, else text; else svg)",
      TOOL_FILES},
-    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, whatever the suffix", TOOL_FILES},
+    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, whatever the suffix",
+     TOOL_FILES},
     {"script", KEY_SCRIPT, NULL, 0,
      "Leave the gnuplot script and the data beside FILE, as FILE.gp and FILE.csv", TOOL_FILES},
     {0}};
@@ -89,8 +90,8 @@ static void add_mark(struct options *o, char *argument, struct argp_state *state
     if (text != NULL)
         *text++ = '\0';
     mem_reserve(&o->plot.marks, &o->mark_capacity, o->plot.mark_count + 1, sizeof *o->plot.marks);
-    o->plot.marks[o->plot.mark_count++] =
-        (struct plot_mark){tool_number(state, "--mark", argument, 0, 1e12), text != NULL ? text : ""};
+    o->plot.marks[o->plot.mark_count++] = (struct plot_mark){
+        tool_number(state, "--mark", argument, 0, 1e12), text != NULL ? text : ""};
 }
 
 /* The first plain word is the kind; the others are files of the list that was named last. */

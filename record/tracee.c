@@ -151,12 +151,13 @@ bool tracee_read_pc(struct tracee *tracee)
 }
 
 /* Reads the file NAME of the thread, which stays open as *FD, as a text. Returns its length, 0 for none. */
-static size_t read_file(const struct tracees *tracees, const struct tracee *tracee, const char *name, int *fd,
-                        char *text, size_t size)
+static size_t read_file(const struct tracees *tracees, const struct tracee *tracee,
+                        const char *name, int *fd, char *text, size_t size)
 {
     if (*fd == -1) {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)tracees->pid, (int)tracee->tid, name);
+        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)tracees->pid, (int)tracee->tid,
+                 name);
         *fd = open(path, O_RDONLY | O_CLOEXEC);
         if (*fd < 0)
             *fd = -2;

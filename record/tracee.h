@@ -18,12 +18,12 @@ struct tracee {
     size_t index;         /* in the list */
     pid_t tid;
     enum tracee_state state;
-    bool stuck;      /* AWAITED for longer than a sample may take: nobody waits for it */
-    bool group_stop; /* HELD in a group stop: to listen, not to run, when resumed */
-    bool asleep;     /* RUNNING, but it waited in the kernel when it was looked at */
-    bool sampled;    /* pc is that of a sample */
-    bool exiting;    /* its PTRACE_EVENT_EXIT has come */
-    int signal;      /* to deliver when resumed, 0: none */
+    bool stuck;             /* AWAITED for longer than a sample may take: nobody waits for it */
+    bool group_stop;        /* HELD in a group stop: to listen, not to run, when resumed */
+    bool asleep;            /* RUNNING, but it waited in the kernel when it was looked at */
+    bool sampled;           /* pc is that of a sample */
+    bool exiting;           /* its PTRACE_EVENT_EXIT has come */
+    int signal;             /* to deliver when resumed, 0: none */
     int schedstat, syscall; /* file descriptors, -1: not open, -2: not to be had */
     uint64_t pc, cpu;
 };

@@ -102,7 +102,8 @@ static void only_what_changes_is_unpacked(struct check *check)
         int which;
         size_t count;
         int expected;
-    } steps[] = {{0, 200, 1}, {0, 200, 0}, {1, 200, 1}, {1, 200, 0}, {0, 200, 1}, {0, 199, 1}, {0, 200, 1}};
+    } steps[] = {{0, 200, 1}, {0, 200, 0}, {1, 200, 1}, {1, 200, 0},
+                 {0, 200, 1}, {0, 199, 1}, {0, 200, 1}};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         const struct buffer *from = &packed[steps[i].which];
         struct cursor in = {.data = from->data, .size = from->size - 8};

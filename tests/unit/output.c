@@ -136,7 +136,8 @@ static void signal_leaves_one_name(struct check *check)
         write_one("signal/file", "new");
         _exit(0);
     }
-    CHECK(waitpid(writer, &status, 0) == writer && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    CHECK(waitpid(writer, &status, 0) == writer && WIFSIGNALED(status) &&
+          WTERMSIG(status) == SIGTERM);
     CHECK(holds("signal/file", "new"));
     CHECK_EQ(scratch_count("signal"), 1);
 }
@@ -301,11 +302,12 @@ static void suffixes(struct check *check)
 
 CHECK_MAIN({"appears_when_complete", appears_when_complete},
            {"discard_leaves_the_old_one", discard_leaves_the_old_one},
-           {"new_file_has_one_name", new_file_has_one_name}, {"old_or_new_at_any_time", old_or_new_at_any_time},
+           {"new_file_has_one_name", new_file_has_one_name},
+           {"old_or_new_at_any_time", old_or_new_at_any_time},
            {"signal_leaves_one_name", signal_leaves_one_name},
            {"proc_may_be_missing", proc_may_be_missing},
            {"symbolic_link_is_followed", symbolic_link_is_followed},
-           {"link_to_nothing_is_followed", link_to_nothing_is_followed}, {"full_device", full_device},
-           {"failure_leaves_the_old_one", failure_leaves_the_old_one},
+           {"link_to_nothing_is_followed", link_to_nothing_is_followed},
+           {"full_device", full_device}, {"failure_leaves_the_old_one", failure_leaves_the_old_one},
            {"cannot_open", cannot_open}, {"bzip2_by_suffix_and_flag", bzip2_by_suffix_and_flag},
            {"bzip2_of_nothing", bzip2_of_nothing}, {"suffixes", suffixes})

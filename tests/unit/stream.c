@@ -122,7 +122,8 @@ static void holes_are_zeros(struct check *check)
     for (int end = 0; end < 2; end++) { /* in a hole; with data */
         int fd = open("sparse", O_RDWR | O_CREAT | O_TRUNC, 0600);
         for (size_t i = 0; i + 1 < sizeof at / sizeof at[0] + (size_t)end; i++)
-            CHECK_EQ(pwrite(fd, "abcdefgh", at[i] < 2999999 ? 8 : 1, at[i]), at[i] < 2999999 ? 8 : 1);
+            CHECK_EQ(pwrite(fd, "abcdefgh", at[i] < 2999999 ? 8 : 1, at[i]),
+                     at[i] < 2999999 ? 8 : 1);
         CHECK(ftruncate(fd, SIZE) == 0);
         bool sparse = lseek(fd, 0, SEEK_HOLE) < SIZE; /* or a file system that knows no holes */
         close(fd);
