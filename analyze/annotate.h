@@ -84,8 +84,8 @@ struct annotation {
     bool any;
     uint64_t runs;
     struct annotate_sums total; /* of all functions */
-    unsigned __int128
-        most[3]; /* sums of what was added to time, energy, samples, without its sign */
+    /* sums of what was added to time, energy, samples, without its sign */
+    unsigned __int128 most[3];
 };
 
 /* OPTIONS and REPORTER are borrowed until annotation_delete. */

@@ -24,8 +24,8 @@ struct selection {
     bool has_window;
     double start, end; /* [s] since the first sample; start <= t < end */
     const char *phase; /* marker function: each entry into it begins a phase; NULL: all */
-    uint64_t
-        phase_number; /* 1: from the first entry on to the second; 0: from the first entry to the end */
+    /* 1: from the first entry on to the second; 0: from the first entry to the end */
+    uint64_t phase_number;
     double max_gap;        /* [s]; what an interval has beyond it goes to _gap; 0: no limit */
     bool subtract_latency; /* take the sampler's own time off the intervals */
     bool wall_time;        /* a thread that is seen is charged the interval, running or not */

@@ -22,8 +22,8 @@
 #define SANITIZED 1
 #endif
 #ifndef SANITIZED
-#define SANITIZED                                                                                  \
-    0 /* 1: the sanitizer's own needs (terabytes of addresses, /proc) must not be fatal */
+/* 1: the sanitizer's own needs (terabytes of addresses, /proc) must not be fatal */
+#define SANITIZED 0
 #endif
 
 static void limit(__rlimit_resource_t what, rlim_t value)

@@ -31,8 +31,8 @@ struct dwarf_frame {
 /* Zeroed it is empty; dwarf_answer_free releases it. */
 struct dwarf_answer {
     struct dwarf_frame *frames;
-    uint32_t
-        *first; /* frames of address i: FIRST[i] and COUNT[i] of them; addresses may share them */
+    /* frames of address i: FIRST[i] and COUNT[i] of them; addresses may share them */
+    uint32_t *first;
     uint8_t *count;
     size_t frame_count, frame_capacity, capacity;
     uint32_t damaged; /* more than 0: parts of the debug information are unreadable */

@@ -6,8 +6,8 @@
 #include "formats/pbin.h"
 
 struct pc_time {
-    uint64_t
-        pc; /* as recorded: of the running program, or of the file where there are no mappings */
+    /* as recorded: of the running program, or of the file where there are no mappings */
+    uint64_t pc;
     uint32_t binary; /* base name, as a string of the pbin */
     uint32_t map;    /* PBIN_NO_MAP: not known (aggregated), or none */
     exact time;      /* CPU time [2^-32 ns], not negative */

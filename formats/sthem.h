@@ -40,8 +40,8 @@ enum {
     STHEM_RUN_MOST = 65536,
     STHEM_BACK_MOST = 1024
 };
-#define STHEM_IDLE                                                                                 \
-    UINT32_MAX /* the place of a core that shows no PC (0 or empty): it sleeps or is off */
+/* the place of a core that shows no PC (0 or empty): it sleeps or is off */
+#define STHEM_IDLE       UINT32_MAX
 #define STHEM_POWER_MOST 1e9 /* [W] */
 #define STHEM_TIME_MOST  4e9 /* [s], either side of 0 */
 
@@ -57,9 +57,9 @@ struct sthem_options {
 /* A moment. What it points to is borrowed until the next sthem_next or sthem_close. */
 struct sthem_row {
     uint64_t line;
-    uint64_t
-        interval_ns; /* since the row before, 0 for the first; they add up to the rounded total */
-    double seconds;  /* the same before rounding to ns */
+    /* since the row before, 0 for the first; they add up to the rounded total */
+    uint64_t interval_ns;
+    double seconds;         /* the same before rounding to ns */
     const double *watts;    /* of each sensor [sthem_sensor_count]: power, or current x voltage */
     const uint32_t *places; /* of each core [sthem_core_count]: number of a place, or STHEM_IDLE */
 };

@@ -56,8 +56,8 @@ struct engine_result {
     uint64_t wall;    /* from its start to its end [ns] */
     uint64_t latency; /* spent taking samples [ns] */
     uint64_t samples; /* taken */
-    uint64_t
-        missed; /* ticks that were skipped because the machine or the sample before took too long */
+    /* ticks that were skipped because the machine or the sample before took too long */
+    uint64_t missed;
     uint64_t blind; /* times that a thread's CPU time or PC could not be read */
 };
 

@@ -16,8 +16,8 @@ struct address_range {
 
 /* Zeroed it is empty. */
 struct mappings {
-    struct raw_map
-        *maps; /* file-backed ones, in order of appearance; the first is the program itself */
+    /* file-backed ones, in order of appearance; the first is the program itself */
+    struct raw_map *maps;
     size_t count, capacity;
     struct address_range *known; /* whatever is executable now, sorted by address */
     size_t known_count, known_capacity;
