@@ -72,8 +72,8 @@ static const struct argp_option arguments[] = {
      "mean: each is a run, rows are means (default); add: they are shards of one run", 4},
     {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
     {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
-    {"jobs", 'j', "N", 0, "N threads: profiles are read at once, one by two (default: one per CPU)",
-     4},
+    {"jobs", 'j', "N", 0,
+     "Use N threads, for several profiles or parts of a large one (default: one per CPU)", 4},
     {0}};
 
 static bool one_of(struct argp_state *state, const char *option, const char *argument,
