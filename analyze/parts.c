@@ -36,8 +36,7 @@ static void *read_part(void *opaque)
     struct part *p = opaque;
     struct pbin_batch batch;
     while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0)
-        if (batch.item ==
-            PBIN_SAMPLES) /* the trailer counts no arcs: where there are some, it will be found wrong */
+        if (batch.item == PBIN_SAMPLES) /* arcs are not counted: an error comes */
             attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
     attribution_end(&p->attribution);
     return NULL;
