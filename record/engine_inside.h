@@ -18,6 +18,7 @@ struct engine_run {
     size_t dying; /* threads on their way out, not reaped yet */
     uint64_t start, last, next,
         period;          /* [ns], absolute but period; last: time of the last sample */
+    size_t turn;         /* who is resumed first */
     uint64_t expires;    /* 0: never */
     int stop_signal;     /* the terminal asked the job to stop ... */
     uint64_t stop_until; /* ... which holds until then */

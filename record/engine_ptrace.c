@@ -70,12 +70,18 @@ static void read_all(struct engine_run *run)
     }
 }
 
+/* The first that goes on gets a processor: if there are more threads than those, each is first in its turn, or the
+ * others would wait until it ends. */
 static void resume_all(struct engine_run *run)
 {
+    struct tracees *tracees = &run->tracees;
     run->in_sample = false;
-    for (size_t i = 0; i < run->tracees.count; i++)
-        if (run->tracees.list[i]->state == TRACEE_HELD)
-            tracee_resume(&run->tracees, run->tracees.list[i]);
+    run->turn++;
+    for (size_t i = 0; i < tracees->count; i++) {
+        struct tracee *tracee = tracees->list[(run->turn + i) % tracees->count];
+        if (tracee->state == TRACEE_HELD)
+            tracee_resume(tracees, tracee);
+    }
 }
 
 static void hand_over(struct engine_run *run, uint64_t now)

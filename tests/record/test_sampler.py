@@ -246,6 +246,15 @@ class Truth(Case):
             if tid != leader:
                 self.assertTrue(libc[0] <= pc < libc[0] + libc[1], hex(pc))
 
+    def test_no_thread_is_left_behind(self):
+        """More busy threads than processors: each gets its part of them, sample by sample."""
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+        profile, _ = self.profile_of(sample("burn"), "0.6", str(len(cpus) + 1),
+                                     preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        middle = {tid: cpu for _, threads in profile.samples[:len(profile.samples) // 2] for tid, _, cpu in threads}
+        self.assertEqual(len(middle), len(cpus) + 1)
+        self.assertGreater(min(middle.values()), 0.4 * max(middle.values()))
+
     def test_thread_churn(self):
         profile, done = self.profile_of(sample("threads_churn"), "1")
         threads, process = map(int, re.findall(r"\d+", done.stdout))
