@@ -14,10 +14,11 @@ struct chunk {
     const struct pbin_definitions *all;
     struct moment at; /* its first sample; COUNT threads in each */
     size_t samples, entries;
-    double energy[SAMPLES];
-    uint32_t row[ENTRIES];
-    uint64_t seen[ENTRIES];
-    quick_sums part[ENTRIES]; /* what entries add to their rows */
+    /* vectors that straddle cache lines are slow */
+    _Alignas(64) double energy[SAMPLES];
+    _Alignas(64) uint32_t row[ENTRIES];
+    _Alignas(64) uint64_t seen[ENTRIES];
+    _Alignas(64) quick_sums part[ENTRIES]; /* what entries add to their rows */
 };
 
 /* How many of COUNT samples, from the first on, have as many threads as it. */

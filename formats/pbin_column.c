@@ -114,6 +114,16 @@ void column_free(struct column *c)
     buffer_free(&c->packed);
 }
 
+/* Aligned, as vectors that straddle cache lines are slow; never NULL. What was there is of no use any more. */
+static void reserve(struct column *c, size_t count)
+{
+    if (count < c->capacity)
+        return;
+    free(c->values);
+    c->capacity = (count / 8 + 1) * 8;
+    c->values = mem_aligned(64, c->capacity, sizeof *c->values);
+}
+
 static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint64_t base)
 {
     size_t eights = count_eights(c->count, width);
@@ -153,7 +163,7 @@ int column_get(struct column *c, struct cursor *in, size_t count)
         return -1;
     if (is_as_before(c, in->data + begin, in->at - begin, count))
         return 0;
-    mem_reserve(&c->values, &c->capacity, count + 1, sizeof *c->values); /* never NULL */
+    reserve(c, count);
     c->count = count;
     unpack(c, packed, width, base);
     return 1;
