@@ -27,6 +27,13 @@ void buffer_bytes(struct buffer *b, const void *data, size_t count)
         memcpy(buffer_extend(b, count), data, count);
 }
 
+void buffer_vprintf(struct buffer *b, const char *format, va_list args)
+{
+    char *text = mem_vprintf(format, args);
+    buffer_bytes(b, text, strlen(text));
+    free(text);
+}
+
 void buffer_u8(struct buffer *b, uint8_t value)
 {
     *buffer_extend(b, 1) = value;

@@ -3,6 +3,7 @@
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,9 @@ void buffer_u8(struct buffer *buffer, uint8_t value);
 void buffer_u32(struct buffer *buffer, uint32_t value);
 void buffer_u64(struct buffer *buffer, uint64_t value);
 void buffer_f64(struct buffer *buffer, double value);
+/* Text as of vprintf, without its NUL. */
+void buffer_vprintf(struct buffer *buffer, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* u32 length, then the bytes without NUL; NULL counts as "". */
 void buffer_string(struct buffer *buffer, const char *text);
 

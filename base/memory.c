@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,14 +52,20 @@ char *mem_strndup(const char *text, size_t length)
     return check(strndup(text, length));
 }
 
-char *mem_printf(const char *format, ...)
+char *mem_vprintf(const char *format, va_list args)
 {
     char *text = NULL;
+    int length = vasprintf(&text, format, args);
+    return check(length < 0 ? NULL : text);
+}
+
+char *mem_printf(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    char *text = mem_vprintf(format, args);
     va_end(args);
-    return check(length < 0 ? NULL : text);
+    return text;
 }
 
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size)

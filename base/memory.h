@@ -3,6 +3,7 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /* Each returns memory that the caller frees with free(), never NULL: out of memory (or a
@@ -14,6 +15,7 @@ void *mem_aligned(size_t alignment, size_t count,
 void *mem_resize(void *old, size_t count, size_t size);
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t length);
+char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */

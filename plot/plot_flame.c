@@ -68,13 +68,9 @@ struct flame {
 __attribute__((format(printf, 2, 3))) static void put(struct flame *f, const char *format, ...)
 {
     va_list args;
-    char *text = NULL;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    buffer_vprintf(&f->plot->picture, format, args);
     va_end(args);
-    if (length >= 0)
-        buffer_bytes(&f->plot->picture, text, (size_t)length);
-    free(text);
 }
 
 /* TEXT as XML text or attribute. */

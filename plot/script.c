@@ -20,13 +20,9 @@ void script_free(struct script *s)
 void script_add(struct script *s, const char *format, ...)
 {
     va_list args;
-    char *text = NULL;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    buffer_vprintf(&s->text, format, args);
     va_end(args);
-    if (length >= 0)
-        buffer_bytes(&s->text, text, (size_t)length);
-    free(text);
 }
 
 /* In single quotes gnuplot takes everything literally but the quote itself; in double quotes it
