@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report_rows.h"
 #include "base/memory.h"
 #include "plot/names.h"
 
@@ -87,16 +88,6 @@ static int compare(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row; /* rows lie in order of their keys */
 }
 
-static void add_sums(struct pbin_sums *to, const struct pbin_sums *from)
-{
-    to->time += from->time;
-    to->energy += from->energy;
-    to->samples += from->samples;
-    to->entries = to->entries == UINT64_MAX || from->entries == UINT64_MAX
-                      ? UINT64_MAX
-                      : to->entries + from->entries;
-}
-
 /* All rows with their values, and the total. */
 static size_t take_rows(struct ranking *r, const struct aggregate *a)
 {
@@ -108,7 +99,7 @@ static size_t take_rows(struct ranking *r, const struct aggregate *a)
         struct ranked_row *to = &r->rows[count];
         if (row->sums.runs == 0)
             continue;
-        add_sums(&total, &row->sums);
+        row_sums_join(&total, &row->sums);
         row_values_of(&row->sums, runs, &to->values);
         to->value = ranking_value(&to->values, r->metric);
         to->row = row;
@@ -127,7 +118,7 @@ static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count
     if (top == 0 || count <= top)
         return;
     for (size_t i = top; i < count; i++)
-        add_sums(&rest, &r->rows[i].row->sums);
+        row_sums_join(&rest, &r->rows[i].row->sums);
     r->rows[top] = (struct ranked_row){.name = mem_strdup(LABEL_OTHER), .other = true};
     row_values_of(&rest, aggregate_run_count(a), &r->rows[top].values);
     r->rows[top].value = ranking_value(&r->rows[top].values, r->metric);
