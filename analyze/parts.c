@@ -42,18 +42,6 @@ static void *read_part(void *opaque)
     return NULL;
 }
 
-static bool open_part(struct part *p, struct stream *stream, const struct attribution *like,
-                      const struct aggregate_options *options)
-{
-    p->in = stream_again(stream);
-    p->reader = p->in == NULL ? NULL : pbin_reader_open(p->in, false, &p->err);
-    if (p->reader == NULL)
-        return false;
-    rowset_init(&p->rows, options->keys, options->key_count);
-    attribution_start(&p->attribution, like->meta, like->quantity, options, &p->rows);
-    return true;
-}
-
 static void free_part(struct part *p)
 {
     if (p->reader != NULL) {
@@ -62,6 +50,20 @@ static void free_part(struct part *p)
     }
     pbin_reader_close(p->reader);
     stream_close(p->in);
+}
+
+static bool open_part(struct part *p, struct stream *stream, const struct attribution *like,
+                      const struct aggregate_options *options)
+{
+    p->in = stream_again(stream);
+    p->reader = p->in == NULL ? NULL : pbin_reader_open(p->in, false, &p->err);
+    if (p->reader == NULL) {
+        free_part(p);
+        return false;
+    }
+    rowset_init(&p->rows, options->keys, options->key_count);
+    attribution_start(&p->attribution, like->meta, like->quantity, options, &p->rows);
+    return true;
 }
 
 /* How many parts are worth it; *SIZE is that of the file. */
@@ -93,8 +95,7 @@ struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
            open_part(&parts->part[parts->count], stream, first, options))
         parts->count++;
     uint64_t step = size / (parts->count + 1);
-    if (parts->count > 0)
-        pbin_reader_part(reader, 0, step);
+    pbin_reader_part(reader, 0, parts->count > 0 ? step : UINT64_MAX);
     for (size_t i = 0; i < parts->count; i++) {
         struct part *p = &parts->part[i];
         pbin_reader_part(p->reader, (i + 1) * step,
@@ -107,18 +108,18 @@ struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
 int parts_join(struct parts *parts, int result, struct error *err)
 {
     rowset_fold(parts->first->rows);
-    for (size_t i = 0; i < PARTS_MOST; i++) {
+    for (size_t i = 0; i < parts->count; i++) {
         struct part *p = &parts->part[i];
         if (p->started)
             pthread_join(p->thread, NULL);
-        else if (i < parts->count)
+        else
             read_part(p);
-        if (i < parts->count && result == 0 && p->result != 0) {
+        if (result == 0 && p->result == 0) {
+            attribution_join(parts->first, &p->attribution);
+        } else if (result == 0) {
             *err = p->err;
             result = -1;
         }
-        if (i < parts->count && result == 0)
-            attribution_join(parts->first, &p->attribution);
         free_part(p);
     }
     free(parts);
