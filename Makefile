@@ -32,18 +32,13 @@ Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 
 # A file with a main is a tool and a leaf; every other .c file belongs to the library of its floor.
-TOOLS := $(patsubst %.c,%,$(shell grep -lE '^int main\b' record/*.c convert/*.c analyze/*.c plot/*.c 2>/dev/null))
-LIB_base    := $(wildcard base/*.c)
-LIB_formats := $(wildcard formats/*.c)
-LIB_record  := $(filter-out $(TOOLS:=.c),$(wildcard record/*.c))
-LIB_convert := $(filter-out $(TOOLS:=.c),$(wildcard convert/*.c))
-LIB_analyze := $(filter-out $(TOOLS:=.c),$(wildcard analyze/*.c))
-LIB_plot    := $(filter-out $(TOOLS:=.c),$(wildcard plot/*.c))
-FLOORS  := $(foreach f,plot analyze convert record formats base,$(if $(LIB_$(f)),$(f)))
-SOURCES := $(foreach f,$(FLOORS),$(LIB_$(f))) $(TOOLS:=.c)
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+FLOORS  := plot convert analyze record formats base
+C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
+TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
+LIB_FILES := $(filter-out $(TOOLS:=.c),$(C_FILES))
+OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
 BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
-MAN     := $(wildcard record/*.1 convert/*.1 analyze/*.1 plot/*.1 formats/*.5)
+MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
 # Programs with known behaviour, to be measured: always built alike, never with sanitizers.
 SAMPLES := $(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
@@ -52,20 +47,24 @@ SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR
 
 all: $(BIN) $(SAMPLES)
 
-# $(1) = floor, $(2) = libraries below it
+# $(1) = floor, $(2) = floors below it
 define floor
-$(BUILD)/lib$(1).a: $(LIB_$(1):%.c=$(BUILD)/%.o)
+$(BUILD)/lib$(1).a: $(patsubst %.c,$(BUILD)/%.o,$(filter $(1)/%,$(LIB_FILES)))
 	$$(call SAY,AR $$@)
 	@rm -f $$@
 	$(Q)$(AR) rcs $$@ $$^
-$(patsubst $(1)/%,$(BUILD)/%,$(filter $(1)/%,$(TOOLS))): $(BUILD)/%: $(BUILD)/$(1)/%.o $(foreach l,$(1) $(2),$(if $(LIB_$(l)),$(BUILD)/lib$(l).a))
+$(foreach t,$(filter $(1)/%,$(TOOLS)),$(call tool,$(t),$(1) $(2)))
+endef
+define tool
+$(BUILD)/$(notdir $(1)): $(BUILD)/$(1).o $(2:%=$(BUILD)/lib%.a)
 	$$(call SAY,LINK $$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $$@ $$^ $(LIBS)
+
 endef
 $(eval $(call floor,base,))
 $(eval $(call floor,formats,base))
-$(foreach f,record convert analyze,$(eval $(call floor,$(f),formats base)))
-$(eval $(call floor,plot,analyze formats base))
+$(foreach f,record analyze,$(eval $(call floor,$(f),formats base)))
+$(foreach f,convert plot,$(eval $(call floor,$(f),analyze formats base)))
 
 $(BUILD)/samples/%: samples/%.c
 	@mkdir -p $(@D)

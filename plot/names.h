@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/pbin.h"
+#include "formats/pbin/pbin.h"
 
 /* Where the keys of rows come from. */
 struct name_source {

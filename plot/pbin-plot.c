@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/key_option.h"
+#include "analyze/aggregate/key_option.h"
 #include "base/memory.h"
 #include "base/tool.h"
 #include "plot/picture.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/report_rows.h"
+#include "analyze/aggregate/report_rows.h"
 #include "plot/gnuplot.h"
 
 struct plot_mark {

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "plot/characters.h"
-#include "plot/sides.h"
+#include "plot/run_sets.h"
 
 struct comparison {
     struct plot *plot;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report_rows.h"
+#include "analyze/aggregate/report_rows.h"
 #include "base/memory.h"
 #include "plot/names.h"
 

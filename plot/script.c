@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
-#include "formats/table.h"
+#include "formats/table/table.h"
 #include "plot/gnuplot.h"
 #include "plot/text.h"
 

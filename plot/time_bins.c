@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/keys.h"
+#include "analyze/attribute/keys.h"
 #include "base/memory.h"
 #include "plot/names.h"
 #include "plot/scan.h"

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/stream.h"
-#include "formats/block.h"
+#include "formats/pbin/block.h"
 #include "record/spool.h"
 
 enum { MAPS_PER_BLOCK = 256, NS_PER_US = 1000, THREAD_SIZE = 20 };

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/output.h"
-#include "formats/raw_extension.h"
+#include "formats/raw/raw_extension.h"
 #include "record/mappings.h"
 #include "record/pmu.h"
 

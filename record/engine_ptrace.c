@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "record/clock.h"
-#include "record/engine_inside.h"
+#include "record/engine_internal.h"
 #include "record/launch.h"
 
 /* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The

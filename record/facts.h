@@ -3,7 +3,7 @@
 #ifndef RECORD_FACTS_H
 #define RECORD_FACTS_H
 
-#include "formats/raw_extension.h"
+#include "formats/raw/raw_extension.h"
 #include "record/options.h"
 
 enum { FACTS_LARGEST = 16 };

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "formats/raw_extension.h"
+#include "formats/raw/raw_extension.h"
 
 struct address_range {
     uint64_t start, end;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "formats/raw_extension.h"
+#include "formats/raw/raw_extension.h"
 #include "record/engine.h"
 
 enum { NAMES_MANY = 1024 }; /* news that should be told soon */

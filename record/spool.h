@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "formats/raw_extension.h"
+#include "formats/raw/raw_extension.h"
 #include "record/engine.h"
 
 enum { SPOOL_START = 32 + RAW_SIGNATURE_SIZE }; /* offset of the first block */

@@ -16,15 +16,22 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import rawprofile as raw  # noqa: E402
 import tool  # noqa: E402
 
-PAGES = {os.path.basename(p)[:-2]: p for p in glob.glob(os.path.join(ROOT, "*", "*.1"))}
+FLOORS = ("base", "formats", "record", "analyze", "convert", "plot")
+
+
+def files_named(suffix):
+    return [p for f in FLOORS for p in glob.glob(os.path.join(ROOT, f, "**", "*" + suffix), recursive=True)]
+
+
+PAGES = {os.path.basename(p)[:-2]: p for p in files_named(".1")}
 MACROS = {"Ar", "Cm", "Fl", "Ns", "Op", "Ic", "Pa", "Sy", "Em", "No"}
 
 
 def tools():
     """Every tool that is built."""
-    mains = subprocess.run(["grep", "-lE", r"^int main\b", *glob.glob(os.path.join(ROOT, "*", "*.c"))],
+    mains = subprocess.run(["grep", "-lE", r"^int main\b", *files_named(".c")],
                            stdout=subprocess.PIPE, text=True, check=False).stdout.split()
-    return sorted(os.path.basename(m)[:-2] for m in mains if os.path.dirname(m) != os.path.join(ROOT, "samples"))
+    return sorted(os.path.basename(m)[:-2] for m in mains)
 
 
 def help_text(name):

@@ -1,4 +1,4 @@
-"""pbin files, written and read in plain python after formats/pbin.5 alone: profiles that the C code did not make.
+"""pbin files, written and read in plain python after formats/pbin/pbin.5 alone: profiles that the C code did not make.
 
 SPDX-License-Identifier: MIT
 """

@@ -355,7 +355,7 @@ class Bad(Sthem):
 class Manual(Sthem):
     def test_page(self):
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        page = os.path.join(root, "convert", "sthem2pbin.1")
+        page = os.path.join(root, "convert", "sthem2pbin", "sthem2pbin.1")
         lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True)
         self.assertEqual(lint.stdout, "")
         with open(page) as f:

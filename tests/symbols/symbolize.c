@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "convert/symbolizer.h"
+#include "convert/symbolize/symbolizer.h"
 
 struct driver {
     struct symbolizer_options options;

@@ -1,7 +1,7 @@
 /* Blocks: every cut and every changed bit is noticed. SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
-#include "formats/block.h"
+#include "formats/pbin/block.h"
 #include "tests/unit/scratch.h"
 
 static struct buffer two_blocks(void)

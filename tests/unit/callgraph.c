@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "analyze/callgraph.h"
+#include "analyze/callgraph/callgraph.h"
 #include "base/memory.h"
 #include "tests/unit/scratch.h"
 

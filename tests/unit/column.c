@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
-#include "formats/pbin_column.h"
+#include "formats/pbin/pbin_column.h"
 
 enum { MOST = 100 };
 

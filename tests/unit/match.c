@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
-#include "analyze/match.h"
+#include "analyze/compare/match.h"
 
 static void clones(struct check *check)
 {

@@ -1,8 +1,8 @@
 /* The raw extension: what is written comes back; salvage keeps whole blocks. SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
-#include "formats/block.h"
-#include "formats/raw_extension.h"
+#include "formats/pbin/block.h"
+#include "formats/raw/raw_extension.h"
 #include "tests/unit/scratch.h"
 
 static const uint8_t image[] = {0x7f, 'E', 'L', 'F', 0, 1, 2, 3};

@@ -1,0 +1,295 @@
+/* Aggregation: what is collected, merged and handed out.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/aggregate_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct aggregate *aggregate_new(const struct aggregate_options *options)
+{
+    struct aggregate *a = mem_zalloc(1, sizeof *a);
+    a->options = *options;
+    a->arc_keys = strings_new();
+    rowset_init(&a->rows, a->options.keys, a->options.key_count);
+    return a;
+}
+
+void aggregate_delete(struct aggregate *a)
+{
+    if (a == NULL)
+        return;
+    pbin_meta_free(&a->meta);
+    rowset_free(&a->rows);
+    strings_delete(a->arc_keys);
+    free(a->runs);
+    free(a->arcs);
+    free(a);
+}
+
+/* Texts that are not the same in all profiles are not those of the aggregate; but the unit is part of the
+ * quantity, which has been compared. */
+static void forget_what_differs(struct aggregate *a, const struct pbin_meta *meta)
+{
+    for (size_t i = 0; i < pbin_field_count; i++) {
+        const struct pbin_field *field = &pbin_fields[i];
+        char **mine = (char **)((char *)&a->meta + field->at);
+        char *const *theirs = (char *const *)((const char *)meta + field->at);
+        bool same =
+            field->type != 's' || *mine == NULL || (*theirs != NULL && strcmp(*mine, *theirs) == 0);
+        if (same || field->at == offsetof(struct pbin_meta, unit))
+            continue;
+        free(*mine);
+        *mine = NULL;
+    }
+}
+
+/* What is measured with different volts, or as current here and as power there, is plain power afterwards: not what
+ * happened to come first. */
+static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
+{
+    bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
+    bool energy = a->quantity.name != NULL && strcmp(a->quantity.name, "energy") == 0;
+    bool same_kind = a->meta.pmu == meta->pmu && a->meta.volts == meta->volts;
+    bool same_unit =
+        a->meta.unit != NULL && meta->unit != NULL && strcmp(a->meta.unit, meta->unit) == 0;
+    if (!custom && !(same_kind && same_unit)) {
+        free(a->meta.unit);
+        a->meta.unit = NULL;
+    }
+    if (same_kind)
+        return;
+    a->meta.volts = 0;
+    if (energy || custom)
+        a->meta.pmu = energy ? PMU_POWER : PMU_CUSTOM;
+}
+
+int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
+                        struct error *err)
+{
+    struct quantity quantity;
+    quantity_of(meta, &quantity);
+    if (!a->any) {
+        pbin_meta_copy(&a->meta, meta);
+        quantity_of(&a->meta, &a->quantity);
+        a->meta.wall_ns = a->meta.latency_ns = a->meta.samples = 0;
+        a->any = true;
+        return 0;
+    }
+    if (!quantity_same(&a->quantity, &quantity))
+        return error_set(err, name, NO_OFFSET, "holds %s, the profiles before it %s",
+                         quantity.name == NULL ? "no PMU values" : quantity.name,
+                         a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
+    forget_what_differs(a, meta);
+    join_kinds(a, meta);
+    if (a->meta.cpus != meta->cpus)
+        a->meta.cpus = 0;
+    if (a->meta.frequency != meta->frequency)
+        a->meta.frequency = 0;
+    a->meta.cpu_time &= meta->cpu_time;
+    a->meta.times &= meta->times;
+    return 0;
+}
+
+static void put_run(struct aggregate *a, const struct pbin_run *run)
+{
+    mem_reserve(&a->runs, &a->run_capacity, a->run_count + 1, sizeof *a->runs);
+    a->runs[a->run_count++] = *run;
+}
+
+void aggregate_take_run(struct aggregate *a, const struct pbin_run *run)
+{
+    struct pbin_meta *meta = &a->meta;
+    bool overflow = __builtin_add_overflow(meta->wall_ns, run->wall_ns, &meta->wall_ns);
+    overflow |= __builtin_add_overflow(meta->latency_ns, run->latency_ns, &meta->latency_ns);
+    overflow |= __builtin_add_overflow(meta->samples, run->samples, &meta->samples);
+    if (a->options.add) { /* the same three sums */
+        a->shards.wall_ns = meta->wall_ns;
+        a->shards.latency_ns = meta->latency_ns;
+        a->shards.samples = meta->samples;
+        overflow |= __builtin_add_overflow(a->shards.time, run->time, &a->shards.time);
+        overflow |= __builtin_add_overflow(a->shards.energy, run->energy, &a->shards.energy);
+    } else {
+        put_run(a, run);
+    }
+    a->rows.overflow |= overflow;
+}
+
+int aggregate_too_large(const char *name, struct error *err)
+{
+    return error_set(err, name, NO_OFFSET, "sums that are too large to be added exactly");
+}
+
+void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
+                        const struct strings *texts)
+{
+    const uint32_t from[4] = {arc->caller_binary, arc->caller, arc->callee_binary, arc->callee};
+    uint32_t key[4];
+    for (int i = 0; i < 4; i++)
+        key[i] = strings_intern(a->rows.texts, strings_get(texts, from[i]));
+    uint32_t index = strings_intern_bytes(a->arc_keys, (const char *)key, sizeof key) - 1;
+    if (index == a->arc_count) {
+        mem_reserve(&a->arcs, &a->arc_capacity, a->arc_count + 1, sizeof *a->arcs);
+        a->arcs[a->arc_count++] = (struct pbin_arc){key[0], key[1], key[2], key[3], 0};
+    }
+    a->rows.overflow |=
+        __builtin_add_overflow(a->arcs[index].count, arc->count, &a->arcs[index].count);
+}
+
+/* Rows of FROM that are finished, and what its shards have collected so far. */
+static void merge_rows(struct aggregate *to, struct aggregate *from)
+{
+    for (size_t r = 0; r < from->rows.count; r++) {
+        uint32_t index = rowset_adopt(&to->rows, &from->rows, r);
+        if (from->rows.rows[r].sums.runs > 0)
+            to->rows.overflow |=
+                !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
+        to->rows.overflow |= !current_merge(&to->rows.current[index], &from->rows.current[r]);
+    }
+}
+
+int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err)
+{
+    struct pbin_meta sums = to->meta;
+    if (!from->any)
+        return 0;
+    if (aggregate_take_meta(to, &from->meta, NULL, err) != 0)
+        return -1;
+    to->meta.wall_ns = sums.wall_ns;
+    to->meta.latency_ns = sums.latency_ns;
+    to->meta.samples = sums.samples;
+    merge_rows(to, from);
+    if (to->options.add)
+        aggregate_take_run(to, &from->shards);
+    for (size_t i = 0; i < from->run_count; i++) {
+        struct pbin_run run = from->runs[i];
+        run.name = strings_intern(to->rows.texts, strings_get(from->rows.texts, run.name));
+        aggregate_take_run(to, &run);
+    }
+    for (size_t i = 0; i < from->arc_count; i++)
+        aggregate_take_arc(to, &from->arcs[i], from->rows.texts);
+    return to->rows.overflow ? aggregate_too_large(NULL, err) : 0;
+}
+
+static int compare_runs(const void *left, const void *right, void *opaque)
+{
+    const struct pbin_run *a = left, *b = right;
+    const struct strings *texts = opaque;
+    int names = strcmp(strings_get(texts, a->name), strings_get(texts, b->name));
+    if (names != 0)
+        return names;
+    if (a->wall_ns != b->wall_ns)
+        return a->wall_ns < b->wall_ns ? -1 : 1;
+    if (a->samples != b->samples)
+        return a->samples < b->samples ? -1 : 1;
+    if (a->latency_ns != b->latency_ns)
+        return a->latency_ns < b->latency_ns ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->energy < b->energy ? -1 : a->energy > b->energy;
+}
+
+static int compare_arcs(const void *left, const void *right, void *opaque)
+{
+    const struct pbin_arc *a = left, *b = right;
+    const struct strings *texts = opaque;
+    const uint32_t mine[4] = {a->caller_binary, a->caller, a->callee_binary, a->callee};
+    const uint32_t theirs[4] = {b->caller_binary, b->caller, b->callee_binary, b->callee};
+    int order = 0;
+    for (int i = 0; i < 4 && order == 0; i++)
+        order = strcmp(strings_get(texts, mine[i]), strings_get(texts, theirs[i]));
+    return order;
+}
+
+/* Do totals and subtotals fit? They do if sums without signs do: runs and rows are added in any selection then. */
+static bool sums_fit(const struct aggregate *a)
+{
+    exact energy = 0, run_energy = 0, run_time = 0;
+    struct pbin_sums all = {.runs = 1};
+    bool fit = !a->rows.overflow;
+    for (size_t i = 0; i < a->rows.count; i++) {
+        struct pbin_sums row = a->rows.rows[i].sums;
+        fit = fit && row.energy > -EXACT_MOST &&
+              !__builtin_add_overflow(energy, row.energy < 0 ? -row.energy : row.energy, &energy);
+        row.energy = 0;
+        row.runs = 0;
+        fit = fit && pbin_sums_merge(&all, &row);
+    }
+    for (size_t i = 0; i < a->run_count; i++) {
+        exact one = a->runs[i].energy;
+        fit = fit && one > -EXACT_MOST &&
+              !__builtin_add_overflow(run_energy, one < 0 ? -one : one, &run_energy) &&
+              !__builtin_add_overflow(run_time, a->runs[i].time, &run_time);
+    }
+    return fit;
+}
+
+int aggregate_finish(struct aggregate *a, struct error *err)
+{
+    if (!a->any)
+        return error_set(err, NULL, NO_OFFSET, "no profile was read");
+    if (a->options.add) {
+        rowset_end_run(&a->rows);
+        a->shards.name = strings_intern(a->rows.texts, a->meta.name);
+        put_run(a, &a->shards);
+    }
+    if (!sums_fit(a))
+        return aggregate_too_large(NULL, err);
+    rowset_sort(&a->rows);
+    if (a->run_count > 0)
+        qsort_r(a->runs, a->run_count, sizeof *a->runs, compare_runs, a->rows.texts);
+    if (a->arc_count > 0)
+        qsort_r(a->arcs, a->arc_count, sizeof *a->arcs, compare_arcs, a->rows.texts);
+    return 0;
+}
+
+size_t aggregate_row_count(const struct aggregate *a)
+{
+    return a->rows.count;
+}
+
+const struct pbin_row *aggregate_row(const struct aggregate *a, size_t number)
+{
+    return &a->rows.rows[number];
+}
+
+const char *aggregate_text(const struct aggregate *a, uint64_t string)
+{
+    return strings_get(a->rows.texts, (uint32_t)string);
+}
+
+const struct aggregate_options *aggregate_options_of(const struct aggregate *a)
+{
+    return &a->options;
+}
+
+const struct quantity *aggregate_quantity(const struct aggregate *a)
+{
+    return &a->quantity;
+}
+
+const struct pbin_meta *aggregate_meta(const struct aggregate *a)
+{
+    return &a->meta;
+}
+
+size_t aggregate_run_count(const struct aggregate *a)
+{
+    return a->run_count;
+}
+
+const struct pbin_run *aggregate_run(const struct aggregate *a, size_t number)
+{
+    return &a->runs[number];
+}
+
+size_t aggregate_arc_count(const struct aggregate *a)
+{
+    return a->arc_count;
+}
+
+const struct pbin_arc *aggregate_arc(const struct aggregate *a, size_t number)
+{
+    return &a->arcs[number];
+}

@@ -1,0 +1,77 @@
+/* Aggregation: samples added up per key, over one profile or many. Sums are exact integers: the result
+ * does not depend on the order or grouping of the inputs. Memory grows with keys, never with samples.
+ *
+ *   aggregate = aggregate_new(&options);
+ *   aggregate_read(aggregate, reader, ...)   once per profile
+ *   aggregate_finish(aggregate);             rows are sorted by key
+ *   ... aggregate_row(aggregate, i) ...
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_AGGREGATE_H
+#define ANALYZE_AGGREGATE_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/attribute/quantity.h"
+#include "analyze/attribute/selection.h"
+#include "base/report.h"
+#include "formats/pbin/pbin.h"
+
+/* Labels of rows that stand for no code. */
+#define LABEL_IDLE  "_idle"  /* energy while no thread used CPU time */
+#define LABEL_GAP   "_gap"   /* what lies beyond the longest interval that is allowed */
+#define LABEL_OTHER "_other" /* what a limit cut off */
+#define LABEL_TOTAL "_total"
+
+enum energy_model {
+    ENERGY_SHARE, /* a sample's energy is split over its threads by CPU time: sums to the run's */
+    ENERGY_THREAD /* each thread: power * its CPU time, as the scripts of 2019 had it */
+};
+
+struct aggregate_options {
+    int keys[PBIN_KEYS_MOST]; /* numbers for pbin_key_get */
+    size_t key_count;         /* at least 1 */
+    bool add;                 /* inputs are shards of one run; else each is a run of its own */
+    enum energy_model model;
+    bool no_gap_warning; /* gaps are another tool's business */
+    /* borrowed until aggregate_delete; NULL: everything counts */
+    const struct selection *selection;
+};
+
+struct aggregate;
+
+/* OPTIONS are copied. */
+struct aggregate *aggregate_new(const struct aggregate_options *options);
+void aggregate_delete(struct aggregate *aggregate);
+
+/* Adds the profile that READER stands at the beginning of, with up to THREADS threads. NAME is that of the file, for
+ * warnings. Returns 0, or -1 with ERR filled; then AGGREGATE is of no more use. The result is the same for any number. */
+int aggregate_read(struct aggregate *aggregate, struct pbin_reader *reader, const char *name,
+                   size_t threads, struct reporter *reporter, struct error *err);
+
+/* Adds all that FROM has read (before its aggregate_finish), as if TO had read it; FROM is of no more use but for
+ * aggregate_delete. Both have the same options. Returns 0, or -1 with ERR filled: their quantities differ. */
+int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err);
+
+/* No more profiles: makes rows and runs available. Returns 0, or -1 with ERR filled: nothing was read. */
+int aggregate_finish(struct aggregate *aggregate, struct error *err);
+
+/* All of the following: borrowed until aggregate_delete, only after aggregate_finish. Rows are in order of
+ * their keys, texts by bytes and numbers by value. */
+size_t aggregate_row_count(const struct aggregate *aggregate);
+const struct pbin_row *aggregate_row(const struct aggregate *aggregate, size_t number);
+const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
+const struct aggregate_options *aggregate_options_of(const struct aggregate *aggregate);
+const struct quantity *aggregate_quantity(const struct aggregate *aggregate);
+/* What the profiles have in common; texts that differ are NULL. Wall time, latency and samples are sums. */
+const struct pbin_meta *aggregate_meta(const struct aggregate *aggregate);
+size_t aggregate_run_count(const struct aggregate *aggregate);
+const struct pbin_run *aggregate_run(const struct aggregate *aggregate, size_t number);
+size_t aggregate_arc_count(const struct aggregate *aggregate);
+const struct pbin_arc *aggregate_arc(const struct aggregate *aggregate, size_t number);
+
+/* Writes the aggregate as pbin. Returns 0 or -1 (error in OUT's struct error). */
+int aggregate_write(const struct aggregate *aggregate, struct output *out, const char *tool);
+
+#endif

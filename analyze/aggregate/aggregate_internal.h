@@ -1,0 +1,38 @@
+/* Inside of analyze/aggregate*: what an aggregate is.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_AGGREGATE_INTERNAL_H
+#define ANALYZE_AGGREGATE_AGGREGATE_INTERNAL_H
+
+#include "analyze/aggregate/aggregate.h"
+#include "analyze/attribute/rowset.h"
+
+struct aggregate {
+    struct aggregate_options options;
+    struct quantity quantity;
+    struct pbin_meta meta;
+    bool any;        /* a profile was read */
+    uint64_t inputs; /* profiles so far */
+    struct rowset rows;
+    struct pbin_run *runs;
+    size_t run_count, run_capacity;
+    struct pbin_run shards; /* --mode add: what will be the one run */
+    struct pbin_arc *arcs;
+    size_t arc_count, arc_capacity;
+    struct strings *arc_keys;
+};
+
+/* Keeps what the profiles have in common. NAME is that of META's file. Returns 0, or -1: quantities differ. */
+int aggregate_take_meta(struct aggregate *aggregate, const struct pbin_meta *meta, const char *name,
+                        struct error *err);
+
+/* A run is done: on its own, or as a shard. RUN's name is a number of the aggregate's texts. */
+void aggregate_take_run(struct aggregate *aggregate, const struct pbin_run *run);
+
+/* Sums overflowed. Returns -1 with ERR filled. */
+int aggregate_too_large(const char *name, struct error *err);
+
+/* An arc whose texts are numbers of TEXTS. */
+void aggregate_take_arc(struct aggregate *aggregate, const struct pbin_arc *arc,
+                        const struct strings *texts);
+
+#endif

@@ -1,0 +1,257 @@
+/* What pbin-aggregate is told.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/aggregate_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/aggregate/key_option.h"
+#include "base/number.h"
+
+enum {
+    KEY_SORT = KEY_TOOL_FIRST,
+    KEY_TOP,
+    KEY_THRESHOLD,
+    KEY_CUMULATIVE,
+    KEY_TREE,
+    KEY_THREADS,
+    KEY_CI,
+    KEY_FILTER,
+    KEY_EXCLUDE,
+    KEY_EXTERNAL,
+    KEY_START,
+    KEY_END,
+    KEY_PHASE,
+    KEY_MODE,
+    KEY_MODEL,
+    KEY_LATENCY,
+    KEY_CPU_TIME,
+    KEY_WALL_TIME,
+    KEY_MAX_GAP,
+    KEY_FILES,
+};
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "Rows:", 1},
+    {"keys", 'k', "KEY,...", 0,
+     "A row per combination of process, thread, comm, binary, file, function, inline, line, pc "
+     "(default: "
+     "binary,function)",
+     1},
+    {"threads", KEY_THREADS, NULL, 0, "A row per thread as well: the key thread comes first", 1},
+    {"tree", KEY_TREE, NULL, 0, "Indent by key, with subtotals", 1},
+    {"sort", KEY_SORT, "METRIC", 0,
+     "Largest first by time (default), energy, power, samples or entries", 1},
+    {"top", KEY_TOP, "N", 0, "N rows at most; what a limit cuts off is one row _other", 1},
+    {"threshold", KEY_THRESHOLD, "PCT", 0,
+     "Rows with a share of at least PCT (of energy when sorted by it, else of time)", 1},
+    {"cumulative", KEY_CUMULATIVE, "PCT", 0, "Rows until their shares sum to PCT", 1},
+    {"ci", KEY_CI, NULL, 0, "Statistical 95 % interval of each share, approximate", 1},
+    {0, 0, NULL, 0, "Selection:", 2},
+    {"filter", KEY_FILTER, "KEY=GLOB", 0,
+     "Only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
+    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Leave out what matches (repeatable)", 2},
+    {"exclude-external", KEY_EXTERNAL, NULL, 0, "Only the target binary", 2},
+    {"start", KEY_START, "S", 0, "Samples from S seconds on, since the first", 2},
+    {"end", KEY_END, "S", 0, "Samples before S seconds", 2},
+    {"phase", KEY_PHASE, "FUNCTION[:N]", 0,
+     "Samples from the first entry into FUNCTION on, or between its entries N and N+1", 2},
+    {0, 0, NULL, 0, "Attribution:", 3},
+    {"energy-model", KEY_MODEL, "MODEL", 0,
+     "share: a sample's energy is split by CPU time (default); thread: each thread is charged "
+     "power x its CPU time",
+     3},
+    {"cpu-time", KEY_CPU_TIME, NULL, 0, "time is CPU time (default)", 3},
+    {"wall-time", KEY_WALL_TIME, NULL, 0,
+     "time is the interval of each sample that a thread is seen in, running or not", 3},
+    {"subtract-latency", KEY_LATENCY, NULL, 0, "Take the sampler's own time off the intervals", 3},
+    {"max-gap", KEY_MAX_GAP, "S", 0, "Charge what an interval has beyond S seconds to _gap", 3},
+    {0, 0, NULL, 0, "Several profiles:", 4},
+    {"mode", KEY_MODE, "MODE", 0,
+     "mean: each is a run, rows are means (default); add: they are shards of one run", 4},
+    {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
+    {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
+    {"jobs", 'j', "N", 0,
+     "Use N threads, for several profiles or parts of a large one (default: one per CPU)", 4},
+    {0}};
+
+static bool one_of(struct argp_state *state, const char *option, const char *argument,
+                   const char *no, const char *yes)
+{
+    if (strcmp(argument, no) != 0 && strcmp(argument, yes) != 0)
+        argp_error(state, "%s takes %s or %s, not '%s'", option, no, yes, argument);
+    return strcmp(argument, yes) == 0;
+}
+
+/* FUNCTION[:N]; C++ names hold colons, so only a number behind the last one counts. */
+static void parse_phase(struct selection *s, char *argument, struct argp_state *state)
+{
+    char *colon = strrchr(argument, ':');
+    if (colon != NULL && parse_unsigned(colon + 1, 1, UINT64_MAX, &s->phase_number))
+        *colon = '\0';
+    if (argument[0] == '\0')
+        argp_error(state, "--phase takes the name of a function");
+    s->phase = argument;
+}
+
+static void parse_filter(struct selection *s, const char *argument, bool exclude,
+                         struct argp_state *state)
+{
+    const char *wrong = selection_add(s, argument, exclude);
+    if (wrong != NULL)
+        argp_error(state, "filter '%s' %s", argument, wrong);
+}
+
+static void parse_sort(struct aggregate_command *o, const char *name, struct argp_state *state)
+{
+    int metric = row_metric_parse(name);
+    if (metric < 0)
+        argp_error(state, "--sort takes time, energy, power, samples or entries, not '%s'", name);
+    o->report.sort = (enum row_metric)metric;
+}
+
+/* Which samples and how they are weighed. Returns whether KEY is about that. */
+static bool parse_selection(struct selection *s, int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_FILTER:
+    case KEY_EXCLUDE:
+        parse_filter(s, argument, key == KEY_EXCLUDE, state);
+        return true;
+    case KEY_EXTERNAL:
+        s->exclude_external = true;
+        return true;
+    case KEY_START:
+    case KEY_END:
+        *(key == KEY_START ? &s->start : &s->end) =
+            tool_number(state, key == KEY_START ? "--start" : "--end", argument, 0, 1e12);
+        s->has_window = true;
+        return true;
+    case KEY_PHASE:
+        parse_phase(s, argument, state);
+        return true;
+    case KEY_MAX_GAP:
+        s->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
+        if (s->max_gap == 0)
+            argp_error(state, "--max-gap takes seconds above 0");
+        return true;
+    case KEY_LATENCY:
+        s->subtract_latency = true;
+        return true;
+    case KEY_WALL_TIME:
+    case KEY_CPU_TIME:
+        s->wall_time = key == KEY_WALL_TIME;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What the table shows. Returns whether KEY is about that. */
+static bool parse_report(struct aggregate_command *o, int key, char *argument,
+                         struct argp_state *state)
+{
+    switch (key) {
+    case KEY_SORT:
+        parse_sort(o, argument, state);
+        return true;
+    case KEY_TOP:
+        o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
+        return true;
+    case KEY_THRESHOLD:
+        o->report.threshold = tool_number(state, "--threshold", argument, 0, 100);
+        return true;
+    case KEY_CUMULATIVE:
+        o->report.cumulative = tool_number(state, "--cumulative", argument, 0, 100);
+        return true;
+    case KEY_TREE:
+        o->report.tree = true;
+        return true;
+    case KEY_CI:
+        o->report.intervals = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Where profiles come from and results go. */
+static error_t parse_files(struct aggregate_command *o, int key, char *argument,
+                           struct argp_state *state)
+{
+    switch (key) {
+    case KEY_FILES:
+        o->inputs.list = argument;
+        return 0;
+    case '0':
+        o->inputs.nul = true;
+        return 0;
+    case 'j':
+        o->inputs.jobs = (unsigned)tool_whole(state, "-j", argument, 1, 1024);
+        return 0;
+    case ARGP_KEY_ARG:
+        inputs_add(&o->inputs, argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The key thread goes in front. */
+static void add_thread_key(struct aggregate_options *options)
+{
+    int thread = pbin_key_find("thread", 6);
+    for (size_t i = 0; i < options->key_count; i++)
+        if (options->keys[i] == thread)
+            return;
+    memmove(options->keys + 1, options->keys, options->key_count++ * sizeof options->keys[0]);
+    options->keys[0] = thread;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct aggregate_command *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        o->selection.end = INFINITY;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->selection.start > o->selection.end)
+            argp_error(state, "--end lies before --start");
+        if (o->threads)
+            add_thread_key(&o->aggregate);
+        return 0;
+    case KEY_THREADS:
+        o->threads = true;
+        return 0;
+    case 'k':
+        o->aggregate.key_count = keys_parse(o->aggregate.keys, argument, state);
+        return 0;
+    case KEY_MODE:
+        o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");
+        return 0;
+    case KEY_MODEL:
+        o->aggregate.model = one_of(state, "--energy-model", argument, "share", "thread")
+                                 ? ENERGY_THREAD
+                                 : ENERGY_SHARE;
+        return 0;
+    default:
+        if (parse_selection(&o->selection, key, argument, state)) {
+            o->selects = true;
+            return 0;
+        }
+        return parse_report(o, key, argument, state) ? 0 : parse_files(o, key, argument, state);
+    }
+}
+
+const struct argp aggregate_argp = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[PBIN...]",
+    .doc = "Add up the time [s] and energy [J] of profiles per function, line, thread, ...\v"
+           "Examples:\n"
+           "  prof2pbin run.bin | pbin-aggregate\n"
+           "  pbin-aggregate -k thread,function --sort energy --top 20 run.pbin\n"
+           "  pbin-aggregate run-*.pbin -o mean.csv\n",
+};

@@ -1,0 +1,24 @@
+/* What pbin-aggregate is told.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_AGGREGATE_OPTIONS_H
+#define ANALYZE_AGGREGATE_AGGREGATE_OPTIONS_H
+
+#include <argp.h>
+
+#include "analyze/aggregate/inputs.h"
+#include "analyze/aggregate/report_rows.h"
+#include "base/tool.h"
+
+struct aggregate_command {
+    struct tool_common common;
+    struct aggregate_options aggregate;
+    struct selection selection;
+    bool selects; /* SELECTION says something */
+    struct report_options report;
+    struct inputs inputs;
+    bool threads;
+};
+
+extern const struct argp aggregate_argp;
+
+#endif

@@ -1,0 +1,340 @@
+/* Aggregation: reading full profiles, and ones that are sums already.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/aggregate_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/attribute/attribute.h"
+#include "analyze/aggregate/parallel.h"
+#include "base/memory.h"
+#include "base/progress.h"
+
+/* Where each key of the aggregate stands among the keys of an aggregated input. */
+struct key_columns {
+    size_t at[PBIN_KEYS_MOST];
+    bool coarser; /* rows will be joined: entries cannot be known */
+};
+
+static int match_keys(const struct aggregate *a, const char *keys, const char *name,
+                      struct key_columns *columns, struct error *err)
+{
+    size_t input_keys = 0;
+    int number[PBIN_KEYS_MOST];
+    for (const char *at = keys; at != NULL && input_keys < PBIN_KEYS_MOST; input_keys++) {
+        size_t length = strcspn(at, ",");
+        number[input_keys] = pbin_key_find(at, length);
+        if (number[input_keys] < 0)
+            return error_set(err, name, NO_OFFSET, "was aggregated by an unknown key: '%.*s'",
+                             (int)(length < 100 ? length : 100), at);
+        for (size_t i = 0; i < input_keys; i++)
+            if (number[i] == number[input_keys])
+                return error_set(err, name, NO_OFFSET, "was aggregated by key %.*s twice",
+                                 (int)length, at);
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    for (size_t i = 0; i < a->options.key_count; i++) {
+        size_t k = 0;
+        while (k < input_keys && number[k] != a->options.keys[i])
+            k++;
+        if (k == input_keys)
+            return error_set(err, name, NO_OFFSET,
+                             "was aggregated by %s: key %s is not in it any more", keys,
+                             pbin_key_get((size_t)a->options.keys[i])->name);
+        columns->at[i] = k;
+    }
+    columns->coarser = a->options.key_count < input_keys;
+    return 0;
+}
+
+/* While one profile is read. */
+struct input {
+    struct aggregate *aggregate;
+    struct pbin_reader *reader;
+    const char *name;
+    struct reporter *reporter;
+    struct quantity quantity; /* of this profile: its volts are its own */
+    struct attribution attribution;
+    struct key_columns columns;
+    uint64_t runs, most_runs; /* of an aggregated profile, and the most that a row of it counts */
+};
+
+/* What the selection asks about a row that is a sum. */
+struct row_question {
+    const struct aggregate *aggregate;
+    const uint64_t *key;
+    char number[24];
+};
+
+static const char *row_text_of(void *context, int key)
+{
+    struct row_question *q = context;
+    size_t at = 0;
+    while (q->aggregate->options.keys[at] != key)
+        at++; /* check_selection has seen it */
+    const struct pbin_key *what = pbin_key_get((size_t)key);
+    if (what->is_text)
+        return strings_get(q->aggregate->rows.texts, (uint32_t)q->key[at]);
+    snprintf(q->number, sizeof q->number, strcmp(what->name, "pc") == 0 ? "0x%" PRIx64 : "%" PRIu64,
+             q->key[at]);
+    return q->number;
+}
+
+static bool row_is_selected(const struct aggregate *a, const uint64_t *key, const char *target)
+{
+    const struct selection *s = a->options.selection;
+    struct row_question question = {.aggregate = a, .key = key};
+    if (s == NULL)
+        return true;
+    if (s->exclude_external && target != NULL &&
+        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), target) != 0)
+        return false;
+    return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
+}
+
+/* Can ROW be a sum? Squares are believed. */
+static int check_row(struct input *in, const struct pbin_row *row, struct error *err)
+{
+    const struct pbin_sums *s = &row->sums;
+    if (s->runs == 0)
+        return error_set(err, in->name, NO_OFFSET, "row that is in no run");
+    if (s->samples < 0 || s->time < 0 || s->time_min < 0)
+        return error_set(err, in->name, NO_OFFSET, "row with a negative time or number of samples");
+    if (s->time_min > s->time_max || s->energy_min > s->energy_max)
+        return error_set(err, in->name, NO_OFFSET, "row whose least is above its greatest");
+    in->most_runs = s->runs > in->most_runs ? s->runs : in->most_runs;
+    return 0;
+}
+
+/* Of several runs only sums are there, not each run's part. */
+static int take_run(struct input *in, const struct pbin_run *from, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    struct pbin_run run = *from;
+    if (++in->runs > 1 && (in->columns.coarser || a->options.add))
+        return error_set(err, in->name, NO_OFFSET,
+                         "holds sums over several runs: they cannot be %s any more",
+                         a->options.add ? "added as shards of one run" : "joined to fewer keys");
+    if (run.time < 0)
+        return error_set(err, in->name, NO_OFFSET, "run with a negative time");
+    run.name = strings_intern(
+        a->rows.texts, strings_get(pbin_reader_definitions(in->reader)->strings, from->name));
+    aggregate_take_run(a, &run);
+    return 0;
+}
+
+/* Rows that are joined (to fewer keys, as shards, as what filters leave out) go through the current run: their
+ * squares are not those of the sum. */
+static int take_row(struct input *in, const struct pbin_row *row, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    if (check_row(in, row, err) != 0)
+        return -1;
+    const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < a->options.key_count; i++) {
+        uint64_t value = row->key[in->columns.at[i]];
+        if (a->rows.is_text[i] && value >= strings_count(all->strings))
+            return error_set(err, in->name, NO_OFFSET, "row refers to a text that is not defined");
+        key[i] = a->rows.is_text[i]
+                     ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
+                     : value;
+    }
+    bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
+    uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
+    if (selected && !in->columns.coarser && a->rows.current[index].input == a->inputs)
+        return error_set(err, in->name, NO_OFFSET, "the same row comes twice");
+    a->rows.current[index].input = a->inputs;
+    if (selected && !in->columns.coarser && !a->options.add) {
+        a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
+        return 0;
+    }
+    struct current part = {
+        .touched = true,
+        .entries = row->sums.entries,
+        .entries_unknown = in->columns.coarser || !selected || row->sums.entries == UINT64_MAX,
+        .samples = row->sums.samples,
+        .time = row->sums.time,
+        .energy = row->sums.energy,
+    };
+    a->rows.overflow |= !current_merge(&a->rows.current[index], &part);
+    return 0;
+}
+
+static int take(struct input *in, const struct pbin_batch *batch, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    switch (batch->item) {
+    case PBIN_SAMPLES:
+        attribution_add(&in->attribution, &batch->samples, pbin_reader_definitions(in->reader));
+        return 0;
+    case PBIN_ROW:
+        return take_row(in, &batch->row, err);
+    case PBIN_RUN:
+        return take_run(in, &batch->run, err);
+    case PBIN_ARC:
+        aggregate_take_arc(a, &batch->arc, pbin_reader_definitions(in->reader)->strings);
+        return 0;
+    case PBIN_END:
+        break;
+    }
+    return 0;
+}
+
+/* Warnings about what was met in a full profile. */
+static void warn_of_attribution(const struct input *in, const struct pbin_run *run)
+{
+    const struct attribution *done = &in->attribution;
+    uint64_t median_ns, gaps = gaps_found(&done->gaps, &median_ns);
+    if (done->bad_values > 0)
+        report_warning(in->reporter,
+                       "%s: %" PRIu64 " PMU values are not finite or too large to be summed: "
+                       "counted as 0",
+                       in->name, done->bad_values);
+    if (done->selection->phase != NULL &&
+        done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
+        report_warning(in->reporter, "%s: %s is entered %" PRIu64 " times: there is no such phase",
+                       in->name, done->selection->phase, done->phase);
+    if (done->crowded > 0 && done->meta->cpus == 0)
+        report_warning(in->reporter,
+                       "%s: several threads a sample and no CPU times: each counts as running all "
+                       "the time (prof2pbin -c N says how many CPUs there were)",
+                       in->name);
+    if (gaps > 0 && done->selection->max_gap == 0 && !in->aggregate->options.no_gap_warning)
+        report_warning(in->reporter,
+                       "%s: %" PRIu64 " gap%s: intervals over %d times the median of %.3g ms, the "
+                       "longest of %.3g s ends at %.3f s (--max-gap S charges the excess to %s)",
+                       in->name, gaps, gaps > 1 ? "s" : "", GAP_TIMES, (double)median_ns / 1e6,
+                       (double)done->gaps.longest_ns / 1e9,
+                       exact_to_double(done->gaps.longest_at, TIME_SHIFT, 1000000000), LABEL_GAP);
+    if (run->wall_ns == 0 && done->samples > 1)
+        report_warning(in->reporter,
+                       "%s: no wall time: the energy and sampling frequency cannot be known",
+                       in->name);
+}
+
+static uint64_t to_ns(exact time)
+{
+    return (uint64_t)((time + ((exact)1 << (TIME_SHIFT - 1))) >> TIME_SHIFT);
+}
+
+/* Of the sampler's own time, the part of the samples that count. Profiles may lie about both. */
+static uint64_t latency_of(const struct attribution *done)
+{
+    const struct pbin_meta *meta = done->meta;
+    double part = (double)meta->latency_ns * (double)done->samples / (double)meta->samples;
+    return part < 0x1p64 ? (uint64_t)part : UINT64_MAX;
+}
+
+/* A full profile becomes one run. */
+static void end_full(struct input *in)
+{
+    const struct attribution *done = &in->attribution;
+    const struct pbin_meta *meta = done->meta;
+    bool part = done->selection->has_window || done->selection->phase != NULL ||
+                pbin_reader_cut(in->reader);
+    struct pbin_run run = {.samples = done->samples, .time = done->time, .energy = done->energy};
+    run.name = strings_intern(in->aggregate->rows.texts, meta->name);
+    run.wall_ns = meta->wall_ns != 0 && !part ? meta->wall_ns : to_ns(done->wall);
+    run.latency_ns = meta->latency_ns;
+    if (part && meta->samples > 0)
+        run.latency_ns = latency_of(done);
+    if (done->selection->subtract_latency)
+        run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
+    warn_of_attribution(in, &run);
+    aggregate_take_run(in->aggregate, &run);
+}
+
+static int read_all(struct input *in, size_t parts, struct error *err)
+{
+    struct pbin_batch batch;
+    struct progress progress;
+    int got;
+    progress_start(&progress, in->reporter, pbin_reader_meta(in->reader)->samples / parts,
+                   "samples");
+    while ((got = pbin_reader_next(in->reader, &batch, err)) > 0) {
+        if (take(in, &batch, err) != 0) {
+            got = -1;
+            break;
+        }
+        progress_at(&progress, pbin_reader_samples(in->reader));
+    }
+    progress_end(&progress);
+    return got;
+}
+
+/* Several threads read parts of the profile: this one the first. */
+static int read_parts(struct input *in, size_t count, struct error *err)
+{
+    struct parts *parts = NULL;
+    if (in->attribution.meta->keys == NULL)
+        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options, count);
+    if (parts == NULL)
+        return read_all(in, 1, err);
+    return parts_join(parts, read_all(in, count, err), err);
+}
+
+static bool has_key(const struct aggregate *a, int key)
+{
+    for (size_t i = 0; i < a->options.key_count; i++)
+        if (a->options.keys[i] == key)
+            return true;
+    return false;
+}
+
+/* Of sums only rows can be selected, by the keys that they have. */
+static int check_selection(const struct aggregate *a, const char *name, struct error *err)
+{
+    const struct selection *s = a->options.selection;
+    if (s == NULL)
+        return 0;
+    if (s->has_window || s->phase != NULL || s->max_gap > 0 || s->subtract_latency || s->wall_time)
+        return error_set(err, name, NO_OFFSET,
+                         "is aggregated: times, phases, gaps and latency need its samples");
+    for (size_t i = 0; i < s->filter_count; i++)
+        if (!has_key(a, s->filters[i].key))
+            return error_set(err, name, NO_OFFSET,
+                             "is aggregated: a filter on %s needs that among the keys (-k)",
+                             pbin_key_get((size_t)s->filters[i].key)->name);
+    if (s->exclude_external && !has_key(a, pbin_key_find("binary", 6)))
+        return error_set(err, name, NO_OFFSET,
+                         "is aggregated: --exclude-external needs binary among the keys (-k)");
+    return 0;
+}
+
+int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
+                   size_t threads, struct reporter *reporter, struct error *err)
+{
+    const struct pbin_meta *meta = pbin_reader_meta(reader);
+    struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
+    a->inputs++;
+    if (a->options.selection != NULL && a->options.selection->exclude_external &&
+        meta->target == NULL)
+        return error_set(err, name, NO_OFFSET,
+                         "does not say which binary is the target: --filter binary=NAME");
+    if (aggregate_take_meta(a, meta, name, err) != 0)
+        return -1;
+    if (meta->keys != NULL && check_selection(a, name, err) != 0)
+        return -1;
+    if (meta->keys != NULL && match_keys(a, meta->keys, name, &in.columns, err) != 0)
+        return -1;
+    quantity_of(meta, &in.quantity);
+    attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);
+    int result = read_parts(&in, threads, err);
+    attribution_end(&in.attribution);
+    if (result == 0 && meta->keys == NULL)
+        end_full(&in);
+    attribution_free(&in.attribution);
+    if (result == 0 && !a->options.add)
+        rowset_end_run(&a->rows);
+    if (result == 0 && in.most_runs > in.runs)
+        result = error_set(err, name, NO_OFFSET, "a row counts %" PRIu64 " runs of %" PRIu64,
+                           in.most_runs, in.runs);
+    if (result == 0 && a->rows.overflow)
+        result = aggregate_too_large(name, err);
+    if (result == 0 && pbin_reader_cut(reader))
+        report_warning(reporter, "%s: truncated, kept %" PRIu64 " samples", name,
+                       pbin_reader_samples(reader));
+    return result;
+}

@@ -1,0 +1,34 @@
+/* The profiles that a tool was given: as arguments, as a list in a file, on stdin; read one after the other, or by
+ * several workers at once.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_INPUTS_H
+#define ANALYZE_AGGREGATE_INPUTS_H
+
+#include "analyze/aggregate/aggregate.h"
+#include "base/report.h"
+
+struct inputs {
+    char **paths; /* owned */
+    size_t count, capacity;
+    const char *list; /* --files-from: a file of paths, NULL: none; "-" is stdin */
+    bool nul;         /* its paths end in NUL instead of newline */
+    bool salvage;
+    unsigned jobs; /* threads; 0: one per CPU */
+};
+
+void inputs_add(struct inputs *inputs, const char *path);
+void inputs_free(struct inputs *inputs);
+
+/* Adds the paths of the list. Without any path stdin is the one profile. Returns 0, or -1 with ERR filled. */
+int inputs_complete(struct inputs *inputs, struct error *err);
+
+/* Reads all profiles into AGGREGATE and finishes it. The result is the same for any number of threads; at most one file a
+ * thread is open. Returns 0, or -1 with ERR filled. */
+int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
+                     struct reporter *reporter, struct error *err);
+
+/* Reads the one profile PATH (NULL: stdin) into AGGREGATE, with up to THREADS threads. Returns 0, or -1 with ERR filled. */
+int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
+                    struct reporter *reporter, struct error *err);
+
+#endif

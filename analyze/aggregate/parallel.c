@@ -1,0 +1,127 @@
+/* Parts of one full profile, read by several threads at once.
+ *
+ *   | definitions | samples ... |          | ...          | trailer
+ *    part 0: the caller         |  part 1: |
+ *    part 1: passes over, but for definitions | reads to the end
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/parallel.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/thread.h"
+
+/* A part should take longer than a thread to start, and each needs a copy of what is defined. */
+enum { PART_LEAST = 4 << 20, PARTS_MOST = 8, LOCATIONS_MOST = 1 << 16 };
+
+struct part {
+    pthread_t thread;
+    bool started;
+    struct stream *in;
+    struct pbin_reader *reader;
+    struct rowset rows;
+    struct attribution attribution;
+    struct error err;
+    int result;
+};
+
+struct parts {
+    struct attribution *first;
+    size_t count; /* without the first */
+    struct part part[PARTS_MOST];
+};
+
+static void *read_part(void *opaque)
+{
+    struct part *p = opaque;
+    struct pbin_batch batch;
+    while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0)
+        if (batch.item == PBIN_SAMPLES) /* arcs are not counted: an error comes */
+            attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
+    attribution_end(&p->attribution);
+    return NULL;
+}
+
+static void free_part(struct part *p)
+{
+    if (p->reader != NULL) {
+        attribution_free(&p->attribution);
+        rowset_free(&p->rows);
+    }
+    pbin_reader_close(p->reader);
+    stream_close(p->in);
+}
+
+static bool open_part(struct part *p, struct stream *stream, const struct attribution *like,
+                      const struct aggregate_options *options)
+{
+    p->in = stream_again(stream);
+    p->reader = p->in == NULL ? NULL : pbin_reader_open(p->in, false, &p->err);
+    if (p->reader == NULL) {
+        free_part(p);
+        return false;
+    }
+    rowset_init(&p->rows, options->keys, options->key_count);
+    attribution_start(&p->attribution, like->meta, like->quantity, options, &p->rows);
+    return true;
+}
+
+/* How many parts are worth it; *SIZE is that of the file. */
+static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
+{
+    struct pbin_counts counts;
+    struct stream *again = stream_again(stream);
+    size_t parts = 1;
+    *size = again == NULL ? 0 : stream_size(again);
+    if (again != NULL && pbin_glance(again, &counts) && counts.locations <= LOCATIONS_MOST &&
+        counts.arcs == 0)
+        parts = *size / PART_LEAST < threads ? (size_t)(*size / PART_LEAST) : threads;
+    stream_close(again);
+    return parts < PARTS_MOST ? parts : PARTS_MOST;
+}
+
+struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
+                          const struct aggregate_options *options, size_t threads)
+{
+    struct stream *stream = pbin_reader_stream(reader);
+    uint64_t size;
+    size_t count =
+        threads > 1 && attribution_divides(first) ? count_parts(stream, threads, &size) : 1;
+    if (count < 2)
+        return NULL;
+    struct parts *parts = mem_zalloc(1, sizeof *parts);
+    parts->first = first;
+    while (parts->count + 1 < count &&
+           open_part(&parts->part[parts->count], stream, first, options))
+        parts->count++;
+    uint64_t step = size / (parts->count + 1);
+    pbin_reader_part(reader, 0, parts->count > 0 ? step : UINT64_MAX);
+    for (size_t i = 0; i < parts->count; i++) {
+        struct part *p = &parts->part[i];
+        pbin_reader_part(p->reader, (i + 1) * step,
+                         i + 1 < parts->count ? (i + 2) * step : UINT64_MAX);
+        p->started = thread_start(&p->thread, read_part, p);
+    }
+    return parts;
+}
+
+int parts_join(struct parts *parts, int result, struct error *err)
+{
+    rowset_fold(parts->first->rows);
+    for (size_t i = 0; i < parts->count; i++) {
+        struct part *p = &parts->part[i];
+        if (p->started)
+            pthread_join(p->thread, NULL);
+        else
+            read_part(p);
+        if (result == 0 && p->result == 0) {
+            attribution_join(parts->first, &p->attribution);
+        } else if (result == 0) {
+            *err = p->err;
+            result = -1;
+        }
+        free_part(p);
+    }
+    free(parts);
+    return result;
+}

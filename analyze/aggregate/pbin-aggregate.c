@@ -1,0 +1,62 @@
+/* pbin-aggregate: pbin in, one row per function (or other keys) out, with time and energy.
+ *
+ *   pbin-aggregate run.pbin          time [s]  share [%]  ...  energy [J]  binary  function
+ *                                      1.0012      50.06  ...      20.024  burn    burn_50
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/aggregate_options.h"
+#include "analyze/aggregate/key_option.h"
+
+/* The formats of tables, then pbin. */
+static const char *format_name(size_t number)
+{
+    if (table_format_name(number) != NULL)
+        return table_format_name(number);
+    return number == 0 || table_format_name(number - 1) != NULL ? "pbin" : NULL;
+}
+
+/* The format that was named, else that of the suffix, else text; NULL: pbin. */
+static const struct table_format *choose_format(const struct aggregate_command *o)
+{
+    if (o->common.format == NULL && path_has_suffix(o->common.output, ".pbin"))
+        return NULL;
+    return table_format_choose(o->common.format, o->common.output, &table_text);
+}
+
+static int write_result(const struct aggregate *aggregate, struct aggregate_command *o,
+                        struct error *err)
+{
+    const struct table_format *format = choose_format(o);
+    struct output *out = tool_output(&o->common, format == NULL ? OUTPUT_BINARY : 0, err);
+    if (out == NULL)
+        return -1;
+    o->report.color = tool_color(&o->common);
+    if (format == NULL)
+        aggregate_write(aggregate, out, "pbin-aggregate " PBIN_TOOLS_VERSION);
+    else
+        report_rows(aggregate, &o->report, format, out);
+    return output_commit(out);
+}
+
+const char *argp_program_version = "pbin-aggregate (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct aggregate_command o = {0};
+    struct error err = {0};
+    tool_start(&o.common, "pbin-aggregate");
+    o.aggregate.key_count = keys_parse(o.aggregate.keys, "binary,function", NULL);
+    o.common.formats = format_name;
+    tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    o.inputs.salvage = o.common.salvage;
+    o.aggregate.selection = o.selects ? &o.selection : NULL;
+    struct aggregate *aggregate = aggregate_new(&o.aggregate);
+    int result = inputs_complete(&o.inputs, &err);
+    if (result == 0)
+        result = inputs_aggregate(&o.inputs, aggregate, &o.common.reporter, &err);
+    if (result == 0)
+        result = write_result(aggregate, &o, &err);
+    aggregate_delete(aggregate);
+    selection_free(&o.selection);
+    inputs_free(&o.inputs);
+    return tool_end(&o.common, result, &err);
+}

@@ -1,0 +1,175 @@
+/* An aggregate as a table, flat or as a tree.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/report_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/aggregate/row_view.h"
+#include "base/memory.h"
+
+/* A row, or rows that share the first keys: [begin, end) of the rows in order of their keys. */
+struct group {
+    const struct pbin_row *begin;
+    size_t size;
+    struct pbin_sums sums;
+    double by; /* what is sorted by */
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct group *a = left, *b = right;
+    if (a->by != b->by)
+        return a->by > b->by ? -1 : 1;
+    return a->begin < b->begin ? -1 : a->begin > b->begin; /* rows lie in order of their keys */
+}
+
+/* Groups ROWS by key number DEPTH (they agree in those before), or each for itself; largest first. Caller
+ * frees. */
+static struct group *make_groups(const struct row_view *v, const struct pbin_row *rows, size_t size,
+                                 bool single, size_t depth, size_t *count)
+{
+    struct group *groups = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (!row_view_shows(v, &rows[i]))
+            continue;
+        if (*count == 0 || single || groups[*count - 1].begin->key[depth] != rows[i].key[depth]) {
+            mem_reserve(&groups, &capacity, *count + 1, sizeof *groups);
+            groups[(*count)++] = (struct group){.begin = &rows[i], .sums = rows[i].sums, .size = 1};
+            continue;
+        }
+        struct group *last = &groups[*count - 1];
+        last->size = (size_t)(&rows[i] - last->begin) + 1;
+        row_sums_join(&last->sums, &rows[i].sums);
+    }
+    for (size_t i = 0; i < *count; i++)
+        groups[i].by = row_view_metric(v, &groups[i].sums);
+    if (*count > 0)
+        qsort(groups, *count, sizeof *groups, compare);
+    return groups;
+}
+
+/* How many of the groups the limits leave. */
+static size_t limit(const struct row_view *v, const struct group *groups, size_t count)
+{
+    const struct report_options *o = v->report;
+    double sum = 0;
+    size_t shown = 0;
+    while (shown < count && (o->top == 0 || shown < o->top) &&
+           (o->cumulative == 0 || sum < o->cumulative)) {
+        double share = row_view_share(v, &groups[shown].sums);
+        if (share < o->threshold)
+            break;
+        sum += share;
+        shown++;
+    }
+    return shown;
+}
+
+/* A row without code: _other, _total. */
+static void show_label(const struct row_view *v, struct table *table, const char *label,
+                       const struct pbin_sums *sums, bool total)
+{
+    struct table_cell cells[VIEW_COLUMNS_MOST] = {{0}};
+    bool any = false;
+    for (size_t i = 0; i < v->name_count && !v->report->tree; i++)
+        if (pbin_key_get((size_t)v->options->keys[i])->is_text && !(total && any)) {
+            cells[i] = cell_text(label);
+            any = true;
+        }
+    if (!any)
+        cells[v->report->tree] = cell_text(label);
+    row_view_values(v, sums, total && sums->runs == v->runs, cells);
+    (total ? table_total : table_row)(table, cells);
+}
+
+/* A line of a tree. */
+static void show_branch(const struct row_view *v, struct table *table, const char *name,
+                        const struct pbin_sums *sums, size_t depth, bool spread, bool indent)
+{
+    struct table_cell cells[VIEW_COLUMNS_MOST];
+    char *shown = mem_printf("%*s%s", indent ? (int)depth * 2 : 0, "", name);
+    cells[0] = cell_count(depth);
+    cells[1] = cell_text(shown);
+    row_view_values(v, sums, spread, cells);
+    table_row(table, cells);
+    free(shown);
+}
+
+static struct pbin_sums sum_of(const struct group *groups, size_t from, size_t count)
+{
+    struct pbin_sums sum = {0};
+    for (size_t i = from; i < count; i++)
+        row_sums_join(&sum, &groups[i].sums);
+    return sum;
+}
+
+static void show_flat(const struct row_view *v, struct table *table)
+{
+    size_t count, size = aggregate_row_count(v->aggregate);
+    struct group *groups =
+        make_groups(v, size > 0 ? aggregate_row(v->aggregate, 0) : NULL, size, true, 0, &count);
+    size_t shown = limit(v, groups, count);
+    for (size_t i = 0; i < shown; i++) {
+        struct table_cell cells[VIEW_COLUMNS_MOST];
+        for (size_t k = 0; k < v->name_count; k++)
+            cells[k] = row_view_key(v, groups[i].begin, k);
+        row_view_values(v, &groups[i].sums, true, cells);
+        table_row(table, cells);
+    }
+    struct pbin_sums other = sum_of(groups, shown, count);
+    if (shown < count)
+        show_label(v, table, LABEL_OTHER, &other, false);
+    free(groups);
+}
+
+static char *cell_name(const struct table_cell *cell)
+{
+    if (cell->kind == CELL_TEXT)
+        return mem_strdup(cell->text[0] != '\0' ? cell->text : "-");
+    if (cell->kind == CELL_MISSING)
+        return mem_strdup("-");
+    return mem_printf(cell->kind == CELL_HEX ? "0x%llx" : "%llu", (unsigned long long)cell->count);
+}
+
+/* Indents only where there are columns to look at. Recurses at most once per key. */
+static void show_tree(const struct row_view *v, struct table *table, const struct pbin_row *rows,
+                      size_t size, size_t depth, bool indent)
+{
+    size_t count;
+    struct group *groups = make_groups(v, rows, size, false, depth, &count);
+    size_t shown = limit(v, groups, count);
+    for (size_t i = 0; i < shown; i++) {
+        struct table_cell key = row_view_key(v, groups[i].begin, depth);
+        char *name = cell_name(&key);
+        show_branch(v, table, name, &groups[i].sums, depth, groups[i].size == 1, indent);
+        free(name);
+        if (depth + 1 < v->options->key_count)
+            show_tree(v, table, groups[i].begin, groups[i].size, depth + 1, indent);
+    }
+    struct pbin_sums other = sum_of(groups, shown, count);
+    if (shown < count)
+        show_branch(v, table, LABEL_OTHER, &other, depth, false, indent);
+    free(groups);
+}
+
+void report_rows(const struct aggregate *a, const struct report_options *options,
+                 const struct table_format *format, struct output *out)
+{
+    struct row_view v;
+    row_view_init(&v, a, options);
+    struct table_head head = {.facts = v.facts,
+                              .fact_count = v.fact_count,
+                              .columns = v.columns,
+                              .column_count = v.column_count,
+                              .color = options->color};
+    struct table *table = table_open(format, out, &head);
+    if (options->tree && aggregate_row_count(a) > 0)
+        show_tree(&v, table, aggregate_row(a, 0), aggregate_row_count(a), 0, format == &table_text);
+    else
+        show_flat(&v, table);
+    show_label(&v, table, LABEL_TOTAL, &v.total, true);
+    table_close(table);
+}

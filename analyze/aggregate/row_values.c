@@ -1,0 +1,72 @@
+/* From exact sums to the numbers that people read.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/aggregate/report_rows.h"
+#include "analyze/aggregate/welch.h"
+
+enum { NS_PER_S = 1000000000 };
+
+static const char *const metrics[METRICS] = {"time", "energy", "power", "samples", "entries"};
+
+const char *row_metric_name(enum row_metric metric)
+{
+    return metrics[metric];
+}
+
+int row_metric_parse(const char *name)
+{
+    for (int i = 0; i < METRICS; i++)
+        if (strcmp(metrics[i], name) == 0)
+            return i;
+    return -1;
+}
+
+void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values)
+{
+    uint64_t n = runs > 0 ? runs : 1;
+    values->time = exact_to_double(sums->time, TIME_SHIFT, n * NS_PER_S);
+    values->energy = exact_to_double(sums->energy, ENERGY_SHIFT, n);
+    values->power = sums->time > 0 ? values->energy / values->time : NAN;
+    values->samples = exact_to_double(sums->samples, SAMPLES_SHIFT, n);
+    values->entries = sums->entries == UINT64_MAX ? NAN : (double)sums->entries / (double)n;
+}
+
+static double least(exact value, bool everywhere)
+{
+    return everywhere || value < 0 ? (double)value : 0;
+}
+
+static double greatest(exact value, bool everywhere)
+{
+    return everywhere || value > 0 ? (double)value : 0;
+}
+
+void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread *spread)
+{
+    *spread = (struct row_spread){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    if (runs < 2)
+        return;
+    bool everywhere = sums->runs >= runs;
+    double ns = ldexp(1, -TIME_SHIFT) / NS_PER_S, joule = ldexp(1, -ENERGY_SHIFT);
+    double t = student_quantile(0.95, (double)runs - 1) / sqrt((double)runs);
+    spread->time_sd = sqrt(exact_variance(sums->time, &sums->time_sq, runs, TIME_SHIFT)) / NS_PER_S;
+    spread->energy_sd = sqrt(exact_variance(sums->energy, &sums->energy_sq, runs, ENERGY_SHIFT));
+    spread->time_ci = t * spread->time_sd;
+    spread->energy_ci = t * spread->energy_sd;
+    spread->time_min = least(sums->time_min, everywhere) * ns;
+    spread->time_max = greatest(sums->time_max, everywhere) * ns;
+    spread->energy_min = least(sums->energy_min, everywhere) * joule;
+    spread->energy_max = greatest(sums->energy_max, everywhere) * joule;
+}
+
+void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from)
+{
+    to->time += from->time;
+    to->energy += from->energy;
+    to->samples += from->samples;
+    to->entries = to->entries == UINT64_MAX || from->entries == UINT64_MAX
+                      ? UINT64_MAX
+                      : to->entries + from->entries;
+}

@@ -1,0 +1,252 @@
+/* The columns of a table of rows, and rows made into cells.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/row_view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/attribute/keys.h"
+
+static void add_column(struct row_view *v, const char *name, const char *unit, bool is_text)
+{
+    v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
+}
+
+static void name_columns(struct row_view *v)
+{
+    if (v->report->tree) {
+        add_column(v, "depth", "", false);
+        add_column(v, "tree", "", true);
+    } else {
+        for (size_t i = 0; i < v->options->key_count; i++)
+            add_column(v, pbin_key_get((size_t)v->options->keys[i])->name, "", true);
+    }
+    v->name_count = v->column_count;
+}
+
+static void spread_columns(struct row_view *v, const struct quantity *q)
+{
+    static const char *const time[] = {"time_sd", "time_min", "time_max", "time_ci95"};
+    static const char *const energy[] = {"energy_sd", "energy_min", "energy_max", "energy_ci95"};
+    if (v->runs < 2)
+        return;
+    for (size_t i = 0; i < 4; i++)
+        add_column(v, time[i], "s", false);
+    for (size_t i = 0; i < 4; i++)
+        add_column(v, energy[i], v->has_quantity ? q->unit : "J", false);
+    add_column(v, "runs", "", false);
+}
+
+static void make_columns(struct row_view *v)
+{
+    const struct quantity *q = aggregate_quantity(v->aggregate);
+    name_columns(v);
+    add_column(v, "time", "s", false);
+    add_column(v, "share", "%", false);
+    if (v->report->intervals)
+        add_column(v, "share_ci_approx", "%", false);
+    add_column(v, "samples", "", false);
+    add_column(v, "entries", "", false);
+    add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
+               false);
+    add_column(v, v->has_quantity ? q->name : "energy", v->has_quantity ? q->unit : "J", false);
+    add_column(v, "energy_share", "%", false);
+    if (v->report->intervals)
+        add_column(v, "energy_share_ci_approx", "%", false);
+    spread_columns(v, q);
+}
+
+static struct table_cell count_cell(double value)
+{
+    if (value >= 0 && value < 9e15 && value == floor(value))
+        return cell_count((uint64_t)value);
+    return cell_real(value); /* a mean over runs, or parts of histogram bins */
+}
+
+static double percent(double part, double whole)
+{
+    return whole != 0 ? 100 * part / whole : NAN;
+}
+
+/* Half of the 95 % interval of a share PERCENT [%] that rests on all samples: 1.96 sqrt(p (1 - p) / n). */
+static struct table_cell interval(const struct row_view *v, double share)
+{
+    double p = share / 100, n = v->total_values.samples * (double)(v->runs > 0 ? v->runs : 1);
+    return cell_real(p >= 0 && p <= 1 && n > 0 ? 100 * 1.96 * sqrt(p * (1 - p) / n) : NAN);
+}
+
+static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,
+                           struct table_cell *cell)
+{
+    struct row_spread s;
+    if (v->runs < 2)
+        return 0;
+    row_spread_of(sums, v->runs, &s);
+    const double all[8] = {s.time_sd,   s.time_min,   s.time_max,   s.time_ci,
+                           s.energy_sd, s.energy_min, s.energy_max, s.energy_ci};
+    for (size_t i = 0; i < 8; i++)
+        cell[i] = cell_real(spread && (i < 4 || v->has_quantity) ? all[i] : NAN);
+    cell[8] = spread ? cell_count(sums->runs) : (struct table_cell){0};
+    return 9;
+}
+
+void row_view_values(const struct row_view *v, const struct pbin_sums *sums, bool spread,
+                     struct table_cell *cells)
+{
+    struct row_values values;
+    size_t n = v->name_count;
+    row_values_of(sums, v->runs, &values);
+    double share = percent(values.time, v->total_values.time);
+    double energy_share = v->has_quantity ? percent(values.energy, v->total_values.energy) : NAN;
+    cells[n++] = cell_real(values.time);
+    cells[n++] = cell_real(share);
+    if (v->report->intervals)
+        cells[n++] = interval(v, share);
+    cells[n++] = count_cell(values.samples);
+    cells[n++] = isnan(values.entries) ? (struct table_cell){0} : count_cell(values.entries);
+    cells[n++] = cell_real(v->has_quantity ? values.power : NAN);
+    cells[n++] = cell_real(v->has_quantity ? values.energy : NAN);
+    cells[n++] = cell_real(energy_share);
+    if (v->report->intervals)
+        cells[n++] = interval(v, energy_share);
+    spread_cells(v, sums, spread, cells + n);
+}
+
+struct table_cell row_view_key(const struct row_view *v, const struct pbin_row *row, size_t i)
+{
+    const struct pbin_key *key = pbin_key_get((size_t)v->options->keys[i]);
+    if (key->is_text)
+        return cell_text(aggregate_text(v->aggregate, row->key[i]));
+    if (row->key[i] == 0)
+        return (struct table_cell){0};
+    return strcmp(key->name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
+}
+
+bool row_view_shows(const struct row_view *v, const struct pbin_row *row)
+{
+    if (row->sums.runs == 0)
+        return false;
+    for (size_t i = 0; i < v->options->key_count; i++)
+        if (pbin_key_get((size_t)v->options->keys[i])->is_text
+                ? strcmp(aggregate_text(v->aggregate, row->key[i]), LABEL_EXCLUDED) != 0
+                : row->key[i] != NUMBER_EXCLUDED)
+            return true;
+    return false;
+}
+
+double row_view_metric(const struct row_view *v, const struct pbin_sums *sums)
+{
+    struct row_values values;
+    row_values_of(sums, v->runs, &values);
+    const double all[METRICS] = {values.time, values.energy, values.power, values.samples,
+                                 values.entries};
+    return isnan(all[v->report->sort]) ? -INFINITY : all[v->report->sort];
+}
+
+double row_view_share(const struct row_view *v, const struct pbin_sums *sums)
+{
+    struct row_values values;
+    row_values_of(sums, v->runs, &values);
+    double share = v->report->sort == METRIC_ENERGY ? percent(values.energy, v->total_values.energy)
+                                                    : percent(values.time, v->total_values.time);
+    return isnan(share) ? 0 : share;
+}
+
+static struct table_cell text_or_missing(const char *text)
+{
+    return text != NULL ? cell_text(text) : (struct table_cell){0};
+}
+
+static struct table_cell positive(double value)
+{
+    return cell_real(value > 0 ? value : NAN);
+}
+
+static void add_fact(struct row_view *v, const char *name, const char *title, const char *unit,
+                     struct table_cell cell)
+{
+    v->facts[v->fact_count++] = (struct table_fact){name, title, unit, cell};
+}
+
+static void quantity_facts(struct row_view *v, double wall)
+{
+    const struct quantity *q = aggregate_quantity(v->aggregate);
+    bool is_energy = !v->has_quantity || strcmp(q->name, "energy") == 0;
+    double energy = v->has_quantity ? v->total_values.energy : NAN;
+    add_fact(v, is_energy ? "energy_J" : q->name, v->has_quantity ? q->name : "energy",
+             v->has_quantity ? q->unit : "J", cell_real(energy));
+    add_fact(v, is_energy ? "power_W" : q->rate_name, v->has_quantity ? q->rate_name : "power",
+             v->has_quantity ? q->rate_unit : "W", cell_real(wall > 0 ? energy / wall : NAN));
+}
+
+static void excluded_facts(struct row_view *v)
+{
+    struct row_values excluded;
+    const struct selection *s = v->options->selection;
+    bool filters = s != NULL && (s->filter_count > 0 || s->exclude_external);
+    if (!filters &&
+        v->excluded.runs == 0) /* an aggregated profile may have been filtered earlier */
+        return;
+    row_values_of(&v->excluded, v->runs, &excluded);
+    add_fact(v, "excluded_time_s", "time left out", "s", cell_real(excluded.time));
+    add_fact(v, "excluded_energy_J", "energy left out", "J",
+             cell_real(v->has_quantity ? excluded.energy : NAN));
+}
+
+static void make_facts(struct row_view *v)
+{
+    const struct pbin_meta *meta = aggregate_meta(v->aggregate);
+    double n = (double)(v->runs > 0 ? v->runs : 1);
+    double wall = (double)meta->wall_ns / 1e9 / n, samples = (double)meta->samples / n;
+    add_fact(v, "name", "profile", "", text_or_missing(meta->name));
+    add_fact(v, "target", "target", "", text_or_missing(meta->target));
+    add_fact(v, "command", "command", "", text_or_missing(meta->command));
+    add_fact(v, "dialect", "recorded as", "", text_or_missing(meta->dialect));
+    add_fact(v, "runs", "runs", "", cell_count(v->runs));
+    add_fact(v, "wall_s", "wall time", "s", positive(wall));
+    add_fact(v, "time_s", "CPU time", "s", cell_real(v->total_values.time));
+    add_fact(v, "samples", "samples", "", count_cell(samples));
+    add_fact(v, "frequency_hz", "sampling frequency", "Hz",
+             positive(wall > 0 ? samples / wall : 0));
+    add_fact(v, "latency_s", "time in the sampler", "s",
+             cell_real((double)meta->latency_ns / 1e9 / n));
+    quantity_facts(v, wall);
+    excluded_facts(v);
+}
+
+/* The spread of the total is that of the runs; filters leave only sums. */
+static void spread_of_total(struct row_view *v)
+{
+    if (v->excluded.runs > 0 || v->runs < 2)
+        return;
+    struct pbin_sums runs = {0};
+    for (size_t i = 0; i < v->runs; i++) {
+        const struct pbin_run *run = aggregate_run(v->aggregate, i);
+        struct pbin_sums one = pbin_sums_of_run(0, 0, run->time, run->energy);
+        pbin_sums_merge(&runs, &one);
+    }
+    runs.samples = v->total.samples;
+    runs.entries = v->total.entries;
+    v->total = runs;
+}
+
+void row_view_init(struct row_view *v, const struct aggregate *aggregate,
+                   const struct report_options *report)
+{
+    memset(v, 0, sizeof *v);
+    v->aggregate = aggregate;
+    v->options = aggregate_options_of(aggregate);
+    v->report = report;
+    v->runs = aggregate_run_count(aggregate);
+    v->has_quantity = aggregate_quantity(aggregate)->name != NULL;
+    for (size_t i = 0; i < aggregate_row_count(aggregate); i++) {
+        const struct pbin_row *row = aggregate_row(aggregate, i);
+        struct pbin_sums *sum = row_view_shows(v, row) ? &v->total : &v->excluded;
+        row_sums_join(sum, &row->sums);
+        sum->runs += row->sums.runs > 0;
+    }
+    spread_of_total(v);
+    row_values_of(&v->total, v->runs, &v->total_values);
+    make_columns(v);
+    make_facts(v);
+}

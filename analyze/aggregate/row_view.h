@@ -1,0 +1,43 @@
+/* Inside of analyze/report_*: the columns of a table of rows, and rows made into cells.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_ROW_VIEW_H
+#define ANALYZE_AGGREGATE_ROW_VIEW_H
+
+#include "analyze/aggregate/report_rows.h"
+
+enum { VIEW_COLUMNS_MOST = PBIN_KEYS_MOST + 24, VIEW_FACTS_MOST = 20 };
+
+struct row_view {
+    const struct aggregate *aggregate;
+    const struct aggregate_options *options;
+    const struct report_options *report;
+    struct table_column columns[VIEW_COLUMNS_MOST];
+    size_t column_count;
+    size_t name_count; /* columns before the values: keys, or depth and name of a tree */
+    struct table_fact facts[VIEW_FACTS_MOST];
+    size_t fact_count;
+    size_t runs;
+    struct pbin_sums total, excluded;
+    struct row_values total_values;
+    bool has_quantity;
+};
+
+/* Computes totals, columns and facts. All arguments are borrowed for the life of VIEW. */
+void row_view_init(struct row_view *view, const struct aggregate *aggregate,
+                   const struct report_options *report);
+
+/* Is ROW shown, or only a fact (what filters left out)? */
+bool row_view_shows(const struct row_view *view, const struct pbin_row *row);
+
+/* The value by which rows are sorted; -infinity where it is not known. */
+double row_view_metric(const struct row_view *view, const struct pbin_sums *sums);
+
+/* Share [%] that limits look at: of energy when sorted by it, else of time. */
+double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
+
+/* Fills the cell of key number KEY of ROW, and the cells of values behind the names. */
+struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t key);
+void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
+                     struct table_cell *cells);
+
+#endif

@@ -1,0 +1,285 @@
+/* Annotation: collects what lines or instructions of functions used.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/aggregate/aggregate.h"
+#include "base/memory.h"
+
+struct annotation *annotation_new(const struct annotate_options *options, struct reporter *reporter)
+{
+    struct annotation *a = mem_zalloc(1, sizeof *a);
+    a->options = options;
+    a->reporter = reporter;
+    a->texts = strings_new();
+    a->keys = strings_new();
+    a->module_keys = strings_new();
+    a->warned = strings_new();
+    return a;
+}
+
+void annotation_delete(struct annotation *a)
+{
+    if (a == NULL)
+        return;
+    strings_delete(a->texts);
+    strings_delete(a->keys);
+    strings_delete(a->module_keys);
+    strings_delete(a->warned);
+    pbin_meta_free(&a->meta);
+    free(a->rows);
+    free(a->modules);
+    free(a);
+}
+
+const char *annotation_text(const struct annotation *a, uint32_t number)
+{
+    return strings_get(a->texts, number);
+}
+
+bool annotation_may_warn(const struct annotation *a, const char *path)
+{
+    uint32_t known = strings_count(a->warned);
+    return strings_intern(a->warned, path) == known;
+}
+
+void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part)
+{
+    to->time += part->time;
+    to->energy += part->energy;
+    to->samples += part->samples;
+}
+
+/* The keys that tell lines and instructions, and where each stands among those of the aggregate. */
+enum { AT_BINARY, AT_FUNCTION, AT_INLINE, AT_FILE, AT_LINE, AT_PC, ROW_KEYS };
+static const char *const key_names[ROW_KEYS] = {"binary", "function", "inline",
+                                                "file",   "line",     "pc"};
+#define NOT_THERE SIZE_MAX
+
+struct layout {
+    struct aggregate_options options;
+    size_t at[ROW_KEYS]; /* index of the key, or NOT_THERE */
+};
+
+static void want_all(struct layout *layout, bool assembly)
+{
+    for (size_t i = 0; i < ROW_KEYS; i++)
+        if (i != AT_PC || assembly)
+            layout->options.keys[layout->options.key_count++] =
+                pbin_key_find(key_names[i], strlen(key_names[i]));
+}
+
+/* An aggregated profile keeps its keys, all of them: joining rows to fewer is done here, where no
+ * variance over runs is needed. */
+static int take_keys(struct layout *layout, const char *keys, const char *name, struct error *err)
+{
+    for (const char *at = keys;; at += strcspn(at, ",") + 1) {
+        size_t length = strcspn(at, ",");
+        int key = pbin_key_find(at, length);
+        if (key < 0 || layout->options.key_count == PBIN_KEYS_MOST)
+            return error_set(err, name, NO_OFFSET, "is aggregated by a key that is not known: %.*s",
+                             (int)(length < 64 ? length : 64), at);
+        layout->options.keys[layout->options.key_count++] = key;
+        if (at[length] == '\0')
+            return 0;
+    }
+}
+
+static int make_layout(struct layout *layout, const char *keys, bool assembly, const char *name,
+                       struct error *err)
+{
+    *layout = (struct layout){0};
+    if (keys == NULL)
+        want_all(layout, assembly);
+    else if (take_keys(layout, keys, name, err) != 0)
+        return -1;
+    for (size_t k = 0; k < ROW_KEYS; k++) {
+        int number = pbin_key_find(key_names[k], strlen(key_names[k]));
+        layout->at[k] = NOT_THERE;
+        for (size_t i = 0; i < layout->options.key_count; i++)
+            if (layout->options.keys[i] == number)
+                layout->at[k] = i;
+        bool needed = k == AT_FUNCTION || (assembly ? k == AT_PC : k == AT_FILE || k == AT_LINE);
+        if (needed && layout->at[k] == NOT_THERE)
+            return error_set(err, name, NO_OFFSET,
+                             "was aggregated by %.200s: key %s is needed and not in it any more",
+                             keys, key_names[k]);
+    }
+    return 0;
+}
+
+/* Which mapping a program counter lies in, as the profile's locations say. */
+struct places {
+    const struct pbin_definitions *all;
+    struct numbers pcs;
+    uint32_t *map;    /* by number in PCS */
+    uint32_t *module; /* by map */
+};
+
+static void places_init(struct places *p, const struct pbin_definitions *all)
+{
+    *p = (struct places){.all = all};
+    p->map = mem_zalloc(all->location_count, sizeof *p->map);
+    p->module = mem_alloc((all->map_count + 1) * sizeof *p->module);
+    memset(p->module, 0xff, (all->map_count + 1) * sizeof *p->module);
+    for (size_t i = 0; i < all->location_count; i++)
+        p->map[numbers_intern(&p->pcs, all->locations[i].pc)] = all->locations[i].map;
+}
+
+static void places_free(struct places *p)
+{
+    numbers_free(&p->pcs);
+    free(p->map);
+    free(p->module);
+}
+
+static uint32_t module_of(struct annotation *a, struct places *p, uint32_t map)
+{
+    if (p->module[map] != NO_MODULE)
+        return p->module[map];
+    const struct pbin_map *from = &p->all->maps[map];
+    struct annotate_module m;
+    memset(&m, 0, sizeof m); /* it is a key as bytes */
+    m.label = strings_intern(a->texts, strings_get(p->all->strings, from->label));
+    m.path = strings_intern(a->texts, strings_get(p->all->strings, from->path));
+    m.build_id = strings_intern(a->texts, strings_get(p->all->strings, from->build_id));
+    m.has_offset = from->offset != UINT64_MAX;
+    m.size = m.has_offset ? 0 : from->size;
+    uint32_t number = strings_intern_bytes(a->module_keys, (const char *)&m, sizeof m) - 1;
+    if (number == a->module_count) {
+        mem_reserve(&a->modules, &a->module_capacity, a->module_count + 1, sizeof *a->modules);
+        a->modules[a->module_count++] = m;
+    }
+    return p->module[map] = number;
+}
+
+/* Where PC lies: ROW's module and address in it. */
+static void place(struct annotation *a, struct places *p, uint64_t pc, struct annotate_row *row)
+{
+    uint32_t number = numbers_find(&p->pcs, pc);
+    row->module = NO_MODULE;
+    row->address = pc;
+    if (number == INTERN_NONE || p->map[number] == PBIN_NO_MAP)
+        return;
+    const struct pbin_map *map = &p->all->maps[p->map[number]];
+    row->module = module_of(a, p, p->map[number]);
+    row->address = pc - map->address + (map->offset != UINT64_MAX ? map->offset : 0);
+}
+
+static struct annotate_row *find_row(struct annotation *a, const struct annotate_row *like)
+{
+    const uint64_t key[] = {like->binary, like->function, like->inner,  like->file,
+                            like->line,   like->module,   like->address};
+    uint32_t index = strings_intern_bytes(a->keys, (const char *)key, sizeof key) - 1;
+    if (index == a->row_count) {
+        mem_reserve(&a->rows, &a->row_capacity, a->row_count + 1, sizeof *a->rows);
+        a->rows[a->row_count++] = *like;
+    }
+    return &a->rows[index];
+}
+
+static uint32_t text_at(struct annotation *a, const struct aggregate *from,
+                        const struct pbin_row *row, const struct layout *layout, size_t key)
+{
+    if (layout->at[key] == NOT_THERE)
+        return 0;
+    return strings_intern(a->texts, aggregate_text(from, row->key[layout->at[key]]));
+}
+
+/* No sum of some rows can be beyond an exact when that of all their magnitudes is not. */
+static bool fits(struct annotation *a, const struct annotate_sums *sums)
+{
+    const exact values[] = {sums->time, sums->energy, sums->samples};
+    bool all = true;
+    for (size_t i = 0; i < 3; i++) {
+        unsigned __int128 size = (unsigned __int128)values[i];
+        size = values[i] < 0 ? -size : size;
+        all =
+            all && !__builtin_add_overflow(a->most[i], size, &a->most[i]) && a->most[i] >> 126 == 0;
+    }
+    return all;
+}
+
+static bool take_row(struct annotation *a, const struct aggregate *from, const struct pbin_row *row,
+                     const struct layout *layout, struct places *p)
+{
+    struct annotate_sums sums = {row->sums.time, row->sums.energy, row->sums.samples};
+    struct annotate_row like = {
+        .binary = text_at(a, from, row, layout, AT_BINARY),
+        .function = text_at(a, from, row, layout, AT_FUNCTION),
+        .inner = text_at(a, from, row, layout, AT_INLINE),
+        .file = text_at(a, from, row, layout, AT_FILE),
+        .module = NO_MODULE,
+    };
+    if (!fits(a, &sums))
+        return false;
+    if (layout->at[AT_LINE] != NOT_THERE)
+        like.line = row->key[layout->at[AT_LINE]];
+    if (a->options->assembly)
+        place(a, p, row->key[layout->at[AT_PC]], &like);
+    annotate_sums_add(&find_row(a, &like)->sums, &sums);
+    annotate_sums_add(&a->total, &sums);
+    return true;
+}
+
+static int take_rows(struct annotation *a, const struct aggregate *from, const char *name,
+                     const struct layout *layout, struct places *places, struct error *err)
+{
+    for (size_t i = 0; i < aggregate_row_count(from); i++) {
+        const struct pbin_row *row = aggregate_row(from, i);
+        if (row->sums.runs > 0 && !take_row(a, from, row, layout, places))
+            return error_set(err, name, NO_OFFSET, "holds sums too large to be added up");
+    }
+    return 0;
+}
+
+/* What the first profile measured, all must have measured. */
+static int take_meta(struct annotation *a, const struct pbin_meta *meta, const char *name,
+                     struct error *err)
+{
+    struct quantity quantity;
+    if (!a->any) {
+        pbin_meta_copy(&a->meta, meta);
+        quantity_of(&a->meta, &a->quantity);
+        a->any = true;
+    }
+    quantity_of(meta, &quantity);
+    if (!quantity_same(&a->quantity, &quantity))
+        return error_set(err, name, NO_OFFSET, "holds %s, the profiles before it %s",
+                         quantity.name == NULL ? "no PMU values" : quantity.name,
+                         a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
+    return 0;
+}
+
+int annotation_read(struct annotation *a, struct pbin_reader *reader, const char *name,
+                    struct error *err)
+{
+    const struct pbin_meta *meta = pbin_reader_meta(reader);
+    struct layout layout;
+    if (take_meta(a, meta, name, err) != 0 ||
+        make_layout(&layout, meta->keys, a->options->assembly, name, err) != 0)
+        return -1;
+    layout.options.no_gap_warning = true;
+    struct aggregate *from = aggregate_new(&layout.options);
+    int result = aggregate_read(from, reader, name, 1, a->reporter, err);
+    if (result == 0)
+        result = aggregate_finish(from, err);
+    if (result == 0) {
+        struct places places;
+        places_init(&places, pbin_reader_definitions(reader));
+        if (a->options->assembly && meta->keys != NULL && places.all->map_count == 0)
+            report_warning(a->reporter,
+                           "%s: an aggregated profile knows no mappings: instructions can "
+                           "be read for a full one only",
+                           name);
+        for (size_t i = 0; i < places.all->map_count; i++)
+            module_of(a, &places, (uint32_t)i);
+        result = take_rows(a, from, name, &layout, &places, err);
+        places_free(&places);
+        a->runs += aggregate_run_count(from);
+    }
+    aggregate_delete(from);
+    return result;
+}

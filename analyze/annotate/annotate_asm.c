@@ -1,0 +1,297 @@
+/* Annotated machine code: the instructions of a function with what each used.
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/annotate/annotate_show.h"
+#include "analyze/annotate/disassembler.h"
+#include "base/memory.h"
+
+enum {
+    CODE_LONGEST = 1 << 24, /* bytes of one piece of code */
+    NEAR = 256,             /* code without a symbol: addresses that are so close are one piece */
+    TAIL = 16               /* bytes shown behind the last address of such a piece */
+};
+
+/* A file that was looked for. */
+struct opened {
+    bool tried;
+    struct machine_code *code;         /* NULL: not found */
+    struct disassembler *disassembler; /* NULL: none */
+};
+
+struct assembler {
+    struct opened *files; /* by number of the module */
+    size_t count, capacity;
+};
+
+struct assembler *assembler_new(void)
+{
+    return mem_zalloc(1, sizeof(struct assembler));
+}
+
+void assembler_delete(struct assembler *assembler)
+{
+    if (assembler == NULL)
+        return;
+    for (size_t i = 0; i < assembler->count; i++) {
+        disassembler_delete(assembler->files[i].disassembler);
+        machine_code_close(assembler->files[i].code);
+    }
+    free(assembler->files);
+    free(assembler);
+}
+
+/* ---- files ---- */
+
+static struct opened *open_file(struct assembler *assembler, const struct annotation *a,
+                                uint32_t module)
+{
+    if (assembler->count < a->module_count) {
+        assembler->files = mem_resize(assembler->files, a->module_count, sizeof *assembler->files);
+        memset(assembler->files + assembler->count, 0,
+               (a->module_count - assembler->count) * sizeof *assembler->files);
+        assembler->count = a->module_count;
+    }
+    struct opened *file = &assembler->files[module];
+    if (file->tried)
+        return file;
+    file->tried = true;
+    const struct annotate_module *m = &a->modules[module];
+    const struct code_wanted wanted = {
+        .label = annotation_text(a, m->label),
+        .path = annotation_text(a, m->path),
+        .build_id = annotation_text(a, m->build_id),
+        .folders = a->options->binary_paths,
+        .folder_count = a->options->binary_path_count,
+    };
+    file->code = machine_code_open(&wanted, a->reporter);
+    if (file->code != NULL)
+        file->disassembler = disassembler_new(file->code, a->options->intel, a->reporter);
+    return file;
+}
+
+/* ---- pieces of code ---- */
+
+/* What was seen at an address of the file. */
+struct spot {
+    uint64_t address;
+    const struct annotate_row *row;
+};
+
+/* An instruction of a piece. */
+struct instruction {
+    uint32_t at, size; /* [bytes] from the begin of the piece */
+    struct annotate_sums sums;
+    const struct annotate_row *row; /* NULL: nothing was seen there */
+};
+
+/* The code of a symbol, or around addresses that have none. */
+struct piece {
+    struct listing *listing;
+    const struct annotate_function *function;
+    const struct opened *file;
+    uint64_t address;
+    uint8_t *bytes;
+    size_t size;
+    struct instruction *instructions;
+    size_t count, capacity;
+};
+
+static int compare_spots(const void *left, const void *right)
+{
+    const struct spot *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static size_t decode(const struct piece *p, size_t at)
+{
+    return disassembler_decode(p->file->disassembler, p->address + at, p->bytes + at, p->size - at);
+}
+
+/* All instructions, with the sums of the COUNT spots that lie in them. Returns the spots that do:
+ * the rest is behind the code that the file has. */
+static size_t split(struct piece *p, const struct spot *spots, size_t count)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < p->size;) {
+        size_t size = decode(p, at);
+        mem_reserve(&p->instructions, &p->capacity, p->count + 1, sizeof *p->instructions);
+        struct instruction *i = &p->instructions[p->count++];
+        *i = (struct instruction){.at = (uint32_t)at, .size = (uint32_t)size};
+        for (; used < count && spots[used].address - p->address < at + size; used++) {
+            annotate_sums_add(&i->sums, &spots[used].row->sums);
+            i->row = spots[used].row;
+        }
+        at += size;
+    }
+    return used;
+}
+
+static struct line_range *choose_ranges(const struct piece *p, size_t *count)
+{
+    const struct annotation *a = listing_annotation(p->listing);
+    struct line_range *ranges = mem_zalloc(p->count, sizeof *ranges);
+    uint64_t context = a->options->context;
+    *count = 0;
+    if (!a->options->has_context)
+        ranges[(*count)++] = (struct line_range){0, p->count - 1};
+    for (size_t i = 0; i < p->count && a->options->has_context; i++)
+        if (annotation_is_hot(a, &p->instructions[i].sums, p->function))
+            ranges[(*count)++] = (struct line_range){
+                i > context ? i - context : 0, context < p->count - i ? i + context : p->count - 1};
+    *count = line_ranges_join(ranges, *count);
+    return ranges;
+}
+
+static void put_spot(struct listing *listing, const struct annotate_function *f, uint64_t address,
+                     const struct annotate_row *row, const struct annotate_sums *sums,
+                     const char *text)
+{
+    struct listed listed = {.address = address, .text = text, .sums = sums};
+    if (row != NULL) {
+        const struct annotation *a = listing_annotation(listing);
+        listed.file = annotation_text(a, row->file);
+        listed.line = row->line;
+        listed.inner = row->inner != row->function ? annotation_text(a, row->inner) : NULL;
+    }
+    listing_line(listing, f, &listed);
+}
+
+static void put_instruction(struct piece *p, const struct instruction *i)
+{
+    decode(p, i->at);
+    char *text = disassembler_text(p->file->disassembler, p->address);
+    put_spot(p->listing, p->function, p->address + i->at, i->row, i->row != NULL ? &i->sums : NULL,
+             text);
+    free(text);
+}
+
+static void put_piece(struct piece *p, const char *name)
+{
+    size_t count;
+    struct line_range *ranges = choose_ranges(p, &count);
+    char *title = mem_printf("%s%s%s at 0x%" PRIx64, machine_code_path(p->file->code),
+                             name[0] != '\0' ? ": " : "", name, p->address);
+    if (count > 0)
+        listing_section(p->listing, title);
+    for (size_t r = 0; r < count; r++) {
+        if (r > 0 || ranges[r].first > 0)
+            listing_gap(p->listing);
+        for (uint64_t i = ranges[r].first; i <= ranges[r].last && i < p->count; i++)
+            put_instruction(p, &p->instructions[i]);
+    }
+    if (count > 0 && ranges[count - 1].last + 1 < p->count)
+        listing_gap(p->listing);
+    free(title);
+    free(ranges);
+}
+
+/* Addresses of which no instruction is known. */
+static void put_bare(struct listing *listing, const struct annotate_function *f,
+                     const struct spot *spots, size_t count)
+{
+    const struct annotation *a = listing_annotation(listing);
+    for (size_t i = 0; i < count; i++)
+        if (!a->options->has_context || annotation_is_hot(a, &spots[i].row->sums, f))
+            put_spot(listing, f, spots[i].address, spots[i].row, &spots[i].row->sums, NULL);
+}
+
+/* How many of the spots lie in one piece with the first: in its symbol, else close together. */
+static size_t piece_of(struct piece *p, const struct code_symbol *symbol, const struct spot *spots,
+                       size_t count)
+{
+    size_t n = 1;
+    p->address = symbol != NULL ? symbol->address : spots[0].address;
+    if (symbol != NULL) {
+        while (n < count && machine_code_symbol(p->file->code, spots[n].address) == symbol)
+            n++;
+        p->size = symbol->size > 0 ? symbol->size : spots[n - 1].address - symbol->address + TAIL;
+    } else {
+        while (n < count && spots[n].address - spots[n - 1].address < NEAR &&
+               machine_code_symbol(p->file->code, spots[n].address) == NULL)
+            n++;
+        p->size = spots[n - 1].address - p->address + TAIL;
+    }
+    p->size = p->size < CODE_LONGEST ? p->size : CODE_LONGEST;
+    return n;
+}
+
+/* Shows the piece that the first spot is in; returns how many spots it has. */
+static size_t show_piece(struct listing *listing, const struct annotate_function *f,
+                         const struct opened *file, const struct spot *spots, size_t count)
+{
+    struct piece p = {.listing = listing, .function = f, .file = file};
+    const struct code_symbol *symbol = machine_code_symbol(file->code, spots[0].address);
+    count = piece_of(&p, symbol, spots, count);
+    p.bytes = mem_alloc(p.size);
+    p.size = machine_code_read(file->code, p.address, p.bytes, p.size);
+    size_t used = split(&p, spots, count);
+    if (p.count > 0)
+        put_piece(&p, symbol != NULL ? symbol->name : "");
+    put_bare(listing, f, spots + used, count - used);
+    free(p.bytes);
+    free(p.instructions);
+    return count;
+}
+
+/* The rows of one module as addresses of its file, in order; 0: the file does not have them. */
+static bool find_spots(const struct annotation *a, const struct opened *file,
+                       const struct annotate_row *rows, size_t count, struct spot *spots)
+{
+    const struct annotate_module *m = &a->modules[rows->module];
+    for (size_t i = 0; i < count; i++) {
+        spots[i].row = &rows[i];
+        if (!(m->has_offset
+                  ? machine_code_at_offset(file->code, rows[i].address, &spots[i].address)
+                  : machine_code_at_map(file->code, m->size, rows[i].address, &spots[i].address)))
+            return false;
+    }
+    qsort(spots, count, sizeof *spots, compare_spots);
+    return true;
+}
+
+static void show_bare(struct listing *listing, const struct annotate_function *f,
+                      const struct annotate_row *rows, size_t count)
+{
+    listing_section(
+        listing, rows->module == NO_MODULE
+                     ? "mapping not known"
+                     : annotation_text(listing_annotation(listing),
+                                       listing_annotation(listing)->modules[rows->module].label));
+    for (size_t i = 0; i < count; i++)
+        put_bare(listing, f, &(struct spot){rows[i].address, &rows[i]}, 1);
+}
+
+static void show_module(struct listing *listing, const struct annotate_function *f,
+                        const struct annotate_row *rows, size_t count, struct assembler *assembler)
+{
+    const struct annotation *a = listing_annotation(listing);
+    const struct opened *file =
+        rows->module != NO_MODULE ? open_file(assembler, a, rows->module) : NULL;
+    struct spot *spots = mem_zalloc(count, sizeof *spots);
+    if (file == NULL || file->code == NULL || file->disassembler == NULL) {
+        show_bare(listing, f, rows, count);
+    } else if (!find_spots(a, file, rows, count, spots)) {
+        report_warning(a->reporter, "%s: has no code where %s was seen: not the file that ran",
+                       machine_code_path(file->code), annotation_text(a, f->rows->function));
+        show_bare(listing, f, rows, count);
+    } else {
+        for (size_t i = 0; i < count;)
+            i += show_piece(listing, f, file, spots + i, count - i);
+    }
+    free(spots);
+}
+
+/* Rows of a function are sorted by module and address. */
+void show_assembly(struct listing *listing, struct annotate_function *f,
+                   struct assembler *assembler)
+{
+    for (size_t i = 0, n; i < f->count; i += n) {
+        for (n = 1; i + n < f->count && f->rows[i + n].module == f->rows[i].module; n++)
+            continue;
+        show_module(listing, f, f->rows + i, n, assembler);
+    }
+}

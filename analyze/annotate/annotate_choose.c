@@ -1,0 +1,176 @@
+/* Annotation: which functions are shown, and which lines are hot.
+ * SPDX-License-Identifier: MIT */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/annotate/annotate.h"
+#include "analyze/annotate/annotate_show.h"
+#include "base/memory.h"
+
+static double metric_of(const struct annotation *a, const struct annotate_sums *sums)
+{
+    switch (a->options->metric) {
+    case HEAT_ENERGY:
+        return (double)sums->energy;
+    case HEAT_SAMPLES:
+        return (double)sums->samples;
+    default:
+        return (double)sums->time;
+    }
+}
+
+double annotation_share(const struct annotation *a, const struct annotate_sums *part,
+                        const struct annotate_sums *whole)
+{
+    double all = metric_of(a, whole);
+    return all > 0 ? 100 * metric_of(a, part) / all : 0;
+}
+
+double annotation_value(const struct annotation *a, const struct annotate_sums *sums,
+                        enum annotate_value value)
+{
+    uint64_t n = a->runs > 0 ? a->runs : 1;
+    switch (value) {
+    case ANNOTATE_TIME:
+        return exact_to_double(sums->time, TIME_SHIFT, n * 1000000000);
+    case ANNOTATE_ENERGY:
+        return exact_to_double(sums->energy, ENERGY_SHIFT, n);
+    case ANNOTATE_SAMPLES:
+        return exact_to_double(sums->samples, SAMPLES_SHIFT, n);
+    default:
+        return annotation_share(a, sums, &a->total);
+    }
+}
+
+bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,
+                       const struct annotate_function *function)
+{
+    return metric_of(a, sums) > 0 &&
+           annotation_share(a, sums, &function->sums) >= a->options->threshold;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct annotate_row *a = left, *b = right;
+    const uint64_t mine[] = {a->binary, a->function, a->module, a->address,
+                             a->file,   a->line,     a->inner};
+    const uint64_t theirs[] = {b->binary, b->function, b->module, b->address,
+                               b->file,   b->line,     b->inner};
+    for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++)
+        if (mine[i] != theirs[i])
+            return mine[i] < theirs[i] ? -1 : 1;
+    return 0;
+}
+
+/* All functions, by their binary and name; caller frees. */
+static struct annotate_function *group(struct annotation *a, size_t *count)
+{
+    struct annotate_function *functions = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    if (a->row_count > 0)
+        qsort(a->rows, a->row_count, sizeof *a->rows, compare_rows);
+    for (size_t i = 0; i < a->row_count; i++) {
+        struct annotate_row *row = &a->rows[i];
+        if (i == 0 || row->binary != row[-1].binary || row->function != row[-1].function) {
+            mem_reserve(&functions, &capacity, *count + 1, sizeof *functions);
+            functions[(*count)++] = (struct annotate_function){.rows = row};
+        }
+        functions[*count - 1].count++;
+        annotate_sums_add(&functions[*count - 1].sums, &row->sums);
+    }
+    return functions;
+}
+
+static int compare_functions(const void *left, const void *right, void *opaque)
+{
+    const struct annotate_function *f = left, *g = right;
+    const struct annotation *a = opaque;
+    double mine = metric_of(a, &f->sums), theirs = metric_of(a, &g->sums);
+    if (mine != theirs)
+        return mine > theirs ? -1 : 1;
+    int order =
+        strcmp(annotation_text(a, f->rows->function), annotation_text(a, g->rows->function));
+    return order != 0
+               ? order
+               : strcmp(annotation_text(a, f->rows->binary), annotation_text(a, g->rows->binary));
+}
+
+/* Names of C++ hold '*' and '[': one that is typed as it is matches too. MATCHED[i] counts for glob
+ * i. */
+static bool is_wanted(const struct annotation *a, const struct annotate_function *f,
+                      size_t *matched)
+{
+    const char *name = annotation_text(a, f->rows->function);
+    bool wanted = false;
+    for (size_t i = 0; i < a->options->function_count; i++)
+        if (strcmp(a->options->functions[i], name) == 0 ||
+            fnmatch(a->options->functions[i], name, 0) == 0) {
+            matched[i]++;
+            wanted = true;
+        }
+    return wanted;
+}
+
+/* Something to show: a line, or an address in a file. */
+static bool has_code(const struct annotation *a, const struct annotate_function *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (a->options->assembly ? f->rows[i].module != NO_MODULE : f->rows[i].line != 0)
+            return true;
+    return false;
+}
+
+/* Without -f the first function of which there is something to show, else the first of all. */
+static size_t choose_first(const struct annotation *a, struct annotate_function *functions,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (has_code(a, &functions[i])) {
+            functions[0] = functions[i];
+            break;
+        }
+    return count > 0;
+}
+
+static size_t choose(const struct annotation *a, struct annotate_function *functions, size_t count)
+{
+    size_t kept = 0;
+    if (a->options->function_count == 0)
+        return choose_first(a, functions, count);
+    size_t *matched = mem_zalloc(a->options->function_count, sizeof *matched);
+    for (size_t i = 0; i < count; i++)
+        if (is_wanted(a, &functions[i], matched))
+            functions[kept++] = functions[i];
+    for (size_t i = 0; i < a->options->function_count && kept > 0; i++)
+        if (matched[i] == 0)
+            report_warning(a->reporter, "no function matches '%s'", a->options->functions[i]);
+    free(matched);
+    return kept;
+}
+
+int annotation_show(struct annotation *a, const struct table_format *format, struct output *out,
+                    struct error *err)
+{
+    size_t count;
+    if (!a->any)
+        return error_set(err, NULL, NO_OFFSET, "no profile was read");
+    struct annotate_function *functions = group(a, &count);
+    if (count == 0)
+        return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
+    qsort_r(functions, count, sizeof *functions, compare_functions, a);
+    char *largest = mem_strdup(annotation_text(a, functions[0].rows->function));
+    count = choose(a, functions, count);
+    int result = 0;
+    if (count == 0)
+        result = error_set(
+            err, NULL, NO_OFFSET,
+            "no function matches '%.100s' (most is in '%.100s'; pbin-aggregate lists them all)",
+            a->options->functions[0], largest);
+    else
+        show_functions(a, functions, count, format, out);
+    free(largest);
+    free(functions);
+    return result;
+}

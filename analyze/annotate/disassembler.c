@@ -1,0 +1,101 @@
+/* Instructions of a binary as text: the one file that knows capstone.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/disassembler.h"
+
+#include <capstone/capstone.h>
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct disassembler {
+    const struct machine_code *code;
+    csh handle;
+    size_t unit;
+    cs_insn *last;
+};
+
+static const struct machine {
+    unsigned machine;
+    cs_arch arch;
+    cs_mode mode;
+    size_t unit; /* [bytes]: what is no instruction counts as so many */
+} machines[] = {
+    {EM_X86_64, CS_ARCH_X86, CS_MODE_64, 1},     {EM_386, CS_ARCH_X86, CS_MODE_32, 1},
+    {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM, 4}, {EM_ARM, CS_ARCH_ARM, CS_MODE_ARM, 4},
+    {EM_PPC64, CS_ARCH_PPC, CS_MODE_64, 4},      {EM_S390, CS_ARCH_SYSZ, CS_MODE_BIG_ENDIAN, 4},
+    {EM_MIPS, CS_ARCH_MIPS, CS_MODE_MIPS64, 4},
+};
+
+struct disassembler *disassembler_new(const struct machine_code *code, bool intel,
+                                      struct reporter *reporter)
+{
+    bool big;
+    unsigned machine = machine_code_machine(code, &big);
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        csh handle;
+        cs_mode mode = machines[i].mode | (big ? CS_MODE_BIG_ENDIAN : 0);
+        if (machines[i].machine != machine || cs_open(machines[i].arch, mode, &handle) != CS_ERR_OK)
+            continue;
+        if (machines[i].arch == CS_ARCH_X86)
+            cs_option(handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
+        struct disassembler *d = mem_zalloc(1, sizeof *d);
+        *d = (struct disassembler){code, handle, machines[i].unit, cs_malloc(handle)};
+        return d;
+    }
+    report_warning(reporter, "%s: no disassembler for ELF machine %u", machine_code_path(code),
+                   machine);
+    return NULL;
+}
+
+void disassembler_delete(struct disassembler *d)
+{
+    if (d == NULL)
+        return;
+    cs_free(d->last, 1);
+    cs_close(&d->handle);
+    free(d);
+}
+
+size_t disassembler_decode(struct disassembler *d, uint64_t address, const uint8_t *bytes,
+                           size_t size)
+{
+    const uint8_t *code = bytes;
+    size_t left = size, unit = d->unit < size ? d->unit : size;
+    if (cs_disasm_iter(d->handle, &code, &left, &address, d->last))
+        return d->last->size;
+    snprintf(d->last->mnemonic, sizeof d->last->mnemonic, ".byte");
+    d->last->op_str[0] = '\0';
+    for (size_t i = 0; i < unit; i++)
+        snprintf(d->last->op_str + 6 * i, sizeof d->last->op_str - 6 * i, "%s0x%02x",
+                 i > 0 ? ", " : "", bytes[i]);
+    return unit;
+}
+
+/* The symbol at the TARGET of the instruction: where "0x..." alone is the operand it is one. */
+static const struct code_symbol *find_target(const struct disassembler *d, uint64_t *target)
+{
+    const char *operand = d->last->op_str[0] == '#' ? d->last->op_str + 1 : d->last->op_str;
+    char *end;
+    if (strncmp(operand, "0x", 2) != 0 || strcmp(d->last->mnemonic, ".byte") == 0)
+        return NULL;
+    *target = strtoull(operand, &end, 16);
+    return *end == '\0' ? machine_code_symbol(d->code, *target) : NULL;
+}
+
+char *disassembler_text(const struct disassembler *d, uint64_t begin)
+{
+    uint64_t target = 0;
+    const struct code_symbol *symbol = find_target(d, &target);
+    if (d->last->op_str[0] == '\0')
+        return mem_strdup(d->last->mnemonic);
+    if (symbol == NULL)
+        return mem_printf("%-7s %s", d->last->mnemonic, d->last->op_str);
+    if (symbol->address == target)
+        return mem_printf("%-7s %s <%s>", d->last->mnemonic, d->last->op_str, symbol->name);
+    return mem_printf("%-7s %s <%s+0x%" PRIx64 ">", d->last->mnemonic, d->last->op_str,
+                      symbol->address == begin ? "" : symbol->name, target - symbol->address);
+}

@@ -1,0 +1,211 @@
+/* pbin-annotate: pbin in, source lines or instructions out, with time and energy beside them.
+ *
+ *   pbin-annotate -f burn_30 run.pbin     time [s]  share [%]    line   source
+ *                                                              56 |     for (int i = 0; i < 50000; i++)
+ *                                          0.64435      30.26      57 |         number = number * 0.75 + ...
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/annotate/annotate.h"
+#include "base/memory.h"
+#include "base/tool.h"
+
+struct options {
+    struct tool_common common;
+    struct annotate_options annotate;
+    const char **inputs;
+    size_t input_count, input_capacity;
+};
+
+enum {
+    KEY_ASM = KEY_TOOL_FIRST,
+    KEY_SYNTAX,
+    KEY_METRIC,
+    KEY_THRESHOLD,
+    KEY_CONTEXT,
+    KEY_SOURCE_PATH,
+    KEY_PREFIX_MAP
+};
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What:", 1},
+    {"function", 'f', "GLOB", 0,
+     "Functions of that name (may be repeated; default: the one with the most time)", 1},
+    {"asm", KEY_ASM, NULL, 0, "Instructions instead of source lines", 1},
+    {"syntax", KEY_SYNTAX, "SYNTAX", 0, "att (default) or intel, for x86", 1},
+    {"metric", KEY_METRIC, "METRIC", 0, "What makes a line hot: time (default), energy or samples",
+     1},
+    {"threshold", KEY_THRESHOLD, "PCT", 0, "Hot is a line with PCT % of its function (default 5)",
+     1},
+    {"context", KEY_CONTEXT, "N", 0, "Only N lines around hot ones (default: whole functions)", 1},
+    {0, 0, NULL, 0, "Where files are:", 2},
+    {"source-path", KEY_SOURCE_PATH, "DIR", 0,
+     "Folder with sources built elsewhere (may be repeated)", 2},
+    {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
+     "Sources recorded below OLD lie below NEW (may be repeated)", 2},
+    {"search-path", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)",
+     2},
+    {0}};
+
+static void append(const char ***list, size_t *count, size_t *capacity, const char *text)
+{
+    mem_reserve(list, capacity, *count + 1, sizeof **list);
+    (*list)[(*count)++] = text;
+}
+
+static void parse_metric(struct annotate_options *o, const char *name, struct argp_state *state)
+{
+    static const char *const names[] = {"time", "energy", "samples"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(name, names[i]) == 0) {
+            o->metric = (enum annotate_metric)i;
+            return;
+        }
+    argp_error(state, "--metric takes time, energy or samples, not '%s'", name);
+}
+
+/* Options that say what is shown. */
+static error_t parse_what(int key, char *argument, struct argp_state *state,
+                          struct annotate_options *a)
+{
+    switch (key) {
+    case 'f':
+        append(&a->functions, &a->function_count, &a->function_capacity, argument);
+        return 0;
+    case KEY_ASM:
+        a->assembly = true;
+        return 0;
+    case KEY_SYNTAX:
+        if (strcmp(argument, "att") != 0 && strcmp(argument, "intel") != 0)
+            argp_error(state, "--syntax takes att or intel, not '%s'", argument);
+        a->intel = argument[0] == 'i';
+        return 0;
+    case KEY_METRIC:
+        parse_metric(a, argument, state);
+        return 0;
+    case KEY_THRESHOLD:
+        a->threshold = tool_number(state, "--threshold", argument, 0, 100);
+        return 0;
+    case KEY_CONTEXT:
+        a->context = tool_whole(state, "--context", argument, 0, UINT32_MAX);
+        a->has_context = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Options that say where files are. */
+static error_t parse_where(int key, char *argument, struct argp_state *state,
+                           struct annotate_options *a)
+{
+    switch (key) {
+    case KEY_SOURCE_PATH:
+        append(&a->source_paths, &a->source_path_count, &a->source_path_capacity, argument);
+        return 0;
+    case KEY_PREFIX_MAP:
+        if (argument[0] == '=' || strchr(argument, '=') == NULL)
+            argp_error(state, "--prefix-map takes OLD=NEW, not '%s'", argument);
+        append(&a->prefix_maps, &a->prefix_map_count, &a->prefix_map_capacity, argument);
+        return 0;
+    case 's':
+        append(&a->binary_paths, &a->binary_path_count, &a->binary_path_capacity, argument);
+        return 0;
+    default:
+        return parse_what(key, argument, state, a);
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        append(&o->inputs, &o->input_count, &o->input_capacity, argument);
+        return 0;
+    default:
+        return parse_where(key, argument, state, &o->annotate);
+    }
+}
+
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[PBIN...]",
+    .doc = "Show source lines or instructions with the time [s] and energy [J] that they used.\v"
+           "Examples:\n"
+           "  pbin-annotate run.pbin\n"
+           "  pbin-annotate -f 'burn_*' --source-path ~/src --context 3 run.pbin\n"
+           "  pbin-annotate -f burn_50 --asm run-*.pbin\n",
+};
+
+static int read_one(struct annotation *annotation, const char *path, struct options *o,
+                    struct error *err)
+{
+    struct stream *in = stream_open(path, err);
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->common.salvage, err);
+    int result = -1;
+    if (reader != NULL)
+        result = annotation_read(annotation, reader, stream_name(in), err);
+    pbin_reader_close(reader);
+    stream_close(in);
+    return result;
+}
+
+static int read_all(struct annotation *annotation, struct options *o, struct error *err)
+{
+    if (o->input_count == 0)
+        return read_one(annotation, NULL, o, err);
+    for (size_t i = 0; i < o->input_count; i++)
+        if (read_one(annotation, o->inputs[i], o, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* The format that was named, else that of the suffix; NULL: text. */
+static const struct table_format *choose_format(const struct options *o)
+{
+    const struct table_format *format =
+        table_format_choose(o->common.format, o->common.output, &table_text);
+    return format == &table_text ? NULL : format;
+}
+
+static int write_result(struct annotation *annotation, struct options *o, struct error *err)
+{
+    struct output *out = tool_output(&o->common, 0, err);
+    if (out == NULL)
+        return -1;
+    o->annotate.color = tool_color(&o->common);
+    if (annotation_show(annotation, choose_format(o), out, err) == 0)
+        return output_commit(out);
+    output_discard(out);
+    return -1;
+}
+
+static void free_options(struct options *o)
+{
+    free(o->annotate.functions);
+    free(o->annotate.source_paths);
+    free(o->annotate.prefix_maps);
+    free(o->annotate.binary_paths);
+    free(o->inputs);
+}
+
+const char *argp_program_version = "pbin-annotate (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct options o = {.annotate.threshold = 5};
+    struct error err = {0};
+    tool_start(&o.common, "pbin-annotate");
+    o.common.formats = table_format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    struct annotation *annotation = annotation_new(&o.annotate, &o.common.reporter);
+    int result = read_all(annotation, &o, &err);
+    if (result == 0)
+        result = write_result(annotation, &o, &err);
+    annotation_delete(annotation);
+    free_options(&o);
+    return tool_end(&o.common, result, &err);
+}

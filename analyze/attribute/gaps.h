@@ -1,0 +1,41 @@
+/* Gaps: intervals far longer than usual, as a stalled sampler or a suspended laptop leaves them.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_GAPS_H
+#define ANALYZE_ATTRIBUTE_GAPS_H
+
+#include <stdint.h>
+
+#include "base/exact.h"
+
+enum { GAP_TIMES = 20, GAP_STEPS = 32 /* classes per doubling: 2 % wide */ };
+
+/* Intervals counted in classes of their logarithm: bounded memory, one pass. Zeroed it is empty. */
+struct gaps {
+    uint64_t counts[64 * GAP_STEPS];
+    uint64_t total;
+    uint64_t longest_ns;
+    exact longest_at; /* when it ended, since the first sample [2^-32 ns] */
+};
+
+/* INTERVAL_NS ended at AT [2^-32 ns since the first sample]; 0 is not counted. */
+static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
+{
+    if (interval_ns == 0)
+        return;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(interval_ns);
+    unsigned step = octave >= 5 ? (unsigned)(interval_ns >> (octave - 5)) & (GAP_STEPS - 1) : 0;
+    gaps->counts[octave * GAP_STEPS + step]++;
+    gaps->total++;
+    if (interval_ns > gaps->longest_ns) {
+        gaps->longest_ns = interval_ns;
+        gaps->longest_at = at;
+    }
+}
+
+/* GAPS go on with those of LATER, which were counted from AT on. */
+void gaps_join(struct gaps *gaps, const struct gaps *later, exact at);
+
+/* How many intervals are longer than GAP_TIMES the median, to the width of a class; *MEDIAN_NS is set. */
+uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns);
+
+#endif

@@ -1,0 +1,168 @@
+/* Which row a sample's thread and location belong to.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* In the order of pbin_key_get. */
+enum {
+    KEY_PROCESS,
+    KEY_THREAD,
+    KEY_BINARY,
+    KEY_FILE,
+    KEY_FUNCTION,
+    KEY_INLINE,
+    KEY_LINE,
+    KEY_PC,
+    KEY_COMM
+};
+
+static bool needs_thread(int key)
+{
+    return key == KEY_PROCESS || key == KEY_THREAD || key == KEY_COMM;
+}
+
+void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+                  const struct selection *selection, const char *target)
+{
+    *map = (struct key_map){.rows = rows,
+                            .keys = keys,
+                            .key_count = key_count,
+                            .selection = selection,
+                            .target = target};
+    for (size_t i = 0; i < key_count; i++)
+        map->by_thread |= needs_thread(keys[i]);
+    for (size_t i = 0; i < selection->filter_count; i++)
+        map->by_thread |= needs_thread(selection->filters[i].key);
+}
+
+void key_map_free(struct key_map *map)
+{
+    numbers_free(&map->pairs);
+    free(map->row);
+    free(map->texts);
+}
+
+static void extend(uint32_t **array, size_t *count, size_t *capacity, size_t need)
+{
+    if (need <= *count)
+        return;
+    mem_reserve(array, capacity, need, sizeof **array);
+    memset(*array + *count, 0xff, (*capacity - *count) * sizeof **array);
+    *count = *capacity;
+}
+
+uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number)
+{
+    extend(&map->texts, &map->text_count, &map->text_capacity, number + 1);
+    if (map->texts[number] == NO_ROW)
+        map->texts[number] =
+            strings_intern(map->rows->texts, strings_get(all->strings, (uint32_t)number));
+    return map->texts[number];
+}
+
+static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
+                          uint64_t thread, uint64_t location)
+{
+    const struct pbin_location *at = &all->locations[location];
+    const struct pbin_frame *inner = &all->frames[at->first_frame];
+    const struct pbin_frame *outer = inner + at->frame_count - 1;
+    switch (key) {
+    case KEY_PROCESS:
+        return all->threads[thread].pid;
+    case KEY_THREAD:
+        return all->threads[thread].tid;
+    case KEY_COMM:
+        return key_map_text(map, all, all->threads[thread].name);
+    case KEY_BINARY:
+        return key_map_text(map, all, at->binary);
+    case KEY_FILE:
+        return key_map_text(map, all, inner->file);
+    case KEY_FUNCTION:
+        return key_map_text(map, all, outer->demangled);
+    case KEY_INLINE:
+        return key_map_text(map, all, inner->demangled);
+    case KEY_LINE:
+        return inner->line;
+    default:
+        return at->pc;
+    }
+}
+
+/* What the selection asks about. */
+struct question {
+    struct key_map *map;
+    const struct pbin_definitions *all;
+    uint64_t thread, location;
+    char number[24];
+};
+
+static const char *text_of(void *context, int key)
+{
+    struct question *q = context;
+    uint64_t value = key_value(q->map, key, q->all, q->thread, q->location);
+    if (pbin_key_get((size_t)key)->is_text)
+        return strings_get(q->map->rows->texts, (uint32_t)value);
+    snprintf(q->number, sizeof q->number, key == KEY_PC ? "0x%" PRIx64 : "%" PRIu64, value);
+    return q->number;
+}
+
+static bool is_selected(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
+                        uint64_t location)
+{
+    struct question question = {.map = map, .all = all, .thread = thread, .location = location};
+    if (map->selection->exclude_external &&
+        strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0)
+        return false;
+    return selection_passes(map->selection, text_of, &question);
+}
+
+uint32_t key_find_excluded(struct rowset *rows)
+{
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < rows->key_count; i++)
+        key[i] = rows->is_text[i] ? strings_intern(rows->texts, LABEL_EXCLUDED) : NUMBER_EXCLUDED;
+    return rowset_find(rows, key);
+}
+
+static const char *label_text(void *context, int key)
+{
+    return pbin_key_get((size_t)key)->is_text ? (const char *)context : key == KEY_PC ? "0x0" : "0";
+}
+
+uint32_t key_map_label(struct key_map *map, const char *label)
+{
+    /* the callback's context is not changed: it is the label itself */
+    bool selected = !map->selection->exclude_external &&
+                    selection_passes(map->selection, label_text, (void *)(uintptr_t)label);
+    return selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
+}
+
+void key_map_reserve(struct key_map *map, const struct pbin_definitions *all)
+{
+    if (!map->by_thread)
+        extend(&map->row, &map->count, &map->capacity, all->location_count);
+}
+
+uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
+                      uint64_t location)
+{
+    uint64_t slot = location;
+    if (map->by_thread)
+        slot = numbers_intern(&map->pairs, thread << 32 | location);
+    extend(&map->row, &map->count, &map->capacity, slot + 1);
+    if (map->row[slot] == NO_ROW && !is_selected(map, all, thread, location)) {
+        map->row[slot] = key_find_excluded(map->rows);
+    } else if (map->row[slot] == NO_ROW) {
+        uint64_t key[PBIN_KEYS_MOST] = {0};
+        for (size_t i = 0; i < map->key_count; i++)
+            key[i] = key_value(map, map->keys[i], all, thread, location);
+        map->row[slot] = rowset_find(map->rows, key);
+    }
+    return map->row[slot];
+}

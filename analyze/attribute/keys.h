@@ -1,0 +1,61 @@
+/* Which row a sample's thread and location belong to.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_KEYS_H
+#define ANALYZE_ATTRIBUTE_KEYS_H
+
+#include "analyze/attribute/rowset.h"
+#include "analyze/attribute/selection.h"
+#include "formats/pbin/pbin.h"
+
+#define NO_ROW UINT32_MAX
+/* What filters leave out is a fact of the table, not a row of it: all texts are this label, all numbers this one. */
+#define LABEL_EXCLUDED  "_excluded"
+#define NUMBER_EXCLUDED UINT64_MAX
+
+/* For the profile that is being read: rows by location, found once each. */
+struct key_map {
+    struct rowset *rows;
+    const int *keys;
+    size_t key_count;
+    const struct selection *selection;
+    const char *target; /* binary that --exclude-external keeps */
+    bool by_thread;     /* some key needs the thread */
+    uint32_t *row;      /* by location, or by number in PAIRS */
+    size_t count, capacity;
+    struct numbers pairs; /* thread << 32 | location */
+    uint32_t *texts;      /* by string number of the profile: string number of ROWS */
+    size_t text_count, text_capacity;
+};
+
+/* ROWS, KEYS, SELECTION and TARGET are borrowed until key_map_free. */
+void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+                  const struct selection *selection, const char *target);
+void key_map_free(struct key_map *map);
+
+/* Index in ROWS for what filters leave out. */
+uint32_t key_find_excluded(struct rowset *rows);
+
+/* The row of LABEL, of something that is no code: like any other it may be left out by the selection, as if all its
+ * texts were LABEL and its numbers 0. */
+uint32_t key_map_label(struct key_map *map, const char *label);
+
+/* Makes ROW as long as there are locations, where rows depend on them alone. */
+void key_map_reserve(struct key_map *map, const struct pbin_definitions *all);
+
+/* Slow path of key_map_row. */
+uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
+                      uint64_t location);
+
+/* Index in ROWS for LOCATION in THREAD (numbers of the profile). */
+static inline uint32_t key_map_row(struct key_map *map, const struct pbin_definitions *all,
+                                   uint64_t thread, uint64_t location)
+{
+    if (!map->by_thread && location < map->count && map->row[location] != NO_ROW)
+        return map->row[location];
+    return key_map_find(map, all, thread, location);
+}
+
+/* The text of profile string NUMBER as a string number of ROWS. */
+uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number);
+
+#endif

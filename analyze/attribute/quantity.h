@@ -1,0 +1,24 @@
+/* What the PMU values of a profile add up to: energy, or a quantity of its own unit.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_QUANTITY_H
+#define ANALYZE_ATTRIBUTE_QUANTITY_H
+
+#include <stdbool.h>
+
+#include "formats/pbin/pbin.h"
+
+/* The integral over time of value * scale, and its mean over time. */
+struct quantity {
+    const char *name, *unit;           /* "energy", "J"; name NULL: the profile has no values */
+    const char *rate_name, *rate_unit; /* "power", "W" */
+    double scale;                      /* of the PMU value: volts for a current, else 1 */
+    char unit_text[32], rate_text[24]; /* where a custom unit stands */
+};
+
+/* Fills QUANTITY from META. */
+void quantity_of(const struct pbin_meta *meta, struct quantity *quantity);
+
+/* Can sums of A and of B be added or compared? */
+bool quantity_same(const struct quantity *a, const struct quantity *b);
+
+#endif

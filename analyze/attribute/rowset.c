@@ -1,0 +1,154 @@
+/* Rows found by their key.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/rowset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void rowset_init(struct rowset *set, const int *keys, size_t key_count)
+{
+    *set = (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = key_count};
+    for (size_t i = 0; i < key_count; i++)
+        set->is_text[i] = pbin_key_get((size_t)keys[i])->is_text;
+}
+
+void rowset_free(struct rowset *set)
+{
+    strings_delete(set->texts);
+    strings_delete(set->tuples);
+    free(set->rows);
+    free(set->current);
+    free(set->quick);
+}
+
+/* A sum that was just stored is slow to load again: few rows have several lanes. */
+enum { LANES = 4, LANES_ROWS = 1 << 12 };
+
+/* Aligned, so that no row straddles cache lines. */
+static void reserve_quick(struct rowset *set)
+{
+    if (set->count <= set->quick_rows)
+        return;
+    rowset_fold(set);
+    free(set->quick);
+    set->lanes = set->row_capacity <= LANES_ROWS ? LANES : 1;
+    set->quick_rows = set->row_capacity;
+    set->quick = mem_aligned(64, set->quick_rows * set->lanes, sizeof *set->quick);
+    memset(set->quick, 0, set->quick_rows * set->lanes * sizeof *set->quick);
+}
+
+uint32_t rowset_find(struct rowset *set, const uint64_t *key)
+{
+    size_t size = set->key_count * sizeof *key;
+    uint32_t index = strings_intern_bytes(set->tuples, (const char *)key, size) - 1;
+    if (index < set->count)
+        return index;
+    set->count++;
+    mem_reserve(&set->rows, &set->row_capacity, set->count, sizeof *set->rows);
+    mem_reserve(&set->current, &set->current_capacity, set->count, sizeof *set->current);
+    reserve_quick(set);
+    set->rows[index] = (struct pbin_row){0};
+    set->current[index] = (struct current){0};
+    memcpy(set->rows[index].key, key, size);
+    return index;
+}
+
+uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number)
+{
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < from->key_count; i++) {
+        key[i] = from->rows[number].key[i];
+        if (from->is_text[i])
+            key[i] = strings_intern(set->texts, strings_get(from->texts, (uint32_t)key[i]));
+    }
+    return rowset_find(set, key);
+}
+
+uint32_t rowset_find_label(struct rowset *set, const char *label)
+{
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < set->key_count; i++)
+        key[i] = set->is_text[i] ? strings_intern(set->texts, label) : 0;
+    return rowset_find(set, key);
+}
+
+void rowset_quick_room(struct rowset *set, size_t count)
+{
+    if (set->quick_entries + count > SUMS_MOST)
+        rowset_fold(set);
+    set->quick_entries += count;
+}
+
+static bool fold(struct current *to, const quick_sums *sums, size_t lanes)
+{
+    bool overflow = false;
+    for (size_t lane = 0; lane < lanes; lane++) {
+        uint64_t seen = sums[lane][SUM_SEEN];
+        exact energy = quick_energy(sums[lane][SUM_HIGH], sums[lane][SUM_LOW]);
+        to->touched |= seen > 0;
+        to->entries += seen >> 32;
+        to->samples += (exact)(uint32_t)seen << SAMPLES_SHIFT;
+        to->time += (exact)sums[lane][SUM_CPU] << TIME_SHIFT;
+        overflow |= __builtin_add_overflow(to->energy, energy, &to->energy);
+    }
+    return !overflow;
+}
+
+void rowset_fold(struct rowset *set)
+{
+    if (set->quick_entries == 0)
+        return;
+    size_t rows = set->count < set->quick_rows ? set->count : set->quick_rows;
+    for (size_t i = 0; i < rows; i++)
+        set->overflow |= !fold(&set->current[i], &set->quick[set->lanes * i], set->lanes);
+    memset(set->quick, 0, rows * set->lanes * sizeof *set->quick);
+    set->quick_entries = 0;
+}
+
+bool current_merge(struct current *to, const struct current *from)
+{
+    bool overflow = __builtin_add_overflow(to->entries, from->entries, &to->entries);
+    to->touched |= from->touched;
+    to->entries_unknown |= from->entries_unknown;
+    overflow &= !to->entries_unknown;
+    overflow |= __builtin_add_overflow(to->samples, from->samples, &to->samples);
+    overflow |= __builtin_add_overflow(to->time, from->time, &to->time);
+    overflow |= __builtin_add_overflow(to->energy, from->energy, &to->energy);
+    return !overflow;
+}
+
+void rowset_end_run(struct rowset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct current *c = &set->current[i];
+        if (!c->touched)
+            continue;
+        struct pbin_sums sums = pbin_sums_of_run(
+            c->samples, c->entries_unknown ? UINT64_MAX : c->entries, c->time, c->energy);
+        set->overflow |= !pbin_sums_merge(&set->rows[i].sums, &sums);
+        *c = (struct current){.input = c->input};
+    }
+}
+
+static int compare(const void *left, const void *right, void *opaque)
+{
+    const struct rowset *set = opaque;
+    const struct pbin_row *a = left, *b = right;
+    for (size_t i = 0; i < set->key_count; i++) {
+        if (a->key[i] == b->key[i])
+            continue;
+        if (!set->is_text[i])
+            return a->key[i] < b->key[i] ? -1 : 1;
+        return strcmp(strings_get(set->texts, (uint32_t)a->key[i]),
+                      strings_get(set->texts, (uint32_t)b->key[i]));
+    }
+    return 0;
+}
+
+void rowset_sort(struct rowset *set)
+{
+    if (set->count > 0) /* no rows are no array */
+        qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
+}

@@ -1,0 +1,59 @@
+/* Which samples count.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/selection.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/pbin/pbin.h"
+
+const char *selection_add(struct selection *s, const char *text, bool exclude)
+{
+    size_t length = strcspn(text, "=~");
+    struct filter filter = {.key = pbin_key_find(text, length), .exclude = exclude};
+    if (text[length] == '\0')
+        return "is neither KEY=GLOB nor KEY~REGEX";
+    if (filter.key < 0)
+        return "begins with an unknown key";
+    if (text[length] == '=')
+        filter.glob = text + length + 1;
+    else if (regcomp(&filter.regex, text + length + 1, REG_EXTENDED | REG_NOSUB) != 0)
+        return "holds a regular expression that is not valid";
+    mem_reserve(&s->filters, &s->filter_capacity, s->filter_count + 1, sizeof *s->filters);
+    s->filters[s->filter_count++] = filter;
+    return NULL;
+}
+
+void selection_free(struct selection *s)
+{
+    for (size_t i = 0; i < s->filter_count; i++)
+        if (s->filters[i].glob == NULL)
+            regfree(&s->filters[i].regex);
+    free(s->filters);
+    *s = (struct selection){0};
+}
+
+static bool matches(const struct filter *filter, const char *text)
+{
+    if (filter->glob != NULL)
+        return fnmatch(filter->glob, text, 0) == 0;
+    return regexec(&filter->regex, text, 0, NULL, 0) == 0;
+}
+
+bool selection_passes(const struct selection *s, key_text *text_of, void *context)
+{
+    uint64_t wanted = 0, found = 0; /* sets of keys */
+    for (size_t i = 0; i < s->filter_count; i++) {
+        const struct filter *filter = &s->filters[i];
+        bool match = matches(filter, text_of(context, filter->key));
+        if (match && filter->exclude)
+            return false;
+        if (!filter->exclude) {
+            wanted |= UINT64_C(1) << filter->key;
+            found |= match ? UINT64_C(1) << filter->key : 0;
+        }
+    }
+    return wanted == found;
+}

@@ -1,0 +1,44 @@
+/* Which samples count: filters on keys, a window of time, a phase between marker functions; and how
+ * intervals are corrected.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_SELECTION_H
+#define ANALYZE_ATTRIBUTE_SELECTION_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One condition on one key: a glob, or an extended regular expression. */
+struct filter {
+    int key; /* number for pbin_key_get */
+    bool exclude;
+    const char *glob; /* NULL: use REGEX */
+    regex_t regex;
+};
+
+struct selection {
+    struct filter *filters;
+    size_t filter_count, filter_capacity;
+    bool exclude_external; /* only the target binary */
+    bool has_window;
+    double start, end; /* [s] since the first sample; start <= t < end */
+    const char *phase; /* marker function: each entry into it begins a phase; NULL: all */
+    /* 1: from the first entry on to the second; 0: from the first entry to the end */
+    uint64_t phase_number;
+    double max_gap;        /* [s]; what an interval has beyond it goes to _gap; 0: no limit */
+    bool subtract_latency; /* take the sampler's own time off the intervals */
+    bool wall_time;        /* a thread that is seen is charged the interval, running or not */
+};
+
+/* Adds the condition TEXT, "KEY=GLOB" or "KEY~REGEX" (TEXT is borrowed). Returns NULL, or what is wrong with it (static
+ * text). */
+const char *selection_add(struct selection *selection, const char *text, bool exclude);
+void selection_free(struct selection *selection);
+
+/* Does what TEXT_OF(context, key) tells of a row pass the conditions? Of several conditions that include by the same
+ * key one must hold; conditions of different keys must all hold; any that excludes is decisive. */
+typedef const char *key_text(void *context, int key);
+bool selection_passes(const struct selection *selection, key_text *text_of, void *context);
+
+#endif

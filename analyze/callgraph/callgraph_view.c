@@ -1,0 +1,152 @@
+/* What of a call graph is shown, and in which order.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/callgraph/callgraph_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Is NAME what the user calls FOCUS? C++ functions answer to their name without parameters too. */
+static bool is_called(const char *name, const char *focus)
+{
+    size_t length = strlen(focus);
+    return strncmp(name, focus, length) == 0 && (name[length] == '\0' || name[length] == '(');
+}
+
+/* Breadth first from what QUEUE holds, along the calls or against them. */
+struct walk {
+    const struct callgraph *graph;
+    bool *shown;
+    bool up;
+    bool *seen;
+    uint32_t *queue, *level;
+    uint32_t count;
+};
+
+static void reach(struct walk *w, uint32_t node, uint32_t level)
+{
+    if (w->seen[node])
+        return;
+    w->seen[node] = w->shown[node] = true;
+    w->level[w->count] = level;
+    w->queue[w->count++] = node;
+}
+
+static void spread(struct walk *w, uint64_t depth)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct call_node *node = &w->graph->nodes[w->queue[i]];
+        uint32_t arcs = w->up ? node->caller_count : node->callee_count;
+        if (depth != 0 && w->level[i] >= depth)
+            continue;
+        for (uint32_t k = 0; k < arcs; k++)
+            reach(w,
+                  w->up ? w->graph->arcs[w->graph->by_callee[node->first_caller + k]].caller
+                        : w->graph->arcs[node->first_callee + k].callee,
+                  w->level[i] + 1);
+    }
+}
+
+static bool is_start(const struct call_node *node, const char *focus)
+{
+    return focus != NULL ? is_called(node->function, focus) : node->calls == 0;
+}
+
+/* Returns how many functions the walk began at. */
+static uint32_t select_along(struct callgraph_view *v, const char *focus, uint64_t depth, bool up)
+{
+    const struct callgraph *g = v->graph;
+    struct walk w = {.graph = g, .shown = v->shown, .up = up};
+    w.seen = mem_zalloc(g->function_count, sizeof *w.seen);
+    w.queue = mem_zalloc(g->function_count, sizeof *w.queue);
+    w.level = mem_zalloc(g->function_count, sizeof *w.level);
+    for (uint32_t i = 0; i < g->function_count; i++)
+        if (is_start(&g->nodes[i], focus))
+            reach(&w, i, 0);
+    uint32_t begun = w.count;
+    spread(&w, depth);
+    free(w.seen);
+    free(w.queue);
+    free(w.level);
+    return begun;
+}
+
+/* A cycle is shown with the first of its members. */
+static void show_cycles(struct callgraph_view *v)
+{
+    const struct callgraph *g = v->graph;
+    for (uint32_t i = 0; i < g->function_count; i++)
+        if (v->shown[i] && g->nodes[i].cycle != 0)
+            v->shown[g->function_count + g->nodes[i].cycle - 1] = true;
+}
+
+int callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
+                        const struct aggregate *aggregate, const char *focus, uint64_t depth,
+                        struct error *err)
+{
+    uint32_t count = graph->function_count + graph->cycle_count;
+    *v = (struct callgraph_view){.graph = graph,
+                                 .meta = aggregate_meta(aggregate),
+                                 .quantity = aggregate_quantity(aggregate)};
+    v->shown = mem_zalloc(count, sizeof *v->shown);
+    for (uint32_t i = 1; i < graph->function_count; i++)
+        v->name_binaries |= strcmp(graph->nodes[i].binary, graph->nodes[0].binary) != 0;
+    if (focus == NULL && depth == 0) {
+        memset(v->shown, 1, count);
+        return 0;
+    }
+    if (select_along(v, focus, depth, false) == 0 && focus != NULL)
+        return error_set(err, NULL, NO_OFFSET, "no function is called '%s'", focus);
+    if (focus != NULL)
+        select_along(v, focus, depth, true);
+    show_cycles(v);
+    return 0;
+}
+
+void callgraph_view_free(struct callgraph_view *v)
+{
+    free(v->shown);
+}
+
+struct arc_order {
+    const struct callgraph *graph;
+    bool callers;
+};
+
+static int compare_arcs(const void *left, const void *right, void *opaque)
+{
+    const struct arc_order *o = opaque;
+    const struct call_arc *a = &o->graph->arcs[*(const uint32_t *)left];
+    const struct call_arc *b = &o->graph->arcs[*(const uint32_t *)right];
+    double cost_a = a->self.time + a->children.time, cost_b = b->self.time + b->children.time;
+    if (cost_a != cost_b)
+        return cost_a > cost_b ? -1 : 1;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    uint32_t index_a = o->graph->nodes[o->callers ? a->caller : a->callee].index;
+    uint32_t index_b = o->graph->nodes[o->callers ? b->caller : b->callee].index;
+    return index_a < index_b ? -1 : index_a > index_b;
+}
+
+uint32_t *callgraph_callers(const struct callgraph *graph, const struct call_node *node)
+{
+    struct arc_order order = {graph, true};
+    uint32_t *arcs = mem_zalloc(node->caller_count, sizeof *arcs);
+    for (uint32_t i = 0; i < node->caller_count; i++)
+        arcs[i] = graph->by_callee[node->first_caller + i];
+    if (node->caller_count > 0)
+        qsort_r(arcs, node->caller_count, sizeof *arcs, compare_arcs, &order);
+    return arcs;
+}
+
+uint32_t *callgraph_callees(const struct callgraph *graph, const struct call_node *node)
+{
+    struct arc_order order = {graph, false};
+    uint32_t *arcs = mem_zalloc(node->callee_count, sizeof *arcs);
+    for (uint32_t i = 0; i < node->callee_count; i++)
+        arcs[i] = node->first_callee + i;
+    if (node->callee_count > 0)
+        qsort_r(arcs, node->callee_count, sizeof *arcs, compare_arcs, &order);
+    return arcs;
+}

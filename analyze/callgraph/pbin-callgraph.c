@@ -1,0 +1,158 @@
+/* pbin-callgraph: who called what how often, and what that cost - gprof's call graph of a pbin.
+ *
+ *   pbin-callgraph run.pbin        index % time   self [s]   children           called      name
+ *                                  [2]     50.1     0.0510     0.2000              3+2      work [2]
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/callgraph/callgraph_view.h"
+#include "analyze/aggregate/inputs.h"
+#include "base/memory.h"
+#include "base/tool.h"
+
+struct options {
+    struct tool_common common;
+    struct aggregate_options aggregate;
+    const char *focus;
+    uint64_t depth;
+    const char **inputs;
+    size_t input_count, input_capacity;
+};
+
+enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH };
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What is shown:", 1},
+    {"keys", 'k', "KEYS", 0, "A node per binary,function (default), or per function", 1},
+    {"focus", KEY_FOCUS, "FUNCTION", 0, "Only FUNCTION, what leads to it and what it leads to", 1},
+    {"depth", KEY_DEPTH, "N", 0,
+     "At most N calls away from FUNCTION (without --focus: from what nothing calls)", 1},
+    {0}};
+
+/* An output format by name and by suffix of the file. */
+static const struct {
+    const char *name, *suffix;
+    void (*write)(const struct callgraph_view *view, struct output *out);
+} formats[] = {{"text", ".txt", callgraph_text},
+               {"json", ".json", callgraph_json},
+               {"dot", ".dot", callgraph_dot},
+               {"dot", ".gv", callgraph_dot}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const char *format_name(size_t number)
+{
+    return number < FORMATS - 1 ? formats[number].name : NULL; /* the last has two suffixes */
+}
+
+static void set_keys(struct options *o, bool by_binary)
+{
+    o->aggregate.key_count = 0;
+    if (by_binary)
+        o->aggregate.keys[o->aggregate.key_count++] = pbin_key_find("binary", 6);
+    o->aggregate.keys[o->aggregate.key_count++] = pbin_key_find("function", 8);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'k':
+        if (strcmp(argument, "function") != 0 && strcmp(argument, "binary,function") != 0)
+            argp_error(state, "-k takes binary,function or function, not '%s'", argument);
+        set_keys(o, argument[0] == 'b');
+        return 0;
+    case KEY_FOCUS:
+        o->focus = argument;
+        return 0;
+    case KEY_DEPTH:
+        o->depth = tool_whole(state, "--depth", argument, 1, UINT32_MAX);
+        return 0;
+    case ARGP_KEY_ARG:
+        mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
+        o->inputs[o->input_count++] = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[PBIN...]",
+    .doc = "Show which function called which how often, and the time [s] and energy [J] that "
+           "callers answer for; "
+           "several profiles are added up.\v"
+           "Examples:\n"
+           "  gmon2pbin -e ./program gmon.out | pbin-callgraph\n"
+           "  pbin-callgraph --focus work --depth 2 run.pbin\n"
+           "  pbin-callgraph run.pbin -o run.dot && dot -Tsvg run.dot > run.svg\n",
+};
+
+static int read_one(struct aggregate *aggregate, const char *path, struct options *o,
+                    struct error *err)
+{
+    return inputs_read_one(path, o->common.salvage, 1, aggregate, &o->common.reporter, err);
+}
+
+static int read_all(struct aggregate *aggregate, struct options *o, struct error *err)
+{
+    if (o->input_count == 0 && read_one(aggregate, NULL, o, err) != 0)
+        return -1;
+    for (size_t i = 0; i < o->input_count; i++)
+        if (read_one(aggregate, o->inputs[i], o, err) != 0)
+            return -1;
+    if (aggregate_finish(aggregate, err) != 0)
+        return -1;
+    if (aggregate_arc_count(aggregate) == 0)
+        report_warning(&o->common.reporter,
+                       "the profile has no call arcs: nobody answers for anybody else (gmon2pbin "
+                       "makes profiles that have them)");
+    return 0;
+}
+
+static int write_view(const struct callgraph_view *view, const struct options *o, struct error *err)
+{
+    size_t format = 0;
+    for (size_t i = 0; i < FORMATS; i++)
+        if (o->common.format != NULL ? strcmp(o->common.format, formats[i].name) == 0
+                                     : path_has_suffix(o->common.output, formats[i].suffix))
+            format = i;
+    struct output *out = tool_output(&o->common, 0, err);
+    if (out == NULL)
+        return -1;
+    formats[format].write(view, out);
+    return output_commit(out);
+}
+
+static int show(const struct aggregate *aggregate, const struct options *o, struct error *err)
+{
+    struct callgraph_view view = {0};
+    struct callgraph *graph = callgraph_new(aggregate, err);
+    int result = -1;
+    if (graph != NULL && callgraph_view_make(&view, graph, aggregate, o->focus, o->depth, err) == 0)
+        result = write_view(&view, o, err);
+    callgraph_view_free(&view);
+    callgraph_delete(graph);
+    return result;
+}
+
+const char *argp_program_version = "pbin-callgraph (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct error err = {0};
+    tool_start(&o.common, "pbin-callgraph");
+    set_keys(&o, true);
+    o.common.formats = format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    struct aggregate *aggregate = aggregate_new(&o.aggregate);
+    int result = read_all(aggregate, &o, &err);
+    if (result == 0)
+        result = show(aggregate, &o, &err);
+    aggregate_delete(aggregate);
+    free(o.inputs);
+    return tool_end(&o.common, result, &err);
+}

@@ -1,0 +1,257 @@
+/* Rows of several sides brought together.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/compare/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+struct compare *compare_new(const struct compare_options *options)
+{
+    struct compare *c = mem_zalloc(1, sizeof *c);
+    c->options = *options;
+    c->texts = strings_new();
+    c->tuples = strings_new();
+    return c;
+}
+
+void compare_delete(struct compare *c)
+{
+    if (c == NULL)
+        return;
+    for (size_t i = 0; i < c->side_count; i++)
+        side_free(&c->sides[i]);
+    for (size_t i = 0; i < c->count; i++)
+        free(c->rows[i].side);
+    free(c->rows);
+    strings_delete(c->texts);
+    strings_delete(c->tuples);
+    free(c);
+}
+
+struct side *compare_side(struct compare *c)
+{
+    struct side *side = &c->sides[c->side_count++];
+    side_init(side, &c->options.rules, c->texts, c->tuples);
+    return side;
+}
+
+const char *compare_text(const struct compare *c, const struct side_row *row, size_t i)
+{
+    const struct pbin_key *key = pbin_key_get((size_t)c->options.rules.aggregate.keys[i]);
+    return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i]) : NULL;
+}
+
+/* ---- order ---- */
+
+static int compare_key(const struct compare *c, const struct side_row *a, const struct side_row *b,
+                       size_t i)
+{
+    if (pbin_key_get((size_t)c->options.rules.aggregate.keys[i])->is_text)
+        return strcmp(compare_text(c, a, i), compare_text(c, b, i));
+    return (a->key[i] > b->key[i]) - (a->key[i] < b->key[i]);
+}
+
+static bool is_line(const struct compare *c, size_t i)
+{
+    return strcmp(pbin_key_get((size_t)c->options.rules.aggregate.keys[i])->name, "line") == 0;
+}
+
+/* Of all keys but the line: are they rows of one function? */
+static int compare_functions(const struct compare *c, const struct side_row *a,
+                             const struct side_row *b)
+{
+    int order = 0;
+    for (size_t i = 0; i < c->options.rules.aggregate.key_count && order == 0; i++)
+        if (!is_line(c, i))
+            order = compare_key(c, a, b, i);
+    return order;
+}
+
+static uint64_t line_of(const struct compare *c, const struct side_row *row)
+{
+    for (size_t i = 0; i < c->options.rules.aggregate.key_count; i++)
+        if (is_line(c, i))
+            return row->key[i];
+    return 0;
+}
+
+static int by_function(const void *left, const void *right, void *opaque)
+{
+    const struct side_row *a = *(const struct side_row *const *)left;
+    const struct side_row *b = *(const struct side_row *const *)right;
+    const struct compare *c = opaque;
+    int order = compare_functions(c, a, b);
+    uint64_t x = line_of(c, a), y = line_of(c, b);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+static const struct side_row *some_side(const struct compare *c, const struct compare_row *row)
+{
+    for (size_t i = 0; i < c->side_count; i++)
+        if (row->side[i] != NULL)
+            return row->side[i];
+    return NULL; /* there are no such rows */
+}
+
+static int by_key(const void *left, const void *right, void *opaque)
+{
+    const struct compare *c = opaque;
+    const struct side_row *a = some_side(c, left), *b = some_side(c, right);
+    int order = 0;
+    for (size_t i = 0; i < c->options.rules.aggregate.key_count && order == 0; i++)
+        order = compare_key(c, a, b, i);
+    if (order != 0)
+        return order;
+    /* --match line: a line that moved away, and one that is new in its place */
+    const struct compare_row *x = left, *y = right;
+    return (x->side[0] == NULL) - (y->side[0] == NULL);
+}
+
+/* ---- matching ---- */
+
+/* Rows of the comparison by tuple: of the base, and of what only others have. Number + 1, 0: none. */
+struct joiner {
+    struct compare *compare;
+    size_t *base, *extra;
+};
+
+static size_t new_row(struct compare *c)
+{
+    mem_reserve(&c->rows, &c->capacity, c->count + 1, sizeof *c->rows);
+    c->rows[c->count].side = mem_zalloc(c->side_count, sizeof *c->rows->side);
+    return ++c->count;
+}
+
+/* ROW of side NUMBER stands beside base row BASE (NULL: beside none). */
+static void join(struct joiner *j, size_t number, const struct side_row *row,
+                 const struct side_row *base)
+{
+    size_t *at = base != NULL ? &j->base[base->tuple] : &j->extra[row->tuple];
+    if (*at == 0)
+        *at = new_row(j->compare);
+    j->compare->rows[*at - 1].side[number] = row;
+}
+
+static void join_by_name(struct joiner *j, size_t number)
+{
+    const struct side *side = &j->compare->sides[number];
+    for (size_t i = 0; i < side->count; i++)
+        join(j, number, &side->rows[i], side_find(&j->compare->sides[0], side->rows[i].tuple));
+}
+
+/* Rows of a side in order of functions and lines. */
+struct ordered {
+    const struct side_row **rows;
+    size_t count;
+};
+
+static struct ordered order_rows(const struct compare *c, const struct side *side)
+{
+    struct ordered all = {mem_zalloc(side->count + 1, sizeof *all.rows), side->count};
+    for (size_t i = 0; i < side->count; i++)
+        all.rows[i] = &side->rows[i];
+    if (all.count > 0)
+        qsort_r(all.rows, all.count, sizeof *all.rows, by_function, (void *)c);
+    return all;
+}
+
+/* End of the rows of the function that begins at row FROM. */
+static size_t end_of_function(const struct compare *c, const struct ordered *all, size_t from)
+{
+    size_t end = from;
+    while (end < all->count && compare_functions(c, all->rows[from], all->rows[end]) == 0)
+        end++;
+    return end;
+}
+
+enum { LINES_MOST = 1 << 24 }; /* no source has more; 0 and others match as they are */
+
+/* Lines FROM .. END as match_lines wants them. *SKIPPED: how many at the beginning have line 0. Caller frees. */
+static struct line_weight *weigh_lines(const struct compare *c, const struct ordered *all,
+                                       size_t from, size_t end, size_t *skipped, size_t *count)
+{
+    struct line_weight *lines = mem_zalloc(end - from + 1, sizeof *lines);
+    *skipped = *count = 0;
+    for (size_t i = from; i < end; i++) {
+        uint64_t line = line_of(c, all->rows[i]);
+        double weight = exact_to_double(all->rows[i]->time, TIME_SHIFT, 1);
+        if (line == 0)
+            ++*skipped;
+        else if (line < LINES_MOST)
+            lines[(*count)++] = (struct line_weight){line, weight > 0 ? weight : 0};
+    }
+    return lines;
+}
+
+/* Rows A0 .. A1 of the base and B0 .. B1 of side NUMBER belong to one function. */
+static void join_lines(struct joiner *j, size_t number, const struct ordered *a, size_t a0,
+                       size_t a1, const struct ordered *b, size_t b0, size_t b1)
+{
+    size_t n, m, a_zero, b_zero;
+    struct line_weight *base = weigh_lines(j->compare, a, a0, a1, &a_zero, &n);
+    struct line_weight *other = weigh_lines(j->compare, b, b0, b1, &b_zero, &m);
+    size_t *partner = mem_zalloc(n + 1, sizeof *partner);
+    const struct side_row **of = mem_zalloc(b1 - b0 + 1, sizeof *of); /* by row of B */
+    match_lines(base, n, other, m, partner);
+    for (size_t i = 0; i < n; i++)
+        if (partner[i] != NO_PARTNER)
+            of[b_zero + partner[i]] = a->rows[a0 + a_zero + i];
+    for (size_t i = b0; i < b1; i++) {
+        bool aligned = i - b0 >= b_zero && i - b0 < b_zero + m;
+        join(j, number, b->rows[i],
+             aligned ? of[i - b0] : side_find(&j->compare->sides[0], b->rows[i]->tuple));
+    }
+    free(base);
+    free(other);
+    free(partner);
+    free(of);
+}
+
+static void join_by_line(struct joiner *j, size_t number)
+{
+    const struct compare *c = j->compare;
+    struct ordered base = order_rows(c, &c->sides[0]), other = order_rows(c, &c->sides[number]);
+    size_t a = 0;
+    for (size_t b = 0, end; b < other.count; b = end) {
+        end = end_of_function(c, &other, b);
+        while (a < base.count && compare_functions(c, base.rows[a], other.rows[b]) < 0)
+            a++;
+        size_t a_end = a;
+        while (a_end < base.count && compare_functions(c, base.rows[a_end], other.rows[b]) == 0)
+            a_end++;
+        join_lines(j, number, &base, a, a_end, &other, b, end);
+        a = a_end;
+    }
+    free(base.rows);
+    free(other.rows);
+}
+
+static void find_quantity(struct compare *c)
+{
+    c->quantity = c->sides[0].quantity;
+    for (size_t i = 0; i < c->side_count; i++)
+        if (c->sides[i].quantity_mixed || !quantity_same(&c->quantity, &c->sides[i].quantity))
+            c->quantity.name = NULL;
+}
+
+void compare_finish(struct compare *c)
+{
+    size_t tuples = strings_count(c->tuples);
+    struct joiner j = {c, mem_zalloc(tuples, sizeof *j.base), mem_zalloc(tuples, sizeof *j.extra)};
+    for (size_t i = 0; i < c->side_count; i++)
+        side_finish(&c->sides[i]);
+    join_by_name(&j, 0);
+    for (size_t i = 1; i < c->side_count; i++) {
+        if (c->options.rules.lines)
+            join_by_line(&j, i);
+        else
+            join_by_name(&j, i);
+    }
+    if (c->count > 0)
+        qsort_r(c->rows, c->count, sizeof *c->rows, by_key, c);
+    free(j.base);
+    free(j.extra);
+    find_quantity(c);
+}

@@ -1,0 +1,98 @@
+/* Error functions and aggregates.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/compare/compare_error.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const functions[ERROR_FUNCTIONS] = {
+    "error",          "absolute",          "relative",          "absolute-relative",
+    "weighted-error", "weighted-absolute", "weighted-relative", "weighted-absolute-relative"};
+static const char *const aggregates[ERROR_AGGREGATES] = {
+    "sum", "min", "max", "mean", "weighted-mean", "rmse", "weighted-rmse"};
+
+static int find(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+const char *error_function_name(enum error_function function)
+{
+    return functions[function];
+}
+
+const char *error_aggregate_name(enum error_aggregate aggregate)
+{
+    return aggregates[aggregate];
+}
+
+int error_function_parse(const char *name)
+{
+    return find(functions, ERROR_FUNCTIONS, name);
+}
+
+int error_aggregate_parse(const char *name)
+{
+    return find(aggregates, ERROR_AGGREGATES, name);
+}
+
+bool error_function_is_relative(enum error_function function)
+{
+    int plain = function % ERROR_WEIGHTED_ERROR;
+    return plain == ERROR_RELATIVE || plain == ERROR_ABSOLUTE_RELATIVE;
+}
+
+double error_of(enum error_function function, double base, double value, double weight)
+{
+    int plain = function % ERROR_WEIGHTED_ERROR;
+    double error = value - base;
+    if (error_function_is_relative(function))
+        error = base != 0 ? 100 * error / base : NAN;
+    if (plain == ERROR_ABSOLUTE || plain == ERROR_ABSOLUTE_RELATIVE)
+        error = fabs(error);
+    return function >= ERROR_WEIGHTED_ERROR ? weight * error : error;
+}
+
+/* What the aggregates are made of. */
+struct sums {
+    double count, sum, squares, least, most;
+    double weights, weighted, weighted_squares;
+};
+
+static struct sums add_up(const double *errors, const double *weights, size_t count)
+{
+    struct sums s = {.least = INFINITY, .most = -INFINITY};
+    for (size_t i = 0; i < count; i++) {
+        double e = errors[i], w = isnan(weights[i]) ? 0 : weights[i];
+        if (isnan(e))
+            continue;
+        s.count++;
+        s.sum += e;
+        s.squares += e * e;
+        s.least = fmin(s.least, e);
+        s.most = fmax(s.most, e);
+        s.weights += w;
+        s.weighted += w * e;
+        s.weighted_squares += w * e * e;
+    }
+    return s;
+}
+
+double error_aggregate(enum error_aggregate aggregate, const double *errors, const double *weights,
+                       size_t count)
+{
+    struct sums s = add_up(errors, weights, count);
+    const double all[ERROR_AGGREGATES] = {
+        [AGGREGATE_SUM] = s.sum,
+        [AGGREGATE_MIN] = s.least,
+        [AGGREGATE_MAX] = s.most,
+        [AGGREGATE_MEAN] = s.sum / s.count,
+        [AGGREGATE_WEIGHTED_MEAN] = s.weights > 0 ? s.weighted / s.weights : NAN,
+        [AGGREGATE_RMSE] = sqrt(s.squares / s.count),
+        [AGGREGATE_WEIGHTED_RMSE] = s.weights > 0 ? sqrt(s.weighted_squares / s.weights) : NAN,
+    };
+    return s.count > 0 ? all[aggregate] : NAN;
+}

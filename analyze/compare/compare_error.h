@@ -1,0 +1,50 @@
+/* Error functions and aggregates: one number for how far two profiles are apart.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_COMPARE_COMPARE_ERROR_H
+#define ANALYZE_COMPARE_COMPARE_ERROR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of a row with base value b, other value v and weight w (b / sum of all b). */
+enum error_function {
+    ERROR_ERROR,             /* v - b */
+    ERROR_ABSOLUTE,          /* |v - b| */
+    ERROR_RELATIVE,          /* 100 (v - b) / b [%] */
+    ERROR_ABSOLUTE_RELATIVE, /* 100 |v - b| / |b| [%] */
+    ERROR_WEIGHTED_ERROR,    /* w times the four above */
+    ERROR_WEIGHTED_ABSOLUTE,
+    ERROR_WEIGHTED_RELATIVE,
+    ERROR_WEIGHTED_ABSOLUTE_RELATIVE,
+    ERROR_FUNCTIONS
+};
+
+/* Of the errors e_i of all rows that have one; n of them. */
+enum error_aggregate {
+    AGGREGATE_SUM, /* sum(e) */
+    AGGREGATE_MIN,
+    AGGREGATE_MAX,
+    AGGREGATE_MEAN,          /* sum(e) / n */
+    AGGREGATE_WEIGHTED_MEAN, /* sum(w e) / sum(w) */
+    AGGREGATE_RMSE,          /* sqrt(sum(e^2) / n) */
+    AGGREGATE_WEIGHTED_RMSE, /* sqrt(sum(w e^2) / sum(w)) */
+    ERROR_AGGREGATES
+};
+
+const char *error_function_name(enum error_function function);
+const char *error_aggregate_name(enum error_aggregate aggregate);
+/* Back; -1 for none of them. */
+int error_function_parse(const char *name);
+int error_aggregate_parse(const char *name);
+
+/* Is it a percentage, whatever the unit of the values? */
+bool error_function_is_relative(enum error_function function);
+
+/* NaN where it is not defined: a missing value, or relative to 0. */
+double error_of(enum error_function function, double base, double value, double weight);
+
+/* Errors that are NaN do not count; NaN when none is left. */
+double error_aggregate(enum error_aggregate aggregate, const double *errors, const double *weights,
+                       size_t count);
+
+#endif

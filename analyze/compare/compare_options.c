@@ -1,0 +1,302 @@
+/* The command line of pbin-compare.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/compare/compare_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/aggregate/key_option.h"
+#include "base/memory.h"
+
+enum {
+    KEY_BASE = KEY_TOOL_FIRST,
+    KEY_WITH,
+    KEY_METRIC,
+    KEY_ERROR,
+    KEY_AGGREGATE,
+    KEY_SORT,
+    KEY_TOP,
+    KEY_MATCH,
+    KEY_MAP,
+    KEY_ALPHA,
+    KEY_SHARE,
+    KEY_NOISE,
+    KEY_FAIL
+};
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "Sides:", 1},
+    {"base", KEY_BASE, "PBIN", 0, "The files from here on are runs of the base", 1},
+    {"with", KEY_WITH, "PBIN", 0, "The files from here on are runs of another side (several)", 1},
+    {"names", 'n', "NAME,...", 0, "Names of the sides, the base first", 1},
+    {0, 0, NULL, 0, "Rows:", 2},
+    {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 2},
+    {"match", KEY_MATCH, "HOW", 0,
+     "function: by name without clones (default); line: by file and line, moved lines are found",
+     2},
+    {"map-binary", KEY_MAP, "OLD=NEW", 0, "Binary OLD is the same as NEW (several)", 2},
+    {"sort", KEY_SORT, "BY", 0, "difference (default), base, other, ratio, p or key", 2},
+    {"top", KEY_TOP, "N", 0, "Show N rows and the total", 2},
+    {0, 0, NULL, 0, "What is compared:", 3},
+    {"metric", KEY_METRIC, "METRIC", 0,
+     "time (default), energy, power, samples, execution-time, share or samples-share", 3},
+    {"error", KEY_ERROR, "ERROR", 0,
+     "Show error, absolute, relative, absolute-relative, or one of them with weighted- in front",
+     3},
+    {"aggregate", KEY_AGGREGATE, "HOW", 0,
+     "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "
+     "total",
+     3},
+    {0, 0, NULL, 0, "Significance:", 4},
+    {"alpha", KEY_ALPHA, "LEVEL", 0, "Chance of any false alarm in a table (default 0.05)", 4},
+    {"min-share", KEY_SHARE, "PCT", 0, "Test rows of at least this share (default 1)", 4},
+    {"noise", KEY_NOISE, "PCT", 0, "Single runs: how much rows vary from run to run (default 5)",
+     4},
+    {"fail-if", KEY_FAIL, "CONDITION", 0,
+     "Exit with 3 if a row exceeds METRIC>LIMIT significantly: 'energy>5%', 'time>0.5s', "
+     "'total:time>2%' (several)",
+     4},
+    {0}};
+
+static void new_side(struct compare_command *o, struct argp_state *state)
+{
+    if (o->side_count == SIDES_MOST)
+        argp_error(state, "at most %d sides can be compared", SIDES_MOST);
+    o->side_count++;
+    o->started = true;
+}
+
+static void put_input(struct compare_command *o, const char *path, struct argp_state *state)
+{
+    if (!o->grouped)
+        new_side(o, state);
+    mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
+    o->inputs[o->input_count++] = (struct compare_input){path, o->side_count - 1};
+}
+
+static void begin_group(struct compare_command *o, bool base, const char *path,
+                        struct argp_state *state)
+{
+    if (o->started && !o->grouped)
+        argp_error(state, "'%s': files before --base belong to no side", o->inputs[0].path);
+    if (base && o->started)
+        argp_error(state, "--base comes first, and once");
+    if (!base && !o->started)
+        argp_error(state, "--base comes before --with");
+    o->grouped = true;
+    new_side(o, state);
+    put_input(o, path, state);
+}
+
+static void put_map(struct compare_command *o, const char *text, struct argp_state *state)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0')
+        argp_error(state, "--map-binary takes OLD=NEW, not '%s'", text);
+    mem_reserve(&o->maps, &o->map_capacity, o->compare.rules.map_count + 1, sizeof *o->maps);
+    o->maps[o->compare.rules.map_count++] =
+        (struct binary_map){text, (size_t)(equals - text), equals + 1};
+}
+
+static void put_gate(struct compare_command *o, const char *text, struct argp_state *state)
+{
+    mem_reserve(&o->gates, &o->gate_capacity, o->gate_count + 1, sizeof *o->gates);
+    const char *wrong = gate_parse(text, &o->gates[o->gate_count++]);
+    if (wrong != NULL)
+        argp_error(state, "--fail-if '%s': %s", text, wrong);
+}
+
+/* NUMBER of a name that must be one of a list. */
+static int known(struct argp_state *state, const char *option, const char *argument, int number)
+{
+    if (number < 0)
+        argp_error(state, "--%s does not know '%s'; see --help", option, argument);
+    return number;
+}
+
+/* Column names would not be unique. */
+static bool is_taken(const struct compare_command *o, const char *name)
+{
+    static const char *const taken[] = {"weight",      "difference", "ratio",     "p",
+                                        "significant", "verdict",    "other_line"};
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (strcmp(taken[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < ERROR_FUNCTIONS; i++)
+        if (strcmp(error_function_name((enum error_function)i), name) == 0)
+            return true;
+    for (size_t i = 0; i < o->side_count; i++)
+        if (o->names[i] != NULL && strcmp(o->names[i], name) == 0)
+            return true;
+    return pbin_key_find(name, strlen(name)) >= 0;
+}
+
+static void split_names(struct compare_command *o, struct argp_state *state)
+{
+    size_t count = 0;
+    char *rest = o->owned_names = mem_strdup(o->name_list), *name;
+    while ((name = strsep(&rest, ",")) != NULL) {
+        if (count == o->side_count)
+            argp_error(state, "-n has more names than there are sides (%zu)", o->side_count);
+        if (name[0] == '\0' || is_taken(o, name))
+            argp_error(state, "-n: the name '%s' is empty, taken or given twice", name);
+        o->names[count++] = name;
+    }
+    if (count < o->side_count)
+        argp_error(state, "-n has %zu names for %zu sides", count, o->side_count);
+}
+
+static void default_names(struct compare_command *o)
+{
+    static const char *const plain[SIDES_MOST] = {"base", "other"};
+    size_t used = 0;
+    if (o->side_count > 2)
+        o->owned_names = mem_zalloc(SIDES_MOST, 16);
+    for (size_t i = 0; i < o->side_count; i++) {
+        o->names[i] = plain[i];
+        if (o->side_count == 2 || i == 0)
+            continue;
+        o->names[i] = o->owned_names + used;
+        used += (size_t)sprintf(o->owned_names + used, "other%zu", i) + 1;
+    }
+}
+
+static void set_keys(struct compare_command *o, const char *const *names, size_t count)
+{
+    struct aggregate_options *to = &o->compare.rules.aggregate;
+    for (to->key_count = 0; to->key_count < count; to->key_count++)
+        to->keys[to->key_count] = pbin_key_find(names[to->key_count], strlen(names[to->key_count]));
+}
+
+static bool has_key(const struct compare_command *o, const char *name)
+{
+    for (size_t i = 0; i < o->compare.rules.aggregate.key_count; i++)
+        if (o->compare.rules.aggregate.keys[i] == pbin_key_find(name, strlen(name)))
+            return true;
+    return false;
+}
+
+static void finish_options(struct compare_command *o, struct argp_state *state)
+{
+    static const char *const by_line[] = {"binary", "file", "function", "line"};
+    static const char *const by_function[] = {"binary", "function"};
+    if (o->side_count < 2)
+        argp_error(state, "a base and something to compare it with are needed");
+    if (!o->keys_given)
+        set_keys(o, o->compare.rules.lines ? by_line : by_function, o->compare.rules.lines ? 4 : 2);
+    if (o->compare.rules.lines && !(has_key(o, "line") && has_key(o, "function")))
+        argp_error(state, "--match line needs the keys function and line");
+    if (o->compare.rules.lines && has_key(o, "pc"))
+        argp_error(state, "--match line and the key pc exclude each other");
+    if (o->name_list != NULL)
+        split_names(o, state);
+    else
+        default_names(o);
+    o->compare.rules.maps = o->maps;
+    o->report.names = o->names;
+}
+
+static error_t parse_more(int key, char *argument, struct argp_state *state)
+{
+    struct compare_command *o = state->input;
+    switch (key) {
+    case KEY_SORT:
+        o->report.sort =
+            (enum compare_sort)known(state, "sort", argument, compare_sort_parse(argument));
+        return 0;
+    case KEY_TOP:
+        o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
+        return 0;
+    case KEY_ALPHA:
+        o->compare.alpha = tool_number(state, "--alpha", argument, 1e-12, 0.5);
+        return 0;
+    case KEY_SHARE:
+        o->compare.least_share = tool_number(state, "--min-share", argument, 0, 100) / 100;
+        return 0;
+    case KEY_NOISE:
+        o->compare.noise = tool_number(state, "--noise", argument, 0, 1000) / 100;
+        return 0;
+    case ARGP_KEY_ARG:
+        put_input(o, argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        finish_options(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct compare_command *o = state->input;
+    switch (key) {
+    case KEY_BASE:
+    case KEY_WITH:
+        begin_group(o, key == KEY_BASE, argument, state);
+        return 0;
+    case 'n':
+        o->name_list = argument;
+        return 0;
+    case 'k':
+        o->compare.rules.aggregate.key_count =
+            keys_parse(o->compare.rules.aggregate.keys, argument, state);
+        o->keys_given = true;
+        return 0;
+    case KEY_MATCH:
+        if (strcmp(argument, "function") != 0 && strcmp(argument, "line") != 0)
+            argp_error(state, "--match takes function or line, not '%s'", argument);
+        o->compare.rules.lines = argument[0] == 'l';
+        return 0;
+    case KEY_MAP:
+        put_map(o, argument, state);
+        return 0;
+    case KEY_METRIC:
+        o->report.metric = (enum compare_metric)known(
+            state, "metric", argument, compare_metric_parse(argument, strlen(argument)));
+        return 0;
+    case KEY_ERROR:
+        o->report.has_error = true;
+        o->report.error =
+            (enum error_function)known(state, "error", argument, error_function_parse(argument));
+        return 0;
+    case KEY_AGGREGATE:
+        o->report.has_error = true;
+        o->report.aggregate = (enum error_aggregate)known(state, "aggregate", argument,
+                                                          error_aggregate_parse(argument));
+        return 0;
+    case KEY_FAIL:
+        put_gate(o, argument, state);
+        return 0;
+    default:
+        return parse_more(key, argument, state);
+    }
+}
+
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "BASE OTHER...\n--base PBIN... --with PBIN... [--with PBIN...]",
+    .doc = "Compare profiles function by function, and tell changes from noise\v"
+           "Examples:\n"
+           "  pbin-compare before.pbin after.pbin\n"
+           "  pbin-compare --base before-*.pbin --with after-*.pbin --metric energy\n"
+           "  pbin-compare --fail-if 'total:time>5%' -o change.md base.pbin new.pbin\n",
+};
+
+void compare_options_parse(struct compare_command *o, int argc, char **argv)
+{
+    *o = (struct compare_command){.compare = compare_defaults};
+    tool_start(&o->common, "pbin-compare");
+    o->common.formats = table_format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT | TOOL_IN_ORDER, argc, argv, o);
+    o->compare.rules.salvage = o->common.salvage;
+}
+
+void compare_options_free(struct compare_command *o)
+{
+    free(o->inputs);
+    free(o->maps);
+    free(o->gates);
+    free(o->owned_names);
+}

@@ -1,0 +1,36 @@
+/* The command line of pbin-compare.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_COMPARE_COMPARE_OPTIONS_H
+#define ANALYZE_COMPARE_COMPARE_OPTIONS_H
+
+#include "analyze/compare/fail_if.h"
+#include "analyze/compare/report_compare.h"
+#include "base/tool.h"
+
+/* A file, and the number of the side that it is a run of; in order of the sides. */
+struct compare_input {
+    const char *path;
+    size_t side;
+};
+
+struct compare_command {
+    struct tool_common common;
+    struct compare_options compare;
+    struct compare_report report;
+    const char *name_list;
+    const char *names[SIDES_MOST];
+    char *owned_names;
+    struct compare_input *inputs;
+    size_t input_count, input_capacity, side_count;
+    bool grouped, keys_given, started; /* --base or --with was used; -k was; a side is open */
+    struct binary_map *maps;
+    size_t map_capacity;
+    struct gate *gates;
+    size_t gate_count, gate_capacity;
+};
+
+/* Parses ARGV into OPTIONS (what it points to is borrowed from ARGV); usage errors end the program. */
+void compare_options_parse(struct compare_command *options, int argc, char **argv);
+void compare_options_free(struct compare_command *options);
+
+#endif

@@ -1,0 +1,69 @@
+/* The table that report_compare writes: what its head and its rows are made from. Only for report_compare*.c.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_COMPARE_COMPARE_VIEW_H
+#define ANALYZE_COMPARE_COMPARE_VIEW_H
+
+#include <math.h>
+
+#include "analyze/compare/report_compare.h"
+
+/* Columns of one other side, in this order. */
+enum {
+    OF_VALUE,
+    OF_DIFFERENCE,
+    OF_RATIO,
+    OF_ERROR,
+    OF_P,
+    OF_SIGNIFICANT,
+    OF_VERDICT,
+    OF_LINE,
+    OF_ALL
+};
+
+/* The table that is being written. */
+struct compare_view {
+    const struct compare *compare;
+    const struct compare_report *report;
+    struct judgement **judgements; /* [side][row] */
+    double base_sum;               /* of the metric over all rows, for weights */
+    struct table_column *columns;
+    size_t column_count;
+    struct table_fact *facts;
+    size_t fact_count;
+    char **texts; /* that columns and facts point to */
+    size_t text_count, text_capacity;
+    struct table_cell *cells; /* of the row that is being shown */
+};
+
+static inline size_t key_count(const struct compare_view *v)
+{
+    return v->compare->options.rules.aggregate.key_count;
+}
+
+static inline bool has_column(const struct compare_view *v, int which)
+{
+    return (which != OF_ERROR || v->report->has_error) &&
+           (which != OF_LINE || v->compare->options.rules.lines);
+}
+
+static inline const struct side_row *pick(const struct compare_view *v, size_t row, size_t side)
+{
+    return row < v->compare->count ? v->compare->rows[row].side[side]
+                                   : &v->compare->sides[side].total;
+}
+
+static inline double value_of(const struct compare_view *v, size_t row, size_t side)
+{
+    return side_value(&v->compare->sides[side], pick(v, row, side), v->report->metric);
+}
+
+/* Share of the base in the sum over all rows; NaN where the row has no value. */
+static inline double weight_of(const struct compare_view *v, size_t row)
+{
+    return v->base_sum != 0 ? value_of(v, row, 0) / v->base_sum : NAN;
+}
+
+/* Fills the columns and facts of VIEW, whose judgements are there. */
+void compare_view_head(struct compare_view *view);
+
+#endif

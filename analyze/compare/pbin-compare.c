@@ -1,0 +1,75 @@
+/* pbin-compare: what changed between profiles, and is it more than noise?
+ *
+ *   pbin-compare a.pbin b.pbin    base [s]  other [s]  difference [s]  ratio [%]  p  verdict  binary  function
+ * SPDX-License-Identifier: MIT */
+#include "analyze/compare/compare_options.h"
+
+enum { EXIT_GATE = 3 };
+
+static bool needs_quantity(enum compare_metric metric)
+{
+    return metric == COMPARE_ENERGY || metric == COMPARE_POWER;
+}
+
+static int check_quantity(const struct compare_command *o, const struct compare *compare,
+                          struct error *err)
+{
+    bool needed = needs_quantity(o->report.metric);
+    for (size_t i = 0; i < o->gate_count; i++)
+        needed |= needs_quantity(o->gates[i].metric);
+    if (!needed || compare->quantity.name != NULL)
+        return 0;
+    return error_set(err, NULL, NO_OFFSET,
+                     "energy and power cannot be compared: the profiles hold no PMU values, or "
+                     "values of different kinds");
+}
+
+static int read_all(struct compare *compare, struct compare_command *o, struct error *err)
+{
+    struct side *side = NULL;
+    for (size_t i = 0; i < o->input_count; i++) {
+        if (i == 0 || o->inputs[i].side != o->inputs[i - 1].side)
+            side = compare_side(compare);
+        if (side == NULL || side_read(side, o->inputs[i].path, &o->common.reporter, err) != 0)
+            return -1;
+    }
+    compare_finish(compare);
+    return check_quantity(o, compare, err);
+}
+
+static int write_result(const struct compare *compare, struct compare_command *o, struct error *err)
+{
+    struct output *out = tool_output(&o->common, 0, err);
+    if (out == NULL)
+        return -1;
+    o->report.color = tool_color(&o->common);
+    report_compare(compare, &o->report,
+                   table_format_choose(o->common.format, o->common.output, &table_text), out);
+    return output_commit(out);
+}
+
+static size_t check_gates(const struct compare *compare, struct compare_command *o)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < o->gate_count; i++)
+        found += gate_check(&o->gates[i], compare, o->names, &o->common.reporter);
+    return found;
+}
+
+const char *argp_program_version = "pbin-compare (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct compare_command o;
+    struct error err = {0};
+    compare_options_parse(&o, argc, argv);
+    struct compare *compare = compare_new(&o.compare);
+    int result = read_all(compare, &o, &err);
+    if (result == 0)
+        result = write_result(compare, &o, &err);
+    size_t found = result == 0 ? check_gates(compare, &o) : 0;
+    compare_delete(compare);
+    compare_options_free(&o);
+    int status = tool_end(&o.common, result, &err);
+    return status == EXIT_OK && found > 0 ? EXIT_GATE : status;
+}

@@ -1,0 +1,228 @@
+/* A comparison as a table.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/compare/report_compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare/compare_view.h"
+#include "base/memory.h"
+
+static const char *const sorts[SORTS] = {"difference", "base", "other", "ratio", "p", "key"};
+
+int compare_sort_parse(const char *name)
+{
+    for (int i = 0; i < SORTS; i++)
+        if (strcmp(sorts[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static double row_error(const struct compare_view *v, size_t row, size_t side)
+{
+    return error_of(v->report->error, value_of(v, row, 0), value_of(v, row, side),
+                    weight_of(v, row));
+}
+
+static double total_error(const struct compare_view *v, size_t side)
+{
+    size_t count = v->compare->count;
+    double *errors = mem_zalloc(count + 1, sizeof *errors);
+    double *weights = mem_zalloc(count + 1, sizeof *weights);
+    for (size_t i = 0; i < count; i++) {
+        bool present = pick(v, i, 0) != NULL || pick(v, i, side) != NULL;
+        errors[i] = present ? row_error(v, i, side) : NAN;
+        weights[i] = weight_of(v, i);
+    }
+    double result = error_aggregate(v->report->aggregate, errors, weights, count);
+    free(errors);
+    free(weights);
+    return result;
+}
+
+/* ---- rows ---- */
+
+static struct table_cell key_cell(const struct compare_view *v, const struct side_row *row,
+                                  size_t i)
+{
+    const char *name = pbin_key_get((size_t)v->compare->options.rules.aggregate.keys[i])->name;
+    const char *text = compare_text(v->compare, row, i);
+    if (text != NULL)
+        return cell_text(text);
+    if (row->key[i] == 0)
+        return (struct table_cell){0};
+    return strcmp(name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
+}
+
+static struct table_cell line_cell(const struct compare_view *v, const struct side_row *row)
+{
+    const int *keys = v->compare->options.rules.aggregate.keys;
+    for (size_t i = 0; row != NULL && i < key_count(v); i++)
+        if (strcmp(pbin_key_get((size_t)keys[i])->name, "line") == 0)
+            return key_cell(v, row, i);
+    return (struct table_cell){0};
+}
+
+static struct table_cell with_tone(struct table_cell cell, const struct judgement *judgement)
+{
+    if (judgement->significant && judgement->verdict == VERDICT_SLOWER)
+        cell.tone = TONE_BAD;
+    if (judgement->significant && judgement->verdict == VERDICT_FASTER)
+        cell.tone = TONE_GOOD;
+    return cell;
+}
+
+static size_t fill_side(const struct compare_view *v, size_t row, size_t side,
+                        struct table_cell *cells)
+{
+    const struct compare *c = v->compare;
+    const struct judgement *j = &v->judgements[side][row];
+    bool total = row == c->count, there = pick(v, row, 0) != NULL || pick(v, row, side) != NULL;
+    double base = value_of(v, row, 0), value = value_of(v, row, side);
+    struct table_cell all[OF_ALL] = {{0}};
+    size_t count = 0;
+    all[OF_VALUE] = cell_real(pick(v, row, side) != NULL ? value : NAN);
+    all[OF_DIFFERENCE] = with_tone(cell_real(there ? value - base : NAN), j);
+    all[OF_RATIO] = with_tone(cell_real(there && base != 0 ? 100 * value / base : NAN), j);
+    if (v->report->has_error)
+        all[OF_ERROR] = cell_real(total   ? total_error(v, side)
+                                  : there ? row_error(v, row, side)
+                                          : NAN);
+    all[OF_P] = cell_real(j->p);
+    all[OF_SIGNIFICANT] = cell_text(there ? j->significant ? "yes" : "no" : "");
+    all[OF_VERDICT] = with_tone(cell_text(there ? verdict_name(j->verdict) : ""), j);
+    if (!total)
+        all[OF_LINE] = line_cell(v, pick(v, row, side));
+    for (int i = 0; i < OF_ALL; i++)
+        if (has_column(v, i))
+            cells[count++] = all[i];
+    return count;
+}
+
+static void fill_keys(const struct compare_view *v, size_t row)
+{
+    const struct side_row *from = NULL;
+    for (size_t s = 0; s < v->compare->side_count && from == NULL; s++)
+        from = pick(v, row, s);
+    bool new_line = v->compare->options.rules.lines && pick(v, row, 0) == NULL;
+    for (size_t i = 0; i < key_count(v); i++) {
+        v->cells[i] = from != NULL ? key_cell(v, from, i) : (struct table_cell){0};
+        if (new_line && compare_text(v->compare, from, i) == NULL)
+            v->cells[i] = (struct table_cell){0}; /* it has no line in the base */
+    }
+}
+
+static void show_row(struct compare_view *v, struct table *table, size_t row)
+{
+    const struct compare *c = v->compare;
+    size_t at = key_count(v);
+    bool total = row == c->count;
+    if (total) {
+        memset(v->cells, 0, at * sizeof *v->cells);
+        v->cells[0] = cell_text(LABEL_TOTAL);
+    } else {
+        fill_keys(v, row);
+    }
+    double weight = 100 * weight_of(v, row);
+    v->cells[at++] = cell_real(total ? v->base_sum != 0 ? 100 : NAN : weight);
+    v->cells[at++] = cell_real(pick(v, row, 0) != NULL ? value_of(v, row, 0) : NAN);
+    for (size_t s = 1; s < c->side_count; s++)
+        at += fill_side(v, row, s, v->cells + at);
+    (total ? table_total : table_row)(table, v->cells);
+}
+
+/* ---- order ---- */
+
+struct ranked {
+    double by;
+    size_t row;
+};
+
+static double rank_by(const struct compare_view *v, size_t row, size_t side)
+{
+    double base = value_of(v, row, 0), value = value_of(v, row, side);
+    switch (v->report->sort) {
+    case SORT_BASE:
+        return base;
+    case SORT_OTHER:
+        return value;
+    case SORT_RATIO: /* of a new row it is infinite */
+        return base != 0 ? value / base : value > 0 ? INFINITY : NAN;
+    case SORT_P:
+        return -v->judgements[side][row].p;
+    case SORT_KEY:
+        return 0;
+    default: /* what is missing counts as 0 */
+        return fabs((isnan(value) ? 0 : value) - (isnan(base) ? 0 : base));
+    }
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->by != b->by)
+        return a->by > b->by ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row); /* rows lie in order of their keys */
+}
+
+/* Caller frees. */
+static struct ranked *rank_rows(const struct compare_view *v)
+{
+    struct ranked *ranked = mem_zalloc(v->compare->count + 1, sizeof *ranked);
+    for (size_t i = 0; i < v->compare->count; i++) {
+        ranked[i] = (struct ranked){-INFINITY, i};
+        for (size_t s = 1; s < v->compare->side_count; s++)
+            ranked[i].by = fmax(ranked[i].by, rank_by(v, i, s)); /* never NaN */
+    }
+    qsort(ranked, v->compare->count, sizeof *ranked, compare_ranked);
+    return ranked;
+}
+
+static void judge_all(struct compare_view *v)
+{
+    const struct compare *c = v->compare;
+    v->judgements = mem_zalloc(c->side_count, sizeof *v->judgements);
+    for (size_t s = 1; s < c->side_count; s++) {
+        v->judgements[s] = mem_zalloc(c->count + 1, sizeof **v->judgements);
+        compare_judge(c, s, v->report->metric, v->judgements[s]);
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        double value = value_of(v, i, 0);
+        v->base_sum += isnan(value) ? 0 : value;
+    }
+}
+
+static void free_view(struct compare_view *v)
+{
+    for (size_t s = 1; s < v->compare->side_count; s++)
+        free(v->judgements[s]);
+    for (size_t i = 0; i < v->text_count; i++)
+        free(v->texts[i]);
+    free(v->judgements);
+    free(v->texts);
+    free(v->columns);
+    free(v->facts);
+    free(v->cells);
+}
+
+void report_compare(const struct compare *c, const struct compare_report *report,
+                    const struct table_format *format, struct output *out)
+{
+    struct compare_view v = {.compare = c, .report = report};
+    judge_all(&v);
+    compare_view_head(&v);
+    v.cells = mem_zalloc(v.column_count, sizeof *v.cells);
+    struct table_head head = {.facts = v.facts,
+                              .fact_count = v.fact_count,
+                              .columns = v.columns,
+                              .column_count = v.column_count,
+                              .color = report->color};
+    struct ranked *ranked = rank_rows(&v);
+    struct table *table = table_open(format, out, &head);
+    for (size_t i = 0; i < c->count && (report->top == 0 || i < report->top); i++)
+        show_row(&v, table, ranked[i].row);
+    show_row(&v, table, c->count);
+    table_close(table);
+    free(ranked);
+    free_view(&v);
+}

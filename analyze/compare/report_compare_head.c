@@ -1,0 +1,138 @@
+/* The head of a comparison: columns, and the facts above the table.
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "analyze/compare/compare_view.h"
+#include "base/memory.h"
+
+static const char *keep(struct compare_view *v, char *text)
+{
+    mem_reserve(&v->texts, &v->text_capacity, v->text_count + 1, sizeof *v->texts);
+    return v->texts[v->text_count++] = text;
+}
+
+static const char *unit_of(const struct compare_view *v)
+{
+    const struct quantity *q = &v->compare->quantity;
+    switch (v->report->metric) {
+    case COMPARE_TIME:
+    case COMPARE_EXECUTION:
+        return "s";
+    case COMPARE_ENERGY:
+        return q->name != NULL ? q->unit : "J";
+    case COMPARE_POWER:
+        return q->name != NULL ? q->rate_unit : "W";
+    case COMPARE_SAMPLES:
+        return "";
+    default:
+        return "%";
+    }
+}
+
+static void add_column(struct compare_view *v, const char *name, const char *unit, bool is_text)
+{
+    v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
+}
+
+/* With one other side names stand alone, with several each has the side's name behind it. */
+static void add_side_columns(struct compare_view *v, size_t side)
+{
+    bool relative = v->report->has_error && error_function_is_relative(v->report->error);
+    const char *name = v->report->names[side], *unit = unit_of(v);
+    char *error = mem_strdup(v->report->has_error ? error_function_name(v->report->error) : "");
+    for (char *at = error; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : *at;
+    const struct table_column all[OF_ALL] = {
+        {name, unit, false},   {"difference", unit, false},
+        {"ratio", "%", false}, {error, relative ? "%" : unit, false},
+        {"p", "", false},      {"significant", "", true},
+        {"verdict", "", true}, {"other_line", "", false}};
+    keep(v, error);
+    for (int i = 0; i < OF_ALL; i++) {
+        if (!has_column(v, i))
+            continue;
+        bool alone = i == OF_VALUE || v->compare->side_count == 2;
+        add_column(v, alone ? all[i].name : keep(v, mem_printf("%s_%s", all[i].name, name)),
+                   all[i].unit, all[i].is_text);
+    }
+}
+
+static void make_columns(struct compare_view *v)
+{
+    const int *keys = v->compare->options.rules.aggregate.keys;
+    v->columns = mem_zalloc(key_count(v) + 2 + v->compare->side_count * OF_ALL, sizeof *v->columns);
+    for (size_t i = 0; i < key_count(v); i++)
+        add_column(v, pbin_key_get((size_t)keys[i])->name, "", true);
+    add_column(v, "weight", "%", false);
+    add_column(v, v->report->names[0], unit_of(v), false);
+    for (size_t s = 1; s < v->compare->side_count; s++)
+        add_side_columns(v, s);
+}
+
+/* Share of the base's time in rows that SIDE has too [%]. */
+static double coverage(const struct compare *c, size_t side)
+{
+    exact covered = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->rows[i].side[0] != NULL && c->rows[i].side[side] != NULL)
+            covered += c->rows[i].side[0]->time;
+    double total = exact_to_double(c->sides[0].total.time, TIME_SHIFT, 1);
+    return total > 0 ? 100 * exact_to_double(covered, TIME_SHIFT, 1) / total : NAN;
+}
+
+/* ---- facts ---- */
+
+static void add_fact(struct compare_view *v, const char *what, const char *side, const char *unit,
+                     struct table_cell cell)
+{
+    const char *name = keep(v, mem_printf("%s_%s", what, side));
+    const char *title = keep(v, mem_printf("%s of %s", what, side));
+    v->facts[v->fact_count++] = (struct table_fact){name, title, unit, cell};
+}
+
+static const char *test_text(struct compare_view *v, size_t side)
+{
+    static const char *const names[] = {
+        [TEST_NONE] = "none: a single run cannot tell how this metric varies",
+        [TEST_WELCH] = "Welch's t-test over runs",
+        [TEST_SAMPLING] = "sampling interval of single runs (approximate)"};
+    enum compare_test test = compare_test_of(v->compare, side, v->report->metric);
+    return keep(
+        v, mem_printf("%s, Holm's correction, level %g", names[test], v->compare->options.alpha));
+}
+
+static size_t count_significant(const struct compare_view *v, size_t side)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < v->compare->count; i++)
+        count += v->judgements[side][i].significant;
+    return count;
+}
+
+static void make_facts(struct compare_view *v)
+{
+    const struct compare *c = v->compare;
+    v->facts = mem_zalloc(3 + c->side_count * 5, sizeof *v->facts);
+    v->facts[v->fact_count++] = (struct table_fact){
+        "metric", "metric", "", cell_text(compare_metric_name(v->report->metric))};
+    for (size_t s = 0; s < c->side_count; s++) {
+        const char *name = v->report->names[s];
+        add_fact(v, "runs", name, "", cell_count(c->sides[s].runs));
+        if (s == 0)
+            continue;
+        add_fact(v, "test", name, "", cell_text(test_text(v, s)));
+        add_fact(v, "coverage", name, "%", cell_real(coverage(c, s)));
+        add_fact(v, "significant_rows", name, "", cell_count(count_significant(v, s)));
+    }
+    if (v->report->has_error)
+        v->facts[v->fact_count++] = (struct table_fact){
+            "aggregate", "error in the total row", "",
+            cell_text(keep(v, mem_printf("%s of %s", error_aggregate_name(v->report->aggregate),
+                                         error_function_name(v->report->error))))};
+}
+
+void compare_view_head(struct compare_view *v)
+{
+    make_columns(v);
+    make_facts(v);
+}

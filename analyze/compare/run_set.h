@@ -1,0 +1,83 @@
+/* One side of a comparison: the runs of its profiles, summed and with their moments, in rows under names
+ * that both sides share.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_COMPARE_RUN_SET_H
+#define ANALYZE_COMPARE_RUN_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/aggregate/aggregate.h"
+#include "analyze/compare/match.h"
+#include "analyze/aggregate/statistics.h"
+
+enum compare_metric {
+    COMPARE_TIME,          /* [s] a run */
+    COMPARE_ENERGY,        /* [J] a run, or the profile's quantity */
+    COMPARE_POWER,         /* energy / time [W] */
+    COMPARE_SAMPLES,       /* a run */
+    COMPARE_EXECUTION,     /* time / entries [s] */
+    COMPARE_SHARE,         /* of the time of all rows [%] */
+    COMPARE_SAMPLES_SHARE, /* of the samples of all rows [%] */
+    COMPARE_METRICS
+};
+
+/* "time", ..., "execution-time", "share", "samples-share"; and back (LENGTH bytes of NAME), -1 for none. */
+const char *compare_metric_name(enum compare_metric metric);
+int compare_metric_parse(const char *name, size_t length);
+
+/* How rows become the same row. */
+struct side_rules {
+    struct aggregate_options aggregate;
+    bool lines;   /* --match line: files count by their base names */
+    bool salvage; /* read what there is of a truncated profile */
+    const struct binary_map *maps;
+    size_t map_count;
+};
+
+/* Sums and moments over the runs; of a row or of the total. */
+struct side_row {
+    uint64_t key[PBIN_KEYS_MOST]; /* numbers of the shared texts, or values */
+    uint32_t tuple;               /* number of the key among the shared tuples */
+    exact time, energy;           /* summed over all runs */
+    double samples, entries;      /* summed over all runs; entries NaN: not known */
+    struct run_moments moments[COMPARE_METRICS];
+};
+
+struct side {
+    const struct side_rules *rules;
+    struct strings *texts, *tuples; /* shared by the sides */
+    size_t *index;                  /* by tuple: number of the row + 1 */
+    size_t index_count, index_capacity;
+    struct side_row *rows;
+    size_t count, capacity;
+    struct side_row total; /* samples: of all threads */
+    size_t runs;
+    double moments_sampled; /* how often all runs together were sampled */
+    struct quantity quantity;
+    char unit[32], rate[24]; /* of QUANTITY, when it is the profile's own */
+    bool quantity_known, quantity_mixed;
+};
+
+/* RULES, TEXTS and TUPLES are borrowed until side_free. */
+void side_init(struct side *side, const struct side_rules *rules, struct strings *texts,
+               struct strings *tuples);
+void side_free(struct side *side);
+
+/* Adds the runs of the profile PATH. Returns 0, or -1 with ERR filled. */
+int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err);
+
+/* Adds the runs of A, which has the keys of the rules and is finished. */
+void side_add(struct side *side, const struct aggregate *a);
+
+/* No more profiles: runs that lack a row count as 0 in its moments. */
+void side_finish(struct side *side);
+
+/* The row of TUPLE, NULL for none. Borrowed until side_free. */
+const struct side_row *side_find(const struct side *side, uint32_t tuple);
+
+/* The value of METRIC of ROW (NULL: no such row, 0 or NaN), as shown: mean over the runs, and ratios are those
+ * of the sums. */
+double side_value(const struct side *side, const struct side_row *row, enum compare_metric metric);
+
+#endif

@@ -1,0 +1,104 @@
+/* The rows of one profile under the names that the sides of a comparison share.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/compare/run_set_blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static uint64_t matched_text(const struct side_blocks *blocks, int key, const char *text)
+{
+    const char *name = pbin_key_get((size_t)key)->name, *slash = strrchr(text, '/');
+    if (strcmp(name, "function") == 0 || strcmp(name, "inline") == 0)
+        return strings_intern_bytes(blocks->texts, text, match_function_length(text));
+    if (strcmp(name, "binary") == 0)
+        text = match_binary(text, blocks->rules->maps, blocks->rules->map_count);
+    if (blocks->rules->lines && strcmp(name, "file") == 0 && slash != NULL)
+        text = slash + 1;
+    return strings_intern(blocks->texts, text);
+}
+
+static struct side_block *find_block(struct side_blocks *blocks, const struct aggregate *a,
+                                     const struct pbin_row *row)
+{
+    const struct aggregate_options *options = &blocks->rules->aggregate;
+    uint64_t key[PBIN_KEYS_MOST] = {0};
+    for (size_t i = 0; i < options->key_count; i++)
+        key[i] = pbin_key_get((size_t)options->keys[i])->is_text
+                     ? matched_text(blocks, options->keys[i], aggregate_text(a, row->key[i]))
+                     : row->key[i];
+    uint32_t tuple =
+        strings_intern_bytes(blocks->tuples, (const char *)key, options->key_count * sizeof *key);
+    if (tuple > blocks->count) {
+        mem_reserve(&blocks->at, &blocks->capacity, tuple, sizeof *blocks->at);
+        memset(&blocks->at[blocks->count], 0, sizeof *blocks->at);
+        memcpy(blocks->at[blocks->count++].key, key, sizeof key);
+    }
+    return &blocks->at[tuple - 1];
+}
+
+static double spread(exact sum, const struct wide *squares, size_t runs, int shift)
+{
+    double variance = exact_variance(sum, squares, runs, shift);
+    return sqrt(variance > 0 ? variance * (double)(runs - 1) : 0);
+}
+
+static void block_add(struct side_block *block, const struct pbin_sums *sums, size_t runs)
+{
+    double entries = sums->entries == UINT64_MAX ? 0 : (double)sums->entries;
+    block->time += sums->time;
+    block->energy += sums->energy;
+    block->samples += exact_to_double(sums->samples, SAMPLES_SHIFT, 1);
+    block->entries += entries;
+    block->entries_most = entries > block->entries_most ? entries : block->entries_most;
+    block->entries_unknown |= sums->entries == UINT64_MAX;
+    if (runs < 2)
+        return;
+    block->time_spread += spread(sums->time, &sums->time_sq, runs, TIME_SHIFT) / 1e9;
+    block->energy_spread += spread(sums->energy, &sums->energy_sq, runs, ENERGY_SHIFT);
+}
+
+double side_block_entries(const struct side_block *block)
+{
+    double surely = 2 * block->entries_most - block->entries;
+    if (block->entries_unknown)
+        return NAN;
+    return surely >= 1 ? surely : block->entries > 0 ? 1 : 0;
+}
+
+static void add_up(struct side_blocks *blocks)
+{
+    for (size_t i = 0; i < blocks->count; i++) {
+        const struct side_block *block = &blocks->at[i];
+        blocks->total.time += block->time;
+        blocks->total.energy += block->energy;
+        blocks->total.samples += block->samples;
+        blocks->total.entries += block->entries;
+        blocks->total.entries_unknown |= block->entries_unknown;
+    }
+    blocks->total.entries_most = blocks->total.entries;
+}
+
+void side_blocks_read(struct side_blocks *blocks, const struct side_rules *rules,
+                      struct strings *texts, const struct aggregate *a)
+{
+    *blocks = (struct side_blocks){
+        .rules = rules, .texts = texts, .tuples = strings_new(), .runs = aggregate_run_count(a)};
+    if (blocks->runs == 0)
+        blocks->runs = 1; /* rows without runs: nothing writes that */
+    for (size_t i = 0; i < aggregate_row_count(a); i++) {
+        const struct pbin_row *row = aggregate_row(a, i);
+        if (row->sums.runs == 0)
+            continue;
+        block_add(find_block(blocks, a, row), &row->sums, blocks->runs);
+    }
+    add_up(blocks);
+}
+
+void side_blocks_free(struct side_blocks *blocks)
+{
+    strings_delete(blocks->tuples);
+    free(blocks->at);
+}

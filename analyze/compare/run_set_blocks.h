@@ -1,0 +1,39 @@
+/* The rows of one profile under the names that the sides of a comparison share.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_COMPARE_RUN_SET_BLOCKS_H
+#define ANALYZE_COMPARE_RUN_SET_BLOCKS_H
+
+#include "analyze/compare/run_set.h"
+
+/* A row's sums in the profile that is being added. Rows that become one are added up; for the standard deviation of
+ * a sum over several runs only an upper bound is known, the sum of theirs. */
+struct side_block {
+    uint64_t key[PBIN_KEYS_MOST];
+    exact time, energy;
+    double samples, entries, entries_most;
+    double time_spread, energy_spread; /* sqrt(sum of squared distances from the mean) */
+    bool entries_unknown;
+};
+
+struct side_blocks {
+    const struct side_rules *rules;
+    struct strings *texts;
+    struct strings *tuples; /* of this profile: number - 1 is the index of the block */
+    struct side_block *at;
+    size_t count, capacity;
+    size_t runs;
+    struct side_block total;
+};
+
+/* Adds up what all rows of A have, by the keys of RULES. RULES, and TEXTS, which get the names, are borrowed until
+ * side_blocks_free. */
+void side_blocks_read(struct side_blocks *blocks, const struct side_rules *rules,
+                      struct strings *texts, const struct aggregate *a);
+void side_blocks_free(struct side_blocks *blocks);
+
+/* How often threads entered the code of BLOCK; NaN: not known. Rows that became one: threads that went from one part to
+ * another did not enter the whole. At least as many as this did: not every entry of the largest part can have come
+ * from the others. */
+double side_block_entries(const struct side_block *block);
+
+#endif

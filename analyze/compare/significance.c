@@ -1,0 +1,166 @@
+/* Is a row different by more than noise?
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/compare/compare.h"
+#include "base/memory.h"
+
+const struct compare_options compare_defaults = {
+    .alpha = 0.05, .least_share = 0.01, .noise = SAMPLING_NOISE};
+
+const char *verdict_name(enum verdict verdict)
+{
+    static const char *const names[] = {"same?", "faster", "slower", "new", "gone"};
+    return names[verdict];
+}
+
+enum compare_test compare_test_of(const struct compare *c, size_t other, enum compare_metric metric)
+{
+    if (c->sides[0].runs >= 2 && c->sides[other].runs >= 2)
+        return TEST_WELCH;
+    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
+        return TEST_NONE; /* how ratios vary cannot be told from one run */
+    return TEST_SAMPLING;
+}
+
+/* A pair of rows, NULL where a side has none. */
+struct pair {
+    const struct side *base, *other;
+    const struct side_row *a, *b;
+};
+
+static double run_samples(const struct side *side, const struct side_row *row)
+{
+    return row == NULL ? 0 : row->samples / (double)side->runs;
+}
+
+/* The smallest variance that is believed: a value cannot be known better than to one sample.
+ * Without it a row that has the same small number of samples in each run would seem to have no
+ * noise at all. */
+static double least_variance(const struct pair *pair, enum compare_metric metric)
+{
+    double samples = run_samples(pair->base, pair->a) + run_samples(pair->other, pair->b);
+    double values = fabs(side_value(pair->base, pair->a, metric)) +
+                    fabs(side_value(pair->other, pair->b, metric));
+    double one = values / samples;
+    return samples > 0 && isfinite(one) ? one * one : 0;
+}
+
+static struct welch test_runs(const struct pair *pair, enum compare_metric metric)
+{
+    static const struct side_row none;
+    struct run_moments zeros[2] = {{pair->base->runs, 0, 0}, {pair->other->runs, 0, 0}};
+    bool ratios = metric == COMPARE_POWER || metric == COMPARE_EXECUTION;
+    const struct run_moments *a = ratios ? &none.moments[metric] : &zeros[0];
+    const struct run_moments *b = ratios ? &none.moments[metric] : &zeros[1];
+    a = pair->a != NULL ? &pair->a->moments[metric] : a;
+    b = pair->b != NULL ? &pair->b->moments[metric] : b;
+    if (isnan(a->squares) || isnan(b->squares))
+        return (struct welch){NAN, NAN, NAN, NAN};
+    double least = ratios ? 0 : least_variance(pair, metric);
+    struct moments left = run_moments_of(a, least), right = run_moments_of(b, least);
+    return welch_test(&left, &right);
+}
+
+/* Shares count as shares of the value that they are shares of. */
+static enum compare_metric sampled_metric(enum compare_metric metric)
+{
+    return metric == COMPARE_SHARE           ? COMPARE_TIME
+           : metric == COMPARE_SAMPLES_SHARE ? COMPARE_SAMPLES
+                                             : metric;
+}
+
+static struct sampled sampled_of(const struct side *side, const struct side_row *row,
+                                 enum compare_metric metric)
+{
+    struct sampled s = {.runs = (double)side->runs};
+    s.value = side_value(side, row, sampled_metric(metric));
+    s.total = side_value(side, &side->total, sampled_metric(metric));
+    if (metric != sampled_metric(metric)) { /* as if both sides had the same total */
+        s.value = s.total > 0 ? s.value / s.total : 0;
+        s.total = 1;
+    }
+    s.samples =
+        side->moments_sampled < side->total.samples ? side->moments_sampled : side->total.samples;
+    s.entries = row == NULL ? 0 : row->entries;
+    return s;
+}
+
+static double test_pair(const struct compare *c, const struct pair *pair, enum compare_test test,
+                        enum compare_metric metric)
+{
+    if (test == TEST_WELCH)
+        return test_runs(pair, metric).p;
+    if (test == TEST_NONE)
+        return NAN;
+    struct sampled a = sampled_of(pair->base, pair->a, metric);
+    struct sampled b = sampled_of(pair->other, pair->b, metric);
+    return sampling_test(&a, &b, c->options.noise);
+}
+
+static double largest_share(const struct pair *pair, enum compare_metric metric)
+{
+    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
+        metric = COMPARE_TIME;
+    double a = side_value(pair->base, pair->a, metric) /
+               side_value(pair->base, &pair->base->total, metric);
+    double b = side_value(pair->other, pair->b, metric) /
+               side_value(pair->other, &pair->other->total, metric);
+    return fmax(a, b); /* the one that is a number */
+}
+
+static struct judgement judge(const struct pair *pair, enum compare_metric metric, double p,
+                              double alpha)
+{
+    struct judgement j = {p, p <= alpha, VERDICT_SAME};
+    double a = side_value(pair->base, pair->a, metric);
+    double b = side_value(pair->other, pair->b, metric);
+    if (pair->a == NULL)
+        j.verdict = pair->b == NULL ? VERDICT_SAME : VERDICT_NEW;
+    else if (pair->b == NULL)
+        j.verdict = VERDICT_GONE;
+    else if (j.significant)
+        j.verdict = b > a ? VERDICT_SLOWER : VERDICT_FASTER;
+    return j;
+}
+
+void compare_judge(const struct compare *c, size_t other, enum compare_metric metric,
+                   struct judgement *judgements)
+{
+    enum compare_test test = compare_test_of(c, other, metric);
+    double *p = mem_zalloc(c->count + 1, sizeof *p);
+    struct pair pair = {.base = &c->sides[0], .other = &c->sides[other]};
+    for (size_t i = 0; i < c->count; i++) {
+        pair.a = c->rows[i].side[0];
+        pair.b = c->rows[i].side[other];
+        bool present = pair.a != NULL || pair.b != NULL;
+        p[i] = present && largest_share(&pair, metric) >= c->options.least_share
+                   ? test_pair(c, &pair, test, metric)
+                   : NAN;
+    }
+    holm_adjust(p, c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        pair.a = c->rows[i].side[0];
+        pair.b = c->rows[i].side[other];
+        judgements[i] = judge(&pair, metric, p[i], c->options.alpha);
+    }
+    pair.a = &pair.base->total;
+    pair.b = &pair.other->total;
+    double whole = test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
+                       ? test_runs(&pair, metric).p
+                       : NAN;
+    judgements[c->count] = judge(&pair, metric, whole, c->options.alpha);
+    free(p);
+}
+
+double compare_interval(const struct compare *c, size_t other, enum compare_metric metric,
+                        size_t row)
+{
+    struct pair pair = {&c->sides[0], &c->sides[other], c->rows[row].side[0],
+                        c->rows[row].side[other]};
+    if (compare_test_of(c, other, metric) != TEST_WELCH)
+        return NAN;
+    struct welch w = test_runs(&pair, metric);
+    return w.df > 0 ? student_quantile(0.95, w.df) * w.error : w.error;
+}

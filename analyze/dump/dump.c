@@ -1,0 +1,193 @@
+/* What a pbin holds, unsummed.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/dump/dump.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static int read_to_end(struct pbin_reader *reader, struct error *err)
+{
+    struct pbin_batch batch;
+    int got;
+    while ((got = pbin_reader_next(reader, &batch, err)) > 0)
+        ;
+    return got;
+}
+
+static struct table_cell text_cell(const struct pbin_definitions *all, uint32_t number)
+{
+    return cell_text(strings_get(all->strings, number));
+}
+
+static struct table_cell field_cell(const struct pbin_meta *meta, const struct pbin_field *field)
+{
+    const void *at = (const char *)meta + field->at;
+    if (field->type == 's')
+        return *(char *const *)at == NULL ? (struct table_cell){0} : cell_text(*(char *const *)at);
+    if (field->type == 'f')
+        return *(const double *)at == 0 ? (struct table_cell){0} : cell_real(*(const double *)at);
+    if (strcmp(field->name, "pmu") == 0)
+        return cell_text(meta->pmu > PMU_CUSTOM ? "custom"
+                                                : pmu_kind_name((enum pmu_kind)meta->pmu));
+    return cell_count(*(const uint64_t *)at);
+}
+
+int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+              struct error *err)
+{
+    static const struct table_column columns[] = {
+        {"address", "", false}, {"size", "B", false}, {"offset", "", false},
+        {"label", "", true},    {"path", "", true},   {"build_id", "", true},
+    };
+    struct table_cell cells[6];
+    if (read_to_end(reader, err) != 0)
+        return -1;
+    const struct pbin_meta *meta = pbin_reader_meta(reader);
+    const struct pbin_definitions *all = pbin_reader_definitions(reader);
+    struct table_fact *facts = mem_zalloc(pbin_field_count + 3, sizeof *facts);
+    size_t count = 0;
+    for (size_t i = 0; i < pbin_field_count; i++)
+        facts[count++] =
+            (struct table_fact){pbin_fields[i].name, pbin_fields[i].name, pbin_fields[i].unit,
+                                field_cell(meta, &pbin_fields[i])};
+    facts[count++] = (struct table_fact){"samples_read", "samples_read", "",
+                                         cell_count(pbin_reader_samples(reader))};
+    facts[count++] = (struct table_fact){"threads", "threads", "", cell_count(all->thread_count)};
+    facts[count++] =
+        (struct table_fact){"locations", "locations", "", cell_count(all->location_count)};
+    struct table_head head = {
+        .facts = facts, .fact_count = count, .columns = columns, .column_count = 6};
+    struct table *table = table_open(format, out, &head);
+    for (size_t i = 0; i < all->map_count; i++) {
+        const struct pbin_map *map = &all->maps[i];
+        cells[0] = cell_hex(map->address);
+        cells[1] = cell_count(map->size);
+        cells[2] = map->offset == UINT64_MAX ? (struct table_cell){0} : cell_hex(map->offset);
+        cells[3] = text_cell(all, map->label);
+        cells[4] = text_cell(all, map->path);
+        cells[5] = text_cell(all, map->build_id);
+        table_row(table, cells);
+    }
+    table_close(table);
+    free(facts);
+    return 0;
+}
+
+enum { SAMPLE_COLUMNS = 12 };
+
+static void dump_entry(const struct pbin_definitions *all, const struct pbin_samples *s,
+                       size_t entry, struct table_cell *cells)
+{
+    const struct pbin_thread *thread = &all->threads[s->thread[entry]];
+    const struct pbin_location *location = &all->locations[s->location[entry]];
+    const struct pbin_frame *inner = &all->frames[location->first_frame];
+    const struct pbin_frame *outer = inner + location->frame_count - 1;
+    cells[3] = cell_count(thread->tid);
+    cells[4] = text_cell(all, thread->name);
+    cells[5] = cell_real((double)s->cpu_ns[entry] / 1e9);
+    cells[6] = cell_hex(location->pc);
+    cells[7] = text_cell(all, location->binary);
+    cells[8] = text_cell(all, outer->function);
+    cells[9] = text_cell(all, outer->demangled);
+    cells[10] = text_cell(all, inner->file);
+    cells[11] = inner->line > 0 ? cell_count(inner->line) : (struct table_cell){0};
+}
+
+/* Where the dump has got to. */
+struct position {
+    const struct pbin_meta *meta;
+    uint64_t sample, time_ns;
+};
+
+static void dump_batch(struct table *table, const struct pbin_samples *s,
+                       const struct pbin_definitions *all, struct position *at)
+{
+    size_t entry = 0;
+    double step =
+        at->meta->samples > 0 ? (double)at->meta->wall_ns / 1e9 / (double)at->meta->samples : 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct table_cell cells[SAMPLE_COLUMNS] = {{0}};
+        at->time_ns += s->interval_ns[i];
+        cells[0] = cell_count(at->sample);
+        cells[1] = cell_real(at->meta->times ? (double)at->time_ns / 1e9
+                                             : (double)(at->sample + 1) * step);
+        if (at->meta->pmu != PMU_NONE)
+            cells[2] = cell_real(s->value[i]);
+        if (s->threads[i] == 0)
+            table_row(table, cells);
+        for (size_t j = 0; j < s->threads[i]; j++) {
+            dump_entry(all, s, entry++, cells);
+            table_row(table, cells);
+        }
+        at->sample++;
+    }
+}
+
+int dump_samples(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                 struct error *err)
+{
+    const struct pbin_meta *meta = pbin_reader_meta(reader);
+    const struct table_column columns[SAMPLE_COLUMNS] = {
+        {"sample", "", false},
+        {"time", "s", false},
+        {"value", meta->unit != NULL ? meta->unit : "", false},
+        {"thread", "", false},
+        {"thread_name", "", true},
+        {"cpu_time", "s", false},
+        {"pc", "", false},
+        {"binary", "", true},
+        {"symbol", "", true},
+        {"function", "", true},
+        {"file", "", true},
+        {"line", "", false},
+    };
+    struct table_head head = {.columns = columns, .column_count = SAMPLE_COLUMNS};
+    struct pbin_batch batch;
+    struct position at = {.meta = meta};
+    int got;
+    if (meta->keys != NULL)
+        return error_set(err, NULL, NO_OFFSET, "an aggregated profile has no samples any more");
+    struct table *table = table_open(format, out, &head);
+    while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
+        if (batch.item == PBIN_SAMPLES)
+            dump_batch(table, &batch.samples, pbin_reader_definitions(reader), &at);
+        if (output_write(out, "", 0) != 0) { /* nobody reads what comes: do not go on for minutes */
+            got = -1;
+            break;
+        }
+    }
+    table_close(table);
+    return got;
+}
+
+int dump_locations(struct pbin_reader *reader, const struct table_format *format,
+                   struct output *out, struct error *err)
+{
+    static const struct table_column columns[] = {
+        {"pc", "", false},    {"frame", "", false},   {"line", "", false}, {"binary", "", true},
+        {"symbol", "", true}, {"function", "", true}, {"file", "", true},
+    };
+    struct table_head head = {.columns = columns, .column_count = 7};
+    if (read_to_end(reader, err) != 0)
+        return -1;
+    const struct pbin_definitions *all = pbin_reader_definitions(reader);
+    struct table *table = table_open(format, out, &head);
+    for (size_t i = 0; i < all->location_count; i++)
+        for (uint32_t j = 0; j < all->locations[i].frame_count; j++) {
+            const struct pbin_frame *frame = &all->frames[all->locations[i].first_frame + j];
+            struct table_cell cells[7] = {
+                cell_hex(all->locations[i].pc),
+                cell_count(j),
+                frame->line > 0 ? cell_count(frame->line) : (struct table_cell){0},
+                text_cell(all, all->locations[i].binary),
+                text_cell(all, frame->function),
+                text_cell(all, frame->demangled),
+                text_cell(all, frame->file),
+            };
+            table_row(table, cells);
+        }
+    table_close(table);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* What a pbin holds, unsummed: its facts, its locations, every sample.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_DUMP_DUMP_H
+#define ANALYZE_DUMP_DUMP_H
+
+#include "formats/pbin/pbin.h"
+#include "formats/table/table.h"
+
+/* Each reads all of READER and writes a table to OUT. Returns 0, or -1 with ERR filled. */
+
+/* Facts about the profile and its mappings. */
+int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+              struct error *err);
+/* A row per thread of each sample: sample, time [s], value, tid, CPU time [s], pc, binary, function, file, line. A
+ * sample without threads has one row. */
+int dump_samples(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                 struct error *err);
+/* A row per frame of each location, innermost first. */
+int dump_locations(struct pbin_reader *reader, const struct table_format *format,
+                   struct output *out, struct error *err);
+
+#endif

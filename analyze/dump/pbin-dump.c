@@ -1,0 +1,101 @@
+/* pbin-dump: what a pbin holds - its facts and mappings, its locations, or every sample.
+ *
+ *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/dump/dump.h"
+#include "base/tool.h"
+
+typedef int dump_function(struct pbin_reader *reader, const struct table_format *format,
+                          struct output *out, struct error *err);
+
+struct options {
+    struct tool_common common;
+    dump_function *dump;
+    const char *input;
+};
+
+enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS };
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What (default: facts and mappings):", 1},
+    {"samples", KEY_SAMPLES, NULL, 0, "Every sample, a row per thread (without a format: csv)", 1},
+    {"locations", KEY_LOCATIONS, NULL, 0,
+     "Every program counter with its inlined frames, innermost first", 1},
+    {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_SAMPLES:
+        o->dump = dump_samples;
+        return 0;
+    case KEY_LOCATIONS:
+        o->dump = dump_locations;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "one profile at a time, '%s' is too many", argument);
+        o->input = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[PBIN]",
+    .doc = "Show what a pbin profile holds.\v"
+           "Examples:\n"
+           "  pbin-dump run.pbin\n"
+           "  pbin-dump --samples run.pbin > samples.csv\n"
+           "  pbin-dump --locations --format=json run.pbin\n",
+};
+
+/* The format that was named, else that of the suffix; text holds all rows in memory, so not for samples. */
+static const struct table_format *choose_format(const struct options *o)
+{
+    return table_format_choose(o->common.format, o->common.output,
+                               o->dump == dump_samples ? &table_csv : &table_text);
+}
+
+static int run(struct options *o, struct error *err)
+{
+    struct output *out = NULL;
+    int result = -1;
+    struct stream *in = stream_open(o->input, err);
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->common.salvage, err);
+    if (reader != NULL)
+        out = tool_output(&o->common, 0, err);
+    if (out != NULL)
+        result = o->dump(reader, choose_format(o), out, err);
+    if (result != 0 && in != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", stream_name(in));
+    if (result == 0)
+        result = output_commit(out);
+    else
+        output_discard(out);
+    if (result == 0 && pbin_reader_cut(reader))
+        report_warning(&o->common.reporter, "%s: truncated, kept %llu samples", stream_name(in),
+                       (unsigned long long)pbin_reader_samples(reader));
+    pbin_reader_close(reader);
+    stream_close(in);
+    return result;
+}
+
+const char *argp_program_version = "pbin-dump (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct options o = {.dump = dump_meta};
+    struct error err = {0};
+    tool_start(&o.common, "pbin-dump");
+    o.common.formats = table_format_name;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    return tool_end(&o.common, run(&o, &err), &err);
+}

@@ -1,0 +1,130 @@
+/* Takes from a process everything but memory and one socket.
+ * SPDX-License-Identifier: MIT */
+#include "convert/dwarf/dwarf_sandbox.h"
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+/* 1: the sanitizer's own needs (terabytes of addresses, /proc) must not be fatal */
+#define SANITIZED 0
+#endif
+
+static void limit(__rlimit_resource_t what, rlim_t value)
+{
+    struct rlimit now;
+    if (getrlimit(what, &now) == 0 && (now.rlim_max == RLIM_INFINITY || now.rlim_max > value))
+        setrlimit(what, &(struct rlimit){value, value});
+}
+
+/* Address space in use, which a child inherits [bytes]. */
+static uint64_t memory_in_use(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL || fscanf(file, "%llu", &pages) != 1)
+        pages = 1 << 18;
+    if (file != NULL)
+        fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_resources(uint64_t memory)
+{
+    if (!SANITIZED)
+        limit(RLIMIT_AS, memory_in_use() + memory);
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, 0);
+    limit(RLIMIT_NPROC, 0);
+}
+
+/* The parent's handlers and terminal are not for us: a ^C or ^Z is the parent's to act on. */
+static void leave_parents_signals(void)
+{
+    sigset_t none;
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+}
+
+/* Other workers' sockets too: one that stays open here would keep its worker alive. */
+static bool leave_parents_files(int socket)
+{
+    int null = open("/dev/null", O_RDWR);
+    int own = fcntl(socket, F_DUPFD, 3);
+    return null >= 0 && own >= 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2 && dup2(own, 0) == 0 &&
+           syscall(SYS_close_range, 3u, ~0u, 0u) == 0;
+}
+
+/* A second fence behind seccomp, where the kernel has it. */
+static void forbid_files(void)
+{
+    struct landlock_ruleset_attr rules = {.handled_access_fs =
+                                              (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1};
+    int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof rules, 0u);
+    if (fd < 0)
+        return;
+    syscall(SYS_landlock_restrict_self, fd, 0u);
+    close(fd);
+}
+
+/* Memory, the socket, the end; qsort asks sysinfo how much memory it may use. mmap only without a
+ * file, mprotect never with PROT_EXEC. */
+static bool forbid_system_calls(void)
+{
+    static const int allowed[] = {
+        SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(munmap), SCMP_SYS(mremap),
+        SCMP_SYS(brk),       SCMP_SYS(madvise),       SCMP_SYS(futex),  SCMP_SYS(exit_group),
+        SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sysinfo)};
+    scmp_filter_ctx filter = seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(1) : SCMP_ACT_KILL_PROCESS);
+    if (filter == NULL)
+        return false;
+    int result = 0;
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0] && result == 0; i++)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+    if (result == 0)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+                                  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+                                  SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
+    if (result == 0)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                                  SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (result == 0)
+        result = seccomp_load(filter);
+    seccomp_release(filter);
+    return result == 0;
+}
+
+bool dwarf_sandbox_enter(int socket, int parent, uint64_t memory)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        return false;
+    leave_parents_signals();
+    limit_resources(memory);
+    if (!leave_parents_files(socket))
+        return false;
+    prctl(PR_SET_DUMPABLE, 0);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return false;
+    forbid_files();
+    return forbid_system_calls();
+}

@@ -1,0 +1,28 @@
+/* Debug sections of an ELF file as libdwarf wants to see them. Used in the DWARF worker only.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_DWARF_DWARF_SECTIONS_H
+#define CONVERT_DWARF_DWARF_SECTIONS_H
+
+#include <libdwarf/libdwarf.h>
+
+#include "convert/symbolize/elf_image.h"
+
+struct dwarf_sections;
+
+/* Over the FILE_SIZE bytes at FILE, which IMAGE describes; both borrowed until the process ends
+ * (there is no deletion: the worker just exits). */
+struct dwarf_sections *dwarf_sections_new(const struct elf_image *image, const uint8_t *file,
+                                          uint64_t file_size);
+
+/* What dwarf_object_init_b takes; borrowed. */
+Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *sections);
+
+/* The contents of section NAME (".debug_line") and their *SIZE; NULL when there is none. Borrowed.
+ */
+const uint8_t *dwarf_sections_find(struct dwarf_sections *sections, const char *name,
+                                   uint64_t *size);
+
+/* Bytes of all debug sections that IMAGE has, unpacked as their headers say; for limits. */
+uint64_t dwarf_sections_size(const struct elf_image *image);
+
+#endif

@@ -1,0 +1,151 @@
+/* Questions to the debug information of a file: the confined side that answers.
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "convert/dwarf/dwarf_sandbox.h"
+#include "convert/dwarf/dwarf_sections.h"
+#include "convert/dwarf/dwarf_units.h"
+#include "convert/dwarf/dwarf_worker.h"
+
+/* Memory for libdwarf: measured needs are under 3 times the sections (all units decoded). */
+#define LEAST_MEMORY (UINT64_C(1) << 30)
+enum { MEMORY_FACTOR = 8 };
+
+struct server {
+    struct dwarf_units units;
+    uint32_t *numbers; /* of our strings in the answers; 0: not sent yet */
+    size_t number_capacity;
+    uint32_t sent;
+    struct buffer new_strings, frames;
+    uint32_t new_count;
+    struct dwarf_frame before[MOST_FRAMES]; /* frames of the address before */
+    size_t before_count;
+};
+
+static void read_all(void *to, size_t size)
+{
+    for (uint8_t *at = to; size > 0;) {
+        ssize_t got = read(STDIN_FILENO, at, size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            _exit(0); /* the parent has no more questions */
+        at += got;
+        size -= (size_t)got;
+    }
+}
+
+static void write_all(const uint8_t *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(STDIN_FILENO, data, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            _exit(0);
+        data += put;
+        size -= (size_t)put;
+    }
+}
+
+/* The number of string OURS in answers; sends it with this answer when it is new. */
+static uint32_t sent_number(struct server *s, uint32_t ours)
+{
+    if (ours == 0)
+        return 0;
+    size_t before = s->number_capacity;
+    mem_reserve(&s->numbers, &s->number_capacity, (size_t)ours + 1, sizeof *s->numbers);
+    memset(s->numbers + before, 0, (s->number_capacity - before) * sizeof *s->numbers);
+    if (s->numbers[ours] == 0) {
+        s->numbers[ours] = ++s->sent;
+        s->new_count++;
+        buffer_string(&s->new_strings, strings_get(s->units.strings, ours));
+    }
+    return s->numbers[ours];
+}
+
+static void answer_address(struct server *s, uint64_t address, bool is_first)
+{
+    struct dwarf_frame frames[MOST_FRAMES];
+    size_t count = dwarf_units_frames(&s->units, address, frames);
+    if (!is_first && count == s->before_count &&
+        memcmp(frames, s->before, count * sizeof *frames) == 0) {
+        buffer_u8(&s->frames, SAME_FRAMES);
+        return;
+    }
+    memcpy(s->before, frames, count * sizeof *frames);
+    s->before_count = count;
+    buffer_u8(&s->frames, (uint8_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(&s->frames, sent_number(s, frames[i].function));
+        buffer_u32(&s->frames, sent_number(s, frames[i].file));
+        buffer_u32(&s->frames, frames[i].line);
+    }
+}
+
+static void answer_question(struct server *s)
+{
+    uint8_t raw[8 * LARGEST_QUESTION];
+    struct buffer head = {0};
+    read_all(raw, 4);
+    uint32_t count = get_u32(raw, false);
+    if (count > LARGEST_QUESTION)
+        _exit(1);
+    read_all(raw, 8 * (size_t)count);
+    s->frames.size = s->new_strings.size = s->new_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        answer_address(s, get_u64(raw + 8 * (size_t)i, false), i == 0);
+    buffer_u32(&head, (uint32_t)(8 + s->new_strings.size + s->frames.size));
+    buffer_u32(&head, s->units.damaged);
+    buffer_u32(&head, s->new_count);
+    write_all(head.data, head.size);
+    write_all(s->new_strings.data, s->new_strings.size);
+    write_all(s->frames.data, s->frames.size);
+    buffer_free(&head);
+}
+
+/* Mapped, not read: a file that shrinks meanwhile kills this process, which is what it is for. */
+static const uint8_t *file_bytes(const struct elf_image *debug)
+{
+    if (debug->memory != NULL)
+        return debug->memory;
+    void *bytes = mmap(NULL, debug->size, PROT_READ, MAP_PRIVATE, debug->fd, 0);
+    return bytes != MAP_FAILED ? bytes : NULL;
+}
+
+static void open_debug(struct server *s, struct dwarf_sections *sections)
+{
+    Dwarf_Error error = NULL;
+    int result = dwarf_object_init_b(dwarf_sections_interface(sections), NULL, NULL,
+                                     DW_GROUPNUMBER_ANY, &s->units.debug, &error);
+    s->units.line_table = dwarf_sections_find(sections, ".debug_line", &s->units.line_table_size);
+    if (result == DW_DLV_OK)
+        dwarf_units_load(&s->units);
+    else
+        s->units.damaged += result == DW_DLV_ERROR;
+}
+
+_Noreturn void dwarf_worker_serve(int socket, int parent, const struct elf_image *debug,
+                                  const struct elf_image *image)
+{
+    struct server *s = mem_zalloc(1, sizeof *s);
+    uint64_t memory = LEAST_MEMORY + MEMORY_FACTOR * dwarf_sections_size(debug);
+    const uint8_t *file = file_bytes(debug);
+    if (file == NULL || !dwarf_sandbox_enter(socket, parent, memory))
+        _exit(1);
+    s->units.image = image;
+    s->units.strings = strings_new();
+    struct dwarf_sections *sections = dwarf_sections_new(debug, file, debug->size);
+    /* Else libdwarf keeps a tree of all it has allocated, and lines take 3 times as long. */
+    dwarf_set_de_alloc_flag(0);
+    open_debug(s, sections);
+    for (;;)
+        answer_question(s);
+}

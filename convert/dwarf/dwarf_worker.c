@@ -1,0 +1,215 @@
+/* Questions to the debug information of a file: the side that asks.
+ * SPDX-License-Identifier: MIT */
+#include "convert/dwarf/dwarf_worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+
+/* What one worker may cost us altogether: a hostile file could make names and frames forever. */
+enum { MOST_STRING_BYTES = 1 << 28, MOST_ALL_FRAMES = 1 << 24 };
+
+struct dwarf_worker {
+    pid_t pid;
+    int socket;
+    unsigned timeout;  /* [s] */
+    char *path;        /* for messages */
+    uint32_t *numbers; /* of its strings in ours */
+    size_t number_count, number_capacity;
+    uint64_t string_bytes, all_frames;
+};
+
+void dwarf_answer_free(struct dwarf_answer *answer)
+{
+    free(answer->frames);
+    free(answer->first);
+    free(answer->count);
+    *answer = (struct dwarf_answer){0};
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
+                                        const struct elf_image *image, unsigned timeout,
+                                        struct error *err)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        error_set_errno(err, debug->path, errno, "no channel to a DWARF worker");
+        return NULL;
+    }
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        dwarf_worker_serve(pair[1], parent, debug, image);
+    int errnum = errno;
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        error_set_errno(err, debug->path, errnum, "no process for a DWARF worker");
+        return NULL;
+    }
+    struct dwarf_worker *w = mem_zalloc(1, sizeof *w);
+    w->pid = pid;
+    w->socket = pair[0];
+    w->timeout = timeout > 0 ? timeout : 60;
+    w->path = mem_strdup(debug->path);
+    mem_reserve(&w->numbers, &w->number_capacity, 1, sizeof *w->numbers);
+    w->numbers[w->number_count++] = 0;
+    return w;
+}
+
+void dwarf_worker_delete(struct dwarf_worker *w)
+{
+    if (w == NULL)
+        return;
+    close(w->socket);
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    free(w->path);
+    free(w->numbers);
+    free(w);
+}
+
+/* Moves SIZE bytes to (WRITING) or from the worker before DEADLINE [ms]. */
+static int transfer(struct dwarf_worker *w, bool writing, uint8_t *data, size_t size,
+                    int64_t deadline, struct error *err)
+{
+    while (size > 0) {
+        struct pollfd p = {w->socket, writing ? POLLOUT : POLLIN, 0};
+        int64_t left = deadline - now_ms();
+        int ready = left > 0 ? poll(&p, 1, left < INT32_MAX ? (int)left : INT32_MAX) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return error_set(err, w->path, NO_OFFSET, "DWARF worker gave no answer in %u s",
+                             w->timeout);
+        ssize_t moved = ready < 0 ? -1
+                        : writing ? send(w->socket, data, size, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                  : recv(w->socket, data, size, MSG_DONTWAIT);
+        if (moved < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (moved <= 0)
+            return error_set(err, w->path, NO_OFFSET, "DWARF worker died");
+        data += moved;
+        size -= (size_t)moved;
+    }
+    return 0;
+}
+
+/* Sends the question, and receives the answer as bytes; caller frees. */
+static uint8_t *exchange(struct dwarf_worker *w, const uint64_t *addresses, size_t count,
+                         size_t *size, struct error *err)
+{
+    int64_t deadline = now_ms() + (int64_t)w->timeout * 1000;
+    struct buffer question = {0};
+    struct cursor head = {.size = 4};
+    uint8_t length[4], *answer = NULL;
+    buffer_u32(&question, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        buffer_u64(&question, addresses[i]);
+    int result = transfer(w, true, question.data, question.size, deadline, err);
+    buffer_free(&question);
+    if (result != 0 || transfer(w, false, length, sizeof length, deadline, err) != 0)
+        return NULL;
+    head.data = length;
+    *size = cursor_u32(&head);
+    if (*size > LARGEST_ANSWER) {
+        error_set(err, w->path, NO_OFFSET, "DWARF worker answers %zu bytes, at most %d", *size,
+                  LARGEST_ANSWER);
+        return NULL;
+    }
+    answer = mem_alloc(*size);
+    if (transfer(w, false, answer, *size, deadline, err) == 0)
+        return answer;
+    free(answer);
+    return NULL;
+}
+
+static void take_strings(struct dwarf_worker *w, struct cursor *in, struct strings *strings)
+{
+    uint32_t count = cursor_u32(in);
+    for (uint32_t i = 0; i < count && !in->bad; i++) {
+        size_t length = 0;
+        const char *text = cursor_string(in, &length);
+        w->string_bytes += length + sizeof *w->numbers;
+        if (in->bad || memchr(text, '\0', length) != NULL || w->string_bytes > MOST_STRING_BYTES) {
+            in->bad = true;
+            return;
+        }
+        mem_reserve(&w->numbers, &w->number_capacity, w->number_count + 1, sizeof *w->numbers);
+        w->numbers[w->number_count++] = strings_intern_bytes(strings, text, length);
+    }
+}
+
+static void take_frame(struct dwarf_worker *w, struct cursor *in, struct dwarf_answer *answer)
+{
+    uint32_t function = cursor_u32(in), file = cursor_u32(in), line = cursor_u32(in);
+    if (function >= w->number_count || file >= w->number_count ||
+        ++w->all_frames > MOST_ALL_FRAMES) {
+        in->bad = true;
+        return;
+    }
+    mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + 1,
+                sizeof *answer->frames);
+    answer->frames[answer->frame_count++] =
+        (struct dwarf_frame){w->numbers[function], w->numbers[file], line};
+}
+
+static void take_address(struct dwarf_worker *w, struct cursor *in, struct dwarf_answer *answer,
+                         size_t i)
+{
+    unsigned count = cursor_u8(in);
+    answer->first[i] = (uint32_t)answer->frame_count;
+    answer->count[i] = 0;
+    if (count == SAME_FRAMES && i > 0) {
+        answer->first[i] = answer->first[i - 1];
+        answer->count[i] = answer->count[i - 1];
+        return;
+    }
+    if (count > MOST_FRAMES)
+        in->bad = true;
+    for (unsigned f = 0; f < count && !in->bad; f++)
+        take_frame(w, in, answer);
+    answer->count[i] = (uint8_t)count;
+}
+
+static void make_room(struct dwarf_answer *answer, size_t count)
+{
+    size_t capacity = answer->capacity;
+    mem_reserve(&answer->first, &capacity, count, sizeof *answer->first);
+    mem_reserve(&answer->count, &answer->capacity, count, sizeof *answer->count);
+    answer->frame_count = 0;
+}
+
+int dwarf_worker_ask(struct dwarf_worker *w, const uint64_t *addresses, size_t count,
+                     struct strings *strings, struct dwarf_answer *answer, struct error *err)
+{
+    size_t size = 0;
+    uint8_t *bytes = exchange(w, addresses, count, &size, err);
+    if (bytes == NULL)
+        return -1;
+    struct cursor in = {.data = bytes, .size = size};
+    answer->damaged = cursor_u32(&in);
+    take_strings(w, &in, strings);
+    make_room(answer, count);
+    for (size_t i = 0; i < count && !in.bad; i++)
+        take_address(w, &in, answer, i);
+    bool bad = in.bad || cursor_left(&in) > 0;
+    free(bytes);
+    return bad ? error_set(err, w->path, NO_OFFSET, "DWARF worker gave a senseless answer") : 0;
+}

@@ -1,0 +1,65 @@
+/* Questions to the debug information of a file, answered by a confined process.
+ *
+ * libdwarf crashes, loops and allocates gigabytes on damaged files. It therefore runs in a child
+ * that can neither open nor write anything, and nothing it answers is believed unchecked:
+ *
+ *   question  u32 count, count x u64 address of the file, ascending
+ *   answer    u32 size of what follows
+ *             u32 how often something could not be decoded so far
+ *             u32 count of new strings, each u32 length and bytes; numbered on from the last
+ * answer; 0 is "" per address: u8 count of frames, each u32 function, u32 file, u32 line; or u8
+ * 255: the same frames as the address before SPDX-License-Identifier: MIT */
+#ifndef CONVERT_DWARF_DWARF_WORKER_H
+#define CONVERT_DWARF_DWARF_WORKER_H
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "convert/symbolize/elf_image.h"
+
+enum {
+    MOST_FRAMES = 64,          /* inlined into each other */
+    SAME_FRAMES = 255,         /* as the address before */
+    LARGEST_QUESTION = 4096,   /* addresses */
+    LARGEST_ANSWER = 16 << 20, /* [bytes] */
+};
+
+/* Function and file are string numbers: of the worker in its answer, of STRINGS below. */
+struct dwarf_frame {
+    uint32_t function, file, line;
+};
+
+/* Zeroed it is empty; dwarf_answer_free releases it. */
+struct dwarf_answer {
+    struct dwarf_frame *frames;
+    /* frames of address i: FIRST[i] and COUNT[i] of them; addresses may share them */
+    uint32_t *first;
+    uint8_t *count;
+    size_t frame_count, frame_capacity, capacity;
+    uint32_t damaged; /* more than 0: parts of the debug information are unreadable */
+};
+
+void dwarf_answer_free(struct dwarf_answer *answer);
+
+struct dwarf_worker;
+
+/* Starts the worker for the debug information in DEBUG, of the program IMAGE (both may be the same;
+ * borrowed during the call). TIMEOUT: seconds that an answer may take. Returns NULL with ERR filled
+ * when the system has no process for it. */
+struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
+                                        const struct elf_image *image, unsigned timeout,
+                                        struct error *err);
+
+/* Asks about COUNT (at most LARGEST_QUESTION) ascending addresses. Returns 0 with ANSWER filled,
+ * its names added to STRINGS; or -1: the worker died, took too long or talked nonsense. Then only
+ * delete is left. */
+int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, size_t count,
+                     struct strings *strings, struct dwarf_answer *answer, struct error *err);
+
+/* Ends the process and waits for it. NULL is allowed. */
+void dwarf_worker_delete(struct dwarf_worker *worker);
+
+/* What the child does: answers questions from SOCKET until it is closed or process PARENT ends. */
+_Noreturn void dwarf_worker_serve(int socket, int parent, const struct elf_image *debug,
+                                  const struct elf_image *image);
+
+#endif

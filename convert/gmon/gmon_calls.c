@@ -1,0 +1,88 @@
+/* Call arcs of a pbin as those of a gmon.out.
+ * SPDX-License-Identifier: MIT */
+#include "convert/gmon/gmon_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "convert/symbolize/debug_file.h"
+#include "convert/symbolize/demangle.h"
+#include "convert/symbolize/symbol_table.h"
+
+/* The functions of a file by name. */
+struct addresses {
+    struct strings *names; /* for people; number 0 is "" */
+    uint64_t *address;     /* by number */
+    size_t capacity;
+};
+
+static void add_name(struct addresses *a, const char *linkage, uint64_t address)
+{
+    char *text = demangle(linkage);
+    uint32_t known = strings_count(a->names);
+    uint32_t number = strings_intern(a->names, text != NULL ? text : linkage);
+    free(text);
+    if (number < known)
+        return; /* of several functions of a name the first one stands for all */
+    mem_reserve(&a->address, &a->capacity, (size_t)number + 1, sizeof *a->address);
+    a->address[number] = address;
+}
+
+static void list_addresses(struct addresses *a, const struct elf_image *image, const char *sysroot)
+{
+    struct elf_image *debug = debug_file_open(image, sysroot);
+    struct symbol_table *symbols = symbol_table_new(image, debug);
+    struct symbol_range range;
+    uint64_t at = 0;
+    a->names = strings_new();
+    while (symbol_table_next(symbols, at, &range)) {
+        add_name(a, range.name, range.begin);
+        if (range.last == UINT64_MAX)
+            break;
+        at = range.last + 1;
+    }
+    symbol_table_delete(symbols);
+    elf_image_delete(debug);
+}
+
+/* BINARY and FUNCTION are texts of the pbin. */
+static bool find_address(const struct addresses *a, const struct profiled_file *file,
+                         const char *binary, const char *function, uint64_t *address)
+{
+    uint32_t number = strings_find(a->names, function);
+    if (strcmp(binary, file->name) != 0 || number == INTERN_NONE || number == 0)
+        return false;
+    *address = a->address[number];
+    return true;
+}
+
+static bool add_call(struct gmon *g, const struct addresses *a, const struct profiled_file *file,
+                     const struct pbin_arc *arc, const struct strings *texts)
+{
+    struct gmon_call call = {.count = arc->count};
+    if (!find_address(a, file, strings_get(texts, arc->caller_binary),
+                      strings_get(texts, arc->caller), &call.from) ||
+        !find_address(a, file, strings_get(texts, arc->callee_binary),
+                      strings_get(texts, arc->callee), &call.self))
+        return false;
+    mem_reserve(&g->calls, &g->call_capacity, g->call_count + 1, sizeof *g->calls);
+    g->calls[g->call_count++] = call;
+    return true;
+}
+
+size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
+                      const struct profiled_file *file, const struct pbin_definitions *all,
+                      const char *sysroot)
+{
+    struct addresses a = {0};
+    size_t lost = 0;
+    if (times->arc_count == 0)
+        return 0;
+    list_addresses(&a, file->image, sysroot);
+    for (size_t i = 0; i < times->arc_count; i++)
+        lost += !add_call(gmon, &a, file, &times->arcs[i], all->strings);
+    strings_delete(a.names);
+    free(a.address);
+    return lost;
+}

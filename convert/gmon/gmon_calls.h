@@ -1,0 +1,17 @@
+/* Call arcs of a pbin, whose ends are names, as those of a gmon.out, whose ends are addresses.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_GMON_GMON_CALLS_H
+#define CONVERT_GMON_GMON_CALLS_H
+
+#include "convert/gmon/pc_times.h"
+#include "convert/symbolize/profiled_file.h"
+#include "formats/gmon/gmon.h"
+
+/* Adds the arcs of TIMES to GMON: both ends become the first address of a function of FILE. ALL is
+ * what the pbin defines; separate symbols are searched below SYSROOT (NULL: none). Returns how many
+ * arcs have an end that is no function of FILE and were left out. */
+size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
+                      const struct profiled_file *file, const struct pbin_definitions *all,
+                      const char *sysroot);
+
+#endif

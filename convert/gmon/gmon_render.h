@@ -1,0 +1,33 @@
+/* Time per address as the histograms of a gmon.out.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_GMON_GMON_RENDER_H
+#define CONVERT_GMON_GMON_RENDER_H
+
+#include "base/exact.h"
+#include "base/report.h"
+#include "convert/symbolize/elf_image.h"
+#include "formats/gmon/gmon.h"
+
+struct address_time {
+    uint64_t address; /* of the file */
+    exact time;       /* [2^-32 ns]; at most 2^90 together */
+};
+
+struct gmon_render_options {
+    enum gmon_dialect dialect; /* GMON_GNU or GMON_BSD */
+    uint32_t scale;            /* profil(2): a bin is 2 * 65536 / SCALE bytes of text; 2 to 65536 */
+    uint32_t rate;             /* [Hz] */
+};
+
+/* Fills GMON (zeroed but for its name) with histograms of IMAGE's code, in its pointer size and
+ * byte order. ITEMS are sorted by address, in place. Ticks are rounded so that any stretch of text
+ * is off by less than one, and so is the sum. A bin holds 65535 ticks: what is above goes to
+ * further histograms (GNU, at most 16), or else the rate is lowered, with a warning. *OUTSIDE is
+ * the time at addresses that are no code. Returns 0, or -1 with ERR filled: too many bins, or no
+ * code at all. What GMON points to is freed by gmon_render_free. */
+int gmon_render(struct gmon *gmon, const struct elf_image *image, struct address_time *items,
+                size_t count, const struct gmon_render_options *options, exact *outside,
+                struct reporter *reporter, struct error *err);
+void gmon_render_free(struct gmon *gmon);
+
+#endif

@@ -1,0 +1,250 @@
+/* pbin2gmon: any pbin with program counters in, gmon.out out: gprof and its friends show a program that was never
+ * built with -pg.
+ *
+ *   pbin2gmon run.pbin -o gmon.out && gprof ./program gmon.out
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/tool.h"
+#include "convert/gmon/gmon_calls.h"
+#include "convert/gmon/gmon_render.h"
+#include "convert/symbolize/symbol_options.h"
+
+struct options {
+    struct tool_common common;
+    struct gmon_render_options render;
+    struct symbolizer_options symbols;
+    const char *input, *binary;
+    bool profil;
+};
+
+enum { KEY_DIALECT = KEY_TOOL_FIRST, KEY_SCALE, KEY_PROFIL };
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What is written:", 1},
+    {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu (default) or bsd", 1},
+    {"binary", 'e', "FILE", 0,
+     "The program or library that it is about, as a path or as the profile calls it (default: the "
+     "program)",
+     1},
+    {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
+    {"scale", KEY_SCALE, "SCALE", 0,
+     "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
+    {0, 0, NULL, 0, "Finding the file:", SYMBOL_GROUP},
+    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
+     TOOL_FILES},
+    {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->symbols;
+        return 0;
+    case KEY_DIALECT:
+        if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
+            argp_error(state, "--dialect takes gnu or bsd, not '%s'", argument);
+        o->render.dialect = argument[0] == 'g' ? GMON_GNU : GMON_BSD;
+        return 0;
+    case 'e':
+        o->binary = argument;
+        return 0;
+    case 'r':
+        o->render.rate = (uint32_t)tool_whole(state, "-r", argument, 1, 1000000);
+        return 0;
+    case KEY_SCALE:
+        o->render.scale = (uint32_t)tool_whole(state, "--scale", argument, 2, 65536);
+        return 0;
+    case KEY_PROFIL:
+        o->profil = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "one profile at a time, '%s' is too many", argument);
+        o->input = argument;
+        return 0;
+    case ARGP_KEY_SUCCESS:
+        if (o->profil && o->common.output != NULL)
+            argp_error(state, "--profil chooses the name of the file: it excludes -o");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[PBIN]",
+    .doc = "Write a pbin as gmon.out, so that gprof shows a profile of a program that was not "
+           "built with -pg.\v"
+           "Examples:\n"
+           "  sampler -o run.bin -- ./program && prof2pbin run.bin | pbin2gmon -o gmon.out\n"
+           "  pbin2gmon -e libfoo.so.1 -o foo.gmon run.pbin && gprof libfoo.so.1 foo.gmon\n"
+           "  PROFDIR=/var/prof pbin2gmon --dialect bsd --profil run.pbin\n",
+    .children = children,
+};
+
+/* From one pbin to one gmon.out. */
+struct conversion {
+    struct options *options;
+    struct pbin_reader *reader;
+    const char *name; /* of the pbin */
+    struct pc_times times;
+    struct profiled_file file;
+    struct gmon gmon;
+    const struct pbin_definitions *all;
+};
+
+/* ---- times ---- */
+
+/* The profile's own frequency, else its mean one, else profil's usual one. */
+static uint32_t default_rate(const struct pbin_meta *meta)
+{
+    double rate = 100;
+    if (meta->frequency >= 1000)
+        rate = (double)meta->frequency / 1000;
+    else if (meta->wall_ns > 0 && meta->samples > 0)
+        rate = (double)meta->samples / ((double)meta->wall_ns / 1e9);
+    return (uint32_t)fmin(fmax(round(rate), 1), 1000000);
+}
+
+/* Samples without a rate have no time: each becomes one tick. */
+static void make_time_of_samples(struct conversion *c)
+{
+    uint32_t rate = c->options->render.rate;
+    report_warning(&c->options->common.reporter,
+                   "%s: its samples have no time: each counts as a tick of %" PRIu32 " Hz", c->name,
+                   rate);
+    c->times.time = 0;
+    for (size_t i = 0; i < c->times.count; i++) {
+        struct pc_time *item = &c->times.items[i];
+        /* 2^-64 samples to 2^-32 ns, in an order that cannot overflow */
+        item->time = (item->samples >> (SAMPLES_SHIFT - TIME_SHIFT)) / rate * 1000000000 +
+                     (item->samples >> (SAMPLES_SHIFT - TIME_SHIFT)) % rate * 1000000000 / rate;
+        c->times.time += item->time;
+    }
+}
+
+static void report_outside(const struct conversion *c, exact outside)
+{
+    if (outside == 0)
+        return;
+    report_warning(
+        &c->options->common.reporter,
+        "%s: %.2f %% of the time was spent outside of %s: a gmon.out is of one file only "
+        "(-e chooses it)",
+        c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
+}
+
+static int put_times(struct conversion *c, struct error *err)
+{
+    struct address_time *items = mem_zalloc(c->times.count, sizeof *items);
+    exact outside = 0, no_code = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < c->times.count; i++) {
+        const struct pc_time *item = &c->times.items[i];
+        items[count].time = item->time;
+        if (profiled_file_address(&c->file, c->all, strings_get(c->all->strings, item->binary),
+                                  item->map, item->pc, &items[count].address))
+            count++;
+        else
+            outside += item->time;
+    }
+    int result = gmon_render(&c->gmon, c->file.image, items, count, &c->options->render, &no_code,
+                             &c->options->common.reporter, err);
+    if (result == 0)
+        report_outside(c, outside + no_code);
+    free(items);
+    return result;
+}
+
+/* ---- the whole ---- */
+
+/* gmon.PROGRAM.PID.out in $PROFDIR; caller frees. */
+static char *profil_name(const struct conversion *c)
+{
+    const char *folder = getenv("PROFDIR");
+    uint32_t pid = 0;
+    if (c->all->thread_count > 0)
+        pid = c->all->threads[0].pid != 0 ? c->all->threads[0].pid : c->all->threads[0].tid;
+    bool here = folder == NULL || folder[0] == '\0';
+    return mem_printf("%s%sgmon.%s.%" PRIu32 ".out", here ? "" : folder, here ? "" : "/",
+                      c->file.name, pid);
+}
+
+static int write_gmon(struct conversion *c, struct error *err)
+{
+    const struct options *o = c->options;
+    char *name = o->profil ? profil_name(c) : NULL;
+    if (o->profil)
+        umask(077); /* as the C libraries do: what a program does is its user's business */
+    struct output *out = output_open(name != NULL ? name : o->common.output,
+                                     OUTPUT_BINARY | (o->common.bzip2 ? OUTPUT_BZIP2 : 0), err);
+    free(name);
+    if (out == NULL)
+        return -1;
+    if (gmon_write(&c->gmon, out) == 0)
+        return output_commit(out);
+    output_discard(out);
+    return -1;
+}
+
+static int convert(struct conversion *c, struct error *err)
+{
+    struct options *o = c->options;
+    const struct pbin_meta *meta = pbin_reader_meta(c->reader);
+    if (pc_times_read(&c->times, c->reader, c->name, err) != 0)
+        return -1;
+    if (pbin_reader_cut(c->reader))
+        report_warning(&o->common.reporter, "%s: truncated, kept %" PRIu64 " samples", c->name,
+                       pbin_reader_samples(c->reader));
+    c->all = pbin_reader_definitions(c->reader);
+    if (profiled_file_find(&c->file, o->binary, c->all, meta, &o->symbols, err) != 0)
+        return -1;
+    if (o->render.rate == 0)
+        o->render.rate = default_rate(meta);
+    if (c->times.time == 0 && c->times.samples > 0)
+        make_time_of_samples(c);
+    if (put_times(c, err) != 0)
+        return -1;
+    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, o->symbols.sysroot);
+    if (lost > 0)
+        report_warning(&o->common.reporter,
+                       "%s: %zu of %zu call arcs have an end that is no function of %s: left out",
+                       c->name, lost, c->times.arc_count, c->file.name);
+    return write_gmon(c, err);
+}
+
+const char *argp_program_version = "pbin2gmon (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct options o = {.render = {.dialect = GMON_GNU, .scale = 65536}};
+    struct error err = {0};
+    int result = -1;
+    tool_start(&o.common, "pbin2gmon");
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE, argc, argv, &o);
+    struct conversion c = {.options = &o};
+    struct stream *in = stream_open(o.input, &err);
+    if (in != NULL)
+        c.reader = pbin_reader_open(in, o.common.salvage, &err);
+    if (c.reader != NULL) {
+        c.name = stream_name(in);
+        result = convert(&c, &err);
+    }
+    gmon_render_free(&c.gmon);
+    profiled_file_free(&c.file);
+    pc_times_free(&c.times);
+    pbin_reader_close(c.reader);
+    stream_close(in);
+    free(o.symbols.search_paths);
+    return tool_end(&o.common, result, &err);
+}

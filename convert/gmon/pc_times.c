@@ -1,0 +1,151 @@
+/* A pbin as time per program counter.
+ * SPDX-License-Identifier: MIT */
+#include "convert/gmon/pc_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Times of one item; a billion of them can be added, and multiplied by a rate. */
+#define TIME_MOST    ((exact)1 << 90)
+#define SAMPLES_MOST ((exact)1 << 112)
+
+/* While a profile is read. */
+struct reading {
+    struct pc_times *times;
+    struct pbin_reader *reader;
+    const char *name;
+    exact even;                /* interval where the samples have no times [2^-32 ns] */
+    size_t binary_key, pc_key; /* columns of an aggregated profile */
+};
+
+void pc_times_free(struct pc_times *t)
+{
+    free(t->items);
+    free(t->arcs);
+}
+
+/* The item of LOCATION; items of a full profile are its locations. */
+static struct pc_time *item_of(struct reading *r, uint64_t location)
+{
+    struct pc_times *t = r->times;
+    const struct pbin_definitions *all = pbin_reader_definitions(r->reader);
+    if (location >= t->count) {
+        mem_reserve(&t->items, &t->capacity, all->location_count, sizeof *t->items);
+        for (; t->count < all->location_count; t->count++) {
+            const struct pbin_location *at = &all->locations[t->count];
+            t->items[t->count] =
+                (struct pc_time){.pc = at->pc, .binary = at->binary, .map = at->map};
+        }
+    }
+    return &t->items[location];
+}
+
+static void take_samples(struct reading *r, const struct pbin_samples *s)
+{
+    const struct pbin_meta *meta = pbin_reader_meta(r->reader);
+    size_t at = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        exact each = meta->times ? (exact)s->interval_ns[i] << TIME_SHIFT : r->even;
+        if (meta->cpus > 0 && s->threads[i] > meta->cpus)
+            each = each * (exact)meta->cpus / (exact)s->threads[i];
+        for (uint64_t j = 0; j < s->threads[i]; j++, at++) {
+            struct pc_time *item = item_of(r, s->location[at]);
+            item->time += meta->cpu_time ? (exact)s->cpu_ns[at] << TIME_SHIFT : each;
+            item->samples += (exact)1 << SAMPLES_SHIFT;
+        }
+    }
+}
+
+static int take_row(struct reading *r, const struct pbin_row *row, struct error *err)
+{
+    struct pc_times *t = r->times;
+    const struct pbin_definitions *all = pbin_reader_definitions(r->reader);
+    if (row->key[r->binary_key] >= strings_count(all->strings))
+        return error_set(err, r->name, NO_OFFSET, "row refers to a text that is not defined");
+    mem_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items);
+    t->items[t->count++] = (struct pc_time){.pc = row->key[r->pc_key],
+                                            .binary = (uint32_t)row->key[r->binary_key],
+                                            .map = PBIN_NO_MAP,
+                                            .time = row->sums.time,
+                                            .samples = row->sums.samples};
+    return 0;
+}
+
+static void take_arc(struct reading *r, const struct pbin_arc *arc)
+{
+    struct pc_times *t = r->times;
+    mem_reserve(&t->arcs, &t->arc_capacity, t->arc_count + 1, sizeof *t->arcs);
+    t->arcs[t->arc_count++] = *arc;
+}
+
+static int take(struct reading *r, const struct pbin_batch *batch, struct error *err)
+{
+    if (batch->item == PBIN_SAMPLES)
+        take_samples(r, &batch->samples);
+    else if (batch->item == PBIN_ROW)
+        return take_row(r, &batch->row, err);
+    else if (batch->item == PBIN_ARC)
+        take_arc(r, &batch->arc);
+    return 0;
+}
+
+/* Which columns of an aggregated profile hold binary and program counter. */
+static int find_keys(struct reading *r, const char *keys, struct error *err)
+{
+    bool binary = false, pc = false;
+    size_t column = 0;
+    for (const char *at = keys; at != NULL && column < PBIN_KEYS_MOST; column++) {
+        size_t length = strcspn(at, ",");
+        if (length == 6 && memcmp(at, "binary", 6) == 0) {
+            r->binary_key = column;
+            binary = true;
+        }
+        if (length == 2 && memcmp(at, "pc", 2) == 0) {
+            r->pc_key = column;
+            pc = true;
+        }
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return binary && pc
+               ? 0
+               : error_set(err, r->name, NO_OFFSET,
+                           "was aggregated by %s: without binary and pc nobody knows where "
+                           "its time was spent",
+                           keys);
+}
+
+static int sum_up(struct reading *r, struct error *err)
+{
+    struct pc_times *t = r->times;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct pc_time *item = &t->items[i];
+        if (item->time < 0 || item->time > TIME_MOST || item->samples < 0 ||
+            item->samples > SAMPLES_MOST)
+            return error_set(err, r->name, NO_OFFSET, "holds times that no program can have used");
+        t->time += item->time;
+        t->samples += item->samples;
+        if (t->time > TIME_MOST || t->samples > SAMPLES_MOST)
+            return error_set(err, r->name, NO_OFFSET, "holds times that no program can have used");
+    }
+    return 0;
+}
+
+int pc_times_read(struct pc_times *times, struct pbin_reader *reader, const char *name,
+                  struct error *err)
+{
+    const struct pbin_meta *meta = pbin_reader_meta(reader);
+    struct reading r = {.times = times, .reader = reader, .name = name};
+    struct pbin_batch batch;
+    int got;
+    *times = (struct pc_times){.is_full = meta->keys == NULL};
+    if (meta->keys != NULL && find_keys(&r, meta->keys, err) != 0)
+        return -1;
+    if (!meta->times && meta->samples > 0)
+        r.even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
+    while ((got = pbin_reader_next(reader, &batch, err)) > 0)
+        if (take(&r, &batch, err) != 0)
+            return -1;
+    return got < 0 ? -1 : sum_up(&r, err);
+}

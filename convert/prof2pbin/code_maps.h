@@ -1,0 +1,26 @@
+/* Mappings of the profiled program, each with the file behind it.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_CODE_MAPS_H
+#define CONVERT_PROF2PBIN_CODE_MAPS_H
+
+#include "convert/symbolize/code_file.h"
+
+struct code_maps;
+
+/* Copies MAPS (but not their images). OPTIONS and REPORTER are borrowed until code_maps_delete. */
+struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
+                                const struct symbolizer_options *options,
+                                struct reporter *reporter);
+void code_maps_delete(struct code_maps *maps);
+
+/* Index of the mapping that holds PC, the first one where several do; UINT32_MAX for none. */
+uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
+
+/* Name of mapping INDEX for people, borrowed until code_maps_delete. */
+const char *code_maps_name(const struct code_maps *maps, size_t index);
+
+/* The file behind mapping INDEX, searched when first asked for and borrowed until code_maps_delete;
+ * NULL when there is none, which was warned of. *BIAS: pc - *BIAS is an address of the file. */
+struct code_file *code_maps_file(struct code_maps *maps, size_t index, uint64_t *bias);
+
+#endif

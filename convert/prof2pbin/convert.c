@@ -1,0 +1,226 @@
+/* From a raw profile to pbin.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/convert.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "convert/prof2pbin/convert_samples.h"
+#include "convert/symbolize/locations.h"
+
+struct conversion {
+    struct raw_profile *raw;
+    const struct convert_options *options;
+    struct reporter *reporter;
+    struct pbin_writer *writer;
+    struct locations *locations;
+};
+
+int convert_check(const struct raw_profile *raw, const struct convert_options *options,
+                  struct error *err)
+{
+    enum pmu_kind kind = raw_pmu_kind(raw);
+    const char *name = stream_name(raw->stream);
+    if (kind == PMU_CURRENT && options->volts == 0)
+        return error_set(err, name, NO_OFFSET,
+                         "holds currents [A]: say the supply voltage with -v VOLTS, as energy = "
+                         "current x voltage x time");
+    if (kind != PMU_CURRENT && options->volts != 0)
+        return error_set(err, name, NO_OFFSET,
+                         "-v is for profiles of a current [A]; this one holds %s",
+                         kind == PMU_POWER     ? "power [W], which already is current x voltage"
+                         : kind == PMU_VOLTAGE ? "voltages [V], and no current"
+                         : kind == PMU_NONE    ? "no PMU values"
+                                               : "values of a custom unit");
+    return 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+static uint64_t fact_number(const struct raw_profile *raw, const char *name)
+{
+    const char *value = raw_extension_fact(&raw->ext, name);
+    return value == NULL ? 0 : strtoull(value, NULL, 10);
+}
+
+static const char *unit_of(const struct raw_profile *raw)
+{
+    static const char *const units[] = {[PMU_NONE] = NULL,
+                                        [PMU_CURRENT] = "A",
+                                        [PMU_VOLTAGE] = "V",
+                                        [PMU_POWER] = "W",
+                                        [PMU_CUSTOM] = NULL};
+    const char *unit = raw_extension_fact(&raw->ext, "unit");
+    return unit != NULL && unit[0] != '\0' ? unit : units[raw_pmu_kind(raw)];
+}
+
+static uint64_t nanoseconds(uint64_t us)
+{
+    return us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
+}
+
+/* Of a time that the header gives for the whole run: the part that the samples which are there took. */
+static uint64_t part_kept(const struct raw_profile *raw, uint64_t us)
+{
+    uint64_t whole = raw->header.samples;
+    if (!raw->cut || whole <= raw->samples)
+        return nanoseconds(us);
+    return nanoseconds((uint64_t)((double)us * (double)raw->samples / (double)whole));
+}
+
+/* Fills META with texts that are borrowed: only for pbin_writer_open. */
+static void describe(const struct raw_profile *raw, const struct convert_options *options,
+                     struct pbin_meta *meta)
+{
+    const char *frequency = raw_extension_fact(&raw->ext, "frequency");
+    double hertz = 0;
+    if (frequency != NULL)
+        parse_double(frequency, 0, 1e12, &hertz); /* stays 0 where it is no number */
+    *meta = (struct pbin_meta){
+        .name =
+            (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
+        .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
+        .command = (char *)raw_extension_fact(&raw->ext, "command"),
+        .host = (char *)raw_extension_fact(&raw->ext, "host"),
+        .started = (char *)raw_extension_fact(&raw->ext, "started"),
+        .dialect = (char *)raw_profile_dialect(raw),
+        .tool = (char *)"prof2pbin " PBIN_TOOLS_VERSION,
+        .unit = (char *)unit_of(raw),
+        .keys = (char *)(raw->aggregated ? LOCATION_KEYS : NULL),
+        .pmu = raw_pmu_kind(raw),
+        .volts = options->volts,
+        .cpus = options->cpus != 0 ? options->cpus : fact_number(raw, "cpus"),
+        .wall_ns = part_kept(raw, raw->header.wall_us),
+        .latency_ns = part_kept(raw, raw->header.latency_us),
+        .samples = raw->samples,
+        .frequency = (uint64_t)(hertz * 1000),
+        .cpu_time = raw->has_cpu,
+        .times = raw->has_times,
+    };
+}
+
+enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
+
+/* Of an aggregated profile: time = n * wall / samples, energy = current * volts * wall / samples.
+ * Returns 0, or -1 for numbers that cannot be summed. */
+static int row_of(const struct conversion *c, const struct raw_histogram *line,
+                  struct pbin_row *row, struct error *err)
+{
+    double wall_ns = (double)c->raw->header.wall_us * 1000.0;
+    double samples = (double)c->raw->samples;
+    exact time = (((exact)c->raw->header.wall_us * 1000) << TIME_SHIFT) / c->raw->samples;
+    double energy = line->current * c->options->volts * (wall_ns / 1e9 / samples);
+    if (!exact_fits((double)line->samples, SAMPLES_SHIFT, ROOM) ||
+        !exact_fits(wall_ns / samples * (double)line->samples, TIME_SHIFT, ROOM) ||
+        !exact_fits(energy, ENERGY_SHIFT, ROOM))
+        return error_set(err, stream_name(c->raw->stream), NO_OFFSET,
+                         "samples %" PRIu64 " and current %g A of pc 0x%" PRIx64
+                         " are too large to be summed",
+                         line->samples, line->current, line->pc);
+    *row = (struct pbin_row){.sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT,
+                                                      UINT64_MAX, time * (exact)line->samples,
+                                                      exact_of_double(energy, ENERGY_SHIFT))};
+    return 0;
+}
+
+static int put_rows(struct conversion *c, struct error *err)
+{
+    struct raw_histogram line;
+    struct pbin_row *rows = NULL;
+    uint32_t *numbers = NULL;
+    size_t count = 0, capacity = 0, number_capacity = 0;
+    struct pbin_run run = {.wall_ns = nanoseconds(c->raw->header.wall_us),
+                           .latency_ns = nanoseconds(c->raw->header.latency_us),
+                           .samples = c->raw->samples};
+    int got;
+    while ((got = raw_next_histogram(c->raw, &line, err)) > 0) {
+        mem_reserve(&rows, &capacity, count + 1, sizeof *rows);
+        mem_reserve(&numbers, &number_capacity, count + 1, sizeof *numbers);
+        if (row_of(c, &line, &rows[count], err) != 0) {
+            got = -1;
+            break;
+        }
+        numbers[count] = line.unknown ? UINT32_MAX : locations_number(c->locations, line.pc);
+        run.time += rows[count].sums.time;
+        run.energy += rows[count++].sums.energy;
+    }
+    locations_resolve(c->locations);
+    if (got == 0) {
+        run.name = pbin_define_string(c->writer, c->options->name != NULL
+                                                     ? c->options->name
+                                                     : base_name(stream_name(c->raw->stream)));
+        pbin_put_run(c->writer, &run);
+    }
+    for (size_t i = 0; i < count && got == 0; i++) {
+        locations_key(c->locations, numbers[i], &rows[i]);
+        got = pbin_put_row(c->writer, &rows[i], LOCATION_KEY_COUNT);
+    }
+    free(rows);
+    free(numbers);
+    return got;
+}
+
+static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
+{
+    struct code_map *maps = mem_zalloc(raw->map_count + 1, sizeof *maps);
+    for (size_t i = 0; i < raw->map_count; i++) {
+        const struct raw_map *more = i < raw->ext.map_count ? &raw->ext.maps[i] : NULL;
+        maps[i] = (struct code_map){.address = raw->maps[i].address,
+                                    .size = raw->maps[i].size,
+                                    .label = more != NULL ? more->path : raw->maps[i].label,
+                                    .has_offset = more != NULL,
+                                    .offset = more != NULL ? more->offset : 0,
+                                    .build_id = more != NULL ? more->build_id : NULL};
+    }
+    *count = raw->map_count;
+    if (raw->ext.vdso != NULL)
+        maps[(*count)++] = (struct code_map){.address = raw->ext.vdso_address,
+                                             .size = raw->ext.vdso_size,
+                                             .label = "[vdso]",
+                                             .has_offset = true,
+                                             .image = raw->ext.vdso,
+                                             .image_size = raw->ext.vdso_size};
+    return maps;
+}
+
+static struct locations *open_locations(const struct conversion *c, const struct code_map *maps,
+                                        size_t map_count, struct error *err)
+{
+    const struct location_facts facts = {.maps = maps,
+                                         .map_count = map_count,
+                                         .threads = c->raw->ext.threads,
+                                         .thread_count = c->raw->ext.thread_count,
+                                         .keys = c->raw->aggregated};
+    return locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
+}
+
+int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
+                struct reporter *reporter, struct error *err)
+{
+    struct pbin_meta meta;
+    struct conversion c = {.raw = raw, .options = options, .reporter = reporter};
+    size_t map_count;
+    struct code_map *maps = list_maps(raw, &map_count);
+    describe(raw, options, &meta);
+    c.writer = pbin_writer_open(out, &meta);
+    c.locations = open_locations(&c, maps, map_count, err);
+    int result = c.locations == NULL ? -1
+                 : raw->aggregated   ? put_rows(&c, err)
+                                     : convert_samples(raw, c.writer, c.locations, reporter, err);
+    if (result == 0) {
+        locations_define_maps(c.locations);
+        result = pbin_writer_close(c.writer);
+    } else {
+        pbin_writer_abandon(c.writer);
+    }
+    locations_delete(c.locations);
+    free(maps);
+    return result;
+}

@@ -1,0 +1,28 @@
+/* From a raw profile to pbin: one pass, each distinct program counter resolved once.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_CONVERT_H
+#define CONVERT_PROF2PBIN_CONVERT_H
+
+#include "base/output.h"
+#include "base/report.h"
+#include "convert/symbolize/symbolizer.h"
+#include "formats/pbin/pbin.h"
+#include "formats/raw/raw.h"
+
+struct convert_options {
+    const char *name; /* of the profile; NULL: the name of the raw file */
+    double volts;     /* supply voltage [V]; 0: not given */
+    uint64_t cpus;    /* 0: as the profile says */
+    struct symbolizer_options symbols;
+};
+
+/* May RAW be converted under OPTIONS? A current needs volts, a power must not have them.
+ * Returns 0, or -1 with ERR filled. */
+int convert_check(const struct raw_profile *raw, const struct convert_options *options,
+                  struct error *err);
+
+/* Writes RAW to OUT. Warnings go to REPORTER. Returns 0, or -1 with ERR filled (by OUT's own errors too). */
+int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
+                struct reporter *reporter, struct error *err);
+
+#endif

@@ -1,0 +1,171 @@
+/* The samples of a raw profile, batch by batch into the columns of a pbin.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/convert_samples.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/progress.h"
+
+struct thread {
+    uint32_t tid;
+    uint32_t number; /* in the pbin */
+    uint64_t cpu_ns; /* at its last sample */
+};
+
+struct conversion {
+    struct raw_profile *raw;
+    struct reporter *reporter;
+    struct pbin_writer *writer;
+    struct locations *locations;
+    const struct numbers *pcs; /* of the locations */
+    struct numbers tids;
+    struct thread *threads; /* by number in tids */
+    size_t thread_capacity;
+    uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
+    size_t seat_count, seat_capacity;
+    bool begun;         /* there was a sample before */
+    uint64_t last_ns;   /* its time */
+    uint64_t backwards; /* sample times that were before the one before */
+};
+
+/* Begins a thread: a tid that is new, or that was given to another thread. */
+static void begin_thread(struct conversion *c, struct thread *thread, uint32_t tid)
+{
+    thread->tid = tid;
+    thread->cpu_ns = 0;
+    thread->number = locations_define_thread(c->locations, tid);
+}
+
+static struct thread *find_thread(struct conversion *c, uint32_t tid, size_t seat)
+{
+    uint32_t known = c->tids.count;
+    uint32_t at = numbers_intern(&c->tids, tid);
+    if (at == known) {
+        mem_reserve(&c->threads, &c->thread_capacity, known + 1, sizeof *c->threads);
+        begin_thread(c, &c->threads[at], tid);
+    }
+    if (seat >= c->seat_count) {
+        mem_reserve(&c->seats, &c->seat_capacity, seat + 1, sizeof *c->seats);
+        memset(c->seats + c->seat_count, 0, (seat + 1 - c->seat_count) * sizeof *c->seats);
+        c->seat_count = seat + 1;
+    }
+    c->seats[seat] = at;
+    return &c->threads[at];
+}
+
+/* The thread of ENTRY, number SEAT in its sample, and the CPU time it used since its last sample. Threads
+ * mostly keep their places from sample to sample. */
+static inline uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry,
+                                     size_t seat, uint64_t *cpu_ns)
+{
+    struct thread *thread = seat < c->seat_count ? &c->threads[c->seats[seat]] : NULL;
+    if (thread == NULL || thread->tid != entry->tid)
+        thread = find_thread(c, entry->tid, seat);
+    if (entry->cpu_ns < thread->cpu_ns)
+        begin_thread(c, thread, entry->tid);
+    *cpu_ns = entry->cpu_ns - thread->cpu_ns;
+    thread->cpu_ns = entry->cpu_ns;
+    return thread->number;
+}
+
+static uint64_t interval_of(struct conversion *c, uint64_t time_ns)
+{
+    uint64_t before = c->begun ? c->last_ns : time_ns;
+    c->begun = true;
+    c->backwards += time_ns < before;
+    c->last_ns = time_ns > before ? time_ns : before;
+    return c->last_ns - before;
+}
+
+/* Everything of COUNT samples from number FIRST on but their threads. */
+static void put_facts(struct conversion *c, const struct raw_samples *s, size_t first, size_t count,
+                      const struct pbin_room *room)
+{
+    for (size_t i = 0; i < count; i++) {
+        room->interval_ns[i] = c->raw->has_times ? interval_of(c, s->time_ns[first + i]) : 0;
+        room->value_bits[i] = bits_of_double(s->value[first + i]);
+        room->threads[i] = s->threads[first + i];
+    }
+}
+
+static void put_locations(struct conversion *c, const struct raw_entry *entries, size_t count,
+                          uint64_t *location)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = numbers_find(c->pcs, entries[i].pc);
+        location[i] =
+            number != INTERN_NONE ? number : locations_number(c->locations, entries[i].pc);
+    }
+}
+
+static void put_threads(struct conversion *c, const uint32_t *threads, size_t count,
+                        const struct raw_entry *entries, const struct pbin_room *room)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t seat = 0; seat < threads[i]; seat++, at++)
+            room->thread[at] = follow_thread(c, &entries[at], seat, &room->cpu_ns[at]);
+}
+
+static int put_batch(struct conversion *c, const struct raw_samples *s)
+{
+    const struct raw_entry *entries = s->entries;
+    for (size_t i = 0, samples; i < s->count; i += samples) {
+        struct pbin_room room;
+        size_t count = 0;
+        if (pbin_batch_is_full(c->writer, s->threads[i]))
+            locations_resolve(c->locations);
+        if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
+            return -1;
+        for (samples = 0; samples < room.samples && i + samples < s->count; samples++) {
+            if (s->threads[i + samples] > room.entries - count)
+                break;
+            count += s->threads[i + samples];
+        }
+        put_facts(c, s, i, samples, &room);
+        put_locations(c, entries, count, room.location);
+        put_threads(c, s->threads + i, samples, entries, &room);
+        pbin_fill_room(c->writer, samples, count);
+        entries += count;
+    }
+    return 0;
+}
+
+static int put_all(struct conversion *c, struct error *err)
+{
+    struct raw_samples samples;
+    struct progress progress;
+    int got;
+    uint64_t number = 0;
+    progress_start(&progress, c->reporter, c->raw->samples, "samples");
+    while ((got = raw_next(c->raw, &samples, err)) > 0) {
+        if (put_batch(c, &samples) != 0)
+            got = -1;
+        if (got < 0)
+            break;
+        progress_at(&progress, number += samples.count);
+    }
+    progress_end(&progress);
+    locations_resolve(c->locations);
+    if (c->backwards > 0)
+        report_warning(c->reporter,
+                       "%s: %" PRIu64 " sample times lie before the one before: counted as 0 s",
+                       stream_name(c->raw->stream), c->backwards);
+    return got;
+}
+
+int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
+                    struct locations *locations, struct reporter *reporter, struct error *err)
+{
+    struct conversion c = {
+        .raw = raw, .reporter = reporter, .writer = writer, .locations = locations};
+    c.pcs = locations_numbers(locations);
+    int result = put_all(&c, err);
+    numbers_free(&c.tids);
+    free(c.threads);
+    free(c.seats);
+    return result;
+}

@@ -1,0 +1,14 @@
+/* The samples of a raw profile, batch by batch into the columns of a pbin.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_CONVERT_SAMPLES_H
+#define CONVERT_PROF2PBIN_CONVERT_SAMPLES_H
+
+#include "convert/symbolize/locations.h"
+#include "formats/raw/raw.h"
+
+/* Writes all samples of RAW, a full profile, to WRITER, and has LOCATIONS, which write there as well, resolve what they
+ * name. Returns 0, or -1 with ERR filled (by the output's own errors too). */
+int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
+                    struct locations *locations, struct reporter *reporter, struct error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* What prof2pbin is told.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/prof2pbin_options.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "convert/symbolize/symbol_options.h"
+
+enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE };
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What the profile is:", 1},
+    {"volts", 'v', "V", 0,
+     "Supply voltage [V]: required for profiles of a current, refused for others", 1},
+    {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
+    {"cpus", 'c', "N", 0, "CPUs that the program could use", 1},
+    {0, 0, NULL, 0, "Reading:", 2},
+    {"format", KEY_FORMAT, "DIALECT", 0, "Dialect of the raw profile (default: detected)", 2},
+    {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
+    {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
+    {"pmu-type", KEY_PMU_TYPE, "TYPE", 0,
+     "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)",
+     2},
+    {"vmmap", 'm', "FILE", 0, "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
+    {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
+    {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0,
+     "Write the mappings to FILE as well ('-': only them, to stdout)", TOOL_FILES},
+    {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct prof_options *o = state->input;
+    int type;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
+        return 0;
+    case 'v':
+        if (!parse_double(argument, 1e-6, 1e6, &o->convert.volts))
+            argp_error(state, "-v takes volts above 0, not '%s'", argument);
+        return 0;
+    case 'c':
+        if (!parse_unsigned(argument, 1, 1 << 20, &o->convert.cpus))
+            argp_error(state, "-c takes a number of CPUs, not '%s'", argument);
+        return 0;
+    case KEY_FORMAT:
+        tool_choose(state, "dialect", raw_dialect_name, argument);
+        o->raw.dialect = argument;
+        return 0;
+    case KEY_PMU_TYPE:
+        if ((type = raw_value_parse(argument)) < 0)
+            argp_error(state, "--pmu-type takes f64, f32, i8..i64, u8..u64 or opaque, not '%s'",
+                       argument);
+        o->raw.value = (enum raw_value)type;
+        return 0;
+    case 'l':
+    case 'b':
+        o->raw.order = (char)key;
+        return 0;
+    case 'n':
+        o->convert.name = argument;
+        return 0;
+    case 'm':
+        o->maps = argument;
+        return 0;
+    case KEY_DUMP_VMMAP:
+        o->dump_maps = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "one raw profile at a time, '%s' is too many", argument);
+        o->input = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The dialects in the help come from their table. */
+static char *help_filter(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    char *all = mem_strdup("Dialects:\n");
+    for (size_t i = 0; raw_dialect_name(i) != NULL; i++) {
+        char *longer = mem_printf("%s  %-19s %s\n", all, raw_dialect_name(i), raw_dialect_help(i));
+        free(all);
+        all = longer;
+    }
+    char *whole = mem_printf("%s\n%s", all, text);
+    free(all);
+    return whole;
+}
+
+static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+const struct argp prof_argp = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[RAW]",
+    .doc =
+        "Turn a raw profile into pbin: program counters become binary, function, file and line.\v"
+        "Examples:\n"
+        "  prof2pbin run.bin | pbin-aggregate\n"
+        "  prof2pbin -v 5.0 -s board/bin -o run.pbin.bz2 run.bin.bz2\n"
+        "  prof2pbin --salvage out.bin.part > out.pbin\n",
+    .children = children,
+    .help_filter = help_filter,
+};

@@ -1,0 +1,174 @@
+/* sthem2pbin: CSV export of the sthem tool or of a Lynsyn board in, pbin out.
+ *
+ *   Time;Power 1;Module 0;Function 0        a sample at 0.001 s, 1.25 W,
+ *   0.001;1.25;main.elf;decode         ->   "core 0" in main.elf, decode
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/tool.h"
+#include "convert/sthem2pbin/sthem_convert.h"
+#include "convert/symbolize/symbol_options.h"
+
+struct options {
+    struct tool_common common;
+    struct sthem_options reading;
+    struct sthem_convert_options convert;
+    const char *input;
+    uint64_t *sensors;
+    size_t sensor_count, sensor_capacity;
+};
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What the export is:", 1},
+    {"power-sensor", 'p', "N[,N...]", 0,
+     "Power sensor, as numbered in the header; several are added up (default: the only one that is "
+     "not always 0)",
+     1},
+    {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
+    {"cpus", 'c', "N", 0, "Cores that the program could use (default: those that show a PC)", 1},
+    {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
+    {0, 0, NULL, 0, "Symbols, for exports of program counters:", SYMBOL_GROUP},
+    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", SYMBOL_GROUP},
+    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", SYMBOL_GROUP},
+    {0}};
+
+static void add_sensors(struct options *o, const char *list, struct argp_state *state)
+{
+    for (;;) {
+        char text[24];
+        size_t length = strcspn(list, ",");
+        uint64_t number = 0;
+        snprintf(text, sizeof text, "%.*s", (int)(length < 23 ? length : 23), list);
+        if (!parse_unsigned(text, 0, UINT32_MAX, &number))
+            argp_error(state, "-p takes numbers of power sensors, not '%s'", text);
+        mem_reserve(&o->sensors, &o->sensor_capacity, o->sensor_count + 1, sizeof *o->sensors);
+        o->sensors[o->sensor_count++] = number;
+        if (list[length] == '\0')
+            return;
+        list += length + 1;
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
+        return 0;
+    case 'p':
+        add_sensors(o, argument, state);
+        return 0;
+    case 'v':
+        if (!parse_double(argument, 1e-6, 1e6, &o->reading.volts))
+            argp_error(state, "-v takes volts above 0, not '%s'", argument);
+        return 0;
+    case 'c':
+        if (!parse_unsigned(argument, 1, 1 << 20, &o->convert.cpus))
+            argp_error(state, "-c takes a number of cores, not '%s'", argument);
+        return 0;
+    case 'n':
+        o->convert.name = argument;
+        return 0;
+    case 'm':
+        o->convert.vmmap = argument;
+        return 0;
+    case 'e':
+        o->convert.elf = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "one export at a time, '%s' is too many", argument);
+        o->input = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp parser = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[CSV]",
+    .doc = "Turn a CSV export of the sthem tool or of a Lynsyn board into pbin: each core becomes "
+           "a thread."
+           "\vExamples:\n"
+           "  sthem2pbin export.csv | pbin-aggregate\n"
+           "  sthem2pbin -e firmware.elf -p 2 export.csv -o run.pbin\n"
+           "  sthem2pbin -m run.vmmap -s bin export.csv.bz2 | pbin-aggregate\n",
+    .children = children,
+};
+
+/* What an export cannot tell, said once. */
+static void explain(const struct options *o, const struct stream *in,
+                    const struct sthem_summary *summary)
+{
+    if (o->common.reporter.quiet)
+        return;
+    fprintf(stderr, "sthem2pbin: %s: one PC per core, no threads and no CPU time: %s\n",
+            stream_name(in),
+            summary->several
+                ? "each busy core gets the same share, so shares of parallel programs are skewed"
+                : "shares of parallel programs would be skewed");
+    for (size_t i = 0; i < summary->sensor_count; i++)
+        report_verbose(&o->common.reporter, "uses power sensor %llu",
+                       (unsigned long long)summary->sensors[i]);
+    report_verbose(&o->common.reporter, "%llu samples, %g s, %g J, %zu cores",
+                   (unsigned long long)summary->rows, (double)summary->wall_ns / 1e9,
+                   summary->joules, summary->cores);
+}
+
+static int write_pbin(struct options *o, struct stream *in, const struct sthem_summary *summary,
+                      const struct sthem_code *code, struct error *err)
+{
+    struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
+    if (out == NULL)
+        return -1;
+    o->reading.sensors = summary->sensors;
+    o->reading.sensor_count = summary->sensor_count;
+    if (stream_seek(in, 0, err) == 0 && sthem_convert(in, &o->reading, summary, code, &o->convert,
+                                                      out, &o->common.reporter, err) == 0)
+        return output_commit(out);
+    output_discard(out);
+    return -1;
+}
+
+static int convert(struct options *o, struct stream *in, struct error *err)
+{
+    struct sthem_summary summary = {0};
+    struct sthem_code code = {0};
+    int result = stream_make_seekable(in, err);
+    if (result == 0)
+        result = sthem_code_read(&o->convert, &code, err);
+    if (result == 0)
+        result = sthem_scan(in, &o->reading, &summary, &o->common.reporter, err);
+    if (result == 0) {
+        explain(o, in, &summary);
+        result = write_pbin(o, in, &summary, &code, err);
+    }
+    sthem_summary_free(&summary);
+    sthem_code_free(&code);
+    return result;
+}
+
+const char *argp_program_version = "sthem2pbin (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct error err = {0};
+    tool_start(&o.common, "sthem2pbin");
+    tool_parse(&parser, TOOL_OUTPUT, argc, argv, &o);
+    o.reading.sensors = o.sensors;
+    o.reading.sensor_count = o.sensor_count;
+    struct stream *in = stream_open(o.input, &err);
+    int result = in == NULL ? -1 : convert(&o, in, &err);
+    stream_close(in);
+    free(o.sensors);
+    free(o.convert.symbols.search_paths);
+    return tool_end(&o.common, result, &err);
+}

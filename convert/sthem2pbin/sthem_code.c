@@ -1,0 +1,81 @@
+/* Mappings for the program counters of a board: a list of them, or a bare-metal program.
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "convert/symbolize/elf_image.h"
+#include "convert/symbolize/find_binary.h"
+#include "convert/sthem2pbin/sthem_convert.h"
+
+static struct code_map *add_map(struct sthem_code *code, size_t *capacity)
+{
+    mem_reserve(&code->maps, capacity, code->count + 1, sizeof *code->maps);
+    code->maps[code->count] = (struct code_map){0};
+    return &code->maps[code->count++];
+}
+
+/* The executable segments of a program that runs at its link address. The image is taken into memory: then no search
+ * path can lead to another file of the same name. */
+static int add_segments(struct sthem_code *code, size_t *capacity, const struct elf_image *elf,
+                        const char *path, struct error *err)
+{
+    code->image = mem_alloc(elf->size);
+    code->label = mem_strdup(label_base_name(path));
+    if (!elf_image_read(elf, 0, code->image, elf->size))
+        return error_set(err, path, NO_OFFSET, "cannot be read as a whole");
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *s = &elf->segments[i];
+        if (!s->executable || s->memory_size == 0)
+            continue;
+        struct code_map *map = add_map(code, capacity);
+        *map = (struct code_map){.address = s->address,
+                                 .size = s->memory_size,
+                                 .label = code->label,
+                                 .has_offset = true,
+                                 .offset = s->offset,
+                                 .image = code->image,
+                                 .image_size = elf->size};
+    }
+    if (code->count == 0)
+        return error_set(err, path, NO_OFFSET, "no executable segment: not a linked program");
+    return 0;
+}
+
+static int add_elf(struct sthem_code *code, size_t *capacity, const char *path, struct error *err)
+{
+    int errnum;
+    struct elf_image *elf = elf_image_open(path, &errnum, err);
+    if (elf == NULL)
+        return -1;
+    int result = add_segments(code, capacity, elf, path, err);
+    elf_image_delete(elf);
+    return result;
+}
+
+int sthem_code_read(const struct sthem_convert_options *options, struct sthem_code *code,
+                    struct error *err)
+{
+    size_t capacity = 0, vmmaps = 0;
+    if (options->elf != NULL && add_elf(code, &capacity, options->elf, err) != 0)
+        return -1;
+    if (options->vmmap != NULL &&
+        raw_vmmap_text_read(options->vmmap, &code->vmmaps, &vmmaps, err) != 0) {
+        code->vmmaps = NULL; /* freed already */
+        return -1;
+    }
+    for (size_t i = 0; i < vmmaps; i++) {
+        struct code_map *map = add_map(code, &capacity);
+        map->address = code->vmmaps[i].address;
+        map->size = code->vmmaps[i].size;
+        map->label = code->vmmaps[i].label;
+    }
+    return 0;
+}
+
+void sthem_code_free(struct sthem_code *code)
+{
+    free(code->vmmaps);
+    free(code->image);
+    free(code->label);
+    free(code->maps);
+}

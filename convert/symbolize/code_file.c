@@ -1,0 +1,105 @@
+/* A binary of the profiled program: its file, symbols and debug information.
+ * SPDX-License-Identifier: MIT */
+#include "convert/symbolize/code_file.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "convert/symbolize/debug_file.h"
+#include "convert/symbolize/symbol_table.h"
+
+struct code_file {
+    struct elf_image *image;
+    struct elf_image *debug; /* separate file, or NULL */
+    struct symbol_table *symbols;
+    struct dwarf_worker *worker;
+    const struct symbolizer_options *options;
+    struct reporter *reporter;
+    bool debug_searched, no_dwarf, damage_told;
+};
+
+struct code_file *code_file_new(struct elf_image *image, const struct symbolizer_options *options,
+                                struct reporter *reporter)
+{
+    struct code_file *file = mem_zalloc(1, sizeof *file);
+    file->image = image;
+    file->options = options;
+    file->reporter = reporter;
+    file->no_dwarf = options->no_dwarf;
+    return file;
+}
+
+void code_file_delete(struct code_file *file)
+{
+    if (file == NULL)
+        return;
+    dwarf_worker_delete(file->worker);
+    symbol_table_delete(file->symbols);
+    elf_image_delete(file->debug);
+    elf_image_delete(file->image);
+    free(file);
+}
+
+const struct elf_image *code_file_image(const struct code_file *file)
+{
+    return file->image;
+}
+
+static void search_debug(struct code_file *file)
+{
+    if (file->debug_searched)
+        return;
+    file->debug_searched = true;
+    if (!has_debug_info(file->image))
+        file->debug = debug_file_open(file->image, file->options->sysroot);
+    if (file->debug == NULL && !has_debug_info(file->image))
+        file->no_dwarf = true;
+}
+
+const char *code_file_symbol(struct code_file *file, uint64_t address)
+{
+    search_debug(file);
+    if (file->symbols == NULL)
+        file->symbols = symbol_table_new(file->image, file->debug);
+    return symbol_table_find(file->symbols, address);
+}
+
+/* The one warning that a lost worker costs; symbols stay. */
+static void give_up_dwarf(struct code_file *file, const struct error *err)
+{
+    report_warning(file->reporter,
+                   "%s: %s: its functions keep their names, lines and inlined functions are lost",
+                   err->file, err->text);
+    dwarf_worker_delete(file->worker);
+    file->worker = NULL;
+    file->no_dwarf = true;
+}
+
+static void tell_damage(struct code_file *file, const struct dwarf_answer *answer)
+{
+    if (answer->damaged == 0 || file->damage_told)
+        return;
+    file->damage_told = true;
+    report_warning(file->reporter,
+                   "%s: damaged debug information: some lines and inlined functions are lost",
+                   file->debug != NULL ? file->debug->path : file->image->path);
+}
+
+bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
+                      struct strings *strings, struct dwarf_answer *answer)
+{
+    struct error err = {0};
+    search_debug(file);
+    if (file->no_dwarf)
+        return false;
+    if (file->worker == NULL)
+        file->worker = dwarf_worker_start(file->debug != NULL ? file->debug : file->image,
+                                          file->image, file->options->dwarf_timeout, &err);
+    if (file->worker == NULL ||
+        dwarf_worker_ask(file->worker, addresses, count, strings, answer, &err) != 0) {
+        give_up_dwarf(file, &err);
+        return false;
+    }
+    tell_damage(file, answer);
+    return true;
+}

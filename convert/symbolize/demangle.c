@@ -1,0 +1,91 @@
+/* Names for people: C++ and Rust linkage names undone, by libiberty.
+ *
+ * A short name can stand for gigabytes of text (substitutions double), so the text is taken in
+ * pieces and the library is left with longjmp when there is too much of it. That leaks
+ * nothing: on this path it keeps all it needs on the stack.
+ * SPDX-License-Identifier: MIT */
+#include "convert/symbolize/demangle.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+
+static const char base_62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+enum { LONGEST_NAME = 1 << 15, LONGEST_TEXT = 1 << 16, MOST_PIECES = 1 << 20 };
+
+struct sink {
+    struct buffer text;
+    size_t pieces; /* empty ones too: they can be endless */
+    jmp_buf too_long;
+};
+
+typedef int demangler(const char *, int, demangle_callbackref, void *);
+
+static void take(const char *piece, size_t length, void *context)
+{
+    struct sink *sink = context;
+    if (length > LONGEST_TEXT - sink->text.size || ++sink->pieces > MOST_PIECES)
+        longjmp(sink->too_long, 1);
+    buffer_bytes(&sink->text, piece, length);
+}
+
+/* A NUL cannot be part of a name. */
+static char *finish(const struct sink *sink, const char *suffix)
+{
+    if (sink->text.size == 0 || memchr(sink->text.data, '\0', sink->text.size) != NULL)
+        return NULL;
+    return mem_printf("%.*s%s", (int)sink->text.size, (const char *)sink->text.data, suffix);
+}
+
+static char *run(demangler *call, const char *name, const char *suffix)
+{
+    struct sink sink;
+    memset(&sink, 0, sizeof sink);
+    char *volatile text = NULL; /* volatile: may live across longjmp */
+    if (setjmp(sink.too_long) == 0)
+        text = call(name, DMGL_PARAMS | DMGL_ANSI, take, &sink) ? finish(&sink, suffix) : NULL;
+    buffer_free(&sink.text);
+    return text;
+}
+
+/* A Rust name can promise any number of lifetimes ("DG" or "FG", digits, "_"), and libiberty counts
+ * through them even where it prints nothing: for years. Real names have one or two. */
+static bool is_endless(const char *name)
+{
+    for (const char *at = name; name[1] == 'R' && *at != '\0'; at++)
+        if ((at[0] == 'D' || at[0] == 'F') && at[1] == 'G') {
+            size_t digits = strspn(at + 2, base_62);
+            if (digits > 2 && at[2 + digits] == '_')
+                return true;
+        }
+    return false;
+}
+
+/* Rust first: its older names are C++ names with a hash at the end. LLVM appends ".llvm.123" to
+ * names of both, which is nobody's. */
+static char *undo(const char *name, const char *suffix)
+{
+    char *text = run(rust_demangle_callback, name, suffix);
+    return text != NULL ? text : run(cplus_demangle_v3_callback, name, suffix);
+}
+
+char *demangle(const char *name)
+{
+    if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
+        strnlen(name, LONGEST_NAME) == LONGEST_NAME || is_endless(name))
+        return NULL;
+    char *text = undo(name, "");
+    const char *mark = strpbrk(name, ".@");
+    if (text != NULL || mark == NULL)
+        return text;
+    char *stem = mem_strndup(name, (size_t)(mark - name));
+    text = undo(stem, mark);
+    free(stem);
+    return text;
+}

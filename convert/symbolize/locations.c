@@ -1,0 +1,182 @@
+/* The locations of a profile that is being written.
+ * SPDX-License-Identifier: MIT */
+#include "convert/symbolize/locations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/memory.h"
+
+struct locations {
+    struct pbin_writer *writer;
+    struct symbolizer *symbolizer;
+    struct code_map *maps;
+    uint32_t *map_numbers; /* in the pbin, PBIN_NO_MAP: not defined yet */
+    size_t map_count;
+    struct numbers pcs;
+    struct numbers tids;             /* of the threads whose names are known ... */
+    const struct raw_thread **named; /* ... by number in tids */
+    uint64_t *pending;               /* not resolved yet */
+    size_t pending_count, pending_capacity;
+    bool wants_keys;
+    uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only where they are wanted */
+    size_t key_count, key_capacity;
+};
+
+/* Where a tid comes twice (renamed, or given to another thread) the last name stands. */
+static void name_threads(struct locations *l, const struct location_facts *facts)
+{
+    l->named = mem_zalloc(facts->thread_count, sizeof(struct raw_thread *));
+    for (size_t i = 0; i < facts->thread_count; i++)
+        l->named[numbers_intern(&l->tids, facts->threads[i].tid)] = &facts->threads[i];
+}
+
+struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
+                                const struct symbolizer_options *options, struct reporter *reporter,
+                                struct error *err)
+{
+    struct locations *l = mem_zalloc(1, sizeof *l);
+    l->writer = writer;
+    l->wants_keys = facts->keys;
+    l->map_count = facts->map_count;
+    l->maps = mem_zalloc(l->map_count + 1, sizeof *l->maps);
+    if (l->map_count > 0)
+        memcpy(l->maps, facts->maps, l->map_count * sizeof *l->maps);
+    l->map_numbers = mem_alloc((l->map_count + 1) * sizeof *l->map_numbers);
+    for (size_t i = 0; i < l->map_count; i++)
+        l->map_numbers[i] = PBIN_NO_MAP;
+    name_threads(l, facts);
+    l->symbolizer = symbolizer_new(l->maps, l->map_count, options, reporter, err);
+    if (l->symbolizer != NULL)
+        return l;
+    locations_delete(l);
+    return NULL;
+}
+
+void locations_delete(struct locations *l)
+{
+    if (l == NULL)
+        return;
+    symbolizer_delete(l->symbolizer);
+    numbers_free(&l->pcs);
+    numbers_free(&l->tids);
+    free(l->named);
+    free(l->maps);
+    free(l->map_numbers);
+    free(l->pending);
+    free(l->keys);
+    free(l);
+}
+
+uint32_t locations_number(struct locations *l, uint64_t pc)
+{
+    uint32_t known = l->pcs.count;
+    uint32_t number = numbers_intern(&l->pcs, pc);
+    if (number == known) {
+        mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
+        l->pending[l->pending_count++] = pc;
+    }
+    return number;
+}
+
+const struct numbers *locations_numbers(const struct locations *l)
+{
+    return &l->pcs;
+}
+
+/* Maps are defined when a location first refers to them, as only then their file is looked for. */
+static uint32_t define_map(struct locations *l, uint32_t index, bool used)
+{
+    if (index >= l->map_count)
+        return PBIN_NO_MAP;
+    if (l->map_numbers[index] != PBIN_NO_MAP)
+        return l->map_numbers[index];
+    const struct code_map *from = &l->maps[index];
+    const char *build_id = used ? symbolizer_build_id(l->symbolizer, index) : from->build_id;
+    struct pbin_map map = {
+        .address = from->address,
+        .size = from->size,
+        .offset = from->has_offset ? from->offset : UINT64_MAX,
+        .label = pbin_define_string(l->writer, from->label),
+        .path = used ? pbin_define_string(l->writer, symbolizer_path(l->symbolizer, index)) : 0,
+        .build_id = pbin_define_string(l->writer, build_id),
+    };
+    l->map_numbers[index] = pbin_define_map(l->writer, &map);
+    return l->map_numbers[index];
+}
+
+void locations_define_maps(struct locations *l)
+{
+    for (size_t i = 0; i < l->map_count; i++)
+        define_map(l, (uint32_t)i, false);
+}
+
+static void keep_key(struct locations *l, const struct pbin_location *location,
+                     const struct pbin_frame *frames)
+{
+    const struct pbin_frame *outer = &frames[location->frame_count - 1];
+    mem_reserve(&l->keys, &l->key_capacity, l->key_count + 1, sizeof *l->keys);
+    uint64_t *key = l->keys[l->key_count++];
+    key[0] = location->binary;
+    key[1] = frames[0].file;
+    key[2] = outer->demangled;
+    key[3] = frames[0].demangled;
+    key[4] = frames[0].line;
+    key[5] = location->pc;
+}
+
+static void define_location(struct locations *l, const struct code_location *from)
+{
+    struct pbin_frame *frames = mem_zalloc(from->frame_count, sizeof *frames);
+    for (size_t i = 0; i < from->frame_count; i++) {
+        const struct code_frame *frame = &from->frames[i];
+        frames[i] = (struct pbin_frame){pbin_define_string(l->writer, frame->function),
+                                        pbin_define_string(l->writer, frame->demangled),
+                                        pbin_define_string(l->writer, frame->file), frame->line};
+    }
+    struct pbin_location location = {.pc = from->pc,
+                                     .binary = pbin_define_string(l->writer, from->binary),
+                                     .map = define_map(l, from->map, true),
+                                     .frame_count = (uint32_t)from->frame_count};
+    pbin_define_location(l->writer, &location, frames);
+    if (l->wants_keys)
+        keep_key(l, &location, frames);
+    free(frames);
+}
+
+void locations_resolve(struct locations *l)
+{
+    if (l->pending_count == 0)
+        return;
+    struct code_location *found = mem_zalloc(l->pending_count, sizeof *found);
+    symbolizer_resolve(l->symbolizer, l->pending, l->pending_count, found);
+    for (size_t i = 0; i < l->pending_count; i++)
+        define_location(l, &found[i]);
+    l->pending_count = 0;
+    free(found);
+}
+
+void locations_key(const struct locations *l, uint32_t number, struct pbin_row *row)
+{
+    if (number != UINT32_MAX) {
+        for (int i = 0; i < LOCATION_KEY_COUNT; i++)
+            row->key[i] = l->keys[number][i];
+        return;
+    }
+    uint32_t foreign = pbin_define_string(l->writer, LABEL_FOREIGN);
+    uint64_t key[LOCATION_KEY_COUNT] = {foreign, 0, foreign, foreign, 0, 0};
+    for (int i = 0; i < LOCATION_KEY_COUNT; i++)
+        row->key[i] = key[i];
+}
+
+uint32_t locations_define_thread(struct locations *l, uint32_t tid)
+{
+    struct pbin_thread thread = {.tid = tid};
+    uint32_t number = numbers_find(&l->tids, tid);
+    if (number != INTERN_NONE) {
+        thread.pid = l->named[number]->pid;
+        thread.name = pbin_define_string(l->writer, l->named[number]->name);
+    }
+    return pbin_define_thread(l->writer, &thread);
+}

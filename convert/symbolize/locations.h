@@ -1,0 +1,51 @@
+/* The locations of a profile that is being written: program counters get numbers at once, and are
+ * resolved and defined in batches.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_SYMBOLIZE_LOCATIONS_H
+#define CONVERT_SYMBOLIZE_LOCATIONS_H
+
+#include "convert/symbolize/symbolizer.h"
+#include "formats/pbin/pbin.h"
+#include "formats/raw/raw_extension.h"
+
+/* The keys of rows that stand for one program counter. */
+#define LOCATION_KEYS "binary,file,function,inline,line,pc"
+enum { LOCATION_KEY_COUNT = 6 };
+
+struct locations;
+
+/* What a profile knows about its code. */
+struct location_facts {
+    const struct code_map *maps; /* all mappings, copied; what they point to is borrowed */
+    size_t map_count;
+    const struct raw_thread *threads; /* borrowed: process and name of threads, where known */
+    size_t thread_count;
+    bool keys; /* locations_key will be asked */
+};
+
+/* What FACTS borrows, WRITER and REPORTER must stay until locations_delete. NULL with ERR filled when kallsyms
+ * cannot be read. */
+struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
+                                const struct symbolizer_options *options, struct reporter *reporter,
+                                struct error *err);
+void locations_delete(struct locations *locations);
+
+/* The number that PC has in the pbin; it is defined by the next locations_resolve. */
+uint32_t locations_number(struct locations *locations, uint64_t pc);
+
+/* The numbers given so far, for a look-up before the call; borrowed until locations_delete. */
+const struct numbers *locations_numbers(const struct locations *locations);
+
+/* Resolves and defines all locations that are not yet. */
+void locations_resolve(struct locations *locations);
+
+/* Fills the key of ROW from location NUMBER, UINT32_MAX: outside every mapping. */
+void locations_key(const struct locations *locations, uint32_t number, struct pbin_row *row);
+
+/* Defines the thread TID and returns its number. */
+uint32_t locations_define_thread(struct locations *locations, uint32_t tid);
+
+/* Defines the mappings that no location refers to. */
+void locations_define_maps(struct locations *locations);
+
+#endif

@@ -1,0 +1,227 @@
+/* From a program counter to binary, function, source file and line.
+ * SPDX-License-Identifier: MIT */
+#include "convert/symbolize/symbolizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/memory.h"
+#include "convert/prof2pbin/code_maps.h"
+#include "convert/symbolize/demangle.h"
+#include "convert/symbolize/kallsyms.h"
+
+/* The upper half of x86-64's and ARM's address space. */
+#define FIRST_KERNEL_ADDRESS UINT64_C(0xffff800000000000)
+
+enum { FRAMES_PER_CHUNK = 1024 };
+
+struct symbolizer {
+    struct symbolizer_options options;
+    struct code_maps *maps;
+    struct kallsyms *kallsyms;
+    struct strings *strings; /* names, paths, demangled names */
+    uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not yet asked */
+    size_t demangled_capacity;
+    struct code_frame **chunks; /* frames that were given out */
+    size_t chunk_count, chunk_capacity, chunk_used, chunk_size;
+    struct dwarf_answer answer;
+};
+
+/* What is asked for, sorted by address, with its place in the caller's array. */
+struct wanted {
+    uint64_t pc;
+    size_t index;
+};
+
+/* What the last address came to: neighbours are mostly in one line of one function. */
+struct last_frames {
+    const char *symbol;
+    uint32_t first; /* in the answer */
+    size_t count, frame_count;
+    const struct code_frame *frames; /* NULL: nothing yet */
+};
+
+struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,
+                                  const struct symbolizer_options *options,
+                                  struct reporter *reporter, struct error *err)
+{
+    struct symbolizer *s = mem_zalloc(1, sizeof *s);
+    s->options = *options;
+    if (options->kallsyms != NULL) {
+        s->kallsyms = kallsyms_read(options->kallsyms, err);
+        if (s->kallsyms == NULL) {
+            free(s);
+            return NULL;
+        }
+    }
+    s->strings = strings_new();
+    s->maps = code_maps_new(maps, map_count, &s->options, reporter);
+    return s;
+}
+
+void symbolizer_delete(struct symbolizer *s)
+{
+    if (s == NULL)
+        return;
+    code_maps_delete(s->maps);
+    kallsyms_delete(s->kallsyms);
+    strings_delete(s->strings);
+    dwarf_answer_free(&s->answer);
+    for (size_t i = 0; i < s->chunk_count; i++)
+        free(s->chunks[i]);
+    free(s->chunks);
+    free(s->demangled);
+    free(s);
+}
+
+static struct code_frame *new_frames(struct symbolizer *s, size_t count)
+{
+    if (s->chunk_count == 0 || count > s->chunk_size - s->chunk_used) {
+        s->chunk_size = count > FRAMES_PER_CHUNK ? count : FRAMES_PER_CHUNK;
+        s->chunk_used = 0;
+        mem_reserve(&s->chunks, &s->chunk_capacity, s->chunk_count + 1, sizeof *s->chunks);
+        s->chunks[s->chunk_count++] = mem_alloc(s->chunk_size * sizeof **s->chunks);
+    }
+    struct code_frame *frames = s->chunks[s->chunk_count - 1] + s->chunk_used;
+    s->chunk_used += count;
+    return frames;
+}
+
+/* The demangled form of the name with NUMBER; each is worked out once. */
+static const char *demangled(struct symbolizer *s, uint32_t number)
+{
+    size_t before = s->demangled_capacity;
+    mem_reserve(&s->demangled, &s->demangled_capacity, (size_t)number + 1, sizeof *s->demangled);
+    memset(s->demangled + before, 0, (s->demangled_capacity - before) * sizeof *s->demangled);
+    if (s->demangled[number] == 0) {
+        char *text = demangle(strings_get(s->strings, number));
+        s->demangled[number] = (text != NULL ? strings_intern(s->strings, text) : number) + 1;
+        free(text);
+    }
+    return strings_get(s->strings, s->demangled[number] - 1);
+}
+
+static struct code_frame make_frame(struct symbolizer *s, uint32_t function, uint32_t file,
+                                    uint32_t line)
+{
+    if (function == 0)
+        function = strings_intern(s->strings, LABEL_UNKNOWN);
+    return (struct code_frame){strings_get(s->strings, function), demangled(s, function),
+                               strings_get(s->strings, file), line};
+}
+
+/* Frames of one address: those of the debug information, the outermost one named by the symbol
+ * table, which knows clones (.cold, .part.0) and is the same with and without -g. */
+static void make_location(struct symbolizer *s, struct code_location *to, const char *symbol,
+                          const struct dwarf_frame *from, uint32_t first, size_t count,
+                          struct last_frames *last)
+{
+    if (last->frames == NULL || last->symbol != symbol || last->first != first ||
+        last->count != count) {
+        uint32_t name = symbol != NULL ? strings_intern(s->strings, symbol) : 0;
+        size_t frame_count = count > 0 ? count : 1;
+        struct code_frame *frames = new_frames(s, frame_count);
+        for (size_t i = 0; i < count; i++)
+            frames[i] = make_frame(s, i + 1 == count && name != 0 ? name : from[i].function,
+                                   from[i].file, from[i].line);
+        if (count == 0)
+            frames[0] = make_frame(s, name, 0, 0);
+        *last = (struct last_frames){symbol, first, count, frame_count, frames};
+    }
+    to->frames = last->frames;
+    to->frame_count = last->frame_count;
+}
+
+/* Addresses of one file, as many as one question may have. */
+static void resolve_in_file(struct symbolizer *s, struct code_file *file, uint64_t bias,
+                            const struct wanted *wanted, size_t count,
+                            struct code_location *locations)
+{
+    uint64_t addresses[LARGEST_QUESTION];
+    struct last_frames last = {0};
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = wanted[i].pc - bias;
+    bool known = code_file_frames(file, addresses, count, s->strings, &s->answer);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t first = known && s->answer.count[i] > 0 ? s->answer.first[i] : 0;
+        size_t frames = known ? s->answer.count[i] : 0;
+        make_location(s, &locations[wanted[i].index], code_file_symbol(file, addresses[i]),
+                      frames > 0 ? s->answer.frames + first : NULL, first, frames, &last);
+    }
+}
+
+static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct wanted *wanted,
+                           size_t count, struct code_location *locations)
+{
+    uint64_t bias;
+    struct code_file *file = code_maps_file(s->maps, map, &bias);
+    struct last_frames last = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct code_location *to = &locations[wanted[i].index];
+        to->binary = code_maps_name(s->maps, map);
+        to->map = map;
+        if (file == NULL)
+            make_location(s, to, NULL, NULL, 0, 0, &last);
+    }
+    for (size_t i = 0; file != NULL && i < count; i += LARGEST_QUESTION)
+        resolve_in_file(s, file, bias, wanted + i,
+                        count - i < LARGEST_QUESTION ? count - i : LARGEST_QUESTION, locations);
+}
+
+static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, size_t count,
+                            struct code_location *locations)
+{
+    struct last_frames last = {0};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t pc = wanted[i].pc;
+        bool kernel = pc >= FIRST_KERNEL_ADDRESS;
+        const char *label = kernel ? LABEL_KERNEL : LABEL_FOREIGN;
+        const char *name = kernel && s->kallsyms != NULL ? kallsyms_find(s->kallsyms, pc) : NULL;
+        locations[wanted[i].index].binary = label;
+        make_location(s, &locations[wanted[i].index], name != NULL ? name : label, NULL, 0, 0,
+                      &last);
+    }
+}
+
+static int compare_wanted(const void *left, const void *right)
+{
+    const struct wanted *a = left, *b = right;
+    return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
+                        struct code_location *locations)
+{
+    struct wanted *wanted = mem_alloc(count * sizeof *wanted);
+    for (size_t i = 0; i < count; i++) {
+        wanted[i] = (struct wanted){pcs[i], i};
+        locations[i] = (struct code_location){.pc = pcs[i], .map = UINT32_MAX};
+    }
+    if (count > 0)
+        qsort(wanted, count, sizeof *wanted, compare_wanted);
+    for (size_t begin = 0, end = 0; begin < count; begin = end) {
+        uint32_t map = code_maps_find(s->maps, wanted[begin].pc);
+        while (end < count && code_maps_find(s->maps, wanted[end].pc) == map)
+            end++;
+        if (map != UINT32_MAX)
+            resolve_in_map(s, map, wanted + begin, end - begin, locations);
+        else
+            resolve_outside(s, wanted + begin, end - begin, locations);
+    }
+    free(wanted);
+}
+
+const char *symbolizer_path(struct symbolizer *s, size_t index)
+{
+    uint64_t bias;
+    const struct code_file *file = code_maps_file(s->maps, index, &bias);
+    return file != NULL ? code_file_image(file)->path : NULL;
+}
+
+const char *symbolizer_build_id(struct symbolizer *s, size_t index)
+{
+    uint64_t bias;
+    const struct code_file *file = code_maps_file(s->maps, index, &bias);
+    return file != NULL ? code_file_image(file)->build_id : "";
+}

@@ -1,0 +1,79 @@
+/* From a program counter to binary, function, source file and line: VMMap -> ELF -> DWARF.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_SYMBOLIZE_SYMBOLIZER_H
+#define CONVERT_SYMBOLIZE_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/report.h"
+
+/* Labels for what has no name (FORMATS: as the original tools). */
+#define LABEL_UNKNOWN "_unknown" /* inside a known binary, no symbol */
+#define LABEL_FOREIGN "_foreign" /* outside every mapping */
+#define LABEL_KERNEL  "_kernel"
+
+/* One mapping of the profiled program. Strings are borrowed during symbolizer_new only. */
+struct code_map {
+    uint64_t address, size; /* [bytes] in the address space of the target */
+    const char *label;      /* a path, or only a base name */
+    bool has_offset;        /* offset is known (raw extension): the bias needs no guess */
+    uint64_t offset;        /* of the mapping in the file [bytes] */
+    const char *build_id;   /* lower-case hex of the file that ran, NULL or "": not known */
+    const uint8_t *image;   /* the ELF image itself (vdso), NULL: a file to be searched */
+    size_t image_size;      /* [bytes] */
+};
+
+struct symbolizer_options {
+    const char **search_paths; /* folders, searched first, in this order */
+    size_t search_path_count;
+    const char *sysroot;    /* prefix for absolute labels and system folders; NULL: none */
+    const char *kallsyms;   /* file as /proc/kallsyms; NULL: the kernel has no names */
+    bool no_dwarf;          /* symbol tables only */
+    unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */
+};
+
+/* A source position inside a function. Frame 0 is the innermost inlined function, the last one the concrete
+ * function that holds the code (the one in the symbol table); all are borrowed until
+ * symbolizer_delete. */
+struct code_frame {
+    const char *function;  /* linkage (mangled) name, or a label like LABEL_UNKNOWN */
+    const char *demangled; /* for people; same as function where nothing is mangled */
+    const char *file;      /* as DWARF has it, joined with its directory; "" if not known */
+    uint32_t line;         /* 0 if not known; for outer frames: the line of the call */
+};
+
+struct code_location {
+    uint64_t pc;
+    /* base name of the mapping's label, LABEL_UNKNOWN when that is empty, or LABEL_FOREIGN, LABEL_KERNEL;
+     * borrowed as the frames are */
+    const char *binary;
+    uint32_t map;                    /* index of the mapping, UINT32_MAX for none */
+    const struct code_frame *frames; /* at least one */
+    size_t frame_count;
+};
+
+struct symbolizer;
+
+/* MAPS are all mappings; warnings about binaries (missing, not the one that ran, DWARF unreadable) go through
+ * REPORTER, once per binary, when the first address inside it is looked up. Never fails: what cannot be
+ * found is a warning and LABEL_UNKNOWN. KALLSYMS that cannot be read is the one error: NULL with ERR filled. */
+struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,
+                                  const struct symbolizer_options *options,
+                                  struct reporter *reporter, struct error *err);
+void symbolizer_delete(struct symbolizer *symbolizer);
+
+/* Resolves COUNT distinct program counters in one go (one question per binary to its DWARF worker). LOCATIONS[i]
+ * answers PCS[i]; what they point to is borrowed until symbolizer_delete. "Unknown" is an ordinary
+ * answer. Memory grows with the number of PCs: nothing is kept for a later call, so ask for each once. Forks a
+ * worker for each binary that has debug information; call it from a program with one thread. */
+void symbolizer_resolve(struct symbolizer *symbolizer, const uint64_t *pcs, size_t count,
+                        struct code_location *locations);
+
+/* What was used for map INDEX, for the profile's metadata: path of the file (NULL when none was found),
+ * build-id as lower-case hex ("" when it has none); both borrowed. Loads the file if need be. */
+const char *symbolizer_path(struct symbolizer *symbolizer, size_t index);
+const char *symbolizer_build_id(struct symbolizer *symbolizer, size_t index);
+
+#endif

@@ -1,0 +1,306 @@
+/* Reads pbin in one pass; checks every count and number against what is there.
+ * SPDX-License-Identifier: MIT */
+#include "formats/pbin/pbin_reader_inside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+
+int pbin_reader_fail(struct pbin_reader *r, struct error *err, const char *what)
+{
+    return error_set(err, stream_name(r->stream), r->block.offset, "block '%s': %s", r->block.type,
+                     what);
+}
+
+static int read_signature(struct pbin_reader *r, struct error *err)
+{
+    const uint8_t *data;
+    const char *name = stream_name(r->stream);
+    int64_t have = stream_peek(r->stream, PBIN_SIGNATURE_SIZE + 8, &data, err);
+    if (have < 0)
+        return -1;
+    if (have == 0)
+        return error_set(err, name, 0, "is empty, not a pbin profile");
+    size_t compared = have < PBIN_SIGNATURE_SIZE ? (size_t)have : PBIN_SIGNATURE_SIZE;
+    if (memcmp(data, pbin_signature, compared) != 0) {
+        if (have >= 4 && memcmp(data + 1, "PBN", 3) == 0)
+            return error_set(err, name, 0, "pbin damaged by a transfer in text mode");
+        return error_set(err, name, 0,
+                         "is not a pbin profile (raw profiles go through prof2pbin first)");
+    }
+    if (have < PBIN_SIGNATURE_SIZE + 8)
+        return error_set(err, name, (uint64_t)have, "pbin header cut short: %d of %d bytes",
+                         (int)have, PBIN_SIGNATURE_SIZE + 8);
+    uint32_t version = get_u32(data + PBIN_SIGNATURE_SIZE, false);
+    if (version != PBIN_VERSION)
+        return error_set(err, name, PBIN_SIGNATURE_SIZE,
+                         "pbin version %" PRIu32 ", this program reads version %d", version,
+                         PBIN_VERSION);
+    if (get_u32(data + PBIN_SIGNATURE_SIZE + 4, false) != 0)
+        return error_set(err, name, PBIN_SIGNATURE_SIZE + 4,
+                         "reserved bytes of the header are not 0");
+    stream_advance(r->stream, PBIN_SIGNATURE_SIZE + 8);
+    return 0;
+}
+
+static void set_field(struct pbin_meta *meta, const char *name, size_t name_length, char type,
+                      const char *text, size_t text_length, uint64_t bits)
+{
+    for (size_t i = 0; i < pbin_field_count; i++) {
+        const struct pbin_field *field = &pbin_fields[i];
+        void *at = (char *)meta + field->at;
+        if (field->type != type || strlen(field->name) != name_length ||
+            memcmp(field->name, name, name_length) != 0)
+            continue;
+        if (type == 's') {
+            free(*(char **)at);
+            *(char **)at = text_length > 0 ? mem_strndup(text, text_length) : NULL;
+        } else {
+            *(uint64_t *)at = bits;
+        }
+    }
+}
+
+static size_t count_keys(const char *keys)
+{
+    size_t count = 1;
+    if (keys == NULL)
+        return 0;
+    for (; *keys != '\0'; keys++)
+        count += *keys == ',';
+    return count;
+}
+
+static int read_meta(struct pbin_reader *r, struct error *err)
+{
+    int got = block_next(r->stream, &r->block, err);
+    if (got == 0)
+        return error_set(err, stream_name(r->stream), stream_offset(r->stream),
+                         "truncated after 0 samples");
+    if (got < 0)
+        return -1;
+    struct cursor *in = &r->block.in;
+    if (strcmp(r->block.type, "META") != 0)
+        return pbin_reader_fail(r, err, "expected META first");
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        size_t name_length, length = 0;
+        const char *text = "";
+        const char *name = cursor_string(in, &name_length);
+        char type = (char)cursor_u8(in);
+        uint64_t bits = 0;
+        if (type == 's')
+            text = cursor_string(in, &length);
+        else
+            bits = cursor_u64(in);
+        if (!in->bad)
+            set_field(&r->meta, name, name_length, type, text, length, bits);
+    }
+    r->key_count = count_keys(r->meta.keys);
+    if (r->key_count > PBIN_KEYS_MOST)
+        return pbin_reader_fail(r, err, "too many key columns");
+    return in->bad ? pbin_reader_fail(r, err, "shorter than what it counts") : 0;
+}
+
+struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
+{
+    struct pbin_reader *r = mem_zalloc(1, sizeof *r);
+    r->stream = stream;
+    r->salvage = salvage;
+    r->strings = strings_new();
+    r->all.strings = r->strings;
+    r->end = UINT64_MAX;
+    if (read_signature(r, err) == 0 && read_meta(r, err) == 0)
+        return r;
+    pbin_reader_close(r);
+    return NULL;
+}
+
+void pbin_reader_part(struct pbin_reader *r, uint64_t begin, uint64_t end)
+{
+    r->begin = begin;
+    r->end = end;
+    stream_spare(r->stream, begin > stream_offset(r->stream));
+}
+
+void pbin_reader_close(struct pbin_reader *r)
+{
+    if (r == NULL)
+        return;
+    sample_columns_free(&r->columns);
+    pbin_meta_free(&r->meta);
+    strings_delete(r->strings);
+    free(r->maps);
+    free(r->threads);
+    free(r->locations);
+    free(r->frames);
+    free(r);
+}
+
+static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct sample_columns *c = &r->columns;
+    const char *wrong = sample_columns_read(c, &r->block.in);
+    if (wrong != NULL)
+        return pbin_reader_fail(r, err, wrong);
+    if (c->samples.entry_count > 0 &&
+        (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
+        return pbin_reader_fail(r, err, "refers to a thread or location that is not defined");
+    r->samples += c->samples.count;
+    r->entries += c->samples.entry_count;
+    batch->item = PBIN_SAMPLES;
+    batch->samples = c->samples;
+    return 1;
+}
+
+static bool read_counts(struct cursor *in, struct pbin_counts *counts)
+{
+    uint32_t *const small[] = {&counts->strings,   &counts->maps, &counts->threads,
+                               &counts->locations, &counts->runs, &counts->rows,
+                               &counts->arcs};
+    counts->samples = cursor_u64(in);
+    counts->entries = cursor_u64(in);
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
+        *small[i] = cursor_u32(in);
+    return !in->bad;
+}
+
+bool pbin_glance(struct stream *stream, struct pbin_counts *counts)
+{
+    const uint64_t whole = 2 * 8 + 7 * 4 + BLOCK_OVERHEAD;
+    struct error unused;
+    struct block block;
+    return stream_size(stream) > whole &&
+           stream_seek(stream, stream_size(stream) - whole, &unused) == 0 &&
+           block_next(stream, &block, &unused) > 0 && strcmp(block.type, "TAIL") == 0 &&
+           read_counts(&block.in, counts);
+}
+
+static int check_trailer(struct pbin_reader *r, struct error *err)
+{
+    const uint8_t *data;
+    struct pbin_counts said;
+    bool same = read_counts(&r->block.in, &said) && said.samples == r->samples &&
+                said.entries == r->entries && said.strings == strings_count(r->strings) &&
+                said.maps == r->all.map_count && said.threads == r->all.thread_count &&
+                said.locations == r->all.location_count && said.runs == r->runs &&
+                said.rows == r->rows && said.arcs == r->arcs;
+    if (!same)
+        return pbin_reader_fail(r, err, "counts differ from what was read: a block is missing");
+    int64_t have = stream_peek(r->stream, 1, &data, err);
+    if (have > 0)
+        return error_set(err, stream_name(r->stream), stream_offset(r->stream),
+                         "data behind the end of the pbin profile");
+    r->ended = true;
+    return (int)have;
+}
+
+enum { GO_ON = 2 };
+
+static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    if (strcmp(r->block.type, "SMPL") == 0)
+        return r->key_count == 0 ? read_samples(r, batch, err)
+                                 : pbin_reader_fail(r, err, "samples in an aggregated profile");
+    if (strcmp(r->block.type, "TAIL") == 0)
+        return check_trailer(r, err);
+    int taken = pbin_read_definitions(r, err);
+    if (taken == 0)
+        taken = pbin_open_members(r, err);
+    if (taken != 0)
+        return taken < 0 ? -1 : GO_ON;
+    return block_is_optional(&r->block)
+               ? GO_ON
+               : pbin_reader_fail(r, err, "unknown and required: written by a newer version");
+}
+
+/* The stream ended or broke before the trailer. */
+static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
+{
+    r->cut = true;
+    if (r->salvage)
+        return 0;
+    uint64_t offset = damage->text[0] != '\0' ? damage->offset : stream_offset(r->stream);
+    bool cut = damage->text[0] == '\0' || strstr(damage->text, "cut short") != NULL;
+    if (!cut)
+        return error_set(err, stream_name(r->stream), offset, "%s", damage->text);
+    return error_set(err, stream_name(r->stream), offset, "truncated after %" PRIu64 " samples%s%s",
+                     r->samples, damage->text[0] != '\0' ? ": " : "", damage->text);
+}
+
+/* Samples before the part that is wanted are only counted; those behind it are its end. Returns 0 where a block is to be
+ * read, or -1. */
+static int pass_over(struct pbin_reader *r, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = 0;
+    while (r->begin > 0 || r->end < UINT64_MAX) {
+        uint64_t offset = stream_offset(r->stream);
+        have = stream_peek(r->stream, 16, &data, err);
+        if (have < 16 || memcmp(data + 4, "SMPL", 4) != 0)
+            break;
+        r->ended = offset >= r->end;
+        if (r->ended)
+            break;
+        stream_spare(r->stream, offset < r->begin);
+        if (offset >= r->begin)
+            break;
+        r->samples += get_u32(data + 8, false);
+        r->entries += get_u32(data + 12, false);
+        if (stream_skip(r->stream, (uint64_t)get_u32(data, false) + BLOCK_OVERHEAD, err) != 0)
+            return -1;
+    }
+    return have < 0 ? -1 : 0;
+}
+
+int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct error damage = {0};
+    int state = GO_ON;
+    if (r->item != PBIN_END)
+        return pbin_next_member(r, batch, err);
+    if (r->ended || r->cut)
+        return 0;
+    while (state == GO_ON) {
+        int got = pass_over(r, &damage);
+        if (r->ended)
+            return 0;
+        if (got == 0)
+            got = block_next(r->stream, &r->block, &damage) > 0;
+        if (got <= 0)
+            return end_early(r, &damage, err);
+        state = take_block(r, batch, &damage);
+        if (r->item != PBIN_END)
+            state = pbin_next_member(r, batch, &damage);
+    }
+    if (state < 0)
+        return end_early(r, &damage, err);
+    return state;
+}
+
+bool pbin_reader_cut(const struct pbin_reader *r)
+{
+    return r->cut;
+}
+
+struct stream *pbin_reader_stream(const struct pbin_reader *r)
+{
+    return r->stream;
+}
+
+const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *r)
+{
+    return &r->meta;
+}
+
+const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *r)
+{
+    return &r->all;
+}
+
+uint64_t pbin_reader_samples(const struct pbin_reader *r)
+{
+    return r->samples;
+}

@@ -1,0 +1,75 @@
+/* Sums over runs, and the keys that rows have.
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "formats/pbin/pbin.h"
+
+struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy)
+{
+    struct pbin_sums sums = {
+        .samples = samples,
+        .entries = entries,
+        .time = time,
+        .energy = energy,
+        .time_min = time,
+        .time_max = time,
+        .energy_min = energy,
+        .energy_max = energy,
+        .runs = 1,
+    };
+    wide_add_square(&sums.time_sq, time);
+    wide_add_square(&sums.energy_sq, energy);
+    return sums;
+}
+
+static void widen(exact *least, exact *most, exact other_least, exact other_most)
+{
+    *least = other_least < *least ? other_least : *least;
+    *most = other_most > *most ? other_most : *most;
+}
+
+/* Entries; UINT64_MAX is "not known", so no sum may reach it. */
+static bool entries_overflow(uint64_t *to, uint64_t from)
+{
+    if (*to == UINT64_MAX || from == UINT64_MAX) {
+        *to = UINT64_MAX;
+        return false;
+    }
+    return __builtin_add_overflow(*to, from, to) || *to == UINT64_MAX;
+}
+
+bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
+{
+    if (to->runs == 0) {
+        *to = *from;
+        return true;
+    }
+    bool overflow = entries_overflow(&to->entries, from->entries);
+    overflow |= __builtin_add_overflow(to->samples, from->samples, &to->samples);
+    overflow |= __builtin_add_overflow(to->time, from->time, &to->time);
+    overflow |= __builtin_add_overflow(to->energy, from->energy, &to->energy);
+    wide_add(&to->time_sq, &from->time_sq);
+    wide_add(&to->energy_sq, &from->energy_sq);
+    widen(&to->time_min, &to->time_max, from->time_min, from->time_max);
+    widen(&to->energy_min, &to->energy_max, from->energy_min, from->energy_max);
+    overflow |= __builtin_add_overflow(to->runs, from->runs, &to->runs);
+    return !overflow;
+}
+
+static const struct pbin_key keys[] = {
+    {"process", false}, {"thread", false}, {"binary", true}, {"file", true}, {"function", true},
+    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true},
+};
+
+const struct pbin_key *pbin_key_get(size_t number)
+{
+    return number < sizeof keys / sizeof keys[0] ? &keys[number] : NULL;
+}
+
+int pbin_key_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strlen(keys[i].name) == length && memcmp(keys[i].name, name, length) == 0)
+            return (int)i;
+    return -1;
+}

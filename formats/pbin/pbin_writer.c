@@ -1,0 +1,341 @@
+/* Writes pbin in one pass: definitions first, samples in column blocks behind them.
+ * SPDX-License-Identifier: MIT */
+#include "formats/pbin/pbin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "formats/pbin/block.h"
+#include "formats/pbin/pbin_column.h"
+
+enum {
+    BATCH_SAMPLES = 4096,
+    BATCH_ENTRIES = 65536,
+    PENDING_MOST = 1024 * 1024, /* bytes of definitions or rows in one block */
+    STRING_LONGEST = 1024 * 1024
+};
+
+/* A block that is being filled: its payload starts with the number of its members. */
+struct pending {
+    const char *type;
+    struct buffer bytes;
+    uint32_t count; /* in this block */
+    uint32_t total; /* ever */
+};
+
+/* In the order in which they must be written: later ones refer to earlier ones. */
+enum { STRINGS, MAPS, THREADS, LOCATIONS, RUNS, ROWS, ARCS, PENDINGS };
+
+struct pbin_writer {
+    struct output *out;
+    struct strings *strings;
+    struct pending pending[PENDINGS];
+    struct buffer block;
+    uint64_t samples, entries;
+    size_t count, entry_count; /* in the batch */
+    size_t entry_capacity;
+    uint64_t interval[BATCH_SAMPLES], value[BATCH_SAMPLES], threads[BATCH_SAMPLES];
+    uint64_t *thread, *location, *cpu; /* [entry_capacity] */
+};
+
+static int write_block(struct pbin_writer *w)
+{
+    int result = output_write(w->out, w->block.data, w->block.size);
+    w->block.size = 0;
+    return result;
+}
+
+static int flush_pending(struct pbin_writer *w, struct pending *p)
+{
+    if (p->count == 0)
+        return 0;
+    size_t begin = block_begin(&w->block, p->type);
+    buffer_u32(&w->block, p->count);
+    buffer_bytes(&w->block, p->bytes.data, p->bytes.size);
+    block_end(&w->block, begin);
+    p->count = 0;
+    p->bytes.size = 0;
+    return write_block(w);
+}
+
+static int flush_definitions(struct pbin_writer *w)
+{
+    for (int i = 0; i < PENDINGS; i++)
+        if (flush_pending(w, &w->pending[i]) != 0)
+            return -1;
+    return 0;
+}
+
+/* Begins a member of block KIND; returns where it is written, and its number in *NUMBER. */
+static struct buffer *begin_member(struct pbin_writer *w, int kind, uint32_t *number)
+{
+    struct pending *p = &w->pending[kind];
+    if (p->bytes.size > PENDING_MOST)
+        flush_definitions(w);
+    p->count++;
+    *number = p->total++;
+    return &p->bytes;
+}
+
+static void put_meta(struct buffer *block, const struct pbin_meta *meta)
+{
+    size_t begin = block_begin(block, "META");
+    buffer_u32(block, (uint32_t)pbin_field_count);
+    for (size_t i = 0; i < pbin_field_count; i++) {
+        const void *field = (const char *)meta + pbin_fields[i].at;
+        buffer_string(block, pbin_fields[i].name);
+        buffer_u8(block, (uint8_t)pbin_fields[i].type);
+        if (pbin_fields[i].type == 's')
+            buffer_string(block, *(char *const *)field);
+        else
+            buffer_u64(block, *(const uint64_t *)field); /* a double by its bits */
+    }
+    block_end(block, begin);
+}
+
+struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta)
+{
+    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS",
+                                                "RUNS", "ROWS", "ARCS"};
+    struct pbin_writer *w = mem_zalloc(1, sizeof *w);
+    w->out = out;
+    w->strings = strings_new();
+    for (int i = 0; i < PENDINGS; i++)
+        w->pending[i].type = types[i];
+    w->pending[STRINGS].total = 1; /* number 0 is "", never written */
+    buffer_bytes(&w->block, pbin_signature, PBIN_SIGNATURE_SIZE);
+    buffer_u32(&w->block, PBIN_VERSION);
+    buffer_u32(&w->block, 0);
+    put_meta(&w->block, meta);
+    write_block(w);
+    return w;
+}
+
+uint32_t pbin_define_string(struct pbin_writer *w, const char *text)
+{
+    size_t length = text == NULL ? 0 : strlen(text);
+    if (length > STRING_LONGEST)
+        length = STRING_LONGEST;
+    uint32_t number = strings_intern_bytes(w->strings, length > 0 ? text : "", length);
+    if (number < w->pending[STRINGS].total)
+        return number;
+    struct buffer *b = begin_member(w, STRINGS, &number);
+    buffer_u32(b, (uint32_t)length);
+    buffer_bytes(b, text, length);
+    return number;
+}
+
+uint32_t pbin_define_map(struct pbin_writer *w, const struct pbin_map *map)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, MAPS, &number);
+    buffer_u64(b, map->address);
+    buffer_u64(b, map->size);
+    buffer_u64(b, map->offset);
+    buffer_u32(b, map->label);
+    buffer_u32(b, map->path);
+    buffer_u32(b, map->build_id);
+    return number;
+}
+
+uint32_t pbin_define_thread(struct pbin_writer *w, const struct pbin_thread *thread)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, THREADS, &number);
+    buffer_u32(b, thread->tid);
+    buffer_u32(b, thread->pid);
+    buffer_u32(b, thread->name);
+    return number;
+}
+
+uint32_t pbin_define_location(struct pbin_writer *w, const struct pbin_location *location,
+                              const struct pbin_frame *frames)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, LOCATIONS, &number);
+    buffer_u64(b, location->pc);
+    buffer_u32(b, location->binary);
+    buffer_u32(b, location->map);
+    buffer_u32(b, location->frame_count);
+    for (uint32_t i = 0; i < location->frame_count; i++) {
+        buffer_u32(b, frames[i].function);
+        buffer_u32(b, frames[i].demangled);
+        buffer_u32(b, frames[i].file);
+        buffer_u32(b, frames[i].line);
+    }
+    return number;
+}
+
+static int flush_samples(struct pbin_writer *w)
+{
+    if (w->count == 0)
+        return 0;
+    if (flush_definitions(w) != 0)
+        return -1;
+    size_t begin = block_begin(&w->block, "SMPL");
+    buffer_u32(&w->block, (uint32_t)w->count);
+    buffer_u32(&w->block, (uint32_t)w->entry_count);
+    column_put(&w->block, w->interval, w->count);
+    column_put(&w->block, w->value, w->count);
+    column_put(&w->block, w->threads, w->count);
+    column_put(&w->block, w->thread, w->entry_count);
+    column_put(&w->block, w->location, w->entry_count);
+    column_put(&w->block, w->cpu, w->entry_count);
+    block_end(&w->block, begin);
+    w->count = w->entry_count = 0;
+    return write_block(w);
+}
+
+static void reserve_entries(struct pbin_writer *w, size_t need)
+{
+    size_t capacity = w->entry_capacity, same = capacity;
+    mem_reserve(&w->thread, &capacity, need, sizeof *w->thread);
+    capacity = same;
+    mem_reserve(&w->location, &capacity, need, sizeof *w->location);
+    capacity = same;
+    mem_reserve(&w->cpu, &capacity, need, sizeof *w->cpu);
+    w->entry_capacity = capacity;
+}
+
+bool pbin_batch_is_full(const struct pbin_writer *w, size_t count)
+{
+    return w->count == BATCH_SAMPLES || (w->count > 0 && w->entry_count + count > BATCH_ENTRIES);
+}
+
+int pbin_make_room(struct pbin_writer *w, size_t count, struct pbin_room *room)
+{
+    if (pbin_batch_is_full(w, count) && flush_samples(w) != 0)
+        return -1;
+    size_t most = w->entry_count + count > BATCH_ENTRIES ? w->entry_count + count : BATCH_ENTRIES;
+    if (most > w->entry_capacity)
+        reserve_entries(w, most);
+    *room = (struct pbin_room){
+        BATCH_SAMPLES - w->count,     most - w->entry_count,   w->interval + w->count,
+        w->value + w->count,          w->threads + w->count,   w->thread + w->entry_count,
+        w->location + w->entry_count, w->cpu + w->entry_count,
+    };
+    return 0;
+}
+
+void pbin_fill_room(struct pbin_writer *w, size_t samples, size_t entries)
+{
+    w->count += samples;
+    w->entry_count += entries;
+    w->samples += samples;
+    w->entries += entries;
+}
+
+int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
+                    const struct pbin_entry *entries, size_t count)
+{
+    struct pbin_room room;
+    if (pbin_make_room(w, count, &room) != 0)
+        return -1;
+    *room.interval_ns = interval_ns;
+    *room.value_bits = bits_of_double(value);
+    *room.threads = count;
+    for (size_t i = 0; i < count; i++) {
+        room.thread[i] = entries[i].thread;
+        room.location[i] = entries[i].location;
+        room.cpu_ns[i] = entries[i].cpu_ns;
+    }
+    pbin_fill_room(w, 1, count);
+    return 0;
+}
+
+static void put_exact(struct buffer *b, exact value)
+{
+    buffer_u64(b, (uint64_t)value);
+    buffer_u64(b, (uint64_t)(value >> 64));
+}
+
+static void put_wide(struct buffer *b, const struct wide *value)
+{
+    for (int i = 0; i < 4; i++)
+        buffer_u64(b, value->word[i]);
+}
+
+int pbin_put_run(struct pbin_writer *w, const struct pbin_run *run)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, RUNS, &number);
+    buffer_u32(b, run->name);
+    buffer_u64(b, run->wall_ns);
+    buffer_u64(b, run->latency_ns);
+    buffer_u64(b, run->samples);
+    put_exact(b, run->time);
+    put_exact(b, run->energy);
+    return 0;
+}
+
+int pbin_put_row(struct pbin_writer *w, const struct pbin_row *row, size_t key_count)
+{
+    uint32_t number;
+    const struct pbin_sums *s = &row->sums;
+    struct buffer *b = begin_member(w, ROWS, &number);
+    for (size_t i = 0; i < key_count; i++)
+        buffer_u64(b, row->key[i]);
+    put_exact(b, s->samples);
+    buffer_u64(b, s->entries);
+    buffer_u64(b, s->runs);
+    put_exact(b, s->time);
+    put_exact(b, s->energy);
+    put_wide(b, &s->time_sq);
+    put_wide(b, &s->energy_sq);
+    put_exact(b, s->time_min);
+    put_exact(b, s->time_max);
+    put_exact(b, s->energy_min);
+    put_exact(b, s->energy_max);
+    return 0;
+}
+
+int pbin_put_arc(struct pbin_writer *w, const struct pbin_arc *arc)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, ARCS, &number);
+    buffer_u32(b, arc->caller_binary);
+    buffer_u32(b, arc->caller);
+    buffer_u32(b, arc->callee_binary);
+    buffer_u32(b, arc->callee);
+    buffer_u64(b, arc->count);
+    return 0;
+}
+
+static int put_trailer(struct pbin_writer *w)
+{
+    size_t begin = block_begin(&w->block, "TAIL");
+    buffer_u64(&w->block, w->samples);
+    buffer_u64(&w->block, w->entries);
+    for (int i = 0; i < PENDINGS; i++)
+        buffer_u32(&w->block, w->pending[i].total);
+    block_end(&w->block, begin);
+    return write_block(w);
+}
+
+int pbin_writer_close(struct pbin_writer *w)
+{
+    int result = flush_samples(w);
+    if (result == 0)
+        result = flush_definitions(w);
+    if (result == 0)
+        result = put_trailer(w);
+    pbin_writer_abandon(w);
+    return result;
+}
+
+void pbin_writer_abandon(struct pbin_writer *w)
+{
+    if (w == NULL)
+        return;
+    for (int i = 0; i < PENDINGS; i++)
+        buffer_free(&w->pending[i].bytes);
+    buffer_free(&w->block);
+    strings_delete(w->strings);
+    free(w->thread);
+    free(w->location);
+    free(w->cpu);
+    free(w);
+}

@@ -1,0 +1,182 @@
+/* Raw profiles: the common way in.
+ * SPDX-License-Identifier: MIT */
+#include "formats/raw/raw.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/raw/raw_dialect.h"
+
+const char *raw_profile_dialect(const struct raw_profile *profile)
+{
+    return profile->dialect->name;
+}
+
+static const struct {
+    const char *name;
+    uint32_t size;
+} value_types[] = {
+    [RAW_VALUE_AUTO] = {"auto", 0}, [RAW_F64] = {"f64", 8}, [RAW_F32] = {"f32", 4},
+    [RAW_I8] = {"i8", 1},           [RAW_I16] = {"i16", 2}, [RAW_I32] = {"i32", 4},
+    [RAW_I64] = {"i64", 8},         [RAW_U8] = {"u8", 1},   [RAW_U16] = {"u16", 2},
+    [RAW_U32] = {"u32", 4},         [RAW_U64] = {"u64", 8}, [RAW_OPAQUE] = {"opaque", 0}};
+
+int raw_value_parse(const char *name)
+{
+    for (size_t i = 0; i < sizeof value_types / sizeof value_types[0]; i++)
+        if (strcmp(value_types[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static int resolve_value(struct raw_profile *p, enum raw_value asked, struct error *err)
+{
+    const char *name = stream_name(p->stream);
+    uint32_t size = p->header.value_size;
+    if (p->aggregated || p->dialect != &raw_pperf) {
+        p->value = RAW_F64;
+        return asked == RAW_VALUE_AUTO || asked == RAW_F64
+                   ? 0
+                   : error_set(err, name, 28, "dialect %s has PMU values of type f64 only",
+                               p->dialect->name);
+    }
+    p->value = asked != RAW_VALUE_AUTO ? asked : size == 8 ? RAW_F64 : RAW_OPAQUE;
+    if (asked == RAW_VALUE_AUTO && (size == 1 || size == 2 || size == 4))
+        return error_set(err, name, 28,
+                         "PMU values of %u byte%s: their type is not in the file, say --pmu-type "
+                         "(%s%d, %s%d or opaque)",
+                         size, size > 1 ? "s" : "", size == 4 ? "f32, i" : "i", size * 8, "u",
+                         size * 8);
+    if (p->value != RAW_OPAQUE && value_types[p->value].size != size)
+        return error_set(err, name, 28, "PMU values of %u bytes, but type %s has %u", size,
+                         value_types[p->value].name, value_types[p->value].size);
+    return 0;
+}
+
+static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
+{
+    if ((uint64_t)p->header.vmmaps * RAW_VMMAP_SIZE > stream_size(p->stream))
+        return 0; /* a salvaged file whose header counts more than it can hold */
+    p->maps = mem_zalloc(p->header.vmmaps, sizeof *p->maps);
+    p->map_count = p->header.vmmaps;
+    int got = raw_vmmaps_read(p->stream, at, p->map_count, p->layout.big, p->maps, err);
+    if (got == 1)
+        return 0;
+    free(p->maps); /* a salvaged file has lost those behind its samples */
+    p->maps = NULL;
+    p->map_count = 0;
+    return got < 0 ? -1 : 0;
+}
+
+/* Mappings of the extension that the header does not list (it stood before they came up) do the same job. */
+static void adopt_maps(struct raw_profile *p)
+{
+    if (p->map_count >= p->ext.map_count)
+        return;
+    p->maps = mem_resize(p->maps, p->ext.map_count, sizeof *p->maps);
+    for (size_t i = p->map_count; i < p->ext.map_count; i++) {
+        const struct raw_map *from = &p->ext.maps[i];
+        p->maps[i] = (struct raw_vmmap){.address = from->address, .size = from->size};
+        snprintf(p->maps[i].label, sizeof p->maps[i].label, "%s", from->path);
+    }
+    p->map_count = p->ext.map_count;
+}
+
+static int read_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
+{
+    if (stream_seek(p->stream, at, err) != 0 ||
+        raw_extension_read(p->stream, &p->ext, salvage, err) != 0)
+        return -1;
+    p->has_extension = true;
+    adopt_maps(p);
+    if (p->dialect == &raw_spool) {
+        p->samples = p->ext.samples;
+        return p->samples > 0 ? 0
+                              : error_set(err, stream_name(p->stream), at,
+                                          "unfinished profile without a whole sample");
+    }
+    if (p->ext.done && p->ext.samples != p->samples)
+        return error_set(err, stream_name(p->stream), at,
+                         "raw extension of %" PRIu64 " samples behind %" PRIu64, p->ext.samples,
+                         p->samples);
+    return 0;
+}
+
+static int fill(struct raw_profile *p, const struct raw_reading *reading,
+                const struct raw_options *options, struct error *err)
+{
+    p->dialect = reading->dialect;
+    p->layout = reading->layout;
+    p->header = reading->header;
+    p->aggregated = reading->dialect->aggregated;
+    p->records_at = reading->probe.records_at;
+    p->records_end = reading->probe.records_end;
+    p->samples = p->aggregated ? p->header.samples : reading->probe.samples;
+    p->cut = reading->dialect == &raw_spool || reading->probe.error.text[0] != '\0';
+    if (resolve_value(p, options->value, err) != 0)
+        return -1;
+    if (reading->probe.maps_at != 0 && read_maps(p, reading->probe.maps_at, err) != 0)
+        return -1;
+    if (reading->probe.extension_at != 0 &&
+        read_extension(p, reading->probe.extension_at, options->salvage, err) != 0)
+        return -1;
+    p->has_times = !p->aggregated && (p->dialect->record.time_size != 0 || p->ext.time_at != 0);
+    p->has_cpu = !p->aggregated && p->dialect->record.thread_size == 20;
+    return 0;
+}
+
+struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
+                             struct error *err)
+{
+    struct raw_reading reading;
+    if (options->salvage)
+        stream_forgive(stream);
+    if (stream_make_seekable(stream, err) != 0 || raw_detect(stream, options, &reading, err) != 0)
+        return NULL;
+    struct raw_profile *profile = mem_zalloc(1, sizeof *profile);
+    profile->stream = stream;
+    if (fill(profile, &reading, options, err) == 0)
+        return profile;
+    raw_close(profile);
+    return NULL;
+}
+
+void raw_close(struct raw_profile *profile)
+{
+    if (profile == NULL)
+        return;
+    if (profile->dialect != NULL)
+        profile->dialect->close(profile);
+    raw_extension_free(&profile->ext);
+    free(profile->maps);
+    free(profile);
+}
+
+int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err)
+{
+    return profile->dialect->next(profile, samples, err);
+}
+
+int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err)
+{
+    return profile->dialect->next_histogram(profile, line, err);
+}
+
+enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
+{
+    static const enum pmu_kind kinds[] = {PMU_CUSTOM, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER};
+    const char *pmu = raw_extension_fact(&profile->ext, "pmu");
+    if (profile->dialect == &raw_intrvelf || profile->dialect == &raw_intrvelf_aggregated)
+        return PMU_CURRENT;
+    if (profile->value == RAW_OPAQUE || (pmu != NULL && strcmp(pmu, "none") == 0))
+        return PMU_NONE;
+    if (profile->dialect == &raw_spool) { /* its header is zeros */
+        const char *kind = raw_extension_fact(&profile->ext, "pmu_kind");
+        int number = kind == NULL ? -1 : pmu_kind_parse(kind);
+        return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
+    }
+    return kinds[profile->header.magic & 3];
+}

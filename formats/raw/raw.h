@@ -1,0 +1,144 @@
+/* Raw profiles: what samplers write, in every dialect, layout and byte order. raw.5 describes them.
+ *
+ *   profile = raw_open(stream, &options, err);
+ *   while ((got = raw_next(profile, &samples, err)) > 0) ...
+ *   raw_close(profile);
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_RAW_RAW_H
+#define FORMATS_RAW_RAW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/report.h"
+#include "base/stream.h"
+#include "formats/pbin/pbin.h"
+#include "formats/raw/raw_extension.h"
+
+enum { RAW_VMMAP_SIZE = 272, RAW_LABEL_SIZE = 256, RAW_THREADS_MOST = PBIN_THREADS_MOST };
+
+/* An executable mapping of the profiled program. */
+struct raw_vmmap {
+    uint64_t address, size; /* [bytes] */
+    char label[RAW_LABEL_SIZE + 1];
+};
+
+struct raw_entry {
+    uint32_t tid;
+    uint64_t pc;
+    uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 where the dialect has none */
+};
+
+/* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
+struct raw_samples {
+    size_t count, entry_count;
+    /* [count]: since the first sample's clock zero; 0 where there are no times */
+    const uint64_t *time_ns;
+    const double *value;             /* [count]: of the PMU; 0 where there is none */
+    const uint32_t *threads;         /* [count]: how many entries the sample has */
+    const struct raw_entry *entries; /* [entry_count], sample by sample */
+};
+
+/* A line of an aggregated profile: how often PC was met and the sum of the currents [A] then. */
+struct raw_histogram {
+    uint64_t pc;
+    bool unknown; /* all PCs outside every VMMap; pc is 0 */
+    uint64_t samples;
+    double current;
+};
+
+/* How the bytes of a dialect lie; a reading that was tried on the file. */
+struct raw_layout {
+    bool big;  /* byte order */
+    bool late; /* VMMaps stand after the samples */
+};
+
+struct raw_header {
+    uint32_t magic;
+    uint64_t wall_us, latency_us;
+    uint64_t samples;
+    uint32_t vmmaps;
+    uint32_t value_size; /* of the PMU value [bytes] */
+};
+
+/* Type of the PMU value in `pperf`, whose file gives only the size. */
+enum raw_value {
+    RAW_VALUE_AUTO,
+    RAW_F64,
+    RAW_F32,
+    RAW_I8,
+    RAW_I16,
+    RAW_I32,
+    RAW_I64,
+    RAW_U8,
+    RAW_U16,
+    RAW_U32,
+    RAW_U64,
+    RAW_OPAQUE
+};
+/* From "f64", "i32", ...; -1 for none of them. */
+int raw_value_parse(const char *name);
+
+struct raw_options {
+    const char *dialect; /* its name, NULL: detect */
+    char order;          /* 'l', 'b', 0: detect */
+    enum raw_value value;
+    bool salvage; /* keep every whole sample of a cut or unfinished file */
+};
+
+struct raw_dialect;
+
+struct raw_profile {
+    struct stream *stream; /* borrowed until raw_close */
+    const struct raw_dialect *dialect;
+    struct raw_layout layout;
+    struct raw_header header;
+    enum raw_value value;
+    struct raw_vmmap *maps;
+    size_t map_count;
+    struct raw_extension ext;
+    bool has_extension;
+    bool aggregated; /* raw_next_histogram reads it, not raw_next */
+    bool has_times, has_cpu;
+    bool cut;                  /* salvaged: the end is missing */
+    uint64_t records_at;       /* offset of the first sample */
+    uint64_t records_end;      /* offset behind the last whole one */
+    uint64_t samples;          /* how many there are */
+    uint64_t done;             /* delivered so far */
+    struct raw_reader *reader; /* what the dialect remembers */
+};
+
+/* Detects the dialect by structure, or checks the one that was asked for, and reads header, VMMaps and
+ * extension. STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close.
+ * Returns NULL with ERR filled: not recognised, two readings fit, or malformed, which are told apart. */
+struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
+                             struct error *err);
+void raw_close(struct raw_profile *profile);
+
+/* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
+int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+
+/* Returns 1 with LINE of an aggregated profile filled, 0 at the end, -1 on an error; lines with no samples are left
+ * out. */
+int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
+
+/* What the PMU value is. */
+enum pmu_kind raw_pmu_kind(const struct raw_profile *profile);
+
+/* Name of the dialect that was found. */
+const char *raw_profile_dialect(const struct raw_profile *profile);
+
+/* The dialects by number, for help texts: name and one line, NULL past the last. */
+const char *raw_dialect_name(size_t number);
+const char *raw_dialect_help(size_t number);
+
+/* For tests and salvage without VMMaps: reads "HEXADDR HEXSIZE LABEL" lines; '#' begins a comment.
+ * Returns 0 with *MAPS (caller frees) and *COUNT set, or -1. */
+int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
+                        struct error *err);
+/* Writes the same. Returns 0 or -1 (error in OUT's struct error). */
+int raw_vmmap_text_write(struct output *out, const struct raw_vmmap *maps, size_t count);
+
+#endif

@@ -1,0 +1,190 @@
+/* Raw profiles: which dialect, layout and byte order it is, by structure: every reading is tried on the file.
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "formats/raw/raw_dialect.h"
+
+/* The spool comes first: what it fits, no other dialect is asked about. */
+static const struct raw_dialect *const dialects[] = {
+    &raw_spool,   &raw_intrvelf,         &raw_intrvelf_aggregated,
+    &raw_sampler, &raw_sampler_walltime, &raw_pperf,
+};
+enum { DIALECTS = sizeof dialects / sizeof dialects[0] };
+
+const char *raw_dialect_name(size_t number)
+{
+    return number < DIALECTS ? dialects[number]->name : NULL;
+}
+
+const char *raw_dialect_help(size_t number)
+{
+    return number < DIALECTS ? dialects[number]->help : NULL;
+}
+
+/*   offset  0 u32 magic | 4 u64 wall [us] | 12 u64 latency [us] | 20 u64 samples | 28 u32 VMMaps
+ *   pperf   the same up to 28:                                  u32 value size | 32 u32 VMMaps   */
+static void decode_header(const uint8_t *from, const struct raw_dialect *dialect, bool big,
+                          struct raw_header *header)
+{
+    *header = (struct raw_header){
+        .magic = get_u32(from, big),
+        .wall_us = get_u64(from + 4, big),
+        .latency_us = get_u64(from + 12, big),
+        .samples = get_u64(from + 20, big),
+        .value_size = dialect->record.value_size,
+        .vmmaps = get_u32(from + 28, big),
+    };
+    if (dialect->header_size == 36) {
+        header->value_size = header->vmmaps;
+        header->vmmaps = get_u32(from + 32, big);
+    }
+}
+
+struct search {
+    const struct raw_options *options;
+    uint8_t head[36];
+    size_t head_size;
+    struct raw_reading fit, other; /* the first two that fit */
+    struct raw_reading part;       /* of those that are cut short the one with the most threads */
+    size_t fits, parts;
+};
+
+static bool zero_header(const struct search *search)
+{
+    static const uint8_t zeros[32];
+    return search->head_size >= 32 && memcmp(search->head, zeros, 32) == 0;
+}
+
+static void take(struct search *search, const struct raw_reading *reading, enum raw_verdict verdict)
+{
+    if (verdict == RAW_FITS) {
+        if (search->fits++ == 0)
+            search->fit = *reading;
+        else if (search->fits == 2)
+            search->other = *reading;
+    } else if (verdict == RAW_MALFORMED) {
+        if (search->parts++ == 0 || reading->probe.threads > search->part.probe.threads)
+            search->part = *reading;
+    }
+}
+
+static int try_reading(struct search *search, struct stream *stream,
+                       const struct raw_dialect *dialect, struct raw_layout layout,
+                       struct error *err)
+{
+    struct raw_reading reading = {.dialect = dialect, .layout = layout};
+    enum raw_verdict verdict = RAW_NO;
+    if (search->head_size < dialect->header_size)
+        return 0;
+    decode_header(search->head, dialect, layout.big, &reading.header);
+    if (layout.late && reading.header.vmmaps == 0)
+        return 0; /* the same as early */
+    if (zero_header(search) && search->options->salvage && reading.header.value_size == 0)
+        reading.header.value_size = 8; /* lost with pperf's header: the usual double */
+    if (dialect->probe(dialect, stream, &reading.header, layout, search->options->salvage, &verdict,
+                       &reading.probe, err) != 0)
+        return -1;
+    take(search, &reading, verdict);
+    return 0;
+}
+
+static int try_dialect(struct search *search, struct stream *stream,
+                       const struct raw_dialect *dialect, struct error *err)
+{
+    for (int big = 0; big < 2; big++)
+        for (int late = 0; late < 2; late++) {
+            if (search->options->order == (big ? 'l' : 'b'))
+                continue;
+            struct raw_layout layout = {.big = big, .late = late};
+            if (try_reading(search, stream, dialect, layout, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int try_all(struct search *search, struct stream *stream, struct error *err)
+{
+    const char *wanted = search->options->dialect;
+    for (size_t i = 0; i < DIALECTS; i++) {
+        const struct raw_dialect *dialect = dialects[i];
+        if (wanted != NULL && strcmp(wanted, dialect->name) != 0)
+            continue;
+        if (try_dialect(search, stream, dialect, err) != 0)
+            return -1;
+        if (dialect == &raw_spool && search->fits + search->parts > 0)
+            break;
+    }
+    return 0;
+}
+
+static void describe(const struct raw_reading *reading, char *text, size_t room)
+{
+    snprintf(text, room, "%s (%s endian, VMMaps %s the samples)", reading->dialect->name,
+             reading->layout.big ? "big" : "little", reading->layout.late ? "behind" : "before");
+}
+
+static int refuse_unknown(const struct search *search, struct stream *stream, struct error *err)
+{
+    const char *name = stream_name(stream);
+    if (search->head_size == 0)
+        return error_set(err, name, 0, "is empty, not a raw profile");
+    if (search->head_size < 32)
+        return error_set(err, name, search->head_size,
+                         "is no raw profile: %zu bytes, the header alone has 32",
+                         search->head_size);
+    if (zero_header(search) && !search->options->salvage)
+        return error_set(err, name, 0,
+                         "header of zeros, as a killed sampler leaves it: --salvage "
+                         "keeps every whole sample");
+    if (memcmp(search->head, pbin_signature, PBIN_SIGNATURE_SIZE) == 0)
+        return error_set(err, name, 0, "is a pbin profile already");
+    if (search->options->dialect != NULL)
+        return error_set(err, name, 0, "does not have the structure of a raw profile of dialect %s",
+                         search->options->dialect);
+    return error_set(err, name, 0,
+                     "not recognised as a raw profile: no dialect's records end where it does");
+}
+
+/* Decides which reading it is. Returns 0 with *READING set, or -1. */
+static int decide(const struct search *search, struct stream *stream,
+                  const struct raw_reading **reading, struct error *err)
+{
+    char one[128], two[128];
+    if (search->fits > 1) {
+        describe(&search->fit, one, sizeof one);
+        describe(&search->other, two, sizeof two);
+        return error_set(err, stream_name(stream), NO_OFFSET,
+                         "fits as %s and as %s: choose with --format, -l or -b", one, two);
+    }
+    if (search->fits == 1) {
+        *reading = &search->fit;
+        return 0;
+    }
+    if (search->parts == 0)
+        return refuse_unknown(search, stream, err);
+    *reading = &search->part;
+    if (search->options->salvage && search->part.probe.samples > 0)
+        return 0;
+    describe(&search->part, one, sizeof one);
+    return error_set(err, stream_name(stream), search->part.probe.error.offset, "%s, read as %s",
+                     search->part.probe.error.text, one);
+}
+
+int raw_detect(struct stream *stream, const struct raw_options *options,
+               struct raw_reading *reading, struct error *err)
+{
+    struct search search = {.options = options};
+    const struct raw_reading *decided = NULL;
+    const uint8_t *data;
+    int64_t have = stream_peek(stream, sizeof search.head, &data, err);
+    if (have < 0)
+        return -1;
+    search.head_size = have < (int64_t)sizeof search.head ? (size_t)have : sizeof search.head;
+    memcpy(search.head, data, search.head_size);
+    if (try_all(&search, stream, err) != 0 || decide(&search, stream, &decided, err) != 0)
+        return -1;
+    *reading = *decided;
+    return 0;
+}

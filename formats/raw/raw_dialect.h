@@ -1,0 +1,121 @@
+/* Inside of formats/raw*: what a dialect is. Adding one: a file and a line in raw_detect.c.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_RAW_RAW_DIALECT_H
+#define FORMATS_RAW_RAW_DIALECT_H
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "formats/raw/raw.h"
+
+enum raw_verdict {
+    RAW_NO,        /* not this dialect under this layout */
+    RAW_MALFORMED, /* everything fits up to a point where the data ends: cut short */
+    RAW_FITS       /* the records end exactly where they must */
+};
+
+/* The outcome of trying one reading. */
+struct raw_probe {
+    uint64_t records_at, records_end; /* [offset) of the samples */
+    uint64_t samples;                 /* whole ones that were found */
+    uint64_t threads;                 /* in them: what tells a good salvage from a lucky one */
+    uint64_t extension_at;            /* offset of the signature, 0: none */
+    uint64_t maps_at;
+    struct error error; /* for RAW_MALFORMED: what is missing and where */
+};
+
+/* Samples as a run of records: [u64 time us] value u32-threads threads * (u32 tid, u64 pc [u64 cpu ns]). */
+struct raw_record {
+    uint8_t time_size;   /* 8 or 0 */
+    uint8_t value_size;  /* 0: as the header says */
+    uint8_t thread_size; /* 12 or 20 */
+};
+
+struct raw_dialect {
+    const char *name, *help;
+    uint32_t header_size; /* 32 or 36 */
+    uint32_t magic_most;  /* largest value of the magic */
+    bool aggregated;
+    struct raw_record record; /* of full profiles */
+
+    /* "Mine, exactly, under this byte order and layout?" HEADER has been decoded. With SALVAGE a file that is cut
+     * fits as far as it goes. Returns 0 with VERDICT and PROBE filled, -1 on a read error. */
+    int (*probe)(const struct raw_dialect *dialect, struct stream *stream,
+                 const struct raw_header *header, struct raw_layout layout, bool salvage,
+                 enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
+    /* As raw_next, raw_next_histogram; NULL where it does not apply. */
+    int (*next)(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+    int (*next_histogram)(struct raw_profile *profile, struct raw_histogram *line,
+                          struct error *err);
+    /* Frees profile->reader. */
+    void (*close)(struct raw_profile *profile);
+};
+
+/* One reading of a file: dialect, layout, what probing found. */
+struct raw_reading {
+    const struct raw_dialect *dialect;
+    struct raw_layout layout;
+    struct raw_header header;
+    struct raw_probe probe;
+};
+
+/* Finds the one reading that fits, of those that OPTIONS allow. Returns 0 with READING filled, or -1. */
+int raw_detect(struct stream *stream, const struct raw_options *options,
+               struct raw_reading *reading, struct error *err);
+
+extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
+    raw_sampler_walltime, raw_pperf, raw_spool;
+
+/* Shared by the dialects that store records (raw_records.c). */
+int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
+                      const struct raw_header *header, struct raw_layout layout, bool salvage,
+                      enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
+/* Size of a record without its threads [bytes]. */
+size_t raw_record_fixed(const struct raw_record *record, const struct raw_header *header);
+
+/* And reading them (raw_samples.c). */
+int raw_samples_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+void raw_samples_close(struct raw_profile *profile);
+
+/* Samples as they are decoded. Zeroed it is empty; the entries are freed by who has it. */
+enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };
+struct raw_batch {
+    size_t count, entry_count, capacity;
+    uint64_t time_ns[RAW_BATCH_SAMPLES];
+    double value[RAW_BATCH_SAMPLES];
+    uint32_t threads[RAW_BATCH_SAMPLES];
+    struct raw_entry *entries; /* [capacity] */
+};
+
+/* Is there room for a sample of COUNT threads? In an empty batch there is for any. */
+bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
+
+/* What the batch holds. */
+struct raw_samples raw_batch_samples(const struct raw_batch *batch);
+
+/* Appends a sample whose COUNT threads stand at FROM, THREAD_SIZE bytes each; has_room must have said so. */
+static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value,
+                                 const uint8_t *from, size_t count, size_t thread_size, bool big)
+{
+    if (b->entry_count + count >= b->capacity) /* never NULL */
+        mem_reserve(&b->entries, &b->capacity, b->entry_count + count + 1, sizeof *b->entries);
+    struct raw_entry *entry = b->entries + b->entry_count;
+    for (size_t i = 0; i < count; i++, entry++, from += thread_size) {
+        entry->tid = get_u32(from, big);
+        entry->pc = get_u64(from + 4, big);
+        entry->cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
+    }
+    b->time_ns[b->count] = time_ns;
+    b->value[b->count] = value;
+    b->threads[b->count++] = (uint32_t)count;
+    b->entry_count += count;
+}
+
+/* Reads COUNT VMMaps at OFFSET and judges them: printable, NUL-padded labels, no wrap-around. MAPS may be NULL.
+ * Returns 1 good, 0 implausible, 2 cut short, -1 on a read error. */
+int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
+                    struct raw_vmmap *maps, struct error *err);
+
+/* Is OFFSET the end of the data, or where our extension begins? 1 end, 2 extension, 0 neither, -1 read error. */
+int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);
+
+#endif

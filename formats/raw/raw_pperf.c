@@ -1,0 +1,14 @@
+/* The `pperf` dialect: as sampler-walltime, with a PMU value of any size that the header tells.
+ * SPDX-License-Identifier: MIT */
+#include "formats/raw/raw_dialect.h"
+
+const struct raw_dialect raw_pperf = {
+    .name = "pperf",
+    .help = "wall time [us], value of any size, threads, CPU time",
+    .header_size = 36,
+    .magic_most = 3,
+    .record = {.time_size = 8, .value_size = 0, .thread_size = 20},
+    .probe = raw_records_probe,
+    .next = raw_samples_next,
+    .close = raw_samples_close,
+};

@@ -1,0 +1,104 @@
+/* Exports of the sthem analysis tool and of its Lynsyn successors: a CSV row per moment, with the power of each
+ * sensor and what each core was doing.
+ *
+ *   Time;Power 1;...;Power 7;Module 0;Function 0;...;Module 3;Function 3       STHEM_SYMBOLS
+ *   Time;Power 1;...;Power 7;PC 0;...;PC 3                                     STHEM_PCS
+ *   Sensors;Cores / 7;4 / Time;pc 0;...;current 0;...;voltage 0;...            STHEM_LYNSYN
+ *
+ *   reader = sthem_open(stream, &options, err);
+ *   while ((got = sthem_next(reader, &row, err)) > 0) ...
+ *   sthem_close(reader);
+ *
+ * Columns are found by their names, in any order and number. Accepted: CRLF, a byte order mark, blank lines, ';' ','
+ * or tab between the fields, a decimal comma (unless it separates), quoted fields, an empty field behind the last
+ * one. Errors name line and column, both from 1, columns counted as fields.
+ *
+ * Repair. Times printed with 6 digits repeat; glitches step back. A row whose time is not after that of the last
+ * good row is bad, and bad rows are held back until the next good one:
+ *
+ *   as printed    1.00  1.00  1.00  1.03          good bad bad good
+ *   delivered     1.00  1.01  1.02  1.03          the bad ones spread evenly between their neighbours
+ *
+ * A run of bad rows at the end of the file, which has no next neighbour, is spread with the good row before it over
+ * that row's interval: 0.9 1.0 1.0 becomes 0.9 0.95 1.0. So the time from the first row to the latest one never
+ * changes. Runs are bounded (STHEM_RUN_MOST rows, fewer with very many columns; STHEM_BACK_MOST rows that step
+ * back): beyond that the clock was set back or stands still, which is an error.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_STHEM_STHEM_H
+#define FORMATS_STHEM_STHEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/stream.h"
+
+enum {
+    STHEM_COLUMNS_MOST = 4096,
+    STHEM_LINE_MOST = 1024 * 1024, /* [bytes] */
+    STHEM_RUN_MOST = 65536,
+    STHEM_BACK_MOST = 1024
+};
+/* the place of a core that shows no PC (0 or empty): it sleeps or is off */
+#define STHEM_IDLE       UINT32_MAX
+#define STHEM_POWER_MOST 1e9 /* [W] */
+#define STHEM_TIME_MOST  4e9 /* [s], either side of 0 */
+
+enum sthem_variant { STHEM_SYMBOLS, STHEM_PCS, STHEM_LYNSYN };
+
+struct sthem_options {
+    /* numbers as in the header, borrowed until sthem_close; only these are read */
+    const uint64_t *sensors;
+    size_t sensor_count; /* 0: all of them */
+    double volts;        /* for currents, in place of the voltage columns; 0: not given */
+};
+
+/* A moment. What it points to is borrowed until the next sthem_next or sthem_close. */
+struct sthem_row {
+    uint64_t line;
+    /* since the row before, 0 for the first; they add up to the rounded total */
+    uint64_t interval_ns;
+    double seconds;         /* the same before rounding to ns */
+    const double *watts;    /* of each sensor [sthem_sensor_count]: power, or current x voltage */
+    const uint32_t *places; /* of each core [sthem_core_count]: number of a place, or STHEM_IDLE */
+};
+
+/* Where a core was. With STHEM_SYMBOLS the texts (not both empty), else the PC. */
+struct sthem_place {
+    uint64_t pc;
+    const char *module, *function; /* borrowed until sthem_close */
+};
+
+struct sthem_reader;
+
+/* Recognises the variant and reads the header. STREAM is borrowed until sthem_close. Returns NULL with ERR filled. */
+struct sthem_reader *sthem_open(struct stream *stream, const struct sthem_options *options,
+                                struct error *err);
+void sthem_close(struct sthem_reader *reader);
+
+/* Returns 1 with ROW filled, 0 at the end, -1 on an error. */
+int sthem_next(struct sthem_reader *reader, struct sthem_row *row, struct error *err);
+
+/* What the header said. Numbers are those of its column names. */
+enum sthem_variant sthem_variant(const struct sthem_reader *reader);
+size_t sthem_sensor_count(const struct sthem_reader *reader); /* that are read */
+uint64_t sthem_sensor_number(const struct sthem_reader *reader, size_t sensor);
+size_t sthem_core_count(const struct sthem_reader *reader);
+uint64_t sthem_core_number(const struct sthem_reader *reader, size_t core);
+
+/* Names of the columns that mean nothing here, joined by ", "; "" for none. Borrowed until sthem_close. */
+const char *sthem_ignored(const struct sthem_reader *reader);
+
+/* Places are numbered 0, 1, 2, ... as they appear. */
+struct sthem_place sthem_place(const struct sthem_reader *reader, uint32_t number);
+
+/* A negative power is an error where sensors were asked for by number. Where all are read only the one that is used
+ * in the end matters: 0, or -1 with ERR filled when SENSOR was negative so far. */
+int sthem_check_sensor(const struct sthem_reader *reader, size_t sensor, struct error *err);
+
+/* So far: rows whose time was repaired; did the last line lack its end, so that it may be cut? */
+uint64_t sthem_repaired(const struct sthem_reader *reader);
+bool sthem_open_end(const struct sthem_reader *reader);
+
+#endif

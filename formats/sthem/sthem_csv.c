@@ -1,0 +1,110 @@
+/* Lines and fields of a CSV file.
+ * SPDX-License-Identifier: MIT */
+#include "formats/sthem/sthem_csv.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void csv_free(struct csv *csv)
+{
+    buffer_free(&csv->copy);
+    buffer_free(&csv->unquoted);
+}
+
+int csv_error(const struct csv *csv, size_t column, struct error *err, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return error_set(err, stream_name(csv->stream), NO_OFFSET, "line %" PRIu64 ", column %zu: %s%s",
+                     csv->line, column, text,
+                     csv->open_end ? " (the file ends in this line: it may be cut)" : "");
+}
+
+/* The last line has no end: a copy gets one, so that no scanner runs past it. */
+static void end_line(struct csv *csv, const uint8_t *data, size_t length)
+{
+    csv->copy.size = 0;
+    buffer_bytes(&csv->copy, data, length);
+    buffer_u8(&csv->copy, '\n');
+    csv->text = (const char *)csv->copy.data;
+    csv->open_end = true;
+}
+
+static int next_line(struct csv *csv, struct error *err)
+{
+    const uint8_t *data, *end = NULL;
+    size_t seen = 0, want = 1;
+    stream_advance(csv->stream, csv->taken);
+    csv->taken = 0;
+    csv->unquoted.size = 0;
+    csv->line++;
+    for (;;) {
+        int64_t have = stream_peek(csv->stream, want, &data, err);
+        if (have <= 0)
+            return (int)have;
+        size_t visible = (size_t)have;
+        end = memchr(data + seen, '\n', visible - seen);
+        if ((end != NULL ? (size_t)(end - data) : visible) > csv->longest)
+            return csv_error(csv, 1, err, "line of more than %zu bytes: not a table of samples",
+                             csv->longest);
+        if (end != NULL || visible < want)
+            break;
+        seen = visible;
+        want = visible * 2;
+    }
+    csv->text = (const char *)data;
+    csv->length = end != NULL ? (size_t)(end - data) : seen;
+    csv->taken = csv->length + (end != NULL);
+    if (end == NULL)
+        end_line(csv, data, csv->length);
+    if (csv->length > 0 && csv->text[csv->length - 1] == '\r')
+        csv->length--;
+    return 1;
+}
+
+int csv_next(struct csv *csv, struct error *err)
+{
+    int got;
+    do
+        got = next_line(csv, err);
+    while (got > 0 && csv->length == 0);
+    return got;
+}
+
+static const char *unquote(struct csv *csv, const char *at, struct csv_text *field)
+{
+    const char *end = csv->text + csv->length;
+    size_t begin = csv->unquoted.size;
+    for (at++;; at++) {
+        if (at == end)
+            return NULL;
+        if (*at == '"' && (++at == end || *at != '"'))
+            break;
+        csv->unquoted.data[csv->unquoted.size++] = (uint8_t)*at;
+    }
+    field->at = (const char *)csv->unquoted.data + begin;
+    field->length = csv->unquoted.size - begin;
+    return at == end || *at == csv->separator ? at : NULL;
+}
+
+const char *csv_field(struct csv *csv, const char *at, struct csv_text *field)
+{
+    const char *end = csv->text + csv->length;
+    if (at < end && *at == '"') {
+        if (csv->unquoted.capacity <
+            csv->length) { /* for all fields of the line: none moves another */
+            buffer_extend(&csv->unquoted, csv->length);
+            csv->unquoted.size = 0;
+        }
+        return unquote(csv, at, field);
+    }
+    const char *stop = at < end ? memchr(at, csv->separator, (size_t)(end - at)) : NULL;
+    field->at = at;
+    field->length = (size_t)((stop != NULL ? stop : end) - at);
+    return field->at + field->length;
+}

@@ -1,0 +1,42 @@
+/* Lines and fields of a CSV file, one line in memory at a time.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_STHEM_STHEM_CSV_H
+#define FORMATS_STHEM_STHEM_CSV_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/stream.h"
+
+/* Zeroed but for STREAM and LONGEST it is ready; csv_free releases what it holds. */
+struct csv {
+    struct stream *stream; /* borrowed */
+    size_t longest;        /* line [bytes] */
+    char separator;        /* set by the caller before csv_field */
+    uint64_t line;         /* number of the current line, from 1 */
+    const char *text; /* the current line, borrowed until csv_next; a line end or NUL follows it */
+    size_t length;    /* without its end */
+    bool open_end;    /* the file ends in this line, and it has no line end */
+    size_t taken;     /* bytes of the stream that it takes */
+    struct buffer copy; /* of a line without end */
+    struct buffer unquoted;
+};
+
+void csv_free(struct csv *csv);
+
+/* Goes to the next line that is not blank. Returns 1, 0 at the end, -1 on an error. */
+int csv_next(struct csv *csv, struct error *err);
+
+struct csv_text {
+    const char *at;
+    size_t length;
+};
+
+/* The field of the current line that begins at AT; quotes are undone, *FIELD is borrowed until csv_next. Returns the
+ * separator or the end of the line behind it, NULL where a quoted field has no proper end. */
+const char *csv_field(struct csv *csv, const char *at, struct csv_text *field);
+
+/* Fills ERR with line, COLUMN (from 1) and the message. Returns -1. */
+int csv_error(const struct csv *csv, size_t column, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

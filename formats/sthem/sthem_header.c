@@ -1,0 +1,326 @@
+/* The header of a sthem or Lynsyn export: which column is what.
+ * SPDX-License-Identifier: MIT */
+#include "formats/sthem/sthem_reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+static const struct {
+    const char *name;
+    bool numbered;
+} kinds[COLUMN_KINDS] = {
+    [COLUMN_TIME] = {"time", false},
+    [COLUMN_POWER] = {"power", true},
+    [COLUMN_CURRENT] = {"current", true},
+    [COLUMN_VOLTAGE] = {"voltage", true},
+    [COLUMN_PC] = {"pc", true},
+    [COLUMN_MODULE] = {"module", true},
+    [COLUMN_FUNCTION] = {"function", true},
+};
+
+static struct csv_text trim(struct csv_text t)
+{
+    while (t.length > 0 && (*t.at == ' ' || *t.at == '\t')) {
+        t.at++;
+        t.length--;
+    }
+    while (t.length > 0 && (t.at[t.length - 1] == ' ' || t.at[t.length - 1] == '\t'))
+        t.length--;
+    return t;
+}
+
+static bool is_name(struct csv_text t, const char *name)
+{
+    return t.length == strlen(name) && strncasecmp(t.at, name, t.length) == 0;
+}
+
+/* "Power 3" -> COLUMN_POWER, 3. */
+static enum column_kind parse_name(struct csv_text t, uint64_t *number)
+{
+    for (int k = COLUMN_TIME; k < COLUMN_KINDS; k++) {
+        size_t length = strlen(kinds[k].name);
+        if (!kinds[k].numbered && is_name(t, kinds[k].name))
+            return (enum column_kind)k;
+        if (!kinds[k].numbered || t.length <= length || t.length > length + 10 ||
+            strncasecmp(t.at, kinds[k].name, length) != 0)
+            continue;
+        size_t i = length;
+        while (i < t.length && t.at[i] == ' ')
+            i++;
+        if (i == t.length)
+            continue;
+        for (*number = 0; i < t.length && t.at[i] >= '0' && t.at[i] <= '9'; i++)
+            *number = *number * 10 + (uint64_t)(t.at[i] - '0');
+        if (i == t.length && *number <= UINT32_MAX)
+            return (enum column_kind)k;
+    }
+    return COLUMN_IGNORED;
+}
+
+/* The separator is what the header has: its names hold none of the three. */
+static char find_separator(const struct csv *csv)
+{
+    static const char all[] = {';', '\t', ','};
+    for (size_t i = 0; i < sizeof all; i++)
+        if (memchr(csv->text, all[i], csv->length) != NULL)
+            return all[i];
+    return ';';
+}
+
+static void skip_mark(struct csv *csv)
+{
+    if (csv->line == 1 && csv->length >= 3 && memcmp(csv->text, "\xef\xbb\xbf", 3) == 0) {
+        csv->text += 3;
+        csv->length -= 3;
+    }
+}
+
+static int header_line(struct csv *csv, const char *expected, struct error *err)
+{
+    int got = csv_next(csv, err);
+    if (got == 0)
+        return error_set(err, stream_name(csv->stream), NO_OFFSET,
+                         "line %" PRIu64 ", column 1: the file ends here, expected %s", csv->line,
+                         expected);
+    if (got > 0 && csv->line == 1 && csv->length >= 2 &&
+        (memcmp(csv->text, "\xff\xfe", 2) == 0 || memcmp(csv->text, "\xfe\xff", 2) == 0))
+        return csv_error(csv, 1, err, "the text is UTF-16, expected UTF-8");
+    return got > 0 ? 0 : -1;
+}
+
+/* Fields of the current line; at most MOST of them are kept. Returns how many there are, -1 on an error. */
+static int64_t split(struct csv *csv, struct csv_text *fields, size_t most, struct error *err)
+{
+    const char *at = csv->text, *end = csv->text + csv->length;
+    csv->unquoted.size = 0; /* the line may be split a second time */
+    for (size_t count = 0;; at++) {
+        struct csv_text field;
+        at = csv_field(csv, at, &field);
+        if (at == NULL)
+            return csv_error(csv, count + 1, err, "quoted field has no end");
+        if (count < most)
+            fields[count] = trim(field);
+        count++;
+        if (at == end)
+            return (int64_t)count;
+    }
+}
+
+static bool is_number(struct csv_text t)
+{
+    for (size_t i = 0; i < t.length; i++)
+        if (t.at[i] < '0' || t.at[i] > '9')
+            return false;
+    return t.length > 0;
+}
+
+/* "Sensors;Cores" and the line with both numbers, which the columns tell as well. */
+static int skip_preamble(struct sthem_reader *r, struct error *err)
+{
+    struct csv_text f[2] = {{"", 0}, {"", 0}};
+    struct csv *csv = &r->csv;
+    int64_t count = split(csv, f, 2, err);
+    bool sensors_first = is_name(f[0], "sensors") && is_name(f[1], "cores");
+    if (!sensors_first && !(is_name(f[0], "cores") && is_name(f[1], "sensors")))
+        return count < 0 ? -1 : 0;
+    f[1] = (struct csv_text){"", 0};
+    if (header_line(csv, "the numbers of sensors and cores", err) != 0 ||
+        (count = split(csv, f, 2, err)) < 0)
+        return -1;
+    for (size_t i = 0; i < 2; i++)
+        if (!is_number(f[i]))
+            return csv_error(csv, i + 1, err, "expected a number, as the line before says %s",
+                             sensors_first == (i == 0) ? "Sensors" : "Cores");
+    r->variant = STHEM_LYNSYN;
+    return header_line(csv, "the names of the columns", err);
+}
+
+static struct sensor *find_sensor(struct sthem_reader *r, uint64_t number)
+{
+    for (size_t i = 0; i < r->sensor_count; i++)
+        if (r->sensors[i].number == number)
+            return &r->sensors[i];
+    mem_reserve(&r->sensors, &r->sensor_capacity, r->sensor_count + 1, sizeof *r->sensors);
+    r->sensors[r->sensor_count] = (struct sensor){.number = number};
+    return &r->sensors[r->sensor_count++];
+}
+
+static struct core *find_core(struct sthem_reader *r, uint64_t number)
+{
+    for (size_t i = 0; i < r->core_count; i++)
+        if (r->cores[i].number == number)
+            return &r->cores[i];
+    mem_reserve(&r->cores, &r->core_capacity, r->core_count + 1, sizeof *r->cores);
+    r->cores[r->core_count] = (struct core){
+        .number = number, .module = {"", 0}, .function = {"", 0}, .last_place = STHEM_IDLE};
+    return &r->cores[r->core_count++];
+}
+
+static void ignore(struct sthem_reader *r, size_t column, struct csv_text name)
+{
+    r->columns[column].kind = COLUMN_IGNORED;
+    if (name.length == 0)
+        return;
+    if (r->ignored.size > 0)
+        buffer_bytes(&r->ignored, ", ", 2);
+    buffer_bytes(&r->ignored, name.at, name.length);
+}
+
+static bool is_wanted(const struct sthem_reader *r, uint64_t number)
+{
+    for (size_t i = 0; i < r->options.sensor_count; i++)
+        if (r->options.sensors[i] == number)
+            return true;
+    return r->options.sensor_count == 0;
+}
+
+/* Power goes before current, functions go before PCs: they are what was made of them. */
+static void drop_inferior(struct sthem_reader *r, const struct csv_text *names)
+{
+    bool has[COLUMN_KINDS] = {false};
+    for (size_t i = 0; i < r->column_count; i++)
+        has[r->columns[i].kind] = true;
+    for (size_t i = 0; i < r->column_count; i++) {
+        enum column_kind k = r->columns[i].kind;
+        if (k == COLUMN_IGNORED ||
+            (has[COLUMN_POWER] && (k == COLUMN_CURRENT || k == COLUMN_VOLTAGE)) ||
+            (has[COLUMN_FUNCTION] && k == COLUMN_PC))
+            ignore(r, i, names[i]);
+    }
+    if (r->variant != STHEM_LYNSYN)
+        r->variant = has[COLUMN_CURRENT] && !has[COLUMN_POWER] ? STHEM_LYNSYN : STHEM_PCS;
+    if (has[COLUMN_FUNCTION] || has[COLUMN_MODULE])
+        r->variant = STHEM_SYMBOLS;
+    buffer_u8(&r->ignored, '\0');
+}
+
+static void add_sensor(struct sthem_reader *r, size_t column)
+{
+    struct column *c = &r->columns[column];
+    if (!is_wanted(r, c->number) || (c->kind == COLUMN_VOLTAGE && r->options.volts != 0)) {
+        c->kind = COLUMN_IGNORED;
+        return;
+    }
+    struct sensor *s = find_sensor(r, c->number);
+    c->index = (uint32_t)(s - r->sensors);
+    if (c->kind == COLUMN_VOLTAGE)
+        s->has_voltage = true;
+    else
+        s->column = column + 1;
+}
+
+static int add_columns(struct sthem_reader *r, const struct csv_text *names, struct error *err)
+{
+    size_t times = 0;
+    for (size_t i = 0; i < r->column_count; i++) {
+        struct column *c = &r->columns[i];
+        for (size_t j = 0; j < i && c->kind != COLUMN_IGNORED; j++)
+            if (r->columns[j].kind == c->kind && r->columns[j].number == c->number)
+                return csv_error(&r->csv, i + 1, err, "a second column '%.*s', after column %zu",
+                                 (int)names[i].length, names[i].at, j + 1);
+        times += c->kind == COLUMN_TIME;
+        if (c->kind == COLUMN_POWER || c->kind == COLUMN_CURRENT || c->kind == COLUMN_VOLTAGE)
+            add_sensor(r, i);
+        else if (c->kind >= COLUMN_PC)
+            c->index = (uint32_t)(find_core(r, c->number) - r->cores);
+    }
+    if (times == 0)
+        return csv_error(&r->csv, 1, err,
+                         "not an export of sthem or Lynsyn: expected a header with a column "
+                         "'Time', found '%.*s'",
+                         (int)(r->csv.length < 60 ? r->csv.length : 60), r->csv.text);
+    if (r->core_count == 0)
+        return csv_error(&r->csv, 1, err, "no column 'Function 0' or 'PC 0': no core is in it");
+    return 0;
+}
+
+/* Names the sensors of the header, for an error message. */
+static int no_sensor(const struct sthem_reader *r, uint64_t number, const struct csv_text *names,
+                     struct error *err)
+{
+    char there[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < r->column_count && used < sizeof there - 20; i++) {
+        uint64_t n;
+        enum column_kind k = parse_name(names[i], &n);
+        if (k == COLUMN_POWER || k == COLUMN_CURRENT)
+            used += (size_t)snprintf(there + used, sizeof there - used, "%s%" PRIu64,
+                                     used > 0 ? ", " : "", n);
+    }
+    return csv_error(&r->csv, 1, err, "no power sensor %" PRIu64 ", there %s%s", number,
+                     used > 0 ? "are " : "is none", there);
+}
+
+/* A voltage needs its current, and a current a voltage. */
+static int check_column(const struct sthem_reader *r, size_t column, struct error *err)
+{
+    const struct column *c = &r->columns[column];
+    if (c->kind == COLUMN_VOLTAGE && r->sensors[c->index].column == 0)
+        return csv_error(&r->csv, column + 1, err, "voltage %" PRIu64 " has no current %" PRIu64,
+                         c->number, c->number);
+    if (c->kind == COLUMN_CURRENT && !r->sensors[c->index].has_voltage && r->options.volts == 0)
+        return csv_error(&r->csv, column + 1, err,
+                         "current %" PRIu64 " has no voltage column: say the supply voltage with "
+                         "-v VOLTS",
+                         c->number);
+    if (c->kind == COLUMN_POWER && r->options.volts != 0)
+        return csv_error(&r->csv, column + 1, err,
+                         "-v is for exports of currents; this one holds power [W], which already "
+                         "is current x voltage");
+    return 0;
+}
+
+static int check_sensors(const struct sthem_reader *r, const struct csv_text *names,
+                         struct error *err)
+{
+    for (size_t w = 0; w < r->options.sensor_count; w++) {
+        size_t i = 0;
+        while (i < r->sensor_count && r->sensors[i].number != r->options.sensors[w])
+            i++;
+        if (i == r->sensor_count || r->sensors[i].column == 0)
+            return no_sensor(r, r->options.sensors[w], names, err);
+    }
+    for (size_t i = 0; i < r->column_count; i++)
+        if (check_column(r, i, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int use_names(struct sthem_reader *r, struct csv_text *names, struct error *err)
+{
+    for (size_t i = 0; i < r->column_count; i++)
+        r->columns[i].kind = parse_name(names[i], &r->columns[i].number);
+    drop_inferior(r, names);
+    if (add_columns(r, names, err) != 0)
+        return -1;
+    return check_sensors(r, names, err);
+}
+
+int sthem_read_header(struct sthem_reader *r, struct error *err)
+{
+    if (header_line(&r->csv, "a header with a column 'Time'", err) != 0)
+        return -1;
+    skip_mark(&r->csv);
+    r->csv.separator = find_separator(&r->csv);
+    if (skip_preamble(r, err) != 0)
+        return -1;
+    r->csv.separator = find_separator(&r->csv);
+    struct csv_text *names = mem_zalloc(STHEM_COLUMNS_MOST, sizeof *names);
+    int64_t count = split(&r->csv, names, STHEM_COLUMNS_MOST, err);
+    int result = -1;
+    if (count > STHEM_COLUMNS_MOST) {
+        csv_error(&r->csv, STHEM_COLUMNS_MOST + 1, err, "%lld columns, more than %d",
+                  (long long)count, STHEM_COLUMNS_MOST);
+    } else if (count > 0) {
+        r->column_count = (size_t)count;
+        r->columns = mem_zalloc(r->column_count, sizeof *r->columns);
+        result = use_names(r, names, err);
+    }
+    free(names);
+    return result;
+}

@@ -1,0 +1,90 @@
+/* What the parts of the sthem reader share: header (sthem_header.c), rows (sthem_rows.c), repair of their times
+ * (sthem.c).
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_STHEM_STHEM_READER_H
+#define FORMATS_STHEM_STHEM_READER_H
+
+#include "base/intern.h"
+#include "formats/sthem/sthem.h"
+#include "formats/sthem/sthem_csv.h"
+
+enum column_kind {
+    COLUMN_IGNORED,
+    COLUMN_TIME,
+    COLUMN_POWER,
+    COLUMN_CURRENT,
+    COLUMN_VOLTAGE,
+    COLUMN_PC,
+    COLUMN_MODULE,
+    COLUMN_FUNCTION,
+    COLUMN_KINDS
+};
+
+struct column {
+    enum column_kind kind;
+    uint32_t index;  /* of the sensor or core */
+    uint64_t number; /* in the header */
+};
+
+struct sensor {
+    uint64_t number;
+    size_t column;           /* of its power or current */
+    double current, voltage; /* in the row that is read */
+    bool has_voltage;
+    bool negative; /* was, first at: */
+    uint64_t line;
+    double watts;
+};
+
+struct core {
+    uint64_t number;
+    struct csv_text module, function; /* in the row that is read; "" without such a column */
+    uint32_t last_place;              /* of the row before */
+};
+
+/* Times are femtoseconds: every decimal time of 15 digits is exact. */
+typedef __int128 femto;
+
+struct held {
+    femto time;
+    uint64_t line;
+};
+
+struct sthem_reader {
+    struct csv csv;
+    struct sthem_options options;
+    enum sthem_variant variant;
+    struct column *columns;
+    size_t column_count, column_capacity;
+    struct sensor *sensors;
+    size_t sensor_count, sensor_capacity;
+    struct core *cores;
+    size_t core_count, core_capacity;
+    struct buffer ignored;
+    char odd[512]; /* a number that was quoted or padded */
+
+    /* places */
+    struct numbers numbers; /* by PC, or by module << 32 | function */
+    struct strings *texts;
+    struct sthem_place *places;
+    size_t place_capacity;
+
+    /* rows that are held back, see sthem.c */
+    struct held *held;
+    double *watts;   /* [room * sensors] */
+    uint32_t *spots; /* [room * cores] */
+    size_t first, count, ready, room;
+    size_t back; /* bad rows that step back */
+    bool ended, any;
+    femto start, last; /* time of the first row and of the one delivered last */
+    uint64_t last_ns;
+    uint64_t repaired;
+};
+
+/* Reads everything up to the first row. Returns 0 or -1. */
+int sthem_read_header(struct sthem_reader *reader, struct error *err);
+
+/* Reads the next row into slot SLOT. Returns 1, 0 at the end, -1. */
+int sthem_read_row(struct sthem_reader *reader, size_t slot, struct error *err);
+
+#endif

@@ -1,0 +1,290 @@
+/* The rows of a sthem or Lynsyn export.
+ * SPDX-License-Identifier: MIT */
+#include "formats/sthem/sthem_reader.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "formats/sthem/sthem_number.h"
+
+enum { FEMTO = 15 };
+
+static const char *const meanings[COLUMN_KINDS] = {
+    [COLUMN_TIME] = "time [s]",       [COLUMN_POWER] = "power [W]",
+    [COLUMN_CURRENT] = "current [A]", [COLUMN_VOLTAGE] = "voltage [V]",
+    [COLUMN_PC] = "program counter",
+};
+
+static int not_a_number(const struct sthem_reader *r, size_t column, const char *text,
+                        size_t length, struct error *err)
+{
+    const char *meaning = meanings[r->columns[column].kind];
+    if (length == 0)
+        return csv_error(&r->csv, column + 1, err, "empty, expected a %s", meaning);
+    return csv_error(&r->csv, column + 1, err, "expected a %s, found '%.*s'%s", meaning,
+                     (int)(length < 40 ? length : 40), text, length > 40 ? "..." : "");
+}
+
+/* A number in a column, with the characters that it was scanned from. */
+struct cell {
+    struct decimal number;
+    const char *begin, *end;
+};
+
+/* Quoted, padded with blanks, or empty. Returns where the field ends, NULL on an error; an empty field has
+ * BEGIN == END. */
+static const char *read_odd_cell(struct sthem_reader *r, size_t column, const char *at,
+                                 struct cell *cell, struct error *err)
+{
+    struct csv_text field;
+    const char *end = csv_field(&r->csv, at, &field);
+    if (end == NULL) {
+        csv_error(&r->csv, column + 1, err, "quoted field has no end");
+        return NULL;
+    }
+    while (field.length > 0 && (*field.at == ' ' || *field.at == '\t')) {
+        field.at++;
+        field.length--;
+    }
+    while (field.length > 0 &&
+           (field.at[field.length - 1] == ' ' || field.at[field.length - 1] == '\t'))
+        field.length--;
+    cell->begin = cell->end = r->odd;
+    if (field.length == 0)
+        return end;
+    if (field.length < sizeof r->odd) {
+        memcpy(r->odd, field.at, field.length);
+        r->odd[field.length] = '\0';
+        cell->end = decimal_scan(r->odd, &cell->number);
+    }
+    if (field.length >= sizeof r->odd || cell->end != r->odd + field.length) {
+        not_a_number(r, column, field.at, field.length, err);
+        return NULL;
+    }
+    return end;
+}
+
+static inline const char *read_cell(struct sthem_reader *r, size_t column, const char *at,
+                                    struct cell *cell, struct error *err)
+{
+    cell->begin = at;
+    if (decimal_digit(at[0]) &&
+        at[1] == r->csv.separator) { /* sensors that are not there are "0" */
+        cell->number = (struct decimal){.digits = (uint64_t)(at[0] - '0'), .plain = true};
+        cell->end = at + 1;
+        return at + 1;
+    }
+    const char *end = decimal_scan(at, &cell->number);
+    if (end == NULL || (*end != r->csv.separator && end != r->csv.text + r->csv.length))
+        return read_odd_cell(r, column, at, cell, err);
+    cell->end = end;
+    return end;
+}
+
+static int take_time(struct sthem_reader *r, size_t column, const struct cell *c, femto *time,
+                     struct error *err)
+{
+    if (c->begin == c->end)
+        return not_a_number(r, column, "", 0, err);
+    double seconds = decimal_double(&c->number, c->begin, c->end);
+    if (!(fabs(seconds) <= STHEM_TIME_MOST))
+        return csv_error(&r->csv, column + 1, err, "time of %.*s s, expected at most %g s",
+                         (int)(c->end - c->begin), c->begin, STHEM_TIME_MOST);
+    *time = decimal_integer(&c->number, FEMTO);
+    return 0;
+}
+
+static inline int take_value(struct sthem_reader *r, size_t column, const struct cell *c,
+                             double *value, struct error *err)
+{
+    if (c->begin == c->end)
+        return not_a_number(r, column, "", 0, err);
+    *value = decimal_double(&c->number, c->begin, c->end);
+    if (!(fabs(*value) <= STHEM_POWER_MOST))
+        return csv_error(&r->csv, column + 1, err, "%s of %.*s, expected at most %g",
+                         meanings[r->columns[column].kind], (int)(c->end - c->begin), c->begin,
+                         STHEM_POWER_MOST);
+    return 0;
+}
+
+static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct sthem_place place)
+{
+    uint32_t known = r->numbers.count, number = numbers_intern(&r->numbers, key);
+    if (number == known) {
+        mem_reserve(&r->places, &r->place_capacity, (size_t)known + 1, sizeof *r->places);
+        r->places[known] = place;
+    }
+    return number;
+}
+
+static inline int take_pc(struct sthem_reader *r, size_t column, const struct cell *c,
+                          uint32_t *spot, struct error *err)
+{
+    const struct decimal *n = &c->number;
+    if (c->begin == c->end) {
+        *spot = STHEM_IDLE;
+        return 0;
+    }
+    size_t length = (size_t)(c->end - c->begin);
+    if (!n->plain)
+        return not_a_number(r, column, c->begin, length, err);
+    uint64_t pc = n->digits;
+    if (n->cut && (n->exponent != 1 || __builtin_mul_overflow(pc, 10, &pc) ||
+                   __builtin_add_overflow(pc, (uint64_t)(c->end[-1] - '0'), &pc)))
+        return not_a_number(r, column, c->begin, length, err);
+    *spot = pc == 0 ? STHEM_IDLE : new_place(r, pc, (struct sthem_place){.pc = pc});
+    return 0;
+}
+
+static bool same(struct csv_text a, const char *b)
+{
+    return strncmp(b, a.at, a.length) == 0 && b[a.length] == '\0';
+}
+
+/* The place that the texts of CORE name; mostly that of the row before. */
+static uint32_t place_of(struct sthem_reader *r, struct core *core)
+{
+    if (core->module.length == 0 && core->function.length == 0)
+        return STHEM_IDLE;
+    if (core->last_place != STHEM_IDLE) {
+        const struct sthem_place *last = &r->places[core->last_place];
+        if (same(core->function, last->function) && same(core->module, last->module))
+            return core->last_place;
+    }
+    uint32_t m = strings_intern_bytes(r->texts, core->module.at, core->module.length);
+    uint32_t f = strings_intern_bytes(r->texts, core->function.at, core->function.length);
+    struct sthem_place place = {.module = strings_get(r->texts, m),
+                                .function = strings_get(r->texts, f)};
+    core->last_place = new_place(r, (uint64_t)m << 32 | f, place);
+    return core->last_place;
+}
+
+static const char *read_text(struct sthem_reader *r, size_t column, const char *at,
+                             struct csv_text *text, struct error *err)
+{
+    const char *end = csv_field(&r->csv, at, text);
+    if (end == NULL)
+        csv_error(&r->csv, column + 1, err, "quoted field has no end");
+    return end;
+}
+
+/* Reads column COLUMN at AT into slot SLOT. Returns where its field ends, NULL on an error. */
+static const char *read_column(struct sthem_reader *r, size_t column, const char *at, size_t slot,
+                               struct error *err)
+{
+    const struct column *c = &r->columns[column];
+    struct cell cell;
+    struct csv_text text;
+    int result = 0;
+    if (c->kind == COLUMN_IGNORED)
+        return read_text(r, column, at, &text, err);
+    if (c->kind == COLUMN_MODULE)
+        return read_text(r, column, at, &r->cores[c->index].module, err);
+    if (c->kind == COLUMN_FUNCTION)
+        return read_text(r, column, at, &r->cores[c->index].function, err);
+    at = read_cell(r, column, at, &cell, err);
+    if (at == NULL)
+        return NULL;
+    switch (c->kind) {
+    case COLUMN_TIME:
+        result = take_time(r, column, &cell, &r->held[slot].time, err);
+        break;
+    case COLUMN_PC:
+        result = take_pc(r, column, &cell, &r->spots[slot * r->core_count + c->index], err);
+        break;
+    case COLUMN_VOLTAGE:
+        result = take_value(r, column, &cell, &r->sensors[c->index].voltage, err);
+        break;
+    default:
+        result = take_value(r, column, &cell, &r->sensors[c->index].current, err);
+    }
+    return result == 0 ? at : NULL;
+}
+
+static int negative(const struct sthem_reader *r, const struct sensor *s, struct error *err)
+{
+    struct csv at = r->csv;
+    at.line = s->line;
+    at.open_end = false;
+    return csv_error(&at, s->column, err, "negative power: %g W", s->watts);
+}
+
+int sthem_check_sensor(const struct sthem_reader *r, size_t sensor, struct error *err)
+{
+    return r->sensors[sensor].negative ? negative(r, &r->sensors[sensor], err) : 0;
+}
+
+/* What follows from all columns of a row. */
+static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
+{
+    double *watts = r->watts + slot * r->sensor_count;
+    for (size_t i = 0; i < r->sensor_count; i++) {
+        struct sensor *s = &r->sensors[i];
+        if (r->options.volts != 0)
+            watts[i] = s->current * r->options.volts;
+        else
+            watts[i] = s->has_voltage ? s->current * s->voltage : s->current;
+        if (watts[i] < 0 && !s->negative) {
+            s->negative = true;
+            s->line = r->csv.line;
+            s->watts = watts[i];
+            if (r->options.sensor_count > 0)
+                return negative(r, s, err);
+        }
+        if (watts[i] > STHEM_POWER_MOST)
+            return csv_error(&r->csv, s->column, err, "power of %g W, expected at most %g W",
+                             watts[i], STHEM_POWER_MOST);
+    }
+    uint32_t *spots = r->spots + slot * r->core_count;
+    for (size_t i = 0; r->variant == STHEM_SYMBOLS && i < r->core_count; i++)
+        spots[i] = place_of(r, &r->cores[i]);
+    r->held[slot].line = r->csv.line;
+    return 1;
+}
+
+/* Fields beyond the last column: one that is empty may be there. */
+static int check_rest(struct sthem_reader *r, const char *at, struct error *err)
+{
+    const char *end = r->csv.text + r->csv.length;
+    if (at == end || at + 1 == end)
+        return 0;
+    return csv_error(&r->csv, r->column_count + 1, err, "more fields than the %zu columns",
+                     r->column_count);
+}
+
+static int refuse_nul(const struct sthem_reader *r, struct error *err)
+{
+    size_t column = 1;
+    for (const char *at = r->csv.text; *at != '\0'; at++)
+        column += *at == r->csv.separator;
+    return csv_error(&r->csv, column, err, "NUL byte");
+}
+
+int sthem_read_row(struct sthem_reader *r, size_t slot, struct error *err)
+{
+    int got = csv_next(&r->csv, err);
+    if (got <= 0)
+        return got;
+    const char *at = r->csv.text, *end = r->csv.text + r->csv.length;
+    if (memchr(at, '\0', r->csv.length) != NULL)
+        return refuse_nul(r, err);
+    for (size_t i = 0; i < r->column_count; i++) {
+        at = read_column(r, i, at, slot, err);
+        if (at == NULL)
+            return -1;
+        bool last = i + 1 == r->column_count;
+        if (at == end && !last &&
+            !(i + 2 == r->column_count && r->columns[i + 1].kind == COLUMN_IGNORED))
+            return csv_error(&r->csv, i + 1, err, "line has %zu fields, expected %zu", i + 1,
+                             r->column_count);
+        if (at == end)
+            break;
+        at += !last;
+    }
+    if (check_rest(r, at, err) != 0)
+        return -1;
+    return finish_row(r, slot, err);
+}

@@ -1,0 +1,110 @@
+/* Tables as GitHub's Markdown, for pull requests. Names are escaped: none is taken for a tag or a column.
+ *
+ *   | time [s] | function |
+ *   |---:|:---|
+ *   | 1.0012 | burn\_50 |
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/table/table.h"
+
+struct state {
+    struct output *out;
+    const struct table_head *head;
+};
+
+static void put_text(struct output *out, const char *text)
+{
+    char *visible = utf8_visible(text, NULL);
+    for (const char *at = visible; *at != '\0'; at++) {
+        if (strchr("\\`*_{}[]<>#|~&", *at) != NULL)
+            output_write(out, "\\", 1);
+        output_write(out, at, 1);
+    }
+    free(visible);
+}
+
+static void put_cell(struct output *out, const struct table_cell *cell, const char *unit)
+{
+    switch (cell->kind) {
+    case CELL_TEXT:
+        put_text(out, cell->text);
+        break;
+    case CELL_COUNT:
+        output_printf(out, "%" PRIu64, cell->count);
+        break;
+    case CELL_HEX:
+        output_printf(out, "0x%" PRIx64, cell->count);
+        break;
+    case CELL_REAL:
+        if (isfinite(cell->real))
+            output_printf(out, strcmp(unit, "%") == 0 ? "%.2f" : "%.6g", cell->real);
+        break;
+    case CELL_MISSING:
+        break;
+    }
+}
+
+static void put_facts(struct output *out, const struct table_head *head)
+{
+    bool any = false;
+    for (size_t i = 0; i < head->fact_count; i++) {
+        const struct table_fact *fact = &head->facts[i];
+        if (fact->cell.kind == CELL_MISSING ||
+            (fact->cell.kind == CELL_REAL && !isfinite(fact->cell.real)))
+            continue;
+        output_printf(out, "- ");
+        put_text(out, fact->title);
+        output_printf(out, ": ");
+        put_cell(out, &fact->cell, fact->unit);
+        output_printf(out, "%s", fact->unit[0] != '\0' ? " " : "");
+        put_text(out, fact->unit);
+        output_printf(out, "\n");
+        any = true;
+    }
+    output_printf(out, "%s", any ? "\n" : "");
+}
+
+static void *begin(struct output *out, const struct table_head *head)
+{
+    struct state *state = mem_zalloc(1, sizeof *state);
+    state->out = out;
+    state->head = head;
+    put_facts(out, head);
+    for (size_t i = 0; i < head->column_count; i++) {
+        output_printf(out, "| ");
+        put_text(out, head->columns[i].name);
+        output_printf(out, head->columns[i].unit[0] != '\0' ? " (" : " ");
+        put_text(out, head->columns[i].unit);
+        output_printf(out, head->columns[i].unit[0] != '\0' ? ") " : "");
+    }
+    output_printf(out, "|\n");
+    for (size_t i = 0; i < head->column_count; i++)
+        output_printf(out, head->columns[i].is_text ? "|:---" : "|---:");
+    output_printf(out, "|\n");
+    return state;
+}
+
+static void row(void *opaque, const struct table_cell *cells, bool total)
+{
+    struct state *state = opaque;
+    (void)total; /* its key says what it is */
+    for (size_t i = 0; i < state->head->column_count; i++) {
+        output_printf(state->out, "| ");
+        put_cell(state->out, &cells[i], state->head->columns[i].unit);
+        output_printf(state->out, " ");
+    }
+    output_printf(state->out, "|\n");
+}
+
+const struct table_format table_markdown = {.name = "markdown",
+                                            .suffix = ".md",
+                                            .help = "a table for pull requests",
+                                            .begin = begin,
+                                            .row = row,
+                                            .end = free};

@@ -1,0 +1,273 @@
+/* Two sides of a comparison.
+ * SPDX-License-Identifier: MIT */
+#include "plot/run_sets.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/compare/report_compare.h"
+#include "base/memory.h"
+#include "plot/names.h"
+#include "plot/text.h"
+
+/* ---- reading ---- */
+
+static int choose_paths(struct sides *s, const struct plot *plot, struct error *err)
+{
+    const struct plot_options *o = plot->options;
+    s->base_paths = o->bases;
+    s->base_count = o->base_count;
+    s->with_paths = o->with_count > 0 ? o->withs : o->inputs;
+    s->with_count = o->with_count > 0 ? o->with_count : o->input_count;
+    if (o->base_count == 0 && o->input_count > 0) {
+        s->base_paths = o->inputs;
+        s->base_count = 1;
+        if (o->with_count == 0) {
+            s->with_paths++;
+            s->with_count--;
+        }
+    }
+    if (s->base_count == 0 || s->with_count == 0)
+        return error_set(
+            err, NULL, NO_OFFSET,
+            "a comparison needs a base and another profile: BASE OTHER..., or --base and --with");
+    return 0;
+}
+
+/* The first profile says which keys there are. */
+static int read_first(struct sides *s, const struct plot *plot, struct error *err)
+{
+    struct compare_options options = compare_defaults;
+    struct aggregate *first = ranking_read(plot, s->base_paths, 1, err);
+    if (first == NULL)
+        return -1;
+    options.rules.aggregate = *aggregate_options_of(first);
+    options.rules.salvage = plot->options->salvage;
+    s->compare = compare_new(&options);
+    side_add(compare_side(s->compare), first);
+    aggregate_delete(first);
+    return 0;
+}
+
+static int read_runs(struct side *side, const struct plot *plot, const char *const *paths,
+                     size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (side_read(side, paths[i], plot->reporter, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_all(struct sides *s, const struct plot *plot, struct error *err)
+{
+    if (choose_paths(s, plot, err) != 0 || read_first(s, plot, err) != 0 ||
+        read_runs(&s->compare->sides[0], plot, s->base_paths + 1, s->base_count - 1, err) != 0 ||
+        read_runs(compare_side(s->compare), plot, s->with_paths, s->with_count, err) != 0)
+        return -1;
+    compare_finish(s->compare);
+    s->all = s->compare->count;
+    return 0;
+}
+
+/* ---- what is compared ---- */
+
+static int choose_metric(struct sides *s, const struct plot *plot, struct error *err)
+{
+    static const enum compare_metric of[METRICS] = {[METRIC_TIME] = COMPARE_TIME,
+                                                    [METRIC_ENERGY] = COMPARE_ENERGY,
+                                                    [METRIC_POWER] = COMPARE_POWER,
+                                                    [METRIC_SAMPLES] = COMPARE_SAMPLES};
+    const struct side *base = &s->compare->sides[0];
+    enum row_metric metric;
+    if (ranking_metric(plot, &base->quantity, base->total.energy != 0, &metric, err) != 0)
+        return -1;
+    if ((metric == METRIC_ENERGY || metric == METRIC_POWER) && s->compare->quantity.name == NULL)
+        return error_set(err, s->with_paths[0], NO_OFFSET, "does not hold the %s of the base",
+                         base->quantity.name);
+    s->metric = of[metric];
+    s->metric_name = ranking_metric_name(&base->quantity, metric);
+    s->unit = ranking_metric_unit(&base->quantity, metric);
+    return 0;
+}
+
+static double value_of(const struct sides *s, size_t side, const struct side_row *row)
+{
+    double value = side_value(&s->compare->sides[side], row, s->metric);
+    return isnan(value) ? 0 : value; /* the power of what did not run */
+}
+
+int sides_read(struct sides *s, const struct plot *plot, struct error *err)
+{
+    *s = (struct sides){0};
+    if (read_all(s, plot, err) != 0 || choose_metric(s, plot, err) != 0) {
+        sides_free(s);
+        return -1;
+    }
+    s->test = compare_test_of(s->compare, 1, s->metric);
+    s->base_total = value_of(s, 0, &s->compare->sides[0].total);
+    s->with_total = value_of(s, 1, &s->compare->sides[1].total);
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static struct change change_of(const struct sides *s, const struct side_row *base,
+                               const struct side_row *with)
+{
+    struct change c = {.base = value_of(s, 0, base), .with = value_of(s, 1, with), .error = NAN};
+    c.difference = c.with - c.base;
+    c.ratio = c.base != 0 ? c.with / c.base : c.with != 0 ? INFINITY : 1;
+    return c;
+}
+
+/* A row of the comparison, and by what it is ranked. */
+struct candidate {
+    size_t row;
+    double by;
+};
+
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->by != b->by)
+        return a->by > b->by ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row); /* rows lie in order of their keys */
+}
+
+/* Caller frees. */
+static struct candidate *rank(const struct sides *s)
+{
+    struct candidate *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
+    for (size_t i = 0; i < s->all; i++) {
+        const struct side_row *const *side = s->compare->rows[i].side;
+        ranked[i] = (struct candidate){i, fabs(change_of(s, side[0], side[1]).difference)};
+    }
+    qsort(ranked, s->all, sizeof *ranked, compare_candidates);
+    return ranked;
+}
+
+static const char *text_of(const void *texts, uint64_t number)
+{
+    return strings_get(texts, (uint32_t)number);
+}
+
+static void name_rows(struct sides *s, const struct candidate *ranked, size_t count)
+{
+    const struct aggregate_options *o = &s->compare->options.rules.aggregate;
+    struct name_source source = {o->keys, o->key_count, text_of, s->compare->texts};
+    struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
+    const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        const struct side_row *const *side = s->compare->rows[ranked[i].row].side;
+        memcpy(keys[i].key, side[side[0] == NULL]->key, sizeof keys[i].key);
+        rows[i] = &keys[i];
+    }
+    char **names = names_make(&source, rows, count);
+    for (size_t i = 0; i < count; i++)
+        s->rows[i].name = names[i];
+    free(names);
+    free(rows);
+    free(keys);
+}
+
+static void add_row(struct side_row *to, const struct side_row *row)
+{
+    if (row == NULL)
+        return;
+    to->time += row->time;
+    to->energy += row->energy;
+    to->samples += row->samples;
+}
+
+/* What the COUNT rows RANKED add up to. */
+static struct change rest_of(const struct sides *s, const struct candidate *ranked, size_t count)
+{
+    struct side_row sums[2] = {{.entries = NAN}, {.entries = NAN}};
+    for (size_t i = 0; i < count; i++)
+        for (size_t side = 0; side < 2; side++)
+            add_row(&sums[side], s->compare->rows[ranked[i].row].side[side]);
+    struct change rest = change_of(s, &sums[0], &sums[1]);
+    rest.name = mem_strdup(LABEL_OTHER);
+    rest.judgement.p = NAN;
+    rest.other = true;
+    return rest;
+}
+
+void sides_limit(struct sides *s, size_t top)
+{
+    struct candidate *ranked = rank(s);
+    struct judgement *judgements = mem_zalloc(s->all + 1, sizeof *judgements);
+    size_t kept = top == 0 || top > s->all ? s->all : top;
+    compare_judge(s->compare, 1, s->metric, judgements);
+    s->rows = mem_zalloc(kept + 1, sizeof *s->rows);
+    for (s->count = 0; s->count < kept; s->count++) {
+        size_t row = ranked[s->count].row;
+        const struct side_row *const *side = s->compare->rows[row].side;
+        s->rows[s->count] = change_of(s, side[0], side[1]);
+        s->rows[s->count].error = compare_interval(s->compare, 1, s->metric, row);
+        s->rows[s->count].judgement = judgements[row];
+    }
+    name_rows(s, ranked, kept);
+    if (kept < s->all)
+        s->rows[s->count++] = rest_of(s, ranked + kept, s->all - kept);
+    free(ranked);
+    free(judgements);
+}
+
+void sides_free(struct sides *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->rows[i].name);
+    free(s->rows);
+    compare_delete(s->compare);
+    *s = (struct sides){0};
+}
+
+/* ---- texts ---- */
+
+void sides_write(const struct sides *s, struct output *out)
+{
+    static const char *const names[] = {"base", "other"};
+    struct compare_report report = {.metric = s->metric, .sort = SORT_DIFFERENCE, .names = names};
+    report_compare(s->compare, &report, &table_csv, out);
+}
+
+/* How much is said of a side. */
+enum detail { DETAIL_RUNS, DETAIL_FILE, DETAIL_ALL };
+
+static char *side_text(const char *const *paths, size_t count, size_t runs, enum detail detail)
+{
+    const char *slash = strrchr(paths[0], '/'), *file = slash != NULL ? slash + 1 : paths[0];
+    if (detail == DETAIL_RUNS)
+        return mem_printf("%zu run%s", runs, runs == 1 ? "" : "s");
+    char *more =
+        count > 1 && detail == DETAIL_ALL ? mem_printf(" and %zu more", count - 1) : mem_strdup("");
+    char *text =
+        runs > 1 ? mem_printf("%s%s (%zu runs)", file, more, runs) : mem_printf("%s%s", file, more);
+    free(more);
+    return text;
+}
+
+static char *both_texts(const struct sides *s, enum detail detail)
+{
+    const struct side *sides = s->compare->sides;
+    char *base = side_text(s->base_paths, s->base_count, sides[0].runs, detail);
+    char *with = side_text(s->with_paths, s->with_count, sides[1].runs, detail);
+    char *text = mem_printf("%s against %s%s", with, detail == DETAIL_RUNS ? "" : "base ", base);
+    free(base);
+    free(with);
+    return text;
+}
+
+char *sides_subtitle(const struct sides *s, double room, bool cells)
+{
+    bool single = s->compare->sides[0].runs <= 1 && s->compare->sides[1].runs <= 1;
+    char *text = both_texts(s, DETAIL_ALL);
+    for (int detail = DETAIL_FILE; text_width(text, cells) > room && detail >= (int)single;
+         detail--) {
+        free(text);
+        text = both_texts(s, (enum detail)detail);
+    }
+    return text;
+}

@@ -1,0 +1,34 @@
+/* Inside of record/engine_*.c: what the ptrace engine knows of a run.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_ENGINE_INTERNAL_H
+#define RECORD_ENGINE_INTERNAL_H
+
+#include "record/engine.h"
+#include "record/signals.h"
+#include "record/tracee.h"
+
+struct engine_run {
+    const struct engine_options *options;
+    const struct engine_hooks *hooks;
+    struct engine_result *result;
+    struct signals signals;
+    struct tracees tracees;
+    struct engine_thread *rows; /* of the sample being taken: the departed first */
+    size_t row_count, row_capacity;
+    size_t dying; /* threads on their way out, not reaped yet */
+    uint64_t start, last, next,
+        period;          /* [ns], absolute but period; last: time of the last sample */
+    size_t turn;         /* who is resumed first */
+    uint64_t expires;    /* 0: never */
+    int stop_signal;     /* the terminal asked the job to stop ... */
+    uint64_t stop_until; /* ... which holds until then */
+    bool sampling, in_sample, told, ended;
+};
+
+/* Adds a row to the sample being taken. */
+void engine_add_row(struct engine_run *run, const struct tracee *tracee);
+
+/* Takes in one report of the kernel about a thread; false when there is none. */
+bool engine_take_event(struct engine_run *run);
+
+#endif
