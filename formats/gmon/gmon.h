@@ -1,10 +1,10 @@
 /* gmon.out: the profiles that programs built with -pg write of themselves, in all dialects.
  *
- *   gnu      "gmon", version 1, then tagged records: histograms, call arcs, basic blocks. glibc and
- * OP-TEE. bsd      header with version 0x51879, one histogram, untagged arcs. OpenBSD and others.
- *   bsd-old  the same with a header of 12 or 20 bytes that has no version and no rate.
+ *   gnu      "gmon", version 1, then tagged records: histograms, call arcs, basic blocks. glibc and OP-TEE.
+ *   bsd      header with version 0x51879, one histogram, untagged arcs. OpenBSD and others.
+ *   bsd-old  the same with a header of 12 or 20 bytes, which has neither version nor rate.
  *
- * Any pointer size and byte order; which ones is seen without the program.
+ * Any pointer size and byte order; both are detected without the program.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_GMON_GMON_H
 #define FORMATS_GMON_GMON_H
@@ -79,43 +79,5 @@ static inline unsigned gmon_bin(const struct gmon *gmon, const struct gmon_histo
 /* Writes a file in layout and content of GMON; bins as they are in memory, so in its byte order. A
  * BSD file has one histogram exactly. Returns 0, or -1 (error in OUT's struct error). */
 int gmon_write(const struct gmon *gmon, struct output *out);
-
-/* ---- between the files of this reader and writer ---- */
-
-enum {
-    GMON_GNU_HEADER = 20,
-    GMON_BSD_VERSION = 0x51879,
-    GMON_TAG_HISTOGRAM = 0,
-    GMON_TAG_ARC = 1,
-    GMON_TAG_BLOCKS = 2
-};
-
-/* Bytes of an address; of a BSD header; of a GNU histogram's fields behind the tag. */
-static inline size_t gmon_word(const struct gmon *gmon)
-{
-    return gmon->is_64 ? 8 : 4;
-}
-
-static inline size_t gmon_bsd_header(const struct gmon *gmon)
-{
-    return gmon->dialect == GMON_BSD_OLD ? 2 * gmon_word(gmon) + 4 : gmon->is_64 ? 40 : 32;
-}
-
-static inline size_t gmon_histogram_fields(const struct gmon *gmon)
-{
-    return 2 * gmon_word(gmon) + 4 + 4 + 15 + 1;
-}
-
-/* Parse the data under the layout that GMON names. Return 0, or -1 with ERR filled. */
-int gmon_parse_gnu(struct gmon *gmon, bool salvage, struct error *err);
-int gmon_parse_bsd(struct gmon *gmon, bool salvage, struct error *err);
-
-/* For both: a word at AT; takes a histogram whose BIN_COUNT bins begin at AT, or an arc. AT_HEADER
- * is what errors about the numbers point at. Return 0, or -1 with ERR filled. */
-uint64_t gmon_get_word(const struct gmon *gmon, uint64_t at);
-int gmon_take_histogram(struct gmon *gmon, struct gmon_histogram *histogram, uint64_t at_header,
-                        uint64_t at, bool salvage, struct error *err);
-int gmon_take_call(struct gmon *gmon, uint64_t from, uint64_t self, uint64_t count, uint64_t at,
-                   struct error *err);
 
 #endif

@@ -1,11 +1,25 @@
 /* Reads a gmon.out: finds the one layout under which the file makes sense to its last byte.
+ *
+ * GNU and OP-TEE: "gmon", version 1, twelve zero bytes, then tagged records:
+ *
+ *   00  low  high  bins(u32)  rate(u32)  "seconds"(15)  's'  u16 * bins
+ *   01  from  self  count(u32)
+ *   02  count  { address  count } * count
+ *
+ * BSD: header, one histogram, then arcs up to the end of the file:
+ *
+ *   low  high  bytes(u32)  [ 0x51879(u32)  rate(u32)  totarc(u32)  spare(8) ]
+ *   u16 * (bytes - header) / 2
+ *   { from  self  count } *
+ *
+ * The old BSD header lacks what is in brackets. `bytes` counts header and histogram; totarc was 0 before 2025.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/gmon/gmon.h"
+#include "formats/gmon/gmon_internal.h"
 
 enum {
     FILE_MOST = 256 * 1024 * 1024, /* text of 512 MiB at 4 bytes a bin */
@@ -20,13 +34,13 @@ const char *gmon_dialect_name(enum gmon_dialect dialect)
     return names[dialect];
 }
 
-uint64_t gmon_get_word(const struct gmon *g, uint64_t at)
+static uint64_t get_word(const struct gmon *g, uint64_t at)
 {
     return g->is_64 ? get_u64(g->data + at, g->big_endian) : get_u32(g->data + at, g->big_endian);
 }
 
-int gmon_take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_header, uint64_t at,
-                        bool salvage, struct error *err)
+static int take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_header, uint64_t at,
+                          bool salvage, struct error *err)
 {
     if (h->bin_count > 0 && (h->low >= h->high || (h->high - h->low) >> SPAN_MOST_LOG2 != 0))
         return error_set(err, g->name, at_header,
@@ -48,13 +62,207 @@ int gmon_take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_he
     return 0;
 }
 
-int gmon_take_call(struct gmon *g, uint64_t from, uint64_t self, uint64_t count, uint64_t at,
-                   struct error *err)
+static int take_call(struct gmon *g, uint64_t from, uint64_t self, uint64_t count, uint64_t at,
+                     struct error *err)
 {
     if (g->dialect != GMON_GNU && count >> (g->is_64 ? 63 : 31) != 0)
         return error_set(err, g->name, at, "call arc with a negative count of 0x%" PRIx64, count);
     mem_reserve(&g->calls, &g->call_capacity, g->call_count + 1, sizeof *g->calls);
     g->calls[g->call_count++] = (struct gmon_call){from, self, count};
+    return 0;
+}
+
+/* Where the parser stands. */
+struct walk {
+    struct gmon *gmon;
+    uint64_t at;
+    bool salvage;
+};
+
+static uint64_t left(const struct walk *w)
+{
+    return w->gmon->size - w->at;
+}
+
+/* A record of NEED bytes does not fit: an error, or under salvage the end. */
+static int record_cut_short(struct walk *w, const char *what, uint64_t need, struct error *err)
+{
+    if (!w->salvage)
+        return error_set(err, w->gmon->name, w->at,
+                         "%s cut short: %" PRIu64 " of %" PRIu64
+                         " bytes are there (--salvage keeps "
+                         "what is whole)",
+                         what, left(w), need);
+    w->gmon->cut = true;
+    w->at = w->gmon->size;
+    return 0;
+}
+
+static bool is_printable(const uint8_t *text, size_t size)
+{
+    bool ended = false;
+    for (size_t i = 0; i < size; i++) {
+        ended |= text[i] == 0;
+        if (ended ? text[i] != 0 : text[i] < 0x20 || text[i] > 0x7e)
+            return false;
+    }
+    return true;
+}
+
+static int take_gnu_histogram(struct walk *w, struct error *err)
+{
+    struct gmon *g = w->gmon;
+    size_t word = gmon_word(g), fields = 2 * word + 4 + 4 + 15 + 1;
+    uint64_t at = w->at + 1;
+    if (left(w) < 1 + fields)
+        return record_cut_short(w, "histogram header", 1 + fields, err);
+    const uint8_t *dimension = g->data + at + 2 * word + 8;
+    struct gmon_histogram h = {.low = get_word(g, at),
+                               .high = get_word(g, at + word),
+                               .bin_count = get_u32(g->data + at + 2 * word, g->big_endian),
+                               .rate = get_u32(g->data + at + 2 * word + 4, g->big_endian)};
+    if (!is_printable(dimension, 15) || !is_printable(dimension + 15, 1))
+        return error_set(err, g->name, at + 2 * word + 8,
+                         "histogram's dimension is not text, expected \"seconds\"");
+    if (take_histogram(g, &h, at, at + fields, w->salvage, err) != 0)
+        return -1;
+    w->at = at + fields + 2 * h.there;
+    return 0;
+}
+
+static int take_gnu_arc(struct walk *w, struct error *err)
+{
+    struct gmon *g = w->gmon;
+    size_t word = gmon_word(g);
+    if (left(w) < 1 + 2 * word + 4)
+        return record_cut_short(w, "call arc", 1 + 2 * word + 4, err);
+    uint64_t at = w->at + 1;
+    w->at = at + 2 * word + 4;
+    return take_call(g, get_word(g, at), get_word(g, at + word),
+                     get_u32(g->data + at + 2 * word, g->big_endian), at, err);
+}
+
+/* Where a record of basic blocks ends that counts them in SIZE bytes; 0: not in the file. */
+static uint64_t end_of_blocks(const struct walk *w, size_t size)
+{
+    const struct gmon *g = w->gmon;
+    if (left(w) < 1 + size)
+        return 0;
+    uint64_t count = size == 8 ? get_u64(g->data + w->at + 1, g->big_endian)
+                               : get_u32(g->data + w->at + 1, g->big_endian);
+    uint64_t pair = 2 * gmon_word(g);
+    return count > (left(w) - 1 - size) / pair ? 0 : w->at + 1 + size + count * pair;
+}
+
+/* glibc counts the blocks in a word, gprof reads 4 bytes: right is what a record or the end
+ * follows. */
+static int skip_blocks(struct walk *w, struct error *err)
+{
+    const size_t sizes[] = {gmon_word(w->gmon), 4};
+    for (int i = 0; i < 2; i++) {
+        uint64_t end = end_of_blocks(w, sizes[i]);
+        if (end != 0 && (end == w->gmon->size || w->gmon->data[end] <= GMON_TAG_BLOCKS)) {
+            w->gmon->blocks++;
+            w->at = end;
+            return 0;
+        }
+    }
+    if (w->salvage)
+        return record_cut_short(w, "", 0, err);
+    return error_set(err, w->gmon->name, w->at,
+                     "basic-block record does not fit into the %" PRIu64 " bytes that are left",
+                     left(w));
+}
+
+static int take_gnu_record(struct walk *w, struct error *err)
+{
+    unsigned tag = w->gmon->data[w->at];
+    switch (tag) {
+    case GMON_TAG_HISTOGRAM:
+        return take_gnu_histogram(w, err);
+    case GMON_TAG_ARC:
+        return take_gnu_arc(w, err);
+    case GMON_TAG_BLOCKS:
+        return skip_blocks(w, err);
+    default:
+        return error_set(err, w->gmon->name, w->at, "record with tag %u, expected 0, 1 or 2", tag);
+    }
+}
+
+static int parse_gnu(struct gmon *g, bool salvage, struct error *err)
+{
+    struct walk w = {g, GMON_GNU_HEADER, salvage};
+    while (w.at < g->size)
+        if (take_gnu_record(&w, err) != 0)
+            return -1;
+    if (g->histogram_count == 0 && g->call_count == 0 && g->blocks == 0)
+        return error_set(err, g->name, g->size,
+                         "no record behind the header: the profile is empty");
+    return 0;
+}
+
+static int take_bsd_bins(struct gmon *g, bool salvage, uint64_t *end, struct error *err)
+{
+    size_t word = gmon_word(g), header = gmon_bsd_header(g);
+    uint32_t bytes = get_u32(g->data + 2 * word, g->big_endian);
+    struct gmon_histogram h = {.low = get_word(g, 0), .high = get_word(g, word)};
+    if (g->dialect == GMON_BSD)
+        h.rate = get_u32(g->data + 2 * word + 8, g->big_endian);
+    if (bytes < header || (bytes - header) % 2 != 0)
+        return error_set(err, g->name, 2 * word,
+                         "histogram size is %" PRIu32
+                         " bytes, expected the header's %zu and an even "
+                         "number more",
+                         bytes, header);
+    h.bin_count = (bytes - header) / 2;
+    if (h.rate > INT32_MAX)
+        return error_set(err, g->name, 2 * word + 8, "sampling rate is negative: %" PRId32,
+                         (int32_t)h.rate);
+    if (take_histogram(g, &h, 0, header, salvage, err) != 0)
+        return -1;
+    *end = header + 2 * h.there;
+    return 0;
+}
+
+/* Are the arcs from AT on whole, and as many as the header says? */
+static int check_bsd_arcs(struct gmon *g, uint64_t at, bool salvage, struct error *err)
+{
+    size_t word = gmon_word(g);
+    uint64_t there = g->size - at;
+    uint32_t told = g->dialect == GMON_BSD ? get_u32(g->data + 2 * word + 12, g->big_endian) : 0;
+    bool whole = there % (3 * word) == 0 && (told == 0 || told == there);
+    if (whole)
+        return 0;
+    g->cut = salvage && (told == 0 || told > there);
+    if (g->cut)
+        return 0;
+    if (told != 0)
+        return error_set(err, g->name, at, "%" PRIu64 " bytes of arcs, the header says %" PRIu32,
+                         there, told);
+    return error_set(err, g->name, at + there / (3 * word) * (3 * word),
+                     "call arc cut short: %" PRIu64
+                     " of %zu bytes are there (--salvage keeps what is "
+                     "whole)",
+                     there % (3 * word), 3 * word);
+}
+
+static int parse_bsd(struct gmon *g, bool salvage, struct error *err)
+{
+    size_t word = gmon_word(g), header = gmon_bsd_header(g);
+    uint64_t at = 0;
+    if (g->size < header)
+        return error_set(err, g->name, 0, "header cut short: %" PRIu64 " of %zu bytes are there",
+                         g->size, header);
+    if (take_bsd_bins(g, salvage, &at, err) != 0)
+        return -1;
+    if (g->cut)
+        return 0;
+    if (check_bsd_arcs(g, at, salvage, err) != 0)
+        return -1;
+    for (; g->size - at >= 3 * word; at += 3 * word)
+        if (take_call(g, get_word(g, at), get_word(g, at + word), get_word(g, at + 2 * word), at,
+                      err) != 0)
+            return -1;
     return 0;
 }
 
@@ -110,8 +318,8 @@ static int parse(struct gmon *g, bool salvage, struct error *err)
 {
     forget(g);
     if (g->dialect == GMON_GNU)
-        return gmon_parse_gnu(g, salvage, err);
-    return gmon_parse_bsd(g, salvage, err);
+        return parse_gnu(g, salvage, err);
+    return parse_bsd(g, salvage, err);
 }
 
 /* The layouts under which the file was tried. */

@@ -1,6 +1,6 @@
 /* Reads pbin in one pass; checks every count and number against what is there.
  * SPDX-License-Identifier: MIT */
-#include "formats/pbin/pbin_reader_inside.h"
+#include "formats/pbin/pbin.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,8 +8,34 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "formats/pbin/block.h"
+#include "formats/pbin/pbin_samples.h"
 
-int pbin_reader_fail(struct pbin_reader *r, struct error *err, const char *what)
+enum { FRAMES_MOST = 4096 };
+
+struct pbin_reader {
+    struct stream *stream;
+    bool salvage, cut, ended;
+    struct pbin_meta meta;
+    size_t key_count;
+    struct strings *strings;
+    struct pbin_definitions all;
+    struct pbin_map *maps;
+    struct pbin_thread *threads;
+    struct pbin_location *locations;
+    struct pbin_frame *frames;
+    size_t map_capacity, thread_capacity, location_capacity, frame_capacity;
+    uint64_t samples, entries;
+    uint32_t runs, rows, arcs;
+    enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
+    uint32_t left;       /* members that it still has */
+    struct block block;
+    uint64_t begin, end; /* offsets of the sample blocks that are wanted */
+    struct sample_columns columns;
+};
+
+/* WHAT is wrong with the open block. Returns -1. */
+static int fail(struct pbin_reader *r, struct error *err, const char *what)
 {
     return error_set(err, stream_name(r->stream), r->block.offset, "block '%s': %s", r->block.type,
                      what);
@@ -84,7 +110,7 @@ static int read_meta(struct pbin_reader *r, struct error *err)
         return -1;
     struct cursor *in = &r->block.in;
     if (strcmp(r->block.type, "META") != 0)
-        return pbin_reader_fail(r, err, "expected META first");
+        return fail(r, err, "expected META first");
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
         size_t name_length, length = 0;
         const char *text = "";
@@ -100,8 +126,8 @@ static int read_meta(struct pbin_reader *r, struct error *err)
     }
     r->key_count = count_keys(r->meta.keys);
     if (r->key_count > PBIN_KEYS_MOST)
-        return pbin_reader_fail(r, err, "too many key columns");
-    return in->bad ? pbin_reader_fail(r, err, "shorter than what it counts") : 0;
+        return fail(r, err, "too many key columns");
+    return in->bad ? fail(r, err, "shorter than what it counts") : 0;
 }
 
 struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
@@ -139,15 +165,208 @@ void pbin_reader_close(struct pbin_reader *r)
     free(r);
 }
 
+/* A string number from the file: must be defined. Marks the cursor bad otherwise. */
+static uint32_t string_number(struct pbin_reader *r, struct cursor *in)
+{
+    uint32_t number = cursor_u32(in);
+    if (number < strings_count(r->strings))
+        return number;
+    in->bad = true;
+    return 0;
+}
+
+static void read_string(struct pbin_reader *r, struct cursor *in)
+{
+    size_t length;
+    uint32_t expected = strings_count(r->strings);
+    const char *text = cursor_string(in, &length);
+    if (in->bad || memchr(text, '\0', length) != NULL ||
+        strings_intern_bytes(r->strings, text, length) != expected)
+        in->bad = true; /* cut, with a NUL inside, or defined twice */
+}
+
+static void read_map(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->maps, &r->map_capacity, r->all.map_count + 1, sizeof *r->maps);
+    struct pbin_map *map = &r->maps[r->all.map_count++];
+    map->address = cursor_u64(in);
+    map->size = cursor_u64(in);
+    map->offset = cursor_u64(in);
+    map->label = string_number(r, in);
+    map->path = string_number(r, in);
+    map->build_id = string_number(r, in);
+}
+
+static void read_thread(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->threads, &r->thread_capacity, r->all.thread_count + 1, sizeof *r->threads);
+    struct pbin_thread *thread = &r->threads[r->all.thread_count++];
+    thread->tid = cursor_u32(in);
+    thread->pid = cursor_u32(in);
+    thread->name = string_number(r, in);
+}
+
+static void read_frame(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->frames, &r->frame_capacity, r->all.frame_count + 1, sizeof *r->frames);
+    struct pbin_frame *frame = &r->frames[r->all.frame_count++];
+    frame->function = string_number(r, in);
+    frame->demangled = string_number(r, in);
+    frame->file = string_number(r, in);
+    frame->line = cursor_u32(in);
+}
+
+static void read_location(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->locations, &r->location_capacity, r->all.location_count + 1,
+                sizeof *r->locations);
+    struct pbin_location *location = &r->locations[r->all.location_count++];
+    location->pc = cursor_u64(in);
+    location->binary = string_number(r, in);
+    location->map = cursor_u32(in);
+    location->frame_count = cursor_u32(in);
+    location->first_frame = (uint32_t)r->all.frame_count;
+    if (location->map != PBIN_NO_MAP && location->map >= r->all.map_count)
+        in->bad = true;
+    if (location->frame_count == 0 || location->frame_count > FRAMES_MOST)
+        in->bad = true;
+    for (uint32_t i = 0; i < location->frame_count && !in->bad; i++)
+        read_frame(r, in);
+}
+
+typedef void read_one(struct pbin_reader *r, struct cursor *in);
+
+static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    const struct pbin_definitions before = r->all;
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
+        one(r, in);
+    if (in->bad) { /* a salvaged profile is used without what a damaged block defines */
+        r->all = before;
+        fail(r, err, "shorter than what it counts, or refers to what is not defined");
+    }
+    r->all.strings = r->strings;
+    r->all.maps = r->maps;
+    r->all.threads = r->threads;
+    r->all.locations = r->locations;
+    r->all.frames = r->frames;
+    return in->bad ? -1 : 0;
+}
+
+/* Does the open block hold definitions? Returns 1 when they have been taken, 0 for another type of block, or -1. */
+static int read_definitions(struct pbin_reader *r, struct error *err)
+{
+    static const struct {
+        const char *type;
+        read_one *one;
+    } kinds[] = {
+        {"STRS", read_string}, {"MAPS", read_map}, {"THRD", read_thread}, {"LOCS", read_location}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(r->block.type, kinds[i].type) == 0)
+            return read_all(r, kinds[i].one, err) != 0 ? -1 : 1;
+    return 0;
+}
+
+static exact read_exact(struct cursor *in)
+{
+    uint64_t low = cursor_u64(in);
+    return (exact)((unsigned __int128)cursor_u64(in) << 64 | low);
+}
+
+static void read_wide(struct cursor *in, struct wide *value)
+{
+    for (int i = 0; i < 4; i++)
+        value->word[i] = cursor_u64(in);
+}
+
+static void read_row(struct pbin_reader *r, struct cursor *in, struct pbin_row *row)
+{
+    struct pbin_sums *s = &row->sums;
+    for (size_t i = 0; i < r->key_count; i++)
+        row->key[i] = cursor_u64(in);
+    s->samples = read_exact(in);
+    s->entries = cursor_u64(in);
+    s->runs = cursor_u64(in);
+    s->time = read_exact(in);
+    s->energy = read_exact(in);
+    read_wide(in, &s->time_sq);
+    read_wide(in, &s->energy_sq);
+    s->time_min = read_exact(in);
+    s->time_max = read_exact(in);
+    s->energy_min = read_exact(in);
+    s->energy_max = read_exact(in);
+    r->rows++;
+}
+
+static void read_run(struct pbin_reader *r, struct cursor *in, struct pbin_run *run)
+{
+    run->name = string_number(r, in);
+    run->wall_ns = cursor_u64(in);
+    run->latency_ns = cursor_u64(in);
+    run->samples = cursor_u64(in);
+    run->time = read_exact(in);
+    run->energy = read_exact(in);
+    r->runs++;
+}
+
+static void read_arc(struct pbin_reader *r, struct cursor *in, struct pbin_arc *arc)
+{
+    arc->caller_binary = string_number(r, in);
+    arc->caller = string_number(r, in);
+    arc->callee_binary = string_number(r, in);
+    arc->callee = string_number(r, in);
+    arc->count = cursor_u64(in);
+    r->arcs++;
+}
+
+/* The next member of a block of rows, runs or arcs. Returns 1, or -1. */
+static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    batch->item = r->item;
+    if (r->item == PBIN_ROW)
+        read_row(r, in, &batch->row);
+    else if (r->item == PBIN_RUN)
+        read_run(r, in, &batch->run);
+    else
+        read_arc(r, in, &batch->arc);
+    if (in->bad)
+        return fail(r, err, "shorter than what it counts, or refers to what is not defined");
+    if (--r->left == 0)
+        r->item = PBIN_END;
+    return 1;
+}
+
+/* Does the open block hold rows, runs or arcs? Returns 1 when it is open for next_member, 0 for another type of
+ * block, or -1. */
+static int open_members(struct pbin_reader *r, struct error *err)
+{
+    static const struct {
+        const char *type;
+        enum pbin_item item;
+    } kinds[] = {{"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}};
+    size_t i = 0;
+    while (i < 3 && strcmp(r->block.type, kinds[i].type) != 0)
+        i++;
+    if (i == 3)
+        return 0;
+    if (r->key_count == 0 && kinds[i].item != PBIN_ARC)
+        return fail(r, err, "sums in a profile without keys");
+    r->left = cursor_u32(&r->block.in);
+    r->item = r->left > 0 ? kinds[i].item : PBIN_END;
+    return r->block.in.bad ? fail(r, err, "shorter than its count") : 1;
+}
+
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct sample_columns *c = &r->columns;
     const char *wrong = sample_columns_read(c, &r->block.in);
     if (wrong != NULL)
-        return pbin_reader_fail(r, err, wrong);
+        return fail(r, err, wrong);
     if (c->samples.entry_count > 0 &&
         (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
-        return pbin_reader_fail(r, err, "refers to a thread or location that is not defined");
+        return fail(r, err, "refers to a thread or location that is not defined");
     r->samples += c->samples.count;
     r->entries += c->samples.entry_count;
     batch->item = PBIN_SAMPLES;
@@ -188,7 +407,7 @@ static int check_trailer(struct pbin_reader *r, struct error *err)
                 said.locations == r->all.location_count && said.runs == r->runs &&
                 said.rows == r->rows && said.arcs == r->arcs;
     if (!same)
-        return pbin_reader_fail(r, err, "counts differ from what was read: a block is missing");
+        return fail(r, err, "counts differ from what was read: a block is missing");
     int64_t have = stream_peek(r->stream, 1, &data, err);
     if (have > 0)
         return error_set(err, stream_name(r->stream), stream_offset(r->stream),
@@ -203,17 +422,17 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
 {
     if (strcmp(r->block.type, "SMPL") == 0)
         return r->key_count == 0 ? read_samples(r, batch, err)
-                                 : pbin_reader_fail(r, err, "samples in an aggregated profile");
+                                 : fail(r, err, "samples in an aggregated profile");
     if (strcmp(r->block.type, "TAIL") == 0)
         return check_trailer(r, err);
-    int taken = pbin_read_definitions(r, err);
+    int taken = read_definitions(r, err);
     if (taken == 0)
-        taken = pbin_open_members(r, err);
+        taken = open_members(r, err);
     if (taken != 0)
         return taken < 0 ? -1 : GO_ON;
     return block_is_optional(&r->block)
                ? GO_ON
-               : pbin_reader_fail(r, err, "unknown and required: written by a newer version");
+               : fail(r, err, "unknown and required: written by a newer version");
 }
 
 /* The stream ended or broke before the trailer. */
@@ -260,7 +479,7 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
     struct error damage = {0};
     int state = GO_ON;
     if (r->item != PBIN_END)
-        return pbin_next_member(r, batch, err);
+        return next_member(r, batch, err);
     if (r->ended || r->cut)
         return 0;
     while (state == GO_ON) {
@@ -273,7 +492,7 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
             return end_early(r, &damage, err);
         state = take_block(r, batch, &damage);
         if (r->item != PBIN_END)
-            state = pbin_next_member(r, batch, &damage);
+            state = next_member(r, batch, &damage);
     }
     if (state < 0)
         return end_early(r, &damage, err);
