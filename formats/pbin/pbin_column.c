@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/vectors.h"
-#include "formats/pbin/pbin_eights.h"
+#include "formats/pbin/pbin_column_avx512.h"
 
 enum { SMALL = 4096 }; /* bytes of a packed column that are worth keeping */
 
@@ -51,9 +51,9 @@ void column_pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t ba
 }
 
 /* How many times eight of COUNT values can be done at once. */
-static size_t count_eights(size_t count, unsigned width)
+static size_t count_groups(size_t count, unsigned width)
 {
-    return width > 0 && width <= EIGHTS_WIDEST && eights_possible() ? count / 8 : 0;
+    return width > 0 && width <= AVX512_MAX_WIDTH && column_avx512_supported() ? count / 8 : 0;
 }
 
 void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
@@ -67,10 +67,10 @@ void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
         return;
     size_t size = packed_size(count, width);
     uint8_t *out = buffer_extend(buffer, size + 8); /* whole words are stored, the excess cut */
-    size_t eights = count_eights(count, width);
-    if (eights > 0)
-        eights_pack(out, width, base, values, eights);
-    column_pack(out + eights * width, values + 8 * eights, count - 8 * eights, base, width);
+    size_t groups = count_groups(count, width);
+    if (groups > 0)
+        column_avx512_pack(out, width, base, values, groups);
+    column_pack(out + groups * width, values + 8 * groups, count - 8 * groups, base, width);
     buffer->size -= 8;
 }
 
@@ -126,12 +126,12 @@ static void reserve(struct column *c, size_t count)
 
 static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint64_t base)
 {
-    size_t eights = count_eights(c->count, width);
+    size_t groups = count_groups(c->count, width);
     uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
-    if (eights > 0)
-        eights_unpack(packed, width, base, c->values, eights);
-    column_unpack(packed + eights * width, width, base, c->values + 8 * eights,
-                  c->count - 8 * eights);
+    if (groups > 0)
+        column_avx512_unpack(packed, width, base, c->values, groups);
+    column_unpack(packed + groups * width, width, base, c->values + 8 * groups,
+                  c->count - 8 * groups);
     c->bounds = (struct column_bounds){base, base + range};
     if (c->bounds.most < base) /* values are modulo 2^64 */
         c->bounds = (struct column_bounds){0, UINT64_MAX};

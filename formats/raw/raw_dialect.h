@@ -65,16 +65,12 @@ int raw_detect(struct stream *stream, const struct raw_options *options,
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
 
-/* Shared by the dialects that store records (raw_records.c). */
+/* Shared by the dialects that store records (raw_records.c): raw_dialect's probe, next and close. */
 int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       const struct raw_header *header, struct raw_layout layout, bool salvage,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
-/* Size of a record without its threads [bytes]. */
-size_t raw_record_fixed(const struct raw_record *record, const struct raw_header *header);
-
-/* And reading them (raw_samples.c). */
-int raw_samples_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
-void raw_samples_close(struct raw_profile *profile);
+int raw_records_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+void raw_records_close(struct raw_profile *profile);
 
 /* Samples as they are decoded. Zeroed it is empty; the entries are freed by who has it. */
 enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };

@@ -15,8 +15,8 @@ const struct raw_dialect raw_intrvelf = {
     .magic_most = 1,
     .record = {.time_size = 0, .value_size = 8, .thread_size = 12},
     .probe = raw_records_probe,
-    .next = raw_samples_next,
-    .close = raw_samples_close,
+    .next = raw_records_next,
+    .close = raw_records_close,
 };
 
 /*   header | VMMaps | u64 unknown samples, f64 current | per VMMap: u64 address, then for each byte of

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/sthem/sthem_reader.h"
+#include "formats/sthem/sthem_internal.h"
 
 enum { FIRST_ROOM = 256, CELLS_MOST = 4 * 1024 * 1024, FEMTO_PER_NANO = 1000000 };
 

@@ -1,6 +1,6 @@
 /* The header of a sthem or Lynsyn export: which column is what.
  * SPDX-License-Identifier: MIT */
-#include "formats/sthem/sthem_reader.h"
+#include "formats/sthem/sthem_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

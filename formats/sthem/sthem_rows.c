@@ -1,6 +1,6 @@
 /* The rows of a sthem or Lynsyn export.
  * SPDX-License-Identifier: MIT */
-#include "formats/sthem/sthem_reader.h"
+#include "formats/sthem/sthem_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "formats/sthem/sthem_number.h"
+#include "formats/sthem/sthem_decimal.h"
 
 enum { FEMTO = 15 };
 

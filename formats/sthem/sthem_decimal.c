@@ -1,6 +1,6 @@
 /* Decimal numbers in text.
  * SPDX-License-Identifier: MIT */
-#include "formats/sthem/sthem_number.h"
+#include "formats/sthem/sthem_decimal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,27 +4,27 @@
  *   bytes   |0       |1       |2       |...          lane 0: bytes 0.. >> 0
  *   values  |000000000000|111111111111|2222...       lane 1: bytes 1.. >> 4      (WIDTH 12)
  * SPDX-License-Identifier: MIT */
-#include "formats/pbin/pbin_eights.h"
+#include "formats/pbin/pbin_column_avx512.h"
 
 #include "base/bytes.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 
-bool eights_possible(void)
+bool column_avx512_supported(void)
 {
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
 }
 
 /* Values of up to 7 bits: a word of them. */
 __attribute__((target("avx512f"))) static void
-pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t eights)
+pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t groups)
 {
     uint64_t skip[8];
     for (unsigned lane = 0; lane < 8; lane++)
         skip[lane] = lane * width;
     const __m512i shift = _mm512_loadu_si512(skip), bases = _mm512_set1_epi64((long long)base);
-    for (size_t i = 0; i < eights; i++, packed += width, values += 8) {
+    for (size_t i = 0; i < groups; i++, packed += width, values += 8) {
         __m512i lanes = _mm512_sub_epi64(_mm512_loadu_si512(values), bases);
         put_u64le(packed, (uint64_t)_mm512_reduce_or_epi64(_mm512_sllv_epi64(lanes, shift)));
     }
@@ -32,7 +32,7 @@ pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
 
 /* Of wider ones those in even lanes share no byte, nor do those in odd lanes: each byte is the OR of two. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static void
-pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t eights)
+pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t groups)
 {
     uint8_t from[2][64] = {{0}};
     uint64_t used[2] = {0}, skip[8];
@@ -46,7 +46,7 @@ pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
     }
     const __m512i even = _mm512_loadu_si512(from[0]), odd = _mm512_loadu_si512(from[1]);
     const __m512i shift = _mm512_loadu_si512(skip), bases = _mm512_set1_epi64((long long)base);
-    for (size_t i = 0; i < eights; i++, packed += width, values += 8) {
+    for (size_t i = 0; i < groups; i++, packed += width, values += 8) {
         __m512i lanes =
             _mm512_sllv_epi64(_mm512_sub_epi64(_mm512_loadu_si512(values), bases), shift);
         __m512i bytes = _mm512_or_si512(_mm512_maskz_permutexvar_epi8(used[0], even, lanes),
@@ -55,17 +55,18 @@ pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
     }
 }
 
-void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
-                 size_t eights)
+void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
+                        size_t groups)
 {
     if (width < 8)
-        pack_words(packed, width, base, values, eights);
+        pack_words(packed, width, base, values, groups);
     else
-        pack_bytes(packed, width, base, values, eights);
+        pack_bytes(packed, width, base, values, groups);
 }
 
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) void
-eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values, size_t eights)
+column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                     size_t groups)
 {
     uint8_t from[64];
     uint64_t skip[8];
@@ -77,27 +78,27 @@ eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *va
     const __m512i shuffle = _mm512_loadu_si512(from), shift = _mm512_loadu_si512(skip);
     const __m512i mask = _mm512_set1_epi64((long long)((UINT64_C(1) << width) - 1));
     const __m512i bases = _mm512_set1_epi64((long long)base);
-    for (size_t i = 0; i < eights; i++, packed += width, values += 8) {
+    for (size_t i = 0; i < groups; i++, packed += width, values += 8) {
         __m512i bytes = _mm512_maskz_loadu_epi8((UINT64_C(1) << width) - 1, packed);
         __m512i lanes = _mm512_srlv_epi64(_mm512_permutexvar_epi8(shuffle, bytes), shift);
         _mm512_storeu_si512(values, _mm512_add_epi64(_mm512_and_si512(lanes, mask), bases));
     }
 }
 #else
-bool eights_possible(void)
+bool column_avx512_supported(void)
 {
     return false;
 }
 
-void eights_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
-                 size_t eights)
+void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
+                        size_t groups)
 {
-    (void)packed, (void)width, (void)base, (void)values, (void)eights; /* is not possible */
+    (void)packed, (void)width, (void)base, (void)values, (void)groups; /* is not possible */
 }
 
-void eights_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
-                   size_t eights)
+void column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                          size_t groups)
 {
-    (void)packed, (void)width, (void)base, (void)values, (void)eights;
+    (void)packed, (void)width, (void)base, (void)values, (void)groups;
 }
 #endif

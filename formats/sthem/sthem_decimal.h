@@ -1,7 +1,7 @@
 /* Decimal numbers in text, scanned once and exact. Inlined: they are most of the work in reading a table.
  * SPDX-License-Identifier: MIT */
-#ifndef FORMATS_STHEM_STHEM_NUMBER_H
-#define FORMATS_STHEM_STHEM_NUMBER_H
+#ifndef FORMATS_STHEM_STHEM_DECIMAL_H
+#define FORMATS_STHEM_STHEM_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* What the parts of the sthem reader share: header (sthem_header.c), rows (sthem_rows.c), repair of their times
  * (sthem.c).
  * SPDX-License-Identifier: MIT */
-#ifndef FORMATS_STHEM_STHEM_READER_H
-#define FORMATS_STHEM_STHEM_READER_H
+#ifndef FORMATS_STHEM_STHEM_INTERNAL_H
+#define FORMATS_STHEM_STHEM_INTERNAL_H
 
 #include "base/intern.h"
 #include "formats/sthem/sthem.h"
