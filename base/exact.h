@@ -12,7 +12,7 @@
 
 /* A signed 128-bit integer that counts units of 2^-SHIFT of something. */
 typedef __int128 exact;
-#define EXACT_MOST ((exact)(~(unsigned __int128)0 >> 1))
+#define EXACT_MAX ((exact)(~(unsigned __int128)0 >> 1))
 
 enum {
     SAMPLES_SHIFT = 64, /* samples may be fractions (histogram bins that straddle functions) */

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 
-enum { WINDOW = 256 * 1024, LARGEST_WINDOW = 32 * 1024 * 1024 };
+enum { WINDOW = 256 * 1024, MAX_WINDOW = 32 * 1024 * 1024 };
 
 /*   buffer                 window.next                capacity
  *   |  consumed            |  window.visible  |  free    |
@@ -81,8 +81,8 @@ static void make_room(struct stream *s, size_t want)
 
 int64_t stream_fill(struct stream *s, size_t want, const uint8_t **data, struct error *err)
 {
-    if (want > LARGEST_WINDOW)
-        want = LARGEST_WINDOW;
+    if (want > MAX_WINDOW)
+        want = MAX_WINDOW;
     if (s->window.visible == 0)
         s->window.next = s->buffer;
     if (s->capacity - (size_t)(s->window.next - s->buffer) < want)

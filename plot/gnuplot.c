@@ -15,7 +15,7 @@
 #include "base/temporary.h"
 #include "plot/text_filter.h"
 
-enum { NO_PROGRAM = 127, LARGEST_COMPLAINT = 4000 };
+enum { NO_PROGRAM = 127, MAX_COMPLAINT = 4000 };
 
 /* The script in a file, at its beginning. Returns a descriptor or -1. */
 static int spool(const struct script *script, struct error *err)
@@ -95,8 +95,8 @@ static int copy_picture(int from, enum picture picture, struct output *out, stru
 /* The last line of what gnuplot complained, the one that says what is wrong. Caller frees. */
 static char *last_complaint(int fd)
 {
-    char text[LARGEST_COMPLAINT + 1];
-    ssize_t got = pread(fd, text, LARGEST_COMPLAINT, 0);
+    char text[MAX_COMPLAINT + 1];
+    ssize_t got = pread(fd, text, MAX_COMPLAINT, 0);
     text[got > 0 ? got : 0] = '\0';
     const char *last = "";
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))

@@ -23,7 +23,7 @@ static void default_keys(const struct pbin_meta *meta, struct aggregate_options 
     if (keys == NULL || has_key(keys, "function"))
         keys = keys == NULL || has_key(keys, "binary") ? "binary,function" : "function";
     options->key_count = 0;
-    for (const char *at = keys; at != NULL && options->key_count < PBIN_KEYS_MOST;) {
+    for (const char *at = keys; at != NULL && options->key_count < PBIN_MAX_KEYS;) {
         size_t length = strcspn(at, ",");
         int key = pbin_key_find(at, length);
         if (key >= 0)

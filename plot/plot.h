@@ -21,10 +21,10 @@ struct plot_options {
     size_t base_count, with_count;
     enum row_metric metric;
     bool metric_given;
-    int keys[PBIN_KEYS_MOST]; /* numbers for pbin_key_get */
-    size_t key_count;         /* 0: what the kind likes best */
-    size_t top;               /* 0: as many as fit */
-    const char *title;        /* NULL: made up */
+    int keys[PBIN_MAX_KEYS]; /* numbers for pbin_key_get */
+    size_t key_count;        /* 0: what the kind likes best */
+    size_t top;              /* 0: as many as fit */
+    const char *title;       /* NULL: made up */
     bool height_given;
     double start, end; /* [s]; NaN: from the beginning, to the end */
     struct plot_mark *marks;

@@ -62,7 +62,7 @@ struct flame {
     const char *unit, *metric_name;
     double left, width, top, row, size; /* [px] */
     /* colours by depth: of the node drawn last, and of the last one wide enough to be seen */
-    const char *last[PBIN_KEYS_MOST + 2], *seen[PBIN_KEYS_MOST + 2];
+    const char *last[PBIN_MAX_KEYS + 2], *seen[PBIN_MAX_KEYS + 2];
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct flame *f, const char *format, ...)

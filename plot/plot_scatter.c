@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "plot/frame.h"
 
-enum { NAMES_MOST = 25 };
+enum { MAX_NAMES = 25 };
 
 struct point {
     double x, y; /* [px] */
@@ -128,7 +128,7 @@ static void put_names(struct scatter *s)
         struct point at = place(s, row->values.time, row->values.energy);
         double r = 0.4 * s->size;
         s->taken[s->taken_count++] = (struct rectangle){at.x - r, at.y - r, at.x + r, at.y + r};
-        named += named < NAMES_MOST;
+        named += named < MAX_NAMES;
     }
     for (size_t i = 0, done = 0; i < s->ranking.count && done < named; i++)
         if (shows(&s->ranking.rows[i])) {

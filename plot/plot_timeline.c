@@ -9,7 +9,7 @@
 #include "plot/frame.h"
 #include "plot/time_bins.h"
 
-enum { BINS_MOST = 1200, LANES_MOST = 64 };
+enum { MAX_BINS = 1200, MAX_LANES = 64 };
 
 struct timeline {
     struct plot *plot;
@@ -400,8 +400,8 @@ static int draw_timeline(struct plot *plot, struct error *err)
     double lanes = plot_is_text(plot) ? s->height / 3 : (s->height - 14 * s->em) * 0.7 / 5;
     struct timeline t = {.plot = plot};
     struct time_request request = {.kind = "timeline",
-                                   .bins = (size_t)fmin(BINS_MOST, columns),
-                                   .lanes = (size_t)fmax(1, fmin(LANES_MOST, lanes)),
+                                   .bins = (size_t)fmin(MAX_BINS, columns),
+                                   .lanes = (size_t)fmax(1, fmin(MAX_LANES, lanes)),
                                    .series = series};
     if (time_bins_read(&t.bins, plot, &request, err) != 0)
         return -1;

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LARGEST_ANSWER = 256 };
+enum { MAX_ANSWER = 256 };
 
 const char *sixel_answer(const char *text, size_t size, bool *sixel)
 {
@@ -60,7 +60,7 @@ static void give_back(int fd, const char *text, size_t size)
 static bool ask(int fd)
 {
     static const char question[] = "\033[c";
-    char text[LARGEST_ANSWER];
+    char text[MAX_ANSWER];
     const char *answer = NULL;
     size_t size = 0;
     bool sixel = false;

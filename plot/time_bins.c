@@ -18,7 +18,7 @@ struct reading {
     struct time_bins *bins;
     double start, end; /* window [s] */
     double duration;
-    int keys[PBIN_KEYS_MOST];
+    int keys[PBIN_MAX_KEYS];
     size_t key_count;
     struct rowset rows;
     struct key_map map;

@@ -210,7 +210,7 @@ static bool sums_fit(const struct aggregate *a)
     bool fit = !a->rows.overflow;
     for (size_t i = 0; i < a->rows.count; i++) {
         struct pbin_sums row = a->rows.rows[i].sums;
-        fit = fit && row.energy > -EXACT_MOST &&
+        fit = fit && row.energy > -EXACT_MAX &&
               !__builtin_add_overflow(energy, row.energy < 0 ? -row.energy : row.energy, &energy);
         row.energy = 0;
         row.runs = 0;
@@ -218,7 +218,7 @@ static bool sums_fit(const struct aggregate *a)
     }
     for (size_t i = 0; i < a->run_count; i++) {
         exact one = a->runs[i].energy;
-        fit = fit && one > -EXACT_MOST &&
+        fit = fit && one > -EXACT_MAX &&
               !__builtin_add_overflow(run_energy, one < 0 ? -one : one, &run_energy) &&
               !__builtin_add_overflow(run_time, a->runs[i].time, &run_time);
     }

@@ -13,7 +13,7 @@
 
 /* Where each key of the aggregate stands among the keys of an aggregated input. */
 struct key_columns {
-    size_t at[PBIN_KEYS_MOST];
+    size_t at[PBIN_MAX_KEYS];
     bool coarser; /* rows will be joined: entries cannot be known */
 };
 
@@ -21,8 +21,8 @@ static int match_keys(const struct aggregate *a, const char *keys, const char *n
                       struct key_columns *columns, struct error *err)
 {
     size_t input_keys = 0;
-    int number[PBIN_KEYS_MOST];
-    for (const char *at = keys; at != NULL && input_keys < PBIN_KEYS_MOST; input_keys++) {
+    int number[PBIN_MAX_KEYS];
+    for (const char *at = keys; at != NULL && input_keys < PBIN_MAX_KEYS; input_keys++) {
         size_t length = strcspn(at, ",");
         number[input_keys] = pbin_key_find(at, length);
         if (number[input_keys] < 0)
@@ -132,7 +132,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     if (check_row(in, row, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < a->options.key_count; i++) {
         uint64_t value = row->key[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))

@@ -22,7 +22,7 @@ static int parse_one(const char *text, size_t length, struct argp_state *state)
     return key;
 }
 
-size_t keys_parse(int keys[PBIN_KEYS_MOST], const char *list, struct argp_state *state)
+size_t keys_parse(int keys[PBIN_MAX_KEYS], const char *list, struct argp_state *state)
 {
     size_t count = 0;
     for (const char *at = list;; at += strcspn(at, ",") + 1) {

@@ -9,6 +9,6 @@
 
 /* Numbers (for pbin_key_get) of the keys in LIST, names joined by commas; returns how many. An unknown name, or one
  * that comes twice, is a usage error. */
-size_t keys_parse(int keys[PBIN_KEYS_MOST], const char *list, struct argp_state *state);
+size_t keys_parse(int keys[PBIN_MAX_KEYS], const char *list, struct argp_state *state);
 
 #endif

@@ -73,7 +73,7 @@ static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
     struct stream *again = stream_again(stream);
     size_t parts = 1;
     *size = again == NULL ? 0 : stream_size(again);
-    if (again != NULL && pbin_glance(again, &counts) && counts.locations <= LOCATIONS_MOST &&
+    if (again != NULL && pbin_peek_trailer(again, &counts) && counts.locations <= LOCATIONS_MOST &&
         counts.arcs == 0)
         parts = *size / PART_LEAST < threads ? (size_t)(*size / PART_LEAST) : threads;
     stream_close(again);

@@ -5,7 +5,7 @@
 
 #include "analyze/aggregate/report_rows.h"
 
-enum { VIEW_COLUMNS_MOST = PBIN_KEYS_MOST + 24, VIEW_FACTS_MOST = 20 };
+enum { VIEW_COLUMNS_MOST = PBIN_MAX_KEYS + 24, VIEW_FACTS_MOST = 20 };
 
 struct row_view {
     const struct aggregate *aggregate;

@@ -78,7 +78,7 @@ static int take_keys(struct layout *layout, const char *keys, const char *name, 
     for (const char *at = keys;; at += strcspn(at, ",") + 1) {
         size_t length = strcspn(at, ",");
         int key = pbin_key_find(at, length);
-        if (key < 0 || layout->options.key_count == PBIN_KEYS_MOST)
+        if (key < 0 || layout->options.key_count == PBIN_MAX_KEYS)
             return error_set(err, name, NO_OFFSET, "is aggregated by a key that is not known: %.*s",
                              (int)(length < 64 ? length : 64), at);
         layout->options.keys[layout->options.key_count++] = key;

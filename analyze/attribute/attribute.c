@@ -17,7 +17,7 @@ static const struct selection everything;
 static exact time_of(double seconds)
 {
     double ns = seconds * 1e9;
-    return exact_fits(ns, TIME_SHIFT, ROOM) ? exact_of_double(ns, TIME_SHIFT) : EXACT_MOST;
+    return exact_fits(ns, TIME_SHIFT, ROOM) ? exact_of_double(ns, TIME_SHIFT) : EXACT_MAX;
 }
 
 void attribution_start(struct attribution *a, const struct pbin_meta *meta,

@@ -124,7 +124,7 @@ static bool is_selected(struct key_map *map, const struct pbin_definitions *all,
 
 uint32_t key_find_excluded(struct rowset *rows)
 {
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < rows->key_count; i++)
         key[i] = rows->is_text[i] ? strings_intern(rows->texts, LABEL_EXCLUDED) : NUMBER_EXCLUDED;
     return rowset_find(rows, key);
@@ -159,7 +159,7 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
     if (map->row[slot] == NO_ROW && !is_selected(map, all, thread, location)) {
         map->row[slot] = key_find_excluded(map->rows);
     } else if (map->row[slot] == NO_ROW) {
-        uint64_t key[PBIN_KEYS_MOST] = {0};
+        uint64_t key[PBIN_MAX_KEYS] = {0};
         for (size_t i = 0; i < map->key_count; i++)
             key[i] = key_value(map, map->keys[i], all, thread, location);
         map->row[slot] = rowset_find(map->rows, key);

@@ -57,7 +57,7 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key)
 
 uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number)
 {
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < from->key_count; i++) {
         key[i] = from->rows[number].key[i];
         if (from->is_text[i])
@@ -68,7 +68,7 @@ uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t numb
 
 uint32_t rowset_find_label(struct rowset *set, const char *label)
 {
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < set->key_count; i++)
         key[i] = set->is_text[i] ? strings_intern(set->texts, label) : 0;
     return rowset_find(set, key);

@@ -43,7 +43,7 @@ struct rowset {
     size_t quick_entries; /* that QUICK has summed up */
     size_t count, row_capacity, current_capacity;
     size_t key_count;
-    bool is_text[PBIN_KEYS_MOST];
+    bool is_text[PBIN_MAX_KEYS];
     bool overflow; /* some sum was too large: what is here is wrong */
 };
 

@@ -24,7 +24,7 @@ static struct side_block *find_block(struct side_blocks *blocks, const struct ag
                                      const struct pbin_row *row)
 {
     const struct aggregate_options *options = &blocks->rules->aggregate;
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < options->key_count; i++)
         key[i] = pbin_key_get((size_t)options->keys[i])->is_text
                      ? matched_text(blocks, options->keys[i], aggregate_text(a, row->key[i]))

@@ -96,7 +96,7 @@ static int find_keys(struct reading *r, const char *keys, struct error *err)
 {
     bool binary = false, pc = false;
     size_t column = 0;
-    for (const char *at = keys; at != NULL && column < PBIN_KEYS_MOST; column++) {
+    for (const char *at = keys; at != NULL && column < PBIN_MAX_KEYS; column++) {
         size_t length = strcspn(at, ",");
         if (length == 6 && memcmp(at, "binary", 6) == 0) {
             r->binary_key = column;

@@ -22,9 +22,9 @@
 #include "formats/gmon/gmon_internal.h"
 
 enum {
-    FILE_MOST = 256 * 1024 * 1024, /* text of 512 MiB at 4 bytes a bin */
+    MAX_FILE = 256 * 1024 * 1024, /* text of 512 MiB at 4 bytes a bin */
     PIECE = 64 * 1024,
-    SPAN_MOST_LOG2 = 40 /* text of more than 1 TiB is no text */
+    MAX_SPAN_LOG2 = 40 /* text of more than 1 TiB is no text */
 };
 
 static const char *const names[GMON_DIALECTS] = {"any", "gnu", "bsd", "bsd-old"};
@@ -42,7 +42,7 @@ static uint64_t get_word(const struct gmon *g, uint64_t at)
 static int take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_header, uint64_t at,
                           bool salvage, struct error *err)
 {
-    if (h->bin_count > 0 && (h->low >= h->high || (h->high - h->low) >> SPAN_MOST_LOG2 != 0))
+    if (h->bin_count > 0 && (h->low >= h->high || (h->high - h->low) >> MAX_SPAN_LOG2 != 0))
         return error_set(err, g->name, at_header,
                          "histogram of addresses 0x%" PRIx64 " to 0x%" PRIx64
                          ", expected ascending ones at most 1 TiB apart",
@@ -272,7 +272,7 @@ static int load(struct gmon *g, struct stream *in, struct error *err)
     const uint8_t *data;
     int64_t got;
     while ((got = stream_peek(in, PIECE, &data, err)) > 0) {
-        if (g->size + (uint64_t)got > FILE_MOST)
+        if (g->size + (uint64_t)got > MAX_FILE)
             return error_set(err, g->name, NO_OFFSET, "more than 256 MiB: no gmon.out is as large");
         mem_reserve(&g->data, &capacity, g->size + (uint64_t)got, 1);
         memcpy(g->data + g->size, data, (size_t)got);

@@ -47,9 +47,9 @@ int block_next(struct stream *stream, struct block *block, struct error *err)
         return error_set(err, name, block->offset + 4, "no block starts here");
     memcpy(block->type, data + 4, 4);
     block->type[4] = '\0';
-    if (length > BLOCK_LARGEST)
+    if (length > BLOCK_MAX_PAYLOAD)
         return error_set(err, name, block->offset, "block '%s' of %" PRIu32 " bytes, at most %d",
-                         block->type, length, BLOCK_LARGEST);
+                         block->type, length, BLOCK_MAX_PAYLOAD);
     size_t whole = (size_t)length + BLOCK_OVERHEAD;
     have = stream_peek(stream, whole, &data, err);
     if (have < 0)

@@ -15,7 +15,7 @@
 #include "base/output.h"
 #include "base/stream.h"
 
-enum { BLOCK_LARGEST = 16 * 1024 * 1024, BLOCK_OVERHEAD = 16 };
+enum { BLOCK_MAX_PAYLOAD = 16 * 1024 * 1024, BLOCK_OVERHEAD = 16 };
 
 /* Begins a block of TYPE (four letters) at the end of BUFFER; returns its position for
  * block_end, which fills in length and checksum. The payload goes between, with buffer_*(). */
@@ -30,7 +30,7 @@ struct block {
 };
 
 /* Reads and checks the next block. Returns 1, 0 when the stream ends exactly here, or -1: cut
- * short, larger than BLOCK_LARGEST, or the checksum does not match. */
+ * short, larger than BLOCK_MAX_PAYLOAD, or the checksum does not match. */
 int block_next(struct stream *stream, struct block *block, struct error *err);
 
 /* May a reader that does not know the block skip it? */

@@ -93,7 +93,7 @@ struct pbin_location {
 
 /* One row of an aggregated profile. Sums over runs are exact integers, so that merging is
  * associative and commutative to the last bit. */
-enum { PBIN_KEYS_MOST = 16 };
+enum { PBIN_MAX_KEYS = 16 };
 
 struct pbin_sums {
     exact samples;       /* thread samples [2^-64] */
@@ -122,7 +122,7 @@ const struct pbin_key *pbin_key_get(size_t number);
 int pbin_key_find(const char *name, size_t length);
 
 struct pbin_row {
-    uint64_t key[PBIN_KEYS_MOST]; /* string number or value, as the key column says */
+    uint64_t key[PBIN_MAX_KEYS]; /* string number or value, as the key column says */
     struct pbin_sums sums;
 };
 
@@ -153,9 +153,9 @@ uint32_t pbin_define_thread(struct pbin_writer *writer, const struct pbin_thread
 uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_location *location,
                               const struct pbin_frame *frames);
 
-/* A sample: INTERVAL_NS since the one before, the PMU value, and COUNT (at most PBIN_THREADS_MOST)
+/* A sample: INTERVAL_NS since the one before, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
  * threads. Returns 0, or -1 when writing fails (error in the output's struct error). */
-enum { PBIN_THREADS_MOST = 1 << 19 };
+enum { PBIN_MAX_THREADS = 1 << 19 };
 struct pbin_entry {
     uint32_t thread, location;
     uint64_t cpu_ns; /* CPU time used since the thread's sample before */
@@ -236,7 +236,7 @@ struct pbin_counts {
     uint64_t samples, entries;
     uint32_t strings, maps, threads, locations, runs, rows, arcs;
 };
-bool pbin_glance(struct stream *stream, struct pbin_counts *counts);
+bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts);
 
 /* Returns 1 with BATCH filled, 0 at the end (the trailer was there and right), or -1:
  * damaged, or "truncated after N samples". */

@@ -11,7 +11,7 @@
 #include "formats/pbin/block.h"
 #include "formats/pbin/pbin_samples.h"
 
-enum { FRAMES_MOST = 4096 };
+enum { MAX_FRAMES = 4096 };
 
 struct pbin_reader {
     struct stream *stream;
@@ -125,7 +125,7 @@ static int read_meta(struct pbin_reader *r, struct error *err)
             set_field(&r->meta, name, name_length, type, text, length, bits);
     }
     r->key_count = count_keys(r->meta.keys);
-    if (r->key_count > PBIN_KEYS_MOST)
+    if (r->key_count > PBIN_MAX_KEYS)
         return fail(r, err, "too many key columns");
     return in->bad ? fail(r, err, "shorter than what it counts") : 0;
 }
@@ -228,7 +228,7 @@ static void read_location(struct pbin_reader *r, struct cursor *in)
     location->first_frame = (uint32_t)r->all.frame_count;
     if (location->map != PBIN_NO_MAP && location->map >= r->all.map_count)
         in->bad = true;
-    if (location->frame_count == 0 || location->frame_count > FRAMES_MOST)
+    if (location->frame_count == 0 || location->frame_count > MAX_FRAMES)
         in->bad = true;
     for (uint32_t i = 0; i < location->frame_count && !in->bad; i++)
         read_frame(r, in);
@@ -386,7 +386,7 @@ static bool read_counts(struct cursor *in, struct pbin_counts *counts)
     return !in->bad;
 }
 
-bool pbin_glance(struct stream *stream, struct pbin_counts *counts)
+bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts)
 {
     const uint64_t whole = 2 * 8 + 7 * 4 + BLOCK_OVERHEAD;
     struct error unused;

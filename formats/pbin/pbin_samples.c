@@ -4,7 +4,7 @@
 
 #include "base/vectors.h"
 
-enum { BATCH_SAMPLES_MOST = 65536, BATCH_ENTRIES_MOST = 1 << 20 };
+enum { MAX_BATCH_SAMPLES = 65536, MAX_BATCH_ENTRIES = 1 << 20 };
 
 VECTORS
 static bool are_equal(const uint64_t *a, const uint64_t *b, size_t count)
@@ -24,7 +24,7 @@ static bool same_threads(const uint64_t *thread, size_t n, size_t entries)
     return n > 0 && (entries <= n || are_equal(thread + n, thread, entries - n));
 }
 
-/* Do the threads per sample add up to ENTRIES? That is at most BATCH_ENTRIES_MOST, so that the sum of what is not
+/* Do the threads per sample add up to ENTRIES? That is at most MAX_BATCH_ENTRIES, so that the sum of what is not
  * above it does not wrap. */
 static bool adds_up(const struct column *threads, uint64_t entries)
 {
@@ -54,7 +54,7 @@ static void look_at_threads(struct sample_columns *c)
 const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
 {
     uint32_t count = cursor_u32(in), entries = cursor_u32(in);
-    if (count > BATCH_SAMPLES_MOST || entries > BATCH_ENTRIES_MOST)
+    if (count > MAX_BATCH_SAMPLES || entries > MAX_BATCH_ENTRIES)
         return "counts more samples than a block may hold";
     int interval = column_get(&c->interval, in, count), value = column_get(&c->value, in, count);
     int threads = column_get(&c->threads, in, count), thread = column_get(&c->thread, in, entries);

@@ -14,8 +14,8 @@
 enum {
     BATCH_SAMPLES = 4096,
     BATCH_ENTRIES = 65536,
-    PENDING_MOST = 1024 * 1024, /* bytes of definitions or rows in one block */
-    STRING_LONGEST = 1024 * 1024
+    MAX_PENDING = 1024 * 1024, /* bytes of definitions or rows in one block */
+    MAX_STRING = 1024 * 1024
 };
 
 /* A block that is being filled: its payload starts with the number of its members. */
@@ -73,7 +73,7 @@ static int flush_definitions(struct pbin_writer *w)
 static struct buffer *begin_member(struct pbin_writer *w, int kind, uint32_t *number)
 {
     struct pending *p = &w->pending[kind];
-    if (p->bytes.size > PENDING_MOST)
+    if (p->bytes.size > MAX_PENDING)
         flush_definitions(w);
     p->count++;
     *number = p->total++;
@@ -117,8 +117,8 @@ struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta 
 uint32_t pbin_define_string(struct pbin_writer *w, const char *text)
 {
     size_t length = text == NULL ? 0 : strlen(text);
-    if (length > STRING_LONGEST)
-        length = STRING_LONGEST;
+    if (length > MAX_STRING)
+        length = MAX_STRING;
     uint32_t number = strings_intern_bytes(w->strings, length > 0 ? text : "", length);
     if (number < w->pending[STRINGS].total)
         return number;

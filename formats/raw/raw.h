@@ -17,7 +17,7 @@
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw_extension.h"
 
-enum { RAW_VMMAP_SIZE = 272, RAW_LABEL_SIZE = 256, RAW_THREADS_MOST = PBIN_THREADS_MOST };
+enum { RAW_VMMAP_SIZE = 272, RAW_LABEL_SIZE = 256, RAW_MAX_THREADS = PBIN_MAX_THREADS };
 
 /* An executable mapping of the profiled program. */
 struct raw_vmmap {

@@ -11,7 +11,7 @@
 
 #include "formats/pbin/block.h"
 
-enum { TID_MOST = 1 << 22 /* Linux gives no larger ones */ };
+enum { MAX_TID = 1 << 22 /* Linux gives no larger ones */ };
 
 static size_t record_fixed(const struct raw_record *record, const struct raw_header *header)
 {
@@ -48,7 +48,7 @@ static bool plausible(const uint8_t *threads, size_t count, const struct walk *w
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t tid = get_u32(threads + i * walk->record->thread_size, walk->big);
-        if (tid == 0 || tid > TID_MOST)
+        if (tid == 0 || tid > MAX_TID)
             return false;
     }
     return true;
@@ -65,7 +65,7 @@ static int step(struct walk *walk, struct error *err)
     if ((uint64_t)have < walk->fixed)
         return 2;
     uint32_t count = get_u32(data + walk->fixed - 4, walk->big);
-    if (count > RAW_THREADS_MOST)
+    if (count > RAW_MAX_THREADS)
         return 0;
     size_t size = walk->fixed + (size_t)count * walk->record->thread_size;
     if ((uint64_t)have < size) {
@@ -98,7 +98,7 @@ static int stride(struct walk *walk, uint64_t most, struct error *err)
     while (walk->whole < most && (uint64_t)have - at >= walk->fixed) {
         uint32_t count = get_u32(data + at + walk->fixed - 4, walk->big);
         size = walk->fixed + (size_t)count * walk->record->thread_size;
-        if (count > RAW_THREADS_MOST || (uint64_t)have - at < size)
+        if (count > RAW_MAX_THREADS || (uint64_t)have - at < size)
             break;
         at += size;
         walk->whole++;
@@ -319,7 +319,7 @@ decode(struct raw_profile *p, const uint8_t *data, size_t have, bool big)
     for (uint64_t number = p->done; number < end && have - at >= r->fixed; number++) {
         const uint8_t *record = data + at;
         size_t count = get_u32(record + r->fixed - 4, big), size = r->fixed + count * thread_size;
-        if (count > RAW_THREADS_MOST || have - at < size || !raw_batch_has_room(&r->batch, count))
+        if (count > RAW_MAX_THREADS || have - at < size || !raw_batch_has_room(&r->batch, count))
             break;
         double value = p->value == RAW_F64 ? get_f64(record + r->value_at, big)
                                            : get_value(record + r->value_at, p->value, big);
@@ -339,7 +339,7 @@ static int64_t show_record(struct raw_profile *p, const uint8_t **data, struct e
         return have < 0 ? -1 : lost(p, err);
     size_t count = get_u32(*data + r->fixed - 4, p->layout.big);
     size_t size = r->fixed + count * p->dialect->record.thread_size;
-    if (count > RAW_THREADS_MOST)
+    if (count > RAW_MAX_THREADS)
         return lost(p, err);
     if ((uint64_t)have < size && (have = stream_peek(p->stream, size, data, err)) >= 0 &&
         (uint64_t)have < size)

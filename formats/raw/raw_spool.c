@@ -80,7 +80,7 @@ static int next(struct raw_profile *p, struct raw_samples *samples, struct error
     double value = cursor_f64(&r->in);
     uint32_t count = cursor_u32(&r->in);
     const uint8_t *threads = cursor_bytes(&r->in, (size_t)count * THREAD);
-    if (threads == NULL || count > RAW_THREADS_MOST)
+    if (threads == NULL || count > RAW_MAX_THREADS)
         return error_set(err, stream_name(p->stream), at, "block 'rows': sample %" PRIu64 " is cut",
                          p->done);
     r->batch.count = r->batch.entry_count = 0;

@@ -12,19 +12,19 @@
 #include "base/memory.h"
 #include "formats/sthem/sthem_internal.h"
 
-enum { FIRST_ROOM = 256, CELLS_MOST = 4 * 1024 * 1024, FEMTO_PER_NANO = 1000000 };
+enum { FIRST_ROOM = 256, MAX_CELLS = 4 * 1024 * 1024, FEMTO_PER_NANO = 1000000 };
 
 static size_t run_most(const struct sthem_reader *r)
 {
-    size_t most = CELLS_MOST / (r->sensor_count + r->core_count + 1);
-    return most < STHEM_RUN_MOST ? most : STHEM_RUN_MOST;
+    size_t most = MAX_CELLS / (r->sensor_count + r->core_count + 1);
+    return most < STHEM_MAX_RUN ? most : STHEM_MAX_RUN;
 }
 
 struct sthem_reader *sthem_open(struct stream *stream, const struct sthem_options *options,
                                 struct error *err)
 {
     struct sthem_reader *r = mem_zalloc(1, sizeof *r);
-    r->csv = (struct csv){.stream = stream, .longest = STHEM_LINE_MOST, .separator = ';'};
+    r->csv = (struct csv){.stream = stream, .longest = STHEM_MAX_LINE, .separator = ';'};
     r->options = *options;
     r->texts = strings_new();
     if (sthem_read_header(r, err) == 0)
@@ -125,7 +125,7 @@ static int fill(struct sthem_reader *r, struct error *err)
             release_all(r);
         else if (r->count == 0 || time > r->held[r->first].time)
             release(r, time);
-        else if ((r->back += time < r->held[r->first].time) > STHEM_BACK_MOST ||
+        else if ((r->back += time < r->held[r->first].time) > STHEM_MAX_BACK ||
                  r->count++ >= run_most(r))
             return clock_error(r, err);
     }

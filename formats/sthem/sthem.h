@@ -21,7 +21,7 @@
  *
  * A run of bad rows at the end of the file, which has no next neighbour, is spread with the good row before it over
  * that row's interval: 0.9 1.0 1.0 becomes 0.9 0.95 1.0. So the time from the first row to the latest one never
- * changes. Runs are bounded (STHEM_RUN_MOST rows, fewer with very many columns; STHEM_BACK_MOST rows that step
+ * changes. Runs are bounded (STHEM_MAX_RUN rows, fewer with very many columns; STHEM_MAX_BACK rows that step
  * back): beyond that the clock was set back or stands still, which is an error.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_STHEM_STHEM_H
@@ -35,15 +35,15 @@
 #include "base/stream.h"
 
 enum {
-    STHEM_COLUMNS_MOST = 4096,
-    STHEM_LINE_MOST = 1024 * 1024, /* [bytes] */
-    STHEM_RUN_MOST = 65536,
-    STHEM_BACK_MOST = 1024
+    STHEM_MAX_COLUMNS = 4096,
+    STHEM_MAX_LINE = 1024 * 1024, /* [bytes] */
+    STHEM_MAX_RUN = 65536,
+    STHEM_MAX_BACK = 1024
 };
 /* the place of a core that shows no PC (0 or empty): it sleeps or is off */
-#define STHEM_IDLE       UINT32_MAX
-#define STHEM_POWER_MOST 1e9 /* [W] */
-#define STHEM_TIME_MOST  4e9 /* [s], either side of 0 */
+#define STHEM_IDLE      UINT32_MAX
+#define STHEM_MAX_POWER 1e9 /* [W] */
+#define STHEM_MAX_TIME  4e9 /* [s], either side of 0 */
 
 enum sthem_variant { STHEM_SYMBOLS, STHEM_PCS, STHEM_LYNSYN };
 

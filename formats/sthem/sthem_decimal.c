@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXPONENT_MOST = 100000, TEXT_MOST = 512 };
+enum { MAX_EXPONENT = 100000, MAX_TEXT = 512 };
 
 /* Takes digits one by one and keeps the first 19 significant ones. */
 const char *decimal_scan_long(const char *at, struct decimal *n)
@@ -42,7 +42,7 @@ const char *decimal_scan_exponent(const char *at, struct decimal *n)
     if (!decimal_digit(*at))
         return NULL;
     for (; decimal_digit(*at); at++)
-        if (value < EXPONENT_MOST)
+        if (value < MAX_EXPONENT)
             value = value * 10 + (*at - '0');
     n->exponent += negative ? -value : value;
     n->plain = false;
@@ -52,7 +52,7 @@ const char *decimal_scan_exponent(const char *at, struct decimal *n)
 /* The C library rounds correctly whatever the digits; no tool calls setlocale, so the point is '.'. */
 double decimal_convert(const char *begin, const char *end)
 {
-    char text[TEXT_MOST];
+    char text[MAX_TEXT];
     size_t length = (size_t)(end - begin);
     if (length >= sizeof text)
         return NAN;

@@ -310,12 +310,12 @@ int sthem_read_header(struct sthem_reader *r, struct error *err)
     if (skip_preamble(r, err) != 0)
         return -1;
     r->csv.separator = find_separator(&r->csv);
-    struct csv_text *names = mem_zalloc(STHEM_COLUMNS_MOST, sizeof *names);
-    int64_t count = split(&r->csv, names, STHEM_COLUMNS_MOST, err);
+    struct csv_text *names = mem_zalloc(STHEM_MAX_COLUMNS, sizeof *names);
+    int64_t count = split(&r->csv, names, STHEM_MAX_COLUMNS, err);
     int result = -1;
-    if (count > STHEM_COLUMNS_MOST) {
-        csv_error(&r->csv, STHEM_COLUMNS_MOST + 1, err, "%lld columns, more than %d",
-                  (long long)count, STHEM_COLUMNS_MOST);
+    if (count > STHEM_MAX_COLUMNS) {
+        csv_error(&r->csv, STHEM_MAX_COLUMNS + 1, err, "%lld columns, more than %d",
+                  (long long)count, STHEM_MAX_COLUMNS);
     } else if (count > 0) {
         r->column_count = (size_t)count;
         r->columns = mem_zalloc(r->column_count, sizeof *r->columns);

@@ -90,9 +90,9 @@ static int take_time(struct sthem_reader *r, size_t column, const struct cell *c
     if (c->begin == c->end)
         return not_a_number(r, column, "", 0, err);
     double seconds = decimal_double(&c->number, c->begin, c->end);
-    if (!(fabs(seconds) <= STHEM_TIME_MOST))
+    if (!(fabs(seconds) <= STHEM_MAX_TIME))
         return csv_error(&r->csv, column + 1, err, "time of %.*s s, expected at most %g s",
-                         (int)(c->end - c->begin), c->begin, STHEM_TIME_MOST);
+                         (int)(c->end - c->begin), c->begin, STHEM_MAX_TIME);
     *time = decimal_integer(&c->number, FEMTO);
     return 0;
 }
@@ -103,10 +103,10 @@ static inline int take_value(struct sthem_reader *r, size_t column, const struct
     if (c->begin == c->end)
         return not_a_number(r, column, "", 0, err);
     *value = decimal_double(&c->number, c->begin, c->end);
-    if (!(fabs(*value) <= STHEM_POWER_MOST))
+    if (!(fabs(*value) <= STHEM_MAX_POWER))
         return csv_error(&r->csv, column + 1, err, "%s of %.*s, expected at most %g",
                          meanings[r->columns[column].kind], (int)(c->end - c->begin), c->begin,
-                         STHEM_POWER_MOST);
+                         STHEM_MAX_POWER);
     return 0;
 }
 
@@ -234,9 +234,9 @@ static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
             if (r->options.sensor_count > 0)
                 return negative(r, s, err);
         }
-        if (watts[i] > STHEM_POWER_MOST)
+        if (watts[i] > STHEM_MAX_POWER)
             return csv_error(&r->csv, s->column, err, "power of %g W, expected at most %g W",
-                             watts[i], STHEM_POWER_MOST);
+                             watts[i], STHEM_MAX_POWER);
     }
     uint32_t *spots = r->spots + slot * r->core_count;
     for (size_t i = 0; r->variant == STHEM_SYMBOLS && i < r->core_count; i++)

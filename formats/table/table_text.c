@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "formats/table/table.h"
 
-enum { SIGNIFICANT = 6, DECIMALS_MOST = 9 };
+enum { SIGNIFICANT = 6, MAX_DECIMALS = 9 };
 
 struct shown {
     char *text;
@@ -94,7 +94,7 @@ static int decimals_for(const struct table_column *column, double largest)
         return 2;
     int digits = largest > 0 && isfinite(largest) ? (int)floor(log10(largest)) + 1 : 1;
     int decimals = SIGNIFICANT - digits;
-    return decimals < 0 ? 0 : decimals > DECIMALS_MOST ? DECIMALS_MOST : decimals;
+    return decimals < 0 ? 0 : decimals > MAX_DECIMALS ? MAX_DECIMALS : decimals;
 }
 
 static char *title_of(const struct table_column *column)
