@@ -1,5 +1,6 @@
 /* What surrounds every plot: title, subtitle, margins, names and axes, placed so that nothing is
- * cut. SPDX-License-Identifier: MIT */
+ * cut.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_FRAME_H
 #define PLOT_FRAME_H
 

@@ -1,5 +1,6 @@
 /* Running gnuplot: the script goes in through a file without a name, the picture comes out through
- * a pipe. SPDX-License-Identifier: MIT */
+ * a pipe.
+ * SPDX-License-Identifier: MIT */
 #include "plot/gnuplot.h"
 
 #include <errno.h>

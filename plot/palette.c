@@ -1,5 +1,6 @@
 /* The themes. Hues follow Okabe and Ito's set, which colour-blind readers can tell apart; lightness
- * is adapted to the ground so that no series vanishes in it. SPDX-License-Identifier: MIT */
+ * is adapted to the ground so that no series vanishes in it.
+ * SPDX-License-Identifier: MIT */
 #include "plot/palette.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Kinds of plots: one file each and a line in plot.c's table. A kind reads its profiles and either
- * adds to a gnuplot script or writes the picture itself. SPDX-License-Identifier: MIT */
+ * adds to a gnuplot script or writes the picture itself.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_PLOT_H
 #define PLOT_PLOT_H
 

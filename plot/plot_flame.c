@@ -1,5 +1,6 @@
 /* flame: binary > file > function > inlined function > line as an icicle, in an SVG file that needs
- * nothing else. SPDX-License-Identifier: MIT */
+ * nothing else.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Samples of a full profile as they come, each with when it was and what its threads used. Memory
- * does not grow with samples; a profile can be scanned again. SPDX-License-Identifier: MIT */
+ * does not grow with samples; a profile can be scanned again.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_SCAN_H
 #define PLOT_SCAN_H
 

@@ -1,5 +1,6 @@
 /* Text pictures without what gnuplot fills them up with: blanks at the ends of lines, blank lines
- * at the end, a form feed at the beginning. SPDX-License-Identifier: MIT */
+ * at the end, a form feed at the beginning.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_TEXT_FILTER_H
 #define PLOT_TEXT_FILTER_H
 

@@ -1,5 +1,6 @@
 /* A profile over time, in two passes of bounded memory: the first finds duration, largest rows and
- * threads. SPDX-License-Identifier: MIT */
+ * threads.
+ * SPDX-License-Identifier: MIT */
 #include "plot/time_bins.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* A profile over time: its samples in a fixed number of bins, for the largest functions and
- * threads. SPDX-License-Identifier: MIT */
+ * threads.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_TIME_BINS_H
 #define PLOT_TIME_BINS_H
 

@@ -1,7 +1,8 @@
 /* Engines: ways to start a program and to observe all its threads at a steady rate.
  *
- *   struct engine_run *run = engine->start(command, &options, &status, err);   program exists, held
- * at its first instruction engine->run(run, &hooks, &result); it runs to its end; hooks are called
+ *   struct engine_run *run = engine->start(command, &options, &status, err);
+ *                                       // the program exists, held at its first instruction
+ *   engine->run(run, &hooks, &result);  // it runs to its end; hooks are called
  *   engine->delete(run);
  *
  * SPDX-License-Identifier: MIT */

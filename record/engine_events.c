@@ -2,7 +2,8 @@
  *
  * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any
  * trap clears a pending one; so every stop counts, in any order, and keeps its signal until the
- * thread is resumed. SPDX-License-Identifier: MIT */
+ * thread is resumed.
+ * SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>

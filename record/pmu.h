@@ -1,5 +1,6 @@
 /* Sources of the PMU value that every sample carries: current, voltage, power or whatever a file
- * says. SPDX-License-Identifier: MIT */
+ * says.
+ * SPDX-License-Identifier: MIT */
 #ifndef RECORD_PMU_H
 #define RECORD_PMU_H
 

@@ -1,5 +1,6 @@
 /* A PMU that is a file with a number in it: hwmon and powercap files of sysfs, or what a script
- * keeps writing. SPDX-License-Identifier: MIT */
+ * keeps writing.
+ * SPDX-License-Identifier: MIT */
 #include "record/pmu.h"
 
 #include <ctype.h>

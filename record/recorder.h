@@ -1,5 +1,6 @@
 /* What happens to the samples of an engine: value added, mappings and names looked up, spooled, and
- * composed to a profile at the end. SPDX-License-Identifier: MIT */
+ * composed to a profile at the end.
+ * SPDX-License-Identifier: MIT */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 

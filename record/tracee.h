@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*            interrupt            any stop              resume
- *  RUNNING ------------> AWAITED ----------> HELD ---------------> RUNNING, or LISTENING in a group
- * stop any state -- PTRACE_EVENT_EXIT --> DYING: runs its last steps, or is a zombie leader */
+/*            interrupt          any stop           resume
+ *   RUNNING -----------> AWAITED ---------> HELD ---------> RUNNING, or LISTENING in a group stop
+ *
+ *   any state -- PTRACE_EVENT_EXIT --> DYING: runs its last steps, or is a zombie leader */
 enum tracee_state { TRACEE_RUNNING, TRACEE_AWAITED, TRACEE_HELD, TRACEE_LISTENING, TRACEE_DYING };
 
 struct tracee {

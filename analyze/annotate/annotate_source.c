@@ -1,5 +1,6 @@
 /* Annotated source: the lines of a function file by file, with those of functions that were
- * inlined. SPDX-License-Identifier: MIT */
+ * inlined.
+ * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Strongly connected components by Tarjan's algorithm, on a stack of our own: a chain of calls may
- * be as deep as the program has functions. SPDX-License-Identifier: MIT */
+ * be as deep as the program has functions.
+ * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/callgraph_cycles.h"
 
 #include <stdlib.h>

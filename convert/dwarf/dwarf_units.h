@@ -1,6 +1,7 @@
 /* Compilation units of a file's debug information: found by address, decoded when an address falls
  * into them. Used in the DWARF worker only: libdwarf must not share a process with anything that
- * matters. SPDX-License-Identifier: MIT */
+ * matters.
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_UNITS_H
 #define CONVERT_DWARF_DWARF_UNITS_H
 

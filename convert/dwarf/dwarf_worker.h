@@ -6,9 +6,11 @@
  *   question  u32 count, count x u64 address of the file, ascending
  *   answer    u32 size of what follows
  *             u32 how often something could not be decoded so far
- *             u32 count of new strings, each u32 length and bytes; numbered on from the last
- * answer; 0 is "" per address: u8 count of frames, each u32 function, u32 file, u32 line; or u8
- * 255: the same frames as the address before SPDX-License-Identifier: MIT */
+ *             u32 count of new strings, each u32 length and bytes;
+ *                 numbering continues from the last answer, 0 is ""
+ *             per address: u8 count of frames, each u32 function, u32 file, u32 line;
+ *                          or u8 255: the same frames as the address before
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_WORKER_H
 #define CONVERT_DWARF_DWARF_WORKER_H
 

@@ -1,5 +1,6 @@
 /* The program that wrote a gmon.out: which file it is, what its addresses mean, what its code is
- * called. SPDX-License-Identifier: MIT */
+ * called.
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_GMON_GMON_PROGRAM_H
 #define CONVERT_GMON_GMON_PROGRAM_H
 

@@ -1,5 +1,6 @@
 /* Where an ELF file was loaded: from a mapping to the number between its addresses and the
- * target's. SPDX-License-Identifier: MIT */
+ * target's.
+ * SPDX-License-Identifier: MIT */
 #include <elf.h>
 
 #include "convert/symbolize/elf_image.h"

@@ -2,7 +2,8 @@
 """Writes a large `sampler` profile of two busy threads: make_profile.py FILE SAMPLES PROGRAM [--extension]
 
 Numbers as a real run has them: power values use all bits of a double, CPU times jitter, program
-counters stay in a function for a while. SPDX-License-Identifier: MIT
+counters stay in a function for a while.
+SPDX-License-Identifier: MIT
 """
 import os
 import random

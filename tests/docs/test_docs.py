@@ -1,6 +1,7 @@
 """Help, man pages and README say what the tools do: the same options, and examples that run.
 
-Environment: BUILD, the build folder. SPDX-License-Identifier: MIT
+Environment: BUILD, the build folder.
+SPDX-License-Identifier: MIT
 """
 import glob
 import os

@@ -1,7 +1,8 @@
 """An independent writer of every raw dialect, layout and byte order, written from the documents.
 
 Facts come in as Run/Sample/Thread/Map; write() gives the bytes of one dialect. The raw extension and
-the sampler's unfinished file (the spool) are here as well. SPDX-License-Identifier: MIT
+the sampler's unfinished file (the spool) are here as well.
+SPDX-License-Identifier: MIT
 """
 import struct
 from dataclasses import dataclass, field

@@ -1,7 +1,8 @@
 """What pbin-aggregate must say of full pbin profiles: time, energy, samples and entries per key, exactly.
 
 The second implementation of attribution, in rationals, after DESIGN's words: time is the CPU time that threads
-used, energy is power times interval and is split by CPU time. SPDX-License-Identifier: MIT
+used, energy is power times interval and is split by CPU time.
+SPDX-License-Identifier: MIT
 """
 import fnmatch
 import math

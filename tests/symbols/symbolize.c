@@ -6,7 +6,8 @@
  *   MAP: ADDRESS,SIZE,image,-,FILE                           (FILE's bytes in memory)
  * -p prints path and build-id of each map first; -w waits between two halves of the PCs for fd 3 to
  * be closed, with "waiting PID" on stdout, so that a test can do something to the worker; -q prints
- * nothing. SPDX-License-Identifier: MIT */
+ * nothing.
+ * SPDX-License-Identifier: MIT */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Blocks: every cut and every changed bit is noticed. SPDX-License-Identifier: MIT */
+/* Blocks: every cut and every changed bit is noticed.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "formats/pbin/block.h"

@@ -1,4 +1,5 @@
-/* Call graphs: time and energy go to the callers that answer for them. SPDX-License-Identifier: MIT
+/* Call graphs: time and energy go to the callers that answer for them.
+ * SPDX-License-Identifier: MIT
  */
 #include "tests/unit/check.h"
 

@@ -1,4 +1,5 @@
-/* Errors: the first cause stays, and no file can talk to the terminal. SPDX-License-Identifier: MIT */
+/* Errors: the first cause stays, and no file can talk to the terminal.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <errno.h>

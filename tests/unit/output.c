@@ -1,4 +1,5 @@
-/* Outputs: complete or not at all. SPDX-License-Identifier: MIT */
+/* Outputs: complete or not at all.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Names and numbers in pictures. SPDX-License-Identifier: MIT */
+/* Names and numbers in pictures.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Streams: windows, skips, seeks, pipes, bzip2. SPDX-License-Identifier: MIT */
+/* Streams: windows, skips, seeks, pipes, bzip2.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "base/stream.h"
