@@ -1,4 +1,4 @@
-/* Inside of formats/gmon: the layout, which reader and writer share.
+/* Internals of formats/gmon: the layout, shared by reader and writer.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_GMON_GMON_INTERNAL_H
 #define FORMATS_GMON_GMON_INTERNAL_H

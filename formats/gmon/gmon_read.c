@@ -12,7 +12,7 @@
  *   u16 * (bytes - header) / 2
  *   { from  self  count } *
  *
- * The old BSD header lacks what is in brackets. `bytes` counts header and histogram; totarc was 0 before 2025.
+ * The old BSD header lacks the part in brackets. `bytes` is the size of header and histogram; totarc was 0 before 2025.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "formats/gmon/gmon_internal.h"
 
 enum {
-    MAX_FILE = 256 * 1024 * 1024, /* text of 512 MiB at 4 bytes a bin */
+    MAX_FILE = 256 * 1024 * 1024, /* 512 MiB of text at 4 bytes per bin */
     PIECE = 64 * 1024,
-    MAX_SPAN_LOG2 = 40 /* text of more than 1 TiB is no text */
+    MAX_SPAN_LOG2 = 40 /* no text section is larger than 1 TiB */
 };
 
 static const char *const names[GMON_DIALECTS] = {"any", "gnu", "bsd", "bsd-old"};
@@ -45,13 +45,13 @@ static int take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_
     if (h->bin_count > 0 && (h->low >= h->high || (h->high - h->low) >> MAX_SPAN_LOG2 != 0))
         return error_set(err, g->name, at_header,
                          "histogram of addresses 0x%" PRIx64 " to 0x%" PRIx64
-                         ", expected ascending ones at most 1 TiB apart",
+                         ", expected ascending addresses at most 1 TiB apart",
                          h->low, h->high);
     h->there = (g->size - at) / 2 < h->bin_count ? (g->size - at) / 2 : h->bin_count;
     if (h->there < h->bin_count && !salvage)
         return error_set(err, g->name, at,
                          "histogram cut short: %" PRIu64 " of %" PRIu64
-                         " bytes are there (--salvage keeps what is whole)",
+                         " bytes (--salvage keeps what is whole)",
                          g->size - at, 2 * h->bin_count);
     g->cut |= h->there < h->bin_count;
     h->bins = g->data + at;
@@ -72,7 +72,7 @@ static int take_call(struct gmon *g, uint64_t from, uint64_t self, uint64_t coun
     return 0;
 }
 
-/* Where the parser stands. */
+/* The position of the parser. */
 struct walk {
     struct gmon *gmon;
     uint64_t at;
@@ -84,13 +84,12 @@ static uint64_t left(const struct walk *w)
     return w->gmon->size - w->at;
 }
 
-/* A record of NEED bytes does not fit: an error, or under salvage the end. */
+/* A record of NEED bytes does not fit: an error, or with salvage the end. */
 static int record_cut_short(struct walk *w, const char *what, uint64_t need, struct error *err)
 {
     if (!w->salvage)
         return error_set(err, w->gmon->name, w->at,
-                         "%s cut short: %" PRIu64 " of %" PRIu64
-                         " bytes are there (--salvage keeps "
+                         "%s cut short: %" PRIu64 " of %" PRIu64 " bytes (--salvage keeps "
                          "what is whole)",
                          what, left(w), need);
     w->gmon->cut = true;
@@ -123,7 +122,7 @@ static int take_gnu_histogram(struct walk *w, struct error *err)
                                .rate = get_u32(g->data + at + 2 * word + 4, g->big_endian)};
     if (!is_printable(dimension, 15) || !is_printable(dimension + 15, 1))
         return error_set(err, g->name, at + 2 * word + 8,
-                         "histogram's dimension is not text, expected \"seconds\"");
+                         "dimension of the histogram is not text, expected \"seconds\"");
     if (take_histogram(g, &h, at, at + fields, w->salvage, err) != 0)
         return -1;
     w->at = at + fields + 2 * h.there;
@@ -142,7 +141,7 @@ static int take_gnu_arc(struct walk *w, struct error *err)
                      get_u32(g->data + at + 2 * word, g->big_endian), at, err);
 }
 
-/* Where a record of basic blocks ends that counts them in SIZE bytes; 0: not in the file. */
+/* The end of a basic-block record whose count has SIZE bytes; 0: beyond the end of the file. */
 static uint64_t end_of_blocks(const struct walk *w, size_t size)
 {
     const struct gmon *g = w->gmon;
@@ -154,8 +153,8 @@ static uint64_t end_of_blocks(const struct walk *w, size_t size)
     return count > (left(w) - 1 - size) / pair ? 0 : w->at + 1 + size + count * pair;
 }
 
-/* glibc counts the blocks in a word, gprof reads 4 bytes: right is what a record or the end
- * follows. */
+/* glibc writes the count as a word, gprof reads 4 bytes: the right size is the one after which a record
+ * or the end of the file follows. */
 static int skip_blocks(struct walk *w, struct error *err)
 {
     const size_t sizes[] = {gmon_word(w->gmon), 4};
@@ -170,8 +169,7 @@ static int skip_blocks(struct walk *w, struct error *err)
     if (w->salvage)
         return record_cut_short(w, "", 0, err);
     return error_set(err, w->gmon->name, w->at,
-                     "basic-block record does not fit into the %" PRIu64 " bytes that are left",
-                     left(w));
+                     "basic-block record does not fit in the remaining %" PRIu64 " bytes", left(w));
 }
 
 static int take_gnu_record(struct walk *w, struct error *err)
@@ -185,7 +183,7 @@ static int take_gnu_record(struct walk *w, struct error *err)
     case GMON_TAG_BLOCKS:
         return skip_blocks(w, err);
     default:
-        return error_set(err, w->gmon->name, w->at, "record with tag %u, expected 0, 1 or 2", tag);
+        return error_set(err, w->gmon->name, w->at, "record tag %u, expected 0, 1 or 2", tag);
     }
 }
 
@@ -197,7 +195,7 @@ static int parse_gnu(struct gmon *g, bool salvage, struct error *err)
             return -1;
     if (g->histogram_count == 0 && g->call_count == 0 && g->blocks == 0)
         return error_set(err, g->name, g->size,
-                         "no record behind the header: the profile is empty");
+                         "no records after the header: the profile is empty");
     return 0;
 }
 
@@ -224,24 +222,24 @@ static int take_bsd_bins(struct gmon *g, bool salvage, uint64_t *end, struct err
     return 0;
 }
 
-/* Are the arcs from AT on whole, and as many as the header says? */
+/* Whether the arcs from AT are complete and match the size in the header. */
 static int check_bsd_arcs(struct gmon *g, uint64_t at, bool salvage, struct error *err)
 {
     size_t word = gmon_word(g);
     uint64_t there = g->size - at;
-    uint32_t told = g->dialect == GMON_BSD ? get_u32(g->data + 2 * word + 12, g->big_endian) : 0;
-    bool whole = there % (3 * word) == 0 && (told == 0 || told == there);
+    uint32_t stated = g->dialect == GMON_BSD ? get_u32(g->data + 2 * word + 12, g->big_endian) : 0;
+    bool whole = there % (3 * word) == 0 && (stated == 0 || stated == there);
     if (whole)
         return 0;
-    g->cut = salvage && (told == 0 || told > there);
+    g->cut = salvage && (stated == 0 || stated > there);
     if (g->cut)
         return 0;
-    if (told != 0)
-        return error_set(err, g->name, at, "%" PRIu64 " bytes of arcs, the header says %" PRIu32,
-                         there, told);
+    if (stated != 0)
+        return error_set(err, g->name, at,
+                         "%" PRIu64 " bytes of arcs, expected %" PRIu32 " as in the header", there,
+                         stated);
     return error_set(err, g->name, at + there / (3 * word) * (3 * word),
-                     "call arc cut short: %" PRIu64
-                     " of %zu bytes are there (--salvage keeps what is "
+                     "call arc cut short: %" PRIu64 " of %zu bytes (--salvage keeps what is "
                      "whole)",
                      there % (3 * word), 3 * word);
 }
@@ -251,8 +249,8 @@ static int parse_bsd(struct gmon *g, bool salvage, struct error *err)
     size_t word = gmon_word(g), header = gmon_bsd_header(g);
     uint64_t at = 0;
     if (g->size < header)
-        return error_set(err, g->name, 0, "header cut short: %" PRIu64 " of %zu bytes are there",
-                         g->size, header);
+        return error_set(err, g->name, 0, "header cut short: %" PRIu64 " of %zu bytes", g->size,
+                         header);
     if (take_bsd_bins(g, salvage, &at, err) != 0)
         return -1;
     if (g->cut)
@@ -273,7 +271,8 @@ static int load(struct gmon *g, struct stream *in, struct error *err)
     int64_t got;
     while ((got = stream_peek(in, PIECE, &data, err)) > 0) {
         if (g->size + (uint64_t)got > MAX_FILE)
-            return error_set(err, g->name, NO_OFFSET, "more than 256 MiB: no gmon.out is as large");
+            return error_set(err, g->name, NO_OFFSET,
+                             "more than 256 MiB: too large for a gmon.out");
         mem_reserve(&g->data, &capacity, g->size + (uint64_t)got, 1);
         memcpy(g->data + g->size, data, (size_t)got);
         g->size += (uint64_t)got;
@@ -293,8 +292,8 @@ static void forget(struct gmon *g)
     g->cut = false;
 }
 
-/* The oldest header has nothing that tells it: besides the sizes the width of a bin must be one
- * that profil(2) makes, 2 bytes or more, and not absurd. */
+/* The oldest header has no magic. Besides consistent sizes, the width of a bin must be one that profil(2)
+ * can produce: 2 bytes or more, and not absurd. */
 static bool is_plausible_old(const struct gmon *g)
 {
     const struct gmon_histogram *h = &g->histograms[0];
@@ -302,8 +301,8 @@ static bool is_plausible_old(const struct gmon *g)
     return width >= 2 && width <= 0x20000;
 }
 
-/* Does the file show the mark of this layout? */
-static bool has_mark(const struct gmon *g)
+/* Whether the file has the magic of this layout; the oldest has none. */
+static bool has_magic(const struct gmon *g)
 {
     size_t at = 2 * gmon_word(g) + 4;
     if (g->dialect == GMON_GNU)
@@ -326,10 +325,10 @@ static int parse(struct gmon *g, bool salvage, struct error *err)
 struct trials {
     struct gmon *gmon;
     const struct gmon_options *options;
-    unsigned fits, marked;
-    bool is_64, big_endian;             /* of the last one that fits */
-    bool first_is_64, first_big_endian; /* of the first one that fits */
-    struct error furthest;              /* of the marked layout that got furthest */
+    unsigned fits, magics;
+    bool is_64, big_endian;             /* of the last that fits */
+    bool first_is_64, first_big_endian; /* of the first that fits */
+    struct error furthest;              /* of the layout whose parsing got furthest */
 };
 
 static void try_layout(struct trials *t, bool is_64, bool big_endian, bool salvage)
@@ -338,10 +337,10 @@ static void try_layout(struct trials *t, bool is_64, bool big_endian, bool salva
     struct error err = {0};
     g->is_64 = is_64;
     g->big_endian = big_endian;
-    if (!has_mark(g))
+    if (!has_magic(g))
         return;
     if (g->dialect != GMON_BSD_OLD)
-        t->marked++;
+        t->magics++;
     if (parse(g, salvage, &err) != 0) {
         if (t->furthest.text[0] == '\0' || err.offset > t->furthest.offset)
             t->furthest = err;
@@ -371,15 +370,16 @@ static void try_dialect(struct trials *t, enum gmon_dialect dialect, bool salvag
 
 static int ambiguous(const struct trials *t, struct error *err)
 {
-    return error_set(err, t->gmon->name, NO_OFFSET,
-                     "fits as %s of %d bits, %s endian, and of %d bits, %s endian: choose with "
-                     "--bits and -l or -b",
-                     gmon_dialect_name(t->gmon->dialect), t->first_is_64 ? 64 : 32,
-                     t->first_big_endian ? "big" : "little", t->is_64 ? 64 : 32,
-                     t->big_endian ? "big" : "little");
+    return error_set(
+        err, t->gmon->name, NO_OFFSET,
+        "ambiguous: fits as %s with %d bits, %s-endian, and with %d bits, %s-endian; choose "
+        "with --bits and -l or -b",
+        gmon_dialect_name(t->gmon->dialect), t->first_is_64 ? 64 : 32,
+        t->first_big_endian ? "big" : "little", t->is_64 ? 64 : 32,
+        t->big_endian ? "big" : "little");
 }
 
-/* Parses the layout for good. Returns 1: done; 0: none fits; -1 with ERR filled. */
+/* Parses the data under the layout of DIALECT that fits. Returns 1, 0 when none fits, or -1 with ERR filled. */
 static int settle(struct trials *t, enum gmon_dialect dialect, bool salvage, struct error *err)
 {
     try_dialect(t, dialect, salvage);
@@ -395,13 +395,13 @@ static int settle(struct trials *t, enum gmon_dialect dialect, bool salvage, str
 static int unrecognised(const struct trials *t, struct error *err)
 {
     const struct gmon *g = t->gmon;
-    if (t->marked > 0 || t->options->dialect == GMON_BSD_OLD) {
+    if (t->magics > 0 || t->options->dialect == GMON_BSD_OLD) {
         *err = t->furthest;
         if (err->text[0] != '\0')
             return -1;
     }
     if (g->size >= 8 && memcmp(g->data, "gmon", 4) == 0)
-        return error_set(err, g->name, 4, "gmon.out of version 0x%x, expected 1",
+        return error_set(err, g->name, 4, "gmon.out version 0x%x, expected 1",
                          get_u32(g->data + 4, false));
     return error_set(
         err, g->name, NO_OFFSET,
@@ -409,15 +409,15 @@ static int unrecognised(const struct trials *t, struct error *err)
         "fit as the oldest kind");
 }
 
-/* Whole files first; then, when that is allowed, what is left of one. The oldest kind has no mark:
- * it is not looked for in a file that has one, and a part of it could be anything. */
+/* Tries complete files first, then, if salvage is allowed, truncated ones. The oldest kind is not tried if
+ * the file has the magic of another, nor truncated: without a magic, such a part could be anything. */
 static int recognise(struct gmon *g, const struct gmon_options *options, struct error *err)
 {
     struct trials t = {.gmon = g, .options = options};
     for (int salvage = 0; salvage <= options->salvage; salvage++)
         for (int d = GMON_GNU; d < GMON_DIALECTS; d++) {
             if (options->dialect != GMON_ANY ? (int)options->dialect != d
-                                             : d == GMON_BSD_OLD && (t.marked > 0 || salvage))
+                                             : d == GMON_BSD_OLD && (t.magics > 0 || salvage))
                 continue;
             int result = settle(&t, (enum gmon_dialect)d, salvage, err);
             if (result != 0)

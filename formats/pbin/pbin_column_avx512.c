@@ -1,6 +1,8 @@
-/* Columns eight values at a time.
+/* Packs and unpacks columns with AVX-512, eight values at a time.
  *
- * Eight values fill WIDTH whole bytes, and each lies in 8 of them: the same shuffle and shifts for every eight.
+ * Eight values fill exactly WIDTH bytes, and 8 bytes cover each of them, so one shuffle and one set of shifts fit every
+ * group of eight.
+ *
  *   bytes   |0       |1       |2       |...          lane 0: bytes 0.. >> 0
  *   values  |000000000000|111111111111|2222...       lane 1: bytes 1.. >> 4      (WIDTH 12)
  * SPDX-License-Identifier: MIT */
@@ -16,7 +18,7 @@ bool column_avx512_supported(void)
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
 }
 
-/* Values of up to 7 bits: a word of them. */
+/* Values of up to 7 bits: a group fits in one word. */
 __attribute__((target("avx512f"))) static void
 pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t groups)
 {
@@ -30,7 +32,7 @@ pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
     }
 }
 
-/* Of wider ones those in even lanes share no byte, nor do those in odd lanes: each byte is the OR of two. */
+/* Wider values: those in even lanes share no byte, nor do those in odd lanes, so each byte is the OR of two. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static void
 pack_bytes(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values, size_t groups)
 {
@@ -93,7 +95,7 @@ bool column_avx512_supported(void)
 void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
                         size_t groups)
 {
-    (void)packed, (void)width, (void)base, (void)values, (void)groups; /* is not possible */
+    (void)packed, (void)width, (void)base, (void)values, (void)groups; /* never called */
 }
 
 void column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,

@@ -1,4 +1,4 @@
-/* Reads pbin in one pass; checks every count and number against what is there.
+/* Reads pbin in one pass; checks every count and number against the data.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin.h"
 
@@ -34,7 +34,7 @@ struct pbin_reader {
     struct sample_columns columns;
 };
 
-/* WHAT is wrong with the open block. Returns -1. */
+/* Reports WHAT is wrong with the open block. Returns -1. */
 static int fail(struct pbin_reader *r, struct error *err, const char *what)
 {
     return error_set(err, stream_name(r->stream), r->block.offset, "block '%s': %s", r->block.type,
@@ -49,25 +49,24 @@ static int read_signature(struct pbin_reader *r, struct error *err)
     if (have < 0)
         return -1;
     if (have == 0)
-        return error_set(err, name, 0, "is empty, not a pbin profile");
+        return stream_fail_empty(r->stream, "a pbin profile", err);
     size_t compared = have < PBIN_SIGNATURE_SIZE ? (size_t)have : PBIN_SIGNATURE_SIZE;
     if (memcmp(data, pbin_signature, compared) != 0) {
         if (have >= 4 && memcmp(data + 1, "PBN", 3) == 0)
-            return error_set(err, name, 0, "pbin damaged by a transfer in text mode");
+            return error_set(err, name, 0, "pbin profile damaged by a transfer in text mode");
         return error_set(err, name, 0,
-                         "is not a pbin profile (raw profiles go through prof2pbin first)");
+                         "not a pbin profile (convert raw profiles with prof2pbin first)");
     }
     if (have < PBIN_SIGNATURE_SIZE + 8)
         return error_set(err, name, (uint64_t)have, "pbin header cut short: %d of %d bytes",
                          (int)have, PBIN_SIGNATURE_SIZE + 8);
     uint32_t version = get_u32(data + PBIN_SIGNATURE_SIZE, false);
     if (version != PBIN_VERSION)
-        return error_set(err, name, PBIN_SIGNATURE_SIZE,
-                         "pbin version %" PRIu32 ", this program reads version %d", version,
-                         PBIN_VERSION);
+        return error_set(err, name, PBIN_SIGNATURE_SIZE, "pbin version %" PRIu32 ", expected %d",
+                         version, PBIN_VERSION);
     if (get_u32(data + PBIN_SIGNATURE_SIZE + 4, false) != 0)
         return error_set(err, name, PBIN_SIGNATURE_SIZE + 4,
-                         "reserved bytes of the header are not 0");
+                         "reserved bytes of the header are not zero");
     stream_advance(r->stream, PBIN_SIGNATURE_SIZE + 8);
     return 0;
 }
@@ -110,7 +109,7 @@ static int read_meta(struct pbin_reader *r, struct error *err)
         return -1;
     struct cursor *in = &r->block.in;
     if (strcmp(r->block.type, "META") != 0)
-        return fail(r, err, "expected META first");
+        return fail(r, err, "the first block must be META");
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
         size_t name_length, length = 0;
         const char *text = "";
@@ -127,7 +126,7 @@ static int read_meta(struct pbin_reader *r, struct error *err)
     r->key_count = count_keys(r->meta.keys);
     if (r->key_count > PBIN_MAX_KEYS)
         return fail(r, err, "too many key columns");
-    return in->bad ? fail(r, err, "shorter than what it counts") : 0;
+    return in->bad ? fail(r, err, "too short for its count") : 0;
 }
 
 struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
@@ -165,7 +164,7 @@ void pbin_reader_close(struct pbin_reader *r)
     free(r);
 }
 
-/* A string number from the file: must be defined. Marks the cursor bad otherwise. */
+/* Reads a string number; marks the cursor bad if it is not defined. */
 static uint32_t string_number(struct pbin_reader *r, struct cursor *in)
 {
     uint32_t number = cursor_u32(in);
@@ -182,7 +181,7 @@ static void read_string(struct pbin_reader *r, struct cursor *in)
     const char *text = cursor_string(in, &length);
     if (in->bad || memchr(text, '\0', length) != NULL ||
         strings_intern_bytes(r->strings, text, length) != expected)
-        in->bad = true; /* cut, with a NUL inside, or defined twice */
+        in->bad = true; /* truncated, contains a NUL, or defined twice */
 }
 
 static void read_map(struct pbin_reader *r, struct cursor *in)
@@ -242,9 +241,9 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     const struct pbin_definitions before = r->all;
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
         one(r, in);
-    if (in->bad) { /* a salvaged profile is used without what a damaged block defines */
+    if (in->bad) { /* a salvaged profile omits what a damaged block defines */
         r->all = before;
-        fail(r, err, "shorter than what it counts, or refers to what is not defined");
+        fail(r, err, "too short for its count, or refers to something undefined");
     }
     r->all.strings = r->strings;
     r->all.maps = r->maps;
@@ -254,7 +253,7 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     return in->bad ? -1 : 0;
 }
 
-/* Does the open block hold definitions? Returns 1 when they have been taken, 0 for another type of block, or -1. */
+/* Reads the open block if it holds definitions. Returns 1, 0 for another type of block, or -1. */
 static int read_definitions(struct pbin_reader *r, struct error *err)
 {
     static const struct {
@@ -320,7 +319,7 @@ static void read_arc(struct pbin_reader *r, struct cursor *in, struct pbin_arc *
     r->arcs++;
 }
 
-/* The next member of a block of rows, runs or arcs. Returns 1, or -1. */
+/* Delivers the next member of a block of rows, runs or arcs. Returns 1, or -1. */
 static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -332,14 +331,14 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
     else
         read_arc(r, in, &batch->arc);
     if (in->bad)
-        return fail(r, err, "shorter than what it counts, or refers to what is not defined");
+        return fail(r, err, "too short for its count, or refers to something undefined");
     if (--r->left == 0)
         r->item = PBIN_END;
     return 1;
 }
 
-/* Does the open block hold rows, runs or arcs? Returns 1 when it is open for next_member, 0 for another type of
- * block, or -1. */
+/* Prepares the open block for next_member if it holds rows, runs or arcs. Returns 1, 0 for another type of block,
+ * or -1. */
 static int open_members(struct pbin_reader *r, struct error *err)
 {
     static const struct {
@@ -352,10 +351,10 @@ static int open_members(struct pbin_reader *r, struct error *err)
     if (i == 3)
         return 0;
     if (r->key_count == 0 && kinds[i].item != PBIN_ARC)
-        return fail(r, err, "sums in a profile without keys");
+        return fail(r, err, "sums in a profile that is not aggregated");
     r->left = cursor_u32(&r->block.in);
     r->item = r->left > 0 ? kinds[i].item : PBIN_END;
-    return r->block.in.bad ? fail(r, err, "shorter than its count") : 1;
+    return r->block.in.bad ? fail(r, err, "too short to hold a count") : 1;
 }
 
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
@@ -366,7 +365,7 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
         return fail(r, err, wrong);
     if (c->samples.entry_count > 0 &&
         (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
-        return fail(r, err, "refers to a thread or location that is not defined");
+        return fail(r, err, "refers to an undefined thread or location");
     r->samples += c->samples.count;
     r->entries += c->samples.entry_count;
     batch->item = PBIN_SAMPLES;
@@ -407,11 +406,11 @@ static int check_trailer(struct pbin_reader *r, struct error *err)
                 said.locations == r->all.location_count && said.runs == r->runs &&
                 said.rows == r->rows && said.arcs == r->arcs;
     if (!same)
-        return fail(r, err, "counts differ from what was read: a block is missing");
+        return fail(r, err, "its counts do not match the blocks read: a block is missing");
     int64_t have = stream_peek(r->stream, 1, &data, err);
     if (have > 0)
         return error_set(err, stream_name(r->stream), stream_offset(r->stream),
-                         "data behind the end of the pbin profile");
+                         "trailing data after the pbin profile");
     r->ended = true;
     return (int)have;
 }
@@ -432,10 +431,10 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
         return taken < 0 ? -1 : GO_ON;
     return block_is_optional(&r->block)
                ? GO_ON
-               : fail(r, err, "unknown and required: written by a newer version");
+               : fail(r, err, "required but unknown: written by a newer version");
 }
 
-/* The stream ended or broke before the trailer. */
+/* The stream ended or failed before the trailer. */
 static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
 {
     r->cut = true;
@@ -449,9 +448,8 @@ static int end_early(struct pbin_reader *r, struct error *damage, struct error *
                      r->samples, damage->text[0] != '\0' ? ": " : "", damage->text);
 }
 
-/* Samples before the part that is wanted are only counted; those behind it are its end. Returns 0 where a block is to be
- * read, or -1. */
-static int pass_over(struct pbin_reader *r, struct error *err)
+/* Counts the samples before the wanted part and ends after it. Returns 0 where the next block is to be read, or -1. */
+static int skip_to_part(struct pbin_reader *r, struct error *err)
 {
     const uint8_t *data;
     int64_t have = 0;
@@ -483,7 +481,7 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
     if (r->ended || r->cut)
         return 0;
     while (state == GO_ON) {
-        int got = pass_over(r, &damage);
+        int got = skip_to_part(r, &damage);
         if (r->ended)
             return 0;
         if (got == 0)

@@ -1,4 +1,4 @@
-/* Sums over runs, and the keys that rows have.
+/* Sums over runs, and the keys of rows.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void widen(exact *least, exact *most, exact other_least, exact other_most
     *most = other_most > *most ? other_most : *most;
 }
 
-/* Entries; UINT64_MAX is "not known", so no sum may reach it. */
+/* Adds entries; UINT64_MAX means "not known", so no sum may reach it. */
 static bool entries_overflow(uint64_t *to, uint64_t from)
 {
     if (*to == UINT64_MAX || from == UINT64_MAX) {

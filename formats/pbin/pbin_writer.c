@@ -1,4 +1,4 @@
-/* Writes pbin in one pass: definitions first, samples in column blocks behind them.
+/* Writes pbin in one pass: definitions first, then the samples that need them, in column blocks.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin.h"
 
@@ -14,11 +14,11 @@
 enum {
     BATCH_SAMPLES = 4096,
     BATCH_ENTRIES = 65536,
-    MAX_PENDING = 1024 * 1024, /* bytes of definitions or rows in one block */
+    MAX_PENDING = 1024 * 1024, /* definitions or rows in one block [bytes] */
     MAX_STRING = 1024 * 1024
 };
 
-/* A block that is being filled: its payload starts with the number of its members. */
+/* A block that is being filled; its payload starts with the number of its members. */
 struct pending {
     const char *type;
     struct buffer bytes;
@@ -26,7 +26,7 @@ struct pending {
     uint32_t total; /* ever */
 };
 
-/* In the order in which they must be written: later ones refer to earlier ones. */
+/* In writing order: later kinds refer to earlier ones. */
 enum { STRINGS, MAPS, THREADS, LOCATIONS, RUNS, ROWS, ARCS, PENDINGS };
 
 struct pbin_writer {
@@ -69,7 +69,7 @@ static int flush_definitions(struct pbin_writer *w)
     return 0;
 }
 
-/* Begins a member of block KIND; returns where it is written, and its number in *NUMBER. */
+/* Begins a member of block KIND; returns the buffer for it, and its number in *NUMBER. */
 static struct buffer *begin_member(struct pbin_writer *w, int kind, uint32_t *number)
 {
     struct pending *p = &w->pending[kind];

@@ -1,4 +1,4 @@
-/* Raw profiles: the common way in.
+/* Raw profiles: opens and reads any dialect.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw.h"
 
@@ -40,18 +40,20 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
         p->value = RAW_F64;
         return asked == RAW_VALUE_AUTO || asked == RAW_F64
                    ? 0
-                   : error_set(err, name, 28, "dialect %s has PMU values of type f64 only",
-                               p->dialect->name);
+                   : error_set(
+                         err, name, 28,
+                         "dialect %s has PMU values of type f64, expected --pmu-type=f64 or none",
+                         p->dialect->name);
     }
     p->value = asked != RAW_VALUE_AUTO ? asked : size == 8 ? RAW_F64 : RAW_OPAQUE;
     if (asked == RAW_VALUE_AUTO && (size == 1 || size == 2 || size == 4))
-        return error_set(err, name, 28,
-                         "PMU values of %u byte%s: their type is not in the file, say --pmu-type "
-                         "(%s%d, %s%d or opaque)",
-                         size, size > 1 ? "s" : "", size == 4 ? "f32, i" : "i", size * 8, "u",
-                         size * 8);
+        return error_set(
+            err, name, 28,
+            "PMU values of %u byte%s, whose type the file does not state: use --pmu-type "
+            "(%s%d, %s%d or opaque)",
+            size, size > 1 ? "s" : "", size == 4 ? "f32, i" : "i", size * 8, "u", size * 8);
     if (p->value != RAW_OPAQUE && value_types[p->value].size != size)
-        return error_set(err, name, 28, "PMU values of %u bytes, but type %s has %u", size,
+        return error_set(err, name, 28, "PMU values have %u bytes, but type %s has %u", size,
                          value_types[p->value].name, value_types[p->value].size);
     return 0;
 }
@@ -59,19 +61,19 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
 static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
 {
     if ((uint64_t)p->header.vmmaps * RAW_VMMAP_SIZE > stream_size(p->stream))
-        return 0; /* a salvaged file whose header counts more than it can hold */
+        return 0; /* a salvaged file whose header counts more VMMaps than fit */
     p->maps = mem_zalloc(p->header.vmmaps, sizeof *p->maps);
     p->map_count = p->header.vmmaps;
     int got = raw_vmmaps_read(p->stream, at, p->map_count, p->layout.big, p->maps, err);
     if (got == 1)
         return 0;
-    free(p->maps); /* a salvaged file has lost those behind its samples */
+    free(p->maps); /* a salvaged file has lost the VMMaps after its samples */
     p->maps = NULL;
     p->map_count = 0;
     return got < 0 ? -1 : 0;
 }
 
-/* Mappings of the extension that the header does not list (it stood before they came up) do the same job. */
+/* Adds the mappings of the extension that appeared after the VMMaps of the header were written. */
 static void adopt_maps(struct raw_profile *p)
 {
     if (p->map_count >= p->ext.map_count)
@@ -96,11 +98,11 @@ static int read_extension(struct raw_profile *p, uint64_t at, bool salvage, stru
         p->samples = p->ext.samples;
         return p->samples > 0 ? 0
                               : error_set(err, stream_name(p->stream), at,
-                                          "unfinished profile without a whole sample");
+                                          "unfinished profile without a complete sample");
     }
     if (p->ext.done && p->ext.samples != p->samples)
         return error_set(err, stream_name(p->stream), at,
-                         "raw extension of %" PRIu64 " samples behind %" PRIu64, p->ext.samples,
+                         "raw extension of %" PRIu64 " samples, expected %" PRIu64, p->ext.samples,
                          p->samples);
     return 0;
 }
@@ -173,7 +175,7 @@ enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
         return PMU_CURRENT;
     if (profile->value == RAW_OPAQUE || (pmu != NULL && strcmp(pmu, "none") == 0))
         return PMU_NONE;
-    if (profile->dialect == &raw_spool) { /* its header is zeros */
+    if (profile->dialect == &raw_spool) { /* its header is all zeros */
         const char *kind = raw_extension_fact(&profile->ext, "pmu_kind");
         int number = kind == NULL ? -1 : pmu_kind_parse(kind);
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;

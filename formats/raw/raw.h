@@ -1,4 +1,4 @@
-/* Raw profiles: what samplers write, in every dialect, layout and byte order. raw.5 describes them.
+/* Raw profiles: what samplers write, in every dialect, layout and byte order. Specified in raw.5.
  *
  *   profile = raw_open(stream, &options, err);
  *   while ((got = raw_next(profile, &samples, err)) > 0) ...
@@ -28,20 +28,20 @@ struct raw_vmmap {
 struct raw_entry {
     uint32_t tid;
     uint64_t pc;
-    uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 where the dialect has none */
+    uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 if the dialect has none */
 };
 
 /* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
 struct raw_samples {
     size_t count, entry_count;
-    /* [count]: since the first sample's clock zero; 0 where there are no times */
+    /* [count]: since the start of the clock; 0 if the dialect has no times */
     const uint64_t *time_ns;
-    const double *value;             /* [count]: of the PMU; 0 where there is none */
-    const uint32_t *threads;         /* [count]: how many entries the sample has */
+    const double *value;             /* [count]: of the PMU; 0 without one */
+    const uint32_t *threads;         /* [count]: number of entries of the sample */
     const struct raw_entry *entries; /* [entry_count], sample by sample */
 };
 
-/* A line of an aggregated profile: how often PC was met and the sum of the currents [A] then. */
+/* A line of an aggregated profile: how often PC was sampled, and the sum of the currents [A] of those samples. */
 struct raw_histogram {
     uint64_t pc;
     bool unknown; /* all PCs outside every VMMap; pc is 0 */
@@ -49,10 +49,10 @@ struct raw_histogram {
     double current;
 };
 
-/* How the bytes of a dialect lie; a reading that was tried on the file. */
+/* The layout of a dialect, and the header under it. */
 struct raw_layout {
     bool big;  /* byte order */
-    bool late; /* VMMaps stand after the samples */
+    bool late; /* VMMaps follow the samples */
 };
 
 struct raw_header {
@@ -63,7 +63,7 @@ struct raw_header {
     uint32_t value_size; /* of the PMU value [bytes] */
 };
 
-/* Type of the PMU value in `pperf`, whose file gives only the size. */
+/* Type of the PMU value in `pperf`, whose header has only its size. */
 enum raw_value {
     RAW_VALUE_AUTO,
     RAW_F64,
@@ -78,14 +78,14 @@ enum raw_value {
     RAW_U64,
     RAW_OPAQUE
 };
-/* From "f64", "i32", ...; -1 for none of them. */
+/* From "f64", "i32", ...; -1 for any other name. */
 int raw_value_parse(const char *name);
 
 struct raw_options {
-    const char *dialect; /* its name, NULL: detect */
-    char order;          /* 'l', 'b', 0: detect */
+    const char *dialect; /* its name; NULL: detect */
+    char order;          /* 'l' or 'b'; 0: detect */
     enum raw_value value;
-    bool salvage; /* keep every whole sample of a cut or unfinished file */
+    bool salvage; /* keep every complete sample of a truncated or unfinished file */
 };
 
 struct raw_dialect;
@@ -100,19 +100,19 @@ struct raw_profile {
     size_t map_count;
     struct raw_extension ext;
     bool has_extension;
-    bool aggregated; /* raw_next_histogram reads it, not raw_next */
+    bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
     bool cut;                  /* salvaged: the end is missing */
     uint64_t records_at;       /* offset of the first sample */
-    uint64_t records_end;      /* offset behind the last whole one */
-    uint64_t samples;          /* how many there are */
+    uint64_t records_end;      /* offset after the last complete one */
+    uint64_t samples;          /* number of samples */
     uint64_t done;             /* delivered so far */
-    struct raw_reader *reader; /* what the dialect remembers */
+    struct raw_reader *reader; /* state of the dialect */
 };
 
-/* Detects the dialect by structure, or checks the one that was asked for, and reads header, VMMaps and
- * extension. STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close.
- * Returns NULL with ERR filled: not recognised, two readings fit, or malformed, which are told apart. */
+/* Detects the dialect by structure, or checks the requested one, and reads header, VMMaps and extension.
+ * STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close. Returns NULL
+ * with ERR filled, distinguishing not recognised, ambiguous and malformed. */
 struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
                              struct error *err);
 void raw_close(struct raw_profile *profile);
@@ -120,21 +120,20 @@ void raw_close(struct raw_profile *profile);
 /* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
 int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 
-/* Returns 1 with LINE of an aggregated profile filled, 0 at the end, -1 on an error; lines with no samples are left
- * out. */
+/* For aggregated profiles: returns 1 with LINE filled, 0 at the end, -1 on an error. Skips lines without samples. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
 
 /* What the PMU value is. */
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile);
 
-/* Name of the dialect that was found. */
+/* The name of the detected dialect. */
 const char *raw_profile_dialect(const struct raw_profile *profile);
 
 /* The dialects by number, for help texts: name and one line, NULL past the last. */
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
 
-/* For tests and salvage without VMMaps: reads "HEXADDR HEXSIZE LABEL" lines; '#' begins a comment.
+/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment.
  * Returns 0 with *MAPS (caller frees) and *COUNT set, or -1. */
 int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
                         struct error *err);

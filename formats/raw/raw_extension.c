@@ -1,4 +1,4 @@
-/* What our sampler knows beyond the documented raw dialect.
+/* The raw extension: what our sampler records beyond the documented dialect.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_extension.h"
 
@@ -133,7 +133,7 @@ static void read_vdso(struct raw_extension *ext, struct cursor *in)
     memcpy(ext->vdso, in->data + in->at, ext->vdso_size);
 }
 
-/* Takes in one block. Returns 0, or -1 when its payload does not fit its type. */
+/* Reads one block. Returns 0, or -1 when its payload does not fit its type. */
 static int take_block(struct raw_extension *ext, struct block *block)
 {
     struct cursor *in = &block->in;
@@ -172,19 +172,20 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
     while ((got = block_next(stream, &block, &damage)) > 0 && !ext->done) {
         if (!block_is_optional(&block)) {
             got = error_set(&damage, stream_name(stream), block.offset,
-                            "block '%s' is needed, but of a newer version", block.type);
+                            "block '%s': required but unknown: written by a newer version",
+                            block.type);
             break;
         }
         if (take_block(ext, &block) != 0) {
             got = error_set(&damage, stream_name(stream), block.offset,
-                            "block '%s' is too short for what it counts", block.type);
+                            "block '%s': too short for its count", block.type);
             break;
         }
         ext->end = stream_offset(stream);
     }
     if (got > 0)
         got = error_set(&damage, stream_name(stream), ext->end,
-                        "%" PRIu64 " bytes behind the end of the raw extension",
+                        "%" PRIu64 " trailing bytes after the raw extension",
                         stream_size(stream) - ext->end);
     else if (got == 0 && !ext->done)
         got = error_set(&damage, stream_name(stream), ext->end,

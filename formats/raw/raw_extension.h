@@ -1,13 +1,14 @@
-/* What our sampler knows beyond the documented raw dialect: blocks behind the last documented byte.
+/* The raw extension: what our sampler records beyond the documented dialect, in blocks after its last byte.
  *
  *   documented file ... | signature (8 bytes) | info | maps | thrd | vdso? | time ... | done
  *
- * Readers of the documented format never look there. The sampler's unfinished file (the spool) has
- * the same blocks behind a documented header of zeros, with the samples in `rows` blocks:
+ * Readers of the documented format never look there. The sampler's unfinished file (the spool) has the
+ * same blocks after a header of zeros, with the samples in `rows` blocks, so that a killed sampler loses at
+ * most the last block:
  *
  *   32 zero bytes | signature | info | maps rows thrd rows maps rows ...
  *
- * so that a killed sampler loses at most the last block. raw.5 is the specification.
+ * Specified in raw.5.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_EXTENSION_H
 #define FORMATS_RAW_RAW_EXTENSION_H
@@ -21,12 +22,12 @@
 enum { RAW_SIGNATURE_SIZE = 8, RAW_TIMES_PER_BLOCK = 65536 };
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 
-/* An executable mapping with what a VMMap of the documented formats leaves out. */
+/* An executable mapping with what a VMMap of the documented formats omits. */
 struct raw_map {
     uint64_t address, size; /* [bytes] as the VMMap of the same index */
     uint64_t offset;        /* in the file [bytes] */
-    uint32_t pid;           /* process that has it */
-    char *build_id;         /* lower-case hex, "" if the file has none */
+    uint32_t pid;           /* process that has the mapping */
+    char *build_id;         /* lower-case hex; "" if the file has none */
     char *path;             /* absolute */
 };
 
@@ -36,7 +37,7 @@ struct raw_thread {
 };
 
 /* Facts about the run, by name. The sampler writes: sampler (name and version), command, host, started
- * (RFC 3339 UTC), frequency (asked for, Hz), pmu, unit, cpus, cwd. */
+ * (RFC 3339 UTC), frequency (requested, Hz), pmu, pmu_kind, unit, cpus, cwd. */
 struct raw_fact {
     char *name, *value;
 };
@@ -48,37 +49,37 @@ struct raw_extension {
     struct raw_thread *threads;
     size_t fact_count, map_count, thread_count;
     size_t fact_capacity, map_capacity, thread_capacity;
-    uint8_t *vdso; /* image of the vdso, NULL when not recorded */
+    uint8_t *vdso; /* image of the vdso; NULL if not recorded */
     uint64_t vdso_address, vdso_size;
-    uint64_t time_at; /* offset of the first `time` block in the stream, 0: none */
-    uint64_t rows_at; /* offset of the first `rows` block, 0: none (only a spool has them) */
-    uint64_t samples; /* of `done`, or counted in rows */
-    uint64_t end;     /* offset behind the last whole block */
-    bool done;        /* ended properly */
+    uint64_t time_at; /* offset of the first `time` block in the stream; 0: none */
+    uint64_t rows_at; /* offset of the first `rows` block; 0: none (only a spool has them) */
+    uint64_t samples; /* from `done`, or counted in `rows` */
+    uint64_t end;     /* offset after the last complete block */
+    bool done;        /* ends with `done` */
 };
 
-/* Writers: each appends one whole block to BUFFER, for the caller to output. */
+/* Writers: each appends a complete block to BUFFER, for the caller to output. */
 void raw_put_facts(struct buffer *buffer, const struct raw_fact *facts, size_t count);
 void raw_put_maps(struct buffer *buffer, const struct raw_map *maps, size_t count);
 void raw_put_threads(struct buffer *buffer, const struct raw_thread *threads, size_t count);
 /* ADDRESS: where it was mapped in the target. SIZE at most 1 MiB. */
 void raw_put_vdso(struct buffer *buffer, uint64_t address, const uint8_t *image, size_t size);
-/* Times of COUNT samples (at most RAW_TIMES_PER_BLOCK) from sample number FIRST on [ns since the start of
- * the run]. */
+/* Times of COUNT samples (at most RAW_TIMES_PER_BLOCK) from sample number FIRST [ns since the start of the
+ * run]. */
 void raw_put_times(struct buffer *buffer, uint64_t first, const uint64_t *times, size_t count);
-/* Spool only: COUNT samples in SIZE bytes at ROWS (at most 8 MiB): for each, u64 time [ns], then its record as
- * the `sampler` dialect has it: f64 value, u32 threads, threads x {u32 tid, u64 pc, u64 cpu [ns]}. */
+/* Spool only: COUNT samples in SIZE bytes at ROWS (at most 8 MiB), each u64 time [ns] followed by its record in
+ * dialect `sampler`: f64 value, u32 threads, threads * {u32 tid, u64 pc, u64 cpu [ns]}. */
 void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_t count);
 void raw_put_done(struct buffer *buffer, uint64_t samples);
 
-/* Reads the extension whose signature stands at the stream's position (seekable stream); the data must
- * end with it. Returns 0 with EXT filled, caller calls raw_extension_free; or -1 when damaged. With SALVAGE
- * a cut or damaged tail is not an error: what came before counts, EXT->done is false. */
+/* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end
+ * with it. Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 when damaged. With SALVAGE, a
+ * truncated or damaged tail is dropped without an error, and EXT->done is false. */
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
 
-/* Drops the mappings: others take their place. */
+/* Frees the mappings, to be replaced by others. */
 void raw_extension_forget_maps(struct raw_extension *ext);
 
 /* The value of fact NAME, borrowed from EXT, or NULL. */

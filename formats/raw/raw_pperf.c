@@ -1,4 +1,4 @@
-/* The `pperf` dialect: as sampler-walltime, with a PMU value of any size that the header tells.
+/* The `pperf` dialect: like sampler-walltime, with a PMU value of the size in the header.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 

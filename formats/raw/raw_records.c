@@ -1,4 +1,4 @@
-/* Full profiles as runs of records, which most dialects are: do the records fit, and reading them.
+/* Full profiles as runs of records, shared by most dialects: probing and reading.
  *
  *   [u64 time [us]]  value  u32 threads  threads * { u32 tid  u64 pc  [u64 CPU time [ns]] }
  *
@@ -11,7 +11,7 @@
 
 #include "formats/pbin/block.h"
 
-enum { MAX_TID = 1 << 22 /* Linux gives no larger ones */ };
+enum { MAX_TID = 1 << 22 /* the largest on Linux */ };
 
 static size_t record_fixed(const struct raw_record *record, const struct raw_header *header)
 {
@@ -33,13 +33,13 @@ int raw_at_end(struct stream *stream, uint64_t offset, struct error *err)
                                                                                               : 0;
 }
 
-/* A walk over records: from one to the next by the number of threads. */
+/* A walk over records, from one to the next by the number of threads. */
 struct walk {
     struct stream *stream;
     const struct raw_record *record;
     size_t fixed;
     bool big;
-    bool careful; /* salvage: no count to end at, so that each thread must look like one */
+    bool careful; /* salvage: with no count of samples, each thread must be plausible */
     uint64_t whole, threads;
     uint64_t end;
 };
@@ -54,8 +54,8 @@ static bool plausible(const uint8_t *threads, size_t count, const struct walk *w
     return true;
 }
 
-/* Steps over the next record. Returns 1, 0 where what stands here cannot be one, 2 where the data ends
- * before it does, -1 on a read error. */
+/* Steps over the next record. Returns 1, 0 if there cannot be a record here, 2 if the data ends inside it, -1 on a
+ * read error. */
 static int step(struct walk *walk, struct error *err)
 {
     const uint8_t *data;
@@ -87,7 +87,7 @@ static int step(struct walk *walk, struct error *err)
     return 1;
 }
 
-/* Steps over all records that are visible as a whole; what it stops at is for step to judge. Returns 1, or -1. */
+/* Steps over all completely visible records; step then checks the next one. Returns 1, or -1. */
 static int stride(struct walk *walk, uint64_t most, struct error *err)
 {
     const uint8_t *data;
@@ -128,11 +128,11 @@ static int cut_short(struct raw_probe *probe, struct stream *stream, const char 
 {
     *verdict = RAW_MALFORMED;
     error_set(&probe->error, stream_name(stream), stream_size(stream),
-              "%s cut short: the file ends after %" PRIu64 " of %" PRIu64, what, found, expected);
+              "%s cut short: %" PRIu64 " of %" PRIu64, what, found, expected);
     return 0;
 }
 
-/* VMMaps behind the samples, or the end: decides the verdict. */
+/* Checks the VMMaps after the samples, and the end; sets the verdict. */
 static int judge_end(struct stream *stream, const struct raw_header *header,
                      struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                      struct error *err)
@@ -158,7 +158,7 @@ static int judge_end(struct stream *stream, const struct raw_header *header,
     return 0;
 }
 
-/* VMMaps in front of the samples. Returns 1 good, 0 verdict is given, -1. */
+/* Checks the VMMaps before the samples. Returns 1 if good, 0 with the verdict set, or -1. */
 static int judge_begin(struct stream *stream, const struct raw_header *header,
                        struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                        struct error *err)
@@ -208,12 +208,12 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
     return state == 1 ? judge_end(stream, header, layout, verdict, probe, err) : 0;
 }
 
-/* What the reading of records remembers between samples. */
+/* State between samples. */
 struct raw_reader {
     struct raw_batch batch;
     size_t fixed, value_at;
     uint64_t first_us; /* wall time of the first sample */
-    uint64_t *times;   /* of the extension: a block of them [ns] */
+    uint64_t *times;   /* a block of times from the extension [ns] */
     uint64_t times_first, times_count, times_next_at;
 };
 
@@ -245,7 +245,7 @@ static double get_value(const uint8_t *from, enum raw_value type, bool big)
     case RAW_U64:
         return (double)get_u64(from, big);
     default:
-        return 0; /* opaque: no number */
+        return 0; /* opaque: not a number */
     }
 }
 
@@ -259,7 +259,7 @@ static struct raw_reader *begin(struct raw_profile *p)
     return r;
 }
 
-/* Reads the block of times that sample NUMBER is in, and comes back to where the samples are. */
+/* Reads the block of times that contains sample NUMBER, and seeks back to the samples. */
 static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
 {
     struct raw_reader *r = p->reader;
@@ -277,7 +277,7 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
     r->times_count = cursor_left(&block.in) / 8;
     if (r->times_first != number || r->times_count == 0)
         return error_set(err, stream_name(p->stream), block.offset,
-                         "times of samples from %" PRIu64 " on, expected %" PRIu64, r->times_first,
+                         "times begin at sample %" PRIu64 ", expected %" PRIu64, r->times_first,
                          number);
     r->times = mem_resize(r->times, r->times_count, sizeof *r->times);
     for (uint64_t i = 0; i < r->times_count; i++)
@@ -285,7 +285,7 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
     return stream_seek(p->stream, back, err);
 }
 
-/* Of sample NUMBER. The extension's time counts before the record's: it is exact. */
+/* The time of sample NUMBER [ns]: from the extension, which is exact, or else from the record. */
 static inline uint64_t sample_time(struct raw_profile *p, const uint8_t *record, uint64_t number,
                                    bool big)
 {
@@ -303,11 +303,11 @@ static inline uint64_t sample_time(struct raw_profile *p, const uint8_t *record,
 static int lost(struct raw_profile *p, struct error *err)
 {
     return error_set(err, stream_name(p->stream), stream_offset(p->stream),
-                     "the file has changed while it was read");
+                     "the file changed while it was being read");
 }
 
-/* Decodes what is visible as a whole of the HAVE bytes at DATA, the first record at least, as far as times are loaded and
- * the batch has room. Returns the bytes that it took. */
+/* Decodes the complete records in the HAVE bytes at DATA, at least one, as far as times are loaded and the batch has
+ * room. Returns the number of bytes decoded. */
 static inline __attribute__((always_inline)) size_t
 decode(struct raw_profile *p, const uint8_t *data, size_t have, bool big)
 {
@@ -330,7 +330,8 @@ decode(struct raw_profile *p, const uint8_t *data, size_t have, bool big)
     return at;
 }
 
-/* Makes the next record visible as a whole: there were all, when the dialect was found. Returns how much is, or -1. */
+/* Makes the next record completely visible; detection has already seen all of them. Returns the number of visible
+ * bytes, or -1. */
 static int64_t show_record(struct raw_profile *p, const uint8_t **data, struct error *err)
 {
     const struct raw_reader *r = p->reader;
@@ -360,7 +361,7 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
     struct raw_reader *r = p->reader;
     if (p->ext.time_at != 0 && p->done - r->times_first >= r->times_count &&
         load_times(p, p->done, err) != 0)
-        return -1; /* before the peek: it moves the stream */
+        return -1; /* before the peek, because it moves the stream */
     int64_t have = show_record(p, &data, err);
     if (have < 0)
         return -1;

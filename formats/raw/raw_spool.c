@@ -1,5 +1,5 @@
-/* The unfinished file of our own sampler: zeros for a header, and everything else in blocks, so that a
- * killed run loses at most the last one.
+/* The unfinished file of our own sampler: a header of zeros, and everything else in blocks, so that a killed
+ * run loses at most the last one.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
@@ -32,7 +32,7 @@ static int probe_spool(const struct raw_dialect *dialect, struct stream *stream,
     probe->extension_at = probe->records_at = dialect->header_size;
     *verdict = salvage ? RAW_FITS : RAW_MALFORMED;
     error_set(&probe->error, stream_name(stream), dialect->header_size,
-              "unfinished profile of a sampler that was killed: --salvage keeps its samples");
+              "unfinished profile of a killed sampler: --salvage keeps its samples");
     return 0;
 }
 
@@ -43,7 +43,7 @@ struct raw_reader {
     struct raw_batch batch;
 };
 
-/* Opens the next block of rows. Returns 1, 0 at the end (or where the file is damaged: it is a salvage). */
+/* Opens the next block of rows. Returns 1, or 0 at the end or where the file is damaged, since this is a salvage. */
 static int open_rows(struct raw_profile *p)
 {
     struct raw_reader *r = p->reader;
@@ -81,8 +81,8 @@ static int next(struct raw_profile *p, struct raw_samples *samples, struct error
     uint32_t count = cursor_u32(&r->in);
     const uint8_t *threads = cursor_bytes(&r->in, (size_t)count * THREAD);
     if (threads == NULL || count > RAW_MAX_THREADS)
-        return error_set(err, stream_name(p->stream), at, "block 'rows': sample %" PRIu64 " is cut",
-                         p->done);
+        return error_set(err, stream_name(p->stream), at,
+                         "block 'rows': sample %" PRIu64 " is cut short", p->done);
     r->batch.count = r->batch.entry_count = 0;
     raw_batch_put(&r->batch, time_ns, value, threads, count, THREAD, false);
     *samples = raw_batch_samples(&r->batch);

@@ -8,7 +8,7 @@
 
 enum { MAX_EXPONENT = 100000, MAX_TEXT = 512 };
 
-/* Takes digits one by one and keeps the first 19 significant ones. */
+/* Reads digits one by one and keeps the first 19 significant ones. */
 const char *decimal_scan_long(const char *at, struct decimal *n)
 {
     int count = 0;
@@ -33,7 +33,7 @@ const char *decimal_scan_long(const char *at, struct decimal *n)
     }
 }
 
-/* Behind "e" or "E"; NULL where no digits follow. */
+/* Reads an exponent, after "e" or "E"; NULL if no digits follow. */
 const char *decimal_scan_exponent(const char *at, struct decimal *n)
 {
     bool negative = *at == '-';
@@ -49,7 +49,7 @@ const char *decimal_scan_exponent(const char *at, struct decimal *n)
     return at;
 }
 
-/* The C library rounds correctly whatever the digits; no tool calls setlocale, so the point is '.'. */
+/* The C library rounds any digits correctly. No tool calls setlocale, so the decimal point is '.'. */
 double decimal_convert(const char *begin, const char *end)
 {
     char text[MAX_TEXT];

@@ -1,4 +1,4 @@
-/* What the parts of the sthem reader share: header (sthem_header.c), rows (sthem_rows.c), repair of their times
+/* Internals of formats/sthem, shared by header (sthem_header.c), rows (sthem_rows.c) and the repair of their times
  * (sthem.c).
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_STHEM_STHEM_INTERNAL_H
@@ -29,20 +29,20 @@ struct column {
 struct sensor {
     uint64_t number;
     size_t column;           /* of its power or current */
-    double current, voltage; /* in the row that is read */
+    double current, voltage; /* in the current row */
     bool has_voltage;
-    bool negative; /* was, first at: */
+    bool negative; /* was negative, first with: */
     uint64_t line;
     double watts;
 };
 
 struct core {
     uint64_t number;
-    struct csv_text module, function; /* in the row that is read; "" without such a column */
-    uint32_t last_place;              /* of the row before */
+    struct csv_text module, function; /* in the current row; "" without such a column */
+    uint32_t last_place;              /* in the previous row */
 };
 
-/* Times are femtoseconds: every decimal time of 15 digits is exact. */
+/* Times are in femtoseconds: every decimal time of 15 digits is exact. */
 typedef __int128 femto;
 
 struct held {
@@ -61,7 +61,7 @@ struct sthem_reader {
     struct core *cores;
     size_t core_count, core_capacity;
     struct buffer ignored;
-    char odd[512]; /* a number that was quoted or padded */
+    char odd[512]; /* a quoted or padded number */
 
     /* places */
     struct numbers numbers; /* by PC, or by module << 32 | function */
@@ -69,22 +69,22 @@ struct sthem_reader {
     struct sthem_place *places;
     size_t place_capacity;
 
-    /* rows that are held back, see sthem.c */
+    /* rows held back, see sthem.c */
     struct held *held;
     double *watts;   /* [room * sensors] */
     uint32_t *spots; /* [room * cores] */
     size_t first, count, ready, room;
-    size_t back; /* bad rows that step back */
+    size_t back; /* number of bad rows that step back */
     bool ended, any;
-    femto start, last; /* time of the first row and of the one delivered last */
+    femto start, last; /* time of the first row and of the last delivered one */
     uint64_t last_ns;
     uint64_t repaired;
 };
 
-/* Reads everything up to the first row. Returns 0 or -1. */
+/* Reads everything before the first row. Returns 0 or -1. */
 int sthem_read_header(struct sthem_reader *reader, struct error *err);
 
-/* Reads the next row into slot SLOT. Returns 1, 0 at the end, -1. */
+/* Reads the next row into slot SLOT. Returns 1, 0 at the end, or -1. */
 int sthem_read_row(struct sthem_reader *reader, size_t slot, struct error *err);
 
 #endif

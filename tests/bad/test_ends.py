@@ -70,7 +70,7 @@ class Outputs(Case):
                      "pbin-callgraph", "pbin-dump", "pbin-compare"):
             ended = tool.run([name, "-o", "", "/nowhere"])
             self.assertEqual(ended.status, 2, name)
-            self.assertIn("-o takes the name of a file, not ''", ended.err)
+            self.assertIn("-o needs the name of a file", ended.err)
 
 
 class Messages(Case):

@@ -92,9 +92,9 @@ class Options(unittest.TestCase):
         for name in ("pbin-aggregate", "pbin-annotate", "pbin-callgraph", "pbin-compare", "pbin-dump"):
             told = re.search(r"--format=FORMAT +((?:.*\n {29})*.*)\(default", help_text(name))[1]
             ended = tool.run([name, "--format=none"])
-            listed = re.search(r"unknown format 'none'; there are (.*)\n", ended.err)[1]
-            self.assertEqual((ended.status, " ".join(told.split())), (2, listed.replace(" and ", " or ")))
-            for format_name in re.findall(r"[a-z]+", listed.replace(" and ", " ")):
+            listed = re.search(r"unknown format 'none', expected (.*)\n", ended.err)[1]
+            self.assertEqual((ended.status, " ".join(told.split())), (2, listed))
+            for format_name in re.findall(r"[a-z]+", listed.replace(" or ", " ")):
                 self.assertNotIn("unknown format", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
 
     def test_help_fits_the_width_of_a_terminal(self):

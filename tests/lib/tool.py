@@ -128,7 +128,8 @@ class Case(unittest.TestCase):
         return ended
 
     def fails(self, argv, name=None, status=1, lines=1, **more):
-        """The tool ends with STATUS, prints nothing but one line `TOOL: NAME: ...` on stderr."""
+        """The tool exits with STATUS and prints only one line on stderr, `TOOL: NAME: ...`, or for empty standard input
+        `TOOL: standard input is empty`."""
         ended = run(argv, **more)
         where = f"{[str(a)[:80] for a in argv]}: status {ended.status}, stderr {ended.err[:1000]!r}"
         self.assertEqual(ended.status, status, where)
@@ -136,6 +137,7 @@ class Case(unittest.TestCase):
         self.assertEqual(ended.err.count("\n"), lines, where)
         self.assertTrue(ended.err.endswith("\n"), where)
         start = argv[0] + ": " + (f"{name}: " if name else "")
-        self.assertTrue(ended.err.startswith(start), f"{where}\nexpected to start with {start!r}")
+        starts = (start, argv[0] + ": standard input is empty, expected ") if more.get("stdin") == b"" else (start,)
+        self.assertTrue(ended.err.startswith(starts), f"{where}\nexpected to start with {start!r}")
         self.assertFalse([c for c in ended.err[:-1] if ord(c) < 32 or ord(c) == 127], where)
         return ended
