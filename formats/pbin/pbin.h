@@ -111,8 +111,8 @@ struct pbin_sums {
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
 bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* The keys that rows can have, coarse to fine: name, and whether it is a text or a number. NULL past
- * the last. */
+/* The keys that rows can have, coarse to fine and then comm: name, and whether it is a text or a number.
+ * NULL past the last. */
 struct pbin_key {
     const char *name;
     bool is_text;
