@@ -2,6 +2,8 @@
 
 SPDX-License-Identifier: MIT
 """
+import contextlib
+import functools
 import os
 import resource
 import signal
@@ -22,6 +24,7 @@ def path(name):
     return full
 
 
+@functools.lru_cache(maxsize=None)
 def is_asan():
     """Address space limits make no sense with AddressSanitizer, which reserves terabytes."""
     with open(path("prof2pbin"), "rb") as f:
@@ -37,13 +40,19 @@ class Ended:
     seconds: float
 
 
-def limit(memory):
-    def apply():
-        if memory is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    return apply
+@contextlib.contextmanager
+def limits(memory):
+    """A process started in here inherits the limits: no core file, at most MEMORY bytes of address space.
+    Setting them in the child (preexec_fn) would make subprocess copy this process with fork, which costs more
+    than the tools do."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, old)
 
 
 def environment():
@@ -61,8 +70,9 @@ def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
         source = subprocess.PIPE if isinstance(stdin, bytes) else \
             subprocess.DEVNULL if stdin is None else stdin
         begin = os.times().elapsed
-        process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
-                                   env=environment(), preexec_fn=limit(memory), start_new_session=True)
+        with limits(memory):
+            process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
+                                       env=environment(), start_new_session=True)
         try:
             if isinstance(stdin, bytes):
                 try:
