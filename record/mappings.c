@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "record/build_id.h"
+#include "formats/elf/elf_file.h"
 
 enum { VDSO_LARGEST = 1024 * 1024, PATH_LARGEST = 4096 };
 static const char deleted[] = " (deleted)";
@@ -73,7 +73,7 @@ static char *mapped_build_id(pid_t pid, const struct line *line, const char *pat
     char link[96];
     snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, line->start,
              line->end);
-    return build_id_of(access(link, R_OK) == 0 ? link : path);
+    return elf_build_id(access(link, R_OK) == 0 ? link : path);
 }
 
 static bool is_listed(const struct mappings *mappings, const struct line *line, const char *path)

@@ -49,7 +49,7 @@ bool dwarf_text(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, con
 static void add_range(struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
                       struct interval_list *list)
 {
-    if (begin >= end || !elf_image_is_code(units->image, begin))
+    if (begin >= end || !elf_file_is_code(units->image, begin))
         return;
     mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
     list->items[list->count++] = (struct interval){begin, end - 1, value};

@@ -99,7 +99,7 @@ static void end_sequence(struct dwarf_units *units, struct row_reader *r, uint64
     struct unit_lines *lines = r->lines;
     uint64_t begin = lines->rows[r->first].address;
     size_t last = r->row_count - 1;
-    if (begin >= end || !elf_image_is_code(units->image, begin)) {
+    if (begin >= end || !elf_file_is_code(units->image, begin)) {
         r->row_count = r->first;
         return;
     }

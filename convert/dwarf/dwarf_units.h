@@ -12,8 +12,8 @@
 
 #include "base/intern.h"
 #include "convert/dwarf/dwarf_worker.h"
-#include "convert/symbolize/elf_image.h"
-#include "convert/symbolize/interval_map.h"
+#include "formats/elf/elf_file.h"
+#include "base/interval_map.h"
 
 struct line_row {
     uint64_t address;
@@ -58,10 +58,10 @@ struct unit {
 
 struct dwarf_units {
     Dwarf_Debug debug;
-    const struct elf_image *image; /* of the program: which addresses are code */
-    struct strings *strings;       /* of names and paths */
-    const uint8_t *line_table;     /* .debug_line; NULL: there is none */
-    uint64_t line_table_size;      /* [bytes] */
+    const struct elf_file *image; /* of the program: which addresses are code */
+    struct strings *strings;      /* of names and paths */
+    const uint8_t *line_table;    /* .debug_line; NULL: there is none */
+    uint64_t line_table_size;     /* [bytes] */
     struct unit *units;
     size_t count, capacity;
     struct interval_map by_address; /* value: index of a unit */

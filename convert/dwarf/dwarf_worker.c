@@ -43,9 +43,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
-                                        const struct elf_image *image, unsigned timeout,
-                                        struct error *err)
+struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf_file *image,
+                                        unsigned timeout, struct error *err)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "convert/symbolize/elf_image.h"
+#include "formats/elf/elf_file.h"
 
 enum {
     MOST_FRAMES = 64,          /* inlined into each other */
@@ -47,9 +47,8 @@ struct dwarf_worker;
 /* Starts the worker for the debug information in DEBUG, of the program IMAGE (both may be the same;
  * borrowed during the call). TIMEOUT: seconds that an answer may take. Returns NULL with ERR filled
  * when the system has no process for it. */
-struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
-                                        const struct elf_image *image, unsigned timeout,
-                                        struct error *err);
+struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf_file *image,
+                                        unsigned timeout, struct error *err);
 
 /* Asks about COUNT (at most LARGEST_QUESTION) ascending addresses. Returns 0 with ANSWER filled,
  * its names added to STRINGS; or -1: the worker died, took too long or talked nonsense. Then only
@@ -61,7 +60,7 @@ int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, siz
 void dwarf_worker_delete(struct dwarf_worker *worker);
 
 /* What the child does: answers questions from SOCKET until it is closed or process PARENT ends. */
-_Noreturn void dwarf_worker_serve(int socket, int parent, const struct elf_image *debug,
-                                  const struct elf_image *image);
+_Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug,
+                                  const struct elf_file *image);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "base/tool.h"
 #include "convert/gmon/gmon_sums.h"
-#include "convert/symbolize/symbol_options.h"
+#include "formats/elf/elf_options.h"
 
 struct options {
     struct tool_common common;
@@ -37,11 +37,11 @@ static const struct argp_option arguments[] = {
     {"bits", KEY_BITS, "BITS", 0, "Size of a pointer, 32 or 64 (default: detected)", 2},
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
-    {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"bias", KEY_BIAS, "ADDRESS", 0,
      "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0, for OP-TEE found by "
      "__text_start)",
-     SYMBOL_GROUP},
+     ELF_GROUP},
     {0}};
 
 static const char *dialect_name(size_t number)
@@ -73,7 +73,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->program.symbols;
+        state->child_inputs[0] = &o->program.search;
         return 0;
     case 'e':
         o->program.elf = argument;
@@ -108,7 +108,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -242,6 +242,6 @@ int main(int argc, char **argv)
     free(c.target);
     free(c.dialect);
     free(o.inputs);
-    free(o.program.symbols.search_paths);
+    free(o.program.search.folders);
     return tool_end(&o.common, result, &err);
 }

@@ -4,7 +4,8 @@
 #ifndef CONVERT_GMON_GMON_PROGRAM_H
 #define CONVERT_GMON_GMON_PROGRAM_H
 
-#include "convert/symbolize/symbolizer.h"
+#include "base/report.h"
+#include "formats/elf/elf_search.h"
 #include "formats/gmon/gmon.h"
 
 struct gmon_program;
@@ -13,7 +14,7 @@ struct gmon_program_options {
     const char *elf; /* the file; NULL: found by the name of the gmon.out */
     bool has_bias;   /* BIAS is given: address in the gmon.out - BIAS is one of the file */
     uint64_t bias;
-    struct symbolizer_options symbols; /* search paths and sysroot */
+    struct elf_search search;
 };
 
 /* Finds the program of GMON: OPTIONS->elf, else the one that the name tells,

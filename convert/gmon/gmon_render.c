@@ -31,7 +31,7 @@ struct render {
 };
 
 /* First and last address of all code. */
-static bool code_range(const struct elf_image *image, uint64_t *first, uint64_t *last)
+static bool code_range(const struct elf_file *image, uint64_t *first, uint64_t *last)
 {
     *first = UINT64_MAX;
     *last = 0;
@@ -65,7 +65,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 /* Bins that cover the code and are of profil's width to the bit: a reader divides the span by their
  * number, so the span is a multiple of the least number of bytes that holds a whole number of bins.
  */
-static int lay_out(struct render *r, const struct elf_image *image, struct error *err)
+static int lay_out(struct render *r, const struct elf_file *image, struct error *err)
 {
     uint64_t first, last;
     if (!code_range(image, &first, &last))
@@ -179,7 +179,7 @@ static void make_histogram(struct gmon *g, const struct render *r, uint64_t rate
                                                                   .bins = bins};
 }
 
-int gmon_render(struct gmon *g, const struct elf_image *image, struct address_time *items,
+int gmon_render(struct gmon *g, const struct elf_file *image, struct address_time *items,
                 size_t count, const struct gmon_render_options *options, exact *outside,
                 struct reporter *reporter, struct error *err)
 {

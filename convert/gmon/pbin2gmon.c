@@ -13,12 +13,12 @@
 #include "base/tool.h"
 #include "convert/gmon/gmon_calls.h"
 #include "convert/gmon/gmon_render.h"
-#include "convert/symbolize/symbol_options.h"
+#include "formats/elf/elf_options.h"
 
 struct options {
     struct tool_common common;
     struct gmon_render_options render;
-    struct symbolizer_options symbols;
+    struct elf_search search;
     const char *input, *binary;
     bool profil;
 };
@@ -35,7 +35,7 @@ static const struct argp_option arguments[] = {
     {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
     {"scale", KEY_SCALE, "SCALE", 0,
      "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
-    {0, 0, NULL, 0, "Finding the file:", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Finding the file:", ELF_GROUP},
     {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
      TOOL_FILES},
     {0}};
@@ -45,7 +45,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->symbols;
+        state->child_inputs[0] = &o->search;
         return 0;
     case KEY_DIALECT:
         if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
@@ -78,7 +78,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -207,7 +207,7 @@ static int convert(struct conversion *c, struct error *err)
         report_warning(&o->common.reporter, "%s: truncated, kept %" PRIu64 " samples", c->name,
                        pbin_reader_samples(c->reader));
     c->all = pbin_reader_definitions(c->reader);
-    if (profiled_file_find(&c->file, o->binary, c->all, meta, &o->symbols, err) != 0)
+    if (profiled_file_find(&c->file, o->binary, c->all, meta, &o->search, err) != 0)
         return -1;
     if (o->render.rate == 0)
         o->render.rate = default_rate(meta);
@@ -215,7 +215,7 @@ static int convert(struct conversion *c, struct error *err)
         make_time_of_samples(c);
     if (put_times(c, err) != 0)
         return -1;
-    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, o->symbols.sysroot);
+    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, &o->search);
     if (lost > 0)
         report_warning(&o->common.reporter,
                        "%s: %zu of %zu call arcs have an end that is no function of %s: left out",
@@ -245,6 +245,6 @@ int main(int argc, char **argv)
     pc_times_free(&c.times);
     pbin_reader_close(c.reader);
     stream_close(in);
-    free(o.symbols.search_paths);
+    free(o.search.folders);
     return tool_end(&o.common, result, &err);
 }

@@ -72,6 +72,6 @@ int main(int argc, char **argv)
         result = convert(&o, raw, &err);
     raw_close(raw);
     stream_close(in);
-    free(o.convert.symbols.search_paths);
+    free(o.convert.symbols.search.folders);
     return tool_end(&o.common, result, &err);
 }

@@ -24,7 +24,7 @@ static const struct argp_option arguments[] = {
      "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)",
      2},
     {"vmmap", 'm', "FILE", 0, "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
-    {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0,
      "Write the mappings to FILE as well ('-': only them, to stdout)", TOOL_FILES},
     {0}};
@@ -35,7 +35,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     int type;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
+        state->child_inputs[0] = &o->convert.symbols;
         return 0;
     case 'v':
         if (!parse_double(argument, 1e-6, 1e6, &o->convert.volts))
@@ -95,7 +95,7 @@ static char *help_filter(int key, const char *text, void *input)
     return whole;
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 const struct argp prof_argp = {
     .options = arguments,
     .parser = parse,

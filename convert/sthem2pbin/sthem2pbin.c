@@ -30,9 +30,9 @@ static const struct argp_option arguments[] = {
     {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
     {"cpus", 'c', "N", 0, "Cores that the program could use (default: those that show a PC)", 1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
-    {0, 0, NULL, 0, "Symbols, for exports of program counters:", SYMBOL_GROUP},
-    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", SYMBOL_GROUP},
-    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
+    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
+    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", ELF_GROUP},
     {0}};
 
 static void add_sensors(struct options *o, const char *list, struct argp_state *state)
@@ -57,7 +57,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
+        state->child_inputs[0] = &o->convert.symbols;
         return 0;
     case 'p':
         add_sensors(o, argument, state);
@@ -89,7 +89,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -169,6 +169,6 @@ int main(int argc, char **argv)
     int result = in == NULL ? -1 : convert(&o, in, &err);
     stream_close(in);
     free(o.sensors);
-    free(o.convert.symbols.search_paths);
+    free(o.convert.symbols.search.folders);
     return tool_end(&o.common, result, &err);
 }

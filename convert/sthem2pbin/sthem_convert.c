@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "convert/symbolize/demangle.h"
-#include "convert/symbolize/find_binary.h"
+#include "formats/elf/elf_search.h"
 #include "convert/symbolize/locations.h"
 
 #define UNDEFINED UINT32_MAX
@@ -123,10 +123,10 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
 {
     static const char *const dialects[] = {
         [STHEM_SYMBOLS] = "sthem", [STHEM_PCS] = "sthem-pc", [STHEM_LYNSYN] = "lynsyn"};
-    const char *name = options->name != NULL ? options->name : label_base_name(stream_name(stream));
+    const char *name = options->name != NULL ? options->name : elf_base_name(stream_name(stream));
     *meta = (struct pbin_meta){
         .name = (char *)name,
-        .target = (char *)(code->count > 0 ? label_base_name(code->maps[0].label) : NULL),
+        .target = (char *)(code->count > 0 ? elf_base_name(code->maps[0].label) : NULL),
         .dialect = (char *)dialects[sthem_variant(reader)],
         .tool = (char *)"sthem2pbin " PBIN_TOOLS_VERSION,
         .unit = (char *)(summary->powered ? "W" : NULL),

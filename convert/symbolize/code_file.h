@@ -5,18 +5,18 @@
 
 #include "base/intern.h"
 #include "convert/dwarf/dwarf_worker.h"
-#include "convert/symbolize/elf_image.h"
+#include "formats/elf/elf_file.h"
 #include "convert/symbolize/symbolizer.h"
 
 struct code_file;
 
 /* Takes IMAGE. Symbols and debug information are loaded when first asked for; OPTIONS and REPORTER
  * are borrowed until code_file_delete. */
-struct code_file *code_file_new(struct elf_image *image, const struct symbolizer_options *options,
+struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
                                 struct reporter *reporter);
 void code_file_delete(struct code_file *file);
 
-const struct elf_image *code_file_image(const struct code_file *file);
+const struct elf_file *code_file_image(const struct code_file *file);
 
 /* Name of the symbol that covers ADDRESS of the file, borrowed until code_file_delete; NULL if
  * there is none. */

@@ -134,14 +134,14 @@ static void make_location(struct symbolizer *s, struct code_location *to, const 
 }
 
 /* Addresses of one file, as many as one question may have. */
-static void resolve_in_file(struct symbolizer *s, struct code_file *file, uint64_t bias,
-                            const struct wanted *wanted, size_t count,
-                            struct code_location *locations)
+static void resolve_in_file(struct symbolizer *s, struct code_file *file,
+                            const struct elf_mapping *mapping, const struct wanted *wanted,
+                            size_t count, struct code_location *locations)
 {
     uint64_t addresses[LARGEST_QUESTION];
     struct last_frames last = {0};
     for (size_t i = 0; i < count; i++)
-        addresses[i] = wanted[i].pc - bias;
+        addresses[i] = elf_mapping_address(code_file_image(file), mapping, wanted[i].pc);
     bool known = code_file_frames(file, addresses, count, s->strings, &s->answer);
     for (size_t i = 0; i < count; i++) {
         uint32_t first = known && s->answer.count[i] > 0 ? s->answer.first[i] : 0;
@@ -154,8 +154,8 @@ static void resolve_in_file(struct symbolizer *s, struct code_file *file, uint64
 static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct wanted *wanted,
                            size_t count, struct code_location *locations)
 {
-    uint64_t bias;
-    struct code_file *file = code_maps_file(s->maps, map, &bias);
+    const struct elf_mapping *mapping;
+    struct code_file *file = code_maps_file(s->maps, map, &mapping);
     struct last_frames last = {0};
     for (size_t i = 0; i < count; i++) {
         struct code_location *to = &locations[wanted[i].index];
@@ -165,7 +165,7 @@ static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct want
             make_location(s, to, NULL, NULL, 0, 0, &last);
     }
     for (size_t i = 0; file != NULL && i < count; i += LARGEST_QUESTION)
-        resolve_in_file(s, file, bias, wanted + i,
+        resolve_in_file(s, file, mapping, wanted + i,
                         count - i < LARGEST_QUESTION ? count - i : LARGEST_QUESTION, locations);
 }
 
@@ -214,14 +214,14 @@ void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
 
 const char *symbolizer_path(struct symbolizer *s, size_t index)
 {
-    uint64_t bias;
-    const struct code_file *file = code_maps_file(s->maps, index, &bias);
+    const struct elf_mapping *mapping;
+    const struct code_file *file = code_maps_file(s->maps, index, &mapping);
     return file != NULL ? code_file_image(file)->path : NULL;
 }
 
 const char *symbolizer_build_id(struct symbolizer *s, size_t index)
 {
-    uint64_t bias;
-    const struct code_file *file = code_maps_file(s->maps, index, &bias);
+    const struct elf_mapping *mapping;
+    const struct code_file *file = code_maps_file(s->maps, index, &mapping);
     return file != NULL ? code_file_image(file)->build_id : "";
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/report.h"
+#include "formats/elf/elf_search.h"
 
 /* Labels for what has no name (FORMATS: as the original tools). */
 #define LABEL_UNKNOWN "_unknown" /* inside a known binary, no symbol */
@@ -26,9 +27,7 @@ struct code_map {
 };
 
 struct symbolizer_options {
-    const char **search_paths; /* folders, searched first, in this order */
-    size_t search_path_count;
-    const char *sysroot;    /* prefix for absolute labels and system folders; NULL: none */
+    struct elf_search search;
     const char *kallsyms;   /* file as /proc/kallsyms; NULL: the kernel has no names */
     bool no_dwarf;          /* symbol tables only */
     unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */

@@ -344,7 +344,8 @@ class Programs(Case):
         missing = os.path.join(self.folder, "missing")
         self.fails(["gmon2pbin", "-e", missing, file], missing)
         self.fails(["gmon2pbin", "-e", file, file], file)
-        self.assertIn("32-bit", self.fails(["gmon2pbin", "-e", self.elf(32), file], file).err)
+        elf = self.elf(32)
+        self.assertIn("32-bit", self.fails(["gmon2pbin", "-e", elf, file], elf).err)
 
     def test_wrong_program(self):
         elf = self.elf(shift=0x100000)

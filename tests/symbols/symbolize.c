@@ -66,11 +66,11 @@ static struct code_map parse_map(struct driver *d, char *text)
 static void parse_options(struct driver *d, int argc, char **argv)
 {
     int c;
-    d->options.search_paths = d->paths;
+    d->options.search.folders = d->paths;
     while ((c = getopt(argc, argv, "s:r:k:t:npqw")) != -1) {
-        if (c == 's' && d->options.search_path_count < 64)
-            d->paths[d->options.search_path_count++] = optarg;
-        d->options.sysroot = c == 'r' ? optarg : d->options.sysroot;
+        if (c == 's' && d->options.search.folder_count < 64)
+            d->paths[d->options.search.folder_count++] = optarg;
+        d->options.search.sysroot = c == 'r' ? optarg : d->options.search.sysroot;
         d->options.kallsyms = c == 'k' ? optarg : d->options.kallsyms;
         d->options.dwarf_timeout = c == 't' ? (unsigned)atoi(optarg) : d->options.dwarf_timeout;
         d->options.no_dwarf |= c == 'n';

@@ -306,7 +306,7 @@ class Maps(Case):
         got, err = self.names(["-s", a, "5000,1000,-,-,lib.so"], [0x5000, 0x5001])
         self.assertEqual(got, [("lib.so", "_unknown")] * 2)
         self.assertEqual(err.count("\n"), 1)
-        self.assertIn("lib.so: %s/lib.so is not the file that ran: its code has 24576 bytes, the mapping 4096" % a, err)
+        self.assertIn("lib.so: %s/lib.so: not the file that ran: its code has 24576 bytes, the mapping 4096" % a, err)
 
     def test_build_id(self):
         p = self.build("id", "threads.c", "-O2", "-g", "-pthread")
@@ -315,7 +315,7 @@ class Maps(Case):
         got, err = self.names(maps, pcs)
         self.assertEqual({n for _, n in got}, {"_unknown"})
         self.assertEqual(err.count("\n"), 1)
-        self.assertIn("is not the file that ran: its build-id is", err)
+        self.assertIn("not the file that ran: its build-id is", err)
         maps, _ = Elf(p).maps(build_id="".join("%02x" % b for b in note(p)))
         self.assertIn("main", {n for _, n in self.names(maps, pcs)[0]})
 

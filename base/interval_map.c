@@ -1,6 +1,6 @@
 /* Which of many overlapping address ranges holds an address.
  * SPDX-License-Identifier: MIT */
-#include "convert/symbolize/interval_map.h"
+#include "base/interval_map.h"
 
 #include <stdlib.h>
 
@@ -94,7 +94,7 @@ void interval_map_free(struct interval_map *map)
     *map = (struct interval_map){NULL, 0};
 }
 
-uint32_t interval_map_find(const struct interval_map *map, uint64_t address)
+const struct interval *interval_map_next(const struct interval_map *map, uint64_t address)
 {
     size_t low = 0, high = map->count;
     while (low < high) {
@@ -104,7 +104,11 @@ uint32_t interval_map_find(const struct interval_map *map, uint64_t address)
         else
             high = middle;
     }
-    if (low == map->count || map->pieces[low].begin > address)
-        return INTERVAL_NONE;
-    return map->pieces[low].value;
+    return low < map->count ? &map->pieces[low] : NULL;
+}
+
+uint32_t interval_map_find(const struct interval_map *map, uint64_t address)
+{
+    const struct interval *piece = interval_map_next(map, address);
+    return piece != NULL && piece->begin <= address ? piece->value : INTERVAL_NONE;
 }

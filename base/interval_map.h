@@ -1,7 +1,7 @@
 /* Which of many overlapping address ranges holds an address: built once, then binary search.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_SYMBOLIZE_INTERVAL_MAP_H
-#define CONVERT_SYMBOLIZE_INTERVAL_MAP_H
+#ifndef BASE_INTERVAL_MAP_H
+#define BASE_INTERVAL_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +25,9 @@ struct interval_map {
  * are. The map keeps no pointer to them; interval_map_free releases it. */
 void interval_map_build(struct interval_map *map, struct interval *intervals, size_t count);
 void interval_map_free(struct interval_map *map);
+
+/* The first piece that ends at ADDRESS or after it, borrowed until interval_map_free; or NULL. */
+const struct interval *interval_map_next(const struct interval_map *map, uint64_t address);
 
 /* The largest value of the ranges that hold ADDRESS, or INTERVAL_NONE. */
 uint32_t interval_map_find(const struct interval_map *map, uint64_t address);
