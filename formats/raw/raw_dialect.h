@@ -50,8 +50,8 @@ struct raw_dialect {
     void (*close)(struct raw_profile *profile);
 };
 
-/* One reading of a file: dialect, layout, and the result of probing. */
-struct raw_reading {
+/* One reading of a file: dialect, layout, what probing found. */
+struct raw_fit {
     const struct raw_dialect *dialect;
     struct raw_layout layout;
     struct raw_header header;
@@ -60,7 +60,7 @@ struct raw_reading {
 
 /* Finds the only reading that fits, among those that OPTIONS allow. Returns 0 with READING filled, or -1. */
 int raw_detect(struct stream *stream, const struct raw_options *options,
-               struct raw_reading *reading, struct error *err);
+               struct raw_fit *reading, struct error *err);
 
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
