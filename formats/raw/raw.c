@@ -105,7 +105,7 @@ static int read_extension(struct raw_profile *p, uint64_t at, bool salvage, stru
     return 0;
 }
 
-static int fill(struct raw_profile *p, const struct raw_reading *reading,
+static int fill(struct raw_profile *p, const struct raw_fit *reading,
                 const struct raw_options *options, struct error *err)
 {
     p->dialect = reading->dialect;
@@ -131,7 +131,7 @@ static int fill(struct raw_profile *p, const struct raw_reading *reading,
 struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
                              struct error *err)
 {
-    struct raw_reading reading;
+    struct raw_fit reading;
     if (options->salvage)
         stream_forgive(stream);
     if (stream_make_seekable(stream, err) != 0 || raw_detect(stream, options, &reading, err) != 0)

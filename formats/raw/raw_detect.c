@@ -46,8 +46,8 @@ struct search {
     const struct raw_options *options;
     uint8_t head[36];
     size_t head_size;
-    struct raw_reading fit, other; /* the first two that fit */
-    struct raw_reading part;       /* of those that are cut short the one with the most threads */
+    struct raw_fit fit, other; /* the first two that fit */
+    struct raw_fit part;       /* of those that are cut short the one with the most threads */
     size_t fits, parts;
 };
 
@@ -57,7 +57,7 @@ static bool zero_header(const struct search *search)
     return search->head_size >= 32 && memcmp(search->head, zeros, 32) == 0;
 }
 
-static void take(struct search *search, const struct raw_reading *reading, enum raw_verdict verdict)
+static void take(struct search *search, const struct raw_fit *reading, enum raw_verdict verdict)
 {
     if (verdict == RAW_FITS) {
         if (search->fits++ == 0)
@@ -74,7 +74,7 @@ static int try_reading(struct search *search, struct stream *stream,
                        const struct raw_dialect *dialect, struct raw_layout layout,
                        struct error *err)
 {
-    struct raw_reading reading = {.dialect = dialect, .layout = layout};
+    struct raw_fit reading = {.dialect = dialect, .layout = layout};
     enum raw_verdict verdict = RAW_NO;
     if (search->head_size < dialect->header_size)
         return 0;
@@ -119,7 +119,7 @@ static int try_all(struct search *search, struct stream *stream, struct error *e
     return 0;
 }
 
-static void describe(const struct raw_reading *reading, char *text, size_t room)
+static void describe(const struct raw_fit *reading, char *text, size_t room)
 {
     snprintf(text, room, "%s (%s endian, VMMaps %s the samples)", reading->dialect->name,
              reading->layout.big ? "big" : "little", reading->layout.late ? "behind" : "before");
@@ -149,7 +149,7 @@ static int refuse_unknown(const struct search *search, struct stream *stream, st
 
 /* Decides which reading it is. Returns 0 with *READING set, or -1. */
 static int decide(const struct search *search, struct stream *stream,
-                  const struct raw_reading **reading, struct error *err)
+                  const struct raw_fit **reading, struct error *err)
 {
     char one[128], two[128];
     if (search->fits > 1) {
@@ -173,10 +173,10 @@ static int decide(const struct search *search, struct stream *stream,
 }
 
 int raw_detect(struct stream *stream, const struct raw_options *options,
-               struct raw_reading *reading, struct error *err)
+               struct raw_fit *reading, struct error *err)
 {
     struct search search = {.options = options};
-    const struct raw_reading *decided = NULL;
+    const struct raw_fit *decided = NULL;
     const uint8_t *data;
     int64_t have = stream_peek(stream, sizeof search.head, &data, err);
     if (have < 0)

@@ -51,7 +51,7 @@ struct raw_dialect {
 };
 
 /* One reading of a file: dialect, layout, what probing found. */
-struct raw_reading {
+struct raw_fit {
     const struct raw_dialect *dialect;
     struct raw_layout layout;
     struct raw_header header;
@@ -60,7 +60,7 @@ struct raw_reading {
 
 /* Finds the one reading that fits, of those that OPTIONS allow. Returns 0 with READING filled, or -1. */
 int raw_detect(struct stream *stream, const struct raw_options *options,
-               struct raw_reading *reading, struct error *err);
+               struct raw_fit *reading, struct error *err);
 
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;

@@ -81,6 +81,118 @@ void raw_put_done(struct buffer *buffer, uint64_t samples)
     block_end(buffer, begin);
 }
 
+void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count)
+{
+    size_t begin = block_begin(buffer, "imgs");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, images[i].pid);
+        buffer_u32(buffer, images[i].ppid);
+        buffer_u64(buffer, images[i].start);
+        buffer_u32(buffer, images[i].parent);
+        buffer_u8(buffer, images[i].how);
+        buffer_string(buffer, images[i].path);
+        buffer_string(buffer, images[i].comm);
+    }
+    block_end(buffer, begin);
+}
+
+void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count)
+{
+    size_t begin = block_begin(buffer, "mapx");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, maps[i].image);
+        buffer_u64(buffer, maps[i].from);
+        buffer_u64(buffer, maps[i].address);
+        buffer_u64(buffer, maps[i].size);
+        buffer_u64(buffer, maps[i].offset);
+        buffer_u64(buffer, maps[i].inode);
+        buffer_u8(buffer, maps[i].kind);
+        buffer_string(buffer, maps[i].build_id);
+        buffer_string(buffer, maps[i].path);
+    }
+    block_end(buffer, begin);
+}
+
+void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count)
+{
+    size_t begin = block_begin(buffer, "task");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, tasks[i].tid);
+        buffer_u32(buffer, tasks[i].pid);
+        buffer_u64(buffer, tasks[i].start);
+        buffer_string(buffer, tasks[i].name);
+    }
+    block_end(buffer, begin);
+}
+
+void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,
+                 size_t size)
+{
+    size_t begin = block_begin(buffer, "jits");
+    buffer_u32(buffer, image);
+    buffer_u8(buffer, (uint8_t)kind);
+    buffer_bytes(buffer, bytes, size);
+    block_end(buffer, begin);
+}
+
+void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, size_t count,
+                  const uint64_t *callers)
+{
+    size_t begin = block_begin(buffer, "seen");
+    buffer_u64(buffer, first);
+    buffer_u32(buffer, (uint32_t)count);
+    buffer_bytes(buffer, flags, count);
+    for (size_t i = 0; i < count; i++)
+        if (flags[i] & RAW_CALLER)
+            buffer_u64(buffer, *callers++);
+    block_end(buffer, begin);
+}
+
+void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, size_t count)
+{
+    size_t begin = block_begin(buffer, "srcs");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_string(buffer, sources[i].name);
+        buffer_string(buffer, sources[i].kind);
+        buffer_string(buffer, sources[i].unit);
+        buffer_string(buffer, sources[i].scope);
+        buffer_f64(buffer, sources[i].per_count);
+        buffer_u64(buffer, sources[i].period);
+        buffer_u8(buffer, sources[i].role);
+        buffer_string(buffer, sources[i].help);
+    }
+    block_end(buffer, begin);
+}
+
+void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings, size_t count)
+{
+    size_t begin = block_begin(buffer, "read");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, readings[i].source);
+        buffer_u64(buffer, readings[i].time);
+        buffer_u64(buffer, readings[i].value);
+        buffer_u64(buffer, readings[i].busy);
+    }
+    block_end(buffer, begin);
+}
+
+void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count)
+{
+    size_t begin = block_begin(buffer, "cpus");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, cpus[i].pid);
+        buffer_u64(buffer, cpus[i].user);
+        buffer_u64(buffer, cpus[i].system);
+    }
+    block_end(buffer, begin);
+}
+
 static char *take_string(struct cursor *in)
 {
     size_t length;

@@ -1,11 +1,11 @@
 /* What our sampler knows beyond the documented raw dialect: blocks behind the last documented byte.
  *
- *   documented file ... | signature (8 bytes) | info | maps | thrd | vdso? | time ... | done
+ *   documented file ... | signature (8 bytes) | info | imgs | mapx | task | vdso? | time ... | seen ... | done
  *
  * Readers of the documented format never look there. The sampler's unfinished file (the spool) has
  * the same blocks behind a documented header of zeros, with the samples in `rows` blocks:
  *
- *   32 zero bytes | signature | info | maps rows thrd rows maps rows ...
+ *   32 zero bytes | signature | info | imgs mapx rows seen task rows seen read mapx rows seen ...
  *
  * so that a killed sampler loses at most the last block. raw.5 is the specification.
  * SPDX-License-Identifier: MIT */
@@ -18,7 +18,13 @@
 #include "base/buffer.h"
 #include "base/stream.h"
 
-enum { RAW_SIGNATURE_SIZE = 8, RAW_TIMES_PER_BLOCK = 65536 };
+enum {
+    RAW_SIGNATURE_SIZE = 8,
+    RAW_TIMES_PER_BLOCK = 65536,
+    RAW_SEEN_PER_BLOCK = 1 << 20, /* thread samples: 9 bytes each at most */
+    RAW_JIT_PER_BLOCK = 8 << 20,  /* bytes of a JIT map */
+    RAW_VDSO_LARGEST = 1 << 20    /* [bytes] */
+};
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 
 /* An executable mapping with what a VMMap of the documented formats leaves out. */
@@ -33,6 +39,88 @@ struct raw_map {
 struct raw_thread {
     uint32_t tid, pid;
     char *name; /* comm */
+};
+
+#define RAW_NO_IMAGE UINT32_MAX
+
+enum raw_how { RAW_FIRST, RAW_FORK, RAW_EXEC, RAW_HOWS };
+
+/* An address space, from its start until the next image of the same pid starts. Numbered in the order in which
+ * they are put: a parent before its children, the images of a pid by their starts. */
+struct raw_image {
+    uint32_t pid, ppid;
+    uint64_t start;  /* since the start of the run [ns] */
+    uint32_t parent; /* image whose mappings it began with, RAW_NO_IMAGE: none */
+    uint8_t how;     /* enum raw_how */
+    char *path,
+        *comm; /* of the executable: absolute, "" if not known; and the name of the process */
+};
+
+enum raw_mapping {
+    RAW_MAP_FILE,
+    RAW_MAP_ANONYMOUS,
+    RAW_MAP_HEAP,
+    RAW_MAP_STACK,
+    RAW_MAP_VDSO,
+    RAW_MAP_VSYSCALL,
+    RAW_MAP_JIT, /* names of its code are in the JIT maps */
+    RAW_MAPPINGS
+};
+
+/* An executable mapping of an image. It covers what it overlaps of those put before it. */
+struct raw_mapx {
+    uint32_t image;
+    uint64_t from; /* it was there from this time on [ns since the start of the run] */
+    uint64_t address, size, offset; /* [bytes]; OFFSET in the file */
+    uint64_t inode;                 /* 0: not known */
+    uint8_t kind;                   /* enum raw_mapping */
+    char *build_id;                 /* lower-case hex, "" if the file has none */
+    char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
+};
+
+/* A thread, from START on [ns since the start of the run]: again when its name changes, or its tid is reused. */
+struct raw_task {
+    uint32_t tid, pid;
+    uint64_t start;
+    char *name; /* comm */
+};
+
+enum raw_jit { RAW_JIT_TEXT /* of /tmp/perf-PID.map */, RAW_JIT_DUMP, RAW_JITS };
+
+/* Flags of a thread sample. */
+enum {
+    RAW_RAN = 1,   /* it was running; without: it waited, at its PC */
+    RAW_TOTAL = 2, /* no sighting: carries the thread's CPU time only */
+    RAW_CALLER =
+        4,        /* its PC is the kernel's; the PC of the user code that called is recorded too */
+    RAW_STACK = 8 /* reserved */
+};
+
+/* A source of power readings. */
+struct raw_source {
+    char *name;       /* unique: "rapl:package-0" */
+    char *kind;       /* "energy", "power", "current", "voltage" or "custom" */
+    char *unit;       /* "J", "W", "A", "V" or the custom one */
+    char *scope;      /* "core", "package", "dram", "psys", "gpu", "board" or "other" */
+    double per_count; /* of an energy counter [J], else 1 */
+    uint64_t period;  /* between its updates [ns], 0: not known */
+    uint8_t role;     /* 1: part of the documented value, 0: additional */
+    char *help;       /* one line for people */
+};
+
+struct raw_reading {
+    uint32_t source; /* number, in the order in which sources are put */
+    uint64_t time;   /* at which it was read [ns since the start of the run] */
+    /* energy: counts since the source's first reading, wraps undone; others: bits of an f64 in its unit */
+    uint64_t value;
+    uint64_t
+        busy; /* CPU time that all processes of the machine had used by then [ns], 0: not known */
+};
+
+/* CPU time of a process that has ended [ns]. */
+struct raw_cpu {
+    uint32_t pid;
+    uint64_t user, system;
 };
 
 /* Facts about the run, by name. The sampler writes: sampler (name and version), command, host, started
@@ -70,6 +158,22 @@ void raw_put_times(struct buffer *buffer, uint64_t first, const uint64_t *times,
  * the `sampler` dialect has it: f64 value, u32 threads, threads x {u32 tid, u64 pc, u64 cpu [ns]}. */
 void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_t count);
 void raw_put_done(struct buffer *buffer, uint64_t samples);
+
+/* The same for what earlier samplers did not record: raw_put_maps and raw_put_threads are theirs. A block holds at most
+ * BLOCK_LARGEST bytes: put long lists in pieces. */
+void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
+void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
+void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
+/* The next SIZE bytes (at most RAW_JIT_PER_BLOCK) of the JIT map of IMAGE and KIND. */
+void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,
+                 size_t size);
+/* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK) from number FIRST of the file on, and the PCs of callers,
+ * one for each flag RAW_CALLER, in the same order. In a spool right after the rows of the same samples. */
+void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, size_t count,
+                  const uint64_t *callers);
+void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, size_t count);
+void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings, size_t count);
+void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
 
 /* Reads the extension whose signature stands at the stream's position (seekable stream); the data must
  * end with it. Returns 0 with EXT filled, caller calls raw_extension_free; or -1 when damaged. With SALVAGE
