@@ -1,7 +1,7 @@
 /* The threads that ptrace holds on to, and what can be read of each.
  * SPDX-License-Identifier: MIT */
-#ifndef RECORD_TRACEE_H
-#define RECORD_TRACEE_H
+#ifndef RECORD_ENGINES_TRACEE_H
+#define RECORD_ENGINES_TRACEE_H
 
 #include <stdbool.h>
 #include <stddef.h>

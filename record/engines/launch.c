@@ -1,6 +1,6 @@
 /* Starting the program under ptrace.
  * SPDX-License-Identifier: MIT */
-#include "record/launch.h"
+#include "record/engines/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Signals of the sampler's own process.
  * SPDX-License-Identifier: MIT */
-#include "record/signals.h"
+#include "record/engines/signals.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The threads that ptrace holds on to.
  * SPDX-License-Identifier: MIT */
-#include "record/tracee.h"
+#include "record/engines/tracee.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* Starting the program under ptrace, held before its first instruction.
  * SPDX-License-Identifier: MIT */
-#ifndef RECORD_LAUNCH_H
-#define RECORD_LAUNCH_H
+#ifndef RECORD_ENGINES_LAUNCH_H
+#define RECORD_ENGINES_LAUNCH_H
 
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "record/signals.h"
+#include "record/engines/signals.h"
 
 /* Forks, seizes the child with the ptrace options OPTIONS and lets it execute COMMAND (ends in
  * NULL). Returns its PID, stopped at PTRACE_EVENT_EXEC; or -1 with ERR filled and *STATUS as in

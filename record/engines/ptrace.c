@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "record/clock.h"
-#include "record/engine_internal.h"
-#include "record/launch.h"
+#include "record/engines/ptrace.h"
+#include "record/engines/launch.h"
 
 /* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The
  * kernel lets all threads go when the sampler is killed. fork is not followed: children are

@@ -1,7 +1,7 @@
 /* Signals of the sampler's own process: blocked, taken one by one, passed on to the program.
  * SPDX-License-Identifier: MIT */
-#ifndef RECORD_SIGNALS_H
-#define RECORD_SIGNALS_H
+#ifndef RECORD_ENGINES_SIGNALS_H
+#define RECORD_ENGINES_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

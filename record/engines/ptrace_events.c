@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/memory.h"
-#include "record/engine_internal.h"
+#include "record/engines/ptrace.h"
 
 void engine_add_row(struct engine_run *run, const struct tracee *tracee)
 {

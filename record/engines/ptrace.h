@@ -1,11 +1,11 @@
-/* Inside of record/engine_*.c: what the ptrace engine knows of a run.
+/* Inside of record/engines/ptrace*.c: what the ptrace engine knows of a run.
  * SPDX-License-Identifier: MIT */
-#ifndef RECORD_ENGINE_INTERNAL_H
-#define RECORD_ENGINE_INTERNAL_H
+#ifndef RECORD_ENGINES_PTRACE_H
+#define RECORD_ENGINES_PTRACE_H
 
 #include "record/engine.h"
-#include "record/signals.h"
-#include "record/tracee.h"
+#include "record/engines/signals.h"
+#include "record/engines/tracee.h"
 
 struct engine_run {
     const struct engine_options *options;
