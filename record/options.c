@@ -190,7 +190,9 @@ void options_parse(struct options *options, int argc, char **argv)
     struct parsing parsing = {.options = options, .kind = -1};
     static char name[] = "sampler";
     const char *argument;
-    *options = (struct options){.engine = {.frequency = 1000}, .reporter = {.tool = "sampler"}};
+    *options = (struct options){.engine_name = "auto",
+                                .engine = {.frequency = 1000, .random = true, .follow = true},
+                                .reporter = {.tool = "sampler"}};
     options->pmu = pmu_find("none", &argument, NULL);
     options->pmu_spec = "none";
     tool_guard_streams();

@@ -9,7 +9,8 @@
 
 struct options {
     const char *out;
-    char *const *command; /* ends in NULL */
+    char *const *command;    /* ends in NULL */
+    const char *engine_name; /* "auto" or one of the table of engines */
     struct engine_options engine;
     const struct pmu_source *pmu;
     const char *pmu_spec, *pmu_argument;

@@ -44,8 +44,9 @@ struct recorder {
 
 /* A value that cannot be read is the one before: a hole in the file would be worse for every sum.
  */
-static void on_tick(void *context)
+static void on_tick(void *context, uint64_t now)
 {
+    (void)now;
     struct recorder *r = context;
     struct error err = {0};
     double value;
@@ -66,12 +67,42 @@ static void spool_new_maps(struct recorder *r)
     r->spooled_maps = r->mappings.count;
 }
 
-static void on_maps(void *context, pid_t pid, bool fresh)
+static uint32_t on_image(void *context, const struct raw_image *image)
 {
     struct recorder *r = context;
-    r->pid = pid;
-    mappings_read(&r->mappings, pid, fresh);
+    r->pid = (pid_t)image->pid;
+    mappings_read(&r->mappings, r->pid, true);
     spool_new_maps(r);
+    return 0;
+}
+
+static void on_mapping(void *context, const struct raw_mapx *map)
+{
+    (void)context;
+    (void)map;
+}
+
+static void on_maps_changed(void *context, uint32_t pid, uint64_t time)
+{
+    struct recorder *r = context;
+    (void)time;
+    mappings_read(&r->mappings, (pid_t)pid, false);
+    spool_new_maps(r);
+}
+
+static void on_task(void *context, uint32_t pid, uint32_t tid, uint64_t time, const char *name)
+{
+    (void)context;
+    (void)pid;
+    (void)tid;
+    (void)time;
+    (void)name;
+}
+
+static void on_process_end(void *context, uint32_t pid, uint64_t time, const struct raw_cpu *cpu)
+{
+    (void)cpu;
+    on_maps_changed(context, pid, time);
 }
 
 /* Looks for new mappings (dlopen) when a PC is in none that is known. */
@@ -110,10 +141,11 @@ static int on_sample(void *context, const struct engine_sample *sample)
     return flush(r, sample);
 }
 
-static void on_thread_end(void *context, pid_t pid, pid_t tid)
+static void on_task_end(void *context, uint32_t pid, uint32_t tid, uint64_t time)
 {
+    (void)time;
     struct recorder *r = context;
-    names_end(&r->names, pid, tid);
+    names_end(&r->names, (pid_t)pid, (pid_t)tid);
 }
 
 /* A device such as /dev/full says no even to nothing: better now than when the command has run. */
@@ -155,8 +187,12 @@ struct recorder *recorder_new(struct options *options, struct error *err)
     r->hooks = (struct engine_hooks){.context = r,
                                      .tick = on_tick,
                                      .sample = on_sample,
-                                     .maps = on_maps,
-                                     .thread_end = on_thread_end};
+                                     .image = on_image,
+                                     .mapping = on_mapping,
+                                     .maps_changed = on_maps_changed,
+                                     .task = on_task,
+                                     .task_end = on_task_end,
+                                     .process_end = on_process_end};
     if (open_all(r) == 0)
         return r;
     recorder_delete(r);

@@ -70,14 +70,16 @@ int main(int argc, char **argv)
     struct recorder *recorder = recorder_new(&options, &err);
     if (recorder == NULL)
         return report_error(&options.reporter, &err);
-    struct engine_run *run = engine_ptrace.start(options.command, &options.engine, &status, &err);
+    const struct engine *engine = engine_choose(options.engine_name, &err);
+    struct engine_run *run =
+        engine != NULL ? engine->start(options.command, &options.engine, &status, &err) : NULL;
     if (run == NULL) {
         report_error(&options.reporter, &err);
         recorder_delete(recorder);
         return status;
     }
-    report_verbose(&options.reporter, "process %d", (int)engine_ptrace.pid(run));
-    engine_ptrace.run(run, recorder_hooks(recorder), &result);
+    report_verbose(&options.reporter, "process %d", (int)engine->pid(run));
+    engine->run(run, recorder_hooks(recorder), &result);
     bool failed = recorder_finish(recorder, &result, &left) != 0;
     status = failed ? fail(&options, &err, left) : EXIT_OK;
     report_verbose(&options.reporter, "%" PRIu64 " ticks skipped, %" PRIu64 " threads not readable",
@@ -87,6 +89,6 @@ int main(int argc, char **argv)
     recorder_delete(recorder);
     if (!failed)
         status = pass_on(&result);
-    engine_ptrace.delete(run);
+    engine->delete (run);
     return status;
 }

@@ -66,7 +66,7 @@ static void read_all(struct engine_run *run)
             tracee->sampled |= tracee->asleep;
         run->result->blind += !tracee_read_cpu(&run->tracees, tracee);
         if (tracee->pc != 0) /* stuck before it was ever seen: its time comes with its next row */
-            engine_add_row(run, tracee);
+            engine_add_row(run, tracee, tracee->asleep ? 0 : RAW_RAN);
     }
 }
 
@@ -101,7 +101,7 @@ static void hand_over(struct engine_run *run, uint64_t now)
 static void take_sample(struct engine_run *run)
 {
     uint64_t begin = clock_now();
-    run->hooks->tick(run->hooks->context);
+    run->hooks->tick(run->hooks->context, engine_time(run));
     stop_all(run);
     uint64_t now = clock_now();
     if (!run->ended)
@@ -196,7 +196,9 @@ static void ptrace_run(struct engine_run *run, const struct engine_hooks *hooks,
     run->hooks = hooks;
     run->result = result;
     *result = (struct engine_result){0};
-    hooks->maps(hooks->context, run->tracees.pid, true);
+    engine_new_image(run, RAW_FIRST);
+    hooks->task(hooks->context, (uint32_t)run->tracees.pid, (uint32_t)run->tracees.pid, 0, NULL);
+    hooks->tick(hooks->context, 0);
     run->start = clock_now();
     run->next = run->start + run->period;
     if (run->options->duration > 0)
@@ -205,7 +207,7 @@ static void ptrace_run(struct engine_run *run, const struct engine_hooks *hooks,
     while (!run->ended)
         step(run);
     result->wall = clock_now() - run->start;
-    hooks->tick(hooks->context);
+    hooks->tick(hooks->context, result->wall);
     if (run->sampling)
         hand_over(run, run->start + result->wall);
 }
@@ -259,6 +261,12 @@ static struct engine_run *ptrace_start(char *const *command, const struct engine
     return NULL;
 }
 
+static int ptrace_available(struct error *why)
+{
+    (void)why; /* what is forbidden shows when it starts */
+    return 0;
+}
+
 static pid_t ptrace_pid(const struct engine_run *run)
 {
     return run->tracees.pid;
@@ -267,6 +275,7 @@ static pid_t ptrace_pid(const struct engine_run *run)
 const struct engine engine_ptrace = {
     .name = "ptrace",
     .help = "stops all threads that run together for each sample",
+    .available = ptrace_available,
     .start = ptrace_start,
     .pid = ptrace_pid,
     .run = ptrace_run,

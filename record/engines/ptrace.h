@@ -25,8 +25,14 @@ struct engine_run {
     bool sampling, in_sample, told, ended;
 };
 
-/* Adds a row to the sample being taken. */
-void engine_add_row(struct engine_run *run, const struct tracee *tracee);
+/* Adds a row with FLAGS to the sample being taken. */
+void engine_add_row(struct engine_run *run, const struct tracee *tracee, uint8_t flags);
+
+/* Nanoseconds since the start of the run. */
+uint64_t engine_time(const struct engine_run *run);
+
+/* Says that the program has a new image: it starts, or has called exec. */
+void engine_new_image(struct engine_run *run, enum raw_how how);
 
 /* Takes in one report of the kernel about a thread; false when there is none. */
 bool engine_take_event(struct engine_run *run);

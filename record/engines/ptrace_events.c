@@ -8,28 +8,51 @@
 #include <sys/wait.h>
 
 #include "base/memory.h"
+#include "record/clock.h"
 #include "record/engines/ptrace.h"
 
-void engine_add_row(struct engine_run *run, const struct tracee *tracee)
+uint64_t engine_time(const struct engine_run *run)
+{
+    return run->start > 0 ? clock_now() - run->start : 0;
+}
+
+void engine_new_image(struct engine_run *run, enum raw_how how)
+{
+    const struct engine_hooks *hooks = run->hooks;
+    uint32_t pid = (uint32_t)run->tracees.pid;
+    uint64_t time = engine_time(run);
+    struct raw_image image = {
+        .pid = pid, .start = time, .parent = RAW_NO_IMAGE, .how = (uint8_t)how};
+    hooks->image(hooks->context, &image);
+    hooks->maps_changed(hooks->context, pid, time);
+}
+
+void engine_add_row(struct engine_run *run, const struct tracee *tracee, uint8_t flags)
 {
     mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
-    run->rows[run->row_count++] =
-        (struct engine_thread){.tid = (uint32_t)tracee->tid, .pc = tracee->pc, .cpu = tracee->cpu};
+    run->rows[run->row_count++] = (struct engine_thread){.pid = (uint32_t)run->tracees.pid,
+                                                         .tid = (uint32_t)tracee->tid,
+                                                         .pc = tracee->pc,
+                                                         .cpu = tracee->cpu,
+                                                         .flags = flags};
 }
 
 static void on_clone(struct engine_run *run, pid_t parent)
 {
     unsigned long tid;
     if (ptrace(PTRACE_GETEVENTMSG, parent, 0, &tid) == 0 &&
-        tracees_find(&run->tracees, (pid_t)tid) == NULL && tracees_own(&run->tracees, (pid_t)tid))
+        tracees_find(&run->tracees, (pid_t)tid) == NULL && tracees_own(&run->tracees, (pid_t)tid)) {
         tracees_add(&run->tracees, (pid_t)tid);
+        run->hooks->task(run->hooks->context, (uint32_t)run->tracees.pid, (uint32_t)tid,
+                         engine_time(run), NULL);
+    }
 }
 
 /* Its row of the next sample is its last one. */
 static void retire(struct engine_run *run, struct tracee *tracee)
 {
     if (tracee->pc != 0)
-        engine_add_row(run, tracee);
+        engine_add_row(run, tracee, tracee->sampled ? RAW_TOTAL : RAW_RAN);
     run->dying -= tracee->exiting;
     tracee->exiting = false;
 }
@@ -46,7 +69,7 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
     }
     tracee_close(leader);
     leader->sampled = false;
-    run->hooks->maps(run->hooks->context, tracees->pid, true);
+    engine_new_image(run, RAW_EXEC);
 }
 
 static void on_thread_exit(struct engine_run *run, struct tracee *tracee)
@@ -57,10 +80,12 @@ static void on_thread_exit(struct engine_run *run, struct tracee *tracee)
         tracee_read_pc(tracee);
     run->dying += !tracee->exiting;
     tracee->exiting = true;
-    run->hooks->thread_end(run->hooks->context, tracees->pid, tracee->tid);
+    run->hooks->task_end(run->hooks->context, (uint32_t)tracees->pid, (uint32_t)tracee->tid,
+                         engine_time(run));
     tracee_set_state(tracees, tracee, TRACEE_DYING);
     if (tracees->alive == 0)
-        run->hooks->maps(run->hooks->context, tracees->pid, false);
+        run->hooks->process_end(run->hooks->context, (uint32_t)tracees->pid, engine_time(run),
+                                NULL);
 }
 
 static void on_stop(struct engine_run *run, struct tracee *tracee, int status)

@@ -1,0 +1,30 @@
+/* The table of engines.
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "record/engine.h"
+
+const struct engine *const engines[] = {&engine_ptrace, NULL};
+
+static const struct engine *find_available(struct error *err)
+{
+    for (const struct engine *const *engine = engines; *engine != NULL; engine++) {
+        struct error why = {0};
+        if ((*engine)->available(&why) == 0)
+            return *engine;
+        if (engine[1] == NULL)
+            error_set(err, why.file, why.offset, "%s", why.text);
+    }
+    return NULL;
+}
+
+const struct engine *engine_choose(const char *name, struct error *err)
+{
+    if (strcmp(name, "auto") == 0)
+        return find_available(err);
+    for (const struct engine *const *engine = engines; *engine != NULL; engine++)
+        if (strcmp((*engine)->name, name) == 0)
+            return (*engine)->available(err) == 0 ? *engine : NULL;
+    error_set(err, NULL, NO_OFFSET, "unknown engine '%s': see --help for the list", name);
+    return NULL;
+}
