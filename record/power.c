@@ -323,13 +323,14 @@ int power_tick(struct power *p, uint64_t now)
         return -1;
     if (p->started && now < p->next)
         return 0;
+    bool first = false;
     if (p->taken)
         p->count = 0;
     p->taken = false;
     if (!p->started) {
         p->start = clock_now() - now;
         p->started = true;
-        p->busy_start = busy_read(&p->busy, p->start + now);
+        first = true;
     }
     p->next = UINT64_MAX;
     for (size_t m = 0; m < p->meter_count; m++) {
@@ -339,6 +340,8 @@ int power_tick(struct power *p, uint64_t now)
         if (meter->due < p->next)
             p->next = meter->due;
     }
+    if (first) /* after the sources, which are to be read at time 0 */
+        p->busy_start = busy_read(&p->busy, clock_now());
     return 0;
 }
 

@@ -118,8 +118,7 @@ static struct outcome run(struct simulation *s, uint64_t wall, uint64_t interval
     const struct raw_source *sources = power_channels(p, &count);
     struct raw_readings *readings = raw_readings_new(sources, count);
     int result = 0;
-    s->now = 0;
-    s->base = clock_now(); /* time 0, but for the way to it */
+    s->base = s->now = 0; /* the first read is time 0, but for the way to it */
     for (; s->now < wall && result == 0; s->now += STEP) {
         result = power_tick(p, s->now);
         collect(p, readings);
