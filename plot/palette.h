@@ -16,7 +16,7 @@ struct theme {
     const char *bar;         /* for plots with one colour */
     const char *other;       /* rows without code: _other, _idle */
     const char *more, *less; /* increase and decrease */
-    double tint;             /* opacity of colours behind text */
+    double tint;             /* opacity of colours under text */
     const char *series[SERIES];
     const char *heat; /* gnuplot palette, from low to high */
 };

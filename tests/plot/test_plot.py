@@ -377,7 +377,7 @@ class Data(Plot):
             self.assertEqual(float(value), float(single.get(name, 0)))
 
     def test_whiskers_end_outside_of_the_box(self):
-        """Of four runs with one far away, the quartile lies beyond the last value that a whisker may reach."""
+        """With four runs and one outlier, the quartile is beyond the last value that a whisker may reach."""
         self.plot("box", "--metric=energy", "-o", "w.svg", "--script", inputs=[RUNS[0], RUNS[0], RUNS[1], RUNS[3]])
         clamped = 0
         for row in self.script_rows("w.svg", "$boxes"):
