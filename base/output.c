@@ -240,7 +240,7 @@ int output_printf(struct output *o, const char *format, ...)
     return result;
 }
 
-/* Gives the file behind LINK a temporary name beside the target. */
+/* Gives the file at LINK a temporary name beside the target. */
 static int name_temporary(struct output *o, const char *link)
 {
     for (unsigned attempt = 0; attempt <= 100; attempt++) {

@@ -1,4 +1,4 @@
-/* The tree of a profile. Rows are sorted by their keys, so those of one subtree stand together.
+/* The tree of a profile. Rows are sorted by their keys, so the rows of a subtree are contiguous.
  * SPDX-License-Identifier: MIT */
 #include "plot/flame_tree.h"
 
@@ -12,7 +12,7 @@ struct builder {
     struct flame_tree *tree;
     const struct aggregate *aggregate;
     const struct aggregate_options *options;
-    double *values; /* by row; negative ones count as 0 */
+    double *values; /* by row; negative values count as 0 */
     double least;
 };
 
@@ -21,7 +21,7 @@ struct span {
     size_t first, last;
     double begin;
     unsigned depth;
-    const char *above; /* name of the node above: a key that says the same again is skipped */
+    const char *above; /* name of the node above: a key that repeats it is skipped */
 };
 
 static double sum_of(const struct builder *b, size_t first, size_t last, double *samples)
@@ -69,7 +69,7 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
     node.value = sum_of(b, child->first, child->last, &node.samples);
     bool label = child->above[0] == '_' && strcmp(name, child->above) == 0;
     if (name[0] == '\0' || label || strcmp(name, child->above) == 0) {
-        build(b, &below, level + 1); /* not known, or the same again */
+        build(b, &below, level + 1); /* unknown, or a repetition */
         free(name);
         return;
     }

@@ -1,4 +1,4 @@
-/* Reading profiles into aggregates.
+/* Reads profiles into aggregates.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static bool has_key(const char *keys, const char *name)
     return false;
 }
 
-/* binary and function; of an aggregated profile without functions its own keys. */
+/* binary and function, or the keys of an aggregated profile without functions. */
 static void default_keys(const struct pbin_meta *meta, struct aggregate_options *options)
 {
     const char *keys = meta->keys;
@@ -46,7 +46,7 @@ static void choose_keys(const struct plot *plot, const struct pbin_meta *meta, c
     options->key_count = 0;
     for (size_t i = 0; i < key_count; i++) {
         const char *name = pbin_key_get((size_t)keys[i])->name;
-        /* of keys that were asked for aggregate_read says that they are gone */
+        /* aggregate_read reports requested keys that are missing */
         if (keys == plot->options->keys || meta->keys == NULL || has_key(meta->keys, name))
             options->keys[options->key_count++] = keys[i];
     }

@@ -1,4 +1,4 @@
-/* Names of rows: their keys joined, without those that tell no two of them apart.
+/* Names of rows: their keys joined, without keys that do not distinguish any rows.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static char *key_text(const struct name_source *from, const struct pbin_row *row
     return mem_printf("%s %" PRIu64, key->name, row->key[k]);
 }
 
-/* The keys of ROW whose bit is in USE. _idle is "_idle" whatever the number of keys. */
+/* Joins the keys of ROW whose bit is in USE; _idle is "_idle" for any number of keys. */
 static char *join(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = mem_strdup("");
@@ -40,7 +40,7 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
     return name;
 }
 
-/* The same, but _unknown alone would not say of what. */
+/* The same keys, but with the binary for _unknown. */
 static char *name_of(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = join(from, row, use);
@@ -69,7 +69,7 @@ char **names_make(const struct name_source *from, const struct pbin_row *const *
 {
     size_t keys = from->key_count;
     unsigned use = (1U << keys) - 1;
-    for (size_t k = 0; k + 1 < keys; k++) /* from coarse to fine; the last one says most */
+    for (size_t k = 0; k + 1 < keys; k++) /* coarse to fine; the last one is the most specific */
         if (all_differ(from, rows, count, use & ~(1U << k)))
             use &= ~(1U << k);
     char **names = mem_zalloc(count + 1, sizeof *names);

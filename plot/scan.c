@@ -1,4 +1,4 @@
-/* Samples of a full profile as they come.
+/* Samples of a full profile, one by one.
  * SPDX-License-Identifier: MIT */
 #include "plot/scan.h"
 
@@ -16,7 +16,7 @@ static int read_meta(struct scan *s, const char *kind, struct error *err)
     s->has_seconds = s->meta.times || s->meta.wall_ns > 0;
     if (s->meta.keys != NULL)
         return error_set(err, stream_name(s->in), NO_OFFSET,
-                         "is aggregated: %s needs a full profile", kind);
+                         "aggregated profile, but %s needs a full profile", kind);
     return 0;
 }
 
@@ -25,7 +25,7 @@ int scan_open(struct scan *s, const struct plot *plot, const char *kind, struct 
     const struct plot_options *o = plot->options;
     *s = (struct scan){.salvage = o->salvage};
     if (o->input_count > 1)
-        return error_set(err, o->inputs[1], NO_OFFSET, "%s draws one profile at a time", kind);
+        return error_set(err, o->inputs[1], NO_OFFSET, "%s draws a single profile", kind);
     s->path = o->input_count == 1 ? o->inputs[0] : NULL;
     s->in = stream_open(s->path, err);
     if (s->in == NULL || stream_make_seekable(s->in, err) != 0 || read_meta(s, kind, err) != 0) {
@@ -42,11 +42,11 @@ void scan_close(struct scan *s)
     *s = (struct scan){0};
 }
 
-/* While the samples go by. */
+/* State of a scan. */
 struct pass {
     struct scan *scan;
     struct moment moment;
-    double even_seconds; /* interval where samples have no times */
+    double even_seconds; /* interval if samples have no times */
 };
 
 static void weigh(struct pass *p, const struct pbin_samples *s, size_t i)

@@ -1,5 +1,5 @@
-/* Samples of a full profile as they come, each with when it was and what its threads used. Memory
- * does not grow with samples; a profile can be scanned again.
+/* Samples of a full profile, one by one, each with its time and the CPU time of its threads. Memory does
+ * not grow with the number of samples; a profile can be scanned again.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_SCAN_H
 #define PLOT_SCAN_H
@@ -8,13 +8,13 @@
 
 struct moment {
     double begin, end; /* since the start of the run [s]; equal for the first sample of a run */
-    double rate;       /* power, or what the profile measures; NaN: none */
-    double energy;     /* rate * (end - begin); 0 where there is none */
+    double rate;       /* power, or the quantity of the profile; NaN: none */
+    double energy;     /* rate * (end - begin); 0 without a rate */
     size_t count;      /* of threads */
     const uint64_t *thread,
         *location;          /* [count] numbers of the profile; borrowed during the call */
     const uint64_t *cpu_ns; /* [count] */
-    double even;            /* time of each thread [s] where CPU times are not known; else NaN */
+    double even;            /* time of each thread [s] if CPU times are not known; else NaN */
     double cpu;             /* sum of cpu_ns [s] */
 };
 
@@ -37,14 +37,14 @@ struct scan {
     bool salvage;
     struct pbin_meta meta;
     struct quantity quantity;
-    bool has_seconds; /* else nothing tells how long the run took: a sample counts as a second */
+    bool has_seconds; /* otherwise the duration is unknown, and a sample counts as a second */
 };
 
-/* Opens the one input of PLOT. Returns 0, or -1: none or several, aggregated, unreadable. */
+/* Opens the only input of PLOT. Returns 0, or -1 if there are none or several, or it is aggregated or unreadable. */
 int scan_open(struct scan *scan, const struct plot *plot, const char *kind, struct error *err);
 void scan_close(struct scan *scan);
 
-/* Calls EACH for every sample, from the first one. Returns 0 or -1. */
+/* Calls EACH for every sample, beginning with the first. Returns 0 or -1. */
 int scan_run(struct scan *scan,
              void (*each)(void *opaque, const struct moment *moment,
                           const struct pbin_definitions *all),

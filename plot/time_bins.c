@@ -100,7 +100,7 @@ static int compare_ranks(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Indices of TOTALS that are above 0, largest first. Caller frees. */
+/* Indices of the positive TOTALS, largest first. Caller frees. */
 static struct rank *rank(const double *totals, size_t *count)
 {
     struct rank *ranks = mem_zalloc(*count + 1, sizeof *ranks);
@@ -156,7 +156,7 @@ static int compare_lanes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The busiest threads, in the order in which they came. */
+/* The busiest threads, in order of appearance. */
 static void choose_lanes(struct reading *r)
 {
     struct time_bins *b = r->bins;
@@ -226,7 +226,7 @@ static size_t bin_of(const struct time_bins *b, double time)
     return bin < 0 ? 0 : bin >= (double)b->count ? b->count - 1 : (size_t)bin;
 }
 
-/* Pass 2. Long intervals are spread over all the bins that they cross. */
+/* Pass 2. Spreads long intervals over all bins that they cross. */
 static void fill(void *opaque, const struct moment *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
@@ -272,7 +272,7 @@ static int read_bins(struct reading *r, struct scan *scan, struct error *err)
         return -1;
     if (r->samples == 0 && r->duration > 0)
         return error_set(err, stream_name(scan->in), NO_OFFSET,
-                         "no samples between --start and --end: it took %.6g %s", r->duration,
+                         "no samples between --start and --end: the run took %.6g %s", r->duration,
                          scan->has_seconds ? "s" : "samples");
     if (r->samples == 0)
         return error_set(err, stream_name(scan->in), NO_OFFSET, "no samples to draw");

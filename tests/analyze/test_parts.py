@@ -91,7 +91,7 @@ class PartsTest(tool.Case):
         self.assertEqual(self.same(self.file("cut.pbin", data[:samples[33]]), "--salvage").status, 0)
 
     def test_arcs_that_the_trailer_does_not_count(self):
-        """Only samples are shared out: arcs among them are no samples."""
+        """Only samples are distributed: arcs between them are not samples."""
         arcs = pbin.block("ARCS", struct.pack("<IIIIIQ", 1, 1, 1, 1, 1, 5))
         data, samples = [], 0
         for block in blocks(padded(pbin.write(self.profile(5), batch=25))):

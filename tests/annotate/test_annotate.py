@@ -61,7 +61,7 @@ def sh(*argv):
 
 
 def symbol(path, name):
-    """(first address, address behind) of a function."""
+    """(first address, end address) of a function."""
     for line in sh("nm", "-S", path).splitlines():
         words = line.split()
         if len(words) == 4 and words[3] == name:
@@ -180,11 +180,11 @@ class Assembly(Recorded):
 
     def test_hot_addresses_lie_in_the_function(self):
         for name in ("burn_50", "burn_30", "burn_20"):
-            first, behind = symbol(BURN, name)
+            first, end = symbol(BURN, name)
             rows = self.json("--asm", "-f", name, self.burn)
             self.assertEqual(int(rows[0]["address"], 16), first)
             for r in rows:
-                self.assertTrue(first <= int(r["address"], 16) < behind, r)
+                self.assertTrue(first <= int(r["address"], 16) < end, r)
 
     def test_lines_are_those_of_addr2line(self):
         for pbin, path in ((self.burn, BURN), (self.inlined, self.program)):
@@ -226,7 +226,7 @@ class Assembly(Recorded):
         os.makedirs(os.path.dirname(debug))
         sh("strip", "-o", stripped, BURN)
         bare = self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn)
-        self.assertLessEqual(len(bare), len(whole))  # what lies around the samples
+        self.assertLessEqual(len(bare), len(whole))  # only what surrounds the samples
         self.assertEqual(sum(r["samples"] for r in bare), sum(r["samples"] for r in whole))
         sh("objcopy", "--only-keep-debug", BURN, debug)
         self.assertEqual(self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn), whole)

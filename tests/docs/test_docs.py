@@ -178,7 +178,7 @@ def sthem(cells, last):
 
 
 class Workshop:
-    """A folder with all that examples name, made from a program that runs for 0.2 s or as long as it is told."""
+    """A folder with everything that the examples name, made from a program that runs for 0.2 s or a given time."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -382,7 +382,7 @@ class Reader:
         want = (len(p.samples), self.entries, len(self.strings), len(p.maps), len(p.threads), len(p.locations),
                 len(p.runs), len(p.rows), len(p.arcs))
         assert c.take("QQIIIIIII") == want, "trailer"
-        assert self.at == len(self.data), "data behind the trailer"
+        assert self.at == len(self.data), "data after the trailer"
 
 
 def sort_key(key):

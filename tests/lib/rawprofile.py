@@ -26,7 +26,7 @@ class Sample:
     value: float
     threads: list = field(default_factory=list)
     time_us: int = 0  # absolute clock
-    raw_value: bytes = None  # pperf: these bytes stand for the value
+    raw_value: bytes = None  # pperf: these bytes are the value
 
 
 @dataclass
@@ -135,7 +135,7 @@ def pmu_size(pmu):
 
 
 def write(run, dialect, late=False, order="<", pmu="d", magic=None):
-    """The file as bytes. LATE: maps behind the samples. MAGIC None: what the documents say."""
+    """The file as bytes. LATE: maps after the samples. MAGIC None: as documented."""
     if dialect == "intrvelf-aggregated":
         return write_aggregated(run, order)
     if magic is None:

@@ -1,6 +1,6 @@
 """SVGs in a headless Chromium: they open without error, no text is cut, hover and click of flame work.
 
-Skipped where there is no chromium: it is too large to be asked of everyone.
+Skipped without chromium, which is too large to require.
 SPDX-License-Identifier: MIT
 """
 import html

@@ -84,7 +84,7 @@ static void bounds_do_not_wrap(struct check *check)
     column_free(&column);
 }
 
-/* The same bytes again are no work, others are, of whatever size. */
+/* The same bytes again are not unpacked, others are, whatever their size. */
 static void only_what_changes_is_unpacked(struct check *check)
 {
     uint64_t values[2][2 * MOST];

@@ -225,7 +225,7 @@ static void full_device(struct check *check)
     buffer_free(&noise);
 }
 
-/* A file system that fills up: the limit on the size of files stands in. */
+/* A full file system, simulated by a limit on the size of files. */
 static void failure_leaves_the_old_one(struct check *check)
 {
     struct error err = {0};
