@@ -124,7 +124,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
         return error_set(err, file->path, NO_OFFSET,
                          "not the file that ran: its build-id is %s, expected %s", file->build_id,
                          m->build_id);
-    if (same ? place_trusted(file, m) : place_by_size(file, m, mine != theirs))
+    if (same ? place_trusted(file, m) : place_by_size(file, m, theirs && !mine))
         return 0;
     if (same)
         return error_set(err, file->path, NO_OFFSET, "holds no code that could be mapped there");
