@@ -49,12 +49,11 @@ static bool is_code(const struct elf_segment *s)
     return s->executable && s->memory_size > 0;
 }
 
-/* The segment that has the byte at OFFSET, code before data, its own bytes before those that only
- * share a page with it; or NULL. */
+/* The segment that has the byte at OFFSET, else one that has its page, code before data; or NULL. */
 static const struct elf_segment *segment_at(const struct elf_file *file, uint64_t offset)
 {
-    for (int data = 0; data < 2; data++)
-        for (size_t p = 0; p < PAGE_SIZES; p++)
+    for (size_t p = 0; p < PAGE_SIZES; p++)
+        for (int data = 0; data < 2; data++)
             for (size_t i = 0; i < file->segment_count; i++) {
                 const struct elf_segment *s = &file->segments[i];
                 if (is_code(s) == (data == 0) && rest_of(s, offset, page_sizes[p]) > 0)
