@@ -85,11 +85,9 @@ static void find_program(struct gmon_program *p, const struct gmon *gmon,
                        : NULL;
     const struct elf_sought sought = {.label = p->name, .path = beside};
     p->image = elf_search_file(search, &sought, fits, (void *)gmon, &refused);
-    error_set(&refused, NULL, NO_OFFSET,
-              "not found (-e ELF names the file, -s DIR adds a search path)");
     if (p->image == NULL)
-        report_warning(reporter, "%s: %s%s%s: its samples have no function names", p->name,
-                       refused.file, refused.file[0] != '\0' ? ": " : "", refused.text);
+        elf_search_warn(reporter, p->name, &refused,
+                        "its samples have no function names (-e FILE names the program)");
     free(beside);
 }
 

@@ -147,11 +147,7 @@ static bool take_candidate(void *context, const char *path)
     return true;
 }
 
-static void warn(struct code_maps *s, const struct map *m, const struct error *why)
-{
-    report_warning(s->reporter, "%s: %s%s%s: its samples have no function names", m->map.label,
-                   why->file, why->file[0] != '\0' ? ": " : "", why->text);
-}
+static const char nameless[] = "its samples have no function names";
 
 static void search_file(struct code_maps *s, struct map *m)
 {
@@ -161,9 +157,8 @@ static void search_file(struct code_maps *s, struct map *m)
     if (elf_search_paths(&s->options->search, &sought, take_candidate, &search) || !is_file)
         return;
     uint32_t known = strings_count(s->missing);
-    error_set(&search.refused, NULL, NO_OFFSET, "not found (-s DIR adds a search path)");
     if (strings_intern(s->missing, m->map.label) == known)
-        warn(s, m, &search.refused);
+        elf_search_warn(s->reporter, m->map.label, &search.refused, nameless);
 }
 
 static void use_image(struct code_maps *s, struct map *m)
@@ -172,7 +167,7 @@ static void use_image(struct code_maps *s, struct map *m)
     struct elf_file *image =
         elf_file_from_memory(m->map.image, m->map.image_size, "recorded image", &err);
     if (image == NULL || elf_match(image, &m->mapping, &err) != 0) {
-        warn(s, m, &err);
+        elf_search_warn(s->reporter, m->map.label, &err, nameless);
         elf_file_close(image);
         return;
     }

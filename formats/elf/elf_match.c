@@ -49,12 +49,11 @@ static bool is_code(const struct elf_segment *s)
     return s->executable && s->memory_size > 0;
 }
 
-/* The segment that has the byte at OFFSET, code before data, its own bytes before those that only
- * share a page with it; or NULL. */
+/* The segment that has the byte at OFFSET, else one that has its page, code before data; or NULL. */
 static const struct elf_segment *segment_at(const struct elf_file *file, uint64_t offset)
 {
-    for (int data = 0; data < 2; data++)
-        for (size_t p = 0; p < PAGE_SIZES; p++)
+    for (size_t p = 0; p < PAGE_SIZES; p++)
+        for (int data = 0; data < 2; data++)
             for (size_t i = 0; i < file->segment_count; i++) {
                 const struct elf_segment *s = &file->segments[i];
                 if (is_code(s) == (data == 0) && rest_of(s, offset, page_sizes[p]) > 0)
@@ -124,7 +123,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
         return error_set(err, file->path, NO_OFFSET,
                          "not the file that ran: its build-id is %s, expected %s", file->build_id,
                          m->build_id);
-    if (same ? place_trusted(file, m) : place_by_size(file, m, mine != theirs))
+    if (same ? place_trusted(file, m) : place_by_size(file, m, theirs && !mine))
         return 0;
     if (same)
         return error_set(err, file->path, NO_OFFSET, "holds no code that could be mapped there");

@@ -133,6 +133,15 @@ struct elf_file *elf_search_file(const struct elf_search *search, const struct e
     return f.found;
 }
 
+void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
+                     const char *consequence)
+{
+    bool found = refused->text[0] != '\0', other = strcmp(refused->file, label) != 0;
+    report_warning(reporter, "%s%s%s: %s: %s", label, found && other ? ": " : "",
+                   found && other ? refused->file : "",
+                   found ? refused->text : "not found (-s DIR adds a search path)", consequence);
+}
+
 /* ---- debug files ---- */
 
 static struct elf_file *open_debug(const struct elf_file *file, const uint32_t *crc,

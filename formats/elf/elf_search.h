@@ -3,6 +3,7 @@
 #ifndef FORMATS_ELF_ELF_SEARCH_H
 #define FORMATS_ELF_ELF_SEARCH_H
 
+#include "base/report.h"
 #include "formats/elf/elf_file.h"
 
 /* What the user says about it; zeroed: nothing. */
@@ -36,6 +37,11 @@ struct elf_file *elf_search_file(const struct elf_search *search, const struct e
                                  int (*fits)(void *context, const struct elf_file *file,
                                              struct error *err),
                                  void *context, struct error *err);
+
+/* Warns that there is no file for LABEL, because of what elf_search_file REFUSED (empty: nothing was
+ * there), and of the CONSEQUENCE. */
+void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
+                     const char *consequence);
 
 /* Finds the file that holds the debug information of FILE, a stripped one: by build-id, as
  * .build-id/ab/cdef.debug below each search path and below usr/lib/debug in the sysroot; by

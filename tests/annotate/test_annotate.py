@@ -207,10 +207,10 @@ class Assembly(Recorded):
         sh("g++", "-O1", "-g", "-o", program, self.inlined_source)
         ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
         self.assertEqual(ended.err.count("\n"), 1, ended.err)
-        self.assertRegex(ended.err, r"p has build-id [0-9a-f]+, but [0-9a-f]+ ran")
+        self.assertRegex(ended.err, r"p: not the file that ran: its build-id is [0-9a-f]+, expected [0-9a-f]+")
         os.unlink(program)
         ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
-        self.assertIn("binary not found", ended.err)
+        self.assertIn("p: not found", ended.err)
         # the sums are shown all the same
         seen = self.json("--asm", "-f", "burn_50", pbin)
         self.assertEqual(sum(r["samples"] for r in seen), sum(r["samples"] for r in rows))
@@ -407,7 +407,7 @@ class Hostile(tool.Case):
         w = Writer()
         for pc, path in enumerate(("/dev/zero", fifo, self.folder)):
             w.location(0x1000 * pc, "f", "", 0, map_number=w.map(0x1000 * pc, 4096, path, path))
-        self.assertEqual(self.show(w, "--asm").err.count("binary not found"), 3)
+        self.assertEqual(self.show(w, "--asm").err.count("not a regular file"), 3)
 
     def test_large_source(self):
         w = Writer()
