@@ -39,6 +39,8 @@ struct raw_samples {
     const double *value;             /* [count]: of the PMU; 0 without one */
     const uint32_t *threads;         /* [count]: number of entries of the sample */
     const struct raw_entry *entries; /* [entry_count], sample by sample */
+    const uint8_t *flags;            /* [entry_count]: RAW_RAN, ...; NULL: not known, all ran */
+    const uint64_t *callers;         /* [entry_count], where flags have RAW_CALLER; NULL: nowhere */
 };
 
 /* A line of an aggregated profile: how often PC was sampled, and the sum of the currents [A] of those samples. */
@@ -102,10 +104,12 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
+    bool has_flags;            /* samples say how threads were seen */
     bool cut;                  /* salvaged: the end is missing */
     uint64_t records_at;       /* offset of the first sample */
     uint64_t records_end;      /* offset after the last complete one */
     uint64_t samples;          /* number of samples */
+    uint64_t threads;          /* thread samples in all records of a full profile */
     uint64_t done;             /* delivered so far */
     struct raw_reader *reader; /* state of the dialect */
 };
@@ -120,6 +124,9 @@ void raw_close(struct raw_profile *profile);
 /* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
 int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 
+/* For full profiles: the next raw_next returns the first samples again. */
+void raw_rewind(struct raw_profile *profile);
+
 /* For aggregated profiles: returns 1 with LINE filled, 0 at the end, -1 on an error. Skips lines without samples. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
 
@@ -133,7 +140,8 @@ const char *raw_profile_dialect(const struct raw_profile *profile);
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
 
-/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment.
+/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment, and \012 in a label
+ * is the byte with that octal number, as line ends and backslashes are written.
  * Returns 0 with *MAPS (caller frees) and *COUNT set, or -1. */
 int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
                         struct error *err);

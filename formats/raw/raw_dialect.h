@@ -20,6 +20,7 @@ struct raw_probe {
     uint64_t threads;                 /* in them: tells a real salvage from a chance fit */
     uint64_t extension_at;            /* offset of the signature; 0: none */
     uint64_t maps_at;
+    bool odd;           /* labels have control characters: right only if no other reading is */
     struct error error; /* for RAW_MALFORMED: what is missing and where */
 };
 
@@ -59,8 +60,8 @@ struct raw_fit {
 };
 
 /* Finds the only reading that fits, among those that OPTIONS allow. Returns 0 with READING filled, or -1. */
-int raw_detect(struct stream *stream, const struct raw_options *options,
-               struct raw_fit *reading, struct error *err);
+int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
+               struct error *err);
 
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
@@ -71,8 +72,12 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
 int raw_records_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 void raw_records_close(struct raw_profile *profile);
+/* Sets *SAMPLES to the number of complete samples, from the first one on, that have no more than THREADS threads together.
+ * Returns 0, or -1 on a read error. */
+int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *samples,
+                      struct error *err);
 
-/* Decoded samples. Empty when zeroed; the owner frees the entries. */
+/* Decoded samples. Empty when zeroed; raw_batch_free releases it. */
 enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };
 struct raw_batch {
     size_t count, entry_count, capacity;
@@ -80,7 +85,30 @@ struct raw_batch {
     double value[RAW_BATCH_SAMPLES];
     uint32_t threads[RAW_BATCH_SAMPLES];
     struct raw_entry *entries; /* [capacity] */
+    uint8_t *flags;            /* [capacity], NULL: there are none */
+    uint64_t *callers;         /* the same */
+    size_t flag_capacity, caller_capacity;
+    bool has_callers;
 };
+
+void raw_batch_free(struct raw_batch *batch);
+
+/* The flags of thread samples, read in the order of the file. Zeroed and with AT set it begins. */
+struct raw_seen {
+    uint64_t at;     /* offset from which to look for the next block */
+    uint64_t number; /* of the next thread sample */
+    struct buffer bytes;
+    struct cursor flags, callers; /* of the open block, what is left */
+};
+
+/* Takes in the payload of a `seen` block. Returns 0, or -1 when it is not the next one or does not fit. */
+int raw_seen_open(struct raw_seen *seen, struct cursor *in);
+void raw_seen_free(struct raw_seen *seen);
+
+/* Gives the entries of BATCH their flags, which STREAM has in blocks from seen->at on; the stream comes back to where it
+ * was. Returns 0, or -1. */
+int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
+                  struct error *err);
 
 /* Whether there is room for a sample of COUNT threads. An empty batch has room for any. */
 bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
@@ -106,10 +134,10 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
     b->entry_count += count;
 }
 
-/* Reads COUNT VMMaps at OFFSET and checks them: printable, NUL-padded labels, no wrap-around. MAPS may be NULL.
- * Returns 1 if plausible, 0 if not, 2 if cut short, -1 on a read error. */
+/* Reads COUNT VMMaps at OFFSET and checks them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set
+ * if a label has control characters. Returns 1 if plausible, 0 if not, 2 if cut short, -1 on a read error. */
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
-                    struct raw_vmmap *maps, struct error *err);
+                    struct raw_vmmap *maps, bool *odd, struct error *err);
 
 /* Returns 1 if OFFSET is the end of the data, 2 if the raw extension begins there, 0 for neither, -1 on a read error. */
 int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);

@@ -142,7 +142,7 @@ static int judge_end(struct stream *stream, const struct raw_header *header,
         probe->maps_at = end;
         uint64_t room = (stream_size(stream) - end) / RAW_VMMAP_SIZE;
         size_t there = room < header->vmmaps ? (size_t)room : header->vmmaps;
-        int good = raw_vmmaps_read(stream, end, there, layout.big, NULL, err);
+        int good = raw_vmmaps_read(stream, end, there, layout.big, NULL, &probe->odd, err);
         if (good <= 0)
             return good;
         if (there < header->vmmaps)
@@ -166,7 +166,7 @@ static int judge_begin(struct stream *stream, const struct raw_header *header,
     uint64_t size = stream_size(stream);
     uint64_t room = size > probe->maps_at ? (size - probe->maps_at) / RAW_VMMAP_SIZE : 0;
     size_t there = room < header->vmmaps ? (size_t)room : header->vmmaps;
-    int good = raw_vmmaps_read(stream, probe->maps_at, there, layout.big, NULL, err);
+    int good = raw_vmmaps_read(stream, probe->maps_at, there, layout.big, NULL, &probe->odd, err);
     if (good == 1 && there < header->vmmaps) {
         if (there > 0 || header->vmmaps < 4096)
             cut_short(probe, stream, "VMMaps", there, header->vmmaps, verdict);
@@ -215,6 +215,7 @@ struct raw_reader {
     uint64_t first_us; /* wall time of the first sample */
     uint64_t *times;   /* a block of times from the extension [ns] */
     uint64_t times_first, times_count, times_next_at;
+    struct raw_seen seen;
 };
 
 static double get_value(const uint8_t *from, enum raw_value type, bool big)
@@ -256,6 +257,7 @@ static struct raw_reader *begin(struct raw_profile *p)
     r->fixed = record_fixed(record, &p->header);
     r->value_at = record->time_size;
     r->times_next_at = p->ext.time_at;
+    r->seen.at = p->ext.seen_at;
     return r;
 }
 
@@ -368,6 +370,8 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
     r->batch.count = r->batch.entry_count = 0;
     stream_advance(p->stream, p->layout.big ? decode(p, data, (size_t)have, true)
                                             : decode(p, data, (size_t)have, false));
+    if (p->has_flags && raw_seen_fill(&r->seen, p->stream, &r->batch, err) != 0)
+        return -1;
     *samples = raw_batch_samples(&r->batch);
     p->done += samples->count;
     return 1;
@@ -381,15 +385,46 @@ bool raw_batch_has_room(const struct raw_batch *b, size_t count)
 
 struct raw_samples raw_batch_samples(const struct raw_batch *b)
 {
-    return (struct raw_samples){b->count, b->entry_count, b->time_ns,
-                                b->value, b->threads,     b->entries};
+    return (struct raw_samples){
+        b->count,   b->entry_count, b->time_ns, b->value,
+        b->threads, b->entries,     b->flags,   b->has_callers ? b->callers : NULL};
+}
+
+void raw_batch_free(struct raw_batch *b)
+{
+    free(b->entries);
+    free(b->flags);
+    free(b->callers);
 }
 
 void raw_records_close(struct raw_profile *p)
 {
     if (p->reader == NULL)
         return;
-    free(p->reader->batch.entries);
+    raw_batch_free(&p->reader->batch);
+    raw_seen_free(&p->reader->seen);
     free(p->reader->times);
     free(p->reader);
+}
+
+int raw_records_count(struct raw_profile *p, uint64_t threads, uint64_t *samples, struct error *err)
+{
+    size_t fixed = record_fixed(&p->dialect->record, &p->header);
+    const uint8_t *data;
+    *samples = 0;
+    if (stream_seek(p->stream, p->records_at, err) != 0)
+        return -1;
+    while (*samples < p->samples) {
+        int64_t have = stream_peek(p->stream, fixed, &data, err);
+        if (have < 0 || (uint64_t)have < fixed)
+            return have < 0 ? -1 : 0;
+        uint64_t count = get_u32(data + fixed - 4, p->layout.big);
+        if (count > threads)
+            return 0;
+        threads -= count;
+        ++*samples;
+        if (stream_skip(p->stream, fixed + count * p->dialect->record.thread_size, err) != 0)
+            return -1;
+    }
+    return 0;
 }
