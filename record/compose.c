@@ -47,10 +47,18 @@ static int put(struct composition *c)
     return result;
 }
 
+/* The magic of the `sampler` dialect says what its value is. */
+static uint32_t magic_of(enum pmu_kind kind)
+{
+    static const uint32_t magics[] = {
+        [PMU_NONE] = 0, [PMU_CUSTOM] = 0, [PMU_CURRENT] = 1, [PMU_VOLTAGE] = 2, [PMU_POWER] = 3};
+    return magics[kind];
+}
+
 static int put_header(struct composition *c, const struct profile *profile)
 {
     const struct mappings *mappings = profile->mappings;
-    buffer_u32(&c->buffer, (uint32_t)profile->kind);
+    buffer_u32(&c->buffer, magic_of(profile->kind));
     buffer_u64(&c->buffer, profile->wall / NS_PER_US);
     buffer_u64(&c->buffer, profile->latency / NS_PER_US);
     buffer_u64(&c->buffer, profile->samples);

@@ -7,7 +7,7 @@
 #include "base/output.h"
 #include "formats/raw/raw_extension.h"
 #include "record/mappings.h"
-#include "record/pmu.h"
+#include "formats/pbin/pbin.h"
 
 /* What stands in the header and in the extension; all borrowed. */
 struct profile {

@@ -12,11 +12,13 @@
 
 #include "base/memory.h"
 #include "base/output.h"
+#include "formats/raw/raw_readings.h"
 #include "record/clock.h"
 #include "record/compose.h"
 #include "record/facts.h"
 #include "record/mappings.h"
 #include "record/names.h"
+#include "record/power.h"
 #include "record/spool.h"
 
 /* A PC outside all mappings makes us look again, but not more often than this when that brings
@@ -34,29 +36,27 @@ struct recorder {
     struct mappings mappings;
     size_t spooled_maps; /* how many of them the spool has */
     struct names names;
-    void *pmu;
-    bool pmu_open;
-    double value;             /* of the PMU, the last good one */
-    uint64_t pmu_failures;    /* reads that gave none */
-    uint64_t flushed, looked; /* [ns], sample times */
+    struct power *power;
+    struct raw_readings *readings; /* for the value of the next sample */
+    bool power_failed;             /* ERR says why */
+    uint64_t before;               /* time of the sample before [ns] */
+    uint64_t flushed, looked;      /* [ns], sample times */
     pid_t pid;
 };
 
-/* A value that cannot be read is the one before: a hole in the file would be worse for every sum.
- */
+static void take_readings(struct recorder *r)
+{
+    size_t count;
+    const struct raw_reading *readings = power_take(r->power, &count);
+    for (size_t i = 0; i < count; i++)
+        raw_readings_add(r->readings, &readings[i]);
+}
+
 static void on_tick(void *context, uint64_t now)
 {
-    (void)now;
     struct recorder *r = context;
-    struct error err = {0};
-    double value;
-    if (r->options->pmu->read(r->pmu, &value, &err) == 0) {
-        r->value = value * r->options->scale;
-        return;
-    }
-    if (r->pmu_failures++ == 0)
-        report_warning(&r->options->reporter, "%s: %s: the value before is repeated", err.file,
-                       err.text);
+    r->power_failed = r->power_failed || power_tick(r->power, now) != 0;
+    take_readings(r);
 }
 
 static void spool_new_maps(struct recorder *r)
@@ -133,8 +133,13 @@ static int flush(struct recorder *r, const struct engine_sample *sample)
 static int on_sample(void *context, const struct engine_sample *sample)
 {
     struct recorder *r = context;
+    if (r->power_failed)
+        return -1;
     find_pcs(r, sample);
-    if (spool_sample(r->spool, r->value, sample) != 0)
+    double value = raw_readings_value(r->readings, r->before, sample->time);
+    r->before = sample->time;
+    raw_readings_forget(r->readings, sample->time);
+    if (spool_sample(r->spool, value, sample) != 0)
         return -1;
     if (sample->time - r->flushed < flush_every && r->names.news_count < NAMES_MANY)
         return 0;
@@ -164,9 +169,12 @@ static int check_device(const char *path, struct error *err)
 static int open_all(struct recorder *r)
 {
     const struct options *o = r->options;
-    if (o->pmu->open(o->pmu_argument, &r->pmu, r->err) != 0)
+    size_t count;
+    r->power = power_open(&o->power, &r->options->reporter, r->err);
+    if (r->power == NULL)
         return -1;
-    r->pmu_open = true;
+    const struct raw_source *sources = power_channels(r->power, &count);
+    r->readings = raw_readings_new(sources, count);
     if (check_device(o->out, r->err) != 0)
         return -1;
     r->out = output_open(o->out, OUTPUT_BINARY, r->err);
@@ -175,7 +183,7 @@ static int open_all(struct recorder *r)
     r->spool = spool_new(o->out, r->err);
     if (r->spool == NULL)
         return -1;
-    facts_begin(&r->facts, o);
+    facts_begin(&r->facts, o, r->power);
     return spool_facts(r->spool, r->facts.list, r->facts.count);
 }
 
@@ -205,8 +213,8 @@ void recorder_delete(struct recorder *r)
         return;
     output_discard(r->out);
     spool_delete(r->spool);
-    if (r->pmu_open)
-        r->options->pmu->close(r->pmu);
+    power_close(r->power);
+    raw_readings_delete(r->readings);
     facts_free(&r->facts);
     mappings_free(&r->mappings);
     names_free(&r->names);
@@ -220,7 +228,7 @@ const struct engine_hooks *recorder_hooks(struct recorder *r)
 
 static int write_profile(struct recorder *r, const struct engine_result *result)
 {
-    struct profile profile = {.kind = r->options->kind,
+    struct profile profile = {.kind = power_kind(r->power),
                               .wall = result->wall,
                               .latency = result->latency,
                               .samples = spool_samples(r->spool),
@@ -237,13 +245,16 @@ static int write_profile(struct recorder *r, const struct engine_result *result)
 int recorder_finish(struct recorder *r, const struct engine_result *result, const char **left)
 {
     struct engine_sample end = {.time = result->wall};
-    if (r->pmu_failures > 0) {
-        facts_add(&r->facts, "pmu_failures", mem_printf("%" PRIu64, r->pmu_failures));
-        report_warning(&r->options->reporter, "%" PRIu64 " PMU values could not be read",
-                       r->pmu_failures);
+    while (!r->power_failed) {
+        int got = power_end(r->power, result->wall);
+        r->power_failed = got < 0;
+        take_readings(r);
+        if (got <= 0)
+            break;
     }
+    power_warn(r->power);
     if (flush(r, &end) == 0 && write_profile(r, result) == 0)
-        return 0;
+        return r->power_failed ? -1 : 0;
     *left = spool_keep(r->spool);
     return -1;
 }

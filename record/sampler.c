@@ -24,9 +24,9 @@ static void summarize(const struct options *options, const struct engine_result 
         return;
     fprintf(stderr,
             "sampler: %s: %" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
-            options->out, result->samples, seconds, seconds > 0 ? samples / seconds : 0,
-            options->engine.frequency, samples > 0 ? (double)result->latency / 1000 / samples : 0,
-            options->pmu_spec);
+            options->out != NULL ? options->out : "-", result->samples, seconds,
+            seconds > 0 ? samples / seconds : 0, options->engine.frequency,
+            samples > 0 ? (double)result->latency / 1000 / samples : 0, options->pmu_specs);
 }
 
 /* What the caller sees is what the command did: killed by a signal, so are we, without a second
