@@ -240,6 +240,22 @@ int output_printf(struct output *o, const char *format, ...)
     return result;
 }
 
+int output_zeros(struct output *o, uint64_t count)
+{
+    static const uint8_t zeros[4096];
+    if (o->target != NULL && o->bz == NULL && count > BUFFER) {
+        if (flush(o) != 0)
+            return -1;
+        off_t at = lseek(o->fd, (off_t)count, SEEK_CUR);
+        if (at < 0 || ftruncate(o->fd, at) != 0) /* the file may end here */
+            return fail(o, errno);
+        return 0;
+    }
+    for (; count > 0 && !o->failed; count -= count < sizeof zeros ? count : sizeof zeros)
+        output_write(o, zeros, count < sizeof zeros ? (size_t)count : sizeof zeros);
+    return o->failed ? -1 : 0;
+}
+
 /* Gives the file at LINK a temporary name beside the target. */
 static int name_temporary(struct output *o, const char *link)
 {

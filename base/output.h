@@ -25,6 +25,8 @@ struct output *output_open(const char *path, unsigned flags, struct error *err);
 int output_write(struct output *output, const void *data, size_t count);
 int output_printf(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* COUNT bytes of 0: a hole in a file that is not compressed. */
+int output_zeros(struct output *output, uint64_t count);
 
 /* Writes everything, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL at the moment
  * a file is replaced can leave a second name of the new file, FILE.PID-N.tmp. (Without unnamed files, that is on some

@@ -112,6 +112,8 @@ struct engine {
     void (*delete)(struct engine_run *run);
 };
 
+/* Lets the kernel interrupt threads that run (perf_event_open). */
+extern const struct engine engine_perf;
 /* Stops the threads that run together with ptrace for each sample. */
 extern const struct engine engine_ptrace;
 

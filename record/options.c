@@ -260,6 +260,8 @@ static void check_sources(struct argp_state *state, const struct options *option
 {
     for (size_t i = 0; i < options->power.count; i++) {
         const struct power_source *s = &options->power.sources[i];
+        if (options->aggregate && s->source->late != NULL)
+            argp_error(state, "-a: %s has its values after the run only", s->source->name);
         struct pmu_unit unit;
         struct error err = {0};
         if (!s->source->takes_unit && (s->request.unit != NULL || s->request.kind >= 0))

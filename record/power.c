@@ -310,7 +310,9 @@ static int read_meter(struct power *p, struct meter *meter)
     if (slept && meter == p->meters)
         p->slept += suspended - meter->suspended;
     meter->suspended = suspended;
-    meter->cost = meter->cost > 0 ? (3 * meter->cost + cost) / 4 : cost;
+    /* a read that was interrupted once is no slow device: up slowly, down fast */
+    meter->cost =
+        cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += cost;
     pace(meter, moved);
     meter->due = begin - p->start + meter->interval;
