@@ -101,7 +101,7 @@ class PartsTest(tool.Case):
             data.append(block)
         ended = self.same(self.file("arcs.pbin", pbin.write(self.profile(5))[:16] + b"".join(data)))
         self.assertEqual(ended.status, 1)
-        self.assertIn("counts differ", ended.err)
+        self.assertIn("counts do not match", ended.err)
 
     def test_few_addresses_are_enough(self):
         """What does for one thread does for eight: the others are not there then. (Not limited with
