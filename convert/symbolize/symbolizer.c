@@ -223,5 +223,5 @@ const char *symbolizer_build_id(struct symbolizer *s, size_t index)
 {
     const struct elf_mapping *mapping;
     const struct code_file *file = code_maps_file(s->maps, index, &mapping);
-    return file != NULL ? code_file_image(file)->build_id : "";
+    return file != NULL ? code_file_image(file)->build_id : mapping->build_id;
 }

@@ -71,7 +71,8 @@ void symbolizer_resolve(struct symbolizer *symbolizer, const uint64_t *pcs, size
                         struct code_location *locations);
 
 /* What was used for map INDEX, for the profile's metadata: path of the file (NULL when none was found),
- * build-id as lower-case hex ("" when it has none); both borrowed. Loads the file if need be. */
+ * its build-id as lower-case hex ("" when it has none), else the one that was recorded; both borrowed.
+ * Loads the file if need be. */
 const char *symbolizer_path(struct symbolizer *symbolizer, size_t index);
 const char *symbolizer_build_id(struct symbolizer *symbolizer, size_t index);
 

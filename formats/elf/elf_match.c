@@ -118,12 +118,14 @@ static uint64_t code_size(const struct elf_file *file)
 int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *err)
 {
     bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
+    /* A file with a build-id for a mapping without, or the reverse, is most likely another one. */
+    bool exactly = mine != theirs && (theirs || m->size > 0);
     bool same = m->is_image || (mine && theirs && strcmp(file->build_id, m->build_id) == 0);
     if (mine && theirs && !same)
         return error_set(err, file->path, NO_OFFSET,
                          "not the file that ran: its build-id is %s, expected %s", file->build_id,
                          m->build_id);
-    if (same ? place_trusted(file, m) : place_by_size(file, m, theirs && !mine))
+    if (same ? place_trusted(file, m) : place_by_size(file, m, exactly))
         return 0;
     if (same)
         return error_set(err, file->path, NO_OFFSET, "holds no code that could be mapped there");

@@ -1,9 +1,9 @@
 /* Is this the file that ran? Where is a mapping in it?
  *
- * Build-ids decide where both sides have one. Otherwise size and content do: the mapping must be
- * what a loader makes of a segment of code, and a debug file must be of the same machine and have
- * the checksum that its link gives. The size of a mapping refuses a file only in that second case:
- * programs map their own code again, in parts or as a whole.
+ * Build-ids decide where both sides have one: the size of a mapping then means nothing, as programs
+ * map their own code again, in parts or as a whole. Otherwise size and content decide: the mapping
+ * must be in a segment of code, and all of it where only one side has a build-id; a debug file must
+ * be for the same machine and have the checksum that its link gives.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_MATCH_H
@@ -13,7 +13,7 @@
 
 /* A mapping as a profile describes it. */
 struct elf_mapping {
-    uint64_t address, size; /* [bytes] */
+    uint64_t address, size; /* [bytes]; size 0: not known, with an offset only */
     bool has_offset;
     uint64_t offset;      /* in the file [bytes] */
     const char *build_id; /* lower-case hex of the file that ran; NULL or "": not known */

@@ -516,7 +516,7 @@ class Libelf(Case):
 
     def resolve(self, name, data, size=None):
         """(name of the function, warnings) with 512 MiB of memory and 30 s."""
-        path = os.path.join(self.dir, name)
+        path = os.path.join(self.dir, "libelf-" + name)
         with open(path, "wb") as f:
             f.write(data)
         if size is not None:

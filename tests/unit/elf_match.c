@@ -133,6 +133,10 @@ static void one_build_id(struct check *check)
     REFUSED(bare, MAPPING(.size = 0x2000, .has_offset = true, .offset = 0x2000, .build_id = OTHER),
             "it has no build-id, expected 0103");
     AT(marked, MAPPING(.size = 0x2000, .build_id = ""), 0x700010, 0x11010);
+    AT(marked, MAPPING(.size = 0x2000, .has_offset = true, .offset = 0x1000), 0x700010, 0x11010);
+    REFUSED(marked, MAPPING(.size = 0x1000, .has_offset = true, .offset = 0x1000),
+            "the mapping 4096");
+    AT(marked, MAPPING(.size = 0, .has_offset = true, .offset = 0x2000), 0x700010, 0x12010);
     REFUSED(marked, MAPPING(.size = 0x7000, .build_id = ""), "its code has 8192 bytes");
 }
 
