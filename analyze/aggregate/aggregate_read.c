@@ -176,6 +176,7 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     case PBIN_ARC:
         aggregate_take_arc(a, &batch->arc, pbin_reader_definitions(in->reader)->strings);
         return 0;
+    case PBIN_READING:
     case PBIN_END:
         break;
     }

@@ -19,7 +19,8 @@
 
 enum { PBIN_VERSION = 1, PBIN_SIGNATURE_SIZE = 8 };
 extern const uint8_t pbin_signature[PBIN_SIGNATURE_SIZE];
-#define PBIN_NO_MAP UINT32_MAX
+#define PBIN_NO_MAP    UINT32_MAX
+#define PBIN_NO_CALLER UINT32_MAX
 
 /* What the PMU value of a sample is. */
 enum pmu_kind { PMU_NONE, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER, PMU_CUSTOM };
@@ -74,6 +75,7 @@ struct pbin_map {
 struct pbin_thread {
     uint32_t tid, pid; /* pid 0: not known */
     uint32_t name;
+    uint32_t program; /* path of the executable of its process, 0: not known */
 };
 
 struct pbin_frame {
@@ -89,6 +91,23 @@ struct pbin_location {
     uint32_t binary; /* base name, or a label such as _foreign */
     uint32_t map;    /* or PBIN_NO_MAP */
     uint32_t first_frame, frame_count;
+};
+
+/* A source of power readings, as raw.5 describes it; texts are string numbers. */
+struct pbin_source {
+    uint32_t name, kind, unit, scope, help;
+    double per_count; /* of an energy counter [J], else 1 */
+    uint64_t period;  /* between its updates [ns], 0: not known */
+    uint8_t role;     /* 1: part of the PMU value, 0: additional */
+};
+
+struct pbin_reading {
+    uint32_t source; /* its number */
+    uint64_t time;   /* since the start of the run [ns] */
+    uint64_t
+        value; /* energy: counts since its first reading; others: bits of a double in its unit */
+    uint64_t
+        busy; /* CPU time that all processes of the machine had used by then [ns], 0: not known */
 };
 
 /* One row of an aggregated profile. Sums over runs are exact integers, so merging is associative and
@@ -152,6 +171,13 @@ uint32_t pbin_define_map(struct pbin_writer *writer, const struct pbin_map *map)
 uint32_t pbin_define_thread(struct pbin_writer *writer, const struct pbin_thread *thread);
 uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_location *location,
                               const struct pbin_frame *frames);
+/* LOCATION, in the kernel, was called from location CALLER; both are defined, and LOCATION has no caller yet. */
+void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
+uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
+
+/* A reading of a source that is defined. The readings of a source are in order of time, and each comes before the samples
+ * that are later. */
+void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
 
 /* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
  * threads. Returns 0, or -1 when writing fails (error in the output's struct error). */
@@ -205,7 +231,7 @@ struct pbin_samples {
 };
 
 /* What pbin_reader_next delivers. */
-enum pbin_item { PBIN_END = 0, PBIN_SAMPLES, PBIN_ROW, PBIN_RUN, PBIN_ARC };
+enum pbin_item { PBIN_END = 0, PBIN_SAMPLES, PBIN_ROW, PBIN_RUN, PBIN_ARC, PBIN_READING };
 
 struct pbin_batch {
     enum pbin_item item;
@@ -213,6 +239,7 @@ struct pbin_batch {
     struct pbin_row row;
     struct pbin_run run;
     struct pbin_arc arc;
+    struct pbin_reading reading; /* only after pbin_reader_want_readings */
 };
 
 struct pbin_reader;
@@ -226,6 +253,9 @@ void pbin_reader_close(struct pbin_reader *reader);
  * the last. All parts of a profile together are checked like the whole. Only for a full profile, before the first
  * pbin_reader_next; the stream must be seekable. */
 void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
+
+/* From now on pbin_reader_next delivers readings as well, which it passes over otherwise. */
+void pbin_reader_want_readings(struct pbin_reader *reader);
 
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);
@@ -253,7 +283,9 @@ struct pbin_definitions {
     const struct pbin_thread *threads;
     const struct pbin_location *locations;
     const struct pbin_frame *frames;
-    size_t map_count, thread_count, location_count, frame_count;
+    const uint32_t *callers; /* [location_count], PBIN_NO_CALLER: none; NULL: no location has one */
+    const struct pbin_source *sources;
+    size_t map_count, thread_count, location_count, frame_count, source_count;
 };
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *reader);
 

@@ -24,7 +24,12 @@ struct pbin_reader {
     struct pbin_thread *threads;
     struct pbin_location *locations;
     struct pbin_frame *frames;
-    size_t map_capacity, thread_capacity, location_capacity, frame_capacity;
+    uint32_t *callers;
+    struct pbin_source *sources;
+    size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
+        source_capacity;
+    size_t caller_count; /* locations that CALLERS covers */
+    bool wants_readings;
     uint64_t samples, entries;
     uint32_t runs, rows, arcs;
     enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
@@ -150,6 +155,11 @@ void pbin_reader_part(struct pbin_reader *r, uint64_t begin, uint64_t end)
     stream_spare(r->stream, begin > stream_offset(r->stream));
 }
 
+void pbin_reader_want_readings(struct pbin_reader *r)
+{
+    r->wants_readings = true;
+}
+
 void pbin_reader_close(struct pbin_reader *r)
 {
     if (r == NULL)
@@ -161,6 +171,8 @@ void pbin_reader_close(struct pbin_reader *r)
     free(r->threads);
     free(r->locations);
     free(r->frames);
+    free(r->callers);
+    free(r->sources);
     free(r);
 }
 
@@ -203,6 +215,16 @@ static void read_thread(struct pbin_reader *r, struct cursor *in)
     thread->tid = cursor_u32(in);
     thread->pid = cursor_u32(in);
     thread->name = string_number(r, in);
+    thread->program = 0;
+}
+
+static void read_program(struct pbin_reader *r, struct cursor *in)
+{
+    uint32_t thread = cursor_u32(in), program = string_number(r, in);
+    if (thread >= r->all.thread_count)
+        in->bad = true;
+    else
+        r->threads[thread].program = program;
 }
 
 static void read_frame(struct pbin_reader *r, struct cursor *in)
@@ -233,6 +255,45 @@ static void read_location(struct pbin_reader *r, struct cursor *in)
         read_frame(r, in);
 }
 
+/* A look-up goes one step, so that a ring of callers does no harm. */
+static void read_caller(struct pbin_reader *r, struct cursor *in)
+{
+    size_t count = r->all.location_count;
+    uint32_t location = cursor_u32(in), caller = cursor_u32(in);
+    if (location >= count || caller >= count || location == caller)
+        in->bad = true;
+    mem_reserve(&r->callers, &r->caller_capacity, count + 1, sizeof *r->callers);
+    for (; r->caller_count < count; r->caller_count++)
+        r->callers[r->caller_count] = PBIN_NO_CALLER;
+    if (!in->bad)
+        r->callers[location] = caller;
+}
+
+static void read_source(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->sources, &r->source_capacity, r->all.source_count + 1, sizeof *r->sources);
+    struct pbin_source *source = &r->sources[r->all.source_count++];
+    source->name = string_number(r, in);
+    source->kind = string_number(r, in);
+    source->unit = string_number(r, in);
+    source->scope = string_number(r, in);
+    source->per_count = cursor_f64(in);
+    source->period = cursor_u64(in);
+    source->role = cursor_u8(in);
+    source->help = string_number(r, in);
+}
+
+/* Makes CALLERS as long as there are locations. */
+static void cover_locations(struct pbin_reader *r)
+{
+    size_t count = r->all.location_count;
+    if (r->callers == NULL || r->caller_count >= count)
+        return;
+    mem_reserve(&r->callers, &r->caller_capacity, count, sizeof *r->callers);
+    for (; r->caller_count < count; r->caller_count++)
+        r->callers[r->caller_count] = PBIN_NO_CALLER;
+}
+
 typedef void read_one(struct pbin_reader *r, struct cursor *in);
 
 static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
@@ -250,6 +311,9 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     r->all.threads = r->threads;
     r->all.locations = r->locations;
     r->all.frames = r->frames;
+    cover_locations(r);
+    r->all.callers = r->callers;
+    r->all.sources = r->sources;
     return in->bad ? -1 : 0;
 }
 
@@ -259,8 +323,9 @@ static int read_definitions(struct pbin_reader *r, struct error *err)
     static const struct {
         const char *type;
         read_one *one;
-    } kinds[] = {
-        {"STRS", read_string}, {"MAPS", read_map}, {"THRD", read_thread}, {"LOCS", read_location}};
+    } kinds[] = {{"STRS", read_string},   {"MAPS", read_map},     {"THRD", read_thread},
+                 {"LOCS", read_location}, {"prog", read_program}, {"call", read_caller},
+                 {"srcs", read_source}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(r->block.type, kinds[i].type) == 0)
             return read_all(r, kinds[i].one, err) != 0 ? -1 : 1;
@@ -319,7 +384,17 @@ static void read_arc(struct pbin_reader *r, struct cursor *in, struct pbin_arc *
     r->arcs++;
 }
 
-/* Delivers the next member of a block of rows, runs or arcs. Returns 1, or -1. */
+static void read_reading(struct pbin_reader *r, struct cursor *in, struct pbin_reading *reading)
+{
+    reading->source = cursor_u32(in);
+    reading->time = cursor_u64(in);
+    reading->value = cursor_u64(in);
+    reading->busy = cursor_u64(in);
+    if (reading->source >= r->all.source_count)
+        in->bad = true;
+}
+
+/* Delivers the next member of a block of rows, runs, arcs or readings. Returns 1, or -1. */
 static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -328,6 +403,8 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
         read_row(r, in, &batch->row);
     else if (r->item == PBIN_RUN)
         read_run(r, in, &batch->run);
+    else if (r->item == PBIN_READING)
+        read_reading(r, in, &batch->reading);
     else
         read_arc(r, in, &batch->arc);
     if (in->bad)
@@ -337,20 +414,22 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
     return 1;
 }
 
-/* Prepares the open block for next_member if it holds rows, runs or arcs. Returns 1, 0 for another type of block,
+/* Prepares the open block for next_member if it holds rows, runs, arcs or wanted readings. Returns 1, 0 for another type of block,
  * or -1. */
 static int open_members(struct pbin_reader *r, struct error *err)
 {
     static const struct {
         const char *type;
         enum pbin_item item;
-    } kinds[] = {{"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}};
+    } kinds[] = {
+        {"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}, {"read", PBIN_READING}};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
     size_t i = 0;
-    while (i < 3 && strcmp(r->block.type, kinds[i].type) != 0)
+    while (i < KINDS && strcmp(r->block.type, kinds[i].type) != 0)
         i++;
-    if (i == 3)
+    if (i == KINDS || (kinds[i].item == PBIN_READING && !r->wants_readings))
         return 0;
-    if (r->key_count == 0 && kinds[i].item != PBIN_ARC)
+    if (r->key_count == 0 && (kinds[i].item == PBIN_ROW || kinds[i].item == PBIN_RUN))
         return fail(r, err, "sums in a profile that is not aggregated");
     r->left = cursor_u32(&r->block.in);
     r->item = r->left > 0 ? kinds[i].item : PBIN_END;
