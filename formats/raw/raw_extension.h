@@ -196,7 +196,7 @@ void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_
 void raw_put_done(struct buffer *buffer, uint64_t samples);
 
 /* The same for what earlier samplers did not record: raw_put_maps and raw_put_threads are theirs. A block holds at most
- * BLOCK_LARGEST bytes: put long lists in pieces. */
+ * BLOCK_MAX_PAYLOAD bytes: put long lists in pieces. */
 void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
