@@ -40,7 +40,7 @@ static double sum_of(const struct builder *b, size_t first, size_t last, double 
 
 static char *name_of(const struct builder *b, size_t row, size_t level)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)b->options->keys[level]);
+    const struct pbin_key *key = pbin_key_get((size_t)b->options->keys.key[level]);
     uint64_t value = aggregate_row(b->aggregate, row)->key[level];
     if (key->is_text)
         return mem_strdup(aggregate_text(b->aggregate, value));
@@ -86,7 +86,7 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
 
 static void build(struct builder *b, const struct span *span, size_t level)
 {
-    if (level == b->options->key_count)
+    if (level == b->options->keys.count)
         return;
     struct span child = *span;
     for (size_t i = span->first; i < span->last; i = child.last) {

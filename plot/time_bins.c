@@ -19,8 +19,7 @@ struct reading {
     struct time_bins *bins;
     double start, end; /* window [s] */
     double duration;
-    int keys[PBIN_MAX_KEYS];
-    size_t key_count;
+    struct pbin_keys keys;
     struct rowset rows;
     struct key_map map;
     double *row_total, *thread_total; /* by row, by thread of the profile */
@@ -123,7 +122,7 @@ static void name_series(struct reading *r, const struct rank *ranks, size_t coun
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         rows[i] = &r->rows.rows[ranks[i].index];
-    struct name_source source = {r->keys, r->key_count, text_of, r->rows.texts};
+    struct name_source source = {&r->keys, text_of, r->rows.texts};
     r->bins->names = names_make(&source, rows, count);
     free(rows);
 }
@@ -289,21 +288,17 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
                    const struct time_request *request, struct error *err)
 {
     const struct plot_options *o = plot->options;
-    struct reading r = {
-        .request = request, .bins = bins, .idle = NO_ROW, .key_count = o->key_count};
+    struct reading r = {.request = request, .bins = bins, .idle = NO_ROW, .keys = o->keys};
     struct scan scan;
     *bins = (struct time_bins){0};
     if (scan_open(&scan, plot, request->kind, err) != 0)
         return -1;
     r.start = isnan(o->start) ? 0 : o->start;
     r.end = isnan(o->end) ? INFINITY : o->end;
-    memcpy(r.keys, o->keys, sizeof r.keys);
-    if (r.key_count == 0) {
-        r.keys[r.key_count++] = pbin_key_find("binary", 6);
-        r.keys[r.key_count++] = pbin_key_find("function", 8);
-    }
-    rowset_init(&r.rows, r.keys, r.key_count);
-    key_map_init(&r.map, &r.rows, r.keys, r.key_count, &everything, NULL);
+    if (r.keys.count == 0)
+        r.keys = pbin_keys_of("binary,function");
+    rowset_init(&r.rows, &r.keys);
+    key_map_init(&r.map, &r.rows, &r.keys, &everything, NULL);
     int result = read_bins(&r, &scan, err);
     pbin_meta_copy(&bins->meta, &scan.meta);
     quantity_of(&bins->meta, &bins->quantity);

@@ -12,7 +12,7 @@ struct aggregate *aggregate_new(const struct aggregate_options *options)
     struct aggregate *a = mem_zalloc(1, sizeof *a);
     a->options = *options;
     a->arc_keys = strings_new();
-    rowset_init(&a->rows, a->options.keys, a->options.key_count);
+    rowset_init(&a->rows, &a->options.keys);
     return a;
 }
 

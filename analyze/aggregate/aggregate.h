@@ -30,9 +30,8 @@ enum energy_model {
 };
 
 struct aggregate_options {
-    int keys[PBIN_MAX_KEYS]; /* numbers for pbin_key_get */
-    size_t key_count;        /* at least 1 */
-    bool add;                /* inputs are shards of one run; else each is a run of its own */
+    struct pbin_keys keys; /* at least one */
+    bool add;              /* inputs are shards of one run; else each is a run of its own */
     enum energy_model model;
     bool no_gap_warning; /* gaps are another tool's business */
     /* borrowed until aggregate_delete; NULL: everything counts */

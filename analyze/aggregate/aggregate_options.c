@@ -199,14 +199,12 @@ static error_t parse_files(struct aggregate_command *o, int key, char *argument,
 }
 
 /* The key thread goes in front. */
-static void add_thread_key(struct aggregate_options *options)
+static void add_thread_key(struct pbin_keys *keys)
 {
-    int thread = pbin_key_find("thread", 6);
-    for (size_t i = 0; i < options->key_count; i++)
-        if (options->keys[i] == thread)
-            return;
-    memmove(options->keys + 1, options->keys, options->key_count++ * sizeof options->keys[0]);
-    options->keys[0] = thread;
+    if (pbin_keys_index(keys, "thread") < keys->count)
+        return;
+    memmove(keys->key + 1, keys->key, keys->count++ * sizeof keys->key[0]);
+    keys->key[0] = pbin_key_find("thread", 6);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -220,13 +218,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (o->selection.start > o->selection.end)
             argp_error(state, "--end lies before --start");
         if (o->threads)
-            add_thread_key(&o->aggregate);
+            add_thread_key(&o->aggregate.keys);
         return 0;
     case KEY_THREADS:
         o->threads = true;
         return 0;
     case 'k':
-        o->aggregate.key_count = keys_parse(o->aggregate.keys, argument, state);
+        keys_option(&o->aggregate.keys, argument, state);
         return 0;
     case KEY_MODE:
         o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");

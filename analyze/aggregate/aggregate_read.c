@@ -11,40 +11,24 @@
 #include "base/memory.h"
 #include "base/progress.h"
 
-/* Where each key of the aggregate stands among the keys of an aggregated input. */
+/* Where each key of the aggregate is among the keys of an aggregated input. */
 struct key_columns {
     size_t at[PBIN_MAX_KEYS];
     bool coarser; /* rows will be joined: entries cannot be known */
 };
 
-static int match_keys(const struct aggregate *a, const char *keys, const char *name,
+static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
                       struct key_columns *columns, struct error *err)
 {
-    size_t input_keys = 0;
-    int number[PBIN_MAX_KEYS];
-    for (const char *at = keys; at != NULL && input_keys < PBIN_MAX_KEYS; input_keys++) {
-        size_t length = strcspn(at, ",");
-        number[input_keys] = pbin_key_find(at, length);
-        if (number[input_keys] < 0)
-            return error_set(err, name, NO_OFFSET, "was aggregated by an unknown key: '%.*s'",
-                             (int)(length < 100 ? length : 100), at);
-        for (size_t i = 0; i < input_keys; i++)
-            if (number[i] == number[input_keys])
-                return error_set(err, name, NO_OFFSET, "was aggregated by key %.*s twice",
-                                 (int)length, at);
-        at = at[length] == ',' ? at + length + 1 : NULL;
+    const struct pbin_keys *keys = &a->options.keys, *theirs = pbin_reader_keys(reader);
+    for (size_t i = 0; i < keys->count; i++) {
+        const char *key = pbin_key_get((size_t)keys->key[i])->name;
+        columns->at[i] = pbin_keys_index(theirs, key);
+        if (columns->at[i] == theirs->count)
+            return error_set(err, name, NO_OFFSET, "was aggregated by %s: key %s is missing",
+                             pbin_reader_meta(reader)->keys, key);
     }
-    for (size_t i = 0; i < a->options.key_count; i++) {
-        size_t k = 0;
-        while (k < input_keys && number[k] != a->options.keys[i])
-            k++;
-        if (k == input_keys)
-            return error_set(err, name, NO_OFFSET,
-                             "was aggregated by %s: key %s is not in it any more", keys,
-                             pbin_key_get((size_t)a->options.keys[i])->name);
-        columns->at[i] = k;
-    }
-    columns->coarser = a->options.key_count < input_keys;
+    columns->coarser = keys->count < theirs->count;
     return 0;
 }
 
@@ -70,10 +54,8 @@ struct row_question {
 static const char *row_text_of(void *context, int key)
 {
     struct row_question *q = context;
-    size_t at = 0;
-    while (q->aggregate->options.keys[at] != key)
-        at++; /* check_selection has seen it */
     const struct pbin_key *what = pbin_key_get((size_t)key);
+    size_t at = pbin_keys_index(&q->aggregate->options.keys, what->name); /* see check_selection */
     if (what->is_text)
         return strings_get(q->aggregate->rows.texts, (uint32_t)q->key[at]);
     snprintf(q->number, sizeof q->number, strcmp(what->name, "pc") == 0 ? "0x%" PRIx64 : "%" PRIu64,
@@ -133,7 +115,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
     uint64_t key[PBIN_MAX_KEYS] = {0};
-    for (size_t i = 0; i < a->options.key_count; i++) {
+    for (size_t i = 0; i < a->options.keys.count; i++) {
         uint64_t value = row->key[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))
             return error_set(err, in->name, NO_OFFSET, "row refers to a text that is not defined");
@@ -275,12 +257,9 @@ static int read_parts(struct input *in, size_t count, struct error *err)
     return parts_join(parts, read_all(in, count, err), err);
 }
 
-static bool has_key(const struct aggregate *a, int key)
+static bool has_key(const struct aggregate *a, const char *name)
 {
-    for (size_t i = 0; i < a->options.key_count; i++)
-        if (a->options.keys[i] == key)
-            return true;
-    return false;
+    return pbin_keys_index(&a->options.keys, name) < a->options.keys.count;
 }
 
 /* Of sums only rows can be selected, by the keys that they have. */
@@ -293,11 +272,11 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
         return error_set(err, name, NO_OFFSET,
                          "is aggregated: times, phases, gaps and latency need its samples");
     for (size_t i = 0; i < s->filter_count; i++)
-        if (!has_key(a, s->filters[i].key))
+        if (!has_key(a, pbin_key_get((size_t)s->filters[i].key)->name))
             return error_set(err, name, NO_OFFSET,
                              "is aggregated: a filter on %s needs that among the keys (-k)",
                              pbin_key_get((size_t)s->filters[i].key)->name);
-    if (s->exclude_external && !has_key(a, pbin_key_find("binary", 6)))
+    if (s->exclude_external && !has_key(a, "binary"))
         return error_set(err, name, NO_OFFSET,
                          "is aggregated: --exclude-external needs binary among the keys (-k)");
     return 0;
@@ -317,7 +296,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (meta->keys != NULL && check_selection(a, name, err) != 0)
         return -1;
-    if (meta->keys != NULL && match_keys(a, meta->keys, name, &in.columns, err) != 0)
+    if (meta->keys != NULL && match_keys(a, reader, name, &in.columns, err) != 0)
         return -1;
     quantity_of(meta, &in.quantity);
     attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);

@@ -61,7 +61,7 @@ static bool open_part(struct part *p, struct stream *stream, const struct attrib
         free_part(p);
         return false;
     }
-    rowset_init(&p->rows, options->keys, options->key_count);
+    rowset_init(&p->rows, &options->keys);
     attribution_start(&p->attribution, like->meta, like->quantity, options, &p->rows);
     return true;
 }

@@ -18,8 +18,8 @@ static void name_columns(struct row_view *v)
         add_column(v, "depth", "", false);
         add_column(v, "tree", "", true);
     } else {
-        for (size_t i = 0; i < v->options->key_count; i++)
-            add_column(v, pbin_key_get((size_t)v->options->keys[i])->name, "", true);
+        for (size_t i = 0; i < v->options->keys.count; i++)
+            add_column(v, pbin_key_get((size_t)v->options->keys.key[i])->name, "", true);
     }
     v->name_count = v->column_count;
 }
@@ -114,7 +114,7 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, boo
 
 struct table_cell row_view_key(const struct row_view *v, const struct pbin_row *row, size_t i)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)v->options->keys[i]);
+    const struct pbin_key *key = pbin_key_get((size_t)v->options->keys.key[i]);
     if (key->is_text)
         return cell_text(aggregate_text(v->aggregate, row->key[i]));
     if (row->key[i] == 0)
@@ -126,8 +126,8 @@ bool row_view_shows(const struct row_view *v, const struct pbin_row *row)
 {
     if (row->sums.runs == 0)
         return false;
-    for (size_t i = 0; i < v->options->key_count; i++)
-        if (pbin_key_get((size_t)v->options->keys[i])->is_text
+    for (size_t i = 0; i < v->options->keys.count; i++)
+        if (pbin_key_get((size_t)v->options->keys.key[i])->is_text
                 ? strcmp(aggregate_text(v->aggregate, row->key[i]), LABEL_EXCLUDED) != 0
                 : row->key[i] != NUMBER_EXCLUDED)
             return true;

@@ -32,7 +32,7 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
     a->rows = rows;
     a->start = time_of(a->selection->start);
     a->end = time_of(a->selection->end);
-    key_map_init(&a->keys, rows, options->keys, options->key_count, a->selection, meta->target);
+    key_map_init(&a->keys, rows, &options->keys, a->selection, meta->target);
     if (meta->samples == 0)
         return;
     if (!meta->times) {

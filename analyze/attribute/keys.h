@@ -15,8 +15,7 @@
 /* For the profile that is being read: rows by location, found once each. */
 struct key_map {
     struct rowset *rows;
-    const int *keys;
-    size_t key_count;
+    const struct pbin_keys *keys;
     const struct selection *selection;
     const char *target; /* binary that --exclude-external keeps */
     bool by_thread;     /* some key needs the thread */
@@ -28,7 +27,7 @@ struct key_map {
 };
 
 /* ROWS, KEYS, SELECTION and TARGET are borrowed until key_map_free. */
-void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_keys *keys,
                   const struct selection *selection, const char *target);
 void key_map_free(struct key_map *map);
 

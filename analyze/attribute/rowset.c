@@ -7,11 +7,12 @@
 
 #include "base/memory.h"
 
-void rowset_init(struct rowset *set, const int *keys, size_t key_count)
+void rowset_init(struct rowset *set, const struct pbin_keys *keys)
 {
-    *set = (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = key_count};
-    for (size_t i = 0; i < key_count; i++)
-        set->is_text[i] = pbin_key_get((size_t)keys[i])->is_text;
+    *set =
+        (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = keys->count};
+    for (size_t i = 0; i < keys->count; i++)
+        set->is_text[i] = pbin_key_get((size_t)keys->key[i])->is_text;
 }
 
 void rowset_free(struct rowset *set)

@@ -47,7 +47,7 @@ struct rowset {
     bool overflow; /* some sum was too large: what is here is wrong */
 };
 
-void rowset_init(struct rowset *set, const int *keys, size_t key_count);
+void rowset_init(struct rowset *set, const struct pbin_keys *keys);
 void rowset_free(struct rowset *set);
 
 /* Index of the row with KEY (text numbers of SET), made when it is new. */

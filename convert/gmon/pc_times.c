@@ -92,28 +92,16 @@ static int take(struct reading *r, const struct pbin_batch *batch, struct error 
 }
 
 /* Which columns of an aggregated profile hold binary and program counter. */
-static int find_keys(struct reading *r, const char *keys, struct error *err)
+static int find_keys(struct reading *r, struct error *err)
 {
-    bool binary = false, pc = false;
-    size_t column = 0;
-    for (const char *at = keys; at != NULL && column < PBIN_MAX_KEYS; column++) {
-        size_t length = strcspn(at, ",");
-        if (length == 6 && memcmp(at, "binary", 6) == 0) {
-            r->binary_key = column;
-            binary = true;
-        }
-        if (length == 2 && memcmp(at, "pc", 2) == 0) {
-            r->pc_key = column;
-            pc = true;
-        }
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    return binary && pc
-               ? 0
-               : error_set(err, r->name, NO_OFFSET,
-                           "was aggregated by %s: without binary and pc nobody knows where "
-                           "its time was spent",
-                           keys);
+    const struct pbin_keys *keys = pbin_reader_keys(r->reader);
+    r->binary_key = pbin_keys_index(keys, "binary");
+    r->pc_key = pbin_keys_index(keys, "pc");
+    if (r->binary_key < keys->count && r->pc_key < keys->count)
+        return 0;
+    return error_set(err, r->name, NO_OFFSET,
+                     "was aggregated by %s: the keys binary and pc are needed",
+                     pbin_reader_meta(r->reader)->keys);
 }
 
 static int sum_up(struct reading *r, struct error *err)
@@ -140,7 +128,7 @@ int pc_times_read(struct pc_times *times, struct pbin_reader *reader, const char
     struct pbin_batch batch;
     int got;
     *times = (struct pc_times){.is_full = meta->keys == NULL};
-    if (meta->keys != NULL && find_keys(&r, meta->keys, err) != 0)
+    if (meta->keys != NULL && find_keys(&r, err) != 0)
         return -1;
     if (!meta->times && meta->samples > 0)
         r.even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
