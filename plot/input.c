@@ -40,7 +40,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
     int result = -1;
     if (reader != NULL && *a == NULL) {
         struct aggregate_options options = {0};
-        options.keys = choose_keys(plot, pbin_reader_keys(reader), keys);
+        options.rows.keys = choose_keys(plot, pbin_reader_keys(reader), keys);
         *a = aggregate_new(&options);
     }
     if (reader != NULL)

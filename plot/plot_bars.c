@@ -156,7 +156,7 @@ static void put_bars(struct plot *plot, const struct ranking *r, const struct sc
 
 static char *title_of(const struct aggregate *a, const struct ranking *r)
 {
-    const struct pbin_keys *keys = &aggregate_options_of(a)->keys;
+    const struct pbin_keys *keys = aggregate_keys(a);
     const struct pbin_meta *meta = aggregate_meta(a);
     const char *of = meta->target != NULL ? strrchr(meta->target, '/') : NULL;
     of = of != NULL ? of + 1 : meta->target;

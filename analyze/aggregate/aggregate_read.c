@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/attribute/attribute.h"
 #include "analyze/aggregate/parallel.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -20,7 +19,7 @@ struct key_columns {
 static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
                       struct key_columns *columns, struct error *err)
 {
-    const struct pbin_keys *keys = &a->options.keys, *theirs = pbin_reader_keys(reader);
+    const struct pbin_keys *keys = &a->options.rows.keys, *theirs = pbin_reader_keys(reader);
     for (size_t i = 0; i < keys->count; i++) {
         const char *key = pbin_key_get((size_t)keys->key[i])->name;
         columns->at[i] = pbin_keys_index(theirs, key);
@@ -55,7 +54,8 @@ static const char *row_text_of(void *context, int key)
 {
     struct row_question *q = context;
     const struct pbin_key *what = pbin_key_get((size_t)key);
-    size_t at = pbin_keys_index(&q->aggregate->options.keys, what->name); /* see check_selection */
+    size_t at =
+        pbin_keys_index(&q->aggregate->options.rows.keys, what->name); /* see check_selection */
     if (what->is_text)
         return strings_get(q->aggregate->rows.texts, (uint32_t)q->key[at]);
     snprintf(q->number, sizeof q->number, strcmp(what->name, "pc") == 0 ? "0x%" PRIx64 : "%" PRIu64,
@@ -65,7 +65,7 @@ static const char *row_text_of(void *context, int key)
 
 static bool row_is_selected(const struct aggregate *a, const uint64_t *key, const char *target)
 {
-    const struct selection *s = a->options.selection;
+    const struct selection *s = a->options.rows.selection;
     struct row_question question = {.aggregate = a, .key = key};
     if (s == NULL)
         return true;
@@ -115,7 +115,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
     uint64_t key[PBIN_MAX_KEYS] = {0};
-    for (size_t i = 0; i < a->options.keys.count; i++) {
+    for (size_t i = 0; i < a->options.rows.keys.count; i++) {
         uint64_t value = row->key[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))
             return error_set(err, in->name, NO_OFFSET, "row refers to a text that is not defined");
@@ -125,14 +125,14 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     }
     bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
     uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
-    if (selected && !in->columns.coarser && a->rows.current[index].input == a->inputs)
+    if (selected && !in->columns.coarser && a->rows.sums[index].input == a->inputs)
         return error_set(err, in->name, NO_OFFSET, "the same row comes twice");
-    a->rows.current[index].input = a->inputs;
+    a->rows.sums[index].input = a->inputs;
     if (selected && !in->columns.coarser && !a->options.add) {
         a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
         return 0;
     }
-    struct current part = {
+    struct row_sums part = {
         .touched = true,
         .entries = row->sums.entries,
         .entries_unknown = in->columns.coarser || !selected || row->sums.entries == UINT64_MAX,
@@ -140,7 +140,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
         .time = row->sums.time,
         .energy = row->sums.energy,
     };
-    a->rows.overflow |= !current_merge(&a->rows.current[index], &part);
+    a->rows.overflow |= !row_sums_merge(&a->rows.sums[index], &part);
     return 0;
 }
 
@@ -183,7 +183,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: several threads a sample and no CPU times: each counts as running all "
                        "the time (prof2pbin -c N says how many CPUs there were)",
                        in->name);
-    if (gaps > 0 && done->selection->max_gap == 0 && !in->aggregate->options.no_gap_warning)
+    if (gaps > 0 && done->weigher.options.max_gap == 0 && !in->aggregate->options.no_gap_warning)
         report_warning(in->reporter,
                        "%s: %" PRIu64 " gap%s: intervals over %d times the median of %.3g ms, the "
                        "longest of %.3g s ends at %.3f s (--max-gap S charges the excess to %s)",
@@ -222,7 +222,7 @@ static void end_full(struct input *in)
     run.latency_ns = meta->latency_ns;
     if (part && meta->samples > 0)
         run.latency_ns = latency_of(done);
-    if (done->selection->subtract_latency)
+    if (done->weigher.options.subtract_latency)
         run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
     warn_of_attribution(in, &run);
     aggregate_take_run(in->aggregate, &run);
@@ -251,7 +251,7 @@ static int read_parts(struct input *in, size_t count, struct error *err)
 {
     struct parts *parts = NULL;
     if (in->attribution.meta->keys == NULL)
-        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options, count);
+        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options.rows, count);
     if (parts == NULL)
         return read_all(in, 1, err);
     return parts_join(parts, read_all(in, count, err), err);
@@ -259,18 +259,20 @@ static int read_parts(struct input *in, size_t count, struct error *err)
 
 static bool has_key(const struct aggregate *a, const char *name)
 {
-    return pbin_keys_index(&a->options.keys, name) < a->options.keys.count;
+    return pbin_keys_index(&a->options.rows.keys, name) < a->options.rows.keys.count;
 }
 
 /* Of sums only rows can be selected, by the keys that they have. */
 static int check_selection(const struct aggregate *a, const char *name, struct error *err)
 {
-    const struct selection *s = a->options.selection;
-    if (s == NULL)
-        return 0;
-    if (s->has_window || s->phase != NULL || s->max_gap > 0 || s->subtract_latency || s->wall_time)
+    const struct selection *s = a->options.rows.selection;
+    const struct weigh_options *w = &a->options.rows.weigh;
+    if (w->max_gap > 0 || w->subtract_latency || w->wall_time ||
+        (s != NULL && (s->has_window || s->phase != NULL)))
         return error_set(err, name, NO_OFFSET,
                          "is aggregated: times, phases, gaps and latency need its samples");
+    if (s == NULL)
+        return 0;
     for (size_t i = 0; i < s->filter_count; i++)
         if (!has_key(a, pbin_key_get((size_t)s->filters[i].key)->name))
             return error_set(err, name, NO_OFFSET,
@@ -288,7 +290,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
     a->inputs++;
-    if (a->options.selection != NULL && a->options.selection->exclude_external &&
+    if (a->options.rows.selection != NULL && a->options.rows.selection->exclude_external &&
         meta->target == NULL)
         return error_set(err, name, NO_OFFSET,
                          "does not say which binary is the target: --filter binary=NAME");
@@ -299,9 +301,9 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     if (meta->keys != NULL && match_keys(a, reader, name, &in.columns, err) != 0)
         return -1;
     quantity_of(meta, &in.quantity);
-    attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);
+    attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
-    attribution_end(&in.attribution);
+    attribution_end(&in.attribution, pbin_reader_definitions(reader));
     if (result == 0 && meta->keys == NULL)
         end_full(&in);
     attribution_free(&in.attribution);

@@ -30,7 +30,7 @@ static void write_runs(const struct aggregate *a, struct pbin_writer *writer)
 
 static void write_rows(const struct aggregate *a, struct pbin_writer *writer)
 {
-    const struct pbin_keys *keys = &aggregate_options_of(a)->keys;
+    const struct pbin_keys *keys = aggregate_keys(a);
     for (size_t r = 0; r < aggregate_row_count(a); r++) {
         struct pbin_row row = *aggregate_row(a, r);
         if (row.sums.runs == 0)
@@ -60,7 +60,7 @@ static void write_arcs(const struct aggregate *a, struct pbin_writer *writer)
 int aggregate_write(const struct aggregate *a, struct output *out, const char *tool)
 {
     struct pbin_meta meta = *aggregate_meta(a);
-    char *keys = join_keys(&aggregate_options_of(a)->keys);
+    char *keys = join_keys(aggregate_keys(a));
     meta.keys = keys;
     meta.tool = (char *)tool;
     struct pbin_writer *writer = pbin_writer_open(out, &meta);

@@ -69,13 +69,13 @@ static int make_layout(struct layout *layout, const struct pbin_reader *reader, 
                        const char *name, struct error *err)
 {
     const char *names = pbin_reader_meta(reader)->keys;
-    *layout = (struct layout){.options.keys = *pbin_reader_keys(reader)};
+    *layout = (struct layout){.options.rows.keys = *pbin_reader_keys(reader)};
     if (names == NULL)
-        layout->options.keys = pbin_keys_of(assembly ? "binary,function,inline,file,line,pc"
-                                                     : "binary,function,inline,file,line");
+        layout->options.rows.keys = pbin_keys_of(assembly ? "binary,function,inline,file,line,pc"
+                                                          : "binary,function,inline,file,line");
     for (size_t k = 0; k < ROW_KEYS; k++) {
-        size_t at = pbin_keys_index(&layout->options.keys, key_names[k]);
-        layout->at[k] = at < layout->options.keys.count ? at : NOT_THERE;
+        size_t at = pbin_keys_index(&layout->options.rows.keys, key_names[k]);
+        layout->at[k] = at < layout->options.rows.keys.count ? at : NOT_THERE;
         bool needed = k == AT_FUNCTION || (assembly ? k == AT_PC : k == AT_FILE || k == AT_LINE);
         if (needed && layout->at[k] == NOT_THERE)
             return error_set(err, name, NO_OFFSET,

@@ -131,12 +131,14 @@ static const char *label_text(void *context, int key)
     return pbin_key_get((size_t)key)->is_text ? (const char *)context : key == KEY_PC ? "0x0" : "0";
 }
 
-uint32_t key_map_label(struct key_map *map, const char *label)
+struct row_sums *key_map_label(struct key_map *map, const char *label)
 {
     /* the callback's context is not changed: it is the label itself */
     bool selected = !map->selection->exclude_external &&
                     selection_passes(map->selection, label_text, (void *)(uintptr_t)label);
-    return selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
+    uint32_t row = selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
+    map->rows->sums[row].touched = true;
+    return &map->rows->sums[row];
 }
 
 void key_map_reserve(struct key_map *map, const struct pbin_definitions *all)

@@ -52,7 +52,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'k':
         if (strcmp(argument, "function") != 0 && strcmp(argument, "binary,function") != 0)
             argp_error(state, "-k takes binary,function or function, not '%s'", argument);
-        o->aggregate.keys = pbin_keys_of(argument);
+        o->aggregate.rows.keys = pbin_keys_of(argument);
         return 0;
     case KEY_FOCUS:
         o->focus = argument;
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     struct options o = {0};
     struct error err = {0};
     tool_start(&o.common, "pbin-callgraph");
-    o.aggregate.keys = pbin_keys_of("binary,function");
+    o.aggregate.rows.keys = pbin_keys_of("binary,function");
     o.common.formats = format_name;
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
     struct aggregate *aggregate = aggregate_new(&o.aggregate);

@@ -39,7 +39,7 @@ struct side *compare_side(struct compare *c)
 
 const struct pbin_keys *compare_keys(const struct compare *c)
 {
-    return &c->options.rules.aggregate.keys;
+    return &c->options.rules.aggregate.rows.keys;
 }
 
 const char *compare_text(const struct compare *c, const struct side_row *row, size_t i)

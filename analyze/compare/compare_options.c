@@ -163,7 +163,7 @@ static void default_names(struct compare_command *o)
 
 static bool has_key(const struct compare_command *o, const char *name)
 {
-    const struct pbin_keys *keys = &o->compare.rules.aggregate.keys;
+    const struct pbin_keys *keys = &o->compare.rules.aggregate.rows.keys;
     return pbin_keys_index(keys, name) < keys->count;
 }
 
@@ -172,7 +172,7 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
     if (o->side_count < 2)
         argp_error(state, "a base and something to compare it with are needed");
     if (!o->keys_given)
-        o->compare.rules.aggregate.keys =
+        o->compare.rules.aggregate.rows.keys =
             pbin_keys_of(o->compare.rules.lines ? "binary,file,function,line" : "binary,function");
     if (o->compare.rules.lines && !(has_key(o, "line") && has_key(o, "function")))
         argp_error(state, "--match line needs the keys function and line");
@@ -229,7 +229,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->name_list = argument;
         return 0;
     case 'k':
-        keys_option(&o->compare.rules.aggregate.keys, argument, state);
+        keys_option(&o->compare.rules.aggregate.rows.keys, argument, state);
         o->keys_given = true;
         return 0;
     case KEY_MATCH:

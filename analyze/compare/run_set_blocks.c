@@ -23,7 +23,7 @@ static uint64_t matched_text(const struct side_blocks *blocks, int key, const ch
 static struct side_block *find_block(struct side_blocks *blocks, const struct aggregate *a,
                                      const struct pbin_row *row)
 {
-    const struct pbin_keys *keys = &blocks->rules->aggregate.keys;
+    const struct pbin_keys *keys = &blocks->rules->aggregate.rows.keys;
     uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < keys->count; i++)
         key[i] = pbin_key_get((size_t)keys->key[i])->is_text
