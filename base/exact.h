@@ -48,6 +48,13 @@ static inline exact exact_of_double(double value, int shift)
 /* The double nearest to VALUE * 2^-SHIFT / DIVISOR; DIVISOR > 0. */
 double exact_to_double(exact value, int shift, uint64_t divisor);
 
+/* VALUE * 2^-SHIFT as a double that is off by a rounding or two: faster. */
+static inline double exact_approximate(exact value, int shift)
+{
+    double unit = double_of_bits((uint64_t)(1023 - shift) << 52);
+    return ((double)(int64_t)(value >> 64) * 0x1p64 + (double)(uint64_t)value) * unit;
+}
+
 /* An unsigned 256-bit integer, least significant word first. */
 struct wide {
     uint64_t word[4];

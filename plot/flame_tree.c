@@ -11,7 +11,7 @@
 struct builder {
     struct flame_tree *tree;
     const struct aggregate *aggregate;
-    const struct aggregate_options *options;
+    const struct pbin_keys *keys;
     double *values; /* by row; negative values count as 0 */
     double least;
 };
@@ -40,7 +40,7 @@ static double sum_of(const struct builder *b, size_t first, size_t last, double 
 
 static char *name_of(const struct builder *b, size_t row, size_t level)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)b->options->keys[level]);
+    const struct pbin_key *key = pbin_key_get((size_t)b->keys->key[level]);
     uint64_t value = aggregate_row(b->aggregate, row)->key[level];
     if (key->is_text)
         return mem_strdup(aggregate_text(b->aggregate, value));
@@ -86,7 +86,7 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
 
 static void build(struct builder *b, const struct span *span, size_t level)
 {
-    if (level == b->options->key_count)
+    if (level == b->keys->count)
         return;
     struct span child = *span;
     for (size_t i = span->first; i < span->last; i = child.last) {
@@ -105,7 +105,7 @@ void flame_tree_make(struct flame_tree *tree, const struct aggregate *a, enum ro
                      double part)
 {
     size_t count = aggregate_row_count(a);
-    struct builder b = {.tree = tree, .aggregate = a, .options = aggregate_options_of(a)};
+    struct builder b = {.tree = tree, .aggregate = a, .keys = aggregate_keys(a)};
     struct flame_node root = {.name = mem_strdup("all")};
     *tree = (struct flame_tree){0};
     b.values = mem_zalloc(count + 1, sizeof *b.values);

@@ -11,7 +11,7 @@
 /* Key K of ROW as text. Caller frees. */
 static char *key_text(const struct name_source *from, const struct pbin_row *row, size_t k)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)from->keys[k]);
+    const struct pbin_key *key = pbin_key_get((size_t)from->keys->key[k]);
     if (key->is_text)
         return mem_strdup(from->text(from->texts, row->key[k]));
     if (row->key[k] == 0)
@@ -26,7 +26,7 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
 {
     char *name = mem_strdup("");
     const char *separator = "";
-    for (size_t k = 0; k < from->key_count; k++) {
+    for (size_t k = 0; k < from->keys->count; k++) {
         char *part = key_text(from, row, k);
         bool label = part[0] == '_' && strcmp(part, name) == 0;
         if ((use >> k & 1) != 0 && part[0] != '\0' && !label) {
@@ -47,7 +47,7 @@ static char *name_of(const struct name_source *from, const struct pbin_row *row,
     if (strcmp(name, "_unknown") != 0)
         return name;
     free(name);
-    return join(from, row, (1U << from->key_count) - 1);
+    return join(from, row, (1U << from->keys->count) - 1);
 }
 
 static bool all_differ(const struct name_source *from, const struct pbin_row *const *rows,
@@ -67,7 +67,7 @@ static bool all_differ(const struct name_source *from, const struct pbin_row *co
 
 char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count)
 {
-    size_t keys = from->key_count;
+    size_t keys = from->keys->count;
     unsigned use = (1U << keys) - 1;
     for (size_t k = 0; k + 1 < keys; k++) /* coarse to fine; the last one is the most specific */
         if (all_differ(from, rows, count, use & ~(1U << k)))

@@ -10,8 +10,7 @@
 
 /* The source of the keys of rows. */
 struct name_source {
-    const int *keys; /* numbers for pbin_key_get */
-    size_t key_count;
+    const struct pbin_keys *keys;
     const char *(*text)(const void *texts, uint64_t number);
     const void *texts;
 };

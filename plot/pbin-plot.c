@@ -187,7 +187,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         parse_metric(o, argument, state);
         return 0;
     case 'k':
-        o->plot.key_count = keys_parse(o->plot.keys, argument, state);
+        keys_option(&o->plot.keys, argument, state);
         return 0;
     case KEY_TOP:
         o->plot.top = tool_whole(state, "--top", argument, 1, 100000);

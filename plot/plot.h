@@ -22,10 +22,9 @@ struct plot_options {
     size_t base_count, with_count;
     enum row_metric metric;
     bool metric_given;
-    int keys[PBIN_MAX_KEYS]; /* numbers for pbin_key_get */
-    size_t key_count;        /* 0: the default of the kind */
-    size_t top;              /* 0: as many as fit */
-    const char *title;       /* NULL: generated */
+    struct pbin_keys keys; /* none: the default of the kind */
+    size_t top;            /* 0: as many as fit */
+    const char *title;     /* NULL: generated */
     bool height_given;
     double start, end; /* [s]; NaN: beginning, end */
     struct plot_mark *marks;

@@ -156,12 +156,12 @@ static void put_bars(struct plot *plot, const struct ranking *r, const struct sc
 
 static char *title_of(const struct aggregate *a, const struct ranking *r)
 {
-    const struct aggregate_options *o = aggregate_options_of(a);
+    const struct pbin_keys *keys = aggregate_keys(a);
     const struct pbin_meta *meta = aggregate_meta(a);
     const char *of = meta->target != NULL ? strrchr(meta->target, '/') : NULL;
     of = of != NULL ? of + 1 : meta->target;
     char *title = mem_printf("%c%s per %s%s%s", r->metric_name[0] & ~0x20, r->metric_name + 1,
-                             pbin_key_get((size_t)o->keys[o->key_count - 1])->name,
+                             pbin_key_get((size_t)keys->key[keys->count - 1])->name,
                              of != NULL && of[0] != '\0' ? " of " : "", of != NULL ? of : "");
     for (char *c = title; *c != '\0'; c++)
         if (*c == '_' && c < title + strlen(r->metric_name))

@@ -47,12 +47,12 @@ static double quantile(const double *sorted, size_t n, double part)
 static const struct pbin_row *find_row(const struct aggregate *a, const struct aggregate *whole,
                                        const struct pbin_row *row)
 {
-    size_t keys = aggregate_options_of(a)->key_count;
+    size_t keys = aggregate_keys(a)->count;
     for (size_t i = 0; i < aggregate_row_count(a); i++) {
         const struct pbin_row *other = aggregate_row(a, i);
         size_t k = 0;
         for (; k < keys; k++) {
-            bool text = pbin_key_get((size_t)aggregate_options_of(a)->keys[k])->is_text;
+            bool text = pbin_key_get((size_t)aggregate_keys(a)->key[k])->is_text;
             if (text ? strcmp(aggregate_text(a, other->key[k]),
                               aggregate_text(whole, row->key[k])) != 0
                      : other->key[k] != row->key[k])
@@ -69,9 +69,8 @@ static int take_run(struct spreads *s, const struct aggregate *whole, const stru
                     size_t run, struct error *err)
 {
     const struct plot_options *o = s->plot->options;
-    const struct aggregate_options *keys = aggregate_options_of(whole);
-    struct aggregate *a =
-        ranking_read_keys(s->plot, &o->inputs[run], 1, keys->keys, keys->key_count, err);
+    const struct pbin_keys *keys = aggregate_keys(whole);
+    struct aggregate *a = ranking_read_keys(s->plot, &o->inputs[run], 1, keys, err);
     if (a == NULL)
         return -1;
     int result = 0;

@@ -222,15 +222,11 @@ static void draw(struct flame *f, const struct aggregate *a)
 
 static int draw_flame(struct plot *plot, struct error *err)
 {
-    static const char *const names[] = {"binary", "file", "function", "inline", "line"};
     const struct plot_options *o = plot->options;
     struct flame f = {.plot = plot};
-    int keys[5];
-    for (size_t i = 0; i < 5; i++)
-        keys[i] = pbin_key_find(names[i], strlen(names[i]));
-    struct aggregate *a = o->key_count > 0
-                              ? ranking_read(plot, o->inputs, o->input_count, err)
-                              : ranking_read_keys(plot, o->inputs, o->input_count, keys, 5, err);
+    struct pbin_keys keys = pbin_keys_of("binary,file,function,inline,line");
+    struct aggregate *a =
+        ranking_read_keys(plot, o->inputs, o->input_count, o->keys.count > 0 ? NULL : &keys, err);
     enum row_metric metric = METRIC_TIME;
     int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)

@@ -137,8 +137,7 @@ static void name_rows(struct ranking *r, const struct aggregate *a)
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         rows[i] = r->rows[i].row;
-    const struct aggregate_options *o = aggregate_options_of(a);
-    struct name_source source = {o->keys, o->key_count, text_of, a};
+    struct name_source source = {aggregate_keys(a), text_of, a};
     char **names = names_make(&source, rows, count);
     for (size_t i = 0; i < count; i++) {
         r->rows[i].name = names[i];

@@ -12,7 +12,7 @@ struct aggregate *ranking_read(const struct plot *plot, const char *const *paths
 
 /* The same for the given keys. */
 struct aggregate *ranking_read_keys(const struct plot *plot, const char *const *paths, size_t count,
-                                    const int *keys, size_t key_count, struct error *err);
+                                    const struct pbin_keys *keys, struct error *err);
 
 struct ranked_row {
     char *name;                 /* complete, as in the profile; freed by ranking_free */

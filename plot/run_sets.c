@@ -154,8 +154,7 @@ static const char *text_of(const void *texts, uint64_t number)
 
 static void name_rows(struct sides *s, const struct candidate *ranked, size_t count)
 {
-    const struct aggregate_options *o = &s->compare->options.rules.aggregate;
-    struct name_source source = {o->keys, o->key_count, text_of, s->compare->texts};
+    struct name_source source = {compare_keys(s->compare), text_of, s->compare->texts};
     struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++) {

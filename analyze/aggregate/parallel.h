@@ -12,7 +12,7 @@ struct parts;
  * are borrowed until parts_join. Returns NULL, and READER reads all, where that is not possible (pipes, compressed
  * files, choices that depend on the samples before) or not worth it. */
 struct parts *parts_start(struct pbin_reader *reader, struct attribution *attribution,
-                          const struct aggregate_options *options, size_t threads);
+                          const struct attribution_options *options, size_t threads);
 
 /* Waits for the others, adds what they have to the ATTRIBUTION, and frees. RESULT is that of the first part, with ERR
  * filled where it is -1. Returns 0, or -1 with ERR filled: of several errors the first of the file. */

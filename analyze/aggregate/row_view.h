@@ -9,7 +9,7 @@ enum { VIEW_COLUMNS_MOST = PBIN_MAX_KEYS + 24, VIEW_FACTS_MOST = 20 };
 
 struct row_view {
     const struct aggregate *aggregate;
-    const struct aggregate_options *options;
+    const struct pbin_keys *keys;
     const struct report_options *report;
     struct table_column columns[VIEW_COLUMNS_MOST];
     size_t column_count;

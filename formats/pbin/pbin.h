@@ -140,6 +140,22 @@ const struct pbin_key *pbin_key_get(size_t number);
 /* The number of the key called NAME, or -1. */
 int pbin_key_find(const char *name, size_t length);
 
+/* A list of keys as numbers for pbin_key_get, each at most once. */
+struct pbin_keys {
+    int key[PBIN_MAX_KEYS];
+    size_t count;
+};
+
+/* Parses NAMES, joined by commas. Returns 0, or -1 with ERR filled for FILE (NULL: a command line): an unknown name, or
+ * one that occurs twice. */
+int pbin_keys_parse(struct pbin_keys *keys, const char *names, const char *file, struct error *err);
+
+/* The same for NAMES known to be valid. */
+struct pbin_keys pbin_keys_of(const char *names);
+
+/* Index of the key called NAME in KEYS; their count if it is missing. */
+size_t pbin_keys_index(const struct pbin_keys *keys, const char *name);
+
 struct pbin_row {
     uint64_t key[PBIN_MAX_KEYS]; /* string number or value, as the key column says */
     struct pbin_sums sums;
@@ -277,6 +293,8 @@ bool pbin_reader_cut(const struct pbin_reader *reader);
 
 /* META, and the definitions so far; borrowed until pbin_reader_next or _close. */
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *reader);
+/* The key columns of an aggregated profile; none for a full one. */
+const struct pbin_keys *pbin_reader_keys(const struct pbin_reader *reader);
 struct pbin_definitions {
     const struct strings *strings;
     const struct pbin_map *maps;

@@ -17,7 +17,7 @@ struct pbin_reader {
     struct stream *stream;
     bool salvage, cut, ended;
     struct pbin_meta meta;
-    size_t key_count;
+    struct pbin_keys keys;
     struct strings *strings;
     struct pbin_definitions all;
     struct pbin_map *maps;
@@ -94,16 +94,6 @@ static void set_field(struct pbin_meta *meta, const char *name, size_t name_leng
     }
 }
 
-static size_t count_keys(const char *keys)
-{
-    size_t count = 1;
-    if (keys == NULL)
-        return 0;
-    for (; *keys != '\0'; keys++)
-        count += *keys == ',';
-    return count;
-}
-
 static int read_meta(struct pbin_reader *r, struct error *err)
 {
     int got = block_next(r->stream, &r->block, err);
@@ -128,10 +118,11 @@ static int read_meta(struct pbin_reader *r, struct error *err)
         if (!in->bad)
             set_field(&r->meta, name, name_length, type, text, length, bits);
     }
-    r->key_count = count_keys(r->meta.keys);
-    if (r->key_count > PBIN_MAX_KEYS)
-        return fail(r, err, "too many key columns");
-    return in->bad ? fail(r, err, "too short for its count") : 0;
+    if (in->bad)
+        return fail(r, err, "too short for its count");
+    return r->meta.keys == NULL
+               ? 0
+               : pbin_keys_parse(&r->keys, r->meta.keys, stream_name(r->stream), err);
 }
 
 struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
@@ -347,7 +338,7 @@ static void read_wide(struct cursor *in, struct wide *value)
 static void read_row(struct pbin_reader *r, struct cursor *in, struct pbin_row *row)
 {
     struct pbin_sums *s = &row->sums;
-    for (size_t i = 0; i < r->key_count; i++)
+    for (size_t i = 0; i < r->keys.count; i++)
         row->key[i] = cursor_u64(in);
     s->samples = read_exact(in);
     s->entries = cursor_u64(in);
@@ -429,7 +420,7 @@ static int open_members(struct pbin_reader *r, struct error *err)
         i++;
     if (i == KINDS || (kinds[i].item == PBIN_READING && !r->wants_readings))
         return 0;
-    if (r->key_count == 0 && (kinds[i].item == PBIN_ROW || kinds[i].item == PBIN_RUN))
+    if (r->keys.count == 0 && (kinds[i].item == PBIN_ROW || kinds[i].item == PBIN_RUN))
         return fail(r, err, "sums in a profile that is not aggregated");
     r->left = cursor_u32(&r->block.in);
     r->item = r->left > 0 ? kinds[i].item : PBIN_END;
@@ -499,8 +490,8 @@ enum { GO_ON = 2 };
 static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     if (strcmp(r->block.type, "SMPL") == 0)
-        return r->key_count == 0 ? read_samples(r, batch, err)
-                                 : fail(r, err, "samples in an aggregated profile");
+        return r->keys.count == 0 ? read_samples(r, batch, err)
+                                  : fail(r, err, "samples in an aggregated profile");
     if (strcmp(r->block.type, "TAIL") == 0)
         return check_trailer(r, err);
     int taken = read_definitions(r, err);
@@ -589,6 +580,11 @@ struct stream *pbin_reader_stream(const struct pbin_reader *r)
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *r)
 {
     return &r->meta;
+}
+
+const struct pbin_keys *pbin_reader_keys(const struct pbin_reader *r)
+{
+    return &r->keys;
 }
 
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *r)

@@ -1,7 +1,5 @@
-/* Sums over runs, and the keys of rows.
+/* Sums over runs.
  * SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "formats/pbin/pbin.h"
 
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy)
@@ -54,22 +52,4 @@ bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
     widen(&to->energy_min, &to->energy_max, from->energy_min, from->energy_max);
     overflow |= __builtin_add_overflow(to->runs, from->runs, &to->runs);
     return !overflow;
-}
-
-static const struct pbin_key keys[] = {
-    {"process", false}, {"thread", false}, {"binary", true}, {"file", true}, {"function", true},
-    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true},
-};
-
-const struct pbin_key *pbin_key_get(size_t number)
-{
-    return number < sizeof keys / sizeof keys[0] ? &keys[number] : NULL;
-}
-
-int pbin_key_find(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strlen(keys[i].name) == length && memcmp(keys[i].name, name, length) == 0)
-            return (int)i;
-    return -1;
 }

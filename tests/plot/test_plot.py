@@ -686,7 +686,7 @@ class Errors(Plot):
                 (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
                 (["cumulative", RUNS[0], "--metric=power"], "not of power"),
                 (["bars", "nowhere.pbin"], "No such file"),
-                (["bars", mean, "-k", "line"], "key line is not in it")):
+                (["bars", mean, "-k", "line"], "key line is missing")):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
 
