@@ -76,11 +76,11 @@ const struct raw_reading *power_take(struct power *power, size_t *count);
 
 /* What is known at the end. */
 struct power_summary {
-    char *value;     /* the channels that make up the value: "rapl:package-0 + rapl:package-0/dram" */
-    char *scope;     /* "package", "package, dram" */
-    bool has_energy; /* the value is a power */
-    double energy;   /* of the value from the start to the end [J] */
-    double seconds;  /* of the run */
+    char *value; /* the channels that make up the value: "rapl:package-0 + rapl:package-0/dram" */
+    char *scope; /* "package", "package, dram" */
+    bool has_energy;   /* the value is a power */
+    double energy;     /* of the value from the start to the end [J] */
+    double seconds;    /* of the run */
     double baseline_w; /* power without the program; < 0: not known */
     double busy;       /* CPU time of all processes of the machine in the run [s]; < 0: not known */
     double reading;    /* time spent reading [s] */

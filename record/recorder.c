@@ -39,6 +39,7 @@ struct recorder {
     struct power *power;
     struct raw_readings *readings; /* for the value of the next sample */
     bool power_failed;             /* ERR says why */
+    double energy;                 /* of the samples so far [J] */
     uint64_t before;               /* time of the sample before [ns] */
     uint64_t flushed, looked;      /* [ns], sample times */
     pid_t pid;
@@ -137,6 +138,7 @@ static int on_sample(void *context, const struct engine_sample *sample)
         return -1;
     find_pcs(r, sample);
     double value = raw_readings_value(r->readings, r->before, sample->time);
+    r->energy += value * (double)(sample->time - r->before) * 1e-9;
     r->before = sample->time;
     raw_readings_forget(r->readings, sample->time);
     if (spool_sample(r->spool, value, sample) != 0)
@@ -224,6 +226,16 @@ void recorder_delete(struct recorder *r)
 const struct engine_hooks *recorder_hooks(struct recorder *r)
 {
     return &r->hooks;
+}
+
+const struct power *recorder_power(const struct recorder *r)
+{
+    return r->power;
+}
+
+double recorder_energy(const struct recorder *r)
+{
+    return r->energy;
 }
 
 static int write_profile(struct recorder *r, const struct engine_result *result)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "record/engine.h"
 #include "record/options.h"
+#include "record/power.h"
 
 struct recorder;
 
@@ -17,6 +18,11 @@ void recorder_delete(struct recorder *recorder);
 
 /* What an engine's run calls; borrowed until recorder_delete. */
 const struct engine_hooks *recorder_hooks(struct recorder *recorder);
+
+/* The power readings of the run, borrowed until recorder_delete; and the energy that its samples have [J], < 0 without
+ * a profile. */
+const struct power *recorder_power(const struct recorder *recorder);
+double recorder_energy(const struct recorder *recorder);
 
 /* Composes the profile of what was recorded. Returns 0, or -1 with ERR filled: then the spool stays
  * where it has a name, and *LEFT is that name (borrowed until recorder_delete), else NULL. */

@@ -15,18 +15,15 @@
 #include "record/engine.h"
 #include "record/options.h"
 #include "record/recorder.h"
+#include "record/summary.h"
 
-static void summarize(const struct options *options, const struct engine_result *result)
+static void summarize(const struct options *options, const struct engine *engine,
+                      const struct engine_result *result, const struct recorder *recorder)
 {
-    double seconds = (double)result->wall / (double)SECOND;
-    double samples = (double)result->samples;
-    if (options->reporter.quiet)
-        return;
-    fprintf(stderr,
-            "sampler: %s: %" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
-            options->out != NULL ? options->out : "-", result->samples, seconds,
-            seconds > 0 ? samples / seconds : 0, options->engine.frequency,
-            samples > 0 ? (double)result->latency / 1000 / samples : 0, options->pmu_specs);
+    struct power_summary power;
+    power_summarize(recorder_power(recorder), &power);
+    summary_print(options, engine->name, result, &power, recorder_energy(recorder));
+    power_summary_free(&power);
 }
 
 /* What the caller sees is what the command did: killed by a signal, so are we, without a second
@@ -85,10 +82,11 @@ int main(int argc, char **argv)
     report_verbose(&options.reporter, "%" PRIu64 " ticks skipped, %" PRIu64 " threads not readable",
                    result.missed, result.blind);
     if (!failed)
-        summarize(&options, &result);
+        summarize(&options, engine, &result, recorder);
     recorder_delete(recorder);
     if (!failed)
         status = pass_on(&result);
     engine->delete (run);
+    options_free(&options);
     return status;
 }
