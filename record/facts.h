@@ -16,7 +16,8 @@ struct facts {
 };
 
 /* All that is known when the command starts: now is its time. */
-void facts_begin(struct facts *facts, const struct options *options, const struct power *power);
+void facts_begin(struct facts *facts, const struct options *options, const char *engine,
+                 const struct power *power);
 /* Adds one; takes VALUE. */
 void facts_add(struct facts *facts, const char *name, char *value);
 void facts_free(struct facts *facts);

@@ -472,6 +472,7 @@ const struct engine engine_perf = {
     .name = "perf",
     .help = "the kernel interrupts threads while they run; nothing is stopped",
     .events = true,
+    .nominal = true,
     .available = perf_available,
     .start = perf_start,
     .pid = perf_pid,
