@@ -1,25 +1,47 @@
 /* The finished profile, composed from the spool.
- * SPDX-License-Identifier: MIT */
+ *
+ * The spool is gone through several times: for the CPU times of threads, the records, all blocks that are copied, the
+ * times. SPDX-License-Identifier: MIT */
 #include "record/compose.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/intern.h"
 #include "base/memory.h"
 #include "base/stream.h"
 #include "formats/pbin/block.h"
+#include "formats/raw/raw_readings.h"
 #include "record/spool.h"
 
-enum { MAPS_PER_BLOCK = 256, NS_PER_US = 1000, THREAD_SIZE = 20 };
+enum { NS_PER_US = 1000, THREAD_SIZE = 20, THREAD_CPU = 12 };
+
+/* Factors for the CPU times of threads, in the order in which they first appear. */
+struct scales {
+    struct numbers tids; /* tid -> index in THREADS */
+    struct scaled {
+        size_t number; /* of the thread that has the tid now, SIZE_MAX: none */
+        uint64_t last; /* its CPU time so far */
+    } * threads;
+    size_t thread_capacity;
+    double *factors;
+    size_t count, capacity;
+};
 
 struct composition {
     struct output *out;
-    struct stream *spool;
-    struct buffer buffer;
+    struct stream *spool, *ahead; /* AHEAD: for readings, which are needed before the records */
+    const struct profile *profile;
+    struct buffer buffer, rows;
+    struct raw_readings *readings;
+    struct scales scales;
     uint64_t *times; /* of one block */
     size_t time_count;
-    uint64_t samples, timed;
+    uint64_t samples, timed, before; /* BEFORE: time of the last sample [ns] */
+    double energy;
+    bool ahead_ended;
     struct error *err;
 };
 
@@ -47,22 +69,48 @@ static int put(struct composition *c)
     return result;
 }
 
-static int put_header(struct composition *c, const struct profile *profile)
+/* The magic of the `sampler` dialect says what its value is. */
+static uint32_t magic_of(enum pmu_kind kind)
 {
-    const struct mappings *mappings = profile->mappings;
-    buffer_u32(&c->buffer, (uint32_t)profile->kind);
+    static const uint32_t magics[] = {
+        [PMU_NONE] = 0, [PMU_CUSTOM] = 0, [PMU_CURRENT] = 1, [PMU_VOLTAGE] = 2, [PMU_POWER] = 3};
+    return magics[kind];
+}
+
+static int put_header(struct composition *c)
+{
+    const struct profile *profile = c->profile;
+    buffer_u32(&c->buffer, magic_of(profile->kind));
     buffer_u64(&c->buffer, profile->wall / NS_PER_US);
     buffer_u64(&c->buffer, profile->latency / NS_PER_US);
     buffer_u64(&c->buffer, profile->samples);
-    buffer_u32(&c->buffer, (uint32_t)mappings->count);
-    for (size_t i = 0; i < mappings->count; i++) {
+    buffer_u32(&c->buffer, (uint32_t)profile->vmmap_count);
+    for (size_t i = 0; i < profile->vmmap_count; i++) {
         char label[LABEL_SIZE];
-        compose_label(label, mappings->maps[i].path);
-        buffer_u64(&c->buffer, mappings->maps[i].address);
-        buffer_u64(&c->buffer, mappings->maps[i].size);
+        compose_label(label, profile->vmmaps[i].path);
+        buffer_u64(&c->buffer, profile->vmmaps[i].address);
+        buffer_u64(&c->buffer, profile->vmmaps[i].size);
         buffer_bytes(&c->buffer, label, LABEL_SIZE);
     }
     return put(c);
+}
+
+/* Goes through the spool; DO_IT sees each block. */
+static int each_block(struct composition *c, int (*do_it)(struct composition *, struct block *))
+{
+    struct block block;
+    int got;
+    if (stream_seek(c->spool, SPOOL_START, c->err) != 0)
+        return -1;
+    while ((got = block_next(c->spool, &block, c->err)) > 0)
+        if (do_it(c, &block) != 0)
+            return -1;
+    return got;
+}
+
+static bool is(const struct block *block, const char *type)
+{
+    return strcmp(block->type, type) == 0;
 }
 
 /* The next sample of a rows block: its time, and its record for the documented part. Returns false
@@ -81,19 +129,169 @@ static bool next_row(struct cursor *in, uint64_t *time, const uint8_t **record, 
     return !in->bad;
 }
 
-static int put_samples(struct composition *c, struct block *block)
+/* ---- CPU times ---------------------------------------------------------------------------------- */
+
+static struct scaled *find_scaled(struct scales *s, uint32_t tid)
 {
+    uint32_t known = s->tids.count, index = numbers_intern(&s->tids, tid);
+    mem_reserve(&s->threads, &s->thread_capacity, index + 1u, sizeof *s->threads);
+    if (index == known)
+        s->threads[index] = (struct scaled){.number = SIZE_MAX};
+    return &s->threads[index];
+}
+
+/* The thread of TID, a new one if the last one has got its total. */
+static struct scaled *current(struct scales *s, uint32_t tid)
+{
+    struct scaled *thread = find_scaled(s, tid);
+    if (thread->number == SIZE_MAX)
+        *thread = (struct scaled){.number = s->count++};
+    return thread;
+}
+
+/* First pass: what each thread's sum of intervals is to be multiplied by. */
+static void learn(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
+{
+    size_t known = s->count;
+    struct scaled *thread = current(s, tid);
+    mem_reserve(&s->factors, &s->capacity, s->count, sizeof *s->factors);
+    if (s->count > known)
+        s->factors[known] = 1;
+    if (!(flags & RAW_TOTAL)) {
+        thread->last = cpu;
+        return;
+    }
+    if (thread->last > 0)
+        s->factors[thread->number] = (double)cpu / (double)thread->last;
+    thread->number = SIZE_MAX;
+}
+
+/* Second pass. */
+static uint64_t scale(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
+{
+    struct scaled *thread = current(s, tid);
+    if (!(flags & RAW_TOTAL))
+        return (uint64_t)((double)cpu * s->factors[thread->number]);
+    thread->number = SIZE_MAX;
+    return cpu;
+}
+
+static void restart(struct scales *s)
+{
+    for (uint32_t i = 0; i < s->tids.count; i++)
+        s->threads[i].number = SIZE_MAX;
+    s->count = 0;
+}
+
+/* Rows and, in the block that follows, the flags of their threads; DO_IT sees each thread. A block of rows without one
+ * is the last, and cut. */
+static int with_flags(struct composition *c, struct block *block,
+                      void (*do_it)(struct composition *, uint8_t *thread, uint8_t flags))
+{
+    if (is(block, "rows")) {
+        c->rows.size = 0;
+        buffer_bytes(&c->rows, block->in.data, block->in.size);
+        return 0;
+    }
+    if (!is(block, "seen"))
+        return 0;
+    struct cursor in = {.data = c->rows.data, .size = c->rows.size};
     uint64_t time;
     const uint8_t *record;
     size_t size;
+    cursor_u32(&in);
+    cursor_u64(&block->in);
     cursor_u32(&block->in);
-    for (; next_row(&block->in, &time, &record, &size); c->samples++)
-        buffer_bytes(&c->buffer, record, size);
+    while (next_row(&in, &time, &record, &size))
+        for (size_t at = 12; at < size; at += THREAD_SIZE)
+            do_it(c, c->rows.data + (record - c->rows.data) + at, cursor_u8(&block->in));
+    return 0;
+}
+
+static void learn_thread(struct composition *c, uint8_t *thread, uint8_t flags)
+{
+    learn(&c->scales, get_u32(thread, false), get_u64(thread + THREAD_CPU, false), flags);
+}
+
+static int learn_block(struct composition *c, struct block *block)
+{
+    return with_flags(c, block, learn_thread);
+}
+
+static void scale_thread(struct composition *c, uint8_t *thread, uint8_t flags)
+{
+    put_u64le(thread + THREAD_CPU, scale(&c->scales, get_u32(thread, false),
+                                         get_u64(thread + THREAD_CPU, false), flags));
+}
+
+static void leave_thread(struct composition *c, uint8_t *thread, uint8_t flags)
+{
+    (void)c;
+    (void)thread;
+    (void)flags;
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+static void add_readings(struct composition *c, struct block *block)
+{
+    for (uint32_t left = cursor_u32(&block->in); left > 0 && !block->in.bad; left--) {
+        struct raw_reading reading = {.source = cursor_u32(&block->in)};
+        reading.time = cursor_u64(&block->in);
+        reading.value = cursor_u64(&block->in);
+        reading.busy = cursor_u64(&block->in);
+        raw_readings_add(c->readings, &reading);
+    }
+}
+
+/* Readings come to the spool after the samples that need them. */
+static int read_ahead(struct composition *c, uint64_t time)
+{
+    struct block block;
+    while (!c->ahead_ended && raw_readings_until(c->readings) < time) {
+        int got = block_next(c->ahead, &block, c->err);
+        if (got < 0)
+            return -1;
+        c->ahead_ended = got == 0;
+        if (got > 0 && is(&block, "read"))
+            add_readings(c, &block);
+    }
+    return 0;
+}
+
+/* Puts the records of the rows that are held. */
+static int put_rows(struct composition *c)
+{
+    struct cursor in = {.data = c->rows.data, .size = c->rows.size};
+    uint64_t time;
+    const uint8_t *record;
+    size_t size;
+    cursor_u32(&in);
+    for (; next_row(&in, &time, &record, &size); c->samples++) {
+        if (read_ahead(c, time) != 0)
+            return -1;
+        double value = raw_readings_value(c->readings, c->before, time);
+        raw_readings_forget(c->readings, time);
+        c->energy += value * (double)(time - c->before) * 1e-9;
+        c->before = time;
+        buffer_f64(&c->buffer, value);
+        buffer_bytes(&c->buffer, record + 8, size - 8);
+    }
     return put(c);
 }
 
-static int put_threads(struct composition *c, struct block *block)
+static int put_records(struct composition *c, struct block *block)
 {
+    with_flags(c, block, c->profile->nominal ? scale_thread : leave_thread);
+    return is(block, "seen") ? put_rows(c) : 0;
+}
+
+/* ---- the extension ------------------------------------------------------------------------------ */
+
+static int copy_block(struct composition *c, struct block *block)
+{
+    if (is(block, "rows") || is(block, "info"))
+        return 0;
     size_t begin = block_begin(&c->buffer, block->type);
     buffer_bytes(&c->buffer, block->in.data, block->in.size);
     block_end(&c->buffer, begin);
@@ -115,6 +313,8 @@ static int put_times(struct composition *c, struct block *block)
     const uint8_t *record;
     size_t size;
     int result = 0;
+    if (!is(block, "rows"))
+        return 0;
     cursor_u32(&block->in);
     while (result == 0 && next_row(&block->in, &c->times[c->time_count], &record, &size))
         if (++c->time_count == RAW_TIMES_PER_BLOCK)
@@ -122,69 +322,57 @@ static int put_times(struct composition *c, struct block *block)
     return result;
 }
 
-/* Goes through the spool; DO_IT sees each block of TYPE. */
-static int each_block(struct composition *c, const char *type,
-                      int (*do_it)(struct composition *, struct block *))
-{
-    struct block block;
-    int got;
-    if (stream_seek(c->spool, SPOOL_START, c->err) != 0)
-        return -1;
-    while ((got = block_next(c->spool, &block, c->err)) > 0)
-        if (strcmp(block.type, type) == 0 && do_it(c, &block) != 0)
-            return -1;
-    return got;
-}
-
-static int put_maps(struct composition *c, const struct mappings *mappings)
-{
-    int result = 0;
-    for (size_t i = 0; i < mappings->count && result == 0; i += MAPS_PER_BLOCK) {
-        size_t left = mappings->count - i;
-        raw_put_maps(&c->buffer, mappings->maps + i, left < MAPS_PER_BLOCK ? left : MAPS_PER_BLOCK);
-        result = put(c);
-    }
-    return result;
-}
-
-static int put_extension(struct composition *c, const struct profile *profile)
+static int put_extension(struct composition *c)
 {
     buffer_bytes(&c->buffer, raw_signature, RAW_SIGNATURE_SIZE);
-    raw_put_facts(&c->buffer, profile->facts, profile->fact_count);
-    if (put(c) != 0 || put_maps(c, profile->mappings) != 0 ||
-        each_block(c, "thrd", put_threads) != 0)
+    raw_put_facts(&c->buffer, c->profile->facts, c->profile->fact_count);
+    if (put(c) != 0 || each_block(c, copy_block) != 0 || each_block(c, put_times) != 0 ||
+        end_times(c) != 0)
         return -1;
-    if (profile->mappings->vdso_address != 0)
-        raw_put_vdso(&c->buffer, profile->mappings->vdso_address, profile->mappings->vdso,
-                     profile->mappings->vdso_size);
-    if (put(c) != 0 || each_block(c, "rows", put_times) != 0 || end_times(c) != 0)
-        return -1;
-    raw_put_done(&c->buffer, profile->samples);
+    raw_put_done(&c->buffer, c->profile->samples);
     return put(c);
 }
 
-static int put_all(struct composition *c, const struct profile *profile)
+static int put_all(struct composition *c)
 {
-    if (stream_make_seekable(c->spool, c->err) != 0 || put_header(c, profile) != 0 ||
-        each_block(c, "rows", put_samples) != 0)
+    if (stream_make_seekable(c->spool, c->err) != 0 ||
+        stream_make_seekable(c->ahead, c->err) != 0 ||
+        stream_seek(c->ahead, SPOOL_START, c->err) != 0 || put_header(c) != 0)
         return -1;
-    if (c->samples != profile->samples)
+    if (c->profile->nominal && each_block(c, learn_block) != 0)
+        return -1;
+    restart(&c->scales);
+    if (each_block(c, put_records) != 0)
+        return -1;
+    if (c->samples != c->profile->samples)
         return error_set(c->err, stream_name(c->spool), NO_OFFSET,
                          "holds %" PRIu64 " samples, expected %" PRIu64, c->samples,
-                         profile->samples);
-    return put_extension(c, profile);
+                         c->profile->samples);
+    return put_extension(c);
 }
 
 int compose(struct output *out, const char *spool_path, const struct profile *profile,
-            struct error *err)
+            double *energy, struct error *err)
 {
-    struct composition c = {.out = out, .err = err, .spool = stream_open(spool_path, err)};
-    if (c.spool == NULL)
-        return -1;
+    struct composition c = {.out = out, .err = err, .profile = profile};
+    int result = -1;
+    c.spool = stream_open(spool_path, err);
+    c.ahead = c.spool != NULL ? stream_open(spool_path, err) : NULL;
     c.times = mem_alloc(RAW_TIMES_PER_BLOCK * sizeof *c.times);
-    int result = put_all(&c, profile);
-    stream_close(c.spool);
+    c.readings = raw_readings_new(profile->sources, profile->source_count);
+    if (c.ahead != NULL)
+        result = put_all(&c);
+    *energy = c.energy;
+    if (c.ahead != NULL)
+        stream_close(c.ahead);
+    if (c.spool != NULL)
+        stream_close(c.spool);
+    raw_readings_delete(c.readings);
+    numbers_free(&c.scales.tids);
+    free(c.scales.threads);
+    free(c.scales.factors);
     buffer_free(&c.buffer);
+    buffer_free(&c.rows);
     free(c.times);
     return result;
 }

@@ -96,6 +96,8 @@ struct engine {
     /* Its mapping and task hooks bring every change; otherwise the recorder looks into /proc when it meets a PC in no
      * mapping, and for names now and then. */
     bool events;
+    /* The CPU times of its sightings are sums of intervals; only those with RAW_TOTAL are exact. */
+    bool nominal;
     /* Returns 0 when the engine can work here, or -1 with WHY filled. */
     int (*available)(struct error *why);
     /* Creates the process that runs COMMAND (ends in NULL; looked up in PATH) with the stdin, stdout, stderr, signal
@@ -112,6 +114,8 @@ struct engine {
     void (*delete)(struct engine_run *run);
 };
 
+/* Lets the kernel interrupt threads that run (perf_event_open). */
+extern const struct engine engine_perf;
 /* Stops the threads that run together with ptrace for each sample. */
 extern const struct engine engine_ptrace;
 

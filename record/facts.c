@@ -77,17 +77,24 @@ static char *now_utc(void)
     return mem_strdup(text);
 }
 
-void facts_begin(struct facts *facts, const struct options *options)
+void facts_begin(struct facts *facts, const struct options *options, const char *engine,
+                 const struct power *power)
 {
     struct utsname system = {0};
     uname(&system);
     facts_add(facts, "sampler", mem_strdup("pbin-tools " PBIN_TOOLS_VERSION));
-    facts_add(facts, "command", facts_command(options->command));
+    if (options->command != NULL)
+        facts_add(facts, "command", facts_command(options->command));
     facts_add(facts, "host", mem_strdup(system.nodename));
     facts_add(facts, "started", now_utc());
     facts_add(facts, "frequency", mem_printf("%g", options->engine.frequency));
-    facts_add(facts, "pmu", mem_strdup(options->pmu_spec));
-    facts_add(facts, "unit", mem_strdup(options->unit));
+    facts_add(facts, "engine", mem_strdup(engine));
+    facts_add(facts, "interval", mem_strdup(options->engine.random ? "random" : "fixed"));
+    facts_add(facts, "pmu", mem_strdup(options->pmu_specs));
+    facts_add(facts, "pmu_kind", mem_strdup(pmu_kind_name(power_kind(power))));
+    facts_add(facts, "unit", mem_strdup(power_unit(power)));
+    if (power_baseline(power) >= 0)
+        facts_add(facts, "baseline_w", mem_printf("%.17g", power_baseline(power)));
     facts_add(facts, "cpus", mem_printf("%ld", sysconf(_SC_NPROCESSORS_ONLN)));
     char *folder = getcwd(NULL, 0);
     facts_add(facts, "cwd", folder != NULL ? folder : mem_strdup(""));

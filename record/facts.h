@@ -5,8 +5,9 @@
 
 #include "formats/raw/raw_extension.h"
 #include "record/options.h"
+#include "record/power.h"
 
-enum { FACTS_LARGEST = 16 };
+enum { FACTS_LARGEST = 32 };
 
 /* Zeroed it is empty. */
 struct facts {
@@ -15,7 +16,8 @@ struct facts {
 };
 
 /* All that is known when the command starts: now is its time. */
-void facts_begin(struct facts *facts, const struct options *options);
+void facts_begin(struct facts *facts, const struct options *options, const char *engine,
+                 const struct power *power);
 /* Adds one; takes VALUE. */
 void facts_add(struct facts *facts, const char *name, char *value);
 void facts_free(struct facts *facts);

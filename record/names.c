@@ -3,6 +3,7 @@
 #include "record/names.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,27 +11,36 @@
 
 #include "base/memory.h"
 
-static void clear(struct raw_thread *threads, size_t *count)
+static void forget(struct named_thread **link)
 {
-    for (size_t i = 0; i < *count; i++)
-        free(threads[i].name);
-    *count = 0;
+    struct named_thread *thread = *link;
+    *link = thread->chain;
+    free(thread->name);
+    free(thread);
+}
+
+static void clear_news(struct names *names)
+{
+    for (size_t i = 0; i < names->news_count; i++)
+        free(names->news[i].name);
+    names->news_count = 0;
 }
 
 void names_free(struct names *names)
 {
-    clear(names->known, &names->known_count);
-    clear(names->news, &names->news_count);
-    free(names->known);
+    for (size_t i = 0; i < NAMES_BUCKETS; i++)
+        while (names->threads[i] != NULL)
+            forget(&names->threads[i]);
+    clear_news(names);
     free(names->news);
     *names = (struct names){0};
 }
 
 /* Caller frees; NULL when the thread is gone. */
-static char *read_name(pid_t pid, pid_t tid)
+static char *read_name(uint32_t pid, uint32_t tid)
 {
     char path[64], text[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", pid, tid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
@@ -41,59 +51,74 @@ static char *read_name(pid_t pid, pid_t tid)
     return got > 0 ? mem_strndup(text, (size_t)got) : NULL;
 }
 
-static int by_tid(const void *left, const void *right)
+static void add_news(struct names *names, uint32_t pid, uint32_t tid, uint64_t start,
+                     const char *name)
 {
-    const struct raw_thread *a = left, *b = right;
-    return a->tid < b->tid ? -1 : a->tid > b->tid;
-}
-
-static const char *find(const struct names *names, uint32_t tid)
-{
-    struct raw_thread key = {.tid = tid}, *found = NULL;
-    if (names->known_count > 0)
-        found = bsearch(&key, names->known, names->known_count, sizeof key, by_tid);
-    return found != NULL ? found->name : NULL;
-}
-
-/* Makes it news when it is; returns the name (caller frees) or NULL. */
-static char *look(struct names *names, pid_t pid, pid_t tid)
-{
-    char *name = read_name(pid, tid);
-    const char *before = find(names, (uint32_t)tid);
-    if (name == NULL || (before != NULL && strcmp(before, name) == 0))
-        return name;
     mem_reserve(&names->news, &names->news_capacity, names->news_count + 1, sizeof *names->news);
     names->news[names->news_count++] =
-        (struct raw_thread){(uint32_t)tid, (uint32_t)pid, mem_strdup(name)};
-    return name;
+        (struct raw_task){.tid = tid, .pid = pid, .start = start, .name = mem_strdup(name)};
 }
 
-void names_look(struct names *names, pid_t pid, const struct engine_sample *sample)
+static struct named_thread **find(struct names *names, uint32_t tid)
 {
-    struct raw_thread *now = NULL;
-    size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < sample->count; i++) {
-        char *name = look(names, pid, (pid_t)sample->threads[i].tid);
-        if (name == NULL)
-            continue;
-        mem_reserve(&now, &capacity, count + 1, sizeof *now);
-        now[count++] = (struct raw_thread){sample->threads[i].tid, (uint32_t)pid, name};
+    struct named_thread **link = &names->threads[tid % NAMES_BUCKETS];
+    while (*link != NULL && (*link)->tid != tid)
+        link = &(*link)->chain;
+    return link;
+}
+
+void names_add(struct names *names, uint32_t pid, uint32_t tid, uint64_t start, const char *name)
+{
+    if (name != NULL) {
+        add_news(names, pid, tid, start, name);
+        return;
     }
-    if (count > 0)
-        qsort(now, count, sizeof *now, by_tid);
-    clear(names->known, &names->known_count);
-    free(names->known);
-    names->known = now;
-    names->known_count = count;
-    names->known_capacity = capacity;
+    struct named_thread **link = find(names, tid), *thread;
+    if (*link != NULL)
+        forget(link);
+    thread = mem_zalloc(1, sizeof *thread);
+    *thread = (struct named_thread){.pid = pid, .tid = tid, .start = start};
+    thread->chain = *link;
+    *link = thread;
 }
 
-void names_end(struct names *names, pid_t pid, pid_t tid)
+/* A first name holds since the thread's start, another one since it was found. */
+static void look(struct names *names, struct named_thread *thread, uint64_t time)
 {
-    free(look(names, pid, tid));
+    char *name = read_name(thread->pid, thread->tid);
+    if (name == NULL && thread->name == NULL)
+        name = mem_strdup("");
+    if (name == NULL || (thread->name != NULL && strcmp(thread->name, name) == 0)) {
+        free(name);
+        return;
+    }
+    add_news(names, thread->pid, thread->tid, thread->name == NULL ? thread->start : time, name);
+    free(thread->name);
+    thread->name = name;
 }
 
-void names_told(struct names *names)
+void names_look(struct names *names, uint64_t time)
 {
-    clear(names->news, &names->news_count);
+    for (size_t i = 0; i < NAMES_BUCKETS; i++)
+        for (struct named_thread *thread = names->threads[i]; thread != NULL;
+             thread = thread->chain)
+            look(names, thread, time);
+}
+
+void names_end(struct names *names, uint32_t pid, uint32_t tid, uint64_t time)
+{
+    struct named_thread **link = find(names, tid);
+    if (*link == NULL || (*link)->pid != pid)
+        return;
+    look(names, *link, time);
+    forget(link);
+}
+
+void names_put(struct names *names, struct buffer *buffer)
+{
+    for (size_t i = 0; i < names->news_count; i += NAMES_MANY) {
+        size_t left = names->news_count - i;
+        raw_put_tasks(buffer, names->news + i, left < NAMES_MANY ? left : NAMES_MANY);
+    }
+    clear_news(names);
 }

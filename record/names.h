@@ -1,31 +1,42 @@
-/* Names of threads: looked up now and then and at their end, told once.
+/* Names of threads: as an engine reports them, or looked up now and then and at their end.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_NAMES_H
 #define RECORD_NAMES_H
 
 #include <stddef.h>
-#include <sys/types.h>
+#include <stdint.h>
 
+#include "base/buffer.h"
 #include "formats/raw/raw_extension.h"
-#include "record/engine.h"
 
-enum { NAMES_MANY = 1024 }; /* news that should be told soon */
+enum { NAMES_MANY = 1024 }; /* news that should be put soon */
+
+/* A thread whose name is looked up. */
+struct named_thread {
+    struct named_thread *chain; /* same bucket */
+    uint32_t pid, tid;
+    uint64_t start; /* [ns of the run] */
+    char *name;     /* NULL: not looked up yet */
+};
+
+enum { NAMES_BUCKETS = 1024 };
 
 /* Zeroed it is empty. Memory is that of the threads alive, and of the news. */
 struct names {
-    struct raw_thread *known; /* of the threads alive when last looked, sorted by tid */
-    size_t known_count, known_capacity;
-    struct raw_thread *news; /* names that are new or changed, for the spool */
+    struct named_thread *threads[NAMES_BUCKETS];
+    struct raw_task *news; /* for the spool */
     size_t news_count, news_capacity;
 };
 
 void names_free(struct names *names);
 
-/* Looks up the names of all threads of SAMPLE that still live; those not known are news. */
-void names_look(struct names *names, pid_t pid, const struct engine_sample *sample);
-/* Looks up the name of a thread that is about to end; news when it was not known. */
-void names_end(struct names *names, pid_t pid, pid_t tid);
-/* The news have been told. */
-void names_told(struct names *names);
+/* A thread is there since START, or called NAME since then; NAME NULL: to be looked up. */
+void names_add(struct names *names, uint32_t pid, uint32_t tid, uint64_t start, const char *name);
+/* Looks up the names of all threads that were added without one, at TIME. */
+void names_look(struct names *names, uint64_t time);
+/* The thread is about to end: the last look. */
+void names_end(struct names *names, uint32_t pid, uint32_t tid, uint64_t time);
+/* Appends the news to BUFFER, as `task` blocks. */
+void names_put(struct names *names, struct buffer *buffer);
 
 #endif

@@ -3,153 +3,290 @@
 #include "record/options.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/tool.h"
 
-enum { KEY_KIND = 0x100, KEY_UNIT, KEY_USAGE };
+enum {
+    KEY_KIND = 0x100,
+    KEY_UNIT,
+    KEY_RANGE,
+    KEY_CLOCK_OFFSET,
+    KEY_BASELINE,
+    KEY_LIST,
+    KEY_DURATION,
+    KEY_ENGINE,
+    KEY_EVENT,
+    KEY_INTERVAL,
+    KEY_FOLLOW,
+    KEY_NO_FOLLOW,
+    KEY_ATTACH,
+    KEY_OVERHEAD,
+    KEY_USAGE,
+    KEY_HELP,
+};
+enum { ATTACH_MOST = 4096, NAME_COLUMN = 29 };
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
+/* Those with a letter, and --list-pmus, are on the one screen of -h. */
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is written", 1},
-    {"output", 'o', "FILE", 0, "the profile (needed); FILE.bz2 is compressed", 1},
-    {NULL, 0, NULL, 0, "How it is sampled", 2},
-    {"frequency", 'f', "HZ", 0, "samples per second (default 1000)", 2},
-    {"duration", 'd', "SECONDS", 0, "end the command after SECONDS: SIGTERM, 5 s later SIGKILL", 2},
-    {NULL, 0, NULL, 0, "The value that every sample carries", 3},
-    {"pmu", 'p', "SOURCE", 0, "where it comes from (default none), see below", 3},
-    {"pmu-kind", KEY_KIND, "KIND", 0, "what it is: current, voltage, power or custom (default)", 3},
+    {"output", 'o', "FILE", 0,
+     "the profile; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the process, host, MPI "
+     "rank and time; without -o only a summary is printed",
+     1},
+    {"aggregate", 'a', NULL, 0, "write sums per program counter at the end, nothing before", 1},
+    {"debug", 'd', NULL, 0, "print details of the sampling at the end", 1},
+    {NULL, 0, NULL, 0, "What is sampled, and how", 2},
+    {"frequency", 'f', "HZ", 0, "samples per second, a target (default 1000)", 2},
+    {"duration", KEY_DURATION, "SECONDS", 0,
+     "end the command after SECONDS: SIGTERM, 5 s later SIGKILL", 2},
+    {"engine", KEY_ENGINE, "ENGINE", 0, "auto (default), perf or ptrace", 2},
+    {"event", KEY_EVENT, "EVENT", 0, "perf: sample by cpu-clock (default) or cycles", 2},
+    {"interval", KEY_INTERVAL, "KIND", 0, "between samples: random (default) or fixed", 2},
+    {"follow", KEY_FOLLOW, NULL, 0, "sample the processes that it starts (default)", 2},
+    {"no-follow", KEY_NO_FOLLOW, NULL, 0, "sample the first process only", 2},
+    {"attach", KEY_ATTACH, "PID[,TID...]", 0, "sample what is running already, no COMMAND", 2},
+    {"max-overhead", KEY_OVERHEAD, "PERCENT", 0,
+     "what sampling may cost before the rate gives way (default 10; 0: no limit)", 2},
+    {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 3},
+    {"pmu-arg", 'p', "SOURCE", 0, "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
+    {"pmu", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3},
+    {"sensor", 's', "N", 0, "the value is number N of the source, as --list-pmus counts", 3},
+    {"list-pmus", KEY_LIST, NULL, 0, "print all sources, and whether they work here", 3},
     {"unit", KEY_UNIT, "U", 0,
-     "its unit; A, V, W with prefix n, u, m or k imply the kind and are scaled to A, V, W", 3},
+     "unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
+     3},
+    {"pmu-kind", KEY_KIND, "KIND", 0, "what it is: current, voltage, power or custom", 3},
+    {"range", KEY_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 3},
+    {"clock-offset", KEY_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS", 3},
+    {"baseline", KEY_BASELINE, "SECONDS|WATTS", 0,
+     "power without the command: measure it for SECONDS before (2s), or what it is (12.5W)", 3},
     {NULL, 0, NULL, 0, "General", 4},
     {"quiet", 'q', NULL, 0, "no summary, no warnings", 4},
-    {"verbose", 'v', NULL, 0, "tell more about the run", 4},
-    {"help", 'h', NULL, 0, "print this and end", 4},
+    {"verbose", 'v', NULL, 0, "report more about the run", 4},
+    {NULL, 'h', NULL, 0, "print the usual options and end", 4},
+    {"help", KEY_HELP, NULL, 0, "print all options and end", 4},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 4},
     {"version", 'V', NULL, 0, "print the version and end", 4},
     {0},
 };
 
+static const char purpose[] =
+    "Runs COMMAND and records, many times a second, where its threads use CPU time; and the power "
+    "that it draws.";
+static const char examples[] = "Examples:\n"
+                               "  sampler -o out.bin -- ./program\n"
+                               "  sampler -o out.bin -f 500 --duration 60 -- make check\n"
+                               "  sampler -o out.bin -p file:power1_input --unit uW -- ./program\n";
+
+/* Beside the options: what was said about a source before the first -p. */
+struct parsing {
+    struct options *options;
+    struct pmu_request early;
+    pid_t *attach;
+};
+
+/* ---- numbers and lists -------------------------------------------------------------------------- */
+
 static double number(struct argp_state *state, const char *text, const char *what, double low,
                      double high)
 {
-    char *end;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(value) || value < low || value > high)
+    double value = 0;
+    if (!parse_double(text, low, high, &value))
         argp_error(state, "%s: expected a number from %g to %g, found '%s'", what, low, high, text);
     return value;
 }
 
-static void set_pmu(struct argp_state *state, struct options *options, const char *spec)
+static uint64_t whole(struct argp_state *state, const char *text, const char *what, uint64_t most)
 {
-    struct error err = {0};
-    options->pmu_spec = spec;
-    options->pmu = pmu_find(spec, &options->pmu_argument, &err);
-    if (options->pmu == NULL)
-        argp_error(state, "%s", err.text);
+    uint64_t value = 0;
+    if (!parse_unsigned(text, 1, most, &value))
+        argp_error(state, "%s: expected an integer >= 1, found '%s'", what, text);
+    return value;
 }
 
-/* Kind and unit, given or implied, must agree. */
-static void settle_unit(struct argp_state *state, struct options *options, int kind)
+/* Which of two words TEXT is. */
+static bool either(struct argp_state *state, const char *option, const char *text,
+                   const char *first, const char *second)
 {
-    enum pmu_kind implied = PMU_CUSTOM;
-    double scale = options->unit != NULL ? pmu_unit_scale(options->unit, &implied) : 0;
-    options->kind = kind >= 0 ? (enum pmu_kind)kind : implied;
-    const char *base = pmu_kind_unit(options->kind);
-    if (base != NULL && options->unit != NULL && implied != options->kind)
-        argp_error(state, "--unit: expected %s with or without a prefix (n u m k), found '%s'",
-                   base, options->unit);
-    options->scale = base != NULL && scale > 0 ? scale : 1;
-    if (base != NULL)
-        options->unit = base;
-    else if (options->unit == NULL)
-        options->unit = "";
+    if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
+        argp_error(state, "%s: expected %s or %s, found '%s'", option, first, second, text);
+    return strcmp(text, first) == 0;
 }
 
-/* Beside the options: the kind as it was given, -1 for not at all. */
-struct parsing {
-    struct options *options;
-    int kind;
-};
-
-static void finish(struct argp_state *state, struct parsing *parsing)
+static void set_attach(struct argp_state *state, struct parsing *parsing, const char *text)
 {
-    if (parsing->options->command == NULL)
-        argp_error(state, "no command given: sampler -o FILE -- COMMAND [ARGUMENT...]");
-    if (parsing->options->out == NULL)
-        argp_error(state, "no output given: sampler -o FILE -- COMMAND [ARGUMENT...]");
-    settle_unit(state, parsing->options, parsing->kind);
+    struct engine_options *engine = &parsing->options->engine;
+    char *copy = mem_strdup(text), *rest = NULL;
+    free(parsing->attach);
+    parsing->attach = mem_zalloc(ATTACH_MOST, sizeof *parsing->attach);
+    engine->attach_count = 0;
+    for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
+        if (engine->attach_count == ATTACH_MOST)
+            argp_error(state, "--attach: expected %d processes at most", ATTACH_MOST);
+        parsing->attach[engine->attach_count++] = (pid_t)whole(state, word, "--attach", INT32_MAX);
+    }
+    if (engine->attach_count == 0)
+        argp_error(state, "--attach: expected PID[,TID...], found '%s'", text);
+    free(copy);
+    engine->attach = parsing->attach;
+}
+
+/* "2s" and "2" are seconds, "12.5W" is watts. */
+static void set_baseline(struct argp_state *state, struct power_options *power, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    bool watts = strcmp(end, "W") == 0, seconds = *end == '\0' || strcmp(end, "s") == 0;
+    if (end == text || !(value > 0) || !(value <= 1e6) || !(watts || seconds))
+        argp_error(state, "--baseline: expected seconds (2s) or watts (12.5W), found '%s'", text);
+    power->baseline_seconds = seconds ? value : 0;
+    power->baseline_w = watts ? value : 0;
+}
+
+/* ---- the output --------------------------------------------------------------------------------- */
+
+static const char *rank_of_job(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank != NULL && rank[0] != '\0' && strchr(rank, '/') == NULL)
+            return rank;
+    }
+    return "0";
+}
+
+/* What %LETTER in the name of the output is. Returns whether there is such a letter. */
+static bool put_pattern(struct buffer *name, char letter)
+{
+    char text[256] = "";
+    struct tm tm;
+    time_t now = time(NULL);
+    switch (letter) {
+    case 'p':
+        snprintf(text, sizeof text, "%ld", (long)getpid());
+        break;
+    case 'h':
+        gethostname(text, sizeof text - 1);
+        break;
+    case 'r':
+        snprintf(text, sizeof text, "%s", rank_of_job());
+        break;
+    case 't':
+        strftime(text, sizeof text, "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+        break;
+    case '%':
+        text[0] = '%';
+        break;
+    default:
+        return false;
+    }
+    buffer_bytes(name, text, strlen(text));
+    return true;
 }
 
 static void set_out(struct argp_state *state, struct options *options, const char *path)
 {
+    struct buffer name = {0};
     if (strcmp(path, "-") == 0)
         argp_error(state, "-o: the standard output belongs to the command, name a file");
     if (path[0] == '\0')
         argp_error(state, "-o: expected the name of a file, found ''");
-    options->out = path;
+    for (const char *at = path; *at != '\0'; at++) {
+        if (*at != '%')
+            buffer_u8(&name, (uint8_t)*at);
+        else if (!put_pattern(&name, *++at))
+            argp_error(state, "-o: expected %%p, %%h, %%r, %%t or %%%% in the name, found '%s'",
+                       path);
+    }
+    free(options->out);
+    options->out = mem_strndup((const char *)name.data, name.size);
+    buffer_free(&name);
 }
 
-static void set_kind(struct argp_state *state, struct parsing *parsing, const char *name)
+/* ---- power sources ------------------------------------------------------------------------------ */
+
+static void add_source(struct argp_state *state, struct parsing *parsing, const char *spec)
 {
-    parsing->kind = pmu_kind_of(name);
-    if (parsing->kind < 0)
+    struct options *options = parsing->options;
+    struct power_options *power = &options->power;
+    struct error err = {0};
+    const char *argument;
+    const struct pmu_source *source = pmu_find(spec, &argument, &err);
+    if (source == NULL)
+        argp_error(state, "%s", err.text);
+    if (power->count == POWER_SOURCES_MOST)
+        argp_error(state, "-p: expected %d sources at most", POWER_SOURCES_MOST);
+    struct power_source *added = &power->sources[power->count];
+    *added = (struct power_source){.source = source, .spec = spec, .request = {.kind = -1}};
+    if (power->count++ == 0)
+        added->request = parsing->early;
+    added->request.argument = argument;
+    char *specs = options->pmu_specs == NULL ? mem_strdup(spec)
+                                             : mem_printf("%s %s", options->pmu_specs, spec);
+    free(options->pmu_specs);
+    options->pmu_specs = specs;
+}
+
+/* What is said about a source belongs to the -p before, or to the first one. */
+static struct pmu_request *request_of(struct parsing *parsing)
+{
+    struct power_options *power = &parsing->options->power;
+    return power->count > 0 ? &power->sources[power->count - 1].request : &parsing->early;
+}
+
+static int kind_of(struct argp_state *state, const char *name)
+{
+    int kind = pmu_kind_parse(name);
+    if (kind <= PMU_NONE)
         argp_error(state, "--pmu-kind: expected current, voltage, power or custom, found '%s'",
                    name);
+    return kind;
 }
 
-static error_t take_option(int key, char *arg, struct argp_state *state)
+/* Options that say something that is known already, or contradict each other. */
+static void check_sources(struct argp_state *state, const struct options *options)
 {
-    struct parsing *parsing = state->input;
-    struct options *options = parsing->options;
-    switch (key) {
-    case 'o':
-        set_out(state, options, arg);
-        return 0;
-    case 'f':
-        options->engine.frequency = number(state, arg, "-f", lowest, highest);
-        return 0;
-    case 'd':
-        options->engine.duration = number(state, arg, "-d", 1e-3, longest);
-        return 0;
-    case 'p':
-        set_pmu(state, options, arg);
-        return 0;
-    case KEY_KIND:
-        set_kind(state, parsing, arg);
-        return 0;
-    case KEY_UNIT:
-        options->unit = arg;
-        return 0;
-    case 'q':
-        options->reporter.quiet = true;
-        return 0;
-    case 'v':
-        options->reporter.verbose = true;
-        return 0;
-    case 'h':
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
-    case KEY_USAGE:
-        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-        return 0;
-    case 'V':
-        puts("sampler (pbin-tools) " PBIN_TOOLS_VERSION);
-        exit(EXIT_OK);
-    case ARGP_KEY_ARG: /* the rest is the command's own */
-        options->command = state->argv + state->next - 1;
-        state->next = state->argc;
-        return 0;
-    case ARGP_KEY_END:
-        finish(state, parsing);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    for (size_t i = 0; i < options->power.count; i++) {
+        const struct power_source *s = &options->power.sources[i];
+        struct pmu_unit unit;
+        struct error err = {0};
+        if (!s->source->takes_unit && (s->request.unit != NULL || s->request.kind >= 0))
+            argp_error(state, "--unit, --pmu-kind: %s knows its own", s->source->name);
+        if (!s->source->takes_range && s->request.range > 0)
+            argp_error(state, "--range: %s knows its own", s->source->name);
+        if (pmu_unit_settle(s->request.unit, s->request.kind, &unit, &err) != 0)
+            argp_error(state, "%s", err.text);
     }
 }
+
+static void finish(struct argp_state *state, struct parsing *parsing)
+{
+    struct options *options = parsing->options;
+    bool attached = options->engine.attach_count > 0;
+    if (options->command == NULL && !attached)
+        argp_error(state, "no command given: sampler [-o FILE] -- COMMAND [ARGUMENT...]");
+    if (options->command != NULL && attached)
+        argp_error(state, "--attach: expected no command, found '%s'", options->command[0]);
+    if (options->aggregate && options->out == NULL)
+        argp_error(state, "-a: no output given: sampler -a -o FILE -- COMMAND [ARGUMENT...]");
+    if (options->pmu_specs == NULL)
+        options->pmu_specs = mem_strdup("none");
+    check_sources(state, options);
+}
+
+/* ---- help --------------------------------------------------------------------------------------- */
 
 /* The sources of the help come from their table. */
 static char *describe_sources(int key, const char *text, void *input)
@@ -159,10 +296,9 @@ static char *describe_sources(int key, const char *text, void *input)
         return (char *)text;
     char *list = mem_strdup("SOURCE:\n");
     for (const struct pmu_source *const *s = pmu_sources; *s != NULL; s++) {
-        char *name = mem_printf("%s%s%s", (*s)->name, (*s)->argument != NULL ? ":" : "",
-                                (*s)->argument != NULL ? (*s)->argument : "");
-        char *longer = mem_printf("%s  %-12s %s\n", list, name, (*s)->help);
-        free(name);
+        char *usage = pmu_usage(*s);
+        char *longer = mem_printf("%s  %-22s %s\n", list, usage, (*s)->help);
+        free(usage);
         free(list);
         list = longer;
     }
@@ -171,32 +307,203 @@ static char *describe_sources(int key, const char *text, void *input)
     return all; /* argp frees it */
 }
 
+/* TEXT in lines of 79 columns, indented by NAME_COLUMN. */
+static void print_wrapped(const char *text)
+{
+    size_t column = NAME_COLUMN;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        bool first = column == NAME_COLUMN;
+        if (!first && column + 1 + word > 79) {
+            printf("\n%*s", NAME_COLUMN, "");
+            column = NAME_COLUMN;
+            first = true;
+        }
+        printf("%s%.*s", first ? "" : " ", (int)word, text);
+        column += word + !first;
+        text += word + (text[word] == ' ');
+    }
+    putchar('\n');
+}
+
+/* One screen: the options that the original sampler had, and where the rest is. */
+static _Noreturn void print_short_help(void)
+{
+    printf("Usage: sampler [OPTION...] -- COMMAND [ARGUMENT...]\n");
+    printf("Records where COMMAND uses CPU time and power.\n\n");
+    for (size_t i = 0; i < sizeof option_table / sizeof option_table[0]; i++) {
+        const struct argp_option *o = &option_table[i];
+        bool letter = o->key > 0 && o->key < KEY_KIND;
+        if (!letter && o->key != KEY_LIST)
+            continue;
+        char *name = o->name == NULL ? mem_printf("  -%c", o->key)
+                     : letter        ? mem_printf("  -%c, --%s", o->key, o->name)
+                                     : mem_printf("      --%s", o->name);
+        char *full =
+            mem_printf("%s%s%s", name, o->arg != NULL ? "=" : "", o->arg != NULL ? o->arg : "");
+        printf("%-*s", NAME_COLUMN, full);
+        print_wrapped(o->doc);
+        free(full);
+        free(name);
+    }
+    printf("\n%s\n--help has all options, sampler(1) the whole manual.\n", examples);
+    exit(EXIT_OK);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------ */
+
+static bool take_power_option(int key, char *arg, struct argp_state *state)
+{
+    struct parsing *parsing = state->input;
+    switch (key) {
+    case 'p':
+        add_source(state, parsing, arg);
+        return true;
+    case 's':
+        request_of(parsing)->sensor = (size_t)whole(state, arg, "-s", 65536);
+        return true;
+    case KEY_KIND:
+        request_of(parsing)->kind = kind_of(state, arg);
+        return true;
+    case KEY_UNIT:
+        request_of(parsing)->unit = arg;
+        return true;
+    case KEY_RANGE:
+        request_of(parsing)->range = whole(state, arg, "--range", UINT64_MAX);
+        return true;
+    case KEY_CLOCK_OFFSET:
+        request_of(parsing)->clock_offset = number(state, arg, "--clock-offset", -1e10, 1e10);
+        return true;
+    case KEY_BASELINE:
+        set_baseline(state, &parsing->options->power, arg);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool take_engine_option(int key, char *arg, struct argp_state *state)
+{
+    struct parsing *parsing = state->input;
+    struct engine_options *engine = &parsing->options->engine;
+    switch (key) {
+    case 'f':
+        engine->frequency = number(state, arg, "-f", lowest, highest);
+        return true;
+    case KEY_DURATION:
+        engine->duration = number(state, arg, "--duration", 1e-3, longest);
+        return true;
+    case KEY_ENGINE:
+        parsing->options->engine_name = arg;
+        return true;
+    case KEY_EVENT:
+        engine->event = either(state, "--event", arg, "cpu-clock", "cycles") ? NULL : arg;
+        return true;
+    case KEY_INTERVAL:
+        engine->random = either(state, "--interval", arg, "random", "fixed");
+        return true;
+    case KEY_FOLLOW:
+    case KEY_NO_FOLLOW:
+        engine->follow = key == KEY_FOLLOW;
+        return true;
+    case KEY_ATTACH:
+        set_attach(state, parsing, arg);
+        return true;
+    case KEY_OVERHEAD:
+        engine->max_overhead = number(state, arg, "--max-overhead", 0, 100) / 100;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static error_t take_general(int key, struct argp_state *state)
+{
+    switch (key) {
+    case 'h':
+        print_short_help();
+    case KEY_HELP:
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case KEY_USAGE:
+        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+        return 0;
+    case 'V':
+        puts("sampler (pbin-tools) " PBIN_TOOLS_VERSION);
+        exit(EXIT_OK);
+    case KEY_LIST:
+        power_list(stdout);
+        exit(EXIT_OK);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t take_option(int key, char *arg, struct argp_state *state)
+{
+    struct parsing *parsing = state->input;
+    struct options *options = parsing->options;
+    if (take_power_option(key, arg, state) || take_engine_option(key, arg, state))
+        return 0;
+    switch (key) {
+    case 'o':
+        set_out(state, options, arg);
+        return 0;
+    case 'a':
+        options->aggregate = true;
+        return 0;
+    case 'd':
+        options->debug = true;
+        return 0;
+    case 'q':
+        options->reporter.quiet = true;
+        return 0;
+    case 'v':
+        options->reporter.verbose = true;
+        return 0;
+    case ARGP_KEY_ARG: /* the rest is the command's own */
+        options->command = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        finish(state, parsing);
+        return 0;
+    default:
+        return take_general(key, state);
+    }
+}
+
 void options_parse(struct options *options, int argc, char **argv)
 {
-    static const struct argp argp = {
+    char *doc = mem_printf("%s\v\n%s\nThe exit status is that of COMMAND. See sampler(1).\n",
+                           purpose, examples);
+    const struct argp argp = {
         .options = option_table,
         .parser = take_option,
         .args_doc = "-- COMMAND [ARGUMENT...]",
-        .doc =
-            "Runs COMMAND and records where all its threads are, how much CPU time each has used, "
-            "and a PMU value, many times a second.\v"
-            "\nExamples:\n"
-            "  sampler -o out.bin -- ./program\n"
-            "  sampler -o out.bin -f 500 -d 60 -- make check\n"
-            "  sampler -o out.bin -p file:power1_input --unit uW -- ./program\n"
-            "\nThe exit status is that of COMMAND. See sampler(1).\n",
+        .doc = doc,
         .help_filter = describe_sources,
     };
-    struct parsing parsing = {.options = options, .kind = -1};
+    struct parsing parsing = {.options = options, .early = {.kind = -1}};
     static char name[] = "sampler";
-    const char *argument;
-    *options = (struct options){.engine_name = "auto",
-                                .engine = {.frequency = 1000, .random = true, .follow = true},
-                                .reporter = {.tool = "sampler"}};
-    options->pmu = pmu_find("none", &argument, NULL);
-    options->pmu_spec = "none";
+    *options = (struct options){
+        .engine_name = "auto",
+        .engine = {.frequency = 1000, .random = true, .follow = true, .max_overhead = 0.1},
+        .reporter = {.tool = "sampler"}};
     tool_guard_streams();
     argp_err_exit_status = EXIT_USAGE;
     argv[0] = name; /* in front of every message, without a path */
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &parsing);
+    error_t failed = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &parsing);
+    if (failed != 0) { /* out of memory: options may be lost */
+        fprintf(stderr, "sampler: cannot read the command line: %s\n", strerror(failed));
+        exit(EXIT_DATA);
+    }
+    free(doc);
+}
+
+void options_free(struct options *options)
+{
+    free((void *)(uintptr_t)options->engine.attach);
+    free(options->out);
+    free(options->pmu_specs);
 }

@@ -5,24 +5,25 @@
 
 #include "base/report.h"
 #include "record/engine.h"
-#include "record/pmu.h"
+#include "record/power.h"
 
 struct options {
-    const char *out;
-    char *const *command;    /* ends in NULL */
+    char *out;               /* with its patterns replaced; NULL: only a summary */
+    char *const *command;    /* ends in NULL; NULL: engine.attach says what is sampled */
     const char *engine_name; /* "auto" or one of the table of engines */
     struct engine_options engine;
-    const struct pmu_source *pmu;
-    const char *pmu_spec, *pmu_argument;
-    enum pmu_kind kind;
-    const char *unit; /* of the value in the profile, "" when unknown */
-    double scale;     /* from the source's unit to that one */
+    struct power_options power;
+    char *pmu_specs; /* what was given with -p, separated by spaces; "none" */
+    bool aggregate;  /* keep sums in memory, write them at the end */
+    bool debug;      /* details at the end */
     struct reporter reporter;
 };
 
-/* Parses ARGV, whose strings are borrowed as long as OPTIONS is used. Ends the program after --help
- * and
- * --version, and with EXIT_USAGE when something is wrong. */
+/* Parses ARGV, whose strings are borrowed as long as OPTIONS is used. Ends the program after --help, --version
+ * and --list-pmus, and with EXIT_USAGE when something is wrong. */
 void options_parse(struct options *options, int argc, char **argv);
+
+/* Frees what OPTIONS owns. */
+void options_free(struct options *options);
 
 #endif

@@ -1,4 +1,4 @@
-/* What happens to the samples of an engine.
+/* What happens to what an engine observes.
  * SPDX-License-Identifier: MIT */
 #include "record/recorder.h"
 
@@ -15,137 +15,184 @@
 #include "record/clock.h"
 #include "record/compose.h"
 #include "record/facts.h"
-#include "record/mappings.h"
+#include "record/images.h"
+#include "record/jit.h"
 #include "record/names.h"
+#include "record/power.h"
 #include "record/spool.h"
 
 /* A PC outside all mappings makes us look again, but not more often than this when that brings
  * nothing new (code that a program generates). */
 static const uint64_t look_again = SECOND / 50;
-static const uint64_t flush_every = SECOND / 2;
+static const uint64_t flush_every = SECOND / 20; /* so much is lost when the sampler is killed */
+static const uint64_t names_every = SECOND / 2;
+enum { AT_ONCE = 16384, VMMAP_SIZE = 272 };
 
 struct recorder {
     struct options *options;
+    const struct engine *engine;
     struct error *err;
-    struct output *out;
-    struct spool *spool;
+    struct output *out;  /* NULL: nothing is written, */
+    struct spool *spool; /* as is this */
     struct engine_hooks hooks;
     struct facts facts;
-    struct mappings mappings;
-    size_t spooled_maps; /* how many of them the spool has */
+    struct images *images;
     struct names names;
-    void *pmu;
-    bool pmu_open;
-    double value;             /* of the PMU, the last good one */
-    uint64_t pmu_failures;    /* reads that gave none */
-    uint64_t flushed, looked; /* [ns], sample times */
-    pid_t pid;
+    struct raw_cpu *cpus; /* not in the spool yet, as the next ones */
+    size_t cpu_count, cpu_capacity;
+    struct raw_reading *readings;
+    size_t reading_count, reading_capacity;
+    struct power *power;
+    bool failed;                     /* ERR says why; no more samples */
+    uint64_t flushed, looked, named; /* when that was done last [ns of the run] */
+    int64_t started;                 /* CLOCK_REALTIME of time 0 [ns] */
+    double energy;
 };
 
-/* A value that cannot be read is the one before: a hole in the file would be worse for every sum.
- */
-static void on_tick(void *context, uint64_t now)
+static void take_readings(struct recorder *r)
 {
-    (void)now;
-    struct recorder *r = context;
-    struct error err = {0};
-    double value;
-    if (r->options->pmu->read(r->pmu, &value, &err) == 0) {
-        r->value = value * r->options->scale;
+    size_t count;
+    const struct raw_reading *news = power_take(r->power, &count);
+    if (r->spool == NULL || count == 0)
         return;
-    }
-    if (r->pmu_failures++ == 0)
-        report_warning(&r->options->reporter, "%s: %s: the value before is repeated", err.file,
-                       err.text);
+    mem_reserve(&r->readings, &r->reading_capacity, r->reading_count + count, sizeof *news);
+    memcpy(r->readings + r->reading_count, news, count * sizeof *news);
+    r->reading_count += count;
 }
 
-static void spool_new_maps(struct recorder *r)
+/* Appends the blocks of all that is new to what the spool has. */
+static void put_news(struct recorder *r, bool all)
 {
-    if (r->spooled_maps < r->mappings.count)
-        spool_maps(r->spool, r->mappings.maps + r->spooled_maps,
-                   r->mappings.count - r->spooled_maps);
-    r->spooled_maps = r->mappings.count;
+    struct buffer *blocks = spool_blocks(r->spool);
+    images_put(r->images, blocks, all);
+    names_put(&r->names, blocks);
+    for (size_t i = 0; i < r->reading_count; i += AT_ONCE) {
+        size_t left = r->reading_count - i;
+        raw_put_readings(blocks, r->readings + i, left < AT_ONCE ? left : AT_ONCE);
+    }
+    if (r->cpu_count > 0)
+        raw_put_cpus(blocks, r->cpus, r->cpu_count);
+    r->reading_count = r->cpu_count = 0;
+}
+
+/* A profile that can be completed is worth more than samples for which there is no room. */
+static int flush(struct recorder *r, uint64_t now, bool all)
+{
+    r->flushed = now;
+    if (r->spool == NULL || r->failed)
+        return r->failed ? -1 : 0;
+    put_news(r, all);
+    if (spool_flush(r->spool) == 0 &&
+        (all || spool_has_room(r->spool, images_vmmap_count(r->images) * VMMAP_SIZE)))
+        return 0;
+    r->failed = true;
+    return error_set(r->err, r->options->out, NO_OFFSET,
+                     "no room on the disk for more: sampling ended %.3f s after the start",
+                     (double)now * 1e-9);
+}
+
+static void on_tick(void *context, uint64_t now)
+{
+    struct recorder *r = context;
+    if (now == 0) {
+        struct timespec real;
+        clock_gettime(CLOCK_REALTIME, &real);
+        r->started = (int64_t)real.tv_sec * (int64_t)SECOND + real.tv_nsec;
+    }
+    if (!r->failed && power_tick(r->power, now) != 0)
+        r->failed = true;
+    take_readings(r);
+    if (now >= r->flushed + flush_every)
+        flush(r, now, false);
 }
 
 static uint32_t on_image(void *context, const struct raw_image *image)
 {
     struct recorder *r = context;
-    r->pid = (pid_t)image->pid;
-    mappings_read(&r->mappings, r->pid, true);
-    spool_new_maps(r);
-    return 0;
+    return images_add(r->images, image);
 }
 
 static void on_mapping(void *context, const struct raw_mapx *map)
 {
-    (void)context;
-    (void)map;
+    struct recorder *r = context;
+    images_map(r->images, map);
 }
 
 static void on_maps_changed(void *context, uint32_t pid, uint64_t time)
 {
     struct recorder *r = context;
-    (void)time;
-    mappings_read(&r->mappings, (pid_t)pid, false);
-    spool_new_maps(r);
+    images_read(r->images, pid, time);
 }
 
 static void on_task(void *context, uint32_t pid, uint32_t tid, uint64_t time, const char *name)
 {
-    (void)context;
-    (void)pid;
-    (void)tid;
-    (void)time;
-    (void)name;
+    struct recorder *r = context;
+    names_add(&r->names, pid, tid, time, name);
+}
+
+static void on_task_end(void *context, uint32_t pid, uint32_t tid, uint64_t time)
+{
+    struct recorder *r = context;
+    names_end(&r->names, pid, tid, time);
 }
 
 static void on_process_end(void *context, uint32_t pid, uint64_t time, const struct raw_cpu *cpu)
 {
-    (void)cpu;
-    on_maps_changed(context, pid, time);
+    struct recorder *r = context;
+    uint32_t image = images_find(r->images, pid);
+    if (!r->engine->events)
+        images_read(r->images, pid, time);
+    if (image == RAW_NO_IMAGE || !images_alive(r->images, image))
+        return;
+    if (r->spool != NULL && !r->failed)
+        jit_copy(r->spool, r->images, image, r->started);
+    images_end(r->images, image);
+    if (cpu == NULL)
+        return;
+    mem_reserve(&r->cpus, &r->cpu_capacity, r->cpu_count + 1, sizeof *r->cpus);
+    r->cpus[r->cpu_count++] = *cpu;
 }
 
 /* Looks for new mappings (dlopen) when a PC is in none that is known. */
-static void find_pcs(struct recorder *r, const struct engine_sample *sample)
+static void find_pc(struct recorder *r, uint32_t image, const struct engine_thread *thread,
+                    uint64_t time)
 {
-    if (r->looked != 0 && sample->time - r->looked < look_again)
+    if ((r->looked != 0 && time - r->looked < look_again) ||
+        images_know(r->images, image, thread->pc))
         return;
-    for (size_t i = 0; i < sample->count; i++) {
-        if (mappings_know(&r->mappings, sample->threads[i].pc))
-            continue;
-        size_t found = mappings_read(&r->mappings, r->pid, false);
-        spool_new_maps(r);
-        r->looked = found > 0 ? 0 : sample->time;
-        return;
-    }
+    r->looked = images_read(r->images, thread->pid, time) > 0 ? 0 : time;
 }
 
-static int flush(struct recorder *r, const struct engine_sample *sample)
+static void look_at(struct recorder *r, const struct engine_sample *sample)
 {
-    r->flushed = sample->time;
-    names_look(&r->names, r->pid, sample);
-    if (r->names.news_count > 0 && spool_threads(r->spool, r->names.news, r->names.news_count) != 0)
-        return -1;
-    names_told(&r->names);
-    return spool_flush(r->spool);
+    for (size_t i = 0; i < sample->count; i++) {
+        const struct engine_thread *thread = &sample->threads[i];
+        if (thread->flags & RAW_TOTAL)
+            continue;
+        uint32_t image = images_find(r->images, thread->pid);
+        if (thread->flags & RAW_RAN)
+            images_ran(r->images, image);
+        if (!r->engine->events && !(thread->flags & RAW_CALLER))
+            find_pc(r, image, thread, sample->time);
+    }
+    if (sample->time >= r->named + names_every) {
+        r->named = sample->time;
+        names_look(&r->names, sample->time);
+    }
 }
 
 static int on_sample(void *context, const struct engine_sample *sample)
 {
     struct recorder *r = context;
-    find_pcs(r, sample);
-    if (spool_sample(r->spool, r->value, sample) != 0)
+    if (r->failed)
         return -1;
-    if (sample->time - r->flushed < flush_every && r->names.news_count < NAMES_MANY)
+    look_at(r, sample);
+    if (r->spool == NULL)
         return 0;
-    return flush(r, sample);
-}
-
-static void on_task_end(void *context, uint32_t pid, uint32_t tid, uint64_t time)
-{
-    (void)time;
-    struct recorder *r = context;
-    names_end(&r->names, (pid_t)pid, (pid_t)tid);
+    spool_sample(r->spool, sample);
+    if (!spool_full(r->spool) && sample->time < r->flushed + flush_every)
+        return 0;
+    return flush(r, sample->time, false);
 }
 
 /* A device such as /dev/full says no even to nothing: better now than when the command has run. */
@@ -161,29 +208,42 @@ static int check_device(const char *path, struct error *err)
     return errnum == 0 ? 0 : error_set_errno(err, path, errnum, "cannot write");
 }
 
+static int open_spool(struct recorder *r)
+{
+    const char *path = r->options->out;
+    size_t count;
+    if (check_device(path, r->err) != 0)
+        return -1;
+    r->out = output_open(path, OUTPUT_BINARY, r->err);
+    r->spool = r->out != NULL ? spool_new(path, r->err) : NULL;
+    if (r->spool == NULL)
+        return -1;
+    raw_put_facts(spool_blocks(r->spool), r->facts.list, r->facts.count);
+    const struct raw_source *sources = power_channels(r->power, &count);
+    if (count > 0)
+        raw_put_sources(spool_blocks(r->spool), sources, count);
+    return spool_flush(r->spool);
+}
+
 static int open_all(struct recorder *r)
 {
     const struct options *o = r->options;
-    if (o->pmu->open(o->pmu_argument, &r->pmu, r->err) != 0)
+    r->images = images_new();
+    r->power = power_open(&o->power, &r->options->reporter, r->err);
+    if (r->power == NULL)
         return -1;
-    r->pmu_open = true;
-    if (check_device(o->out, r->err) != 0)
-        return -1;
-    r->out = output_open(o->out, OUTPUT_BINARY, r->err);
-    if (r->out == NULL)
-        return -1;
-    r->spool = spool_new(o->out, r->err);
-    if (r->spool == NULL)
-        return -1;
-    facts_begin(&r->facts, o);
-    return spool_facts(r->spool, r->facts.list, r->facts.count);
+    facts_begin(&r->facts, o, r->engine->name, r->power);
+    return o->out != NULL ? open_spool(r) : 0;
 }
 
-struct recorder *recorder_new(struct options *options, struct error *err)
+struct recorder *recorder_new(struct options *options, const struct engine *engine,
+                              struct error *err)
 {
     struct recorder *r = mem_zalloc(1, sizeof *r);
     r->options = options;
+    r->engine = engine;
     r->err = err;
+    r->energy = -1;
     r->hooks = (struct engine_hooks){.context = r,
                                      .tick = on_tick,
                                      .sample = on_sample,
@@ -205,11 +265,12 @@ void recorder_delete(struct recorder *r)
         return;
     output_discard(r->out);
     spool_delete(r->spool);
-    if (r->pmu_open)
-        r->options->pmu->close(r->pmu);
+    power_close(r->power);
     facts_free(&r->facts);
-    mappings_free(&r->mappings);
+    images_delete(r->images);
     names_free(&r->names);
+    free(r->cpus);
+    free(r->readings);
     free(r);
 }
 
@@ -218,32 +279,68 @@ const struct engine_hooks *recorder_hooks(struct recorder *r)
     return &r->hooks;
 }
 
-static int write_profile(struct recorder *r, const struct engine_result *result)
+const struct power *recorder_power(const struct recorder *r)
 {
-    struct profile profile = {.kind = r->options->kind,
+    return r->power;
+}
+
+double recorder_energy(const struct recorder *r)
+{
+    return r->energy;
+}
+
+static int write_profile(struct recorder *r, const struct engine_result *result, struct error *err)
+{
+    struct profile profile = {.kind = power_kind(r->power),
                               .wall = result->wall,
                               .latency = result->latency,
                               .samples = spool_samples(r->spool),
+                              .nominal = r->engine->nominal,
                               .facts = r->facts.list,
-                              .fact_count = r->facts.count,
-                              .mappings = &r->mappings};
-    if (compose(r->out, spool_path(r->spool), &profile, r->err) != 0)
+                              .fact_count = r->facts.count};
+    profile.sources = power_channels(r->power, &profile.source_count);
+    struct vmmap *maps = images_vmmaps(r->images, &profile.vmmap_count);
+    profile.vmmaps = maps;
+    int written = compose(r->out, spool_path(r->spool), &profile, &r->energy, err);
+    free(maps);
+    if (written != 0)
         return -1;
     struct output *out = r->out;
     r->out = NULL;
     return output_commit(out);
 }
 
+/* What comes late from the power sources. */
+static void end_power(struct recorder *r, uint64_t wall)
+{
+    int got = r->failed ? 0 : 1;
+    while (got > 0) {
+        got = power_end(r->power, wall);
+        take_readings(r);
+        if (r->spool != NULL && got > 0)
+            flush(r, wall, true);
+    }
+    r->failed = r->failed || got < 0;
+    power_warn(r->power);
+}
+
 int recorder_finish(struct recorder *r, const struct engine_result *result, const char **left)
 {
-    struct engine_sample end = {.time = result->wall};
-    if (r->pmu_failures > 0) {
-        facts_add(&r->facts, "pmu_failures", mem_printf("%" PRIu64, r->pmu_failures));
-        report_warning(&r->options->reporter, "%" PRIu64 " PMU values could not be read",
-                       r->pmu_failures);
-    }
-    if (flush(r, &end) == 0 && write_profile(r, result) == 0)
-        return 0;
+    bool failed = r->failed;
+    end_power(r, result->wall);
+    failed = failed || r->failed;
+    if (r->spool == NULL)
+        return failed ? -1 : 0;
+    r->failed = false; /* what there is goes into the profile */
+    for (uint32_t image = 0; image < images_count(r->images); image++)
+        if (images_alive(r->images, image))
+            jit_copy(r->spool, r->images, image, r->started);
+    facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
+    facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
+    flush(r, result->wall, true);
+    failed = failed || r->failed;
+    if (write_profile(r, result, r->err) == 0)
+        return failed ? -1 : 0;
     *left = spool_keep(r->spool);
     return -1;
 }

@@ -15,18 +15,15 @@
 #include "record/engine.h"
 #include "record/options.h"
 #include "record/recorder.h"
+#include "record/summary.h"
 
-static void summarize(const struct options *options, const struct engine_result *result)
+static void summarize(const struct options *options, const struct engine *engine,
+                      const struct engine_result *result, const struct recorder *recorder)
 {
-    double seconds = (double)result->wall / (double)SECOND;
-    double samples = (double)result->samples;
-    if (options->reporter.quiet)
-        return;
-    fprintf(stderr,
-            "sampler: %s: %" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
-            options->out, result->samples, seconds, seconds > 0 ? samples / seconds : 0,
-            options->engine.frequency, samples > 0 ? (double)result->latency / 1000 / samples : 0,
-            options->pmu_spec);
+    struct power_summary power;
+    power_summarize(recorder_power(recorder), &power);
+    summary_print(options, engine->name, result, &power, recorder_energy(recorder));
+    power_summary_free(&power);
 }
 
 /* What the caller sees is what the command did: killed by a signal, so are we, without a second
@@ -59,36 +56,42 @@ static int fail(const struct options *options, const struct error *err, const ch
     return EXIT_DATA;
 }
 
-int main(int argc, char **argv)
+static int sample(struct options *options, const struct engine *engine, struct error *err)
 {
-    struct options options;
-    struct error err = {0};
     struct engine_result result;
     const char *left = NULL;
     int status = EXIT_DATA;
-    options_parse(&options, argc, argv);
-    struct recorder *recorder = recorder_new(&options, &err);
+    struct recorder *recorder = recorder_new(options, engine, err);
     if (recorder == NULL)
-        return report_error(&options.reporter, &err);
-    const struct engine *engine = engine_choose(options.engine_name, &err);
-    struct engine_run *run =
-        engine != NULL ? engine->start(options.command, &options.engine, &status, &err) : NULL;
+        return report_error(&options->reporter, err);
+    struct engine_run *run = engine->start(options->command, &options->engine, &status, err);
     if (run == NULL) {
-        report_error(&options.reporter, &err);
+        report_error(&options->reporter, err);
         recorder_delete(recorder);
         return status;
     }
-    report_verbose(&options.reporter, "process %d", (int)engine->pid(run));
+    report_verbose(&options->reporter, "process %d", (int)engine->pid(run));
+    report_verbose(&options->reporter, "engine %s: %s", engine->name, engine->help);
     engine->run(run, recorder_hooks(recorder), &result);
     bool failed = recorder_finish(recorder, &result, &left) != 0;
-    status = failed ? fail(&options, &err, left) : EXIT_OK;
-    report_verbose(&options.reporter, "%" PRIu64 " ticks skipped, %" PRIu64 " threads not readable",
-                   result.missed, result.blind);
+    status = failed ? fail(options, err, left) : EXIT_OK;
     if (!failed)
-        summarize(&options, &result);
+        summarize(options, engine, &result, recorder);
     recorder_delete(recorder);
     if (!failed)
         status = pass_on(&result);
     engine->delete (run);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error err = {0};
+    options_parse(&options, argc, argv);
+    const struct engine *engine = engine_choose(options.engine_name, &err);
+    int status =
+        engine != NULL ? sample(&options, engine, &err) : report_error(&options.reporter, &err);
+    options_free(&options);
     return status;
 }

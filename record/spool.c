@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -17,7 +19,8 @@ enum {
     ROWS_FULL = 256 * 1024,
     ROWS_LARGEST = 8 * 1024 * 1024 - 64,
     ROW_HEAD = 20,
-    ROW_THREAD = 20
+    ROW_THREAD = 20,
+    ROOM_TO_MOVE = 8192 /* [bytes] */
 };
 
 struct spool {
@@ -26,9 +29,12 @@ struct spool {
     int fd;
     bool keep, failed;
     struct error *err;
-    struct buffer rows, block;
-    size_t row_count; /* samples in rows */
-    uint64_t samples;
+    struct buffer rows, flags, blocks;
+    uint64_t *callers;
+    size_t caller_count, caller_capacity;
+    size_t row_count;             /* samples in rows */
+    size_t largest;               /* flush so far [bytes] */
+    uint64_t samples, seen, size; /* on disk; SEEN: thread samples */
 };
 
 static int open_named(struct spool *spool, const char *out, struct error *err)
@@ -63,6 +69,7 @@ static int write_out(struct spool *spool, const struct buffer *data)
         ssize_t done = write(spool->fd, data->data + at, data->size - at);
         if (done >= 0) {
             at += (size_t)done;
+            spool->size += (uint64_t)done;
         } else if (errno != EINTR) {
             spool->failed = true;
             error_set_errno(spool->err, spool->name, errno, "cannot write");
@@ -71,12 +78,27 @@ static int write_out(struct spool *spool, const struct buffer *data)
     return spool->failed ? -1 : 0;
 }
 
+/* Whole blocks or nothing: what is on disk can be composed. */
+static int flush_blocks(struct spool *spool)
+{
+    uint64_t before = spool->size;
+    if (spool->blocks.size > spool->largest)
+        spool->largest = spool->blocks.size;
+    int result = write_out(spool, &spool->blocks);
+    if (spool->size > before && result != 0 && ftruncate(spool->fd, (off_t)before) == 0) {
+        spool->size = before;
+        lseek(spool->fd, 0, SEEK_END);
+    }
+    spool->blocks.size = 0;
+    return result;
+}
+
 static int write_head(struct spool *spool)
 {
-    memset(buffer_extend(&spool->block, SPOOL_START - RAW_SIGNATURE_SIZE), 0,
+    memset(buffer_extend(&spool->blocks, SPOOL_START - RAW_SIGNATURE_SIZE), 0,
            SPOOL_START - RAW_SIGNATURE_SIZE);
-    buffer_bytes(&spool->block, raw_signature, RAW_SIGNATURE_SIZE);
-    return write_out(spool, &spool->block);
+    buffer_bytes(&spool->blocks, raw_signature, RAW_SIGNATURE_SIZE);
+    return flush_blocks(spool);
 }
 
 struct spool *spool_new(const char *out, struct error *err)
@@ -102,7 +124,9 @@ void spool_delete(struct spool *spool)
     if (spool->fd >= 0)
         close(spool->fd);
     buffer_free(&spool->rows);
-    buffer_free(&spool->block);
+    buffer_free(&spool->flags);
+    buffer_free(&spool->blocks);
+    free(spool->callers);
     free(spool->name);
     free(spool->path);
     free(spool);
@@ -114,60 +138,70 @@ const char *spool_keep(struct spool *spool)
     return spool->name;
 }
 
+struct buffer *spool_blocks(struct spool *spool)
+{
+    return &spool->blocks;
+}
+
 int spool_flush(struct spool *spool)
 {
-    if (spool->row_count == 0)
-        return spool->failed ? -1 : 0;
-    spool->block.size = 0;
-    raw_put_rows(&spool->block, spool->rows.data, spool->rows.size, spool->row_count);
-    spool->rows.size = spool->row_count = 0;
-    return write_out(spool, &spool->block);
-}
-
-int spool_facts(struct spool *spool, const struct raw_fact *facts, size_t count)
-{
-    if (spool_flush(spool) != 0)
+    size_t rows = spool->row_count, seen = spool->flags.size;
+    if (rows > 0) {
+        raw_put_rows(&spool->blocks, spool->rows.data, spool->rows.size, rows);
+        raw_put_seen(&spool->blocks, spool->seen, spool->flags.data, seen, spool->callers);
+        spool->rows.size = spool->row_count = spool->flags.size = spool->caller_count = 0;
+    }
+    if (flush_blocks(spool) != 0)
         return -1;
-    spool->block.size = 0;
-    raw_put_facts(&spool->block, facts, count);
-    return write_out(spool, &spool->block);
+    spool->samples += rows;
+    spool->seen += seen;
+    return 0;
 }
 
-int spool_maps(struct spool *spool, const struct raw_map *maps, size_t count)
+void spool_sample(struct spool *spool, const struct engine_sample *sample)
 {
-    if (spool_flush(spool) != 0)
-        return -1;
-    spool->block.size = 0;
-    raw_put_maps(&spool->block, maps, count);
-    return write_out(spool, &spool->block);
-}
-
-int spool_threads(struct spool *spool, const struct raw_thread *threads, size_t count)
-{
-    if (spool_flush(spool) != 0)
-        return -1;
-    spool->block.size = 0;
-    raw_put_threads(&spool->block, threads, count);
-    return write_out(spool, &spool->block);
-}
-
-int spool_sample(struct spool *spool, double value, const struct engine_sample *sample)
-{
-    const size_t most = (ROWS_LARGEST - ROW_HEAD) / ROW_THREAD; /* more than any kernel allows */
+    const size_t most = (ROWS_LARGEST - ROWS_FULL) / ROW_THREAD; /* more than any kernel allows */
     size_t count = sample->count < most ? sample->count : most;
-    if (spool->rows.size + ROW_HEAD + count * ROW_THREAD > ROWS_LARGEST && spool_flush(spool) != 0)
-        return -1;
     buffer_u64(&spool->rows, sample->time);
-    buffer_f64(&spool->rows, value);
+    buffer_f64(&spool->rows, 0);
     buffer_u32(&spool->rows, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
-        buffer_u32(&spool->rows, sample->threads[i].tid);
-        buffer_u64(&spool->rows, sample->threads[i].pc);
-        buffer_u64(&spool->rows, sample->threads[i].cpu);
+        const struct engine_thread *thread = &sample->threads[i];
+        buffer_u32(&spool->rows, thread->tid);
+        buffer_u64(&spool->rows, thread->pc);
+        buffer_u64(&spool->rows, thread->cpu);
+        buffer_u8(&spool->flags, thread->flags);
+        if (!(thread->flags & RAW_CALLER))
+            continue;
+        mem_reserve(&spool->callers, &spool->caller_capacity, spool->caller_count + 1,
+                    sizeof *spool->callers);
+        spool->callers[spool->caller_count++] = thread->caller;
     }
     spool->row_count++;
-    spool->samples++;
-    return spool->rows.size < ROWS_FULL ? 0 : spool_flush(spool);
+}
+
+bool spool_full(const struct spool *spool)
+{
+    return spool->rows.size >= ROWS_FULL;
+}
+
+/* What there is room for on its disk, and in one file of this process. */
+static uint64_t room(const struct spool *spool)
+{
+    struct statvfs disk;
+    struct rlimit file;
+    uint64_t left = UINT64_MAX;
+    if (fstatvfs(spool->fd, &disk) == 0)
+        left = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY &&
+        file.rlim_cur < left)
+        left = file.rlim_cur;
+    return left;
+}
+
+bool spool_has_room(const struct spool *spool, uint64_t more)
+{
+    return !spool->failed && room(spool) >= spool->size + more + 2 * spool->largest + ROOM_TO_MOVE;
 }
 
 uint64_t spool_samples(const struct spool *spool)

@@ -3,6 +3,7 @@
 #ifndef RECORD_SPOOL_H
 #define RECORD_SPOOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,15 +25,19 @@ void spool_delete(struct spool *spool);
  * it has none. */
 const char *spool_keep(struct spool *spool);
 
-/* Each returns 0, or -1 with the error filled; after a failure all fail. Facts, maps and threads go
- * to disk at once, together with the samples before them. */
-int spool_facts(struct spool *spool, const struct raw_fact *facts, size_t count);
-int spool_maps(struct spool *spool, const struct raw_map *maps, size_t count);
-int spool_threads(struct spool *spool, const struct raw_thread *threads, size_t count);
-int spool_sample(struct spool *spool, double value, const struct engine_sample *sample);
+/* Where whole blocks are to be appended that go to disk with the next flush, before the samples. */
+struct buffer *spool_blocks(struct spool *spool);
+/* Takes in a sample. */
+void spool_sample(struct spool *spool, const struct engine_sample *sample);
+/* Should it be flushed, before the next sample? */
+bool spool_full(const struct spool *spool);
+/* Blocks and samples so far go to disk. Returns 0, or -1 with the error filled; after a failure it always fails. */
 int spool_flush(struct spool *spool);
+/* Is there room for the profile that would be composed now, with MORE bytes that the spool does not have, after another
+ * flush? */
+bool spool_has_room(const struct spool *spool, uint64_t more);
 
-/* Samples so far. */
+/* Samples on disk. */
 uint64_t spool_samples(const struct spool *spool);
 /* A name to read it by, borrowed until spool_delete; it holds all after spool_flush. */
 const char *spool_path(const struct spool *spool);

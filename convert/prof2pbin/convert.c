@@ -44,12 +44,6 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-static uint64_t fact_number(const struct raw_profile *raw, const char *name)
-{
-    const char *value = raw_extension_fact(&raw->ext, name);
-    return value == NULL ? 0 : strtoull(value, NULL, 10);
-}
-
 static const char *unit_of(const struct raw_profile *raw)
 {
     static const char *const units[] = {[PMU_NONE] = NULL,
@@ -57,7 +51,7 @@ static const char *unit_of(const struct raw_profile *raw)
                                         [PMU_VOLTAGE] = "V",
                                         [PMU_POWER] = "W",
                                         [PMU_CUSTOM] = NULL};
-    const char *unit = raw_extension_fact(&raw->ext, "unit");
+    const char *unit = raw->ext.facts.unit;
     return unit != NULL && unit[0] != '\0' ? unit : units[raw_pmu_kind(raw)];
 }
 
@@ -79,28 +73,25 @@ static uint64_t part_kept(const struct raw_profile *raw, uint64_t us)
 static void describe(const struct raw_profile *raw, const struct convert_options *options,
                      struct pbin_meta *meta)
 {
-    const char *frequency = raw_extension_fact(&raw->ext, "frequency");
-    double hertz = 0;
-    if (frequency != NULL)
-        parse_double(frequency, 0, 1e12, &hertz); /* stays 0 where it is no number */
+    const struct raw_facts *facts = &raw->ext.facts;
     *meta = (struct pbin_meta){
         .name =
             (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
         .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
-        .command = (char *)raw_extension_fact(&raw->ext, "command"),
-        .host = (char *)raw_extension_fact(&raw->ext, "host"),
-        .started = (char *)raw_extension_fact(&raw->ext, "started"),
+        .command = (char *)facts->command,
+        .host = (char *)facts->host,
+        .started = (char *)facts->started,
         .dialect = (char *)raw_profile_dialect(raw),
         .tool = (char *)"prof2pbin " PBIN_TOOLS_VERSION,
         .unit = (char *)unit_of(raw),
         .keys = (char *)(raw->aggregated ? LOCATION_KEYS : NULL),
         .pmu = raw_pmu_kind(raw),
         .volts = options->volts,
-        .cpus = options->cpus != 0 ? options->cpus : fact_number(raw, "cpus"),
+        .cpus = options->cpus != 0 ? options->cpus : facts->cpus,
         .wall_ns = part_kept(raw, raw->header.wall_us),
         .latency_ns = part_kept(raw, raw->header.latency_us),
         .samples = raw->samples,
-        .frequency = (uint64_t)(hertz * 1000),
+        .frequency = (uint64_t)(facts->frequency * 1000),
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
     };

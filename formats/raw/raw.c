@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "formats/raw/raw_dialect.h"
+#include "formats/raw/raw_readings.h"
 
 const char *raw_profile_dialect(const struct raw_profile *profile)
 {
@@ -62,7 +64,7 @@ static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
         return 0; /* a salvaged file whose header counts more than it can hold */
     p->maps = mem_zalloc(p->header.vmmaps, sizeof *p->maps);
     p->map_count = p->header.vmmaps;
-    int got = raw_vmmaps_read(p->stream, at, p->map_count, p->layout.big, p->maps, err);
+    int got = raw_vmmaps_read(p->stream, at, p->map_count, p->layout.big, p->maps, NULL, err);
     if (got == 1)
         return 0;
     free(p->maps); /* a salvaged file has lost those behind its samples */
@@ -85,24 +87,70 @@ static void adopt_maps(struct raw_profile *p)
     p->map_count = p->ext.map_count;
 }
 
+/* How many whole samples have no more than THREADS threads together. Returns 0, or -1 on a read error. */
+static int count_samples(struct raw_profile *p, uint64_t threads, uint64_t *samples,
+                         struct error *err)
+{
+    size_t fixed = raw_record_fixed(&p->dialect->record, &p->header);
+    const uint8_t *data;
+    *samples = 0;
+    if (stream_seek(p->stream, p->records_at, err) != 0)
+        return -1;
+    while (*samples < p->samples) {
+        int64_t have = stream_peek(p->stream, fixed, &data, err);
+        if (have < 0 || (uint64_t)have < fixed)
+            return have < 0 ? -1 : 0;
+        uint64_t count = get_u32(data + fixed - 4, p->layout.big);
+        if (count > threads)
+            return 0;
+        threads -= count;
+        ++*samples;
+        if (stream_skip(p->stream, fixed + count * p->dialect->record.thread_size, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What the extension says of samples must be said of all; of a salvaged profile those count of which it is. */
+static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
+{
+    const struct raw_extension *ext = &p->ext;
+    const char *name = stream_name(p->stream);
+    uint64_t flagged = p->samples;
+    if (ext->done && ext->samples != p->samples)
+        return error_set(err, name, at, "raw extension of %" PRIu64 " samples behind %" PRIu64,
+                         ext->samples, p->samples);
+    if (p->has_flags && ext->seen_count != p->threads && !salvage)
+        return error_set(err, name, ext->seen_at,
+                         "flags of %" PRIu64 " thread samples, expected %" PRIu64, ext->seen_count,
+                         p->threads);
+    if (!salvage)
+        return 0;
+    if (p->has_flags && ext->seen_count < p->threads &&
+        count_samples(p, ext->seen_count, &flagged, err) != 0)
+        return -1;
+    uint64_t timed = ext->time_at != 0 ? ext->time_count : p->samples;
+    p->cut |= timed < p->samples || flagged < p->samples;
+    p->samples = timed < p->samples ? timed : p->samples;
+    p->samples = flagged < p->samples ? flagged : p->samples;
+    return 0;
+}
+
 static int read_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
 {
     if (stream_seek(p->stream, at, err) != 0 ||
         raw_extension_read(p->stream, &p->ext, salvage, err) != 0)
         return -1;
     p->has_extension = true;
+    p->has_flags = p->ext.seen_at != 0;
     adopt_maps(p);
     if (p->dialect == &raw_spool) {
-        p->samples = p->ext.samples;
+        p->samples = p->ext.samples - (p->has_flags ? p->ext.unseen : 0);
         return p->samples > 0 ? 0
                               : error_set(err, stream_name(p->stream), at,
                                           "unfinished profile without a whole sample");
     }
-    if (p->ext.done && p->ext.samples != p->samples)
-        return error_set(err, stream_name(p->stream), at,
-                         "raw extension of %" PRIu64 " samples behind %" PRIu64, p->ext.samples,
-                         p->samples);
-    return 0;
+    return check_extension(p, at, salvage, err);
 }
 
 static int fill(struct raw_profile *p, const struct raw_fit *reading,
@@ -115,6 +163,7 @@ static int fill(struct raw_profile *p, const struct raw_fit *reading,
     p->records_at = reading->probe.records_at;
     p->records_end = reading->probe.records_end;
     p->samples = p->aggregated ? p->header.samples : reading->probe.samples;
+    p->threads = reading->probe.threads;
     p->cut = reading->dialect == &raw_spool || reading->probe.error.text[0] != '\0';
     if (resolve_value(p, options->value, err) != 0)
         return -1;
@@ -160,6 +209,13 @@ int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct er
     return profile->dialect->next(profile, samples, err);
 }
 
+void raw_rewind(struct raw_profile *profile)
+{
+    profile->dialect->close(profile);
+    profile->reader = NULL;
+    profile->done = 0;
+}
+
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err)
 {
     return profile->dialect->next_histogram(profile, line, err);
@@ -168,13 +224,13 @@ int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, 
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
 {
     static const enum pmu_kind kinds[] = {PMU_CUSTOM, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER};
-    const char *pmu = raw_extension_fact(&profile->ext, "pmu");
+    const char *pmu = profile->ext.facts.pmu;
     if (profile->dialect == &raw_intrvelf || profile->dialect == &raw_intrvelf_aggregated)
         return PMU_CURRENT;
     if (profile->value == RAW_OPAQUE || (pmu != NULL && strcmp(pmu, "none") == 0))
         return PMU_NONE;
     if (profile->dialect == &raw_spool) { /* its header is zeros */
-        const char *kind = raw_extension_fact(&profile->ext, "pmu_kind");
+        const char *kind = profile->ext.facts.pmu_kind;
         int number = kind == NULL ? -1 : pmu_kind_parse(kind);
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
     }

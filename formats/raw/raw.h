@@ -39,6 +39,8 @@ struct raw_samples {
     const double *value;             /* [count]: of the PMU; 0 where there is none */
     const uint32_t *threads;         /* [count]: how many entries the sample has */
     const struct raw_entry *entries; /* [entry_count], sample by sample */
+    const uint8_t *flags;            /* [entry_count]: RAW_RAN, ...; NULL: not known, all ran */
+    const uint64_t *callers;         /* [entry_count], where flags have RAW_CALLER; NULL: nowhere */
 };
 
 /* A line of an aggregated profile: how often PC was met and the sum of the currents [A] then. */
@@ -102,10 +104,12 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* raw_next_histogram reads it, not raw_next */
     bool has_times, has_cpu;
+    bool has_flags;            /* samples say how threads were seen */
     bool cut;                  /* salvaged: the end is missing */
     uint64_t records_at;       /* offset of the first sample */
     uint64_t records_end;      /* offset behind the last whole one */
     uint64_t samples;          /* how many there are */
+    uint64_t threads;          /* thread samples in all records of a full profile */
     uint64_t done;             /* delivered so far */
     struct raw_reader *reader; /* what the dialect remembers */
 };
@@ -119,6 +123,9 @@ void raw_close(struct raw_profile *profile);
 
 /* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
 int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+
+/* The next raw_next delivers the first samples again. Of a full profile. */
+void raw_rewind(struct raw_profile *profile);
 
 /* Returns 1 with LINE of an aggregated profile filled, 0 at the end, -1 on an error; lines with no samples are left
  * out. */
@@ -134,7 +141,8 @@ const char *raw_profile_dialect(const struct raw_profile *profile);
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
 
-/* For tests and salvage without VMMaps: reads "HEXADDR HEXSIZE LABEL" lines; '#' begins a comment.
+/* For tests and salvage without VMMaps: reads "HEXADDR HEXSIZE LABEL" lines; '#' begins a comment, and \012 in a label
+ * is the byte with that octal number, as line ends and backslashes are written.
  * Returns 0 with *MAPS (caller frees) and *COUNT set, or -1. */
 int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
                         struct error *err);

@@ -57,9 +57,15 @@ static bool zero_header(const struct search *search)
     return search->head_size >= 32 && memcmp(search->head, zeros, 32) == 0;
 }
 
+/* Readings with odd labels count only where there are no others. */
 static void take(struct search *search, const struct raw_fit *reading, enum raw_verdict verdict)
 {
+    bool odd = reading->probe.odd;
     if (verdict == RAW_FITS) {
+        if (search->fits > 0 && odd && !search->fit.probe.odd)
+            return;
+        if (search->fits > 0 && !odd && search->fit.probe.odd)
+            search->fits = 0;
         if (search->fits++ == 0)
             search->fit = *reading;
         else if (search->fits == 2)
@@ -172,8 +178,8 @@ static int decide(const struct search *search, struct stream *stream,
                      search->part.probe.error.text, one);
 }
 
-int raw_detect(struct stream *stream, const struct raw_options *options,
-               struct raw_fit *reading, struct error *err)
+int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
+               struct error *err)
 {
     struct search search = {.options = options};
     const struct raw_fit *decided = NULL;

@@ -20,6 +20,7 @@ struct raw_probe {
     uint64_t threads;                 /* in them: what tells a good salvage from a lucky one */
     uint64_t extension_at;            /* offset of the signature, 0: none */
     uint64_t maps_at;
+    bool odd;           /* labels have control characters: right only if no other reading is */
     struct error error; /* for RAW_MALFORMED: what is missing and where */
 };
 
@@ -59,8 +60,8 @@ struct raw_fit {
 };
 
 /* Finds the one reading that fits, of those that OPTIONS allow. Returns 0 with READING filled, or -1. */
-int raw_detect(struct stream *stream, const struct raw_options *options,
-               struct raw_fit *reading, struct error *err);
+int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
+               struct error *err);
 
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
@@ -76,7 +77,7 @@ size_t raw_record_fixed(const struct raw_record *record, const struct raw_header
 int raw_samples_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 void raw_samples_close(struct raw_profile *profile);
 
-/* Samples as they are decoded. Zeroed it is empty; the entries are freed by who has it. */
+/* Samples as they are decoded. Zeroed it is empty; raw_batch_free releases it. */
 enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };
 struct raw_batch {
     size_t count, entry_count, capacity;
@@ -84,7 +85,30 @@ struct raw_batch {
     double value[RAW_BATCH_SAMPLES];
     uint32_t threads[RAW_BATCH_SAMPLES];
     struct raw_entry *entries; /* [capacity] */
+    uint8_t *flags;            /* [capacity], NULL: there are none */
+    uint64_t *callers;         /* the same */
+    size_t flag_capacity, caller_capacity;
+    bool has_callers;
 };
+
+void raw_batch_free(struct raw_batch *batch);
+
+/* The flags of thread samples, read in the order of the file. Zeroed and with AT set it begins. */
+struct raw_seen {
+    uint64_t at;     /* offset from which to look for the next block */
+    uint64_t number; /* of the next thread sample */
+    struct buffer bytes;
+    struct cursor flags, callers; /* of the open block, what is left */
+};
+
+/* Takes in the payload of a `seen` block. Returns 0, or -1 when it is not the next one or does not fit. */
+int raw_seen_open(struct raw_seen *seen, struct cursor *in);
+void raw_seen_free(struct raw_seen *seen);
+
+/* Gives the entries of BATCH their flags, which STREAM has in blocks from seen->at on; the stream comes back to where it
+ * was. Returns 0, or -1. */
+int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
+                  struct error *err);
 
 /* Is there room for a sample of COUNT threads? In an empty batch there is for any. */
 bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
@@ -110,10 +134,10 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
     b->entry_count += count;
 }
 
-/* Reads COUNT VMMaps at OFFSET and judges them: printable, NUL-padded labels, no wrap-around. MAPS may be NULL.
- * Returns 1 good, 0 implausible, 2 cut short, -1 on a read error. */
+/* Reads COUNT VMMaps at OFFSET and judges them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set
+ * where a label has control characters. Returns 1 good, 0 implausible, 2 cut short, -1 on a read error. */
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
-                    struct raw_vmmap *maps, struct error *err);
+                    struct raw_vmmap *maps, bool *odd, struct error *err);
 
 /* Is OFFSET the end of the data, or where our extension begins? 1 end, 2 extension, 0 neither, -1 read error. */
 int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);

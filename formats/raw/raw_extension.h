@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/intern.h"
 #include "base/stream.h"
 
 enum {
@@ -123,26 +124,60 @@ struct raw_cpu {
     uint64_t user, system;
 };
 
-/* Facts about the run, by name. The sampler writes: sampler (name and version), command, host, started
- * (RFC 3339 UTC), frequency (asked for, Hz), pmu, unit, cpus, cwd. */
+/* A fact about the run, as it is written; raw_facts has the names that are understood: sampler (name and version),
+ * started (RFC 3339 UTC), ... */
 struct raw_fact {
     char *name, *value;
 };
 
-/* Everything but times and rows, as read by raw_extension_read. */
+/* The same as they are read: NULL and 0 where there is none. Borrowed from the extension. */
+struct raw_facts {
+    const char *sampler, *command, *host, *started, *cwd, *pmu, *pmu_kind, *unit;
+    const char *engine;   /* "perf" or "ptrace" */
+    const char *interval; /* "random" or "fixed" */
+    const char *target;   /* path of the program that used most CPU time */
+    double frequency;     /* asked for [Hz] */
+    double reached;       /* [Hz] */
+    double baseline_w;    /* idle power [W] */
+    uint64_t cpus;
+};
+
+/* A JIT map, put together from its pieces. */
+struct raw_jit_map {
+    uint32_t image;
+    uint8_t kind; /* enum raw_jit */
+    struct buffer bytes;
+};
+
+/* Everything but times, rows, flags and readings, as read by raw_extension_read. Texts are borrowed from TEXTS. */
 struct raw_extension {
-    struct raw_fact *facts;
+    struct raw_facts facts;
     struct raw_map *maps; /* in file order: the first ones are the VMMaps of the header */
     struct raw_thread *threads;
-    size_t fact_count, map_count, thread_count;
-    size_t fact_capacity, map_capacity, thread_capacity;
-    uint8_t *vdso; /* image of the vdso, NULL when not recorded */
+    struct raw_image *images;
+    struct raw_mapx *mapx;
+    struct raw_task *tasks;
+    struct raw_source *sources;
+    struct raw_jit_map *jits;
+    struct raw_cpu *cpus;
+    size_t map_count, thread_count, image_count, mapx_count, task_count, source_count, jit_count,
+        cpu_count;
+    size_t map_capacity, thread_capacity, image_capacity, mapx_capacity, task_capacity,
+        source_capacity, jit_capacity, cpu_capacity;
+    struct strings *texts;
+    struct numbers jit_numbers; /* image << 8 | kind */
+    uint8_t *vdso;              /* image of the vdso, NULL when not recorded */
     uint64_t vdso_address, vdso_size;
-    uint64_t time_at; /* offset of the first `time` block in the stream, 0: none */
-    uint64_t rows_at; /* offset of the first `rows` block, 0: none (only a spool has them) */
-    uint64_t samples; /* of `done`, or counted in rows */
-    uint64_t end;     /* offset behind the last whole block */
-    bool done;        /* ended properly */
+    uint64_t time_at;    /* offset of the first `time` block in the stream, 0: none */
+    uint64_t rows_at;    /* offset of the first `rows` block, 0: none (only a spool has them) */
+    uint64_t seen_at;    /* offset of the first `seen` block, 0: none */
+    uint64_t read_at;    /* offset of the first `read` block, 0: none */
+    uint64_t samples;    /* of `done`, or counted in rows */
+    uint64_t time_count; /* samples that have times in `time` blocks */
+    uint64_t seen_count; /* thread samples that have flags */
+    uint64_t unseen;     /* samples of the last rows that no flags follow */
+    uint64_t end;        /* offset behind the last whole block */
+    bool done;           /* ended properly */
 };
 
 /* Writers: each appends one whole block to BUFFER, for the caller to output. */
@@ -185,7 +220,12 @@ void raw_extension_free(struct raw_extension *ext);
 /* Drops the mappings: others take their place. */
 void raw_extension_forget_maps(struct raw_extension *ext);
 
-/* The value of fact NAME, borrowed from EXT, or NULL. */
-const char *raw_extension_fact(const struct raw_extension *ext, const char *name);
+/* Takes in the readings of the `read` blocks of STREAM from offset *AT on (of the extension's first one: read_at) until
+ * READINGS reach TIME [ns], and leaves in *AT where to go on, 0 when there are no more. The stream comes back to where it
+ * was. Readings that do not fit what came before are left out; so is everything behind a damaged block. Returns 0, or -1
+ * when reading failed. */
+struct raw_readings;
+int raw_extension_readings(struct stream *stream, uint64_t *at, struct raw_readings *readings,
+                           uint64_t time, struct error *err);
 
 #endif

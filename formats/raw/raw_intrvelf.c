@@ -87,7 +87,8 @@ static int probe_aggregated(const struct raw_dialect *dialect, struct stream *st
         probe->records_at > stream_size(stream))
         return 0;
     struct raw_vmmap *maps = mem_zalloc(header->vmmaps, sizeof *maps);
-    int result = raw_vmmaps_read(stream, probe->maps_at, header->vmmaps, layout.big, maps, err);
+    int result =
+        raw_vmmaps_read(stream, probe->maps_at, header->vmmaps, layout.big, maps, &probe->odd, err);
     if (result == 1)
         result = judge(stream, maps, header->vmmaps, layout.big, verdict, probe, err);
     free(maps);

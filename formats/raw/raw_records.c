@@ -136,7 +136,7 @@ static int judge_end(struct stream *stream, const struct raw_header *header,
         probe->maps_at = end;
         uint64_t room = (stream_size(stream) - end) / RAW_VMMAP_SIZE;
         size_t there = room < header->vmmaps ? (size_t)room : header->vmmaps;
-        int good = raw_vmmaps_read(stream, end, there, layout.big, NULL, err);
+        int good = raw_vmmaps_read(stream, end, there, layout.big, NULL, &probe->odd, err);
         if (good <= 0)
             return good;
         if (there < header->vmmaps)
@@ -160,7 +160,7 @@ static int judge_begin(struct stream *stream, const struct raw_header *header,
     uint64_t size = stream_size(stream);
     uint64_t room = size > probe->maps_at ? (size - probe->maps_at) / RAW_VMMAP_SIZE : 0;
     size_t there = room < header->vmmaps ? (size_t)room : header->vmmaps;
-    int good = raw_vmmaps_read(stream, probe->maps_at, there, layout.big, NULL, err);
+    int good = raw_vmmaps_read(stream, probe->maps_at, there, layout.big, NULL, &probe->odd, err);
     if (good == 1 && there < header->vmmaps) {
         if (there > 0 || header->vmmaps < 4096)
             cut_short(probe, stream, "VMMaps", there, header->vmmaps, verdict);

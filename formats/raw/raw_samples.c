@@ -15,6 +15,7 @@ struct raw_reader {
     uint64_t first_us; /* wall time of the first sample */
     uint64_t *times;   /* of the extension: a block of them [ns] */
     uint64_t times_first, times_count, times_next_at;
+    struct raw_seen seen;
 };
 
 static double get_value(const uint8_t *from, enum raw_value type, bool big)
@@ -56,6 +57,7 @@ static struct raw_reader *begin(struct raw_profile *p)
     r->fixed = raw_record_fixed(record, &p->header);
     r->value_at = record->time_size;
     r->times_next_at = p->ext.time_at;
+    r->seen.at = p->ext.seen_at;
     return r;
 }
 
@@ -167,6 +169,8 @@ int raw_samples_next(struct raw_profile *p, struct raw_samples *samples, struct 
     r->batch.count = r->batch.entry_count = 0;
     stream_advance(p->stream, p->layout.big ? decode(p, data, (size_t)have, true)
                                             : decode(p, data, (size_t)have, false));
+    if (p->has_flags && raw_seen_fill(&r->seen, p->stream, &r->batch, err) != 0)
+        return -1;
     *samples = raw_batch_samples(&r->batch);
     p->done += samples->count;
     return 1;
@@ -180,15 +184,24 @@ bool raw_batch_has_room(const struct raw_batch *b, size_t count)
 
 struct raw_samples raw_batch_samples(const struct raw_batch *b)
 {
-    return (struct raw_samples){b->count, b->entry_count, b->time_ns,
-                                b->value, b->threads,     b->entries};
+    return (struct raw_samples){
+        b->count,   b->entry_count, b->time_ns, b->value,
+        b->threads, b->entries,     b->flags,   b->has_callers ? b->callers : NULL};
+}
+
+void raw_batch_free(struct raw_batch *b)
+{
+    free(b->entries);
+    free(b->flags);
+    free(b->callers);
 }
 
 void raw_samples_close(struct raw_profile *p)
 {
     if (p->reader == NULL)
         return;
-    free(p->reader->batch.entries);
+    raw_batch_free(&p->reader->batch);
+    raw_seen_free(&p->reader->seen);
     free(p->reader->times);
     free(p->reader);
 }

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "formats/pbin/block.h"
+#include "formats/raw/raw_readings.h"
 
 enum { FIXED = 8 + 8 + 4, THREAD = 20 }; /* u64 time [ns], f64 value, u32 threads; per thread */
 
@@ -41,7 +42,19 @@ struct raw_reader {
     struct cursor in;
     uint32_t left;
     struct raw_batch batch;
+    struct raw_seen seen;
+    struct raw_readings *readings; /* values are those of the readings; NULL: those of the rows */
+    uint64_t readings_at, last_ns;
 };
+
+/* Opens the flags that must follow the rows. Returns 1, or 0 where there are none: the end. */
+static int open_seen(struct raw_profile *p)
+{
+    struct block block;
+    struct error damage = {0};
+    return block_next(p->stream, &block, &damage) > 0 && strcmp(block.type, "seen") == 0 &&
+           raw_seen_open(&p->reader->seen, &block.in) == 0;
+}
 
 /* Opens the next block of rows. Returns 1, 0 at the end (or where the file is damaged: it is a salvage). */
 static int open_rows(struct raw_profile *p)
@@ -57,22 +70,46 @@ static int open_rows(struct raw_profile *p)
         size_t size = cursor_left(&block.in);
         buffer_bytes(&r->rows, cursor_bytes(&block.in, size), size);
         r->in = (struct cursor){.data = r->rows.data, .size = size};
+        if (p->has_flags && open_seen(p) == 0)
+            return 0;
         if (r->left > 0)
             return 1;
     }
     return 0;
 }
 
-static int next(struct raw_profile *p, struct raw_samples *samples, struct error *err)
+/* The value of the sample at TIME_NS: from the readings where there are some. Returns 0, or -1. */
+static int find_value(struct raw_profile *p, uint64_t time_ns, double *value, struct error *err)
 {
     struct raw_reader *r = p->reader;
-    if (r == NULL) {
-        p->reader = r = mem_zalloc(1, sizeof *r);
-        if (p->ext.rows_at == 0)
-            return 0;
-        if (stream_seek(p->stream, p->ext.rows_at, err) != 0)
-            return -1;
-    }
+    if (r->readings == NULL)
+        return 0;
+    if (raw_extension_readings(p->stream, &r->readings_at, r->readings, time_ns, err) != 0)
+        return -1;
+    if (time_ns < r->last_ns)
+        time_ns = r->last_ns;
+    *value = raw_readings_value(r->readings, r->last_ns, time_ns);
+    raw_readings_forget(r->readings, r->last_ns);
+    r->last_ns = time_ns;
+    return 0;
+}
+
+static int begin(struct raw_profile *p, struct error *err)
+{
+    struct raw_reader *r = p->reader = mem_zalloc(1, sizeof *r);
+    r->readings_at = p->ext.read_at;
+    if (r->readings_at != 0)
+        r->readings = raw_readings_new(p->ext.sources, p->ext.source_count);
+    return stream_seek(p->stream, p->ext.rows_at, err);
+}
+
+static int next(struct raw_profile *p, struct raw_samples *samples, struct error *err)
+{
+    if (p->ext.rows_at == 0 || p->done >= p->samples)
+        return 0;
+    if (p->reader == NULL && begin(p, err) != 0)
+        return -1;
+    struct raw_reader *r = p->reader;
     if (r->left == 0 && open_rows(p) == 0)
         return 0;
     uint64_t at = stream_offset(p->stream);
@@ -83,8 +120,15 @@ static int next(struct raw_profile *p, struct raw_samples *samples, struct error
     if (threads == NULL || count > RAW_THREADS_MOST)
         return error_set(err, stream_name(p->stream), at, "block 'rows': sample %" PRIu64 " is cut",
                          p->done);
+    if (find_value(p, time_ns, &value, err) != 0)
+        return -1;
     r->batch.count = r->batch.entry_count = 0;
     raw_batch_put(&r->batch, time_ns, value, threads, count, THREAD, false);
+    if (p->has_flags && cursor_left(&r->seen.flags) < count)
+        return error_set(err, stream_name(p->stream), at,
+                         "block 'seen': fewer flags than threads of sample %" PRIu64, p->done);
+    if (p->has_flags && raw_seen_fill(&r->seen, p->stream, &r->batch, err) != 0)
+        return -1;
     *samples = raw_batch_samples(&r->batch);
     r->left--;
     p->done++;
@@ -96,7 +140,9 @@ static void close_spool(struct raw_profile *p)
     if (p->reader == NULL)
         return;
     buffer_free(&p->reader->rows);
-    free(p->reader->batch.entries);
+    raw_batch_free(&p->reader->batch);
+    raw_seen_free(&p->reader->seen);
+    raw_readings_delete(p->reader->readings);
     free(p->reader);
 }
 

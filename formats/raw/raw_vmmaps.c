@@ -10,36 +10,36 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* Printable (or UTF-8), and nothing but NULs behind the first NUL. */
-static bool is_label(const uint8_t *text)
+/* Any bytes, and nothing but NULs behind the first NUL. */
+static bool is_label(const uint8_t *text, bool *odd)
 {
     size_t i = 0;
     for (; i < RAW_LABEL_SIZE && text[i] != '\0'; i++)
-        if (text[i] < 0x20 || text[i] == 0x7f)
-            return false;
+        *odd |= text[i] < 0x20 || text[i] == 0x7f;
     for (; i < RAW_LABEL_SIZE; i++)
         if (text[i] != '\0')
             return false;
     return true;
 }
 
-static bool decode(const uint8_t *from, bool big, struct raw_vmmap *map)
+static bool decode(const uint8_t *from, bool big, struct raw_vmmap *map, bool *odd)
 {
     map->address = get_u64(from, big);
     map->size = get_u64(from + 8, big);
     memcpy(map->label, from + 16, RAW_LABEL_SIZE);
     map->label[RAW_LABEL_SIZE] = '\0';
     /* one that ends at 2^64 exactly is possible, one that goes round is not */
-    return is_label(from + 16) &&
+    return is_label(from + 16, odd) &&
            (map->size == 0 || map->address + (map->size - 1) >= map->address);
 }
 
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
-                    struct raw_vmmap *maps, struct error *err)
+                    struct raw_vmmap *maps, bool *odd, struct error *err)
 {
     if (offset > stream_size(stream) || stream_seek(stream, offset, err) != 0)
         return offset > stream_size(stream) ? 2 : -1;
     for (size_t i = 0; i < count; i++) {
+        bool ignored = false;
         struct raw_vmmap map;
         const uint8_t *data;
         int64_t have = stream_peek(stream, RAW_VMMAP_SIZE, &data, err);
@@ -47,7 +47,7 @@ int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool b
             return -1;
         if (have < RAW_VMMAP_SIZE)
             return 2;
-        if (!decode(data, big, &map))
+        if (!decode(data, big, &map, odd != NULL ? odd : &ignored))
             return 0;
         if (maps != NULL)
             maps[i] = map;
@@ -56,8 +56,22 @@ int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool b
     return 1;
 }
 
+/* Turns \\ooo of TEXT, three octal digits, into that byte, in place. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (; *text != '\0'; to++) {
+        bool escaped = text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' &&
+                       text[2] <= '7' && text[3] >= '0' && text[3] <= '7';
+        *to =
+            escaped ? (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) : *text;
+        text += escaped ? 4 : 1;
+    }
+    *to = '\0';
+}
+
 /* Parses "HEXADDR HEXSIZE LABEL". */
-static bool parse_line(const char *line, struct raw_vmmap *map)
+static bool parse_line(char *line, struct raw_vmmap *map)
 {
     char *end;
     errno = 0;
@@ -68,10 +82,12 @@ static bool parse_line(const char *line, struct raw_vmmap *map)
     map->size = strtoull(line, &end, 16);
     if (end == line || *end != ' ' || errno != 0)
         return false;
-    size_t length = strlen(end + 1);
+    char *label = end + 1;
+    unescape(label);
+    size_t length = strlen(label);
     if (length == 0 || length > RAW_LABEL_SIZE)
         return false;
-    memcpy(map->label, end + 1, length + 1);
+    memcpy(map->label, label, length + 1);
     return map->size == 0 || map->address + (map->size - 1) >= map->address;
 }
 
@@ -129,11 +145,26 @@ int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count
     return result;
 }
 
+static int write_label(struct output *out, const char *label)
+{
+    for (const char *plain = label; *label != '\0'; plain = ++label) {
+        while (*label != '\0' && *label != '\n' && *label != '\r' && *label != '\\')
+            label++;
+        if (output_write(out, plain, (size_t)(label - plain)) != 0)
+            return -1;
+        if (*label == '\0')
+            return 0;
+        if (output_printf(out, "\\%03o", (unsigned char)*label) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 int raw_vmmap_text_write(struct output *out, const struct raw_vmmap *maps, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (output_printf(out, "%" PRIx64 " %" PRIx64 " %s\n", maps[i].address, maps[i].size,
-                          maps[i].label) != 0)
+        if (output_printf(out, "%" PRIx64 " %" PRIx64 " ", maps[i].address, maps[i].size) != 0 ||
+            write_label(out, maps[i].label) != 0 || output_write(out, "\n", 1) != 0)
             return -1;
     return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "record/engine.h"
 
-const struct engine *const engines[] = {&engine_ptrace, NULL};
+const struct engine *const engines[] = {&engine_perf, &engine_ptrace, NULL};
 
 static const struct engine *find_available(struct error *err)
 {

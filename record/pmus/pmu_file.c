@@ -1,52 +1,66 @@
-/* A PMU that is a file with a number in it: hwmon and powercap files of sysfs, or what a script
- * keeps writing. SPDX-License-Identifier: MIT */
-#include "record/pmu.h"
-
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
+/* A gauge that is a file with a number in it: what a script keeps writing, or any file of sysfs.
+ * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include <unistd.h>
 
-/* Opened anew for every value: a file that was replaced by rename is then the new one, and sysfs
- * computes its number at that moment. Not blocking, in case it is a FIFO. */
-static int read_file(void *state, double *value, struct error *err)
-{
-    const char *path = state;
-    char text[128], *end;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return error_set_errno(err, path, errno, "cannot read the PMU value");
-    ssize_t got = read(fd, text, sizeof text - 1);
-    int errnum = errno;
-    close(fd);
-    if (got < 0)
-        return error_set_errno(err, path, errnum, "cannot read the PMU value");
-    text[got] = '\0';
-    *value = strtod(text, &end);
-    if (end == text || !isfinite(*value) || (*end != '\0' && !isspace((unsigned char)*end)))
-        return error_set(err, path, NO_OFFSET, "expected a number as PMU value, found '%.40s'",
-                         text);
-    return 0;
-}
+#include "base/memory.h"
+#include "record/pmus/pmu.h"
+#include "record/pmus/sysfs.h"
 
-static int open_file(const char *argument, void **state, struct error *err)
-{
-    double value;
-    *state = (void *)(uintptr_t)argument; /* read only: the state is the path itself */
-    return read_file(*state, &value, err);
-}
+struct gauge_file {
+    struct sysfs_file file;
+    double scale;
+};
 
 static void close_file(void *state)
 {
-    (void)state;
+    struct gauge_file *f = state;
+    sysfs_close(&f->file);
+    free(f);
 }
 
+static int open_file(const struct pmu_request *request, struct pmu_channels *channels, void **state,
+                     struct error *err)
+{
+    struct pmu_unit unit;
+    double value;
+    if (pmu_unit_settle(request->unit, request->kind, &unit, err) != 0)
+        return -1;
+    if (unit.energy)
+        return error_set(err, NULL, NO_OFFSET,
+                         "file: is a gauge; the source for a counter in %s is counter:%s",
+                         request->unit, request->argument);
+    struct gauge_file *f = mem_zalloc(1, sizeof *f);
+    f->scale = unit.scale;
+    int got = sysfs_open(&f->file, NULL, request->argument, err) == 0
+                  ? sysfs_gauge(&f->file, &value, err)
+                  : -1;
+    if (got <= 0) {
+        close_file(f);
+        return error_set(err, request->argument, NO_OFFSET, "expected a number, found nothing");
+    }
+    struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
+    channel->kind = unit.kind;
+    free(channel->unit);
+    channel->unit = mem_strdup(unit.name);
+    *state = f;
+    return 0;
+}
+
+static int read_file(void *state, size_t channel, struct pmu_value *value, struct error *err)
+{
+    const struct gauge_file *f = state;
+    (void)channel;
+    int got = sysfs_gauge(&f->file, &value->gauge, err);
+    value->gauge *= f->scale;
+    return got;
+}
+
+extern const struct pmu_source pmu_file;
 const struct pmu_source pmu_file = {
     .name = "file",
     .argument = "PATH",
-    .help = "a file that holds a number, read anew for every sample",
+    .help = "a file that holds a power or another value (--unit)",
+    .takes_unit = true,
     .open = open_file,
     .read = read_file,
     .close = close_file,

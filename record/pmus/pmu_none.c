@@ -1,20 +1,23 @@
-/* No PMU: every value is 0.
+/* No power source: no channels, and every value is 0.
  * SPDX-License-Identifier: MIT */
-#include "record/pmu.h"
+#include "record/pmus/pmu.h"
 
-static int open_none(const char *argument, void **state, struct error *err)
+static int open_none(const struct pmu_request *request, struct pmu_channels *channels, void **state,
+                     struct error *err)
 {
-    (void)argument;
+    (void)request;
+    (void)channels;
     (void)err;
     *state = NULL;
     return 0;
 }
 
-static int read_none(void *state, double *value, struct error *err)
+static int read_none(void *state, size_t channel, struct pmu_value *value, struct error *err)
 {
     (void)state;
+    (void)channel;
+    (void)value;
     (void)err;
-    *value = 0;
     return 0;
 }
 
@@ -23,9 +26,10 @@ static void close_none(void *state)
     (void)state;
 }
 
+extern const struct pmu_source pmu_none;
 const struct pmu_source pmu_none = {
     .name = "none",
-    .help = "no PMU, every value is 0",
+    .help = "nothing is measured; the default",
     .open = open_none,
     .read = read_none,
     .close = close_none,

@@ -1,9 +1,15 @@
 """Reads what sampler writes, byte by byte and without any of the C code.
 
 SPDX-License-Identifier: MIT"""
+import collections
 import ctypes
 import struct
 
+RAN, TOTAL, CALLER = 1, 2, 4
+NONE = 2**32 - 1
+Image = collections.namedtuple("Image", "pid ppid start parent how path comm")
+Map = collections.namedtuple("Map", "image start address size offset inode kind build_id path")
+Task = collections.namedtuple("Task", "tid pid start name")
 SIGNATURE = b"\x89PBX\r\n\x1a\n"
 
 _xxhash = ctypes.CDLL("libxxhash.so.0")
@@ -52,7 +58,7 @@ def take_block(data):
 
 class Profile:
     """Header, vmmaps [(address, size, label)], samples [(value, [(tid, pc, cpu)])], then what the
-    extension holds: facts, maps, threads, vdso, times."""
+    extension holds: facts, images, maps, tasks, vdso, jits, sources, readings, times, seen."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -72,8 +78,10 @@ class Profile:
         self.read_extension(data)
 
     def read_extension(self, data, salvage=False):
-        self.facts, self.maps, self.threads, self.times = {}, [], [], []
+        self.facts, self.images, self.maps, self.tasks, self.times = {}, [], [], [], []
         self.rows, self.vdso, self.done, self.order = [], None, None, []
+        self.jits, self.sources, self.readings, self.cpus = {}, [], [], {}
+        self.seen = []  # (flags, caller) for each thread of each sample, in order
         while data.left() > 0:
             try:
                 kind, payload = take_block(data)
@@ -89,13 +97,47 @@ class Profile:
             name = data.string()
             self.facts[name] = data.string()
 
-    def read_maps(self, data):
+    def read_imgs(self, data):
         for _ in range(data.take("I")):
-            self.maps.append(data.take("QQQI") + (data.string(), data.string()))
+            fields = data.take("IIQIB")
+            self.images.append(Image(*fields, data.string(), data.string()))
 
-    def read_thrd(self, data):
+    def read_mapx(self, data):
         for _ in range(data.take("I")):
-            self.threads.append(data.take("II") + (data.string(),))
+            fields = data.take("IQQQQQB")
+            self.maps.append(Map(*fields, data.string(), data.string()))
+
+    def read_task(self, data):
+        for _ in range(data.take("I")):
+            fields = data.take("IIQ")
+            self.tasks.append(Task(*fields, data.string()))
+
+    def read_jits(self, data):
+        key = data.take("IB")
+        self.jits[key] = self.jits.get(key, b"") + data.data[5:]
+
+    def read_seen(self, data):
+        first, count = data.take("QI")
+        if first != len(self.seen):
+            raise Damaged("flags do not follow each other")
+        flags = data.take(f"{count}s")
+        self.seen += [(flag, data.take("Q") if flag & CALLER else None) for flag in flags]
+        if data.left():
+            raise Damaged("bytes behind the last caller")
+
+    def read_srcs(self, data):
+        for _ in range(data.take("I")):
+            names = [data.string() for _ in range(4)]
+            self.sources.append((*names, *data.take("dQB"), data.string()))
+
+    def read_read(self, data):
+        for _ in range(data.take("I")):
+            self.readings.append(data.take("IQQQ"))
+
+    def read_cpus(self, data):
+        for _ in range(data.take("I")):
+            pid, user, system = data.take("IQQ")
+            self.cpus[pid] = (user, system)
 
     def read_vdso(self, data):
         self.vdso = data.take("Q"), data.data[8:]
@@ -115,17 +157,60 @@ class Profile:
     def read_done(self, data):
         self.done = data.take("Q")
 
+    def sightings(self):
+        """(time, tid, pc, cpu, flags, caller) of every thread of every sample, those with TOTAL too."""
+        samples = self.samples if self.samples is not None else [(r[1], r[2]) for r in self.rows]
+        times = self.times or [r[0] for r in self.rows]
+        flat = iter(self.seen or ((RAN, None) for _, threads in samples for _ in threads))
+        for time, (_, threads) in zip(times, samples):
+            for tid, pc, cpu in threads:
+                yield (time, tid, pc, cpu, *next(flat))
+
+    def totals(self):
+        """CPU time by thread (tid, number of its incarnation): the last one of each."""
+        last, done, number = {}, {}, 0
+        for _, tid, _, cpu, flags, _ in self.sightings():
+            if tid in last and cpu < last[tid]:
+                done[tid, number] = last[tid]
+                number += 1
+            last[tid] = cpu
+            if flags & TOTAL:
+                done[tid, number] = last.pop(tid)
+                number += 1
+        done.update({(tid, number): cpu for tid, cpu in last.items()})
+        return done
+
     def deltas(self):
         """(tid, pc, CPU time used since the thread's sample before) of all samples."""
         last = {}
-        for _, threads in self.samples:
-            for tid, pc, cpu in threads:
-                before = last.get(tid, 0)
-                yield tid, pc, cpu - before if cpu >= before else cpu
-                last[tid] = cpu
+        for _, tid, pc, cpu, flags, _ in self.sightings():
+            before = last.get(tid, 0)
+            yield tid, pc, cpu - before if cpu >= before else cpu
+            last[tid] = cpu
+            if flags & TOTAL:
+                del last[tid]
 
     def cpu(self):
         return sum(delta for _, _, delta in self.deltas())
+
+    def pid_of(self, tid, time):
+        found = [t.pid for t in self.tasks if t.tid == tid and t.start <= time]
+        return found[-1] if found else None
+
+    def image_of(self, pid, time):
+        """Number of the image of PID at TIME."""
+        found = [i for i, image in enumerate(self.images) if image.pid == pid and image.start <= time]
+        return found[-1] if found else None
+
+    def map_at(self, image, time, pc):
+        """The mapping that PC is in, by the rules of raw.5; None: none."""
+        while image is not None:
+            for m in reversed(self.maps):
+                if m.image == image and m.start <= time and m.address <= pc < m.address + m.size:
+                    return m
+            parent = self.images[image]
+            image, time = (parent.parent, parent.start) if parent.parent != NONE else (None, 0)
+        return None
 
 
 class Spool(Profile):
@@ -134,4 +219,5 @@ class Spool(Profile):
             data = Bytes(file.read())
         if data.take("32s") != bytes(32) or data.take("8s") != SIGNATURE:
             raise Damaged("not a spool")
+        self.samples = None
         self.read_extension(data, salvage=True)

@@ -12,13 +12,16 @@ static struct buffer extension(bool done)
     struct buffer b = {0};
     struct raw_fact facts[] = {{(char *)"sampler", (char *)"sampler 0.1"},
                                {(char *)"command", (char *)"./burn -x"},
-                               {(char *)"empty", (char *)""}};
+                               {(char *)"command_of_the_future", (char *)"ls"},
+                               {(char *)"host", (char *)""},
+                               {(char *)"frequency", (char *)"997.5"},
+                               {(char *)"cpus", (char *)"2"}};
     struct raw_map maps[] = {{0x401000, 0x2000, 0x1000, 7, (char *)"00ff", (char *)"/bin/burn"},
                              {UINT64_MAX - 4095, 4096, 0, 8, (char *)"", (char *)"/lib/x"}};
     struct raw_thread threads[] = {{7, 7, (char *)"burn"}, {9, 7, (char *)"worker"}};
     uint64_t times[] = {0, 1000000, 2000001};
     buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
-    raw_put_facts(&b, facts, 3);
+    raw_put_facts(&b, facts, 6);
     raw_put_maps(&b, maps, 2);
     raw_put_threads(&b, threads, 2);
     raw_put_vdso(&b, 0x7fff00000000, image, sizeof image);
@@ -46,10 +49,11 @@ static void round_trip(struct check *check)
     struct raw_extension ext;
     struct buffer b = extension(true);
     CHECK_EQ(read_back(&b, b.size, false, &ext, &err), 0);
-    CHECK_EQ(ext.fact_count, 3);
-    CHECK_STR(raw_extension_fact(&ext, "command"), "./burn -x");
-    CHECK_STR(raw_extension_fact(&ext, "empty"), "");
-    CHECK(raw_extension_fact(&ext, "comman") == NULL);
+    CHECK_STR(ext.facts.command, "./burn -x");
+    CHECK_STR(ext.facts.host, "");
+    CHECK(ext.facts.cwd == NULL);
+    CHECK(ext.facts.frequency == 997.5);
+    CHECK_EQ(ext.facts.cpus, 2);
     CHECK_EQ(ext.map_count, 2);
     CHECK_EQ(ext.maps[0].address, 0x401000);
     CHECK_EQ(ext.maps[0].offset, 0x1000);

@@ -1,0 +1,377 @@
+/* Reads what our sampler knows beyond the documented raw dialect.
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "formats/pbin/block.h"
+#include "formats/raw/raw_extension.h"
+#include "formats/raw/raw_readings.h"
+
+enum { READING_SIZE = 28 };
+
+/* A text of the block; it ends at its first NUL. */
+static char *take_text(struct raw_extension *ext, struct cursor *in)
+{
+    size_t length;
+    const char *text = cursor_string(in, &length);
+    uint32_t number = strings_intern_bytes(ext->texts, text, strnlen(text, length));
+    return (char *)strings_get(ext->texts, number);
+}
+
+static const struct {
+    const char *name;
+    char type; /* 's' text, 'u' unsigned, 'f' double */
+    size_t at;
+} facts[] = {
+#define FACT(name, type)                                                                           \
+    {                                                                                              \
+#name, type, offsetof(struct raw_facts, name)                                              \
+    }
+    FACT(sampler, 's'), FACT(command, 's'),    FACT(host, 's'),     FACT(started, 's'),
+    FACT(cwd, 's'),     FACT(pmu, 's'),        FACT(pmu_kind, 's'), FACT(unit, 's'),
+    FACT(engine, 's'),  FACT(interval, 's'),   FACT(target, 's'),   FACT(frequency, 'f'),
+    FACT(reached, 'f'), FACT(baseline_w, 'f'), FACT(cpus, 'u'),
+#undef FACT
+};
+
+static void set_fact(struct raw_facts *to, const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        char *at = (char *)to + facts[i].at;
+        double number;
+        if (strcmp(facts[i].name, name) != 0)
+            continue;
+        if (facts[i].type == 's')
+            *(const char **)at = value;
+        else if (facts[i].type == 'u')
+            *(uint64_t *)at = strtoull(value, NULL, 10);
+        else if (parse_double(value, 0, 1e12, &number)) /* stays 0 where it is no number */
+            *(double *)at = number;
+    }
+}
+
+static void read_facts(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        const char *name = take_text(ext, in), *value = take_text(ext, in);
+        if (!in->bad)
+            set_fact(&ext->facts, name, value);
+    }
+}
+
+/* The next member of a list of EXT, zeroed. */
+#define GROW(ext, list, count, capacity)                                                           \
+    (mem_reserve(&(ext)->list, &(ext)->capacity, (ext)->count + 1, sizeof *(ext)->list),           \
+     &(ext)->list[(ext)->count++])
+
+static void read_maps(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_map *map = GROW(ext, maps, map_count, map_capacity);
+        map->address = cursor_u64(in);
+        map->size = cursor_u64(in);
+        map->offset = cursor_u64(in);
+        map->pid = cursor_u32(in);
+        map->build_id = take_text(ext, in);
+        map->path = take_text(ext, in);
+    }
+}
+
+static void read_threads(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_thread *thread = GROW(ext, threads, thread_count, thread_capacity);
+        thread->tid = cursor_u32(in);
+        thread->pid = cursor_u32(in);
+        thread->name = take_text(ext, in);
+    }
+}
+
+static void read_images(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        uint32_t number = (uint32_t)ext->image_count;
+        struct raw_image *image = GROW(ext, images, image_count, image_capacity);
+        image->pid = cursor_u32(in);
+        image->ppid = cursor_u32(in);
+        image->start = cursor_u64(in);
+        image->parent = cursor_u32(in);
+        image->how = cursor_u8(in);
+        image->path = take_text(ext, in);
+        image->comm = take_text(ext, in);
+        in->bad |= image->how >= RAW_HOWS;
+        in->bad |= image->parent != RAW_NO_IMAGE && image->parent >= number;
+    }
+}
+
+static void read_mapx(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_mapx *map = GROW(ext, mapx, mapx_count, mapx_capacity);
+        map->image = cursor_u32(in);
+        map->from = cursor_u64(in);
+        map->address = cursor_u64(in);
+        map->size = cursor_u64(in);
+        map->offset = cursor_u64(in);
+        map->inode = cursor_u64(in);
+        map->kind = cursor_u8(in);
+        map->build_id = take_text(ext, in);
+        map->path = take_text(ext, in);
+        in->bad |= map->image >= ext->image_count || map->kind >= RAW_MAPPINGS;
+    }
+}
+
+static void read_tasks(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_task *task = GROW(ext, tasks, task_count, task_capacity);
+        task->tid = cursor_u32(in);
+        task->pid = cursor_u32(in);
+        task->start = cursor_u64(in);
+        task->name = take_text(ext, in);
+    }
+}
+
+static void read_sources(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_source *source = GROW(ext, sources, source_count, source_capacity);
+        source->name = take_text(ext, in);
+        source->kind = take_text(ext, in);
+        source->unit = take_text(ext, in);
+        source->scope = take_text(ext, in);
+        source->per_count = cursor_f64(in);
+        source->period = cursor_u64(in);
+        source->role = cursor_u8(in);
+        source->help = take_text(ext, in);
+    }
+}
+
+static void read_cpus(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_cpu *cpu = GROW(ext, cpus, cpu_count, cpu_capacity);
+        cpu->pid = cursor_u32(in);
+        cpu->user = cursor_u64(in);
+        cpu->system = cursor_u64(in);
+    }
+}
+
+static void read_jit(struct raw_extension *ext, struct cursor *in)
+{
+    uint32_t image = cursor_u32(in), known = ext->jit_numbers.count;
+    uint8_t kind = cursor_u8(in);
+    size_t size = cursor_left(in);
+    in->bad |= image >= ext->image_count || kind >= RAW_JITS;
+    if (in->bad)
+        return;
+    uint32_t number = numbers_intern(&ext->jit_numbers, (uint64_t)image << 8 | kind);
+    if (number == known)
+        *GROW(ext, jits, jit_count, jit_capacity) = (struct raw_jit_map){image, kind, {0}};
+    buffer_bytes(&ext->jits[number].bytes, cursor_bytes(in, size), size);
+}
+
+static void read_vdso(struct raw_extension *ext, struct cursor *in)
+{
+    free(ext->vdso);
+    ext->vdso_address = cursor_u64(in);
+    ext->vdso_size = cursor_left(in);
+    ext->vdso = mem_alloc(ext->vdso_size);
+    memcpy(ext->vdso, in->data + in->at, ext->vdso_size);
+}
+
+/* Flags are read with their samples; here only how many there are. */
+static void look_at_seen(struct raw_extension *ext, struct cursor *in)
+{
+    uint64_t first = cursor_u64(in);
+    uint32_t count = cursor_u32(in);
+    const uint8_t *flags = cursor_bytes(in, count);
+    size_t callers = 0;
+    for (uint32_t i = 0; i < count && flags != NULL; i++)
+        callers += (flags[i] & RAW_CALLER) != 0;
+    in->bad |= first != ext->seen_count || cursor_left(in) != callers * 8;
+    ext->seen_count += count;
+    ext->unseen = 0;
+}
+
+static void look_at_readings(struct raw_extension *ext, struct cursor *in)
+{
+    uint32_t count = cursor_u32(in);
+    in->bad |= cursor_left(in) != (uint64_t)count * READING_SIZE;
+    for (uint32_t i = 0; i < count && !in->bad; i++) {
+        in->bad |= cursor_u32(in) >= ext->source_count;
+        cursor_bytes(in, READING_SIZE - 4);
+    }
+}
+
+static void look_at_rows(struct raw_extension *ext, struct cursor *in)
+{
+    ext->unseen = cursor_u32(in);
+    ext->samples += ext->unseen;
+}
+
+static void read_done(struct raw_extension *ext, struct cursor *in)
+{
+    ext->samples = cursor_u64(in);
+    ext->done = true;
+}
+
+/* Times are read with their samples, which complain of what does not follow on. */
+static void look_at_times(struct raw_extension *ext, struct cursor *in)
+{
+    uint64_t first = cursor_u64(in);
+    if (!in->bad && first == ext->time_count)
+        ext->time_count += cursor_left(in) / 8;
+}
+
+/* Kinds of blocks, and where the offset of the first one is kept. */
+static const struct {
+    const char *type;
+    void (*read)(struct raw_extension *ext, struct cursor *in);
+    size_t at; /* offsetof, 0: nowhere */
+} kinds[] = {
+    {"info", read_facts, 0},
+    {"maps", read_maps, 0},
+    {"thrd", read_threads, 0},
+    {"imgs", read_images, 0},
+    {"mapx", read_mapx, 0},
+    {"task", read_tasks, 0},
+    {"vdso", read_vdso, 0},
+    {"jits", read_jit, 0},
+    {"srcs", read_sources, 0},
+    {"cpus", read_cpus, 0},
+    {"time", look_at_times, offsetof(struct raw_extension, time_at)},
+    {"rows", look_at_rows, offsetof(struct raw_extension, rows_at)},
+    {"seen", look_at_seen, offsetof(struct raw_extension, seen_at)},
+    {"read", look_at_readings, offsetof(struct raw_extension, read_at)},
+    {"done", read_done, 0},
+};
+
+/* Takes in one block. Returns 0, or -1 when its payload does not fit its type. */
+static int take_block(struct raw_extension *ext, struct block *block)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        uint64_t *at = (uint64_t *)((char *)ext + kinds[i].at);
+        if (strcmp(block->type, kinds[i].type) != 0)
+            continue;
+        kinds[i].read(ext, &block->in);
+        if (kinds[i].at != 0 && *at == 0 && !block->in.bad)
+            *at = block->offset;
+    }
+    return block->in.bad ? -1 : 0;
+}
+
+/* Lists as long as they were before a block that was bad. */
+static void forget_block(struct raw_extension *ext, const struct raw_extension *before)
+{
+    ext->map_count = before->map_count;
+    ext->thread_count = before->thread_count;
+    ext->image_count = before->image_count;
+    ext->mapx_count = before->mapx_count;
+    ext->task_count = before->task_count;
+    ext->source_count = before->source_count;
+    ext->cpu_count = before->cpu_count;
+    ext->samples = before->samples;
+    ext->unseen = before->unseen;
+    ext->time_count = before->time_count;
+    ext->seen_count = before->seen_count;
+    ext->done = before->done;
+}
+
+int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
+                       struct error *err)
+{
+    struct block block;
+    struct error damage = {0};
+    int got;
+    *ext = (struct raw_extension){.texts = strings_new()};
+    if (stream_skip(stream, RAW_SIGNATURE_SIZE, err) != 0)
+        return -1;
+    ext->end = stream_offset(stream);
+    while ((got = block_next(stream, &block, &damage)) > 0 && !ext->done) {
+        const struct raw_extension before = *ext;
+        if (!block_is_optional(&block)) {
+            got = error_set(&damage, stream_name(stream), block.offset,
+                            "block '%s' is needed, but of a newer version", block.type);
+            break;
+        }
+        if (take_block(ext, &block) != 0) {
+            forget_block(ext, &before);
+            got = error_set(
+                &damage, stream_name(stream), block.offset,
+                "block '%s' is too short for what it counts, or refers to what is not there",
+                block.type);
+            break;
+        }
+        ext->end = stream_offset(stream);
+    }
+    if (got > 0)
+        got = error_set(&damage, stream_name(stream), ext->end,
+                        "%" PRIu64 " bytes behind the end of the raw extension",
+                        stream_size(stream) - ext->end);
+    else if (got == 0 && !ext->done)
+        got = error_set(&damage, stream_name(stream), ext->end,
+                        "raw extension without its end block");
+    if (got < 0 && !salvage) {
+        raw_extension_free(ext);
+        return error_set(err, damage.file, damage.offset, "%s", damage.text);
+    }
+    return 0;
+}
+
+static void add_readings(struct cursor *in, struct raw_readings *readings)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_reading reading = {.source = cursor_u32(in)};
+        reading.time = cursor_u64(in);
+        reading.value = cursor_u64(in);
+        reading.busy = cursor_u64(in);
+        if (!in->bad)
+            raw_readings_add(readings, &reading);
+    }
+}
+
+int raw_extension_readings(struct stream *stream, uint64_t *at, struct raw_readings *readings,
+                           uint64_t time, struct error *err)
+{
+    struct block block;
+    uint64_t back = stream_offset(stream);
+    if (*at == 0 || raw_readings_until(readings) >= time)
+        return 0;
+    if (stream_seek(stream, *at, err) != 0)
+        return -1;
+    while (*at != 0 && raw_readings_until(readings) < time) {
+        struct error damage = {0};
+        int got = block_next(stream, &block, &damage);
+        if (got > 0 && strcmp(block.type, "read") == 0)
+            add_readings(&block.in, readings);
+        *at = got > 0 ? stream_offset(stream) : 0;
+    }
+    return stream_seek(stream, back, err);
+}
+
+void raw_extension_forget_maps(struct raw_extension *ext)
+{
+    ext->map_count = ext->mapx_count = 0;
+}
+
+void raw_extension_free(struct raw_extension *ext)
+{
+    for (size_t i = 0; i < ext->jit_count; i++)
+        buffer_free(&ext->jits[i].bytes);
+    numbers_free(&ext->jit_numbers);
+    strings_delete(ext->texts);
+    free(ext->maps);
+    free(ext->threads);
+    free(ext->images);
+    free(ext->mapx);
+    free(ext->tasks);
+    free(ext->sources);
+    free(ext->jits);
+    free(ext->cpus);
+    free(ext->vdso);
+    *ext = (struct raw_extension){0};
+}

@@ -1,0 +1,481 @@
+/* The perf engine: the kernel interrupts threads that run, writes down where, and this process reads it from rings.
+ *
+ * Nothing is stopped, and no system call ends with EINTR. Each thread is sampled in its own CPU time (perf_sets.h); its
+ * CPU time is counted by the kernel (perf_open.h). When this process is killed, its events go with it and the program
+ * runs on. SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "record/clock.h"
+#include "record/engines/perf.h"
+
+static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
+static const uint64_t nap = SECOND / 100; /* no wait is longer: power sources want to be read */
+static const uint64_t settling =
+    SECOND / 10000;                            /* a record may still be in writing on another CPU */
+static const uint64_t rate_every = SECOND / 4; /* the rate is looked at */
+static const double gentlest = 100;            /* [Hz] the rate gives way no further than that */
+
+/* ---- start -------------------------------------------------------------------------------------- */
+
+/* A file descriptor for each thread and CPU: as many as are to be had. Not before the fork, the program would inherit
+ * it. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* How full a ring gets before this process wakes up: at once where each sample asks for the next period. */
+static uint32_t watermark(const struct engine_options *options)
+{
+    const double record = 64;
+    if (options->random && options->frequency <= PERF_EACH)
+        return 1;
+    return (uint32_t)fmax(options->frequency * record / 1000, options->random ? 1 : 16384);
+}
+
+/* The counters of a thread that has inherited none. The rings belong to the first ones. */
+static int open_counters(struct engine_run *run, pid_t tid, bool on_exec)
+{
+    size_t first = run->counter_count;
+    for (size_t i = 0; i < run->setup.cpu_count; i++) {
+        int fd = perf_open_counter(&run->setup, tid, run->setup.cpus[i], on_exec,
+                                   watermark(run->options));
+        if (fd < 0)
+            return -1;
+        mem_reserve(&run->counters, &run->counter_capacity, run->counter_count + 1, sizeof fd);
+        run->counters[run->counter_count++] = fd;
+        if (first > 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, run->counters[i]) != 0)
+            return -1;
+    }
+    if (first == 0)
+        run->rings = perf_rings_new(run->counters, run->setup.cpu_count);
+    return run->rings != NULL ? 0 : -1;
+}
+
+/* All that is to be known of thread TID of process PID from now on. Returns 0, or -1 with errno set. */
+static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
+{
+    if (open_counters(run, tid, on_exec) != 0)
+        return -1;
+    if (run->sets.setup == NULL)
+        perf_sets_init(&run->sets, &run->setup, run->counters, run->options->frequency,
+                       run->options->random);
+    perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE);
+    struct perf_thread *thread = perf_thread_add(&run->threads, (uint32_t)pid, (uint32_t)tid, "");
+    thread->clock = perf_open_clock(tid);
+    thread->base = perf_used((uint32_t)pid, (uint32_t)tid);
+    return thread->clock < 0 ? -1 : perf_set_open(&run->sets, thread, on_exec);
+}
+
+static int start_command(struct engine_run *run, char *const *command, int *status,
+                         struct error *err)
+{
+    struct spawn child;
+    if (spawn(&child, command, &run->signals, err) != 0)
+        return -1;
+    raise_file_limit();
+    if (watch(run, child.pid, child.pid, true) != 0) {
+        error_set_errno(err, NULL, errno, "cannot open perf events for '%s'", command[0]);
+        spawn_cancel(&child);
+        return -1;
+    }
+    run->pid = child.pid;
+    if (spawn_go(&child, command[0], status, err) == 0)
+        return 0;
+    run->pid = 0;
+    return -1;
+}
+
+/* ---- attaching ---------------------------------------------------------------------------------- */
+
+static bool read_comm(uint32_t tid, char comm[PERF_COMM + 1])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", tid);
+    FILE *file = fopen(path, "re");
+    bool got = file != NULL && fgets(comm, PERF_COMM + 1, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    comm[got ? strcspn(comm, "\n") : 0] = '\0';
+    return got;
+}
+
+/* The process of thread TID, 0: there is none. */
+static pid_t process_of(pid_t tid)
+{
+    char path[64], line[256];
+    int pid = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && pid == 0 && fgets(line, sizeof line, file) != NULL)
+        sscanf(line, "Tgid: %d", &pid);
+    if (file != NULL)
+        fclose(file);
+    return pid;
+}
+
+static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid, struct error *err)
+{
+    if (perf_thread_find(&run->threads, (uint32_t)tid) != NULL)
+        return 0;
+    if (watch(run, pid, tid, false) != 0)
+        return error_set_errno(err, NULL, errno, "cannot attach to thread %d of process %d",
+                               (int)tid, (int)pid);
+    char comm[PERF_COMM + 1];
+    read_comm((uint32_t)tid, comm);
+    perf_thread_name(perf_thread_find(&run->threads, (uint32_t)tid), comm);
+    return 0;
+}
+
+/* All threads; those that are made meanwhile are found in the next round, or inherit. */
+static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    for (size_t before = SIZE_MAX; before != run->threads.thread_count;) {
+        before = run->threads.thread_count;
+        DIR *folder = opendir(path);
+        struct dirent *entry;
+        int result = 0;
+        if (folder == NULL)
+            return error_set_errno(err, path, errno, "cannot attach");
+        while (result == 0 && (entry = readdir(folder)) != NULL) {
+            int tid = atoi(entry->d_name);
+            if (tid > 0 && attach_thread(run, pid, tid, err) != 0)
+                result = errno == ESRCH ? 0 : -1;
+        }
+        closedir(folder);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int attach(struct engine_run *run, struct error *err)
+{
+    run->attached = true;
+    raise_file_limit();
+    for (size_t i = 0; i < run->options->attach_count; i++) {
+        pid_t tid = run->options->attach[i], pid = process_of(tid);
+        if (pid == 0)
+            return error_set(err, NULL, NO_OFFSET, "cannot attach to %d: there is no such process",
+                             (int)tid);
+        if ((pid == tid ? attach_process(run, pid, err) : attach_thread(run, pid, tid, err)) != 0)
+            return -1;
+        if (i == 0)
+            run->pid = pid;
+    }
+    return 0;
+}
+
+static void perf_delete(struct engine_run *run)
+{
+    if (run == NULL)
+        return;
+    if (run->pid > 0 && !run->attached && !run->ran) {
+        kill(run->pid, SIGKILL);
+        while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (run->sets.setup != NULL)
+        perf_sets_free(&run->sets);
+    perf_rings_delete(run->rings);
+    perf_threads_free(&run->threads);
+    for (size_t i = 0; i < run->counter_count; i++)
+        close(run->counters[i]);
+    if (run->signal_fd >= 0)
+        close(run->signal_fd);
+    signals_restore(&run->signals);
+    perf_setup_free(&run->setup);
+    free(run->counters);
+    free(run->rows);
+    free(run);
+}
+
+static struct engine_run *perf_start(char *const *command, const struct engine_options *options,
+                                     int *status, struct error *err)
+{
+    struct engine_run *run = mem_zalloc(1, sizeof *run);
+    run->options = options;
+    run->signal_fd = -1;
+    run->sampling = true;
+    *status = 1;
+    signals_take(&run->signals);
+    if (perf_setup(&run->setup, options, err) == 0) {
+        run->start = clock_now();
+        run->signal_fd = signalfd(-1, &run->signals.taken, SFD_NONBLOCK | SFD_CLOEXEC);
+        if (run->signal_fd < 0)
+            error_set_errno(err, NULL, errno, "cannot wait for signals");
+        else if ((command != NULL ? start_command(run, command, status, err) : attach(run, err)) ==
+                 0)
+            return run;
+    }
+    perf_delete(run);
+    return NULL;
+}
+
+/* ---- the rate ----------------------------------------------------------------------------------- */
+
+static uint64_t own_cpu(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* CPU time of all threads so far. */
+static uint64_t program_cpu(const struct engine_run *run)
+{
+    uint64_t sum = 0, value;
+    for (size_t i = 0; i < run->counter_count; i++)
+        if (read(run->counters[i], &value, sizeof value) == sizeof value)
+            sum += value;
+    return sum;
+}
+
+/* Makes the mean interval such that the rate is the one asked for, and gives way where this process takes more than
+ * its part. Without samples in the kernel a rate that is low says nothing. */
+static void adapt(struct engine_run *run, uint64_t now)
+{
+    uint64_t own = own_cpu(), cpu = program_cpu(run), samples = run->result->samples;
+    double used = (double)(cpu - run->cpu_before), taken = (double)(samples - run->samples_before);
+    double cost = (double)(own - run->own_before), asked = (double)SECOND / run->options->frequency;
+    double allowed = run->options->max_overhead * used + 0.01 * (double)(now - run->checked);
+    double mean = run->sets.mean;
+    run->checked = now;
+    run->own_before = own;
+    run->cpu_before = cpu;
+    run->samples_before = samples;
+    if (run->options->max_overhead > 0 && cost > allowed) {
+        run->result->throttled = true;
+        perf_sets_rate(&run->sets, fmin(mean * 1.25, (double)SECOND / gentlest));
+        return;
+    }
+    if (mean > asked) { /* it had given way */
+        if (cost < allowed / 2)
+            perf_sets_rate(&run->sets, fmax(mean / 1.1, asked));
+    } else if (run->setup.kernel && taken >= 50 && used > 0) {
+        double ratio =
+            taken / (used / asked); /* the reaction of this process is part of an interval */
+        perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), asked));
+    }
+}
+
+/* ---- signals and the end ------------------------------------------------------------------------ */
+
+static void on_signal(struct engine_run *run, int number, int code)
+{
+    siginfo_t info = {.si_signo = number, .si_code = code};
+    if (signals_stop(number)) {
+        run->stop_signal = number;
+        run->stop_until = clock_now() + SECOND;
+    } else if (number == SIGCONT) {
+        run->stop_signal = 0;
+    } else if (number == SIGCHLD) {
+        return;
+    } else if (run->attached) {
+        run->over = true;
+    } else if (signals_passed_on(&info)) {
+        kill(run->pid, number);
+    }
+}
+
+static void take_signals(struct engine_run *run)
+{
+    struct signalfd_siginfo info;
+    while (read(run->signal_fd, &info, sizeof info) == sizeof info)
+        on_signal(run, (int)info.ssi_signo, info.ssi_code);
+}
+
+/* A job that the terminal has stopped is one as a whole for the shell: stops along with the program. */
+static void look_at_program(struct engine_run *run)
+{
+    siginfo_t info = {0};
+    if (run->attached) {
+        run->over |= run->threads.thread_count == 0;
+        return;
+    }
+    if (waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+        info.si_pid == run->pid) {
+        run->over = true;
+        return;
+    }
+    if (run->stop_signal == 0)
+        return;
+    info.si_pid = 0;
+    if (waitid(P_PID, (id_t)run->pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == run->pid) {
+        signals_stop_self(run->stop_signal);
+        run->stop_signal = 0;
+    } else if (clock_now() >= run->stop_until) {
+        run->stop_signal = 0;
+    }
+}
+
+static void expire(struct engine_run *run, uint64_t now)
+{
+    if (run->expires == 0 || now < run->expires)
+        return;
+    run->result->expired = true;
+    if (run->attached) {
+        run->over = true;
+        return;
+    }
+    kill(run->pid, run->told ? SIGKILL : SIGTERM);
+    kill(run->pid, SIGCONT); /* stopped, it would not notice */
+    run->expires = now + grace;
+    run->told = true;
+}
+
+static void reap(struct engine_run *run)
+{
+    struct rusage used = {0};
+    while (wait4(run->pid, &run->result->status, 0, &used) < 0 && errno == EINTR)
+        ;
+    run->result->user =
+        (uint64_t)used.ru_utime.tv_sec * SECOND + (uint64_t)used.ru_utime.tv_usec * 1000;
+    run->result->system =
+        (uint64_t)used.ru_stime.tv_sec * SECOND + (uint64_t)used.ru_stime.tv_usec * 1000;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------ */
+
+static void work(struct engine_run *run)
+{
+    uint64_t begin = clock_now();
+    run->taken = 0;
+    perf_take(run);
+    perf_deliver(run, begin - settling);
+    run->hooks->tick(run->hooks->context, perf_time(run, clock_now()));
+    if (begin - run->checked >= rate_every) {
+        perf_finish_ended(run, begin);
+        adapt(run, begin);
+    }
+    latency_add(&run->latency, clock_now() - begin, run->taken);
+}
+
+/* Rings whose threads have all ended stay readable for poll: they are left out from then on. */
+static void pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
+{
+    uint64_t now = clock_now(), until = now + nap;
+    if (run->expires != 0 && run->expires < until)
+        until = run->expires;
+    struct timespec timeout = clock_timespec(until > now ? until - now : 0);
+    if (ppoll(polls, count, &timeout, NULL) <= 0)
+        return;
+    for (size_t i = 1; i < count; i++)
+        if (polls[i].revents & (POLLHUP | POLLERR))
+            polls[i].fd = -1;
+}
+
+static void loop(struct engine_run *run)
+{
+    size_t count = 1 + run->setup.cpu_count;
+    struct pollfd *polls = mem_zalloc(count, sizeof *polls);
+    polls[0] = (struct pollfd){.fd = run->signal_fd, .events = POLLIN};
+    for (size_t i = 1; i < count; i++)
+        polls[i] = (struct pollfd){.fd = run->counters[i - 1], .events = POLLIN};
+    while (!run->over) {
+        pause_until_news(run, polls, count);
+        take_signals(run);
+        look_at_program(run);
+        work(run);
+        expire(run, clock_now());
+    }
+    free(polls);
+}
+
+/* The run starts with the first record, that of the exec. */
+static void begin(struct engine_run *run)
+{
+    if (!run->attached) {
+        const struct perf_event_header *header;
+        perf_take(run);
+        const struct perf_record *first = perf_rings_peek(run->rings, &header);
+        run->start = first != NULL ? first->time : clock_now();
+        return;
+    }
+    const struct engine_hooks *hooks = run->hooks;
+    run->start = clock_now();
+    for (size_t i = 0; i < PERF_BUCKETS; i++)
+        for (struct perf_process *p = run->threads.processes[i]; p != NULL; p = p->chain) {
+            struct raw_image image = {.pid = p->pid, .parent = RAW_NO_IMAGE, .how = RAW_FIRST};
+            p->image = hooks->image(hooks->context, &image);
+            hooks->maps_changed(hooks->context, p->pid, 0);
+        }
+    for (size_t i = 0; i < PERF_BUCKETS; i++)
+        for (struct perf_thread *t = run->threads.threads[i]; t != NULL; t = t->chain)
+            hooks->task(hooks->context, t->pid, t->tid, 0, t->comm);
+}
+
+static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
+                     struct engine_result *result)
+{
+    run->hooks = hooks;
+    run->result = result;
+    run->ran = true;
+    *result = (struct engine_result){0};
+    begin(run);
+    run->checked = run->start;
+    if (run->options->duration > 0)
+        run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
+    hooks->tick(hooks->context, 0);
+    loop(run);
+    uint64_t cpu = program_cpu(run);
+    perf_sets_free(&run->sets);
+    result->wall = perf_time(run, clock_now());
+    perf_take(run);
+    perf_deliver(run, UINT64_MAX);
+    if (result->wall <= run->last)
+        result->wall = run->last + 1;
+    hooks->tick(hooks->context, result->wall);
+    perf_finish_all(run);
+    result->reached = cpu > 0 ? (double)result->samples * (double)SECOND / (double)cpu : 0;
+    latency_result(&run->latency, result);
+    if (!run->attached)
+        reap(run);
+}
+
+static pid_t perf_pid(const struct engine_run *run)
+{
+    return run->pid;
+}
+
+static int perf_available(struct error *why)
+{
+    struct engine_options options = {.frequency = 1, .follow = true};
+    struct perf_setup setup;
+    if (perf_setup(&setup, &options, why) != 0)
+        return -1;
+    perf_setup_free(&setup);
+    return 0;
+}
+
+const struct engine engine_perf = {
+    .name = "perf",
+    .help = "the kernel interrupts threads while they run; nothing is stopped",
+    .events = true,
+    .nominal = true,
+    .available = perf_available,
+    .start = perf_start,
+    .pid = perf_pid,
+    .run = perf_run,
+    .delete = perf_delete,
+};

@@ -1,0 +1,60 @@
+/* Inside of record/engines/perf*.c: what the perf engine knows of a run.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_ENGINES_PERF_H
+#define RECORD_ENGINES_PERF_H
+
+#include "record/engine.h"
+#include "record/engines/latency.h"
+#include "record/engines/perf_open.h"
+#include "record/engines/perf_ring.h"
+#include "record/engines/perf_sets.h"
+#include "record/engines/perf_threads.h"
+#include "record/engines/signals.h"
+#include "record/engines/spawn.h"
+
+struct engine_run {
+    const struct engine_options *options;
+    const struct engine_hooks *hooks;
+    struct engine_result *result;
+    struct signals signals;
+    int signal_fd; /* reports what they would have answered */
+    pid_t pid;     /* of the program; attached: the first one */
+    bool attached, ran;
+    struct perf_setup setup;
+    struct perf_rings *rings;
+    struct perf_sets sets;
+    struct perf_threads threads;
+    struct perf_thread *ended; /* whose CPU time is still being reported */
+    int *counters;             /* of all threads that inherited none, CPU by CPU */
+    size_t counter_count, counter_capacity;
+    struct engine_thread *rows; /* of the sample to come: final CPU times */
+    size_t row_count, row_capacity;
+    uint64_t start, last; /* start of the run; time of the last sample since */
+    uint64_t expires;     /* 0: never */
+    uint64_t checked;     /* when the rate was looked at last */
+    uint64_t own_before, cpu_before, samples_before; /* what had been used by then */
+    uint64_t taken;                                  /* samples taken in since the last wake */
+    int stop_signal;                                 /* the terminal asked the job to stop ... */
+    uint64_t stop_until;                             /* ... which holds until then */
+    struct latency latency;
+    bool sampling, told, over;
+};
+
+static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)
+{
+    return clock > run->start ? clock - run->start : 0;
+}
+
+/* Takes in what is in the rings, at once what concerns the next samples. */
+void perf_take(struct engine_run *run);
+/* Hands over what was taken in, in order of time, up to UNTIL [CLOCK_MONOTONIC]. */
+void perf_deliver(struct engine_run *run, uint64_t until);
+/* The CPU times of threads that have ended by NOW [CLOCK_MONOTONIC] and were not reported by all counters are as
+ * complete as they get. */
+void perf_finish_ended(struct engine_run *run, uint64_t now);
+/* The last sample, at the end of the run: the CPU time of all threads that are left. */
+void perf_finish_all(struct engine_run *run);
+/* CPU time of a thread that lives, by the scheduler's count [ns]; 0 when it cannot be read. */
+uint64_t perf_used(uint32_t pid, uint32_t tid);
+
+#endif

@@ -1,0 +1,382 @@
+/* The perf engine: from the kernel's records to the hooks.
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "record/clock.h"
+#include "record/engines/perf.h"
+
+static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
+enum { ROWS_MANY = 4096 };                   /* final CPU times that wait for a sample */
+
+/* Bodies of the records, behind the header. */
+struct sample_body {
+    uint64_t ip;
+    uint32_t pid, tid;
+    uint64_t time, abi, user_ip; /* the last two only where samples in the kernel are permitted */
+};
+struct task_body { /* fork and exit */
+    uint32_t pid, ppid, tid, ptid;
+};
+struct comm_body {
+    uint32_t pid, tid;
+    char comm[];
+};
+struct mmap_body {
+    uint32_t pid, tid;
+    uint64_t address, size, offset;
+    uint32_t major, minor;
+    uint64_t inode, generation;
+    uint32_t protection, flags;
+    char path[];
+};
+struct read_body {
+    uint32_t pid, tid;
+    uint64_t value;
+};
+struct lost_body {
+    uint64_t id, lost;
+};
+
+uint64_t perf_used(uint32_t pid, uint32_t tid)
+{
+    char path[64];
+    uint64_t used = 0;
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat", pid, tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%" SCNu64, &used) != 1)
+        used = 0;
+    fclose(file);
+    return used;
+}
+
+static void hand_over(struct engine_run *run, uint64_t time)
+{
+    struct engine_sample sample = {time > run->last ? time : run->last + 1, run->rows,
+                                   run->row_count};
+    run->row_count = 0;
+    run->last = sample.time;
+    if (!run->sampling)
+        return;
+    if (run->hooks->sample(run->hooks->context, &sample) != 0)
+        run->sampling = false;
+    else
+        run->result->samples++;
+}
+
+static void add_row(struct engine_run *run, const struct engine_thread *row)
+{
+    mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
+    run->rows[run->row_count++] = *row;
+}
+
+/* ---- the end of threads ------------------------------------------------------------------------- */
+
+static void add_total(struct engine_run *run, const struct perf_thread *thread)
+{
+    uint64_t cpu = thread->exact, own;
+    if (thread->clock >= 0 && read(thread->clock, &own, sizeof own) == sizeof own)
+        cpu += own;
+    else if (!thread->ended) {
+        own = perf_used(thread->pid, thread->tid);
+        cpu = own > thread->base ? own - thread->base : 0;
+    }
+    add_row(run, &(struct engine_thread){.pid = thread->pid,
+                                         .tid = thread->tid,
+                                         .pc = thread->pc,
+                                         .cpu = cpu,
+                                         .flags = RAW_TOTAL});
+}
+
+/* Its CPU time is complete. */
+static void finish(struct engine_run *run, struct perf_thread *thread)
+{
+    for (struct perf_thread **link = &run->ended; *link != NULL; link = &(*link)->ended_next)
+        if (*link == thread) {
+            *link = thread->ended_next;
+            break;
+        }
+    add_total(run, thread);
+    perf_thread_remove(&run->threads, thread);
+    if (run->row_count >= ROWS_MANY)
+        hand_over(run, run->last + 1);
+}
+
+void perf_finish_ended(struct engine_run *run, uint64_t now)
+{
+    for (struct perf_thread *thread = run->ended, *next; thread != NULL; thread = next) {
+        next = thread->ended_next;
+        if (now >= thread->end + patience)
+            finish(run, thread);
+    }
+}
+
+void perf_finish_all(struct engine_run *run)
+{
+    while (run->ended != NULL)
+        finish(run, run->ended);
+    for (size_t i = 0; i < PERF_BUCKETS; i++)
+        for (struct perf_thread *thread = run->threads.threads[i]; thread != NULL;
+             thread = thread->chain)
+            add_total(run, thread);
+    hand_over(run, run->result->wall);
+}
+
+static void end_thread(struct engine_run *run, struct perf_thread *thread, uint64_t clock)
+{
+    const struct engine_hooks *hooks = run->hooks;
+    uint64_t time = perf_time(run, clock);
+    hooks->task_end(hooks->context, thread->pid, thread->tid, time);
+    perf_set_leave(&run->sets, thread);
+    thread->end = clock;
+    if (perf_thread_end(&run->threads, thread)) {
+        hooks->process_end(hooks->context, thread->pid, time, NULL);
+        perf_process_remove(&run->threads, perf_process_find(&run->threads, thread->pid));
+    }
+    thread->ended_next = run->ended;
+    run->ended = thread;
+}
+
+/* TID is to be another thread's: what is left of the one before comes before that. */
+static void make_room(struct engine_run *run, uint32_t tid, uint64_t clock)
+{
+    struct perf_thread *thread = perf_thread_find(&run->threads, tid);
+    if (thread == NULL)
+        return;
+    if (!thread->ended)
+        end_thread(run, thread, clock);
+    if ((thread = perf_thread_find(&run->threads, tid)) != NULL)
+        finish(run, thread);
+    if (run->row_count > 0)
+        hand_over(run, run->last + 1);
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+static bool is_wanted(const struct engine_run *run, uint32_t pid)
+{
+    return run->options->follow || perf_process_find(&run->threads, pid) != NULL;
+}
+
+/* A process of which only now something is heard. */
+static struct perf_process *find_process(struct engine_run *run, uint32_t pid, uint64_t time)
+{
+    const struct engine_hooks *hooks = run->hooks;
+    struct perf_process *process = perf_process_find(&run->threads, pid);
+    if (process != NULL)
+        return process;
+    struct raw_image image = {.pid = pid, .start = time, .parent = RAW_NO_IMAGE, .how = RAW_FIRST};
+    process = perf_process_add(&run->threads, pid, hooks->image(hooks->context, &image));
+    hooks->maps_changed(hooks->context, pid, time);
+    return process;
+}
+
+static struct perf_thread *find_thread(struct engine_run *run, uint32_t pid, uint32_t tid,
+                                       uint64_t time)
+{
+    struct perf_thread *thread = perf_thread_find(&run->threads, tid);
+    if (thread != NULL || pid == 0 || tid == 0 || pid == UINT32_MAX)
+        return thread;
+    find_process(run, pid, time);
+    run->hooks->task(run->hooks->context, pid, tid, time, NULL);
+    return perf_thread_add(&run->threads, pid, tid, "");
+}
+
+static void on_sample(struct engine_run *run, const struct perf_record *record,
+                      const struct perf_event_header *header)
+{
+    const struct sample_body *body = (const struct sample_body *)(header + 1);
+    uint64_t time = perf_time(run, record->time);
+    if (!is_wanted(run, body->pid))
+        return;
+    struct perf_thread *thread = find_thread(run, body->pid, body->tid, time);
+    if (thread == NULL ||
+        !(record->known ? record->counts
+                        : perf_set_sampled(&run->sets, thread, record->ring, record->time)))
+        return;
+    bool in_kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    uint64_t caller = 0;
+    if (in_kernel && run->setup.kernel && body->abi != PERF_SAMPLE_REGS_ABI_NONE)
+        caller = body->user_ip;
+    thread->nominal += (uint64_t)run->sets.mean;
+    thread->pc = body->ip;
+    run->taken++;
+    struct engine_thread row = {.pid = thread->pid,
+                                .tid = thread->tid,
+                                .pc = body->ip,
+                                .caller = caller,
+                                .cpu = thread->nominal,
+                                .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)};
+    add_row(run, &row);
+    hand_over(run, time);
+}
+
+static void on_fork(struct engine_run *run, const struct task_body *body, uint64_t clock)
+{
+    const struct engine_hooks *hooks = run->hooks;
+    uint64_t time = perf_time(run, clock);
+    if (body->pid != body->ppid && !run->options->follow)
+        return;
+    make_room(run, body->tid, clock);
+    struct perf_thread *parent = find_thread(run, body->ppid, body->ptid, time);
+    if (parent == NULL)
+        return;
+    if (body->pid != body->ppid) {
+        struct raw_image image = {.pid = body->pid,
+                                  .ppid = body->ppid,
+                                  .start = time,
+                                  .parent = find_process(run, body->ppid, time)->image,
+                                  .how = RAW_FORK,
+                                  .path = (char *)"",
+                                  .comm = parent->comm};
+        perf_process_add(&run->threads, body->pid, hooks->image(hooks->context, &image));
+    }
+    struct perf_thread *child = perf_thread_add(&run->threads, body->pid, body->tid, parent->comm);
+    hooks->task(hooks->context, body->pid, body->tid, time, parent->comm);
+    perf_set_inherit(&run->sets, child, parent);
+}
+
+static void on_end(struct engine_run *run, const struct task_body *body, uint64_t clock)
+{
+    struct perf_thread *thread = perf_thread_find(&run->threads, body->tid);
+    if (thread != NULL && !thread->ended)
+        end_thread(run, thread, clock);
+}
+
+/* A thread that calls exec takes the place of the leader of its process, and is the only one left. */
+static struct perf_thread *only_thread(struct engine_run *run, uint32_t pid, uint64_t clock)
+{
+    struct perf_process *process = perf_process_find(&run->threads, pid);
+    struct perf_thread *leader = perf_thread_find(&run->threads, pid);
+    if (process == NULL || (leader != NULL && !leader->ended && process->threads == 1))
+        return leader;
+    process->threads++; /* it lives on */
+    for (size_t i = 0; i < PERF_BUCKETS; i++)
+        for (struct perf_thread *thread = run->threads.threads[i], *next; thread != NULL;
+             thread = next) {
+            next = thread->chain;
+            if (thread->pid == pid && !thread->ended)
+                end_thread(run, thread, clock);
+        }
+    make_room(run, pid, clock);
+    leader = perf_thread_add(&run->threads, pid, pid, "");
+    process->threads = 1;
+    perf_set_open(&run->sets, leader, false);
+    return leader;
+}
+
+static void on_comm(struct engine_run *run, const struct perf_event_header *header, uint64_t clock)
+{
+    const struct comm_body *body = (const struct comm_body *)(header + 1);
+    const struct engine_hooks *hooks = run->hooks;
+    uint64_t time = perf_time(run, clock);
+    if (!is_wanted(run, body->pid))
+        return;
+    if (header->misc & PERF_RECORD_MISC_COMM_EXEC) {
+        bool first = find_process(run, body->pid, time)->image == RAW_NO_IMAGE;
+        struct raw_image image = {.pid = body->pid,
+                                  .start = time,
+                                  .parent = RAW_NO_IMAGE,
+                                  .how = first ? RAW_FIRST : RAW_EXEC,
+                                  .path = (char *)"",
+                                  .comm = (char *)(uintptr_t)body->comm};
+        only_thread(run, body->pid, clock);
+        perf_process_find(&run->threads, body->pid)->image = hooks->image(hooks->context, &image);
+    }
+    struct perf_thread *thread = find_thread(run, body->pid, body->tid, time);
+    if (thread == NULL)
+        return;
+    perf_thread_name(thread, body->comm);
+    hooks->task(hooks->context, body->pid, body->tid, time, body->comm);
+}
+
+static void on_mmap(struct engine_run *run, const struct mmap_body *body, uint64_t clock)
+{
+    uint64_t time = perf_time(run, clock);
+    if (body->pid == UINT32_MAX || !is_wanted(run, body->pid)) /* the kernel itself */
+        return;
+    struct raw_mapx map = {.image = find_process(run, body->pid, time)->image,
+                           .from = time,
+                           .address = body->address,
+                           .size = body->size,
+                           .offset = body->offset,
+                           .inode = body->inode,
+                           .path = (char *)(uintptr_t)body->path};
+    run->hooks->mapping(run->hooks->context, &map);
+}
+
+static void on_read(struct engine_run *run, const struct read_body *body)
+{
+    struct perf_thread *thread = perf_thread_find(&run->threads, body->tid);
+    if (thread == NULL)
+        return;
+    thread->exact += body->value;
+    if (++thread->reads >= run->setup.cpu_count && thread->ended)
+        finish(run, thread);
+}
+
+static void on_record(struct engine_run *run, const struct perf_record *record,
+                      const struct perf_event_header *header)
+{
+    const void *body = header + 1;
+    switch (header->type) {
+    case PERF_RECORD_SAMPLE:
+        on_sample(run, record, header);
+        break;
+    case PERF_RECORD_FORK:
+        on_fork(run, body, record->time);
+        break;
+    case PERF_RECORD_EXIT:
+        on_end(run, body, record->time);
+        break;
+    case PERF_RECORD_COMM:
+        on_comm(run, header, record->time);
+        break;
+    case PERF_RECORD_MMAP2:
+        on_mmap(run, body, record->time);
+        break;
+    case PERF_RECORD_READ:
+        on_read(run, body);
+        break;
+    case PERF_RECORD_LOST:
+        run->result->lost += ((const struct lost_body *)body)->lost;
+        break;
+    case PERF_RECORD_THROTTLE:
+        run->result->throttled = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* The next period is drawn as soon as a sample is seen; records of other CPUs may have to come before it. */
+static void look(void *context, struct perf_record *record, const struct perf_event_header *header)
+{
+    struct engine_run *run = context;
+    const struct sample_body *body = (const struct sample_body *)(header + 1);
+    struct perf_thread *thread = perf_thread_find(&run->threads, body->tid);
+    if (thread == NULL || thread->ended)
+        return;
+    record->known = true;
+    record->counts = perf_set_sampled(&run->sets, thread, record->ring, record->time);
+}
+
+void perf_take(struct engine_run *run)
+{
+    perf_rings_read(run->rings, look, run);
+}
+
+void perf_deliver(struct engine_run *run, uint64_t until)
+{
+    const struct perf_event_header *header;
+    const struct perf_record *record;
+    while ((record = perf_rings_next(run->rings, until, &header)) != NULL)
+        on_record(run, record, header);
+}

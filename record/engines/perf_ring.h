@@ -1,0 +1,47 @@
+/* The rings into which the kernel writes what it sees, one for each CPU, read as one stream in order of time.
+ *
+ *   perf_rings_read(rings);                          takes in what has come
+ *   while ((record = perf_rings_next(rings, until)) != NULL) ...
+ *
+ * A CPU may still be writing a record while that of a later time on another CPU can be read: UNTIL lies a little in
+ * the past.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_ENGINES_PERF_RING_H
+#define RECORD_ENGINES_PERF_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct perf_event_header;
+
+struct perf_record {
+    uint64_t time;  /* CLOCK_MONOTONIC [ns] */
+    uint64_t order; /* of arrival */
+    size_t at;      /* where it is in the bytes taken in */
+    uint32_t ring;
+    bool known, counts; /* for the reader: decided in the first look, and how */
+};
+
+struct perf_rings;
+
+/* Maps a ring for each of the COUNT file descriptors. Returns NULL with errno set. */
+struct perf_rings *perf_rings_new(const int *fds, size_t count);
+void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
+
+/* Takes in what is in the rings. LOOK, if not NULL, gets each sample at once, before it is in order. */
+void perf_rings_read(struct perf_rings *rings,
+                     void (*look)(void *context, struct perf_record *record,
+                                  const struct perf_event_header *header),
+                     void *context);
+
+/* The next record in order of time that is not later than UNTIL, or NULL. *HEADER: its bytes, borrowed until the next
+ * perf_rings_read. */
+const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t until,
+                                          const struct perf_event_header **header);
+
+/* The same, which stays the next one. */
+const struct perf_record *perf_rings_peek(struct perf_rings *rings,
+                                          const struct perf_event_header **header);
+
+#endif

@@ -1,0 +1,220 @@
+/* When the next sample comes.
+ * SPDX-License-Identifier: MIT */
+#include "record/engines/perf_sets.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "record/clock.h"
+
+static const double shortest = 10000;             /* [ns] the kernel fires no sooner */
+static const double least = 0.02, most = 20;      /* means: of exponential intervals */
+static const double narrow = 0.5, wide = 1.5;     /* means: of the periods of batches */
+static const uint64_t batch_time = SECOND / 1000; /* a period lasts as long */
+
+void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
+                    double frequency, bool random)
+{
+    *sets = (struct perf_sets){.setup = setup,
+                               .outputs = outputs,
+                               .mean = (double)SECOND / frequency,
+                               .random = random,
+                               .batch = frequency > PERF_EACH};
+    if (getrandom(&sets->state, sizeof sets->state, GRND_NONBLOCK) != sizeof sets->state)
+        sets->state = clock_now();
+    sets->state |= 1;
+}
+
+void perf_sets_rate(struct perf_sets *sets, double mean)
+{
+    sets->mean = mean > shortest ? mean : shortest;
+}
+
+/* In (0, 1): xorshift64*, the upper 53 bits. */
+static double uniform(struct perf_sets *sets)
+{
+    sets->state ^= sets->state >> 12;
+    sets->state ^= sets->state << 25;
+    sets->state ^= sets->state >> 27;
+    return ((double)((sets->state * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
+}
+
+static uint64_t draw(struct perf_sets *sets)
+{
+    double period = sets->mean;
+    if (sets->random && sets->batch)
+        period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
+    else if (sets->random)
+        period *= fmin(least - (1 - least) * log(uniform(sets)), most);
+    return (uint64_t)fmax(period, shortest);
+}
+
+static void arm(struct perf_sets *sets, struct perf_sampler *sampler)
+{
+    if (sampler->fd < 0)
+        return;
+    perf_set_period(sets->setup, sampler->fd, draw(sets));
+    sampler->armed = clock_now();
+    sampler->fired = false;
+}
+
+static void close_set(struct perf_sets *sets, struct perf_set *set)
+{
+    struct perf_set **link = &sets->list;
+    while (*link != set)
+        link = &(*link)->chain;
+    *link = set->chain;
+    for (size_t i = 0; i < sets->setup->cpu_count; i++)
+        if (set->samplers[i].fd >= 0)
+            close(set->samplers[i].fd);
+    free(set);
+}
+
+void perf_sets_free(struct perf_sets *sets)
+{
+    while (sets->list != NULL)
+        close_set(sets, sets->list);
+}
+
+static void unlink_heir(struct perf_thread *thread)
+{
+    if (thread->from == NULL)
+        return;
+    *thread->heir_link = thread->heir_next;
+    if (thread->heir_next != NULL)
+        thread->heir_next->heir_link = thread->heir_link;
+    thread->from = NULL;
+}
+
+static void link_heir(struct perf_set *set, struct perf_thread *thread)
+{
+    thread->from = set;
+    thread->heir_next = set->heirs;
+    thread->heir_link = &set->heirs;
+    if (set->heirs != NULL)
+        set->heirs->heir_link = &thread->heir_next;
+    set->heirs = thread;
+}
+
+/* Nobody uses it any more? */
+static void close_unused(struct perf_sets *sets, struct perf_set *set)
+{
+    if (set != NULL && set->owner == NULL && set->heirs == NULL)
+        close_set(sets, set);
+}
+
+/* Opens one sampler. Returns 0, or -1 with errno set. A CPU that has gone offline needs none. */
+static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t cpu, pid_t tid,
+                    bool on_exec)
+{
+    sampler->fd = perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, draw(sets));
+    if (sampler->fd < 0)
+        return errno == ENODEV ? 0 : -1;
+    sampler->armed = clock_now();
+    return ioctl(sampler->fd, PERF_EVENT_IOC_SET_OUTPUT, sets->outputs[cpu]);
+}
+
+int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec)
+{
+    size_t count = sets->setup->cpu_count;
+    struct perf_set *set = mem_zalloc(1, sizeof *set + count * sizeof set->samplers[0]);
+    int result = 0, errnum = 0;
+    for (size_t i = 0; i < count; i++)
+        set->samplers[i].fd = -1;
+    set->chain = sets->list;
+    sets->list = set;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = open_one(sets, &set->samplers[i], i, (pid_t)thread->tid, on_exec);
+    if (result != 0) {
+        errnum = errno;
+        close_set(sets, set);
+        errno = errnum;
+        return -1;
+    }
+    perf_set_leave(sets, thread);
+    set->owner = thread;
+    thread->own = set;
+    return 0;
+}
+
+void perf_set_leave(struct perf_sets *sets, struct perf_thread *thread)
+{
+    struct perf_set *own = thread->own, *from = thread->from;
+    unlink_heir(thread);
+    close_unused(sets, from);
+    if (own == NULL)
+        return;
+    thread->own = NULL;
+    own->owner = NULL;
+    close_unused(sets, own);
+}
+
+void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
+                      const struct perf_thread *parent)
+{
+    struct perf_set *set = parent->own != NULL ? parent->own : parent->from;
+    if (set == NULL)
+        return;
+    link_heir(set, child);
+    if (sets->random)
+        for (size_t i = 0; i < sets->setup->cpu_count; i++)
+            arm(sets, &set->samplers[i]);
+}
+
+static bool used_up(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
+/* Gives all who live on SET samplers of their own, and closes it: an event that was inherited ends only with the one
+ * that it was inherited from. Who cannot get any has ended, or has more rights than we. */
+static void adopt(struct perf_sets *sets, struct perf_set *set)
+{
+    struct perf_thread *owner = set->owner, *heir;
+    while (!sets->full && (heir = set->heirs) != NULL) {
+        bool last = heir->heir_next == NULL && owner == NULL; /* SET is closed with it */
+        if (perf_set_open(sets, heir, false) != 0) {
+            sets->full = used_up(errno);
+            if (sets->full)
+                return;
+            perf_set_leave(sets, heir);
+        }
+        if (last)
+            return;
+    }
+    if (owner != NULL && !sets->full && perf_set_open(sets, owner, false) != 0)
+        sets->full = used_up(errno);
+}
+
+/* Draws the next period. Returns whether the sample is the first one of the period before. */
+static bool next_period(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
+                        uint64_t time)
+{
+    if (thread->own == NULL) {
+        if (thread->from != NULL && !sets->full)
+            adopt(sets, thread->from);
+        return false;
+    }
+    struct perf_sampler *sampler = &thread->own->samplers[cpu];
+    bool first = !sampler->fired && time >= sampler->armed;
+    sampler->fired = true;
+    if (!sets->batch || clock_now() - sampler->armed >= batch_time)
+        arm(sets, sampler);
+    return first;
+}
+
+bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
+{
+    bool late = thread->last == 0 || (double)(time - thread->last) >= 0.5 * sets->mean;
+    bool first = sets->random && next_period(sets, thread, cpu, time);
+    if (sets->random && !sets->batch && !first && !late)
+        return false;
+    thread->last = time;
+    return true;
+}

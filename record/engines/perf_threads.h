@@ -1,0 +1,62 @@
+/* The threads and processes that the perf engine knows of.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_ENGINES_PERF_THREADS_H
+#define RECORD_ENGINES_PERF_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PERF_COMM = 16 };
+
+struct perf_set;
+
+struct perf_process {
+    struct perf_process *chain; /* same bucket */
+    uint32_t pid, image;
+    size_t threads; /* alive */
+};
+
+struct perf_thread {
+    struct perf_thread *chain; /* same bucket */
+    uint32_t pid, tid;
+    struct perf_set *own;  /* its samplers, NULL: inherited ones sample it: */
+    struct perf_set *from; /* those that it inherited, among whose HEIRS it is */
+    struct perf_thread *heir_next, **heir_link;
+    struct perf_thread *ended_next;
+    int clock;  /* file descriptor of its clock, -1: it inherited a counter */
+    bool ended; /* its end was reported, at: */
+    uint64_t end;
+    unsigned reads;    /* how many counters have reported its CPU time */
+    uint64_t exact;    /* their sum [ns] */
+    uint64_t base;     /* CPU time before it was attached to [ns] */
+    uint64_t nominal;  /* the sum of the intervals that its samples stand for [ns] */
+    uint64_t last, pc; /* of its last sample, 0: none */
+    char comm[PERF_COMM];
+};
+
+enum { PERF_BUCKETS = 4096 };
+
+struct perf_threads {
+    struct perf_thread *threads[PERF_BUCKETS];
+    struct perf_process *processes[PERF_BUCKETS];
+    size_t thread_count, process_count;
+};
+
+/* Frees everything in it; the file descriptors are closed, sets are not touched. */
+void perf_threads_free(struct perf_threads *all);
+
+struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid);
+/* A new one, in the process PID, which is there. */
+struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint32_t tid,
+                                    const char *comm);
+/* It has ended, but stays known. Returns whether it was the last one of its process that lived. */
+bool perf_thread_end(struct perf_threads *all, struct perf_thread *thread);
+void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread);
+void perf_thread_name(struct perf_thread *thread, const char *comm);
+
+struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid);
+struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image);
+void perf_process_remove(struct perf_threads *all, struct perf_process *process);
+
+#endif

@@ -1,0 +1,620 @@
+/* The address spaces of a run and the executable mappings in them.
+ * SPDX-License-Identifier: MIT */
+#include "record/images.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/intern.h"
+#include "base/memory.h"
+#include "record/build_id.h"
+
+enum { PATH_LARGEST = 4096, PUT_AT_ONCE = 1024 };
+static const char deleted[] = " (deleted)";
+
+/* An executable mapping that an image has now. */
+struct area {
+    uint64_t address, size, offset;
+    uint32_t path; /* among the texts */
+};
+
+struct image {
+    uint32_t pid, ppid, parent, path, comm; /* the last two among the texts */
+    uint32_t before;                        /* image of the same process, RAW_NO_IMAGE: none */
+    uint32_t dump;                          /* path of a JIT's dump, 0: none */
+    uint8_t how;
+    bool named; /* its path is as it will be */
+    bool over;
+    uint64_t start, ran;
+    struct area *areas; /* in order of appearance; none covers another as a whole */
+    size_t area_count, area_capacity;
+};
+
+/* A mapping of a file that some image had. */
+struct placed {
+    uint64_t address, size;
+    uint32_t path, image;
+};
+
+struct images {
+    struct strings *texts;
+    struct image *list;
+    size_t count, capacity, put; /* PUT: how many of them are in the spool */
+    struct numbers pids;         /* process -> index in NEWEST */
+    uint32_t *newest;            /* its newest image */
+    size_t newest_capacity;
+    struct raw_mapx
+        *news; /* mappings that are not in the spool; build_id and path among the texts */
+    size_t news_count, news_capacity;
+    struct placed *placed;
+    size_t placed_count, placed_capacity, placed_unique; /* UNIQUE: after the last clean-up */
+    struct numbers files;                                /* path and inode -> index in BUILD_IDS */
+    uint32_t *build_ids;                                 /* among the texts */
+    size_t build_id_capacity;
+    uint8_t *vdso; /* of this process: the kernel has one for all */
+    size_t vdso_size;
+    bool vdso_put;
+};
+
+/* ---- a line of /proc/PID/maps ------------------------------------------------------------------- */
+
+struct line {
+    uint64_t start, end, offset, inode;
+    const char *path; /* in the line, without line end; "" when anonymous */
+};
+
+/* Returns whether the line is one and tells of an executable mapping. */
+static bool parse_line(char *text, struct line *line)
+{
+    char rights[5];
+    int at = 0;
+    text[strcspn(text, "\n")] = '\0';
+    if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n", &line->start,
+               &line->end, rights, &line->offset, &line->inode, &at) != 5 ||
+        at == 0 || rights[2] != 'x')
+        return false;
+    line->path = text + at;
+    return true;
+}
+
+static FILE *open_maps(const char *who)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%s/maps", who);
+    return fopen(name, "re");
+}
+
+/* The vdso is the same in every process of the machine, but for those of 32 bits. */
+static void find_vdso(struct images *images)
+{
+    const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    char *text = NULL;
+    size_t room = 0;
+    struct line line;
+    FILE *file = image != NULL ? open_maps("self") : NULL;
+    while (file != NULL && images->vdso == NULL && getline(&text, &room, file) > 0) {
+        if (!parse_line(text, &line) || line.start != (uintptr_t)image ||
+            line.end - line.start > RAW_VDSO_LARGEST)
+            continue;
+        images->vdso_size = line.end - line.start;
+        images->vdso = mem_alloc(images->vdso_size);
+        memcpy(images->vdso, image, images->vdso_size);
+    }
+    if (file != NULL)
+        fclose(file);
+    free(text);
+}
+
+struct images *images_new(void)
+{
+    struct images *images = mem_zalloc(1, sizeof *images);
+    images->texts = strings_new();
+    find_vdso(images);
+    return images;
+}
+
+void images_delete(struct images *images)
+{
+    if (images == NULL)
+        return;
+    for (size_t i = 0; i < images->count; i++)
+        free(images->list[i].areas);
+    free(images->list);
+    free(images->newest);
+    free(images->news);
+    free(images->placed);
+    free(images->build_ids);
+    free(images->vdso);
+    numbers_free(&images->pids);
+    numbers_free(&images->files);
+    strings_delete(images->texts);
+    free(images);
+}
+
+static const char *text(const struct images *images, uint32_t number)
+{
+    return strings_get(images->texts, number);
+}
+
+/* ---- images ------------------------------------------------------------------------------------- */
+
+/* Of a process that may be gone; "" then. */
+static char *look_up_path(uint32_t pid)
+{
+    char link[64], path[PATH_LARGEST];
+    snprintf(link, sizeof link, "/proc/%" PRIu32 "/exe", pid);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    return mem_strndup(path, length > 0 ? (size_t)length : 0);
+}
+
+static char *look_up_comm(uint32_t pid)
+{
+    char name[64], comm[64] = "";
+    snprintf(name, sizeof name, "/proc/%" PRIu32 "/comm", pid);
+    FILE *file = fopen(name, "re");
+    if (file != NULL && fgets(comm, sizeof comm, file) == NULL)
+        comm[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    comm[strcspn(comm, "\n")] = '\0';
+    return mem_strdup(comm);
+}
+
+/* The path of a file that was deleted, or replaced while it is in use, ends so. */
+static uint32_t intern_path(struct images *images, const char *path)
+{
+    size_t length = strlen(path), tail = sizeof deleted - 1;
+    if (length > tail && strcmp(path + length - tail, deleted) == 0 && access(path, F_OK) != 0)
+        length -= tail;
+    return strings_intern_bytes(images->texts, path, length);
+}
+
+static void forget_areas(struct image *image)
+{
+    free(image->areas);
+    image->areas = NULL;
+    image->area_count = image->area_capacity = 0;
+}
+
+/* A forked image begins with what its parent has. */
+static void copy_areas(struct image *to, const struct image *from)
+{
+    mem_reserve(&to->areas, &to->area_capacity, from->area_count, sizeof *to->areas);
+    memcpy(to->areas, from->areas, from->area_count * sizeof *to->areas);
+    to->area_count = from->area_count;
+}
+
+static void set_newest(struct images *images, uint32_t pid, uint32_t number)
+{
+    uint32_t index = numbers_intern(&images->pids, pid);
+    size_t before = images->newest_capacity;
+    mem_reserve(&images->newest, &images->newest_capacity, index + 1u, sizeof *images->newest);
+    for (size_t i = before; i < images->newest_capacity; i++)
+        images->newest[i] = RAW_NO_IMAGE;
+    images->list[number].before = images->newest[index];
+    images->newest[index] = number;
+}
+
+uint32_t images_add(struct images *images, const struct raw_image *raw)
+{
+    char *path = raw->path != NULL ? NULL : look_up_path(raw->pid);
+    char *comm = raw->comm != NULL ? NULL : look_up_comm(raw->pid);
+    mem_reserve(&images->list, &images->capacity, images->count + 1, sizeof *images->list);
+    uint32_t number = (uint32_t)images->count++;
+    struct image *image = &images->list[number];
+    *image = (struct image){
+        .pid = raw->pid,
+        .ppid = raw->ppid,
+        .parent = raw->parent < number ? raw->parent : RAW_NO_IMAGE,
+        .path = intern_path(images, path != NULL ? path : raw->path),
+        .comm = strings_intern(images->texts, comm != NULL ? comm : raw->comm),
+        .how = raw->how,
+        .start = raw->start,
+    };
+    image->named = image->path != 0;
+    if (image->how == RAW_FORK && image->parent != RAW_NO_IMAGE) {
+        const struct image *parent = &images->list[image->parent];
+        copy_areas(image, parent);
+        image->dump = parent->dump;
+        if (!image->named) {
+            image->path = parent->path;
+            image->named = parent->named;
+        }
+    }
+    set_newest(images, raw->pid, number);
+    if (image->before != RAW_NO_IMAGE)
+        images_end(images, image->before);
+    free(path);
+    free(comm);
+    return number;
+}
+
+uint32_t images_find(const struct images *images, uint32_t pid)
+{
+    uint32_t index = numbers_find(&images->pids, pid);
+    return index != INTERN_NONE ? images->newest[index] : RAW_NO_IMAGE;
+}
+
+void images_ran(struct images *images, uint32_t image)
+{
+    if (image < images->count)
+        images->list[image].ran++;
+}
+
+void images_end(struct images *images, uint32_t image)
+{
+    if (image >= images->count)
+        return;
+    images->list[image].over = images->list[image].named = true;
+    forget_areas(&images->list[image]);
+}
+
+const char *images_dump(const struct images *images, uint32_t image)
+{
+    uint32_t dump = image < images->count ? images->list[image].dump : 0;
+    return dump != 0 ? text(images, dump) : NULL;
+}
+
+uint64_t images_start(const struct images *images, uint32_t image)
+{
+    return images->list[image].start;
+}
+
+uint32_t images_count(const struct images *images)
+{
+    return (uint32_t)images->count;
+}
+
+uint32_t images_pid(const struct images *images, uint32_t image)
+{
+    return images->list[image].pid;
+}
+
+bool images_alive(const struct images *images, uint32_t image)
+{
+    return !images->list[image].over && images_find(images, images->list[image].pid) == image;
+}
+
+/* ---- mappings ----------------------------------------------------------------------------------- */
+
+static enum raw_mapping kind_of(const char *path)
+{
+    static const struct {
+        const char *path;
+        enum raw_mapping kind;
+    } own[] = {{"[heap]", RAW_MAP_HEAP},
+               {"[stack]", RAW_MAP_STACK},
+               {"[vdso]", RAW_MAP_VDSO},
+               {"[vsyscall]", RAW_MAP_VSYSCALL}};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (strcmp(path, own[i].path) == 0)
+            return own[i].kind;
+    bool is_file = path[0] == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) != 0 &&
+                   strncmp(path, "/SYSV", 5) != 0 && strncmp(path, "/dev/zero", 9) != 0;
+    return is_file ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
+}
+
+/* The file that is mapped, not one that has come to its name since. */
+static char *read_build_id(uint32_t pid, const struct raw_mapx *map, const char *path)
+{
+    struct stat st;
+    char link[96];
+    if (stat(path, &st) == 0 && (map->inode == 0 || st.st_ino == map->inode))
+        return build_id_of(path);
+    snprintf(link, sizeof link, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+             map->address, map->address + map->size);
+    return build_id_of(link);
+}
+
+/* Each file is read once. */
+static uint32_t build_id_for(struct images *images, uint32_t pid, const struct raw_mapx *map,
+                             uint32_t path)
+{
+    uint64_t key = (uint64_t)path << 32 ^ map->inode * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t before = images->files.count, index = numbers_intern(&images->files, key);
+    mem_reserve(&images->build_ids, &images->build_id_capacity, index + 1u,
+                sizeof *images->build_ids);
+    if (images->files.count > before) {
+        char *id = read_build_id(pid, map, text(images, path));
+        images->build_ids[index] = strings_intern(images->texts, id);
+        free(id);
+    }
+    return images->build_ids[index];
+}
+
+/* Files that a JIT maps for nothing but to be found by. */
+static bool is_dump(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    size_t length = name != NULL ? strlen(name) : 0;
+    return length > 10 && strncmp(name, "/jit-", 5) == 0 && strcmp(name + length - 5, ".dump") == 0;
+}
+
+static bool overlap(const struct area *area, const struct raw_mapx *map)
+{
+    return area->address < map->address + map->size && map->address < area->address + area->size;
+}
+
+/* Takes MAP into the areas; false: it was there already. */
+static bool place(struct image *image, const struct raw_mapx *map, uint32_t path)
+{
+    struct area new = {map->address, map->size, map->offset, path};
+    for (size_t i = image->area_count; i-- > 0;) {
+        struct area *area = &image->areas[i];
+        if (!overlap(area, map))
+            continue;
+        if (memcmp(area, &new, sizeof new) == 0)
+            return false;
+        break;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < image->area_count; i++) {
+        const struct area *area = &image->areas[i];
+        if (area->address < map->address || area->address + area->size > map->address + map->size)
+            image->areas[kept++] = *area;
+    }
+    image->area_count = kept;
+    mem_reserve(&image->areas, &image->area_capacity, kept + 1, sizeof new);
+    image->areas[image->area_count++] = new;
+    return true;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    return a->image < b->image ? -1 : a->image > b->image;
+}
+
+/* Leaves the first image of each place. */
+static size_t unique(struct placed *placed, size_t count)
+{
+    size_t kept = 0;
+    if (count > 0)
+        qsort(placed, count, sizeof *placed, by_place);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || placed[kept - 1].address != placed[i].address ||
+            placed[kept - 1].size != placed[i].size || placed[kept - 1].path != placed[i].path)
+            placed[kept++] = placed[i];
+    return kept;
+}
+
+static void note_file(struct images *images, const struct raw_mapx *map, uint32_t path)
+{
+    if (images->placed_count >= 2 * images->placed_unique + PUT_AT_ONCE)
+        images->placed_count = images->placed_unique = unique(images->placed, images->placed_count);
+    mem_reserve(&images->placed, &images->placed_capacity, images->placed_count + 1,
+                sizeof *images->placed);
+    images->placed[images->placed_count++] =
+        (struct placed){map->address, map->size, path, map->image};
+}
+
+/* Returns whether it is new. */
+static bool take_mapping(struct images *images, const struct raw_mapx *raw)
+{
+    struct image *image = &images->list[raw->image];
+    struct raw_mapx map = *raw;
+    map.kind = (uint8_t)kind_of(raw->path);
+    uint32_t path =
+        map.kind == RAW_MAP_FILE
+            ? intern_path(images, raw->path)
+            : strings_intern(images->texts, raw->path[0] != '\0' ? raw->path : "//anon");
+    uint32_t id = 0;
+    if (map.size == 0 || !place(image, &map, path))
+        return false;
+    if (map.kind == RAW_MAP_FILE) {
+        note_file(images, &map, path);
+        id = raw->build_id != NULL ? strings_intern(images->texts, raw->build_id)
+                                   : build_id_for(images, image->pid, &map, path);
+        image->path = image->named ? image->path : path;
+        image->named = true;
+        image->dump = is_dump(text(images, path)) ? path : image->dump;
+    }
+    mem_reserve(&images->news, &images->news_capacity, images->news_count + 1, sizeof map);
+    map.build_id = (char *)(uintptr_t)id; /* numbers until they are put: texts may move */
+    map.path = (char *)(uintptr_t)path;
+    images->news[images->news_count++] = map;
+    return true;
+}
+
+void images_map(struct images *images, const struct raw_mapx *map)
+{
+    if (map->image < images->count)
+        take_mapping(images, map);
+}
+
+/* Neighbours of one file that follow each other in it are one segment whose rights were changed in
+ * parts: *LINE grows by NEXT. */
+static bool joins(struct line *line, const struct line *next)
+{
+    if (line->end != next->start || kind_of(line->path) != RAW_MAP_FILE ||
+        strcmp(line->path, next->path) != 0 ||
+        line->offset + (line->end - line->start) != next->offset)
+        return false;
+    line->end = next->end;
+    return true;
+}
+
+static size_t take_line(struct images *images, uint32_t image, const struct line *line,
+                        uint64_t time)
+{
+    struct raw_mapx map = {.image = image,
+                           .from = time,
+                           .address = line->start,
+                           .size = line->end - line->start,
+                           .offset = line->offset,
+                           .inode = line->inode,
+                           .path = (char *)(uintptr_t)line->path};
+    return take_mapping(images, &map);
+}
+
+size_t images_read(struct images *images, uint32_t pid, uint64_t time)
+{
+    char who[16], *row = NULL, *path = mem_strdup("");
+    size_t room = 0, found = 0;
+    uint32_t image = images_find(images, pid);
+    struct line last = {.path = path}, line;
+    snprintf(who, sizeof who, "%" PRIu32, pid);
+    FILE *file = image != RAW_NO_IMAGE ? open_maps(who) : NULL;
+    while (file != NULL && getline(&row, &room, file) > 0) {
+        if (!parse_line(row, &line) || joins(&last, &line))
+            continue;
+        found += take_line(images, image, &last, time);
+        free(path);
+        path = mem_strdup(line.path);
+        last = line;
+        last.path = path;
+    }
+    if (file != NULL) {
+        found += take_line(images, image, &last, time);
+        fclose(file);
+    }
+    free(row);
+    free(path);
+    return found;
+}
+
+bool images_know(const struct images *images, uint32_t number, uint64_t pc)
+{
+    if (number >= images->count)
+        return false;
+    const struct image *image = &images->list[number];
+    for (size_t i = 0; i < image->area_count; i++)
+        if (pc - image->areas[i].address < image->areas[i].size)
+            return true;
+    return false;
+}
+
+/* ---- what goes to the spool --------------------------------------------------------------------- */
+
+/* How many images can be put: not one before its path is known, except all. */
+static size_t images_ready(const struct images *images, bool all)
+{
+    size_t ready = images->put;
+    while (ready < images->count && (all || images->list[ready].named))
+        ready++;
+    return ready;
+}
+
+static void put_images(struct images *images, struct buffer *buffer, size_t ready)
+{
+    struct raw_image list[PUT_AT_ONCE / 16];
+    while (images->put < ready) {
+        size_t count = 0;
+        for (; count < PUT_AT_ONCE / 16 && images->put < ready; images->put++) {
+            const struct image *image = &images->list[images->put];
+            list[count++] =
+                (struct raw_image){.pid = image->pid,
+                                   .ppid = image->ppid,
+                                   .start = image->start,
+                                   .parent = image->parent,
+                                   .how = image->how,
+                                   .path = (char *)(uintptr_t)text(images, image->path),
+                                   .comm = (char *)(uintptr_t)text(images, image->comm)};
+        }
+        raw_put_images(buffer, list, count);
+    }
+}
+
+static void put_vdso(struct images *images, struct buffer *buffer, const struct raw_mapx *map)
+{
+    if (images->vdso_put || map->kind != RAW_MAP_VDSO || map->size != images->vdso_size)
+        return;
+    raw_put_vdso(buffer, map->address, images->vdso, images->vdso_size);
+    images->vdso_put = true;
+}
+
+static void put_mappings(struct images *images, struct buffer *buffer)
+{
+    struct raw_mapx *list = mem_alloc(PUT_AT_ONCE * sizeof *list);
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < images->news_count; i++) {
+        struct raw_mapx map = images->news[i];
+        if (map.image >= images->put) { /* waits along with its image */
+            images->news[kept++] = map;
+            continue;
+        }
+        map.build_id = (char *)(uintptr_t)text(images, (uint32_t)(uintptr_t)map.build_id);
+        map.path = (char *)(uintptr_t)text(images, (uint32_t)(uintptr_t)map.path);
+        put_vdso(images, buffer, &map);
+        list[count++] = map;
+        if (count == PUT_AT_ONCE) {
+            raw_put_mapx(buffer, list, count);
+            count = 0;
+        }
+    }
+    if (count > 0)
+        raw_put_mapx(buffer, list, count);
+    images->news_count = kept;
+    free(list);
+}
+
+void images_put(struct images *images, struct buffer *buffer, bool all)
+{
+    put_images(images, buffer, images_ready(images, all));
+    if (images->news_count > 0)
+        put_mappings(images, buffer);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+/* Number of the target's path. */
+static uint32_t find_target(const struct images *images)
+{
+    uint32_t texts = strings_count(images->texts), best = 0;
+    uint64_t *ran = mem_zalloc(texts + 1u, sizeof *ran);
+    for (size_t i = 0; i < images->count; i++)
+        ran[images->list[i].path] += images->list[i].ran;
+    for (size_t i = 0; i < images->count; i++) {
+        uint32_t path = images->list[i].path;
+        if (path != 0 && (best == 0 || ran[path] > ran[best]))
+            best = path;
+    }
+    free(ran);
+    return best;
+}
+
+const char *images_target(const struct images *images)
+{
+    return text(images, find_target(images));
+}
+
+size_t images_vmmap_count(const struct images *images)
+{
+    return images->placed_count < VMMAPS_MOST ? images->placed_count : VMMAPS_MOST;
+}
+
+/* Appends to LIST what RANK says of the places. */
+static size_t append(const struct images *images, uint32_t target, int rank, struct vmmap *list,
+                     size_t count)
+{
+    for (size_t i = 0; i < images->placed_count && count < VMMAPS_MOST; i++) {
+        const struct placed *place = &images->placed[i];
+        int its = place->path == target ? 0 : images->list[place->image].path == target ? 1 : 2;
+        if (its == rank)
+            list[count++] = (struct vmmap){place->address, place->size, text(images, place->path)};
+    }
+    return count;
+}
+
+struct vmmap *images_vmmaps(struct images *images, size_t *count)
+{
+    uint32_t target = find_target(images);
+    images->placed_count = unique(images->placed, images->placed_count);
+    struct vmmap *list = mem_zalloc(images_vmmap_count(images) + 1, sizeof *list);
+    *count = 0;
+    for (int rank = 0; rank < 3; rank++)
+        *count = append(images, target, rank, list, *count);
+    return list;
+}

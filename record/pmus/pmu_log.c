@@ -1,0 +1,271 @@
+/* The log of a meter: lines of time and watts, read when the run is over and aligned by the clock.
+ *
+ *   time;power                               a heading or a comment is skipped
+ *   1700000000.250;41.5                      seconds since 1970 (ms, us, ns: by their size)
+ *   2023-11-14T22:13:20.500Z,41.7            or RFC 3339; without a zone it is local time
+ *
+ * SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "record/clock.h"
+#include "record/pmus/pmu.h"
+
+enum { WAIT_MS = 3000, STEP_MS = 50 };
+
+struct row {
+    double time, value; /* [s] since 1970, unit */
+};
+
+struct log {
+    const char *path;
+    double scale, offset;
+    size_t column; /* of the value, from 1 on */
+    FILE *file;    /* open while it is delivered */
+    char *line;
+    size_t room;
+    uint64_t number;  /* of the line */
+    struct row row;   /* the last one that was read */
+    bool held, ended; /* it is yet to be delivered; it was the last one */
+};
+
+static void close_log(void *state)
+{
+    struct log *l = state;
+    if (l->file != NULL)
+        fclose(l->file);
+    free(l->line);
+    free(l);
+}
+
+static bool is_separator(char c)
+{
+    return c == ',' || c == ';' || c == '\t' || c == ' ';
+}
+
+/* Seconds since 1970 of a number of seconds, ms, us or ns: today is 1.8e9 s. */
+static double by_size(double number)
+{
+    return number > 1e17   ? number * 1e-9
+           : number > 1e14 ? number * 1e-6
+           : number > 1e11 ? number * 1e-3
+                           : number;
+}
+
+/* What is between the seconds and the end: a fraction, and Z or +HH:MM. */
+static void end_of_time(const char *at, struct tm *tm, double *time, const char **end)
+{
+    double fraction = 0, unit = 0.1;
+    int hours, minutes, used = 0;
+    if (*at == '.')
+        for (at++; isdigit((unsigned char)*at); at++, unit /= 10)
+            fraction += unit * (*at - '0');
+    if (*at == 'Z' || *at == 'z') {
+        *time = (double)timegm(tm) + fraction;
+        at++;
+    } else if ((*at == '+' || *at == '-') &&
+               sscanf(at + 1, "%2d:%2d%n", &hours, &minutes, &used) == 2 && used == 5) {
+        int seconds = (hours * 60 + minutes) * 60;
+        *time = (double)timegm(tm) - (*at == '-' ? -seconds : seconds) + fraction;
+        at += 6;
+    } else {
+        tm->tm_isdst = -1;
+        *time = (double)mktime(tm) + fraction;
+    }
+    *end = at;
+}
+
+/* The time that a line begins with; *END is after it. */
+static bool parse_time(const char *text, double *time, const char **end)
+{
+    struct tm tm = {0};
+    char *after;
+    const char *at = strptime(text, "%Y-%m-%d", &tm);
+    if (at != NULL && (*at == 'T' || *at == ' '))
+        at = strptime(at + 1, "%H:%M:%S", &tm);
+    else
+        at = NULL;
+    if (at != NULL) {
+        end_of_time(at, &tm, time, end);
+        return isfinite(*time);
+    }
+    *time = by_size(strtod(text, &after));
+    *end = after;
+    return after != text && isfinite(*time);
+}
+
+/* A line of the log; a heading, a comment or an empty line is not. */
+static bool parse_line(const struct log *l, const char *text, struct row *row)
+{
+    const char *at = text + strspn(text, " \t\""), *end;
+    char *after;
+    if (!parse_time(at, &row->time, &end))
+        return false;
+    for (size_t column = 1;; column++) {
+        end += *end == '"';
+        if (!is_separator(*end))
+            return false;
+        end += strspn(end, " ");
+        end += *end == ',' || *end == ';' || *end == '\t';
+        end += strspn(end, " \"");
+        row->value = strtod(end, &after) * l->scale;
+        if (column == l->column)
+            return after != end && isfinite(row->value);
+        end += strcspn(end, ",;\t \"\n");
+    }
+}
+
+static int check(const char *path, struct error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_set_errno(err, path, errno, "cannot open the meter's log");
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    close(fd);
+    return regular ? 0 : error_set(err, path, NO_OFFSET, "expected a file, found something else");
+}
+
+static int open_log(const struct pmu_request *request, struct pmu_channels *channels, void **state,
+                    struct error *err)
+{
+    struct pmu_unit unit;
+    if (pmu_unit_settle(request->unit != NULL ? request->unit : "W", request->kind, &unit, err) !=
+            0 ||
+        check(request->argument, err) != 0)
+        return -1;
+    if (unit.energy)
+        return error_set(err, NULL, NO_OFFSET, "log: expected a unit of power, found '%s'",
+                         request->unit);
+    struct log *l = mem_zalloc(1, sizeof *l);
+    *l = (struct log){.path = request->argument,
+                      .scale = unit.scale,
+                      .offset = request->clock_offset,
+                      .column = request->sensor > 0 ? request->sensor : 1};
+    struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
+    channel->kind = unit.kind;
+    free(channel->unit);
+    channel->unit = mem_strdup(unit.name);
+    channels->chosen = 1; /* --sensor was its column */
+    *state = l;
+    return 0;
+}
+
+static int read_log(void *state, size_t channel, struct pmu_value *value, struct error *err)
+{
+    (void)state;
+    (void)channel;
+    (void)value;
+    (void)err;
+    return 0; /* everything comes late */
+}
+
+/* Reads rows from the start of the file until one at or after UNTIL; REWIND: look again from the start, for
+ * the meter may have written more. Returns whether there is one. */
+static bool covers(struct log *l, double until)
+{
+    struct row row;
+    bool found = false;
+    rewind(l->file);
+    while (!found && getline(&l->line, &l->room, l->file) > 0)
+        found = parse_line(l, l->line, &row) && row.time >= until;
+    rewind(l->file);
+    return found;
+}
+
+/* Opens the log at the end of the run, which a meter may not have written to its end yet. */
+static int begin(struct log *l, double until, struct error *err)
+{
+    l->file = fopen(l->path, "re");
+    if (l->file == NULL)
+        return error_set_errno(err, l->path, errno, "cannot open the meter's log");
+    for (int waited = 0; !covers(l, until) && waited < WAIT_MS; waited += STEP_MS)
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000}, NULL);
+    return 0;
+}
+
+/* The next row, in order of time. Returns 1, 0 at the end, -1. */
+static int next_row(struct log *l, struct row *row, struct error *err)
+{
+    double before = row->time;
+    while (getline(&l->line, &l->room, l->file) > 0) {
+        l->number++;
+        if (!parse_line(l, l->line, row))
+            continue;
+        if (row->time < before)
+            return error_set(err, l->path, NO_OFFSET,
+                             "line %" PRIu64 ": its time is before that of the line before",
+                             l->number);
+        return 1;
+    }
+    l->ended = true;
+    return 0;
+}
+
+/* Skips what was before the run: L->row is the first row of the run, and the value at its begin FROM is on the
+ * line between that and the one before. Returns 1 with that value, -1 when the log is of another time. */
+static int first_value(struct log *l, double from, double to, double *value, struct error *err)
+{
+    struct row before = {.time = -HUGE_VAL};
+    int got;
+    l->row = before;
+    while ((got = next_row(l, &l->row, err)) > 0 && l->row.time <= from)
+        before = l->row;
+    if (got < 0)
+        return -1;
+    bool any = isfinite(before.time);
+    if (got == 0 || (!any && l->row.time > to))
+        return error_set(
+            err, l->path, NO_OFFSET,
+            "has no value from the time of the run (--clock-offset, if the meter's clock "
+            "is wrong)");
+    double part = any ? (from - before.time) / (l->row.time - before.time) : 1;
+    *value = any ? before.value + part * (l->row.value - before.value) : l->row.value;
+    l->held = true;
+    return 1;
+}
+
+/* A value at the begin of the run, then the rows up to the first one at or after its end. */
+static int late_log(void *state, const struct pmu_window *window, size_t *channel,
+                    struct pmu_value *value, struct error *err)
+{
+    struct log *l = state;
+    /* ours, in the meter's clock */
+    double from = (double)((int64_t)window->from + window->real) * 1e-9 + l->offset;
+    double to = (double)((int64_t)window->to + window->real) * 1e-9 + l->offset;
+    *channel = 0;
+    if (l->file == NULL) {
+        value->time = window->from;
+        return begin(l, to, err) == 0 ? first_value(l, from, to, &value->gauge, err) : -1;
+    }
+    int got = l->ended ? 0 : l->held ? 1 : next_row(l, &l->row, err);
+    if (got <= 0)
+        return got;
+    l->held = false;
+    l->ended = l->row.time >= to;
+    value->gauge = l->row.value;
+    value->time = window->from + (uint64_t)((l->row.time - from) * 1e9);
+    return 1;
+}
+
+extern const struct pmu_source pmu_log;
+const struct pmu_source pmu_log = {
+    .name = "log",
+    .argument = "FILE",
+    .help = "a meter's log of time and power, read after the run",
+    .takes_unit = true,
+    .open = open_log,
+    .read = read_log,
+    .late = late_log,
+    .close = close_log,
+};

@@ -1,0 +1,54 @@
+/* Files that hold a number: those of /sys, and whatever stands in for them.
+ *
+ * The root of /sys can be moved for tests and containers: the environment variable PBIN_SYSROOT goes in
+ * front of every path that this module makes. It is ignored in a program with raised privileges (setuid,
+ * file capabilities), whose caller must not choose what it opens.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_PMUS_SYSFS_H
+#define RECORD_PMUS_SYSFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* A path below the root, of FORMAT ("/sys/class/..."). Caller frees. */
+char *sysfs_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The entries of FOLDER whose names begin with PREFIX, in the order that people count in (2 before 10);
+ * empty when there is no such folder. */
+struct sysfs_list {
+    char **names;
+    size_t count, capacity;
+};
+void sysfs_list(struct sysfs_list *list, const char *folder, const char *prefix);
+void sysfs_list_free(struct sysfs_list *list);
+
+/* The first line of FOLDER/NAME. Returns it, caller frees, or NULL with errno set. */
+char *sysfs_line(const char *folder, const char *name);
+/* The number at its start. Returns whether there is one, at least 0. */
+bool sysfs_number(const char *folder, const char *name, double *number);
+
+/* A file that is read again and again. On sysfs its descriptor is kept; elsewhere it is opened each time, so
+ * that a file that was replaced is read anew, and one that was removed is missed. */
+struct sysfs_file {
+    char *path;
+    int fd; /* -1: opened each time */
+};
+
+enum { SYSFS_TEXT = 128 };
+
+/* Opens FOLDER/NAME (FOLDER NULL: NAME) and reads it once. Returns 0, or -1 with ERR filled. */
+int sysfs_open(struct sysfs_file *file, const char *folder, const char *name, struct error *err);
+void sysfs_close(struct sysfs_file *file);
+
+/* Reads all of it into TEXT. Returns 1; 0 when it is empty or the device has no value now (EAGAIN,
+ * ENODATA); -1 with ERR filled. */
+int sysfs_read(const struct sysfs_file *file, char text[SYSFS_TEXT], struct error *err);
+/* Reads the number that it begins with, white space behind it: a counter, or any finite number. Returns as
+ * sysfs_read; anything else is an error. */
+int sysfs_count(const struct sysfs_file *file, uint64_t *count, struct error *err);
+int sysfs_gauge(const struct sysfs_file *file, double *value, struct error *err);
+
+#endif

@@ -1,0 +1,741 @@
+/* Power readings of a run.
+ * SPDX-License-Identifier: MIT */
+#include "record/power.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "record/busy.h"
+#include "record/clock.h"
+
+#define MS UINT64_C(1000000)
+static const uint64_t shortest = MS;            /* between two readings */
+static const uint64_t longest_stale = 100 * MS; /* and while a counter does not move */
+static const uint64_t measuring = 100 * MS;     /* how long to look for a period */
+static const uint64_t long_gap = 2 * SECOND;    /* without a value: worth a warning */
+enum { COST_SHARE = 20, CHANGES = 8, LATE_AT_ONCE = 65536, PROBE_NS = 100000 };
+
+/* A channel while it is read. */
+struct track {
+    uint32_t number; /* among all channels */
+    const struct pmu_channel *channel;
+    bool skip;       /* another source delivers the same */
+    bool value;      /* it is part of the value */
+    bool has;        /* there was a reading */
+    bool moved;      /* by the last reading */
+    uint64_t raw;    /* of a counter, at the last reading that moved it */
+    uint64_t counts; /* since the first reading */
+    double gauge;
+    uint64_t time; /* of the last reading that is recorded [ns of the run] */
+    double rate;   /* of a counter [counts/ns], smoothed */
+    double joules; /* since the first reading */
+    uint64_t wraps, resets,
+        fast;              /* how often; FAST: it moved by more than half its range at once */
+    uint64_t assumed, gap; /* [ns]: for how long the power before was assumed; the longest gap */
+};
+
+/* A source that is open. */
+struct meter {
+    const struct power_source *from;
+    void *state;
+    bool open;
+    struct pmu_channels channels;
+    struct track *tracks;         /* one for each channel */
+    bool counts;                  /* it has counters */
+    uint64_t base, interval, due; /* [ns] between readings at least, now; [ns of the run] */
+    uint64_t cost;                /* of reading all channels once [ns], smoothed */
+    uint64_t suspended;           /* of the machine, when it was last read [ns] */
+};
+
+struct power {
+    const struct power_options *options;
+    struct reporter *reporter;
+    struct error *err;
+    struct meter *meters;
+    size_t meter_count;
+    struct raw_source *sources;
+    size_t source_count;
+    struct busy busy;
+    bool started, failed, closing; /* closing: the last readings are taken */
+    uint64_t start;                /* CLOCK_MONOTONIC [ns] of time 0 */
+    uint64_t next;                 /* when the next source is due [ns of the run] */
+    uint64_t end, busy_start, busy_end, reading, slept;
+    double baseline_w;
+    struct raw_reading *readings;
+    size_t count, capacity;
+    bool taken;
+    uint64_t total; /* readings so far */
+};
+
+/* ---- which channels make up the value ----------------------------------------------------------- */
+
+static bool fits(const struct power *p, const struct meter *meter, const struct track *track)
+{
+    for (size_t m = 0; m < p->meter_count; m++) {
+        const struct meter *other = &p->meters[m];
+        for (size_t i = 0; i < other->channels.count; i++) {
+            const struct track *t = &other->tracks[i];
+            if (t->value &&
+                (t->channel->kind != PMU_POWER || track->channel->kind != PMU_POWER ||
+                 pmu_overlap(&meter->channels, t->channel, track->channel, other == meter)))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_double(const struct power *p, const struct meter *meter, const struct track *track)
+{
+    for (const struct meter *m = p->meters; m < meter; m++)
+        if (m->from->source == meter->from->source && meter->from->source->argument[0] == '[' &&
+            pmu_channel_find(&m->channels, track->channel->name) > 0)
+            return true;
+    return false;
+}
+
+static void choose_value(struct power *p)
+{
+    for (size_t m = 0; m < p->meter_count; m++) {
+        struct meter *meter = &p->meters[m];
+        size_t chosen = meter->channels.chosen;
+        for (size_t i = 0; i < meter->channels.count; i++) {
+            struct track *track = &meter->tracks[i];
+            track->value = (chosen == 0 || chosen == i + 1) && fits(p, meter, track);
+            track->skip = !track->value && is_double(p, meter, track);
+        }
+    }
+}
+
+/* A name that no channel has yet. */
+static char *unique_name(const struct power *p, const struct meter *meter, const char *channel)
+{
+    char *name = mem_printf("%s:%s", meter->from->source->name, channel);
+    for (size_t i = 0, copy = 2; i < p->source_count; i++)
+        if (strcmp(p->sources[i].name, name) == 0) {
+            free(name);
+            name = mem_printf("%s:%s#%zu", meter->from->source->name, channel, copy++);
+            i = (size_t)-1;
+        }
+    return name;
+}
+
+static void describe(struct power *p)
+{
+    size_t all = 0;
+    for (size_t m = 0; m < p->meter_count; m++)
+        all += p->meters[m].channels.count;
+    p->sources = mem_zalloc(all + 1, sizeof *p->sources);
+    for (size_t m = 0; m < p->meter_count; m++) {
+        struct meter *meter = &p->meters[m];
+        for (size_t i = 0; i < meter->channels.count; i++) {
+            struct track *track = &meter->tracks[i];
+            const struct pmu_channel *c = track->channel;
+            if (track->skip)
+                continue;
+            track->number = (uint32_t)p->source_count;
+            char *name = unique_name(p, meter, c->name);
+            p->sources[p->source_count++] = (struct raw_source){
+                .name = name,
+                .kind = mem_strdup(c->counter ? "energy" : pmu_kind_name(c->kind)),
+                .unit = mem_strdup(c->unit),
+                .scope = mem_strdup(pmu_scope_name(c->scope)),
+                .per_count = c->counter ? c->per_count : 1,
+                .period = c->period,
+                .role = track->value,
+                .help = mem_strdup(c->help),
+            };
+        }
+    }
+}
+
+/* ---- readings ----------------------------------------------------------------------------------- */
+
+static void record(struct power *p, struct track *t, uint64_t time, uint64_t busy)
+{
+    if (t->has && time - t->time > t->gap)
+        t->gap = time - t->time;
+    t->time = time;
+    if (!p->started)
+        return;
+    mem_reserve(&p->readings, &p->capacity, p->count + 1, sizeof *p->readings);
+    p->readings[p->count++] =
+        (struct raw_reading){.source = t->number,
+                             .time = time,
+                             .value = t->channel->counter ? t->counts : bits_of_double(t->gauge),
+                             .busy = busy};
+    p->total++;
+}
+
+/* Counts from the last reading that moved the counter to RAW, DT ns later. */
+static uint64_t counts_since(struct track *t, uint64_t raw, uint64_t dt, bool slept)
+{
+    uint64_t range = t->channel->range;
+    double expected = t->rate * (double)dt;
+    if (raw >= t->raw && !slept)
+        return raw - t->raw;
+    if (!slept && range > t->raw) {
+        uint64_t wrapped = range - t->raw + raw;
+        if (wrapped <= range / 4 || (double)wrapped <= 4 * expected) {
+            t->wraps++;
+            return wrapped;
+        }
+    }
+    t->resets += !slept;
+    t->assumed += dt;
+    return (uint64_t)llrint(expected);
+}
+
+static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t time, bool slept,
+                       uint64_t busy)
+{
+    uint64_t dt = time - t->time;
+    if (!t->has) {
+        t->raw = raw;
+        record(p, t, time, busy);
+        t->has = true;
+        return;
+    }
+    if (raw == t->raw && !slept)
+        return;
+    uint64_t delta = counts_since(t, raw, dt, slept);
+    t->moved = true;
+    t->raw = raw;
+    t->counts += delta;
+    t->joules += (double)delta * t->channel->per_count;
+    t->fast += t->channel->range > 0 && delta > t->channel->range / 2;
+    if (dt > 0)
+        t->rate = t->rate > 0 ? 0.75 * t->rate + 0.25 * (double)delta / (double)dt
+                              : (double)delta / (double)dt;
+    record(p, t, time, busy);
+}
+
+static void take_gauge(struct power *p, struct track *t, double gauge, uint64_t time, uint64_t busy)
+{
+    if (t->has)
+        t->joules += (t->gauge + gauge) / 2 * (double)(time - t->time) * 1e-9;
+    t->gauge = gauge;
+    t->moved = true;
+    record(p, t, time, busy);
+    t->has = true;
+}
+
+/* CLOCK_BOOTTIME goes on while the machine is suspended, CLOCK_MONOTONIC does not. */
+static uint64_t suspended_so_far(void)
+{
+    struct timespec boot;
+    uint64_t now = clock_now();
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    uint64_t total = (uint64_t)boot.tv_sec * SECOND + (uint64_t)boot.tv_nsec;
+    return total > now ? total - now : 0;
+}
+
+/* Time of the run for CLOCK time [ns]; all first readings are for time 0, and time never goes back. */
+static uint64_t run_time(const struct power *p, const struct track *t, uint64_t clock)
+{
+    uint64_t time = t->has && clock > p->start ? clock - p->start : 0;
+    return time > t->time ? time : t->time;
+}
+
+/* Sets ERR of power_open for WHY, which a source has said. */
+static int fail(struct power *p, const struct meter *meter, const struct error *why, uint64_t now)
+{
+    const char *file = why->file[0] != '\0' ? why->file : meter->from->spec;
+    p->failed = true;
+    if (!p->started)
+        return error_set(p->err, file, NO_OFFSET, "%s", why->text);
+    return error_set(p->err, file, NO_OFFSET, "%s; sampling ended %.3f s after the start",
+                     why->text, (double)now * 1e-9);
+}
+
+static int read_track(struct power *p, struct meter *meter, size_t index, bool slept)
+{
+    struct track *t = &meter->tracks[index];
+    struct pmu_value value = {0};
+    struct error why = {0};
+    uint64_t before = clock_now();
+    int got = meter->from->source->read(meter->state, index, &value, &why);
+    uint64_t after = clock_now();
+    uint64_t time = run_time(p, t, value.time != 0 ? value.time : before + (after - before) / 2);
+    uint64_t busy = p->started ? busy_read(&p->busy, after) : 0;
+    if (got < 0)
+        return fail(p, meter, &why, time);
+    t->moved = false;
+    if (got > 0 && t->channel->counter)
+        take_count(p, t, value.count, time, slept, busy);
+    else if (got > 0)
+        take_gauge(p, t, value.gauge, time, busy);
+    if (p->closing && t->has && !t->moved) { /* where it was is its last word */
+        if (!t->channel->counter)
+            t->joules += t->gauge * (double)(time - t->time) * 1e-9;
+        record(p, t, time, busy);
+    }
+    return 0;
+}
+
+/* When to read METER again. */
+static void pace(struct meter *meter, bool moved)
+{
+    uint64_t base = meter->base > meter->cost * COST_SHARE ? meter->base : meter->cost * COST_SHARE;
+    uint64_t most = base > longest_stale ? base : longest_stale;
+    if (!meter->counts || meter->interval < base)
+        meter->interval = base;
+    else if (moved)
+        meter->interval = meter->interval * 9 / 10 > base ? meter->interval * 9 / 10 : base;
+    else
+        meter->interval = meter->interval * 3 / 2 < most ? meter->interval * 3 / 2 : most;
+    for (size_t i = 0; i < meter->channels.count; i++) {
+        const struct track *t = &meter->tracks[i];
+        double quarter = t->rate > 0 ? (double)t->channel->range / 4 / t->rate : 0;
+        if (quarter > 0 && quarter < (double)meter->interval)
+            meter->interval = quarter > (double)shortest ? (uint64_t)quarter : shortest;
+    }
+}
+
+static int read_meter(struct power *p, struct meter *meter)
+{
+    uint64_t begin = clock_now(), suspended = suspended_so_far();
+    bool slept = suspended > meter->suspended + 10 * MS, moved = false;
+    for (size_t i = 0; i < meter->channels.count; i++) {
+        if (meter->tracks[i].skip)
+            continue;
+        if (read_track(p, meter, i, slept) != 0)
+            return -1;
+        moved = moved || meter->tracks[i].moved;
+    }
+    uint64_t cost = clock_now() - begin;
+    if (slept && meter == p->meters)
+        p->slept += suspended - meter->suspended;
+    meter->suspended = suspended;
+    /* a read that was interrupted once is no slow device: up slowly, down fast */
+    meter->cost =
+        cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
+    p->reading += cost;
+    pace(meter, moved);
+    meter->due = begin - p->start + meter->interval;
+    return 0;
+}
+
+int power_tick(struct power *p, uint64_t now)
+{
+    if (p->failed)
+        return -1;
+    if (p->started && now < p->next)
+        return 0;
+    bool first = false;
+    if (p->taken)
+        p->count = 0;
+    p->taken = false;
+    if (!p->started) {
+        p->start = clock_now() - now;
+        p->started = true;
+        first = true;
+    }
+    p->next = UINT64_MAX;
+    for (size_t m = 0; m < p->meter_count; m++) {
+        struct meter *meter = &p->meters[m];
+        if (meter->due <= now && read_meter(p, meter) != 0)
+            return -1;
+        if (meter->due < p->next)
+            p->next = meter->due;
+    }
+    if (first) /* after the sources, which are to be read at time 0 */
+        p->busy_start = busy_read(&p->busy, clock_now());
+    return 0;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+/* Takes values that a source has only now, up to LATE_AT_ONCE. Returns 1 when there may be more, 0, -1. */
+static int take_late(struct power *p, struct meter *meter)
+{
+    struct timespec real;
+    clock_gettime(CLOCK_REALTIME, &real);
+    struct pmu_window window = {.from = p->start,
+                                .to = p->start + p->end,
+                                .real = (int64_t)real.tv_sec * (int64_t)SECOND + real.tv_nsec -
+                                        (int64_t)clock_now()};
+    struct error why = {0};
+    while (p->count < LATE_AT_ONCE) {
+        struct pmu_value value = {0};
+        size_t channel;
+        int got = meter->from->source->late(meter->state, &window, &channel, &value, &why);
+        if (got <= 0)
+            return got < 0 ? fail(p, meter, &why, p->end) : 0;
+        struct track *t = &meter->tracks[channel];
+        if (!t->skip)
+            take_gauge(p, t, value.gauge, run_time(p, t, value.time), 0);
+    }
+    return 1;
+}
+
+int power_end(struct power *p, uint64_t now)
+{
+    if (p->failed)
+        return -1;
+    if (!p->started && power_tick(p, 0) != 0)
+        return -1;
+    if (p->taken)
+        p->count = 0;
+    p->taken = false;
+    if (!p->closing) {
+        p->closing = true;
+        p->end = now;
+        p->busy.due = 0;
+        p->busy_end = busy_read(&p->busy, clock_now());
+        for (size_t m = 0; m < p->meter_count; m++)
+            if (read_meter(p, &p->meters[m]) != 0)
+                return -1;
+    }
+    for (size_t m = 0; m < p->meter_count; m++) {
+        int got = p->meters[m].from->source->late != NULL ? take_late(p, &p->meters[m]) : 0;
+        if (got != 0)
+            return got;
+    }
+    return 0;
+}
+
+const struct raw_reading *power_take(struct power *p, size_t *count)
+{
+    *count = p->taken ? 0 : p->count;
+    p->taken = true;
+    return p->readings;
+}
+
+static void join(char **list, const char *separator, const char *word)
+{
+    char *longer = *list == NULL ? mem_strdup(word) : mem_printf("%s%s%s", *list, separator, word);
+    free(*list);
+    *list = longer;
+}
+
+void power_summarize(const struct power *p, struct power_summary *s)
+{
+    *s = (struct power_summary){.seconds = (double)p->end * 1e-9,
+                                .baseline_w = p->baseline_w,
+                                .reading = (double)p->reading * 1e-9,
+                                .readings = p->total,
+                                .busy = -1};
+    if (p->busy_start > 0 && p->busy_end >= p->busy_start)
+        s->busy = (double)(p->busy_end - p->busy_start) * 1e-9;
+    for (size_t m = 0; m < p->meter_count; m++) {
+        const struct meter *meter = &p->meters[m];
+        for (size_t i = 0; i < meter->channels.count; i++) {
+            const struct track *t = &meter->tracks[i];
+            if (!t->value)
+                continue;
+            const char *scope = pmu_scope_name(t->channel->scope);
+            join(&s->value, " + ", p->sources[t->number].name);
+            if (s->scope == NULL || strstr(s->scope, scope) == NULL)
+                join(&s->scope, ", ", scope);
+            s->has_energy = t->channel->kind == PMU_POWER;
+            s->energy += t->joules;
+        }
+    }
+}
+
+void power_summary_free(struct power_summary *s)
+{
+    free(s->value);
+    free(s->scope);
+}
+
+static void warn_of(const struct power *p, const struct track *t)
+{
+    const char *name = p->sources[t->number].name;
+    double assumed = (double)t->assumed * 1e-9;
+    if (t->resets > 0)
+        report_warning(p->reporter,
+                       "%s was reset %" PRIu64
+                       " times: the power before is assumed for %.3f s of the run",
+                       name, t->resets, assumed);
+    if (t->fast > 0)
+        report_warning(p->reporter,
+                       "%s moved by more than half its range between two readings, %" PRIu64
+                       " times: energy may be missing",
+                       name, t->fast);
+    if (t->gap > long_gap && t->gap > 20 * t->channel->period)
+        report_warning(p->reporter, "%s gave no new value for %.1f s", name, (double)t->gap * 1e-9);
+}
+
+void power_warn(const struct power *p)
+{
+    if (p->slept > 0)
+        report_warning(p->reporter,
+                       "the machine was suspended for %.1f s: energy of that time is left out",
+                       (double)p->slept * 1e-9);
+    for (size_t m = 0; m < p->meter_count; m++)
+        for (size_t i = 0; i < p->meters[m].channels.count; i++)
+            if (!p->meters[m].tracks[i].skip)
+                warn_of(p, &p->meters[m].tracks[i]);
+}
+
+double power_baseline(const struct power *p)
+{
+    return p->baseline_w;
+}
+
+/* ---- the start ---------------------------------------------------------------------------------- */
+
+static void pause_for(uint64_t ns)
+{
+    struct timespec time = clock_timespec(ns);
+    nanosleep(&time, NULL);
+}
+
+/* Watches the counters of METER until each has moved some times, and sets the periods that are not known. */
+static int measure_periods(struct power *p, struct meter *meter)
+{
+    struct {
+        uint64_t raw, first, last;
+        unsigned changes;
+    } *seen = mem_zalloc(meter->channels.count + 1, sizeof *seen);
+    uint64_t begin = clock_now(), now = begin;
+    bool busy = meter->counts;
+    int result = 0;
+    while (busy && result == 0 && now - begin < measuring) {
+        busy = false;
+        for (size_t i = 0; i < meter->channels.count && result == 0; i++) {
+            struct pmu_channel *c = &meter->channels.list[i];
+            struct pmu_value value = {0};
+            struct error why = {0};
+            if (!c->counter || c->period > 0 || seen[i].changes > CHANGES)
+                continue;
+            int got = meter->from->source->read(meter->state, i, &value, &why);
+            now = clock_now();
+            busy = true;
+            if (got < 0)
+                result = fail(p, meter, &why, 0);
+            if (got <= 0 || value.count == seen[i].raw)
+                continue;
+            seen[i].raw = value.count;
+            seen[i].last = now;
+            if (seen[i].changes++ <
+                2) /* the first reading is no change, and the first change no period */
+                seen[i].first = now;
+        }
+        if (busy)
+            pause_for(PROBE_NS);
+    }
+    for (size_t i = 0; i < meter->channels.count && meter->counts; i++)
+        if (seen[i].changes > 2)
+            meter->channels.list[i].period = (seen[i].last - seen[i].first) / (seen[i].changes - 2);
+    free(seen);
+    return result;
+}
+
+static void prepare(struct meter *meter)
+{
+    uint64_t period = 0;
+    for (size_t i = 0; i < meter->channels.count; i++) {
+        const struct pmu_channel *c = meter->tracks[i].channel;
+        if (!meter->tracks[i].skip && c->period > 0 && (period == 0 || c->period < period))
+            period = c->period;
+    }
+    meter->base = period > shortest ? period : shortest;
+    meter->interval = meter->base;
+}
+
+/* Opens one source. */
+static int open_meter(struct power *p, struct meter *meter)
+{
+    struct pmu_channels *channels = &meter->channels;
+    const struct power_source *from = meter->from;
+    struct error why = {0};
+    if (from->source->open(&from->request, channels, &meter->state, &why) != 0)
+        return fail(p, meter, &why, 0);
+    meter->open = true;
+    if (channels->chosen == 0 && from->request.sensor > 0) {
+        if (from->request.sensor > channels->count)
+            return error_set(p->err, from->spec, NO_OFFSET,
+                             "--sensor: expected a number from 1 to %zu, found %zu",
+                             channels->count, from->request.sensor);
+        channels->chosen = from->request.sensor;
+    }
+    meter->tracks = mem_zalloc(channels->count + 1, sizeof *meter->tracks);
+    for (size_t i = 0; i < channels->count; i++) {
+        meter->tracks[i].channel = &channels->list[i];
+        meter->counts = meter->counts || channels->list[i].counter;
+    }
+    meter->suspended = suspended_so_far();
+    return measure_periods(p, meter);
+}
+
+/* Forgets what was read before the run. */
+static void forget(struct power *p)
+{
+    for (size_t m = 0; m < p->meter_count; m++) {
+        struct meter *meter = &p->meters[m];
+        meter->due = 0;
+        for (size_t i = 0; i < meter->channels.count; i++) {
+            struct track *t = &meter->tracks[i];
+            *t = (struct track){.number = t->number,
+                                .channel = t->channel,
+                                .skip = t->skip,
+                                .value = t->value,
+                                .rate = t->rate};
+        }
+    }
+}
+
+/* Reads all sources for the time that the baseline is to be measured. */
+static int measure_baseline(struct power *p, double seconds)
+{
+    p->start = clock_now();
+    uint64_t length = (uint64_t)(seconds * 1e9), now = 0;
+    for (bool last = false; !last; last = now >= length) {
+        for (size_t m = 0; m < p->meter_count; m++)
+            if (p->meters[m].due <= now && read_meter(p, &p->meters[m]) != 0)
+                return -1;
+        pause_for(length - now < shortest ? length - now : shortest);
+        now = clock_now() - p->start;
+    }
+    p->end = now;
+    p->closing = true; /* a last word, for the time since the last reading that moved a counter */
+    for (size_t m = 0; m < p->meter_count; m++)
+        if (read_meter(p, &p->meters[m]) != 0)
+            return -1;
+    p->closing = false;
+    struct power_summary summary;
+    power_summarize(p, &summary);
+    if (summary.has_energy)
+        p->baseline_w = summary.energy / ((double)(clock_now() - p->start) * 1e-9);
+    power_summary_free(&summary);
+    forget(p);
+    return 0;
+}
+
+static int open_all(struct power *p)
+{
+    const struct power_options *o = p->options;
+    for (size_t i = 0; i < o->count; i++) {
+        p->meters[i].from = &o->sources[i];
+        p->meter_count = i + 1;
+        if (open_meter(p, &p->meters[i]) != 0)
+            return -1;
+    }
+    choose_value(p);
+    describe(p);
+    for (size_t m = 0; m < p->meter_count; m++)
+        prepare(&p->meters[m]);
+    if (o->baseline_seconds > 0 && measure_baseline(p, o->baseline_seconds) != 0)
+        return -1;
+    return 0;
+}
+
+struct power *power_open(const struct power_options *options, struct reporter *reporter,
+                         struct error *err)
+{
+    struct power *p = mem_zalloc(1, sizeof *p);
+    p->options = options;
+    p->reporter = reporter;
+    p->err = err;
+    p->meters = mem_zalloc(options->count + 1, sizeof *p->meters);
+    p->baseline_w = options->baseline_w > 0 ? options->baseline_w : -1;
+    busy_open(&p->busy);
+    if (open_all(p) == 0)
+        return p;
+    power_close(p);
+    return NULL;
+}
+
+void power_close(struct power *p)
+{
+    if (p == NULL)
+        return;
+    for (size_t m = 0; m < p->meter_count; m++) {
+        struct meter *meter = &p->meters[m];
+        if (meter->open)
+            meter->from->source->close(meter->state);
+        pmu_channels_free(&meter->channels);
+        free(meter->tracks);
+    }
+    for (size_t i = 0; i < p->source_count; i++) {
+        free(p->sources[i].name);
+        free(p->sources[i].kind);
+        free(p->sources[i].unit);
+        free(p->sources[i].scope);
+        free(p->sources[i].help);
+    }
+    busy_close(&p->busy);
+    free(p->sources);
+    free(p->meters);
+    free(p->readings);
+    free(p);
+}
+
+const struct raw_source *power_channels(const struct power *p, size_t *count)
+{
+    *count = p->source_count;
+    return p->sources;
+}
+
+static const struct track *first_of_value(const struct power *p)
+{
+    for (size_t m = 0; m < p->meter_count; m++)
+        for (size_t i = 0; i < p->meters[m].channels.count; i++)
+            if (p->meters[m].tracks[i].value)
+                return &p->meters[m].tracks[i];
+    return NULL;
+}
+
+enum pmu_kind power_kind(const struct power *p)
+{
+    const struct track *t = first_of_value(p);
+    return t != NULL ? t->channel->kind : PMU_NONE;
+}
+
+const char *power_unit(const struct power *p)
+{
+    const struct track *t = first_of_value(p);
+    return t == NULL ? "" : t->channel->counter ? "W" : t->channel->unit;
+}
+
+/* ---- the list ----------------------------------------------------------------------------------- */
+
+static void list_channels(FILE *out, const struct pmu_channels *channels)
+{
+    for (size_t i = 0; i < channels->count; i++) {
+        const struct pmu_channel *c = &channels->list[i];
+        fprintf(out, "    %2zu  %-22s %-7s %-8s %s", i + 1, c->name,
+                c->counter ? "energy" : pmu_kind_name(c->kind), pmu_scope_name(c->scope), c->help);
+        if (c->range > 0)
+            fprintf(out, "; wraps at %.6g J", (double)c->range * c->per_count);
+        if (c->period > 0)
+            fprintf(out, "; new every %.4g ms", (double)c->period * 1e-6);
+        fputc('\n', out);
+    }
+}
+
+static void list_source(FILE *out, const struct pmu_source *source)
+{
+    struct power_options one = {.sources = {{.source = source, .spec = source->name}}, .count = 1};
+    struct reporter silent = {.tool = "sampler", .quiet = true};
+    struct error err = {0};
+    char *usage = pmu_usage(source);
+    one.sources[0].request.kind = -1;
+    fprintf(out, "%s: %s\n", usage, source->help);
+    free(usage);
+    if (source->argument != NULL && source->argument[0] != '[') {
+        fprintf(out, "    works here with any %s that does\n", source->argument);
+        return;
+    }
+    struct power *p = power_open(&one, &silent, &err);
+    if (p == NULL) {
+        fprintf(out, "    does not work here: %s%s%s\n", err.file, err.file[0] != '\0' ? ": " : "",
+                err.text);
+        return;
+    }
+    fputs("    works here\n", out);
+    list_channels(out, &p->meters[0].channels);
+    power_close(p);
+}
+
+void power_list(FILE *out)
+{
+    for (const struct pmu_source *const *source = pmu_sources; *source != NULL; source++)
+        list_source(out, *source);
+}

@@ -1,0 +1,102 @@
+/* Power readings of a run: opens the sources, reads each when it has something new to say, undoes the wraps of
+ * counters, and hands over readings as the raw extension has them.
+ *
+ *   power = power_open(&options, &reporter, err);       before the program exists
+ *   power_tick(power, now);                             often; reads what is due
+ *   while (power_end(power, wall) > 0) ...              at the end of the run
+ *   readings = power_take(power, &count);               after any of them: what is new
+ *   power_close(power);
+ *
+ * What a source is read for. A counter is read at the pace at which it moves (its period is measured at the start
+ * where it is not known), more often when it would wrap, and not so often that reading takes more than a twentieth
+ * of the time. A reading that found the counter where it was is dropped, because the line between two readings
+ * must not have a step that only shows when the reader looked. When the counter has gone down and was not near its
+ * range, it was reset; then, and when the machine was suspended, the power before is assumed, and the report says
+ * for how long.
+ *
+ * The value of a run (role 1) is the sum of the channels that measure different things: those of the first source
+ * first, then what does not overlap with them; or the one that the user chose of a source. All others are recorded
+ * beside it (role 0).
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_POWER_H
+#define RECORD_POWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/report.h"
+#include "formats/raw/raw_extension.h"
+#include "record/pmus/pmu.h"
+
+/* One -p. */
+struct power_source {
+    const struct pmu_source *source;
+    const char *spec; /* as it was given */
+    struct pmu_request request;
+};
+
+enum { POWER_SOURCES_MOST = 32 };
+
+struct power_options {
+    struct power_source sources[POWER_SOURCES_MOST];
+    size_t count;
+    double baseline_seconds; /* to measure the power without the program for, 0: not */
+    double baseline_w;       /* what it is, by the user; 0: not given */
+};
+
+struct power;
+
+/* Opens all sources, measures periods and the baseline. OPTIONS (its strings), REPORTER and ERR are borrowed until
+ * power_close. Returns NULL with ERR filled. No sources at all are fine. */
+struct power *power_open(const struct power_options *options, struct reporter *reporter,
+                         struct error *err);
+/* NULL is allowed. */
+void power_close(struct power *power);
+
+/* All channels of all sources, borrowed until power_close: what readings are of. */
+const struct raw_source *power_channels(const struct power *power, size_t *count);
+
+/* What the value is, PMU_NONE without sources; and its unit. */
+enum pmu_kind power_kind(const struct power *power);
+const char *power_unit(const struct power *power);
+
+/* Reads what is due at NOW [ns since the start of the run]; the first call reads everything, for time 0. Returns 0,
+ * or -1 with the ERR of power_open filled when a source has failed: then there is nothing more to come. */
+int power_tick(struct power *power, uint64_t now);
+
+/* The run ended at NOW: reads everything once more, and fetches what comes late. Returns 1 when there may be more
+ * after power_take, 0, or -1 as power_tick. */
+int power_end(struct power *power, uint64_t now);
+
+/* Readings since the last call, borrowed until the next one of power_tick or power_end. */
+const struct raw_reading *power_take(struct power *power, size_t *count);
+
+/* What is known at the end. */
+struct power_summary {
+    char *value; /* the channels that make up the value: "rapl:package-0 + rapl:package-0/dram" */
+    char *scope; /* "package", "package, dram" */
+    bool has_energy;   /* the value is a power */
+    double energy;     /* of the value from the start to the end [J] */
+    double seconds;    /* of the run */
+    double baseline_w; /* power without the program; < 0: not known */
+    double busy;       /* CPU time of all processes of the machine in the run [s]; < 0: not known */
+    double reading;    /* time spent reading [s] */
+    uint64_t readings; /* recorded */
+};
+/* The caller calls power_summary_free. */
+void power_summarize(const struct power *power, struct power_summary *summary);
+void power_summary_free(struct power_summary *summary);
+
+/* Warns of what the numbers hide: resets, suspends, counters that wrapped too fast, gaps without a value. */
+void power_warn(const struct power *power);
+
+/* The baseline that was measured or given [W], < 0: not known. */
+double power_baseline(const struct power *power);
+
+/* Prints all sources to OUT, with their channels or the reason why they do not work here. */
+void power_list(FILE *out);
+
+#endif

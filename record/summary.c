@@ -1,0 +1,87 @@
+/* What sampler prints when a run is over.
+ * SPDX-License-Identifier: MIT */
+#include "record/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "record/clock.h"
+
+static double seconds_of(uint64_t ns)
+{
+    return (double)ns / (double)SECOND;
+}
+
+static void print_samples(const struct options *o, const struct engine_result *r)
+{
+    double seconds = seconds_of(r->wall), samples = (double)r->samples;
+    fputs("sampler: ", stderr);
+    if (o->out != NULL)
+        fprintf(stderr, "%s: ", o->out);
+    fprintf(stderr, "%" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
+            r->samples, seconds, seconds > 0 ? samples / seconds : 0, o->engine.frequency,
+            samples > 0 ? (double)r->latency / 1000 / samples : 0, o->pmu_specs);
+}
+
+/* The counter's energy is what the samples got and the rest; it has a part that is drawn without the command. */
+static void print_energy(const struct engine_result *r, const struct power_summary *p,
+                         double sampled)
+{
+    double used = seconds_of(r->user + r->system);
+    fprintf(stderr, "sampler: energy %.6g J, %.6g W, from %s (scope: %s)\n", p->energy,
+            p->seconds > 0 ? p->energy / p->seconds : 0, p->value, p->scope);
+    if (sampled >= 0)
+        fprintf(stderr, "sampler: %.6g J in the samples, %.3g J beside them\n", sampled,
+                p->energy - sampled);
+    if (p->baseline_w >= 0)
+        fprintf(stderr, "sampler: baseline %.6g W: %.6g J, and %.6g J above it\n", p->baseline_w,
+                p->baseline_w * p->seconds, p->energy - p->baseline_w * p->seconds);
+    if (p->busy >= 0 && used > 0)
+        fprintf(stderr, "sampler: CPU time of the machine %.2f s, of the command %.2f s\n", p->busy,
+                used);
+}
+
+static double own_cpu(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+static void print_details(const struct options *o, const char *engine,
+                          const struct engine_result *r, const struct power_summary *p)
+{
+    double mean = r->samples > 0 ? (double)r->latency / (double)r->samples : 0, own = own_cpu();
+    fprintf(stderr, "  engine          %s, %s intervals%s\n", engine,
+            o->engine.random ? "random" : "fixed", r->throttled ? ", the rate gave way" : "");
+    fprintf(stderr, "  frequency       %g Hz wanted, %.6g Hz reached\n", o->engine.frequency,
+            r->reached);
+    fprintf(stderr,
+            "  samples         %" PRIu64 " taken, %" PRIu64 " skipped, %" PRIu64 " lost, %" PRIu64
+            " threads not readable\n",
+            r->samples, r->missed, r->lost, r->blind);
+    fprintf(stderr, "  latency         min %.3g us, mean %.3g us, p99 %.3g us a sample\n",
+            (double)r->latency_min / 1000, mean / 1000, (double)r->latency_p99 / 1000);
+    fprintf(stderr, "  own CPU time    %.3f s", own);
+    if (p->has_energy && p->busy > 0)
+        fprintf(stderr, ", %.3g J by its part of the machine's", p->energy * own / p->busy);
+    fputc('\n', stderr);
+    if (p->readings > 0)
+        fprintf(stderr, "  power readings  %" PRIu64 ", %.3g us each\n", p->readings,
+                p->reading * 1e6 / (double)p->readings);
+}
+
+void summary_print(const struct options *options, const char *engine,
+                   const struct engine_result *result, const struct power_summary *power,
+                   double sampled)
+{
+    if (options->reporter.quiet)
+        return;
+    print_samples(options, result);
+    if (power->has_energy)
+        print_energy(result, power, sampled);
+    if (options->debug)
+        print_details(options, engine, result, power);
+}

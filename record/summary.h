@@ -1,0 +1,16 @@
+/* What sampler prints on the standard error output when a run is over.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_SUMMARY_H
+#define RECORD_SUMMARY_H
+
+#include "record/engine.h"
+#include "record/options.h"
+#include "record/power.h"
+
+/* Prints one line about the samples, and the balance of energy where power was measured; with -d details.
+ * SAMPLED: energy of the documented samples [J], < 0: there is no profile. */
+void summary_print(const struct options *options, const char *engine,
+                   const struct engine_result *result, const struct power_summary *power,
+                   double sampled);
+
+#endif

@@ -1,0 +1,356 @@
+/* Power readings from sources that are simulated: energy is conserved whatever a counter does. The simulated
+ * clock is far ahead of the real one, so that every tick finds every source due. SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include <math.h>
+
+#include "formats/raw/raw_readings.h"
+#include "record/clock.h"
+#include "record/power.h"
+
+enum { STEP = 10000000 }; /* of the simulated clock [ns] */
+
+/* What the sources below deliver, at a time of the run. */
+struct simulation {
+    uint64_t now, base; /* [ns] of the run; the real clock at time 0 */
+    uint64_t range;
+    double watts;
+    uint64_t reset_at; /* the counter starts again from 0; 0: never */
+    uint64_t stall_from, stall_to;
+    uint64_t fail_at; /* reads fail from then on */
+    uint64_t quantum; /* the counter moves in steps of this time */
+    bool real;        /* it follows the real clock */
+    unsigned reads;
+};
+
+static struct simulation *simulation_of(const struct pmu_request *request)
+{
+    return (struct simulation *)(uintptr_t)request->argument;
+}
+
+static int open_counter(const struct pmu_request *request, struct pmu_channels *channels,
+                        void **state, struct error *err)
+{
+    struct simulation *s = simulation_of(request);
+    (void)err;
+    pmu_channel_counter(pmu_channel_add(channels, "counter", "simulated"), 1e-6, s->range);
+    channels->list[0].period = s->real ? 0 : 1;
+    *state = s;
+    return 0;
+}
+
+static uint64_t count_at(const struct simulation *s, uint64_t t)
+{
+    if (t > s->stall_from && t < s->stall_to)
+        t = s->stall_from;
+    if (s->reset_at > 0 && t >= s->reset_at)
+        t -= s->reset_at;
+    if (s->quantum > 0)
+        t -= t % s->quantum;
+    uint64_t count = 123456 + (uint64_t)llrint((double)t * s->watts * 1e-3);
+    if (s->reset_at > 0 && t + s->reset_at <= s->now)
+        count -= 123456;
+    return s->range > 0 ? count % s->range : count;
+}
+
+static int read_counter(void *state, size_t channel, struct pmu_value *value, struct error *err)
+{
+    struct simulation *s = state;
+    (void)channel;
+    s->reads++;
+    if (s->base == 0)
+        s->base = clock_now();
+    if (s->real)
+        s->now = clock_now() - s->base;
+    if (s->fail_at > 0 && s->now >= s->fail_at)
+        return error_set(err, "/sys/fake", NO_OFFSET, "cannot read: it was unplugged");
+    value->count = count_at(s, s->now);
+    value->time = s->base + s->now;
+    return 1;
+}
+
+static void close_nothing(void *state)
+{
+    (void)state;
+}
+
+static const struct pmu_source counter_source = {.name = "sim",
+                                                 .argument = "X",
+                                                 .open = open_counter,
+                                                 .read = read_counter,
+                                                 .close = close_nothing};
+
+static struct power *open_simulation(struct power_options *options, struct simulation *s,
+                                     struct reporter *reporter, struct error *err)
+{
+    *options =
+        (struct power_options){.sources = {{.source = &counter_source,
+                                            .spec = "sim:X",
+                                            .request = {.argument = (const char *)s, .kind = -1}}},
+                               .count = 1};
+    return power_open(options, reporter, err);
+}
+
+static void collect(struct power *p, struct raw_readings *to)
+{
+    size_t count;
+    const struct raw_reading *readings = power_take(p, &count);
+    for (size_t i = 0; i < count; i++)
+        if (raw_readings_add(to, &readings[i]) != 0)
+            abort();
+}
+
+struct outcome {
+    double joules, highest; /* sum over the samples, and the highest power of one */
+    double summary;         /* what power_summarize says */
+    size_t warnings;
+    struct error err;
+};
+
+/* A run of WALL ns with a sample every INTERVAL ns. */
+static struct outcome run(struct simulation *s, uint64_t wall, uint64_t interval)
+{
+    struct outcome o = {0};
+    struct power_options options;
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct power *p = open_simulation(&options, s, &reporter, &o.err);
+    size_t count;
+    const struct raw_source *sources = power_channels(p, &count);
+    struct raw_readings *readings = raw_readings_new(sources, count);
+    int result = 0;
+    s->base = s->now = 0; /* the first read is time 0, but for the way to it */
+    for (; s->now < wall && result == 0; s->now += STEP) {
+        result = power_tick(p, s->now);
+        collect(p, readings);
+    }
+    s->now = wall;
+    while (result == 0 && power_end(p, wall) > 0)
+        collect(p, readings);
+    collect(p, readings);
+    for (uint64_t from = 0; from < wall;) {
+        uint64_t to = from + interval < wall ? from + interval : wall;
+        double watts = raw_readings_value(readings, from, to);
+        o.joules += watts * (double)(to - from) * 1e-9;
+        o.highest = fmax(o.highest, watts);
+        from = to;
+    }
+    struct power_summary summary;
+    power_summarize(p, &summary);
+    power_warn(p);
+    o.summary = summary.energy;
+    o.warnings = reporter.warnings;
+    power_summary_free(&summary);
+    raw_readings_delete(readings);
+    power_close(p);
+    return o;
+}
+
+static bool is_near(double a, double b, double part)
+{
+    return fabs(a - b) <= part * fabs(b);
+}
+
+static void constant_power(struct check *check)
+{
+    static const uint64_t intervals[] = {100000, 1000000, 7654321, 500000000};
+    for (size_t i = 0; i < sizeof intervals / sizeof intervals[0]; i++) {
+        struct simulation s = {.watts = 5};
+        struct outcome o = run(&s, 100 * SECOND + 2000000, intervals[i]);
+        CHECK(is_near(o.joules, 5 * 100.002, 1e-6));
+        CHECK(is_near(o.summary, 5 * 100.002, 1e-6));
+        CHECK(o.highest <= 5 * (1 + 1e-6));
+        CHECK_EQ(o.warnings, 0);
+    }
+}
+
+static void wraps(struct check *check)
+{
+    struct simulation s = {.watts = 170, .range = 262143328}; /* wraps every 1.5 s */
+    struct outcome o = run(&s, 100 * SECOND, 33333333);
+    CHECK(is_near(o.joules, 17000, 1e-6));
+    CHECK(o.highest <= 170 * (1 + 1e-5));
+    CHECK_EQ(o.warnings, 0);
+    /* most of the range between two reads: known as a wrap by the power before */
+    s = (struct simulation){.watts = 170, .range = 5000000};
+    o = run(&s, 100 * SECOND, 33333333);
+    CHECK(is_near(o.joules, 17000, 1e-6));
+    CHECK_EQ(o.warnings, 0);
+}
+
+static void too_fast_is_reported(struct check *check)
+{
+    struct simulation s = {.watts = 170, .range = 2000000};
+    struct outcome o = run(&s, 10 * SECOND, 33333333);
+    CHECK(o.warnings > 0);
+}
+
+static void reset(struct check *check)
+{
+    struct simulation s = {.watts = 50, .range = 262143328850, .reset_at = 40 * SECOND};
+    struct outcome o = run(&s, 100 * SECOND, 33333333);
+    CHECK(is_near(o.joules, 5000, 1e-6));
+    CHECK(o.highest <= 50 * (1 + 1e-6));
+    CHECK_EQ(o.warnings, 1);
+    s.range = 0;
+    o = run(&s, 100 * SECOND, 33333333);
+    CHECK(is_near(o.joules, 5000, 1e-6));
+}
+
+static void steps_and_stalls(struct check *check)
+{
+    struct simulation s = {.watts = 20, .quantum = 45000000};
+    struct outcome o = run(&s, 100 * SECOND, 1000000);
+    CHECK(is_near(o.joules, 2000, 0.045 / 100));
+    CHECK(o.highest < 20 * 1.4); /* not 45 ms of energy in the 10 ms that it was seen in */
+    s = (struct simulation){.watts = 20, .stall_from = 20 * SECOND, .stall_to = 30 * SECOND};
+    o = run(&s, 100 * SECOND, 1000000);
+    CHECK(is_near(o.joules, 2000, 1e-6));
+    CHECK(o.highest <= 20 * (1 + 1e-6));
+    CHECK_EQ(o.warnings, 1);
+}
+
+static void failure(struct check *check)
+{
+    struct simulation s = {.watts = 20, .fail_at = 3 * SECOND};
+    struct outcome o = run(&s, 100 * SECOND, 1000000);
+    CHECK_STR(o.err.file, "/sys/fake");
+    CHECK_HAS(o.err.text, "cannot read: it was unplugged; sampling ended 2.9");
+    CHECK(is_near(o.joules, 20 * 3, 0.01));
+}
+
+/* The period is found by watching, and reads do not outrun it. */
+static void period(struct check *check)
+{
+    struct simulation s = {.watts = 20, .quantum = 8000000, .real = true};
+    struct power_options options;
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct error err = {0};
+    struct power *p = open_simulation(&options, &s, &reporter, &err);
+    CHECK(p != NULL);
+    size_t count;
+    double found = (double)power_channels(p, &count)[0].period;
+    uint64_t start = clock_now();
+    s.reads = 0;
+    for (uint64_t now = 0; now < SECOND / 2; now = clock_now() - start)
+        power_tick(p, now);
+    unsigned reads = s.reads;
+    power_close(p);
+    CHECK(fabs(found - 8e6) < 2e6);
+    CHECK(reads > 20);
+    CHECK(reads < 80);
+}
+
+/* ---- what makes up the value -------------------------------------------------------------------- */
+
+static int open_many(const struct pmu_request *request, struct pmu_channels *channels, void **state,
+                     struct error *err)
+{
+    static const struct {
+        const char *name;
+        enum pmu_scope scope;
+        size_t inside;
+    } all[] = {{"package-0", SCOPE_PACKAGE, 0}, {"package-1", SCOPE_PACKAGE, 0},
+               {"dram-0", SCOPE_DRAM, 0},       {"core-0", SCOPE_CORE, 1},
+               {"uncore-0", SCOPE_GPU, 1},      {"psys", SCOPE_PSYS, 0},
+               {"rail", SCOPE_OTHER, 0}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct pmu_channel *c = pmu_channel_add(channels, all[i].name, "");
+        pmu_channel_counter(c, 1e-6, 0);
+        c->scope = all[i].scope;
+        c->inside = all[i].inside;
+        c->period = 1;
+    }
+    *state = NULL;
+    return pmu_channels_choose(channels, "many", request->argument, err);
+}
+
+static int open_gpu(const struct pmu_request *request, struct pmu_channels *channels, void **state,
+                    struct error *err)
+{
+    (void)request;
+    (void)err;
+    pmu_channel_add(channels, "gpu", "")->scope = SCOPE_GPU;
+    pmu_channel_add(channels, "card", "")->scope = SCOPE_BOARD;
+    *state = NULL;
+    return 0;
+}
+
+static int read_one(void *state, size_t channel, struct pmu_value *value, struct error *err)
+{
+    (void)state;
+    (void)channel;
+    (void)err;
+    value->count = 1;
+    value->gauge = 1;
+    return 1;
+}
+
+static const struct pmu_source many = {
+    .name = "many", .argument = "[X]", .open = open_many, .read = read_one, .close = close_nothing};
+static const struct pmu_source gpu = {
+    .name = "gpu", .argument = "[X]", .open = open_gpu, .read = read_one, .close = close_nothing};
+
+/* A run with one or two sources, and what its value is to be. */
+struct choice {
+    const struct pmu_source *sources[2];
+    const char *arguments[2];
+    size_t sensor; /* of the first source */
+    const char *value, *error;
+};
+
+static void check_choice(struct check *check, const struct choice *choice)
+{
+    struct power_options options = {0};
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct error err = {0};
+    struct power_summary summary;
+    for (; options.count < 2 && choice->sources[options.count] != NULL; options.count++)
+        options.sources[options.count] = (struct power_source){
+            .source = choice->sources[options.count],
+            .spec = choice->sources[options.count]->name,
+            .request = {.argument = choice->arguments[options.count], .kind = -1}};
+    options.sources[0].request.sensor = choice->sensor;
+    struct power *p = power_open(&options, &reporter, &err);
+    if (choice->error != NULL) {
+        CHECK_HAS(err.text, choice->error);
+        return;
+    }
+    power_summarize(p, &summary);
+    CHECK_STR(summary.value, choice->value);
+    power_summary_free(&summary);
+    power_close(p);
+}
+
+static void disjoint_ones_are_added(struct check *check)
+{
+    static const struct choice choices[] = {
+        {{&many}, {NULL}, 0, "many:package-0 + many:package-1 + many:dram-0", NULL},
+        {{&many, &gpu}, {NULL}, 0, "many:package-0 + many:package-1 + many:dram-0 + gpu:gpu", NULL},
+        {{&gpu, &many}, {NULL}, 0, "gpu:gpu + many:package-0 + many:package-1 + many:dram-0", NULL},
+        {{&many}, {"core-0"}, 0, "many:core-0", NULL},
+        {{&many, &many}, {"core-0", "dram-0"}, 0, "many:core-0 + many:dram-0#2", NULL},
+        {{&many}, {NULL}, 6, "many:psys", NULL},
+        {{&many}, {NULL}, 7, "many:rail", NULL},
+        {{&many}, {"core-9"}, 0, NULL, "many has no 'core-9'"},
+        {{&many}, {NULL}, 8, NULL, "--sensor: expected a number from 1 to 7, found 8"}};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0] && check->why[0] == '\0'; i++)
+        check_choice(check, &choices[i]);
+}
+
+static void units(struct check *check)
+{
+    struct pmu_unit u;
+    struct error err = {0};
+    CHECK(pmu_unit_settle("uJ", -1, &u, &err) == 0 && u.energy && u.scale == 1e-6);
+    CHECK(pmu_unit_settle("mA", -1, &u, &err) == 0 && u.kind == PMU_CURRENT && u.scale == 1e-3);
+    CHECK(pmu_unit_settle(NULL, PMU_VOLTAGE, &u, &err) == 0 && strcmp(u.name, "V") == 0);
+    CHECK(pmu_unit_settle("ticks", -1, &u, &err) == 0 && u.kind == PMU_CUSTOM && u.scale == 1);
+    CHECK(pmu_unit_settle("mW", PMU_CUSTOM, &u, &err) == 0 && u.kind == PMU_CUSTOM && u.scale == 1);
+    CHECK(pmu_unit_settle("mA", PMU_POWER, &u, &err) != 0);
+    CHECK_HAS(err.text, "expected W with or without a prefix");
+}
+
+CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},
+           {"too_fast_is_reported", too_fast_is_reported}, {"reset", reset},
+           {"steps_and_stalls", steps_and_stalls}, {"failure", failure}, {"period", period},
+           {"disjoint_ones_are_added", disjoint_ones_are_added}, {"units", units})
