@@ -37,15 +37,6 @@ void pace_start(struct pace *pace, double frequency, bool random, double most, u
     pace->next = now + (uint64_t)interval(pace);
 }
 
-/* Eight buckets for each power of two. */
-static unsigned cost_bucket(uint64_t cost)
-{
-    if (cost < 8)
-        return (unsigned)cost;
-    unsigned shift = 60U - (unsigned)__builtin_clzll(cost);
-    return (shift + 1) * 8 + (unsigned)(cost >> shift & 7);
-}
-
 static void count_cost(struct pace *pace, uint64_t cost)
 {
     double usual = (double)cost;
@@ -54,10 +45,7 @@ static void count_cost(struct pace *pace, uint64_t cost)
     if (usual > outlier * pace->cost)
         usual = outlier * pace->cost;
     pace->cost += (usual - pace->cost) * smoothing;
-    pace->least = pace->taken == 0 || cost < pace->least ? cost : pace->least;
-    pace->total += cost;
     pace->taken++;
-    pace->costs[cost_bucket(cost)]++;
 }
 
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
@@ -76,15 +64,4 @@ void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
     uint64_t soonest = end + (uint64_t)(pace->mean * floor_part);
     if (pace->random && pace->next < soonest)
         pace->next = soonest;
-}
-
-uint64_t pace_quantile(const struct pace *pace, double part)
-{
-    double before = 0, wanted = part * (double)pace->taken;
-    for (unsigned i = 0; i < PACE_COSTS && pace->taken > 0; i++) {
-        before += (double)pace->costs[i];
-        if (before >= wanted)
-            return i < 16 ? i : ((UINT64_C(9) + i % 8) << (i / 8 - 1)) - 1; /* end of the bucket */
-    }
-    return 0;
 }

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PACE_COSTS = 64 * 8 };
-
 struct pace {
     bool random;
     double wanted;          /* mean interval [ns] */
@@ -21,15 +19,11 @@ struct pace {
     uint64_t state;         /* of the random numbers */
     uint64_t taken, slowed; /* samples; those after which the rate gave way to their cost */
     uint64_t missed;        /* that were due while the machine was elsewhere */
-    uint64_t total, least;  /* cost of all samples, of the cheapest [ns] */
-    uint64_t costs[PACE_COSTS];
 };
 
 /* FREQUENCY [Hz] of samples from NOW on that may cost the part MOST of the time; 0: any. */
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now);
 /* A sample was taken until END, and cost the program COST [ns]: sets next. */
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost);
-/* The cost that PART (0..1) of the samples did not exceed [ns], to an eighth; 0 without samples. */
-uint64_t pace_quantile(const struct pace *pace, double part);
 
 #endif

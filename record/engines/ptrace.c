@@ -133,9 +133,7 @@ static void fill_result(struct engine_run *run)
     struct engine_result *result = run->result;
     result->missed = pace->missed;
     result->throttled = pace->slowed > pace->taken / 10;
-    result->latency = pace->total;
-    result->latency_min = pace->least;
-    result->latency_p99 = pace_quantile(pace, 0.99);
+    latency_result(&run->latency, result);
     result->reached =
         result->wall > 0 ? (double)pace->taken * (double)SECOND / (double)result->wall : 0;
 }

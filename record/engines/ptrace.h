@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "record/engine.h"
+#include "record/engines/latency.h"
 #include "record/engines/pace.h"
 #include "record/engines/signals.h"
 #include "record/engines/tracee.h"
@@ -32,6 +33,7 @@ struct engine_run {
     size_t awaited;          /* threads that were interrupted for the sample and have not stopped */
     uint64_t begin, resumed; /* absolute [ns]: of the sample; of the last thread that it stopped */
     struct pace pace;
+    struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
     uint64_t expires;     /* 0: never */
     int stop_signal;      /* the terminal asked the job to stop ... */

@@ -164,6 +164,7 @@ void ptrace_sample(struct engine_run *run)
     hand_over(run, time);
     /* who waits for a CPU before it can stop is not held up */
     uint64_t end = clock_now(), idle = stopped - run->resumed;
+    latency_add(&run->latency, end - run->begin - idle, 1);
     pace_taken(&run->pace, end, end - run->begin - idle);
 }
 
