@@ -19,8 +19,8 @@ void characters_free(struct characters *row);
 void characters_fill(struct characters *row, double from, double to, char c);
 void characters_put(struct characters *row, double at, char c);
 
-/* Draws it as row number ROW of FRAME. */
-void characters_draw(struct characters *characters, struct plot *plot, const struct frame *frame,
-                     size_t row);
+/* Draws it as row NUMBER of FRAME. */
+void characters_draw(struct characters *row, struct plot *plot, const struct frame *frame,
+                     size_t number);
 
 #endif

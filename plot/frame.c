@@ -97,11 +97,9 @@ static char *part_of(char *text, size_t n)
 static char *drop_parts(const char *subtitle, double width, bool cells)
 {
     char *text = text_visible(subtitle), *second, *third; /* paths may hold any bytes */
-    while (text_width(text, cells) > width && part_of(text, 3) != NULL) {
-        second = part_of(text, 1);
-        third = part_of(text, 2);
+    while (text_width(text, cells) > width && (second = part_of(text, 1)) != NULL &&
+           (third = part_of(second, 1)) != NULL && part_of(third, 1) != NULL)
         memmove(second, third, strlen(third) + 1);
-    }
     second = part_of(text, 1);
     if (second == NULL || text_width(text, cells) <= width)
         return text;
@@ -271,7 +269,8 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
     size_t lines = count == 0 ? 0 : (count + columns - 1) / columns;
     for (size_t i = 0; i < count && draw; i++) {
         double x = left + (double)(i % columns) * cell;
-        double y = bottom - ((double)(lines - i / columns) - 0.5) * line - (cells ? 0.5 : 0);
+        size_t below = lines - i / columns;
+        double y = bottom - ((double)below - 0.5) * line - (cells ? 0.5 : 0);
         char *fit = text_fit(names[i], cell / size - (cells ? 4 : 2.6), cells);
         char key[] = {(char)('A' + i % 26), ' ', '\0'};
         frame_box(plot, x, y - 0.4 * size, x + 0.9 * size, y + 0.4 * size, colors[i]);

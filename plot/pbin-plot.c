@@ -154,8 +154,10 @@ static void check(const struct options *o, struct argp_state *state)
 {
     if (o->list)
         return;
-    if (o->picture.kind == NULL)
+    if (o->picture.kind == NULL) {
         argp_error(state, "which kind of plot? --list shows them");
+        return;
+    }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
         argp_error(state, "--script leaves files beside the picture: it needs -o FILE");
     if (o->plot.base_count + o->plot.with_count > 0 && !o->picture.kind->compares)

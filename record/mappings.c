@@ -43,6 +43,7 @@ static bool parse_line(char *text, struct line *line)
     char rights[5];
     int at = 0;
     text[strcspn(text, "\n")] = '\0';
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own text */
     if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*u %n", &line->start, &line->end,
                rights, &line->offset, &at) != 4 ||
         at == 0 || rights[2] != 'x')

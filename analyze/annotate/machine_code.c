@@ -35,6 +35,7 @@ struct machine_code {
     struct machine_code *debug;              /* where the symbols are of a stripped file, or NULL */
 };
 
+/* NOLINTNEXTLINE(misc-no-recursion): once, a debug file has no other */
 void machine_code_close(struct machine_code *code)
 {
     if (code == NULL)

@@ -106,6 +106,7 @@ static void enter_rows(struct chunk *c, bool same_threads)
     const uint64_t *thread = c->at.thread;
     size_t n = c->at.count, first = same_threads ? n : c->entries;
     for (size_t k = 0; k < first; k++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): find_rows has set ROW */
         c->seen[k] = 1 + ((uint64_t)attribution_enter(c->attribution, thread[k], c->row[k]) << 32);
     see(c->row + first, c->row + first - n, c->entries - first, c->seen + first);
     for (size_t k = c->entries - n; k < c->entries; k++)
@@ -122,6 +123,7 @@ static inline __attribute__((always_inline)) void add_samples(struct rowset *row
     size_t lanes = rows->lanes, turn = 0, skip = n % 2 == 0;
     for (size_t i = 0; i < samples; i++, turn += skip)
         for (size_t j = 0; j < n; j++, turn++, row++, part++)
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): find_rows has set it */
             sums[lanes * *row + (turn & (lanes - 1))] += *part;
 }
 

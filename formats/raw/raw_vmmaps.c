@@ -98,7 +98,7 @@ static int read_line(struct stream *in, char *line, size_t room, struct error *e
 
 static int read_lines(struct stream *in, struct raw_vmmap **maps, size_t *count, struct error *err)
 {
-    char line[512];
+    char line[512] = "";
     size_t capacity = 0;
     int got;
     uint64_t at = 0;
