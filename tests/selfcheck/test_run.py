@@ -25,12 +25,12 @@ class Run(unittest.TestCase):
         self.assertRegex(lines[-2], r"^ +\d+\.\d s  unit/\w+$")
 
     def test_one_test_by_name(self):
-        status, lines = run("-k", "test_layout.Planted.test_long_function")
+        status, lines = run("-k", "check/test_layout.Planted.test_long_function")
         self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed"))
         self.assertEqual([line.split()[-1] for line in lines[:-1]], ["selfcheck/test_layout.py"])
 
     def test_nothing_runs(self):
-        self.assertEqual(run("-k", "no test has this name"), (1, ["0 passed, 0 failed"]))
+        self.assertEqual(run("-k", "nowhere/test"), (1, ["0 passed, 0 failed"]))
 
 
 if __name__ == "__main__":
