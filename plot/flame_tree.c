@@ -61,6 +61,7 @@ static void add_node(struct builder *b, struct flame_node node)
 static void build(struct builder *b, const struct span *span, size_t level);
 
 /* One value of key LEVEL. */
+/* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void add_child(struct builder *b, const struct span *child, size_t level)
 {
     char *name = name_of(b, child->first, level);
@@ -84,6 +85,7 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
     build(b, &below, level + 1);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void build(struct builder *b, const struct span *span, size_t level)
 {
     if (level == b->keys->count)

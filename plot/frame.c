@@ -270,7 +270,8 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
     size_t lines = count == 0 ? 0 : (count + columns - 1) / columns;
     for (size_t i = 0; i < count && draw; i++) {
         double x = left + (double)(i % columns) * cell;
-        double y = bottom - ((double)(lines - i / columns) - 0.5) * line - (cells ? 0.5 : 0);
+        size_t below = lines - i / columns;
+        double y = bottom - ((double)below - 0.5) * line - (cells ? 0.5 : 0);
         char *fit = text_fit(names[i], cell / size - (cells ? 4 : 2.6), cells);
         char key[] = {(char)('A' + i % 26), ' ', '\0'};
         frame_box(plot, x, y - 0.4 * size, x + 0.9 * size, y + 0.4 * size, colors[i]);

@@ -106,7 +106,7 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
         char *bar = mem_zalloc((size_t)part + 2, 1), *text = bar_text(r, &r->rows[i]);
         memset(bar, '#', (size_t)(part + 0.5));
         if (value > limit && part > 5)
-            memcpy(bar + (size_t)(part + 0.5) - 4, "//", 2);
+            memset(bar + (size_t)(part + 0.5) - 4, '/', 2);
         char *both = mem_printf("%s %s", bar, text);
         script_add(s, "set label ");
         script_quote(s, both);

@@ -135,6 +135,7 @@ static char *cell_name(const struct table_cell *cell)
 }
 
 /* Indents only where there are columns to look at. Recurses at most once per key. */
+/* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void show_tree(const struct row_view *v, struct table *table, const struct pbin_row *rows,
                       size_t size, size_t depth, bool indent)
 {

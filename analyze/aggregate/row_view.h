@@ -35,8 +35,8 @@ double row_view_metric(const struct row_view *view, const struct pbin_sums *sums
 /* Share [%] that limits look at: of energy when sorted by it, else of time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
 
-/* Fills the cell of key number KEY of ROW, and the cells of values behind the names. */
-struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t key);
+/* Fills the cell of key number I of ROW, and the cells of values behind the names. */
+struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
                      struct table_cell *cells);
 

@@ -62,6 +62,7 @@ static void search_from(struct search *s, uint32_t root)
         if (visit->next < function->callee_count) {
             uint32_t callee = s->graph->arcs[function->first_callee + visit->next++].callee;
             if (s->visits[callee].number == 0) {
+                /* NOLINTNEXTLINE(readability-suspicious-call-argument): node is the caller */
                 enter(s, callee, node);
                 node = callee;
             } else if (s->visits[callee].open) {

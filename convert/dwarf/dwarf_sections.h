@@ -14,7 +14,7 @@ struct dwarf_sections;
 struct dwarf_sections *dwarf_sections_new(const struct elf_file *file);
 
 /* What dwarf_object_init_b takes; borrowed. */
-Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *sections);
+Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *d);
 
 /* The contents of section NAME (".debug_line") and their *SIZE; NULL when there is none. Borrowed.
  */

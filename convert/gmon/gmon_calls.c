@@ -54,6 +54,7 @@ static bool find_address(const struct addresses *a, const struct profiled_file *
     uint32_t number = strings_find(a->names, function);
     if (strcmp(binary, file->name) != 0 || number == INTERN_NONE || number == 0)
         return false;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): names above 0 have one */
     *address = a->address[number];
     return true;
 }

@@ -74,6 +74,7 @@ static int lay_out(struct render *r, const struct elf_file *image, struct error 
     uint64_t bytes = 0x20000 / divisor, bins = r->options->scale / divisor;
     r->low = first & ~UINT64_C(3);
     uint64_t pieces = (last - r->low) / bytes + 1;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a scale of 2 or more has bins */
     if (pieces > BYTES_MOST / 2 / bins || last > UINT64_MAX - 0x40000)
         return error_set(err, image->path, NO_OFFSET,
                          "%" PRIu64 " bytes of code at scale %" PRIu32
@@ -191,6 +192,7 @@ int gmon_render(struct gmon *g, const struct elf_file *image, struct address_tim
     if (lay_out(&r, image, err) != 0)
         return -1;
     *outside = clip(&r, count);
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): at least one, see lay_out */
     uint64_t room = BYTES_MOST / 2 / r.bin_count;
     room = g->dialect != GMON_GNU || room < 1 ? 1 : room < HISTOGRAMS_MOST ? room : HISTOGRAMS_MOST;
     r.bins = mem_zalloc(r.count, sizeof *r.bins);

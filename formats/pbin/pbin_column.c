@@ -43,6 +43,7 @@ void column_pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t ba
         word |= used < 64 ? value << used : 0;
         put_u64le(out, word);
         out += 8;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): used > 0, an empty word holds a value */
         word = used < 64 ? value >> (64 - used) : value;
         used = used + width - 64;
     }

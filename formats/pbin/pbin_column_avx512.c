@@ -24,7 +24,7 @@ pack_words(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *value
 {
     uint64_t skip[8];
     for (unsigned lane = 0; lane < 8; lane++)
-        skip[lane] = lane * width;
+        skip[lane] = (uint64_t)lane * width;
     const __m512i shift = _mm512_loadu_si512(skip), bases = _mm512_set1_epi64((long long)base);
     for (size_t i = 0; i < groups; i++, packed += width, values += 8) {
         __m512i lanes = _mm512_sub_epi64(_mm512_loadu_si512(values), bases);

@@ -159,6 +159,7 @@ static int decide(const struct search *search, struct stream *stream,
                   const struct raw_fit **reading, struct error *err)
 {
     char one[128], two[128];
+    *reading = search->fits == 1 ? &search->fit : &search->part;
     if (search->fits > 1) {
         describe(&search->fit, one, sizeof one);
         describe(&search->other, two, sizeof two);
@@ -166,13 +167,10 @@ static int decide(const struct search *search, struct stream *stream,
                          "ambiguous: fits as %s and as %s; choose with --format, -l or -b", one,
                          two);
     }
-    if (search->fits == 1) {
-        *reading = &search->fit;
+    if (search->fits == 1)
         return 0;
-    }
     if (search->parts == 0)
         return refuse_unknown(search, stream, err);
-    *reading = &search->part;
     if (search->options->salvage && search->part.probe.samples > 0)
         return 0;
     describe(&search->part, one, sizeof one);

@@ -129,8 +129,7 @@ static int skip_preamble(struct sthem_reader *r, struct error *err)
     if (!sensors_first && !(is_name(f[0], "cores") && is_name(f[1], "sensors")))
         return count < 0 ? -1 : 0;
     f[1] = (struct csv_text){"", 0};
-    if (header_line(csv, "the numbers of sensors and cores", err) != 0 ||
-        (count = split(csv, f, 2, err)) < 0)
+    if (header_line(csv, "the numbers of sensors and cores", err) != 0 || split(csv, f, 2, err) < 0)
         return -1;
     for (size_t i = 0; i < 2; i++)
         if (!is_number(f[i]))

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 static void first_cause_stays(struct check *check)
 {
@@ -39,7 +40,7 @@ static void control_characters(struct check *check)
 
 static void long_text_is_cut(struct check *check)
 {
-    char *text = malloc(5001);
+    char *text = mem_alloc(5001);
     memset(text, 'x', 5000);
     text[5000] = '\0';
     struct error err = {0};

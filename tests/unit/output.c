@@ -101,10 +101,11 @@ static void old_or_new_at_any_time(struct check *check)
 {
     write_one("replaced", "one");
     pid_t writer = fork();
-    while (writer == 0) {
-        write_one("replaced", "two");
-        write_one("replaced", "one");
-    }
+    if (writer == 0)
+        for (;;) {
+            write_one("replaced", "two");
+            write_one("replaced", "one");
+        }
     bool whole = true;
     for (int look = 0; look < 2000; look++) {
         struct buffer b = scratch_read("replaced");
