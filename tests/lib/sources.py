@@ -5,6 +5,7 @@ list of findings, a text each: empty if all is well.
 
 SPDX-License-Identifier: MIT
 """
+import glob
 import os
 import re
 
@@ -115,6 +116,18 @@ def functions(lines):
         elif line == "}" and start is not None:
             yield start, number
             start = None
+
+
+def lost_files(root, document):
+    """Files of the floors, samples and tests that DOCUMENT names in `code` or links to, but that do not exist."""
+    found = []
+    for number, line in enumerate(lines_of(root, document), 1):
+        for name in re.findall(r"`([\w.*/-]+/[\w.*/-]*)`|\]\(([\w.*/-]+)\)", line):
+            path = name[0] or os.path.normpath(os.path.join(os.path.dirname(document), name[1]))
+            own = path.split("/")[0] in (*FLOORS, "samples", "tests", ".ci", "docs") or name[1]
+            if own and "NAME" not in path and not glob.glob(os.path.join(root, path)):
+                found.append(f"{document}:{number}: {path} does not exist")
+    return found
 
 
 def long_functions(root, longest=LONGEST_FUNCTION):

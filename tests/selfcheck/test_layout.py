@@ -20,6 +20,11 @@ class Layout(unittest.TestCase):
     def test_no_cycles(self):
         self.none(sources.include_cycles(sources.ROOT))
 
+    def test_documents_name_files_that_exist(self):
+        for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+            with self.subTest(document):
+                self.none(sources.lost_files(sources.ROOT, document))
+
     def test_functions_are_short(self):
         self.none(sources.long_functions(sources.ROOT))
 
@@ -80,6 +85,12 @@ class Planted(checking.Case):
         root = self.tree({"formats/x/a.h": '#include "formats/y/b.h"\n', "formats/y/b.h": "",
                           "formats/y/c.h": '#include "formats/x/d.h"\n', "formats/x/d.h": ""})
         self.assertEqual(sources.include_cycles(root), ["folders include each other: formats/x, formats/y"])
+
+    def test_lost_file(self):
+        root = self.tree({"base/a.c": "", "d.md": "`base/a.c` `base/b.c` `base/*.h` [a](base/a.c) [c](c.md)\n"
+                                                  "`record/NAME.c` `/dev/null` `demo-out/bars.png` `base/`\n"})
+        self.assertEqual(sources.lost_files(root, "d.md"), [f"d.md:1: {path} does not exist"
+                                                            for path in ("base/b.c", "base/*.h", "c.md")])
 
     def test_long_function(self):
         def function(lines):
