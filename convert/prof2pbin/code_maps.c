@@ -26,6 +26,7 @@ struct code_maps {
     struct code_file **files;       /* NULL: no ELF file */
     size_t file_capacity;
     struct code_file **images; /* of mappings whose bytes were recorded */
+    const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
     size_t image_count, image_capacity;
     struct strings *missing; /* labels warned of */
     const struct symbolizer_options *options;
@@ -164,6 +165,12 @@ static void search_file(struct code_maps *s, struct map *m)
 static void use_image(struct code_maps *s, struct map *m)
 {
     struct error err = {0};
+    struct code_file *last = s->image_count > 0 ? s->images[s->image_count - 1] : NULL;
+    if (last != NULL && s->image == m->map.image) {
+        if (elf_match(code_file_image(last), &m->mapping, &err) == 0)
+            m->file = last;
+        return;
+    }
     struct elf_file *image =
         elf_file_from_memory(m->map.image, m->map.image_size, "recorded image", &err);
     if (image == NULL || elf_match(image, &m->mapping, &err) != 0) {
@@ -173,6 +180,7 @@ static void use_image(struct code_maps *s, struct map *m)
     }
     mem_reserve(&s->images, &s->image_capacity, s->image_count + 1, sizeof *s->images);
     m->file = s->images[s->image_count++] = code_file_new(image, s->options, s->reporter);
+    s->image = m->map.image;
 }
 
 struct code_file *code_maps_file(struct code_maps *s, size_t index,
@@ -183,7 +191,7 @@ struct code_file *code_maps_file(struct code_maps *s, size_t index,
         m->searched = true;
         if (m->map.image != NULL)
             use_image(s, m);
-        else
+        else if (!m->map.no_file)
             search_file(s, m);
     }
     *mapping = &m->mapping;

@@ -26,9 +26,13 @@ struct conversion {
     size_t thread_capacity;
     uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
     size_t seat_count, seat_capacity;
-    bool begun;         /* there was a sample before */
-    uint64_t last_ns;   /* its time */
-    uint64_t backwards; /* sample times that were before the one before */
+    struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
+    struct raw_reading_walk walk;
+    struct raw_reading reading; /* the next one */
+    int got_reading;            /* 1: it is there, 0: no more, -1: error */
+    bool begun;                 /* there was a sample before */
+    uint64_t last_ns;           /* its time */
+    uint64_t backwards;         /* sample times that were before the one before */
 };
 
 /* Begins a thread: a tid that is new, or that was given to another thread. */
@@ -110,6 +114,38 @@ static void put_threads(struct conversion *c, const uint32_t *threads, size_t co
             room->thread[at] = follow_thread(c, &entries[at], seat, &room->cpu_ns[at]);
 }
 
+/* Hands on the readings up to TIME_NS. Returns 0, or -1. */
+static int put_readings(struct conversion *c, uint64_t time_ns, struct error *err)
+{
+    for (; c->got_reading > 0 && c->reading.time <= time_ns;
+         c->got_reading = raw_reading_next(&c->walk, &c->reading, err)) {
+        const struct raw_reading *r = &c->reading;
+        pbin_put_reading(c->writer, &(struct pbin_reading){r->source, r->time, r->value, r->busy});
+    }
+    return c->got_reading < 0 ? -1 : 0;
+}
+
+static int put_seen(struct conversion *c, const struct raw_samples *s, struct error *err)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < s->count; first += s->threads[i++]) {
+        struct pbin_room room;
+        if (pbin_batch_is_full(c->writer, s->threads[i])) {
+            locations_resolve(c->locations);
+            if (put_readings(c, s->time_ns[i], err) != 0)
+                return -1;
+        }
+        if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
+            return -1;
+        *room.interval_ns = c->raw->has_times ? interval_of(c, s->time_ns[i]) : 0;
+        *room.value_bits = bits_of_double(s->value[i]);
+        size_t entries = seen_conversion_put(c->seen, s, i, first, c->last_ns, &room, 0);
+        *room.threads = entries;
+        pbin_fill_room(c->writer, 1, entries);
+    }
+    return 0;
+}
+
 static int put_batch(struct conversion *c, const struct raw_samples *s)
 {
     const struct raw_entry *entries = s->entries;
@@ -142,7 +178,7 @@ static int put_all(struct conversion *c, struct error *err)
     uint64_t number = 0;
     progress_start(&progress, c->reporter, c->raw->samples, "samples");
     while ((got = raw_next(c->raw, &samples, err)) > 0) {
-        if (put_batch(c, &samples) != 0)
+        if ((c->seen != NULL ? put_seen(c, &samples, err) : put_batch(c, &samples)) != 0)
             got = -1;
         if (got < 0)
             break;
@@ -150,6 +186,8 @@ static int put_all(struct conversion *c, struct error *err)
     }
     progress_end(&progress);
     locations_resolve(c->locations);
+    if (got == 0)
+        got = put_readings(c, UINT64_MAX, err);
     if (c->backwards > 0)
         report_warning(c->reporter,
                        "%s: %" PRIu64 " sample times lie before the one before: counted as 0 s",
@@ -157,13 +195,35 @@ static int put_all(struct conversion *c, struct error *err)
     return got;
 }
 
+static void define_sources(struct conversion *c)
+{
+    for (size_t i = 0; i < c->raw->ext.source_count; i++) {
+        const struct raw_source *from = &c->raw->ext.sources[i];
+        struct pbin_source source = {.name = pbin_define_string(c->writer, from->name),
+                                     .kind = pbin_define_string(c->writer, from->kind),
+                                     .unit = pbin_define_string(c->writer, from->unit),
+                                     .scope = pbin_define_string(c->writer, from->scope),
+                                     .help = pbin_define_string(c->writer, from->help),
+                                     .per_count = from->per_count,
+                                     .period = from->period,
+                                     .role = from->role};
+        pbin_define_source(c->writer, &source);
+    }
+}
+
 int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
-                    struct locations *locations, struct reporter *reporter, struct error *err)
+                    struct locations *locations, struct seen_conversion *seen,
+                    struct reporter *reporter, struct error *err)
 {
     struct conversion c = {
-        .raw = raw, .reporter = reporter, .writer = writer, .locations = locations};
+        .raw = raw, .reporter = reporter, .writer = writer, .locations = locations, .seen = seen};
     c.pcs = locations_numbers(locations);
-    int result = put_all(&c, err);
+    c.begun = raw_has_clock(raw); /* at 0: the start of the run */
+    c.walk = raw_reading_walk_begin(raw->stream, &raw->ext);
+    define_sources(&c);
+    c.got_reading = raw_reading_next(&c.walk, &c.reading, err);
+    int result = c.got_reading < 0 ? -1 : put_all(&c, err);
+    raw_reading_walk_end(&c.walk);
     numbers_free(&c.tids);
     free(c.threads);
     free(c.seats);

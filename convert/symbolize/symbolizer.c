@@ -28,9 +28,10 @@ struct symbolizer {
     struct dwarf_answer answer;
 };
 
-/* What is asked for, sorted by address, with its place in the caller's array. */
+/* What is asked for, sorted by mapping and address, with its place in the caller's array. */
 struct wanted {
     uint64_t pc;
+    uint32_t map;
     size_t index;
 };
 
@@ -187,22 +188,39 @@ static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, s
 static int compare_wanted(const void *left, const void *right)
 {
     const struct wanted *a = left, *b = right;
+    if (a->map != b->map)
+        return a->map < b->map ? -1 : 1;
     return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+uint32_t symbolizer_find_map(const struct symbolizer *s, uint64_t pc)
+{
+    return code_maps_find(s->maps, pc);
 }
 
 void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
                         struct code_location *locations)
 {
+    uint32_t *maps = mem_alloc(count * sizeof *maps);
+    for (size_t i = 0; i < count; i++)
+        maps[i] = code_maps_find(s->maps, pcs[i]);
+    symbolizer_resolve_in(s, pcs, maps, count, locations);
+    free(maps);
+}
+
+void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint32_t *maps,
+                           size_t count, struct code_location *locations)
+{
     struct wanted *wanted = mem_alloc(count * sizeof *wanted);
     for (size_t i = 0; i < count; i++) {
-        wanted[i] = (struct wanted){pcs[i], i};
+        wanted[i] = (struct wanted){pcs[i], maps[i], i};
         locations[i] = (struct code_location){.pc = pcs[i], .map = UINT32_MAX};
     }
     if (count > 0)
         qsort(wanted, count, sizeof *wanted, compare_wanted);
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
-        uint32_t map = code_maps_find(s->maps, wanted[begin].pc);
-        while (end < count && code_maps_find(s->maps, wanted[end].pc) == map)
+        uint32_t map = wanted[begin].map;
+        while (end < count && wanted[end].map == map)
             end++;
         if (map != UINT32_MAX)
             resolve_in_map(s, map, wanted + begin, end - begin, locations);

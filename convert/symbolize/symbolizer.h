@@ -24,6 +24,7 @@ struct code_map {
     const char *build_id;   /* lower-case hex of the file that ran, NULL or "": not known */
     const uint8_t *image;   /* the ELF image itself (vdso), NULL: a file to be searched */
     size_t image_size;      /* [bytes] */
+    bool no_file;           /* neither: the label is a name like [heap] */
 };
 
 struct symbolizer_options {
@@ -69,6 +70,14 @@ void symbolizer_delete(struct symbolizer *symbolizer);
  * worker for each binary that has debug information; call it from a program with one thread. */
 void symbolizer_resolve(struct symbolizer *symbolizer, const uint64_t *pcs, size_t count,
                         struct code_location *locations);
+
+/* The same for program counters in mappings that are known: MAPS[i] is the index of the mapping of PCS[i], UINT32_MAX for
+ * none. A program counter may come again, in another mapping. */
+void symbolizer_resolve_in(struct symbolizer *symbolizer, const uint64_t *pcs, const uint32_t *maps,
+                           size_t count, struct code_location *locations);
+
+/* Index of the mapping that holds PC, the first one if several do; UINT32_MAX for none. */
+uint32_t symbolizer_find_map(const struct symbolizer *symbolizer, uint64_t pc);
 
 /* What was used for map INDEX, for the profile's metadata: path of the file (NULL when none was found),
  * its build-id as lower-case hex ("" when it has none), else the one that was recorded; both borrowed.

@@ -75,9 +75,32 @@ static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
     return got < 0 ? -1 : 0;
 }
 
+/* The same for a spool, whose header has none: the files of all images, each mapping once. Texts of the extension are
+ * interned: equal ones are one pointer. */
+static void adopt_mapx(struct raw_profile *p)
+{
+    struct strings *known = strings_new();
+    size_t capacity = 0;
+    for (size_t i = 0; i < p->ext.mapx_count; i++) {
+        const struct raw_mapx *from = &p->ext.mapx[i];
+        const uint64_t key[] = {from->address, from->size, (uintptr_t)from->path};
+        uint32_t count = strings_count(known);
+        if (from->kind != RAW_MAP_FILE ||
+            strings_intern_bytes(known, (const char *)key, sizeof key) < count)
+            continue;
+        mem_reserve(&p->maps, &capacity, p->map_count + 1, sizeof *p->maps);
+        struct raw_vmmap *to = &p->maps[p->map_count++];
+        *to = (struct raw_vmmap){.address = from->address, .size = from->size};
+        snprintf(to->label, sizeof to->label, "%s", from->path);
+    }
+    strings_delete(known);
+}
+
 /* Adds the mappings of the extension that appeared after the VMMaps of the header were written. */
 static void adopt_maps(struct raw_profile *p)
 {
+    if (p->map_count == 0 && p->ext.map_count == 0)
+        adopt_mapx(p);
     if (p->map_count >= p->ext.map_count)
         return;
     p->maps = mem_resize(p->maps, p->ext.map_count, sizeof *p->maps);
@@ -213,4 +236,9 @@ enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
     }
     return kinds[profile->header.magic & 3];
+}
+
+bool raw_has_clock(const struct raw_profile *profile)
+{
+    return profile->dialect == &raw_spool || profile->ext.time_at != 0;
 }

@@ -130,6 +130,9 @@ void raw_rewind(struct raw_profile *profile);
 /* For aggregated profiles: returns 1 with LINE filled, 0 at the end, -1 on an error. Skips lines without samples. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
 
+/* Are the times of samples counted from the start of the run? Otherwise from the first sample. */
+bool raw_has_clock(const struct raw_profile *profile);
+
 /* What the PMU value is. */
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile);
 

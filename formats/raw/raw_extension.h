@@ -221,12 +221,20 @@ void raw_extension_free(struct raw_extension *ext);
 /* Frees the mappings, to be replaced by others. */
 void raw_extension_forget_maps(struct raw_extension *ext);
 
-/* Takes in the readings of the `read` blocks of STREAM from offset *AT on (of the extension's first one: read_at) until
- * READINGS reach TIME [ns], and leaves in *AT where to go on, 0 when there are no more. The stream comes back to where it
- * was. Readings that do not fit what came before are left out; so is everything behind a damaged block. Returns 0, or -1
- * when reading failed. */
-struct raw_readings;
-int raw_extension_readings(struct stream *stream, uint64_t *at, struct raw_readings *readings,
-                           uint64_t time, struct error *err);
+/* The readings of a profile, one after another. Begun with raw_reading_walk_begin; raw_reading_walk_end releases it. */
+struct raw_reading_walk {
+    struct stream *stream;
+    uint64_t at; /* offset from which to look for the next block, 0: there is none */
+    struct buffer bytes;
+    struct cursor in;
+    uint32_t left; /* in the open block */
+};
+
+/* STREAM, which EXT was read from, is borrowed until raw_reading_walk_end; it stays where it is. */
+struct raw_reading_walk raw_reading_walk_begin(struct stream *stream,
+                                               const struct raw_extension *ext);
+void raw_reading_walk_end(struct raw_reading_walk *walk);
+/* Returns 1 with READING filled, 0 at the end, or where a profile is damaged that is salvaged; -1 if reading failed. */
+int raw_reading_next(struct raw_reading_walk *walk, struct raw_reading *reading, struct error *err);
 
 #endif
