@@ -1,6 +1,7 @@
 /* Compilation units of a file's debug information: found by address, decoded when an address falls
  * into them. Used in the DWARF worker only: libdwarf must not share a process with anything that
- * matters. SPDX-License-Identifier: MIT */
+ * matters.
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_UNITS_H
 #define CONVERT_DWARF_DWARF_UNITS_H
 
@@ -80,7 +81,7 @@ struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
 
 /* Fills FRAMES, innermost first. Returns how many: 0 when nothing is known. */
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
-                          struct dwarf_frame frames[MOST_FRAMES]);
+                          struct dwarf_frame frames[MAX_FRAMES]);
 
 /* Ranges of code of DIE, appended with VALUE; those that the linker has thrown away are not. */
 void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,

@@ -82,7 +82,7 @@ class Options(unittest.TestCase):
 
     def test_shared_options_are_told_alike(self):
         for option, own in (("-o, --output=FILE", {"sampler", "pbin-plot"}), ("--bzip2", set()), ("--salvage", set()),
-                            ("--color=WHEN", set()), ("-s, --search-path=DIR", {"pbin-annotate"})):
+                            ("--color=WHEN", set()), ("-s, --search-path=DIR", set()), ("--sysroot=DIR", set())):
             texts = [help_text(name) for name in set(tools()) - own]
             told = [re.search(rf"\n +{option} +((?:.*\n {{29}})*.*)", text) for text in texts]
             self.assertEqual(len({found[1] for found in told if found}), 1, option)
