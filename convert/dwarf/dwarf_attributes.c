@@ -27,7 +27,7 @@ bool dwarf_number(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, u
     return ok;
 }
 
-/* Without the alternate file (dwz) libdwarf answers OK with a text that says so. */
+/* Without the alternate file (dwz) libdwarf returns OK with a placeholder text. */
 bool dwarf_text(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, const char **text)
 {
     Dwarf_Attribute attribute;

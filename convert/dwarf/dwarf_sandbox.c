@@ -75,7 +75,7 @@ static bool leave_parents_files(int socket)
            syscall(SYS_close_range, 3u, ~0u, 0u) == 0;
 }
 
-/* A second fence behind seccomp, where the kernel has it. */
+/* A second barrier after seccomp, where the kernel has it. */
 static void forbid_files(void)
 {
     struct landlock_ruleset_attr rules = {.handled_access_fs =

@@ -24,7 +24,7 @@ struct server {
     uint32_t sent;
     struct buffer new_strings, frames;
     uint32_t new_count;
-    struct dwarf_frame before[MOST_FRAMES]; /* frames of the address before */
+    struct dwarf_frame before[MAX_FRAMES]; /* frames of the address before */
     size_t before_count;
 };
 
@@ -72,7 +72,7 @@ static uint32_t sent_number(struct server *s, uint32_t ours)
 
 static void answer_address(struct server *s, uint64_t address, bool is_first)
 {
-    struct dwarf_frame frames[MOST_FRAMES];
+    struct dwarf_frame frames[MAX_FRAMES];
     size_t count = dwarf_units_frames(&s->units, address, frames);
     if (!is_first && count == s->before_count &&
         memcmp(frames, s->before, count * sizeof *frames) == 0) {
@@ -91,11 +91,11 @@ static void answer_address(struct server *s, uint64_t address, bool is_first)
 
 static void answer_question(struct server *s)
 {
-    uint8_t raw[8 * LARGEST_QUESTION];
+    uint8_t raw[8 * MAX_QUESTION];
     struct buffer head = {0};
     read_all(raw, 4);
     uint32_t count = get_u32(raw, false);
-    if (count > LARGEST_QUESTION)
+    if (count > MAX_QUESTION)
         _exit(1);
     read_all(raw, 8 * (size_t)count);
     s->frames.size = s->new_strings.size = s->new_count = 0;

@@ -81,7 +81,7 @@ struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
 
 /* Fills FRAMES, innermost first. Returns how many: 0 when nothing is known. */
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
-                          struct dwarf_frame frames[MOST_FRAMES]);
+                          struct dwarf_frame frames[MAX_FRAMES]);
 
 /* Ranges of code of DIE, appended with VALUE; those that the linker has thrown away are not. */
 void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,

@@ -24,7 +24,7 @@ static void add_name(struct addresses *a, const char *linkage, uint64_t address)
     uint32_t number = strings_intern(a->names, text != NULL ? text : linkage);
     free(text);
     if (number < known)
-        return; /* of several functions of a name the first one stands for all */
+        return; /* of several functions of one name the first is used */
     mem_reserve(&a->address, &a->capacity, (size_t)number + 1, sizeof *a->address);
     a->address[number] = address;
 }

@@ -9,7 +9,7 @@
 
 /* Adds the arcs of TIMES to GMON: both ends become the first address of a function of FILE. ALL is
  * what the pbin defines; SEARCH finds separate symbols. Returns how many
- * arcs have an end that is no function of FILE and were left out. */
+ * arcs were left out, as an end is not a function of FILE. */
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
                       const struct elf_search *search);

@@ -48,7 +48,7 @@ static bool is_uuid(const char *text)
     return true;
 }
 
-/* What NAME says about the program: the file's name, caller frees; NULL: nothing. */
+/* The program's file name as it follows from NAME, caller frees; NULL: it does not. */
 static char *program_of(const char *name, bool *is_optee)
 {
     size_t length = strlen(name);
@@ -105,7 +105,7 @@ static uint64_t optee_bias(const struct gmon_program *p, const struct gmon *gmon
         const struct elf_section *text = elf_section_find(p->image, ".text");
         start = text != NULL ? text->address : 0;
         report_warning(reporter,
-                       "%s: no symbol __text_start: its code is taken to begin at 0x%" PRIx64,
+                       "%s: no symbol __text_start: assuming that its code begins at 0x%" PRIx64,
                        p->name, start);
     }
     return low - (start & ~UINT64_C(3));
@@ -125,7 +125,7 @@ static int open_program(struct gmon_program *p, const struct gmon *gmon,
     }
     if (p->name == NULL)
         return error_set(err, gmon->name, NO_OFFSET,
-                         "its name does not show which program wrote it: name it with -e ELF");
+                         "its name does not show which program wrote it: give that with -e ELF");
     find_program(p, gmon, &options->search, reporter);
     return 0;
 }

@@ -23,7 +23,7 @@ struct gmon_render_options {
  * byte order. ITEMS are sorted by address, in place. Ticks are rounded so that any stretch of text
  * is off by less than one, and so is the sum. A bin holds 65535 ticks: what is above goes to
  * further histograms (GNU, at most 16), or else the rate is lowered, with a warning. *OUTSIDE is
- * the time at addresses that are no code. Returns 0, or -1 with ERR filled: too many bins, or no
+ * the time at addresses that are not code. Returns 0, or -1 with ERR filled: too many bins, or no
  * code at all. What GMON points to is freed by gmon_render_free. */
 int gmon_render(struct gmon *gmon, const struct elf_file *image, struct address_time *items,
                 size_t count, const struct gmon_render_options *options, exact *outside,

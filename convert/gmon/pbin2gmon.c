@@ -29,7 +29,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is written:", 1},
     {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu (default) or bsd", 1},
     {"binary", 'e', "FILE", 0,
-     "The program or library that it is about, as a path or as the profile calls it (default: the "
+     "The program or library to write, as a path or by its name in the profile (default: the "
      "program)",
      1},
     {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
@@ -49,7 +49,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_DIALECT:
         if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
-            argp_error(state, "--dialect takes gnu or bsd, not '%s'", argument);
+            argp_error(state, "--dialect must be gnu or bsd, not '%s'", argument);
         o->render.dialect = argument[0] == 'g' ? GMON_GNU : GMON_BSD;
         return 0;
     case 'e':
@@ -66,12 +66,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
-            argp_error(state, "one profile at a time, '%s' is too many", argument);
+            argp_error(state, "more than one profile: '%s'", argument);
         o->input = argument;
         return 0;
     case ARGP_KEY_SUCCESS:
         if (o->profil && o->common.output != NULL)
-            argp_error(state, "--profil chooses the name of the file: it excludes -o");
+            argp_error(state, "--profil names the output file: it cannot be combined with -o");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -137,11 +137,10 @@ static void report_outside(const struct conversion *c, exact outside)
 {
     if (outside == 0)
         return;
-    report_warning(
-        &c->options->common.reporter,
-        "%s: %.2f %% of the time was spent outside of %s: a gmon.out is of one file only "
-        "(-e chooses it)",
-        c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
+    report_warning(&c->options->common.reporter,
+                   "%s: %.2f %% of the time was spent outside %s: a gmon.out covers one file only "
+                   "(-e chooses it)",
+                   c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
 }
 
 static int put_times(struct conversion *c, struct error *err)
@@ -218,8 +217,8 @@ static int convert(struct conversion *c, struct error *err)
     size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, &o->search);
     if (lost > 0)
         report_warning(&o->common.reporter,
-                       "%s: %zu of %zu call arcs have an end that is no function of %s: left out",
-                       c->name, lost, c->times.arc_count, c->file.name);
+                       "%s: left out %zu of %zu call arcs: an end is not a function of %s", c->name,
+                       lost, c->times.arc_count, c->file.name);
     return write_gmon(c, err);
 }
 

@@ -28,13 +28,13 @@ struct code_maps {
     struct code_file **images; /* of mappings whose bytes were recorded */
     const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
     size_t image_count, image_capacity;
-    struct strings *missing; /* labels warned of */
+    struct strings *missing; /* labels that a warning was given for */
     const struct symbolizer_options *options;
     struct reporter *reporter;
 };
 
 enum { MAX_MAPS = 0x7fffffff };
-static const char deleted[] = " (deleted)"; /* as /proc/PID/maps says when a file was replaced */
+static const char deleted[] = " (deleted)"; /* added in /proc/PID/maps when a file was replaced */
 
 static struct map copy_map(const struct code_map *from)
 {

@@ -31,13 +31,13 @@ int convert_check(const struct raw_profile *raw, const struct convert_options *o
     const char *name = stream_name(raw->stream);
     if (kind == PMU_CURRENT && options->volts == 0)
         return error_set(err, name, NO_OFFSET,
-                         "holds currents [A]: say the supply voltage with -v VOLTS, as energy = "
-                         "current x voltage x time");
+                         "holds currents [A]: give the supply voltage with -v VOLTS (energy = "
+                         "current x voltage x time)");
     if (kind != PMU_CURRENT && options->volts != 0)
         return error_set(err, name, NO_OFFSET,
-                         "-v is for profiles of a current [A]; this one holds %s",
-                         kind == PMU_POWER     ? "power [W], which already is current x voltage"
-                         : kind == PMU_VOLTAGE ? "voltages [V], and no current"
+                         "-v applies to currents [A], but this profile holds %s",
+                         kind == PMU_POWER     ? "power [W], which is current x voltage already"
+                         : kind == PMU_VOLTAGE ? "voltages [V] and no currents"
                          : kind == PMU_NONE    ? "no PMU values"
                                                : "values of a custom unit");
     return 0;
@@ -130,7 +130,7 @@ static int row_of(const struct conversion *c, const struct raw_histogram *line,
         !exact_fits(energy, ENERGY_SHIFT, ROOM))
         return error_set(err, stream_name(c->raw->stream), NO_OFFSET,
                          "samples %" PRIu64 " and current %g A of pc 0x%" PRIx64
-                         " are too large to be summed",
+                         " are too large to sum",
                          line->samples, line->current, line->pc);
     *row = (struct pbin_row){.sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT,
                                                       UINT64_MAX, time * (exact)line->samples,

@@ -190,7 +190,8 @@ static int put_all(struct conversion *c, struct error *err)
         got = put_readings(c, UINT64_MAX, err);
     if (c->backwards > 0)
         report_warning(c->reporter,
-                       "%s: %" PRIu64 " sample times lie before the one before: counted as 0 s",
+                       "%s: %" PRIu64
+                       " samples are earlier than the one before: their intervals count as 0 s",
                        stream_name(c->raw->stream), c->backwards);
     return got;
 }

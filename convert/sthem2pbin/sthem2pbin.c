@@ -32,7 +32,8 @@ static const struct argp_option arguments[] = {
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
     {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
-    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", ELF_GROUP},
+    {"elf", 'e', "FILE", 0, "Bare-metal program that ran at the addresses it was linked for",
+     ELF_GROUP},
     {0}};
 
 static void add_sensors(struct options *o, const char *list, struct argp_state *state)
@@ -43,7 +44,7 @@ static void add_sensors(struct options *o, const char *list, struct argp_state *
         uint64_t number = 0;
         snprintf(text, sizeof text, "%.*s", (int)(length < 23 ? length : 23), list);
         if (!parse_unsigned(text, 0, UINT32_MAX, &number))
-            argp_error(state, "-p takes numbers of power sensors, not '%s'", text);
+            argp_error(state, "-p must be a list of power sensors, N[,N...], not '%s'", text);
         mem_reserve(&o->sensors, &o->sensor_capacity, o->sensor_count + 1, sizeof *o->sensors);
         o->sensors[o->sensor_count++] = number;
         if (list[length] == '\0')
@@ -63,12 +64,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         add_sensors(o, argument, state);
         return 0;
     case 'v':
-        if (!parse_double(argument, 1e-6, 1e6, &o->reading.volts))
-            argp_error(state, "-v takes volts above 0, not '%s'", argument);
+        o->reading.volts = tool_number(state, "-v", argument, 1e-6, 1e6);
         return 0;
     case 'c':
-        if (!parse_unsigned(argument, 1, 1 << 20, &o->convert.cpus))
-            argp_error(state, "-c takes a number of cores, not '%s'", argument);
+        o->convert.cpus = tool_whole(state, "-c", argument, 1, 1 << 20);
         return 0;
     case 'n':
         o->convert.name = argument;
@@ -81,7 +80,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
-            argp_error(state, "one export at a time, '%s' is too many", argument);
+            argp_error(state, "more than one export: '%s'", argument);
         o->input = argument;
         return 0;
     default:
@@ -103,7 +102,7 @@ static const struct argp parser = {
     .children = children,
 };
 
-/* What an export cannot tell, said once. */
+/* Notes what an export lacks. */
 static void explain(const struct options *o, const struct stream *in,
                     const struct sthem_summary *summary)
 {

@@ -22,7 +22,7 @@ static int add_segments(struct sthem_code *code, size_t *capacity, const struct 
     code->image = mem_alloc(elf->size);
     code->label = mem_strdup(elf_base_name(path));
     if (!elf_file_read(elf, 0, code->image, elf->size))
-        return error_set(err, path, NO_OFFSET, "cannot be read as a whole");
+        return error_set(err, path, NO_OFFSET, "cannot read the whole file");
     for (size_t i = 0; i < elf->segment_count; i++) {
         const struct elf_segment *s = &elf->segments[i];
         if (!s->executable || s->memory_size == 0)

@@ -66,7 +66,7 @@ static uint32_t thread_of(struct conversion *c, size_t core)
     return c->threads[core];
 }
 
-/* The power that gives the row's energy: as it is, or where the interval has no whole number of nanoseconds, what
+/* The power that gives the row's energy: as it is, or where the interval is not a whole number of nanoseconds, what
  * makes up for the rounding. */
 static double power_of(struct conversion *c, const struct sthem_row *row)
 {
@@ -152,8 +152,8 @@ static int prepare(struct conversion *c, const struct sthem_code *code,
         return 0;
     if (code->count == 0 && options->symbols.kallsyms == NULL)
         report_warning(c->reporter,
-                       "%s: program counters stay without names (-m VMMAP or -e ELF "
-                       "gives them names)",
+                       "%s: program counters have no function names (-m VMMAP or -e ELF supplies "
+                       "them)",
                        name);
     c->locations = locations_new(&facts, c->writer, &options->symbols, c->reporter, err);
     return c->locations != NULL ? 0 : -1;

@@ -16,7 +16,7 @@ struct code_file {
     struct dwarf_worker *worker;
     const struct symbolizer_options *options;
     struct reporter *reporter;
-    bool debug_searched, no_dwarf, damage_told;
+    bool debug_searched, no_dwarf, damage_reported;
 };
 
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
@@ -70,18 +70,18 @@ const char *code_file_symbol(struct code_file *file, uint64_t address)
 static void give_up_dwarf(struct code_file *file, const struct error *err)
 {
     report_warning(file->reporter,
-                   "%s: %s: its functions keep their names, lines and inlined functions are lost",
+                   "%s: %s: lines and inlined functions are lost, function names are not",
                    err->file, err->text);
     dwarf_worker_delete(file->worker);
     file->worker = NULL;
     file->no_dwarf = true;
 }
 
-static void tell_damage(struct code_file *file, const struct dwarf_answer *answer)
+static void report_damage(struct code_file *file, const struct dwarf_answer *answer)
 {
-    if (answer->damaged == 0 || file->damage_told)
+    if (answer->damaged == 0 || file->damage_reported)
         return;
-    file->damage_told = true;
+    file->damage_reported = true;
     report_warning(file->reporter,
                    "%s: damaged debug information: some lines and inlined functions are lost",
                    file->debug != NULL ? file->debug->path : file->image->path);
@@ -102,6 +102,6 @@ bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t 
         give_up_dwarf(file, &err);
         return false;
     }
-    tell_damage(file, answer);
+    report_damage(file, answer);
     return true;
 }

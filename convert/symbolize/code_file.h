@@ -22,8 +22,8 @@ const struct elf_file *code_file_image(const struct code_file *file);
  * there is none. */
 const char *code_file_symbol(struct code_file *file, uint64_t address);
 
-/* Asks the debug information about COUNT (at most LARGEST_QUESTION) ascending addresses. Returns
- * false when there is none, or no more: its loss was warned of once. */
+/* Asks the debug information about COUNT (at most MAX_QUESTION) ascending addresses. Returns
+ * false when there is none, or no more: there was a warning about its loss. */
 bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
                       struct strings *strings, struct dwarf_answer *answer);
 

@@ -27,7 +27,7 @@ struct locations {
     size_t key_count, key_capacity;
 };
 
-/* Where a tid comes twice (renamed, or given to another thread) the last name stands. */
+/* Where a tid comes twice (renamed, or given to another thread) the last name counts. */
 static void name_threads(struct locations *l, const struct location_facts *facts)
 {
     l->named = mem_zalloc(facts->thread_count, sizeof(struct raw_thread *));

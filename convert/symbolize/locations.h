@@ -8,7 +8,7 @@
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw_extension.h"
 
-/* The keys of rows that stand for one program counter. */
+/* The keys of rows that are for one program counter. */
 #define LOCATION_KEYS "binary,file,function,inline,line,pc"
 enum { LOCATION_KEY_COUNT = 6 };
 
@@ -20,7 +20,7 @@ struct location_facts {
     size_t map_count;
     const struct raw_thread *threads; /* borrowed: process and name of threads, where known */
     size_t thread_count;
-    bool keys; /* locations_key will be asked */
+    bool keys; /* locations_key will be called */
 };
 
 /* What FACTS borrows, WRITER and REPORTER must stay until locations_delete. NULL with ERR filled when kallsyms

@@ -21,14 +21,18 @@ struct symbolizer {
     struct code_maps *maps;
     struct kallsyms *kallsyms;
     struct strings *strings; /* names, paths, demangled names */
-    uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not yet asked */
+    uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not made yet */
     size_t demangled_capacity;
     struct code_frame **chunks; /* frames that were given out */
     size_t chunk_count, chunk_capacity, chunk_used, chunk_size;
     struct dwarf_answer answer;
 };
 
+<<<<<<< HEAD
 /* What is asked for, sorted by mapping and address, with its place in the caller's array. */
+=======
+/* Program counters to resolve, sorted by address, with its place in the caller's array. */
+>>>>>>> elf
 struct wanted {
     uint64_t pc;
     uint32_t map;
@@ -139,7 +143,7 @@ static void resolve_in_file(struct symbolizer *s, struct code_file *file,
                             const struct elf_mapping *mapping, const struct wanted *wanted,
                             size_t count, struct code_location *locations)
 {
-    uint64_t addresses[LARGEST_QUESTION];
+    uint64_t addresses[MAX_QUESTION];
     struct last_frames last = {0};
     for (size_t i = 0; i < count; i++)
         addresses[i] = elf_mapping_address(code_file_image(file), mapping, wanted[i].pc);
@@ -165,9 +169,9 @@ static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct want
         if (file == NULL)
             make_location(s, to, NULL, NULL, 0, 0, &last);
     }
-    for (size_t i = 0; file != NULL && i < count; i += LARGEST_QUESTION)
+    for (size_t i = 0; file != NULL && i < count; i += MAX_QUESTION)
         resolve_in_file(s, file, mapping, wanted + i,
-                        count - i < LARGEST_QUESTION ? count - i : LARGEST_QUESTION, locations);
+                        count - i < MAX_QUESTION ? count - i : MAX_QUESTION, locations);
 }
 
 static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, size_t count,

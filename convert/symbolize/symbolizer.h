@@ -56,7 +56,7 @@ struct code_location {
 
 struct symbolizer;
 
-/* MAPS are all mappings; warnings about binaries (missing, not the one that ran, DWARF unreadable) go through
+/* MAPS are all mappings; warnings about binaries (missing, not the one that ran, unreadable DWARF) go through
  * REPORTER, once per binary, when the first address inside it is looked up. Never fails: what cannot be
  * found is a warning and LABEL_UNKNOWN. KALLSYMS that cannot be read is the one error: NULL with ERR filled. */
 struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,

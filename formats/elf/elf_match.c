@@ -49,7 +49,7 @@ static bool is_code(const struct elf_segment *s)
     return s->executable && s->memory_size > 0;
 }
 
-/* The segment that has the byte at OFFSET, else one that has its page, code before data; or NULL. */
+/* The segment that has the byte at OFFSET, else one that has its page; code before data. Or NULL. */
 static const struct elf_segment *segment_at(const struct elf_file *file, uint64_t offset)
 {
     for (size_t p = 0; p < PAGE_SIZES; p++)

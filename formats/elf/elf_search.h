@@ -38,8 +38,8 @@ struct elf_file *elf_search_file(const struct elf_search *search, const struct e
                                              struct error *err),
                                  void *context, struct error *err);
 
-/* Warns that there is no file for LABEL, because of what elf_search_file REFUSED (empty: nothing was
- * there), and of the CONSEQUENCE. */
+/* Warns that there is no file for LABEL, why elf_search_file REFUSED one (empty: there was none),
+ * and of the CONSEQUENCE. */
 void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
                      const char *consequence);
 

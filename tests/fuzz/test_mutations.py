@@ -118,7 +118,7 @@ class Mutations(tool.Case):
         first = 32 + 2 * 272 + 16 + 8  # entry of the first byte of the first map
         data[4:12] = data[first:first + 8] = b"\xff" * 8
         ended = self.fails(["prof2pbin", "-q", "-v", "5"], "<stdin>", stdin=bytes(data))
-        self.assertIn("too large to be summed", ended.err)
+        self.assertIn("too large to sum", ended.err)
 
     def test_raw_profiles(self):
         profiles = list(raw_profiles())

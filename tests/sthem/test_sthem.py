@@ -202,7 +202,7 @@ class Repair(Sthem):
         data = export.text(Layout(), rows)
         self.check(data, rows, [1], warnings=1)
         ended = self.succeeds(["sthem2pbin"], stdin=data)
-        self.assertIn(f"times of {len(times) - len(set(times))} rows", ended.err)
+        self.assertIn(f"{len(times) - len(set(times))} rows are not later", ended.err)
 
     def test_finer_than_nanoseconds(self):
         rows = self.rows([repr(i * 0.00012345678901234 + 1e-7 / 3) for i in range(500)])

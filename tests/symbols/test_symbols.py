@@ -451,7 +451,7 @@ class Hostile(Case):
                     d[where] = rng.choice((d[where] ^ 1 << rng.randrange(8), 0xff, 0, 0x80, rng.randrange(256)))
                 _, warnings = self.damaged(bytes(d))
                 for w in warnings:
-                    said[[k for k in ("died", "no answer", "senseless", "damaged", "not the file", "headers", "ELF",
+                    said[[k for k in ("died", "did not answer", "malformed", "damaged", "not the file", "headers", "ELF",
                                       "without function") if k in w][0]] += 1
             print("  flips %s: %s" % (flags, dict(said)), file=sys.stderr)
 
@@ -490,7 +490,7 @@ class Hostile(Case):
         return oracle.parse(out), err
 
     def test_killed_and_stopped(self):
-        for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "gave no answer in 1 s")):
+        for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "did not answer within 1 s")):
             chains, err = self.interrupted(number)
             self.assertEqual(err.count("\n"), 1, err)
             self.assertIn("DWARF worker " + say, err)
