@@ -1,8 +1,8 @@
 /* Sums per program counter, kept in memory while a program runs and written when it has ended: the aggregated
  * dialect of `intrvelf`.
  *
- *   histogram_sample(histogram, &sample, image_of, context);     for each sample
- *   histogram_write(histogram, out, &target);                     at the end
+ *   histogram_sample(histogram, &sample, find, context);     for each sample
+ *   histogram_write(histogram, out, &target, &samples);      at the end
  *
  * That dialect means: time of a program counter = its samples * wall / samples of the header, energy = its current
  * * volts * wall / samples. So that both are right, whatever the engine: a sighting of a running thread counts 1,
@@ -17,6 +17,7 @@
 #include "base/output.h"
 #include "formats/raw/raw_readings.h"
 #include "record/engine.h"
+#include "record/images.h"
 
 struct histogram;
 
@@ -24,33 +25,24 @@ struct histogram;
 struct histogram *histogram_new(struct raw_readings *readings);
 void histogram_delete(struct histogram *histogram); /* NULL is allowed */
 
-/* IMAGE_OF: the image of a process at the moment. */
+/* FIND: the mapping of a file that PC of process PID is in; false: in none. Paths must stay until histogram_write. */
 void histogram_sample(struct histogram *histogram, const struct engine_sample *sample,
-                      uint32_t (*image_of)(void *context, uint32_t pid), void *context);
+                      bool (*find)(void *context, uint32_t pid, uint64_t pc, struct vmmap *place),
+                      void *context);
 
-/* A mapping of the header; LABEL is padded with NUL. */
-struct histogram_map {
-    uint64_t address, size;
-    const char *label;
-};
-
-enum { HISTOGRAM_LABEL = 256 };
+/* No more samples nor readings will come. Returns the energy that program counters have got [J]. */
+double histogram_end(struct histogram *histogram);
 
 /* What is needed at the end; all borrowed. */
 struct histogram_target {
     uint64_t wall, latency; /* [ns] */
-    const struct histogram_map *maps;
+    const struct vmmap *maps;
     size_t map_count;
-    /* Which byte of which map PC of IMAGE is; false: of none. */
-    bool (*resolve)(void *context, uint32_t image, uint64_t pc, size_t *map, uint64_t *byte);
-    void *context;
 };
 
-/* Writes the documented part to OUT. Returns 0, or -1 with the error of output_open filled. */
+/* Writes the documented part to OUT, with *SAMPLES the number of samples in its header. Returns 0, or -1 with the error
+ * of output_open filled. */
 int histogram_write(struct histogram *histogram, struct output *out,
-                    const struct histogram_target *target);
-
-/* Energy that program counters have got [J]. */
-double histogram_energy(const struct histogram *histogram);
+                    const struct histogram_target *target, uint64_t *samples);
 
 #endif

@@ -496,6 +496,21 @@ bool images_know(const struct images *images, uint32_t number, uint64_t pc)
     return false;
 }
 
+bool images_place(const struct images *images, uint32_t number, uint64_t pc, struct vmmap *place)
+{
+    if (number >= images->count)
+        return false;
+    const struct image *image = &images->list[number];
+    for (size_t i = image->area_count; i-- > 0;) { /* the newest one covers those before */
+        const struct area *area = &image->areas[i];
+        if (pc - area->address >= area->size)
+            continue;
+        *place = (struct vmmap){area->address, area->size, text(images, area->path)};
+        return place->path[0] == '/';
+    }
+    return false;
+}
+
 /* ---- what goes to the spool --------------------------------------------------------------------- */
 
 /* How many images can be put: not one before its path is known, except all. */

@@ -28,11 +28,7 @@ struct symbolizer {
     struct dwarf_answer answer;
 };
 
-<<<<<<< HEAD
-/* What is asked for, sorted by mapping and address, with its place in the caller's array. */
-=======
-/* Program counters to resolve, sorted by address, with its place in the caller's array. */
->>>>>>> elf
+/* A program counter to resolve, sorted by mapping and address, with its place in the caller's array. */
 struct wanted {
     uint64_t pc;
     uint32_t map;

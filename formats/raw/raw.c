@@ -225,14 +225,14 @@ int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, 
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
 {
     static const enum pmu_kind kinds[] = {PMU_CUSTOM, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER};
-    const char *pmu = profile->ext.facts.pmu;
-    if (profile->dialect == &raw_intrvelf || profile->dialect == &raw_intrvelf_aggregated)
+    const char *pmu = profile->ext.facts.pmu, *said = profile->ext.facts.pmu_kind;
+    bool aggregated = profile->dialect == &raw_intrvelf_aggregated;
+    if (profile->dialect == &raw_intrvelf || (aggregated && said == NULL))
         return PMU_CURRENT;
     if (profile->value == RAW_OPAQUE || (pmu != NULL && strcmp(pmu, "none") == 0))
         return PMU_NONE;
-    if (profile->dialect == &raw_spool) { /* its header is all zeros */
-        const char *kind = profile->ext.facts.pmu_kind;
-        int number = kind == NULL ? -1 : pmu_kind_parse(kind);
+    if (profile->dialect == &raw_spool || aggregated) { /* its header does not say */
+        int number = said == NULL ? -1 : pmu_kind_parse(said);
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
     }
     return kinds[profile->header.magic & 3];

@@ -161,7 +161,7 @@ static int read_command(void *state, size_t channel, struct pmu_value *value, st
             return -1;
     if (got == 0 && !p->fresh) /* what it has said counts; then its end is an error */
         return ended(p, err);
-    if (!p->fresh)
+    if (!p->fresh && !(p->counter && p->has_any))
         return 0;
     p->fresh = false;
     value->gauge = p->last * p->scale;

