@@ -258,6 +258,7 @@ static void add_sensors(const struct lynsyn *l, struct pmu_channels *channels)
         struct pmu_channel *channel = pmu_channel_add(channels, name,
                                                       power ? "current times voltage of a sensor"
                                                             : "current of a sensor; volts unknown");
+        channel->period = PERIOD_NS;
         if (power) {
             pmu_channel_counter(channel, 1e-9, 0);
             continue;
