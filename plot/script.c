@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
-#include "formats/table/table.h"
+#include "base/number.h"
 #include "plot/gnuplot.h"
 #include "plot/text.h"
 

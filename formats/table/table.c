@@ -55,12 +55,3 @@ void table_close(struct table *table)
     table->format->end(table->state);
     free(table);
 }
-
-void format_real(char *text, size_t size, double value)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
-}

@@ -93,7 +93,4 @@ void table_row(struct table *table, const struct table_cell *cells);
 void table_total(struct table *table, const struct table_cell *cells);
 void table_close(struct table *table);
 
-/* For the formats: the shortest decimal text that reads back as VALUE; SIZE must be at least 32. */
-void format_real(char *text, size_t size, double value) __attribute__((nonnull));
-
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "formats/table/table.h"
 
 struct state {

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "formats/table/table.h"
-
-enum { SIGNIFICANT = 6, MAX_DECIMALS = 9 };
 
 struct shown {
     char *text;
@@ -87,14 +86,9 @@ static struct shown show(const struct table_cell *cell, int decimals)
     return shown;
 }
 
-/* The number of decimals that gives the largest value of the column SIGNIFICANT digits. */
-static int decimals_for(const struct table_column *column, double largest)
+static int decimals_of(const struct table_column *column, double largest)
 {
-    if (strcmp(column->unit, "%") == 0)
-        return 2;
-    int digits = largest > 0 && isfinite(largest) ? (int)floor(log10(largest)) + 1 : 1;
-    int decimals = SIGNIFICANT - digits;
-    return decimals < 0 ? 0 : decimals > MAX_DECIMALS ? MAX_DECIMALS : decimals;
+    return strcmp(column->unit, "%") == 0 ? 2 : decimals_for(largest);
 }
 
 static char *title_of(const struct table_column *column)
@@ -108,7 +102,7 @@ static void measure(struct state *s)
     for (size_t i = 0; i < s->head->column_count; i++) {
         struct column *column = &s->columns[i];
         char *title = title_of(&s->head->columns[i]);
-        column->decimals = decimals_for(&s->head->columns[i], column->largest);
+        column->decimals = decimals_of(&s->head->columns[i], column->largest);
         column->width = strlen(title);
         free(title);
         for (size_t r = 0; r < s->rows; r++) {
@@ -191,7 +185,7 @@ static void put_facts(struct state *s)
         struct table_column like = {fact->name, fact->unit, false};
         struct shown shown =
             show(&fact->cell,
-                 decimals_for(&like, fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0));
+                 decimals_of(&like, fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0));
         output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->title, shown.text,
                       fact->unit[0] != '\0' ? " " : "", fact->unit);
         free(shown.text);
