@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/aggregate.h"
+#include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
 
 struct annotation *annotation_new(const struct annotate_options *options, struct reporter *reporter)
@@ -43,13 +44,6 @@ bool annotation_may_warn(const struct annotation *a, const char *path)
 {
     uint32_t known = strings_count(a->warned);
     return strings_intern(a->warned, path) == known;
-}
-
-void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part)
-{
-    to->time += part->time;
-    to->energy += part->energy;
-    to->samples += part->samples;
 }
 
 /* The keys that tell lines and instructions, and where each stands among those of the aggregate. */

@@ -1,11 +1,14 @@
 /* Annotated machine code: the instructions of a function with what each used.
  * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_asm.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate/annotate_show.h"
+#include "analyze/annotate/annotate_text.h"
+#include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/disassembler.h"
 #include "base/memory.h"
 

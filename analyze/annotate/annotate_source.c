@@ -1,12 +1,15 @@
 /* Annotated source: the lines of a function file by file, with those of functions that were
  * inlined.
  * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_source.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/annotate/annotate_show.h"
+#include "analyze/annotate/annotate_text.h"
+#include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/source_file.h"
 #include "base/memory.h"
 

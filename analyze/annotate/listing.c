@@ -17,7 +17,6 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-
 /* Escape sequences, "" without colour. */
 struct paint {
     const char *hot, *warm, *faint, *strong, *end;

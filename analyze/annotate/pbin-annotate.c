@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate/annotate.h"
+#include "analyze/annotate/annotate_show.h"
 #include "base/memory.h"
 #include "base/tool.h"
 #include "formats/elf/elf_options.h"
