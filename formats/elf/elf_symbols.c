@@ -17,7 +17,7 @@ struct sorted_symbol {
 };
 
 struct elf_symbols {
-    struct elf_symbol *symbols; /* what the values of the map mean */
+    struct sorted_symbol *symbols; /* what the values of the map mean */
     struct interval_map map;
 };
 
@@ -125,25 +125,23 @@ struct elf_symbols *elf_symbols_new(const struct elf_file *file, const struct el
 {
     struct elf_symbols *symbols = mem_zalloc(1, sizeof *symbols);
     struct reader r = {0};
+    size_t kept = 0;
     read_best(&r, file, debug);
     if (r.count > 0)
         qsort(r.symbols, r.count, sizeof *r.symbols, compare_symbols);
     struct interval *intervals = mem_alloc(r.count * sizeof *intervals);
-    symbols->symbols = mem_alloc(r.count * sizeof *symbols->symbols);
-    size_t kept = 0;
     for (size_t i = 0; i < r.count; i++) {
         const struct sorted_symbol *s = &r.symbols[i];
         if (i + 1 < r.count && s[1].symbol.address == s->symbol.address &&
             s[1].symbol.size >= s->symbol.size)
             continue; /* an alias that a better one hides */
-        symbols->symbols[kept] = s->symbol;
         intervals[kept] = (struct interval){s->symbol.address, last_address(s, r.symbols + r.count),
                                             (uint32_t)kept};
-        kept++;
+        r.symbols[kept++] = *s;
     }
     interval_map_build(&symbols->map, intervals, kept);
+    symbols->symbols = r.symbols;
     free(intervals);
-    free(r.symbols);
     return symbols;
 }
 
@@ -159,7 +157,7 @@ void elf_symbols_delete(struct elf_symbols *symbols)
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)
 {
     uint32_t value = interval_map_find(&symbols->map, address);
-    return value == INTERVAL_NONE ? NULL : &symbols->symbols[value];
+    return value == INTERVAL_NONE ? NULL : &symbols->symbols[value].symbol;
 }
 
 bool elf_symbols_next(const struct elf_symbols *symbols, uint64_t address,
@@ -168,8 +166,8 @@ bool elf_symbols_next(const struct elf_symbols *symbols, uint64_t address,
     const struct interval *piece = interval_map_next(&symbols->map, address);
     if (piece == NULL)
         return false;
-    *range =
-        (struct elf_symbol_range){piece->begin, piece->last, symbols->symbols[piece->value].name};
+    *range = (struct elf_symbol_range){piece->begin, piece->last,
+                                       symbols->symbols[piece->value].symbol.name};
     return true;
 }
 
