@@ -225,7 +225,8 @@ static void start_images(struct address_spaces *s, uint64_t time_ns)
         s->next_start < count ? s->ext->images[s->starts[s->next_start]].start : UINT64_MAX;
 }
 
-uint32_t address_spaces_at(struct address_spaces *s, uint32_t image, uint64_t time_ns)
+uint32_t address_spaces_at(struct address_spaces *s, uint32_t image, uint64_t time_ns,
+                           uint64_t *until_ns)
 {
     struct space *space = &s->spaces[image];
     if (time_ns >= s->next_start_ns)
@@ -234,6 +235,7 @@ uint32_t address_spaces_at(struct address_spaces *s, uint32_t image, uint64_t ti
         start(s, image);
     if (time_ns >= space->until || space->token == 0)
         apply_events(s, space, time_ns);
+    *until_ns = space->until;
     return space->token;
 }
 

@@ -16,9 +16,10 @@ void address_spaces_delete(struct address_spaces *spaces);
 /* The distinct mappings of all images; borrowed until address_spaces_delete. */
 const struct code_map *address_spaces_maps(const struct address_spaces *spaces, size_t *count);
 
-/* Goes on to TIME_NS, not before the last one, for IMAGE. Returns a number for what the image has mapped: another one
- * whenever that changes, and for each image. */
-uint32_t address_spaces_at(struct address_spaces *spaces, uint32_t image, uint64_t time_ns);
+/* Goes on to TIME_NS, not before the last one, for IMAGE. Returns a number for what the image has mapped, never 0: another
+ * one whenever that changes, and for each image. It stays the same until *UNTIL_NS. */
+uint32_t address_spaces_at(struct address_spaces *spaces, uint32_t image, uint64_t time_ns,
+                           uint64_t *until_ns);
 
 /* Index of the mapping that holds PC in IMAGE at the last time, UINT32_MAX for none. */
 uint32_t address_spaces_find(const struct address_spaces *spaces, uint32_t image, uint64_t pc);

@@ -28,11 +28,12 @@ struct conversion {
     size_t seat_count, seat_capacity;
     struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
     struct raw_reading_walk walk;
-    struct raw_reading reading; /* the next one */
-    int got_reading;            /* 1: it is there, 0: no more, -1: error */
-    bool begun;                 /* there was a sample before */
-    uint64_t last_ns;           /* its time */
-    uint64_t backwards;         /* sample times that were before the one before */
+    struct raw_reading reading;           /* the next one */
+    int got_reading;                      /* 1: it is there, 0: no more, -1: error */
+    uint64_t times_ns[RAW_BATCH_SAMPLES]; /* of the samples that are being put, in order */
+    bool begun;                           /* there was a sample before */
+    uint64_t last_ns;                     /* its time */
+    uint64_t backwards;                   /* sample times that were before the one before */
 };
 
 /* Begins a thread: a tid that is new, or that was given to another thread. */
@@ -90,6 +91,7 @@ static void put_facts(struct conversion *c, const struct raw_samples *s, size_t 
 {
     for (size_t i = 0; i < count; i++) {
         room->interval_ns[i] = c->raw->has_times ? interval_of(c, s->time_ns[first + i]) : 0;
+        c->times_ns[i] = c->last_ns;
         room->value_bits[i] = bits_of_double(s->value[first + i]);
         room->threads[i] = s->threads[first + i];
     }
@@ -125,11 +127,24 @@ static int put_readings(struct conversion *c, uint64_t time_ns, struct error *er
     return c->got_reading < 0 ? -1 : 0;
 }
 
-static int put_seen(struct conversion *c, const struct raw_samples *s, struct error *err)
+/* Samples that fit in ROOM, from number FIRST on; *ENTRIES is how many they have. */
+static size_t count_fitting(const struct raw_samples *s, size_t first, const struct pbin_room *room,
+                            size_t *entries)
 {
-    size_t first = 0;
-    for (size_t i = 0; i < s->count; first += s->threads[i++]) {
+    size_t samples = 0;
+    *entries = 0;
+    while (samples < room->samples && first + samples < s->count &&
+           s->threads[first + samples] <= room->entries - *entries)
+        *entries += s->threads[first + samples++];
+    return samples;
+}
+
+static int put_batch(struct conversion *c, const struct raw_samples *s, struct error *err)
+{
+    size_t entry = 0;
+    for (size_t i = 0, samples; i < s->count; i += samples) {
         struct pbin_room room;
+        size_t count;
         if (pbin_batch_is_full(c->writer, s->threads[i])) {
             locations_resolve(c->locations);
             if (put_readings(c, s->time_ns[i], err) != 0)
@@ -137,35 +152,18 @@ static int put_seen(struct conversion *c, const struct raw_samples *s, struct er
         }
         if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
             return -1;
-        *room.interval_ns = c->raw->has_times ? interval_of(c, s->time_ns[i]) : 0;
-        *room.value_bits = bits_of_double(s->value[i]);
-        size_t entries = seen_conversion_put(c->seen, s, i, first, c->last_ns, &room, 0);
-        *room.threads = entries;
-        pbin_fill_room(c->writer, 1, entries);
-    }
-    return 0;
-}
-
-static int put_batch(struct conversion *c, const struct raw_samples *s)
-{
-    const struct raw_entry *entries = s->entries;
-    for (size_t i = 0, samples; i < s->count; i += samples) {
-        struct pbin_room room;
-        size_t count = 0;
-        if (pbin_batch_is_full(c->writer, s->threads[i]))
-            locations_resolve(c->locations);
-        if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
-            return -1;
-        for (samples = 0; samples < room.samples && i + samples < s->count; samples++) {
-            if (s->threads[i + samples] > room.entries - count)
-                break;
-            count += s->threads[i + samples];
-        }
+        samples = count_fitting(s, i, &room, &count);
         put_facts(c, s, i, samples, &room);
-        put_locations(c, entries, count, room.location);
-        put_threads(c, s->threads + i, samples, entries, &room);
-        pbin_fill_room(c->writer, samples, count);
-        entries += count;
+        if (c->seen != NULL) {
+            size_t sightings =
+                seen_conversion_put(c->seen, s, i, samples, entry, c->times_ns, &room);
+            pbin_fill_room(c->writer, samples, sightings);
+        } else {
+            put_locations(c, s->entries + entry, count, room.location);
+            put_threads(c, s->threads + i, samples, s->entries + entry, &room);
+            pbin_fill_room(c->writer, samples, count);
+        }
+        entry += count;
     }
     return 0;
 }
@@ -178,7 +176,7 @@ static int put_all(struct conversion *c, struct error *err)
     uint64_t number = 0;
     progress_start(&progress, c->reporter, c->raw->samples, "samples");
     while ((got = raw_next(c->raw, &samples, err)) > 0) {
-        if ((c->seen != NULL ? put_seen(c, &samples, err) : put_batch(c, &samples)) != 0)
+        if (put_batch(c, &samples, err) != 0)
             got = -1;
         if (got < 0)
             break;

@@ -80,22 +80,31 @@ static uint32_t unsampled(struct seen_conversion *c)
     return locations_place(c->locations, &place);
 }
 
-/* The location of thread sample AT. */
-static inline uint32_t locate(struct seen_conversion *c, const struct raw_samples *s, size_t at,
-                              uint32_t image, uint64_t time_ns)
+/* A number for what T has mapped at TIME_NS. */
+static inline uint32_t token_of(struct seen_conversion *c, struct tracked *t, uint64_t time_ns)
 {
-    uint64_t pc = s->entries[at].pc;
-    bool called = s->callers != NULL && (s->flags[at] & RAW_CALLER) != 0;
-    uint64_t caller = called ? s->callers[at] : 0;
-    uint32_t token = 1; /* without images all have the same mappings */
-    if (c->spaces != NULL)
-        token = image == RAW_NO_IMAGE ? UINT32_MAX : address_spaces_at(c->spaces, image, time_ns);
+    if (c->spaces == NULL || t->image == RAW_NO_IMAGE)
+        return UINT32_MAX;
+    if (t->token == 0 || t->token_image != t->image || time_ns >= t->token_until) {
+        t->token = address_spaces_at(c->spaces, t->image, time_ns, &t->token_until);
+        t->token_image = t->image;
+    }
+    return t->token;
+}
+
+/* The location of thread sample AT, of T. */
+static inline uint32_t locate(struct seen_conversion *c, const struct raw_samples *s, size_t at,
+                              struct tracked *t, uint64_t time_ns)
+{
+    uint64_t pc = s->entries[at].pc, caller = 0; /* a caller at 0 is none: no code is there */
+    uint32_t token = token_of(c, t, time_ns);
+    if (s->callers != NULL && (s->flags[at] & RAW_CALLER))
+        caller = s->callers[at];
     struct recent *recent = &c->recent[numbers_hash((pc ^ caller << 1) + token) & (RECENT - 1)];
     if (recent->pc == pc && recent->caller == caller && recent->token == token)
         return recent->location;
-    /* a caller at 0 is taken for none: there is no code */
-    uint32_t from = caller != 0 ? place(c, image, caller, PBIN_NO_CALLER) : PBIN_NO_CALLER;
-    *recent = (struct recent){pc, caller, token, place(c, image, pc, from)};
+    uint32_t from = caller != 0 ? place(c, t->image, caller, PBIN_NO_CALLER) : PBIN_NO_CALLER;
+    *recent = (struct recent){pc, caller, token, place(c, t->image, pc, from)};
     return recent->location;
 }
 
@@ -111,26 +120,37 @@ static void define(struct seen_conversion *c, struct tracked *t)
                               t->image == RAW_NO_IMAGE ? NULL : ext->images[t->image].path);
 }
 
-size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *s, size_t number,
-                           size_t first, uint64_t time_ns, const struct pbin_room *room, size_t at)
+/* One thread sample. Returns whether it is an entry. */
+static inline bool put_entry(struct seen_conversion *c, const struct raw_samples *s, size_t from,
+                             size_t seat, uint64_t time_ns, const struct pbin_room *room, size_t to)
 {
-    size_t begin = at;
-    for (size_t seat = 0; seat < s->threads[number]; seat++) {
-        const struct raw_entry *entry = &s->entries[first + seat];
-        uint8_t flags = s->flags != NULL ? s->flags[first + seat] : RAW_RAN;
-        uint64_t used_ns, unsampled_ns = 0;
-        struct tracked *t = tracker_follow(&c->tracker, entry, flags, time_ns, seat, &used_ns);
-        uint64_t cpu_ns = used_ns;
-        if (s->flags != NULL)
-            cpu_ns = cpu_weights_take(c->weights, t->thread, flags, used_ns, &unsampled_ns);
-        if (t->renewed)
-            define(c, t);
-        if ((flags & RAW_TOTAL) && unsampled_ns == 0)
-            continue;
-        room->thread[at] = t->number;
-        room->cpu_ns[at] = cpu_ns + unsampled_ns;
-        room->location[at++] =
-            unsampled_ns > 0 ? unsampled(c) : locate(c, s, first + seat, t->image, time_ns);
+    uint8_t flags = s->flags != NULL ? s->flags[from] : RAW_RAN;
+    uint64_t used_ns, unsampled_ns = 0;
+    struct tracked *t =
+        tracker_follow(&c->tracker, &s->entries[from], flags, time_ns, seat, &used_ns);
+    uint64_t cpu_ns = used_ns;
+    if (s->flags != NULL)
+        cpu_ns = cpu_weights_take(c->weights, t->thread, flags, used_ns, &unsampled_ns);
+    if (t->renewed)
+        define(c, t);
+    room->thread[to] = t->number;
+    room->cpu_ns[to] = cpu_ns + unsampled_ns;
+    if ((flags & RAW_TOTAL) && unsampled_ns == 0)
+        return false;
+    room->location[to] = unsampled_ns > 0 ? unsampled(c) : locate(c, s, from, t, time_ns);
+    return true;
+}
+
+size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *s, size_t first,
+                           size_t count, size_t entry, const uint64_t *time_ns,
+                           const struct pbin_room *room)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t begin = to;
+        for (size_t seat = 0; seat < s->threads[first + i]; seat++)
+            to += put_entry(c, s, entry++, seat, time_ns[i], room, to);
+        room->threads[i] = to - begin;
     }
-    return at - begin;
+    return to;
 }

@@ -21,10 +21,11 @@ struct seen_conversion *seen_conversion_new(const struct raw_profile *raw,
                                             struct locations *locations);
 void seen_conversion_delete(struct seen_conversion *conversion);
 
-/* Fills in the entries of sample NUMBER of SAMPLES, taken at TIME_NS (not before the last one), whose threads begin at entry
- * FIRST; ROOM has room for all. Records that are no sightings are left out. Returns how many entries it filled. */
+/* Fills ROOM, which is large enough, with the threads of COUNT samples of SAMPLES from number FIRST on, the first of whose
+ * entries is ENTRY; TIME_NS [COUNT] are their times, none before the one before. Records that are no sightings are left
+ * out. Returns the number of entries in the room. */
 size_t seen_conversion_put(struct seen_conversion *conversion, const struct raw_samples *samples,
-                           size_t number, size_t first, uint64_t time_ns,
-                           const struct pbin_room *room, size_t at);
+                           size_t first, size_t count, size_t entry, const uint64_t *time_ns,
+                           const struct pbin_room *room);
 
 #endif

@@ -19,10 +19,26 @@ static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
     return (uint64_t)((unsigned __int128)value * part / whole);
 }
 
-uint64_t cpu_weights_divide(const struct stretch *stretch, uint64_t used)
+bool cpu_weights_open(struct weighed_thread *t)
 {
-    return used >= stretch->weight ? stretch->cpu_ns
-                                   : scale(stretch->cpu_ns, used, stretch->weight);
+    if (t->at >= t->count)
+        return false;
+    const struct stretch *stretch = &t->stretches[t->at++];
+    t->left = t->weight = stretch->weight;
+    t->left_ns = t->cpu_ns = stretch->cpu_ns;
+    t->each_ns = stretch->cpu_ns / stretch->weight;
+    t->rest = stretch->cpu_ns % stretch->weight;
+    t->odd = 0;
+    return true;
+}
+
+uint64_t cpu_weights_divide(struct weighed_thread *t, uint64_t weight)
+{
+    t->left = t->left > weight ? t->left - weight : 0;
+    uint64_t left_ns = t->cpu_ns - scale(t->cpu_ns, t->weight - t->left, t->weight);
+    uint64_t share_ns = t->left_ns - left_ns;
+    t->left_ns = left_ns;
+    return share_ns;
 }
 
 static void close_stretch(struct weighed_thread *t)

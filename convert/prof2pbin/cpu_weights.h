@@ -35,9 +35,11 @@ struct weighed_thread {
     uint32_t task, image;
     uint64_t records; /* that are still to come */
     uint64_t total_ns;
-    /* while it is taken: of the stretch at AT so much weight and CPU time has been given out */
+    /* while it is taken: of the stretch before AT, so much weight is left, and so much CPU time */
     size_t at;
-    uint64_t used, given_ns;
+    uint64_t left, left_ns;
+    uint64_t each_ns, rest,
+        odd;     /* of equal weights: all get EACH_NS, and REST of every WEIGHT one more */
     bool orphan; /* its total has no sighting to go to */
 };
 
@@ -57,8 +59,9 @@ void cpu_weights_free(struct cpu_weights *weights);
 /* Path of the program whose processes used most CPU time, borrowed from RAW; NULL if no program is known. */
 const char *cpu_weights_target(const struct cpu_weights *weights, const struct raw_profile *raw);
 
-/* Slow path of cpu_weights_take. */
-uint64_t cpu_weights_divide(const struct stretch *stretch, uint64_t used);
+/* Slow paths of cpu_weights_take: opens the next stretch of THREAD; CPU time of a sighting that weighs WEIGHT. */
+bool cpu_weights_open(struct weighed_thread *thread);
+uint64_t cpu_weights_divide(struct weighed_thread *thread, uint64_t weight);
 
 /* CPU time [ns] of the next record of thread number THREAD, with FLAGS; USED_NS as tracker_follow gives it. *UNSAMPLED_NS
  * becomes what belongs to no sighting. */
@@ -67,17 +70,14 @@ static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t th
 {
     struct weighed_thread *t = &weights->threads[thread];
     *unsampled_ns = --t->records == 0 && t->orphan ? t->total_ns : 0;
-    if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN || t->at >= t->count)
+    if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN || (t->left == 0 && !cpu_weights_open(t)))
         return 0;
-    const struct stretch *stretch = &t->stretches[t->at];
-    t->used += !weights->nominal ? 1 : used_ns > 0 ? used_ns : 1;
-    uint64_t due_ns = cpu_weights_divide(stretch, t->used), share_ns = due_ns - t->given_ns;
-    t->given_ns = due_ns;
-    if (t->used >= stretch->weight) {
-        t->at++;
-        t->used = t->given_ns = 0;
-    }
-    return share_ns;
+    if (weights->nominal)
+        return cpu_weights_divide(t, used_ns > 0 ? used_ns : 1);
+    t->left--;
+    uint64_t odd = t->odd + t->rest, more = odd >= t->weight; /* no jump: it could not be foreseen */
+    t->odd = odd - (t->weight & -more);
+    return t->each_ns + more;
 }
 
 #endif

@@ -19,7 +19,9 @@ struct tracked {
     bool renewed;    /* another thread, name, process or program than at the record before */
     uint64_t cpu_ns; /* at its last record */
     uint64_t until;  /* task or image may be another from this time on */
-    uint32_t number; /* for the caller's use; 0 at first */
+    /* for the caller's use; 0 at first */
+    uint32_t number, token, token_image;
+    uint64_t token_until;
 };
 
 struct tracker {

@@ -17,7 +17,12 @@
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw_extension.h"
 
-enum { RAW_VMMAP_SIZE = 272, RAW_LABEL_SIZE = 256, RAW_MAX_THREADS = PBIN_MAX_THREADS };
+enum {
+    RAW_VMMAP_SIZE = 272,
+    RAW_LABEL_SIZE = 256,
+    RAW_MAX_THREADS = PBIN_MAX_THREADS,
+    RAW_BATCH_SAMPLES = 256
+};
 
 /* An executable mapping of the profiled program. */
 struct raw_vmmap {
@@ -33,7 +38,7 @@ struct raw_entry {
 
 /* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
 struct raw_samples {
-    size_t count, entry_count;
+    size_t count, entry_count; /* COUNT is at most RAW_BATCH_SAMPLES */
     /* [count]: since the start of the clock; 0 if the dialect has no times */
     const uint64_t *time_ns;
     const double *value;             /* [count]: of the PMU; 0 without one */

@@ -78,7 +78,7 @@ int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *s
                       struct error *err);
 
 /* Decoded samples. Empty when zeroed; raw_batch_free releases it. */
-enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };
+enum { RAW_BATCH_ENTRIES = 1024 };
 struct raw_batch {
     size_t count, entry_count, capacity;
     uint64_t time_ns[RAW_BATCH_SAMPLES];

@@ -282,8 +282,9 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
                          "times begin at sample %" PRIu64 ", expected %" PRIu64, r->times_first,
                          number);
     r->times = mem_resize(r->times, r->times_count, sizeof *r->times);
+    const uint8_t *times = cursor_bytes(&block.in, r->times_count * 8);
     for (uint64_t i = 0; i < r->times_count; i++)
-        r->times[i] = cursor_u64(&block.in);
+        r->times[i] = get_u64(times + 8 * i, false);
     return stream_seek(p->stream, back, err);
 }
 

@@ -538,7 +538,7 @@ class Damage(Case):
             self.fails(["prof2pbin", "-q"], "<stdin>", stdin=data + raw.done_block(4))
 
     def test_many_mappings_and_forks(self):
-        """100,000 mappings at as many times with a fork every tenth: seconds, not hours."""
+        """30,000 mappings at as many times, a fork at every tenth: seconds, not hours."""
         ext, samples, times = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)]), [], []
         for i in range(30000):
             if i % 10 == 9:
