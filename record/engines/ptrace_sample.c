@@ -3,10 +3,12 @@
  * To stop a thread that waits would wake it: the CPU time of that would be counted as the program's, and some system
  * calls would end with EINTR. The kernel shows where it waits.
  * SPDX-License-Identifier: MIT */
-#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/wait.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "record/clock.h"
@@ -24,8 +26,8 @@ static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 1
 static const uint64_t switch_time = SECOND / 100000;
 
 enum { LOOKS = 256 };
-enum { KEEP_OFF = 32 }; /* samples */
-enum { STEADY = 4 };    /* sightings on a CPU in a row: it is expected there */
+enum { MOVE = 32 };  /* samples */
+enum { STEADY = 4 }; /* sightings on a CPU in a row: it is expected there */
 
 static void add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -169,20 +171,50 @@ static void hand_over(struct engine_run *run, uint64_t time)
         run->result->samples++;
 }
 
-/* Keeps the sampler off the CPUs of the threads that run, where there are others: it would take them off for longer than
- * a stop takes, and its timer would wake those that sleep there. */
-static void keep_off(struct engine_run *run)
+static void move_to(struct engine_run *run, const cpu_set_t *cpus)
 {
-    cpu_set_t others = run->cpus;
+    cpu_set_t usable;
+    CPU_AND(&usable, cpus, &run->cpus);
+    if (CPU_COUNT(&usable) == 0)
+        usable = run->cpus;
+    if (!CPU_EQUAL(&usable, &run->used) && sched_setaffinity(0, sizeof usable, &usable) == 0)
+        run->used = usable;
+}
+
+/* Threads of the machine that run or wait for a CPU, this one among them; 0: not known. The fourth word of the file is
+ * "2/345". */
+static int runnable(void)
+{
+    char text[128], *at = text;
+    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    for (int word = 1; word < 4 && at != NULL; word++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? (int)strtol(at, NULL, 10) : 0;
+}
+
+/* While a CPU is idle, the sampler works there. When all are busy, it is best on one on which a thread of the program
+ * runs: no other CPU has to be interrupted then, nor given back by somebody else. But threads that sleep now and then
+ * are better left alone there: the timer of the sampler would wake them. */
+static void choose_cpu(struct engine_run *run)
+{
+    bool sleepers = false;
+    cpu_set_t busy, others = run->cpus;
+    CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
-        int cpu = run->tracees.list[i]->ran ? tracee_cpu_number(run->tracees.list[i]) : -1;
-        if (cpu >= 0 && cpu < CPU_SETSIZE)
-            CPU_CLR((size_t)cpu, &others);
+        const struct tracee *tracee = run->tracees.list[i];
+        int cpu = tracee->ran ? tracee_cpu_number(tracee) : -1;
+        if (cpu < 0 || cpu >= CPU_SETSIZE)
+            continue;
+        sleepers |= tracee->slept > 0;
+        CPU_SET((size_t)cpu, &busy);
+        CPU_CLR((size_t)cpu, &others);
     }
-    if (CPU_COUNT(&others) == 0)
-        others = run->cpus;
-    if (!CPU_EQUAL(&others, &run->used) && sched_setaffinity(0, sizeof others, &others) == 0)
-        run->used = others;
+    bool is_idle = runnable() <= CPU_COUNT(&run->cpus);
+    move_to(run, sleepers || is_idle ? &others : &busy);
 }
 
 static uint64_t own_time(void)
@@ -202,8 +234,8 @@ void ptrace_sample(struct engine_run *run)
     uint64_t time = ptrace_time(run);
     wait_for_stops(run);
     uint64_t stopped = clock_now();
-    if (run->pace.taken % KEEP_OFF == 0)
-        keep_off(run);
+    if (run->pace.taken % MOVE == 0)
+        choose_cpu(run);
     for (size_t i = 0; i < run->tracees.count; i++)
         if (run->tracees.list[i]->state >= TRACEE_RUNNING &&
             run->tracees.list[i]->state < TRACEE_DYING)
