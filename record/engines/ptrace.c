@@ -106,9 +106,12 @@ static void step(struct engine_run *run)
     uint64_t until = run->expires != 0 && run->expires < due ? run->expires : due;
     if (run->ended)
         return;
-    if (now < until && signals_wait(&run->signals, until - now, &info) != 0)
-        on_signal(run, &info);
-    now = clock_now();
+    if (now < until) {
+        int number = signals_wait(&run->signals, until - now, &info);
+        run->woken = now = clock_now();
+        if (number != 0)
+            on_signal(run, &info);
+    }
     if (now >= due && !run->ended)
         ptrace_sample(run);
     expire(run, now);
@@ -217,6 +220,9 @@ static void *tracer(void *opaque)
     if (!run->cancelled) {
         raise_file_limit(); /* these two not before the fork: the program would inherit them */
         be_prompt();
+        if (sched_getaffinity(0, sizeof run->cpus, &run->cpus) != 0)
+            CPU_ZERO(&run->cpus);
+        run->used = run->cpus;
     }
     sem_post(&run->started);
     wait_for(&run->go);

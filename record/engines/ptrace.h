@@ -7,6 +7,7 @@
 #define RECORD_ENGINES_PTRACE_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <sys/resource.h>
 
@@ -28,10 +29,12 @@ struct engine_run {
     struct signals signals;
     pid_t pid; /* of the program, 0: there is none */
     struct tracees tracees;
+    cpu_set_t cpus, used;       /* that the sampler may use; that it uses */
     struct engine_thread *rows; /* of the sample being taken: the departed first */
     size_t row_count, row_capacity;
-    size_t awaited;          /* threads that were interrupted for the sample and have not stopped */
-    uint64_t begin, resumed; /* absolute [ns]: of the sample; of the last thread that it stopped */
+    size_t awaited; /* threads that were interrupted for the sample and have not stopped */
+    uint64_t woken, begin,
+        resumed; /* absolute [ns]: the sampler, after its last wait; the sample; the last thread that was stopped for it */
     struct pace pace;
     struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
@@ -53,6 +56,8 @@ int ptrace_attach(struct engine_run *run);
 
 /* ptrace_events.c: takes in one report of the kernel; false when there is none. */
 bool ptrace_take_event(struct engine_run *run);
+/* The same for stops alone, sooner. */
+bool ptrace_take_stop(struct engine_run *run);
 /* Reports that a process has an image, of kind HOW and with parent image PARENT. */
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
                       uint32_t parent);

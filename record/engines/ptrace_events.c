@@ -239,39 +239,40 @@ static void on_end(struct engine_run *run, struct tracee *tracee)
     run->ended |= run->tracees.count == 0;
 }
 
-static bool take_stop(struct engine_run *run)
+/* Takes in a stop of the thread that WHICH and ID name; false when there is none. */
+static bool take_stop(struct engine_run *run, idtype_t which, pid_t id)
 {
     siginfo_t info = {0};
-    if (waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | ANY_CHILD) != 0 || info.si_pid == 0)
+    if (waitid(which, (id_t)id, &info, WSTOPPED | WNOHANG | ANY_CHILD) != 0 || info.si_pid == 0)
         return false;
     struct tracee *tracee = tracees_find(&run->tracees, info.si_pid);
     if (tracee == NULL)
         tracee = on_stranger(run, info.si_pid);
     if (tracee != NULL)
         on_stop(run, tracee, info.si_status & 0x7f, info.si_status >> 8);
+    tracees_sweep(&run->tracees);
     return true;
+}
+
+bool ptrace_take_stop(struct engine_run *run)
+{
+    return take_stop(run, P_ALL, 0);
 }
 
 /* The way out of a thread costs CPU time too. Until it is reaped its times can be read: look before that. */
-static bool take_end(struct engine_run *run)
+bool ptrace_take_event(struct engine_run *run)
 {
     siginfo_t info = {0};
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG | ANY_CHILD) != 0 || info.si_pid == 0)
+    if (waitid(P_ALL, 0, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | ANY_CHILD) != 0 ||
+        info.si_pid == 0)
         return false;
-    if (info.si_code ==
-        CLD_TRAPPED) /* a stop that came meanwhile: they are reported whatever is asked for */
-        return true;
     struct tracee *tracee = tracees_find(&run->tracees, info.si_pid);
-    if (tracee != NULL)
+    if (info.si_code == CLD_TRAPPED)
+        take_stop(run, P_PID, info.si_pid);
+    else if (tracee != NULL)
         on_end(run, tracee);
     else
         waitpid(info.si_pid, NULL, ANY_CHILD);
-    return true;
-}
-
-bool ptrace_take_event(struct engine_run *run)
-{
-    bool taken = take_stop(run) || take_end(run);
     tracees_sweep(&run->tracees);
-    return taken;
+    return true;
 }

@@ -3,6 +3,7 @@
 #include "record/engines/tracee.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,54 +132,70 @@ void tracee_resume(struct tracee *tracee)
     tracee->signal = 0;
 }
 
-#if defined __x86_64__
-/* A 32-bit program has registers of its own: 17 of 4 bytes, the 12th is orig_eax, the 13th eip. Without a system call
- * orig_rax is -1. */
+/* What read_registers finds: the PC, the number of the system call (-1: none) and what it has returned. */
 struct registers {
+    uint64_t pc;
+    int64_t call, result;
+};
+
+#if defined __x86_64__
+/* A 32-bit program has registers of its own, 17 of 4 bytes: the 7th is eax, the 12th orig_eax, the 13th eip. */
+static bool read_registers(pid_t tid, struct registers *registers)
+{
     union {
         struct user_regs_struct wide;
-        uint32_t narrow[17];
-    };
-};
-static bool read_registers(pid_t tid, uint64_t *pc, bool *in_kernel)
-{
-    struct registers regs;
+        int32_t narrow[17];
+    } regs;
     struct iovec io = {.iov_base = &regs, .iov_len = sizeof regs};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0)
         return false;
-    bool narrow = io.iov_len == sizeof regs.narrow;
-    *pc = narrow ? regs.narrow[12] : regs.wide.rip;
-    *in_kernel = narrow ? regs.narrow[11] != UINT32_MAX : regs.wide.orig_rax != UINT64_MAX;
+    if (io.iov_len == sizeof regs.narrow)
+        *registers = (struct registers){(uint32_t)regs.narrow[12], regs.narrow[11], regs.narrow[6]};
+    else
+        *registers =
+            (struct registers){regs.wide.rip, (int64_t)regs.wide.orig_rax, (int64_t)regs.wide.rax};
     return true;
 }
 #elif defined __aarch64__
-/* A 32-bit program has 18 registers of 4 bytes, the 16th is pc. */
-struct registers {
+/* A 32-bit program has 18 registers of 4 bytes: the first is r0, the 16th pc. */
+static bool read_registers(pid_t tid, struct registers *registers)
+{
     union {
         struct user_regs_struct wide;
-        uint32_t narrow[18];
-    };
-};
-static bool read_registers(pid_t tid, uint64_t *pc, bool *in_kernel)
-{
-    struct registers regs;
+        int32_t narrow[18];
+    } regs;
     int number = -1;
     struct iovec io = {.iov_base = &regs, .iov_len = sizeof regs};
     struct iovec call = {.iov_base = &number, .iov_len = sizeof number};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0)
         return false;
-    *pc = io.iov_len == sizeof regs.narrow ? regs.narrow[15] : regs.wide.pc;
-    *in_kernel =
-        ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &call) == 0 && number != -1;
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &call) != 0)
+        number = -1;
+    if (io.iov_len == sizeof regs.narrow)
+        *registers = (struct registers){(uint32_t)regs.narrow[15], number, regs.narrow[0]};
+    else
+        *registers = (struct registers){regs.wide.pc, number, (int64_t)regs.wide.regs[0]};
     return true;
 }
 #else
 #error "no PC is known on this processor: add its registers here"
 #endif
 
+/* EINTR, and what the kernel has inside for "to be restarted" (ERESTARTSYS and others). */
+static bool is_cut_short(int64_t result)
+{
+    return result == -EINTR || (result <= -512 && result >= -516);
+}
+
 bool tracee_read_pc(struct tracee *tracee)
 {
-    return read_registers(tracee->tid, &tracee->pc, &tracee->in_kernel);
+    struct registers registers;
+    if (!read_registers(tracee->tid, &registers))
+        return false;
+    tracee->pc = registers.pc;
+    tracee->in_kernel = registers.call != -1;
+    tracee->completed = tracee->in_kernel && !is_cut_short(registers.result);
+    return true;
 }
 
 /* Reads the file NAME of the thread as a text. It remains open as *FD where there are descriptors left. Returns its
@@ -232,6 +249,20 @@ void tracee_close(struct tracee *tracee)
     if (tracee->syscall >= 0)
         close(tracee->syscall);
     tracee->schedstat = tracee->syscall = -1;
+}
+
+/* Its 39th field; the second one, a name in parentheses, may hold anything. */
+int tracee_cpu_number(const struct tracee *tracee)
+{
+    char text[512];
+    int fd = -1;
+    size_t size = read_file(tracee, "stat", &fd, text, sizeof text);
+    if (fd >= 0)
+        close(fd);
+    const char *at = size > 0 ? strrchr(text, ')') : NULL;
+    for (int field = 2; at != NULL && field < 39; field++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? (int)strtol(at, NULL, 10) : -1;
 }
 
 /* The clock of another process; clock_getcpuclockid makes the same number with one system call more. */

@@ -51,16 +51,19 @@ struct tracee {
     pid_t tid;
     struct process *process;
     enum tracee_state state;
-    bool stuck;             /* AWAITED for longer than a sample may take: nobody waits for it */
-    bool late;              /* it was stuck, and seen for the next sample */
-    bool group_stop;        /* HELD in a group stop: to listen, not to run, when resumed */
-    bool timed;             /* run is known */
-    bool ran;               /* it was on a CPU when it was seen for this sample; otherwise it waited */
-    bool in_kernel;         /* it was in a system call then; pc is the code that called */
-    int signal;             /* to deliver when resumed, 0: none */
+    bool stuck;      /* AWAITED for longer than a sample may take: nobody waits for it */
+    bool late;       /* it was stuck, and seen for the next sample */
+    bool group_stop; /* HELD in a group stop: to listen, not to run, when resumed */
+    bool timed;      /* run is known */
+    unsigned steady; /* so many times in a row it was on a CPU */
+    bool ran;        /* it was on a CPU when it was seen for this sample; otherwise it waited */
+    bool in_kernel;  /* it was in a system call then; pc is the code that called */
+    bool completed;  /* ... which has done what it was called for */
+    unsigned slept;  /* it was seen to wait, in one of so many looks before the last 256 */
+    int signal;      /* to deliver when resumed, 0: none */
     int schedstat, syscall; /* file descriptors, -1: not open */
     uint64_t pc;            /* where it was last seen, 0: never */
-    uint64_t interrupted;   /* when its last sample began [ns], absolute */
+    uint64_t interrupted;   /* when the sampler woke for its last sample [ns], absolute */
     struct run_time run;    /* when last read */
     uint64_t uncounted;     /* the part of run.cpu that is not this profile's [ns], modulo 2^64 */
 };
@@ -96,7 +99,7 @@ void tracees_remove_process(struct tracees *tracees, struct process *process);
 void tracee_interrupt(struct tracee *tracee);
 /* Lets one that stopped go on, with its signal. */
 void tracee_resume(struct tracee *tracee);
-/* Reads pc and in_kernel of a stopped one. Returns whether it could. */
+/* Reads pc, in_kernel and completed of a stopped one. Returns whether it could. */
 bool tracee_read_pc(struct tracee *tracee);
 /* Does a RUNNING one wait in the kernel? Then its PC goes into pc without a stop, which would wake it. */
 bool tracee_waits(struct tracee *tracee);
@@ -105,6 +108,8 @@ bool tracee_waits(struct tracee *tracee);
 bool tracee_read_time(struct tracee *tracee, struct run_time *time);
 /* The CPU time that it has used in this profile [ns]. */
 uint64_t tracee_cpu(const struct tracee *tracee);
+/* The CPU that it runs on or ran on last, -1: not known. */
+int tracee_cpu_number(const struct tracee *tracee);
 /* Its files are another thread's from now on (exec). */
 void tracee_close(struct tracee *tracee);
 
