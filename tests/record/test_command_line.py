@@ -80,6 +80,19 @@ class Summary(Case):
         self.assertRegex(done.stderr, r"  power readings  \d+, \S+ us each")
 
 
+class Parsing(Case):
+    def test_command_line_that_cannot_be_read(self):
+        """Out of memory in argp_parse: options would be lost without a word."""
+        source, library = os.path.join(self.folder, "argp.c"), os.path.join(self.folder, "argp.so")
+        with open(source, "w") as file:
+            file.write("int argp_parse(void) { return 12; }\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+        done = self.sampler("-o", "out.bin", "--", "touch", "ran", status=1, env={
+            "LD_PRELOAD": library, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+        self.assertEqual(done.stderr, "sampler: cannot read the command line: Cannot allocate memory\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["argp.c", "argp.so"])
+
+
 class Names(Case):
     def test_patterns(self):
         self.sampler("-o", "%h-%r-%p-%t-%%.bin", "--", "true", env={"PMI_RANK": "7"})
