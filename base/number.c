@@ -1,4 +1,4 @@
-/* Numbers that people type.
+/* Parses numbers from command lines.
  * SPDX-License-Identifier: MIT */
 #include "base/number.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
-#include "record/build_id.h"
+#include "formats/elf/elf_file.h"
 
 enum { PATH_LARGEST = 4096, PUT_AT_ONCE = 1024 };
 static const char deleted[] = " (deleted)";
@@ -306,10 +306,10 @@ static char *read_build_id(uint32_t pid, const struct raw_mapx *map, const char 
     struct stat st;
     char link[96];
     if (stat(path, &st) == 0 && (map->inode == 0 || st.st_ino == map->inode))
-        return build_id_of(path);
+        return elf_build_id(path);
     snprintf(link, sizeof link, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
              map->address, map->address + map->size);
-    return build_id_of(link);
+    return elf_build_id(link);
 }
 
 /* Each file is read once. */

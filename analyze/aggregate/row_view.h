@@ -5,11 +5,11 @@
 
 #include "analyze/aggregate/report_rows.h"
 
-enum { VIEW_COLUMNS_MOST = PBIN_KEYS_MOST + 24, VIEW_FACTS_MOST = 20 };
+enum { VIEW_COLUMNS_MOST = PBIN_MAX_KEYS + 24, VIEW_FACTS_MOST = 20 };
 
 struct row_view {
     const struct aggregate *aggregate;
-    const struct aggregate_options *options;
+    const struct pbin_keys *keys;
     const struct report_options *report;
     struct table_column columns[VIEW_COLUMNS_MOST];
     size_t column_count;
@@ -35,8 +35,8 @@ double row_view_metric(const struct row_view *view, const struct pbin_sums *sums
 /* Share [%] that limits look at: of energy when sorted by it, else of time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
 
-/* Fills the cell of key number KEY of ROW, and the cells of values behind the names. */
-struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t key);
+/* Fills the cell of key number I of ROW, and the cells of values behind the names. */
+struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
                      struct table_cell *cells);
 

@@ -14,6 +14,7 @@
 
 #include "analyze/attribute/quantity.h"
 #include "base/report.h"
+#include "formats/elf/elf_search.h"
 #include "formats/pbin/pbin.h"
 #include "formats/table/table.h"
 
@@ -28,8 +29,7 @@ struct annotate_options {
     size_t source_path_count, source_path_capacity;
     const char **prefix_maps; /* "OLD=NEW": how paths of sources begin, there and here */
     size_t prefix_map_count, prefix_map_capacity;
-    const char **binary_paths; /* folders that hold binaries */
-    size_t binary_path_count, binary_path_capacity;
+    struct elf_search search; /* for binaries */
     bool assembly; /* instructions instead of source lines */
     bool intel;    /* operands as Intel writes them, x86 only */
     enum annotate_metric metric;

@@ -49,8 +49,7 @@ static void add_cost(struct call_cost *to, const struct call_cost *from)
 
 static void take_row(struct builder *b, const struct pbin_row *row)
 {
-    const struct aggregate_options *options = aggregate_options_of(b->aggregate);
-    uint64_t function = row->key[options->key_count - 1];
+    uint64_t function = row->key[aggregate_keys(b->aggregate)->count - 1];
     uint32_t node = find_node(b, row->key[0], function);
     const struct call_cost cost = {exact_to_double(row->sums.time, TIME_SHIFT, 1000000000),
                                    exact_to_double(row->sums.energy, ENERGY_SHIFT, 1)};
@@ -250,9 +249,8 @@ static int read_aggregate(struct builder *b, struct error *err)
 struct callgraph *callgraph_new(const struct aggregate *aggregate, struct error *err)
 {
     struct callgraph *g = mem_zalloc(1, sizeof *g);
-    struct builder b = {.aggregate = aggregate,
-                        .graph = g,
-                        .by_binary = aggregate_options_of(aggregate)->key_count > 1};
+    struct builder b = {
+        .aggregate = aggregate, .graph = g, .by_binary = aggregate_keys(aggregate)->count > 1};
     struct components components = {0};
     int result = read_aggregate(&b, err);
     numbers_free(&b.keys);

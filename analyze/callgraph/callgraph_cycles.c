@@ -1,5 +1,6 @@
 /* Strongly connected components by Tarjan's algorithm, on a stack of our own: a chain of calls may
- * be as deep as the program has functions. SPDX-License-Identifier: MIT */
+ * be as deep as the program has functions.
+ * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/callgraph_cycles.h"
 
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static void search_from(struct search *s, uint32_t root)
         if (visit->next < function->callee_count) {
             uint32_t callee = s->graph->arcs[function->first_callee + visit->next++].callee;
             if (s->visits[callee].number == 0) {
+                /* NOLINTNEXTLINE(readability-suspicious-call-argument): node is the caller */
                 enter(s, callee, node);
                 node = callee;
             } else if (s->visits[callee].open) {

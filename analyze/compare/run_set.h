@@ -37,10 +37,10 @@ struct side_rules {
 
 /* Sums and moments over the runs; of a row or of the total. */
 struct side_row {
-    uint64_t key[PBIN_KEYS_MOST]; /* numbers of the shared texts, or values */
-    uint32_t tuple;               /* number of the key among the shared tuples */
-    exact time, energy;           /* summed over all runs */
-    double samples, entries;      /* summed over all runs; entries NaN: not known */
+    uint64_t key[PBIN_MAX_KEYS]; /* numbers of the shared texts, or values */
+    uint32_t tuple;              /* number of the key among the shared tuples */
+    exact time, energy;          /* summed over all runs */
+    double samples, entries;     /* summed over all runs; entries NaN: not known */
     struct run_moments moments[COMPARE_METRICS];
 };
 

@@ -8,7 +8,7 @@
 /* A row's sums in the profile that is being added. Rows that become one are added up; for the standard deviation of
  * a sum over several runs only an upper bound is known, the sum of theirs. */
 struct side_block {
-    uint64_t key[PBIN_KEYS_MOST];
+    uint64_t key[PBIN_MAX_KEYS];
     exact time, energy;
     double samples, entries, entries_most;
     double time_spread, energy_spread; /* sqrt(sum of squared distances from the mean) */

@@ -22,13 +22,13 @@ const char *table_format_name(size_t number)
 }
 
 const struct table_format *table_format_choose(const char *name, const char *path,
-                                               const struct table_format *usual)
+                                               const struct table_format *fallback)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (name != NULL ? strcmp(formats[i]->name, name) == 0
                          : path_has_suffix(path, formats[i]->suffix))
             return formats[i];
-    return name != NULL ? NULL : usual;
+    return name != NULL ? NULL : fallback;
 }
 
 struct table *table_open(const struct table_format *format, struct output *out,

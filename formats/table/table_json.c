@@ -1,5 +1,5 @@
 /* Tables as JSON: one document {"profile": facts, "columns": [...], "rows": [...], "total": {...}},
- * or one object a line. Rows are written as they come.
+ * or one object per line. Rows are written as they arrive.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <jansson.h>
@@ -17,7 +17,7 @@ enum { FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17) | JSON
 struct state {
     struct output *out;
     const struct table_head *head;
-    bool lines; /* one object a line, nothing around */
+    bool lines; /* one object per line and nothing else */
     size_t rows;
     bool has_total;
 };
@@ -136,7 +136,7 @@ const struct table_format table_json = {.name = "json",
                                         .end = end};
 const struct table_format table_jsonl = {.name = "jsonl",
                                          .suffix = ".jsonl",
-                                         .help = "one JSON object a line",
+                                         .help = "one JSON object per line",
                                          .begin = begin_lines,
                                          .row = row,
                                          .end = end};

@@ -1,4 +1,4 @@
-/* Tables for people: aligned columns, numbers before names so that long names cut nothing off.
+/* Tables for people: aligned columns, with numbers before names so that long names cut nothing off.
  *
  *   time [s]  share [%]  binary  function
  *     1.0012      50.06  burn    burn_50
@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "formats/table/table.h"
 
-enum { SIGNIFICANT = 6, DECIMALS_MOST = 9 };
+enum { SIGNIFICANT = 6, MAX_DECIMALS = 9 };
 
 struct shown {
     char *text;
@@ -21,7 +21,7 @@ struct shown {
 };
 
 struct column {
-    bool used; /* a column without any value is not shown */
+    bool used; /* a column without values is not shown */
     size_t width;
     int decimals;
     double largest;
@@ -87,14 +87,14 @@ static struct shown show(const struct table_cell *cell, int decimals)
     return shown;
 }
 
-/* As many decimals as the largest value of the column needs for SIGNIFICANT digits. */
+/* The number of decimals that gives the largest value of the column SIGNIFICANT digits. */
 static int decimals_for(const struct table_column *column, double largest)
 {
     if (strcmp(column->unit, "%") == 0)
         return 2;
     int digits = largest > 0 && isfinite(largest) ? (int)floor(log10(largest)) + 1 : 1;
     int decimals = SIGNIFICANT - digits;
-    return decimals < 0 ? 0 : decimals > DECIMALS_MOST ? DECIMALS_MOST : decimals;
+    return decimals < 0 ? 0 : decimals > MAX_DECIMALS ? MAX_DECIMALS : decimals;
 }
 
 static char *title_of(const struct table_column *column)
@@ -130,7 +130,7 @@ static void put_padded(struct output *out, const char *text, size_t shown, size_
         output_printf(out, "%*s", (int)fill, "");
 }
 
-/* The columns in the order in which they are shown: numbers, then names. */
+/* The columns in display order: numbers, then names. */
 static size_t arrange(const struct state *s, size_t *order)
 {
     size_t count = 0;

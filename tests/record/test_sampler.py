@@ -206,7 +206,7 @@ class Truth(Case):
                             f"{name}: {share:.4f} sampled, {p:.4f} used, {n:.0f} samples")
         self.assertLess(used["other"] / total, 0.03)
         process = int(re.search(r"process (\d+)", done.stdout).group(1))
-        # behind its own last look at the clock the program only prints and exits
+        # after it last reads the clock, the program only prints and exits
         self.assertGreaterEqual(profile.cpu(), process - 1e6)
         self.assertLess(profile.cpu(), process + 10e6)
         return profile
@@ -233,7 +233,7 @@ class Truth(Case):
         self.assertGreater(profile.cpu(), 50e3)
 
     def test_threads_that_wait_are_left_alone(self):
-        """A stop would wake them: CPU time that nobody uses without a sampler, and waits that end with EINTR."""
+        """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
         profile, done = self.profile_of(sample("waiters"), "1")
         self.assertLess(int(done.stdout), 20)
         leader = profile.samples[0][1][0][0]
