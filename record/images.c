@@ -228,8 +228,11 @@ uint32_t images_add(struct images *images, const struct raw_image *raw)
         }
     }
     set_newest(images, raw->pid, number);
-    if (image->before != RAW_NO_IMAGE)
+    if (image->before != RAW_NO_IMAGE) {
+        if (image->ppid == 0)
+            image->ppid = images->list[image->before].ppid;
         images_end(images, image->before);
+    }
     free(path);
     free(comm);
     return number;

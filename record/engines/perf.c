@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
         return -1;
     if (run->sets.setup == NULL)
         perf_sets_init(&run->sets, &run->setup, run->counters, run->options->frequency,
-                       run->options->random);
+                       run->options->random, run->prompt);
     perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE);
     struct perf_thread *thread = perf_thread_add(&run->threads, (uint32_t)pid, (uint32_t)tid, "");
     thread->clock = perf_open_clock(tid);
@@ -210,6 +211,21 @@ static void perf_delete(struct engine_run *run)
     free(run);
 }
 
+static bool set_priority(int policy, int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+    return sched_setscheduler(0, policy, &param) == 0;
+}
+
+/* May this process run before all others? What it starts must not. */
+static bool can_be_prompt(void)
+{
+    bool can = sched_getscheduler(0) == SCHED_OTHER && set_priority(SCHED_RR, 1);
+    if (can)
+        set_priority(SCHED_OTHER, 0);
+    return can;
+}
+
 static struct engine_run *perf_start(char *const *command, const struct engine_options *options,
                                      int *status, struct error *err)
 {
@@ -220,6 +236,7 @@ static struct engine_run *perf_start(char *const *command, const struct engine_o
     *status = 1;
     signals_take(&run->signals);
     if (perf_setup(&run->setup, options, err) == 0) {
+        run->prompt = can_be_prompt();
         run->start = clock_now();
         run->signal_fd = signalfd(-1, &run->signals.taken, SFD_NONBLOCK | SFD_CLOEXEC);
         if (run->signal_fd < 0)
@@ -437,45 +454,5 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     hooks->tick(hooks->context, perf_time(run, clock_now()));
-    loop(run);
-    uint64_t cpu = program_cpu(run);
-    perf_sets_free(&run->sets);
-    result->wall = perf_time(run, clock_now());
-    perf_take(run);
-    perf_deliver(run, UINT64_MAX);
-    if (result->wall <= run->last)
-        result->wall = run->last + 1;
-    hooks->tick(hooks->context, result->wall);
-    perf_finish_all(run);
-    result->reached = cpu > 0 ? (double)result->samples * (double)SECOND / (double)cpu : 0;
-    latency_result(&run->latency, result);
-    if (!run->attached)
-        reap(run);
-}
-
-static pid_t perf_pid(const struct engine_run *run)
-{
-    return run->pid;
-}
-
-static int perf_available(struct error *why)
-{
-    struct engine_options options = {.frequency = 1, .follow = true};
-    struct perf_setup setup;
-    if (perf_setup(&setup, &options, why) != 0)
-        return -1;
-    perf_setup_free(&setup);
-    return 0;
-}
-
-const struct engine engine_perf = {
-    .name = "perf",
-    .help = "the kernel interrupts threads while they run; nothing is stopped",
-    .events = true,
-    .nominal = true,
-    .available = perf_available,
-    .start = perf_start,
-    .pid = perf_pid,
-    .run = perf_run,
-    .delete = perf_delete,
-};
+    if (run->prompt)
+        set_priority(SCHED_RR, 1);

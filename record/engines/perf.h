@@ -20,6 +20,7 @@ struct engine_run {
     int signal_fd; /* reports what they would have answered */
     pid_t pid;     /* of the program; attached: the first one */
     bool attached, ran;
+    bool prompt; /* this process runs before all others */
     struct perf_setup setup;
     struct perf_rings *rings;
     struct perf_sets sets;

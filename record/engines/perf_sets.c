@@ -13,19 +13,20 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-static const double shortest = 10000;             /* [ns] the kernel fires no sooner */
-static const double least = 0.02, most = 20;      /* means: of exponential intervals */
-static const double narrow = 0.5, wide = 1.5;     /* means: of the periods of batches */
-static const uint64_t batch_time = SECOND / 1000; /* a period lasts as long */
+static const double shortest = 10000;                      /* [ns] the kernel fires no sooner */
+static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
+static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
+static const uint64_t batch_time = SECOND / 1000;          /* a period lasts as long */
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
-                    double frequency, bool random)
+                    double frequency, bool random, bool prompt_reaction)
 {
     *sets = (struct perf_sets){.setup = setup,
                                .outputs = outputs,
                                .mean = (double)SECOND / frequency,
                                .random = random,
-                               .batch = frequency > PERF_EACH};
+                               .batch = frequency > PERF_EACH,
+                               .least = prompt_reaction ? prompt : slow};
     if (getrandom(&sets->state, sizeof sets->state, GRND_NONBLOCK) != sizeof sets->state)
         sets->state = clock_now();
     sets->state |= 1;
@@ -51,15 +52,25 @@ static uint64_t draw(struct perf_sets *sets)
     if (sets->random && sets->batch)
         period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
     else if (sets->random)
-        period *= fmin(least - (1 - least) * log(uniform(sets)), most);
+        period = (period - sets->reaction) *
+                 fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
     return (uint64_t)fmax(period, shortest);
+}
+
+/* How long after a sample at TIME the next period begins is a part of the interval: it is taken off the mean. */
+static void learn_reaction(struct perf_sets *sets, uint64_t time)
+{
+    double reaction = fmin((double)(clock_now() - time), 0.25 * sets->mean);
+    sets->reaction += (reaction - sets->reaction) / 64;
 }
 
 static void arm(struct perf_sets *sets, struct perf_sampler *sampler)
 {
     if (sampler->fd < 0)
         return;
-    perf_set_period(sets->setup, sampler->fd, draw(sets));
+    sampler->before = sampler->period;
+    sampler->period = draw(sets);
+    perf_set_period(sets->setup, sampler->fd, sampler->period);
     sampler->armed = clock_now();
     sampler->fired = false;
 }
@@ -113,7 +124,9 @@ static void close_unused(struct perf_sets *sets, struct perf_set *set)
 static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t cpu, pid_t tid,
                     bool on_exec)
 {
-    sampler->fd = perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, draw(sets));
+    sampler->period = sampler->before = draw(sets);
+    sampler->fd =
+        perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, sampler->period);
     if (sampler->fd < 0)
         return errno == ENODEV ? 0 : -1;
     sampler->armed = clock_now();
@@ -192,28 +205,46 @@ static void adopt(struct perf_sets *sets, struct perf_set *set)
         sets->full = used_up(errno);
 }
 
-/* Draws the next period. Returns whether the sample is the first one of the period before. */
-static bool next_period(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
-                        uint64_t time)
+/* A sample came from a period that should have been replaced, and had been counted. Does it count? */
+static bool is_due(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
-    if (thread->own == NULL) {
-        if (thread->from != NULL && !sets->full)
-            adopt(sets, thread->from);
+    sampler->since += time >= sampler->armed ? sampler->period : sampler->before;
+    if ((double)sampler->since < sets->mean)
+        return false;
+    sampler->since = 0;
+    return true;
+}
+
+static bool sampled(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
+{
+    bool first = !sampler->fired && time >= sampler->armed;
+    if (first) {
+        sampler->fired = true;
+        sampler->since = 0;
+    } else if (!is_due(sets, sampler, time)) {
         return false;
     }
-    struct perf_sampler *sampler = &thread->own->samplers[cpu];
-    bool first = !sampler->fired && time >= sampler->armed;
-    sampler->fired = true;
-    if (!sets->batch || clock_now() - sampler->armed >= batch_time)
-        arm(sets, sampler);
-    return first;
+    arm(sets, sampler);
+    if (first)
+        learn_reaction(sets, time);
+    return true;
 }
 
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
 {
-    bool late = thread->last == 0 || (double)(time - thread->last) >= 0.5 * sets->mean;
-    bool first = sets->random && next_period(sets, thread, cpu, time);
-    if (sets->random && !sets->batch && !first && !late)
+    bool late = thread->last == 0 || (double)(time - thread->last) >= sets->mean;
+    if (!sets->random)
+        return true;
+    if (thread->own == NULL) {
+        if (thread->from != NULL && !sets->full)
+            adopt(sets, thread->from);
+    } else if (sets->batch) {
+        if (clock_now() - thread->own->samplers[cpu].armed >= batch_time)
+            arm(sets, &thread->own->samplers[cpu]);
+    } else {
+        late = sampled(sets, &thread->own->samplers[cpu], time);
+    }
+    if (!sets->batch && !late)
         return false;
     thread->last = time;
     return true;

@@ -7,9 +7,12 @@
  *
  *   interval = reaction of the sampler + least + Exp(mean - least)
  *
+ * Least is a twentieth of the mean where this process runs before all others (real-time priority, which root has), else
+ * a quarter: until it gets a CPU the old period goes on, and what is too short would stop the program with interrupts.
+ * Of the samples that come meanwhile one counts each time that they make up a mean.
+ *
  * A new thread inherits the period that was drawn last, and fires first at an exponential time too, so that threads
- * shorter than an interval are sampled rightly in sum. Samples that come before the next period is set (the old one goes
- * on) count if they are at least half a mean after the one before.
+ * shorter than an interval are sampled rightly in sum.
  *
  * To wake up for each sample costs too much above PERF_EACH Hz. There a period lasts for a batch of samples, 1 ms, and is
  * drawn evenly from 0.5 to 1.5 means: a program whose period it meets is seen at one phase for no longer than that, and
@@ -35,9 +38,11 @@ struct perf_set {
     struct perf_thread *owner; /* NULL: it has ended */
     struct perf_thread *heirs;
     struct perf_sampler {
-        int fd;         /* -1: none */
-        bool fired;     /* a sample has come since */
-        uint64_t armed; /* when its period began [CLOCK_MONOTONIC] */
+        int fd;                  /* -1: none */
+        bool fired;              /* a sample of its period has come */
+        uint64_t armed;          /* when its period began [CLOCK_MONOTONIC] */
+        uint64_t period, before; /* this one and the one before [ns] */
+        uint64_t since; /* CPU time since the last sample that counted, in late samples [ns] */
     } samplers[];       /* by number of the CPU in the setup */
 };
 
@@ -45,15 +50,18 @@ struct perf_sets {
     const struct perf_setup *setup;
     const int *outputs; /* file descriptors whose rings take the samples, by CPU */
     struct perf_set *list;
-    double mean; /* interval [ns] */
+    double mean;     /* interval [ns] */
+    double least;    /* part of it that no period is shorter than */
+    double reaction; /* mean time from a sample to the next period [ns] */
     bool random, batch;
     bool full;      /* no more file descriptors are to be had */
     uint64_t state; /* of the random numbers */
 };
 
-/* FREQUENCY in Hz; for SETUP and OUTPUTS, which are borrowed. */
+/* FREQUENCY in Hz; for SETUP and OUTPUTS, which are borrowed. PROMPT: this process need not wait for others to get a
+ * CPU, so that periods may be short. */
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
-                    double frequency, bool random);
+                    double frequency, bool random, bool prompt);
 /* Closes all. */
 void perf_sets_free(struct perf_sets *sets);
 void perf_sets_rate(struct perf_sets *sets, double mean);
