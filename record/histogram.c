@@ -41,6 +41,7 @@ struct histogram {
     uint64_t before; /* time of the last sample that has its energy */
     uint64_t ran;
     int64_t cpu;            /* of all threads */
+    size_t last;            /* spot that got energy last */
     double joules, carried; /* given; used by threads when nobody was seen running [J] */
 };
 
@@ -116,7 +117,8 @@ static void settle(struct histogram *h, size_t first, size_t end)
     for (size_t i = first + 1; i < end; i++) {
         double part = running > 0 ? (double)h->waiting[i].cpu / (double)running
                                   : 1 / (double)(end - first - 1);
-        h->spots[h->waiting[i].spot].joules += all * part;
+        h->last = h->waiting[i].spot;
+        h->spots[h->last].joules += all * part;
         h->joules += all * part;
         h->carried = 0;
     }
@@ -173,8 +175,10 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
 double histogram_end(struct histogram *h)
 {
     settle_waiting(h, true);
-    h->spots[UNKNOWN].joules += h->carried; /* nobody was seen running after that */
-    h->joules += h->carried;
+    if (h->spots[h->last].samples > 0) { /* nobody was seen running after that */
+        h->spots[h->last].joules += h->carried;
+        h->joules += h->carried;
+    }
     h->carried = 0;
     return h->joules;
 }

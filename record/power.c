@@ -63,10 +63,10 @@ struct power {
     struct raw_source *sources;
     size_t source_count;
     struct busy busy;
-    bool begun, failed, closing; /* closing: the last readings are taken */
-    unsigned ticks;              /* 2: enough to know the start */
-    uint64_t start;              /* CLOCK_MONOTONIC [ns] of time 0 */
-    uint64_t next;               /* CLOCK_MONOTONIC [ns]: when the next source is due */
+    bool begun, started;  /* the first readings were taken; START is known */
+    bool failed, closing; /* closing: the last readings are taken */
+    uint64_t start;       /* CLOCK_MONOTONIC [ns] of time 0 */
+    uint64_t next;        /* CLOCK_MONOTONIC [ns]: when the next source is due */
     uint64_t end, busy_start, busy_end, reading, slept;
     double baseline_w;
     struct raw_reading *readings;
@@ -226,7 +226,7 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->raw = raw;
         t->clock = clock;
         t->has = t->first = true;
-        t->still = p->ticks > 0; /* it comes late: nothing is known of the time before */
+        t->still = p->started; /* it comes late: nothing is known of the time before */
         return;
     }
     if (raw == t->raw && !slept) {
@@ -289,7 +289,7 @@ static int fail(struct power *p, const struct meter *meter, const struct error *
 {
     const char *file = why->file[0] != '\0' ? why->file : meter->from->spec;
     p->failed = true;
-    if (p->ticks == 0)
+    if (!p->started)
         return error_set(p->err, file, NO_OFFSET, "%s", why->text);
     return error_set(p->err, file, NO_OFFSET, "%s; sampling ended %.3f s after the start",
                      why->text, (double)(clock_now() - p->start) * 1e-9);
@@ -309,6 +309,8 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
         return fail(p, meter, &why);
     if (clock < t->clock) /* time does not go back */
         clock = t->clock;
+    if (p->closing && clock < p->start + p->end) /* by less than the start is known */
+        clock = p->start + p->end;
     t->moved = false;
     if (got > 0 && t->channel->counter)
         take_count(p, t, value.count, clock, slept, busy);
@@ -399,21 +401,13 @@ int power_begin(struct power *p)
     return read_all(p);
 }
 
-/* What the start was, by the time that an engine says it is now: it may take a while to say so. */
-static void learn_start(struct power *p, uint64_t now)
-{
-    uint64_t start = clock_now() - now;
-    if (p->ticks == 0 || start < p->start)
-        p->start = start;
-    p->ticks++;
-}
-
 int power_tick(struct power *p, uint64_t now)
 {
     if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
-    if (p->ticks < 2)
-        learn_start(p, now);
+    if (!p->started) /* the engine knows when that was */
+        p->start = clock_now() - now;
+    p->started = true;
     uint64_t clock = p->start + now;
     if (clock < p->next)
         return 0;

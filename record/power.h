@@ -67,7 +67,7 @@ const char *power_unit(const struct power *power);
 /* The program is about to start: reads everything. Returns as power_tick, which does it where it was not done. */
 int power_begin(struct power *power);
 
-/* Reads what is due at NOW [ns since the start of the run]. The start itself is known from the first two calls: what
+/* Reads what is due at NOW [ns since the start of the run]. The start itself is known from the first call: what
  * was counted between power_begin and then is left out in proportion. Returns 0, or -1 with the ERR of power_open
  * filled when a source has failed: then there is nothing more to come. */
 int power_tick(struct power *power, uint64_t now);

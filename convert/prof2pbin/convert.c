@@ -124,7 +124,8 @@ static int row_of(const struct conversion *c, const struct raw_histogram *line,
     double wall_ns = (double)c->raw->header.wall_us * 1000.0;
     double samples = (double)c->raw->samples;
     exact time = (((exact)c->raw->header.wall_us * 1000) << TIME_SHIFT) / c->raw->samples;
-    double energy = line->current * c->options->volts * (wall_ns / 1e9 / samples);
+    double volts = raw_pmu_kind(c->raw) == PMU_POWER ? 1 : c->options->volts;
+    double energy = line->current * volts * (wall_ns / 1e9 / samples);
     if (!exact_fits((double)line->samples, SAMPLES_SHIFT, ROOM) ||
         !exact_fits(wall_ns / samples * (double)line->samples, TIME_SHIFT, ROOM) ||
         !exact_fits(energy, ENERGY_SHIFT, ROOM))

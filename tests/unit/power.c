@@ -121,7 +121,6 @@ static struct outcome run(struct simulation *s, uint64_t wall, uint64_t interval
     s->base = s->now = 0; /* the first read is time 0 */
     result = power_begin(p);
     power_tick(p, clock_now() - s->base);
-    power_tick(p, clock_now() - s->base);
     for (; s->now < wall && result == 0; s->now += STEP) {
         result = power_tick(p, s->now);
         collect(p, readings);
