@@ -407,8 +407,8 @@ class Hostile(tool.Case):
     def limits(self):
         return {"memory": None if tool.is_asan() else 256 * tool.MB, "timeout": 40}
 
-    def show(self, writer, *options, status=0):
-        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], **self.limits())
+    def show(self, writer, *options, status=0, **more):
+        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], **self.limits(), **more)
         self.assertEqual(ended.status, status, ended.err)
         return ended
 
@@ -462,7 +462,7 @@ class Hostile(tool.Case):
             f.write(b"first\n" + b"x" * (100 << 20) + b"\nlast\n")
         w.location(1, "f", source, 3)
         w.location(2, "f", source, 1)
-        ended = self.show(w)
+        ended = self.show(w, peak=True)
         self.assertIn(b"| last", ended.out)
         if not tool.is_asan():
             self.assertLess(ended.peak, 64 * tool.MB)

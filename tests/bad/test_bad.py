@@ -145,7 +145,7 @@ class EveryTool(BadCase):
             with self.subTest(tool=name, size=len(data)):
                 file = self.file("bomb", data)
                 ended = self.fails([name, *QUIET[name], file], file, memory=self.limits()["memory"],
-                                   timeout=100)
+                                   timeout=100, peak=True)
                 if not tool.is_asan():
                     self.assertLess(ended.peak, 64 * tool.MB)
 

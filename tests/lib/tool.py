@@ -36,15 +36,15 @@ class Ended:
     status: int  # negative: killed by that signal
     out: bytes
     err: str
-    peak: int    # resident memory at its highest [bytes]
+    peak: int    # resident memory at its highest [bytes], None unless run was asked for it
     seconds: float
 
 
 @contextlib.contextmanager
 def limits(memory):
     """A process started in here inherits the limits: no core file, at most MEMORY bytes of address space.
-    Setting them in the child (preexec_fn) would make subprocess copy this process with fork, which costs more
-    than the tools do."""
+    With a preexec_fn, subprocess copies this process by fork, which takes longer than most tools run; without it,
+    it uses vfork. Only after fork, however, is the highest memory of the child its own and not that of Python."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     old = resource.getrlimit(resource.RLIMIT_AS)
     if memory is not None:
@@ -62,9 +62,9 @@ def environment():
     return env
 
 
-def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
+def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None, peak=False):
     """Runs a tool by name. STDIN: bytes, a file or None (nothing); MEMORY: limit of the address space
-    [bytes]; STDOUT: a file object in place of what is returned."""
+    [bytes]; STDOUT: a file object in place of what is returned; PEAK: measure its memory."""
     argv = [path(argv[0])] + [str(a) for a in argv[1:]]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         source = subprocess.PIPE if isinstance(stdin, bytes) else \
@@ -72,7 +72,8 @@ def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
         begin = os.times().elapsed
         with limits(memory):
             process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
-                                       env=environment(), start_new_session=True)
+                                       env=environment(), start_new_session=True,
+                                       preexec_fn=(lambda: None) if peak else None)
         try:
             if isinstance(stdin, bytes):
                 try:
@@ -80,12 +81,12 @@ def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
                     process.stdin.close()
                 except BrokenPipeError:
                     pass
-            status, peak = wait(process, timeout)
+            status, highest = wait(process, timeout)
         finally:
             kill_group(process)
         out.seek(0)
         err.seek(0)
-        ended = Ended(status, out.read(), err.read().decode("utf-8", "replace"), peak,
+        ended = Ended(status, out.read(), err.read().decode("utf-8", "replace"), highest if peak else None,
                       os.times().elapsed - begin)
     if "Sanitizer" in ended.err or "runtime error:" in ended.err:
         raise AssertionError(" ".join(argv) + "\n" + ended.err)

@@ -317,7 +317,7 @@ class Bad(Sthem):
                 f.write(head)
                 for i in range(count):
                     f.write(row % divmod(i, 10000))
-            peaks.append(self.succeeds(["sthem2pbin", "-q", file], timeout=60).peak)
+            peaks.append(self.succeeds(["sthem2pbin", "-q", file], timeout=60, peak=True).peak)
         self.assertLess(peaks[1], peaks[0] + 4 * tool.MB, peaks)
 
     def test_mutations(self):
