@@ -3,7 +3,21 @@
 #ifndef ANALYZE_AGGREGATE_ROW_VIEW_H
 #define ANALYZE_AGGREGATE_ROW_VIEW_H
 
-#include "analyze/aggregate/report_rows.h"
+#include "analyze/aggregate/aggregate.h"
+#include "analyze/aggregate/row_values.h"
+#include "formats/table/table.h"
+
+/* How rows are shown. */
+struct report_options {
+    enum row_metric sort; /* largest first; ties in order of the keys */
+    /* Limits; what they cut off is one row _other. Shares are of energy when sorted by it, else of time. */
+    size_t top;        /* rows at most; 0: all */
+    double threshold;  /* rows with a share of at least this [%] */
+    double cumulative; /* rows until their shares sum to this [%]; 0: all */
+    bool tree;         /* a row per prefix of the keys, indented */
+    bool intervals;    /* statistical interval of each share from the number of samples */
+    bool color;
+};
 
 enum { VIEW_COLUMNS_MOST = PBIN_MAX_KEYS + 24, VIEW_FACTS_MOST = 20 };
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analyze/aggregate/aggregate.h"
-#include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
 
 struct annotation *annotation_new(const struct annotate_options *options, struct reporter *reporter)
@@ -38,6 +37,13 @@ void annotation_delete(struct annotation *a)
 const char *annotation_text(const struct annotation *a, uint32_t number)
 {
     return strings_get(a->texts, number);
+}
+
+void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part)
+{
+    to->time += part->time;
+    to->energy += part->energy;
+    to->samples += part->samples;
 }
 
 bool annotation_may_warn(const struct annotation *a, const char *path)

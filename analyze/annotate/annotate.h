@@ -104,6 +104,9 @@ int annotation_read(struct annotation *annotation, struct pbin_reader *reader, c
 /* Text NUMBER, borrowed until annotation_delete. */
 const char *annotation_text(const struct annotation *annotation, uint32_t number);
 
+/* TO += PART. */
+void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
+
 /* May there be a message about the source PATH? Once. */
 bool annotation_may_warn(const struct annotation *annotation, const char *path);
 

@@ -2,13 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_values.h"
 
-void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part)
-{
-    to->time += part->time;
-    to->energy += part->energy;
-    to->samples += part->samples;
-}
-
 double annotation_metric(const struct annotation *a, const struct annotate_sums *sums)
 {
     switch (a->options->metric) {

@@ -7,7 +7,6 @@
 
 /* The metric of the options, in its exact unit: for comparisons. */
 double annotation_metric(const struct annotation *annotation, const struct annotate_sums *sums);
-void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
 /* PART in WHOLE by the metric of the options [%]; 0 where there is nothing. */
 double annotation_share(const struct annotation *annotation, const struct annotate_sums *part,
                         const struct annotate_sums *whole);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callgraph/callgraph_cycles.h"
+#include "analyze/callgraph/components.h"
 #include "base/intern.h"
 #include "base/memory.h"
 
@@ -102,6 +102,19 @@ static void link_arcs(struct callgraph *g)
         struct call_node *callee = &g->nodes[g->arcs[i].callee];
         g->by_callee[callee->first_caller + callee->caller_count++] = (uint32_t)i;
     }
+}
+
+static void find_components(const struct callgraph *g, struct components *components)
+{
+    uint32_t *first = mem_zalloc((size_t)g->function_count + 1, sizeof *first);
+    uint32_t *callees = mem_zalloc(g->arc_count + 1, sizeof *callees);
+    for (size_t i = 0; i < g->arc_count; i++)
+        callees[i] = g->arcs[i].callee;
+    for (uint32_t i = 0; i < g->function_count; i++)
+        first[i + 1] = first[i] + g->nodes[i].callee_count; /* arcs are ordered by caller */
+    components_find(g->function_count, first, callees, components);
+    free(first);
+    free(callees);
 }
 
 /* A node for each component of several functions. */
@@ -260,7 +273,7 @@ struct callgraph *callgraph_new(const struct aggregate *aggregate, struct error 
         return NULL;
     }
     link_arcs(g);
-    components_find(g, &components);
+    find_components(g, &components);
     make_cycles(g, &components);
     count_calls(g);
     propagate(g, &components);

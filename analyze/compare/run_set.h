@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/aggregate/aggregate.h"
-#include "analyze/compare/match.h"
 #include "analyze/aggregate/statistics.h"
+#include "analyze/compare/run_set_blocks.h"
 
 enum compare_metric {
     COMPARE_TIME,          /* [s] a run */
@@ -25,15 +24,6 @@ enum compare_metric {
 /* "time", ..., "execution-time", "share", "samples-share"; and back (LENGTH bytes of NAME), -1 for none. */
 const char *compare_metric_name(enum compare_metric metric);
 int compare_metric_parse(const char *name, size_t length);
-
-/* How rows become the same row. */
-struct side_rules {
-    struct aggregate_options aggregate;
-    bool lines;   /* --match line: files count by their base names */
-    bool salvage; /* read what there is of a truncated profile */
-    const struct binary_map *maps;
-    size_t map_count;
-};
 
 /* Sums and moments over the runs; of a row or of the total. */
 struct side_row {

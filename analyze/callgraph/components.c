@@ -1,8 +1,9 @@
 /* Strongly connected components by Tarjan's algorithm, on a stack of our own: a chain of calls may
  * be as deep as the program has functions.
  * SPDX-License-Identifier: MIT */
-#include "analyze/callgraph/callgraph_cycles.h"
+#include "analyze/callgraph/components.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -16,7 +17,7 @@ struct visit {
 };
 
 struct search {
-    const struct callgraph *graph;
+    const uint32_t *first, *next;
     struct components *out;
     struct visit *visits;
     uint32_t *open; /* stack of the functions without component */
@@ -58,9 +59,8 @@ static void search_from(struct search *s, uint32_t root)
     enter(s, root, root);
     for (;;) {
         struct visit *visit = &s->visits[node];
-        const struct call_node *function = &s->graph->nodes[node];
-        if (visit->next < function->callee_count) {
-            uint32_t callee = s->graph->arcs[function->first_callee + visit->next++].callee;
+        if (visit->next < s->first[node + 1] - s->first[node]) {
+            uint32_t callee = s->next[s->first[node] + visit->next++];
             if (s->visits[callee].number == 0) {
                 /* NOLINTNEXTLINE(readability-suspicious-call-argument): node is the caller */
                 enter(s, callee, node);
@@ -78,10 +78,10 @@ static void search_from(struct search *s, uint32_t root)
     }
 }
 
-void components_find(const struct callgraph *graph, struct components *components)
+void components_find(uint32_t count, const uint32_t *first, const uint32_t *next,
+                     struct components *components)
 {
-    uint32_t count = graph->function_count;
-    struct search s = {.graph = graph, .out = components};
+    struct search s = {.first = first, .next = next, .out = components};
     components->sequence = mem_zalloc(count, sizeof *components->sequence);
     components->begin = mem_zalloc((size_t)count + 1, sizeof *components->begin);
     components->count = 0;
