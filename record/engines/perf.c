@@ -275,7 +275,7 @@ static void adapt(struct engine_run *run, uint64_t now)
     uint64_t own = own_cpu(), cpu = program_cpu(run), samples = run->result->samples;
     double used = (double)(cpu - run->cpu_before), taken = (double)(samples - run->samples_before);
     double cost = (double)(own - run->own_before), asked = (double)SECOND / run->options->frequency;
-    double allowed = run->options->max_overhead * used + 0.01 * (double)(now - run->checked);
+    double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
     run->checked = now;
     run->own_before = own;

@@ -50,7 +50,8 @@ static uint64_t draw(struct perf_sets *sets)
 {
     double period = sets->mean;
     if (sets->random && sets->batch)
-        period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow);
+        period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow) *
+                  (1 - 0.5 * period / (double)batch_time); /* half a period is lost to each batch */
     else if (sets->random)
         period = (period - sets->reaction) *
                  fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
