@@ -3,8 +3,8 @@
 #include "record/busy.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "record/clock.h"
@@ -26,21 +26,19 @@ void busy_close(struct busy *busy)
 
 uint64_t busy_read(struct busy *busy, uint64_t now)
 {
-    char text[512];
-    uint64_t user, nice, system, idle, iowait, irq, softirq;
+    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, FIELDS };
+    uint64_t ticks[FIELDS];
+    char text[512], *at = text + strlen("cpu ");
     if (busy->fd < 0 || now < busy->due)
         return busy->last;
     ssize_t got = pread(busy->fd, text, sizeof text - 1, 0);
-    if (got <= 0)
+    text[got > 0 ? got : 0] = '\0';
+    if (strncmp(text, "cpu ", strlen("cpu ")) != 0)
         return busy->last;
-    text[got] = '\0';
-    if (sscanf(text,
-               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64,
-               &user, &nice, &system, &idle, &iowait, &irq, &softirq) != 7)
-        return busy->last;
+    for (int i = 0; i < FIELDS; i++)
+        ticks[i] = strtoull(at, &at, 10);
     uint64_t tick = SECOND / (uint64_t)sysconf(_SC_CLK_TCK), cost = clock_now() - now;
-    busy->last = (user + nice + system + irq + softirq) * tick;
+    busy->last = (ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ]) * tick;
     busy->due = now + (cost * COST_SHARE > tick ? cost * COST_SHARE : tick);
     return busy->last;
 }

@@ -265,7 +265,8 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
 {
     struct buffer buffer = {0};
     histogram_end(h);
-    double wall = (double)(target->wall / 1000) * 1e-6;
+    uint64_t wall_us = target->wall / 1000; /* as the header has it */
+    double wall = (double)wall_us * 1e-6;
     double ideal = h->cpu > 0 ? (double)target->wall * (double)h->ran / (double)h->cpu : 1;
     *samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;
     double measure = wall > 0 ? (double)*samples / wall : 0;

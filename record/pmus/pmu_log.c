@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "record/clock.h"
 #include "record/pmus/pmu.h"
 
 enum { WAIT_MS = 3000, STEP_MS = 50 };
@@ -62,22 +61,38 @@ static double by_size(double number)
                            : number;
 }
 
-/* What is between the seconds and the end: a fraction, and Z or +HH:MM. */
+/* "+01:30" or "-0800" as seconds; *END is after it, or where it began. */
+static long zone_of(const char *at, const char **end)
+{
+    char *after;
+    long hours = strtol(at + 1, &after, 10), minutes = 0;
+    *end = at;
+    if (after == at + 5) { /* without a colon */
+        minutes = hours % 100;
+        hours /= 100;
+    } else if (after == at + 3 && *after == ':') {
+        minutes = strtol(after + 1, &after, 10);
+    }
+    if (after == at + 3 || hours > 23 || minutes > 59)
+        return 0;
+    *end = after;
+    return (*at == '-' ? -1 : 1) * (hours * 60 + minutes) * 60;
+}
+
+/* What follows the seconds: a fraction, and Z or a zone. */
 static void end_of_time(const char *at, struct tm *tm, double *time, const char **end)
 {
-    double fraction = 0, unit = 0.1;
-    int hours, minutes, used = 0;
-    if (*at == '.')
-        for (at++; isdigit((unsigned char)*at); at++, unit /= 10)
-            fraction += unit * (*at - '0');
+    char *after = (char *)(uintptr_t)at;
+    double fraction = *at == '.' ? strtod(at, &after) : 0;
+    const char *zone_end;
+    at = after;
     if (*at == 'Z' || *at == 'z') {
         *time = (double)timegm(tm) + fraction;
         at++;
-    } else if ((*at == '+' || *at == '-') &&
-               sscanf(at + 1, "%2d:%2d%n", &hours, &minutes, &used) == 2 && used == 5) {
-        int seconds = (hours * 60 + minutes) * 60;
-        *time = (double)timegm(tm) - (*at == '-' ? -seconds : seconds) + fraction;
-        at += 6;
+    } else if (*at == '+' || *at == '-') {
+        long zone = zone_of(at, &zone_end);
+        *time = (double)(timegm(tm) - zone) + fraction;
+        at = zone_end;
     } else {
         tm->tm_isdst = -1;
         *time = (double)mktime(tm) + fraction;
@@ -190,7 +205,7 @@ static int begin(struct log *l, double until, struct error *err)
     if (l->file == NULL)
         return error_set_errno(err, l->path, errno, "cannot open the meter's log");
     for (int waited = 0; !covers(l, until) && waited < WAIT_MS; waited += STEP_MS)
-        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
     return 0;
 }
 

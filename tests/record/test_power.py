@@ -560,7 +560,8 @@ class Logs(Case):
         iso = lambda t: time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t)) + f"{t % 1:.3f}"[1:] + "Z"  # noqa: E731
         local = lambda t: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(t))  # noqa: E731
         steps = [(-3600 + 1, 99)] + [(i, 7) for i in range(-5, 20)]
-        for offset, form in ((3600, "{:.3f}"), (-7200, iso), (0, local), (0, lambda t: str(int(t * 1000))),
+        zone = lambda t: iso(t + 5400)[:-1] + "+01:30"  # noqa: E731
+        for offset, form in ((0, zone), (3600, "{:.3f}"), (-7200, iso), (0, local), (0, lambda t: str(int(t * 1000))),
                              (0, lambda t: str(int(t * 1e6))), (12.5, lambda t: str(int(t * 1e9)))):
             path = self.log(steps, offset, form)
             joules, _, seconds, _ = self.energy("-p", "log:" + path, "--clock-offset", str(offset))

@@ -28,11 +28,11 @@ void *libusb_open_device_with_vid_pid(void *context, uint16_t vendor, uint16_t p
     const char *path = getenv("LYNSYN_FILE");
     FILE *file = path != NULL ? fopen(path, "rb") : NULL;
     (void)context;
-    if (file == NULL || vendor != 0x10c4 || product != 0x8c1e)
+    if (file == NULL)
         return NULL;
     size_t got = fread(board, 1, sizeof board, file);
     fclose(file);
-    return got == sizeof board ? board : NULL;
+    return got == sizeof board && vendor == 0x10c4 && product == 0x8c1e ? board : NULL;
 }
 
 void libusb_close(void *handle)
@@ -65,9 +65,9 @@ int libusb_release_interface(void *handle, int interface)
 int libusb_control_transfer(void *handle, uint8_t type, uint8_t request, uint16_t value,
                             uint16_t index, unsigned char *data, uint16_t room, unsigned timeout)
 {
-    static const unsigned char descriptor[] = {9, 2, 55, 0, 2, 1, 0, 0x80, 250, 9, 4, 0, 0, 1, 3, 0, 0, 0,
-                                               7, 5, 0x81, 3, 64, 0, 1, 9, 4, 1, 0, 2, 255, 0, 0, 0,
-                                               7, 5, 0x82, 2, 64, 0, 0, 7, 5, 0x03, 2, 64, 0, 0};
+    static const unsigned char descriptor[] = {
+        9, 2, 55, 0, 2, 1, 0,   0x80, 250, 9, 4, 0, 0,    1, 3,  0, 0, 0, 7, 5,    0x81, 3,  64, 0,
+        1, 9, 4,  1, 0, 2, 255, 0,    0,   0, 7, 5, 0x82, 2, 64, 0, 0, 7, 5, 0x03, 2,    64, 0,  0};
     (void)handle;
     (void)timeout;
     if (type != 0x80 || request != 6 || value != 0x200 || index != 0 || room < sizeof descriptor)
