@@ -119,6 +119,7 @@ static int collect(struct worker *w, struct aggregate *into, struct reporter *re
                    struct error *err, size_t *failed_at)
 {
     reporter->warnings += w->reporter.warnings;
+    reporter->unprinted += w->reporter.unprinted;
     if (w->result != 0 && w->failed_at < *failed_at) {
         *err = w->err;
         *failed_at = w->failed_at;

@@ -21,7 +21,8 @@ enum {
     KEY_ALPHA,
     KEY_SHARE,
     KEY_NOISE,
-    KEY_FAIL
+    KEY_FAIL,
+    KEY_KERNEL
 };
 
 static const struct argp_option arguments[] = {
@@ -31,6 +32,7 @@ static const struct argp_option arguments[] = {
     {"names", 'n', "NAME,...", 0, "Names of the sides, the base first", 1},
     {0, 0, NULL, 0, "Rows:", 2},
     {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 2},
+    KERNEL_OPTION(KEY_KERNEL, 2),
     {"match", KEY_MATCH, "HOW", 0,
      "function: by name without clones (default); line: by file and line, moved lines are found",
      2},
@@ -171,9 +173,12 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
 {
     if (o->side_count < 2)
         argp_error(state, "a base and something to compare it with are needed");
+    struct pbin_keys *keys = &o->compare.rules.aggregate.rows.keys;
+    bool caller = keys->caller;
     if (!o->keys_given)
-        o->compare.rules.aggregate.rows.keys =
+        *keys =
             pbin_keys_of(o->compare.rules.lines ? "binary,file,function,line" : "binary,function");
+    keys->caller = caller;
     if (o->compare.rules.lines && !(has_key(o, "line") && has_key(o, "function")))
         argp_error(state, "--match line needs the keys function and line");
     if (o->compare.rules.lines && has_key(o, "pc"))
@@ -231,6 +236,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'k':
         keys_option(&o->compare.rules.aggregate.rows.keys, argument, state);
         o->keys_given = true;
+        return 0;
+    case KEY_KERNEL:
+        kernel_option(&o->compare.rules.aggregate.rows.keys, argument, state);
         return 0;
     case KEY_MATCH:
         if (strcmp(argument, "function") != 0 && strcmp(argument, "line") != 0)

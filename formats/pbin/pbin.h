@@ -144,6 +144,8 @@ int pbin_key_find(const char *name, size_t length);
 struct pbin_keys {
     int key[PBIN_MAX_KEYS];
     size_t count;
+    bool
+        caller; /* samples in the kernel count as in the user code that called it; not changed by pbin_keys_parse */
 };
 
 /* Parses NAMES, joined by commas. Returns 0, or -1 with ERR filled for FILE (NULL: a command line): an unknown name, or
