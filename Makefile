@@ -1,16 +1,16 @@
-# pbin-tools: make | check | bench | demo | pictures | install | deps | clean       (ASAN=1: sanitizers, V=1: commands)
+# pbin-tools: "make help" lists the targets. ASAN=1 builds with sanitizers, DEBUG=1 without optimization, V=1 shows commands.
 PREFIX  ?= /usr/local
 DESTDIR ?=
 ifeq ($(origin CC),default)
 CC := gcc
 endif
 VERSION := 0.1.0
-BUILD   := build$(if $(ASAN),/asan)$(if $(findstring clang,$(notdir $(CC))),/clang)
+BUILD   := build$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(if $(findstring clang,$(notdir $(CC))),/clang)
 
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
               libiberty-dev libseccomp-dev libcapstone-dev zlib1g-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core
-DEPS_CHECK := python3 git clang-14 libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
+DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
               gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium
 
 WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla \
@@ -18,12 +18,16 @@ WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wv
 HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
          $(if $(filter x86_64,$(shell uname -m)),-fcf-protection=full) -fPIE
 LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
-CFLAGS ?= -O3 -g
-# one answer on every machine: no fused multiply-add, no paths of the build
+CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O3 -g)
+# The same numbers on every machine (no fused multiply-add), and no paths of the build in the files.
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \
               -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) $(WERROR)
+# _FORTIFY_SOURCE needs optimization, and hides accesses from the sanitizers.
+ifneq ($(ASAN)$(DEBUG),)
+ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3,$(ALL_CFLAGS))
+endif
 ifdef ASAN
-ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3,$(ALL_CFLAGS)) -fsanitize=address,undefined \
+ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LINKHARD := -fsanitize=address,undefined -pie
 endif
@@ -31,7 +35,7 @@ LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -lcapstone -liberty -lm -lpt
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 
-# A file with a main is a tool and a leaf; every other .c file belongs to the library of its floor.
+# A file with a main is a tool; every other .c file goes into the library of its floor.
 FLOORS  := plot convert analyze record formats base
 C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
@@ -40,12 +44,12 @@ OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
 BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
 MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
-# Programs with known behaviour, to be measured: always built alike, never with sanitizers.
+# Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers.
 SAMPLES := $(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
            $(patsubst %.c,$(BUILD)/%.so,$(wildcard samples/*_work.c))
 SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -pthread
 
-all: $(BIN) $(SAMPLES)
+all: $(BIN) $(SAMPLES) ## build the tools and the samples into build/ (the default)
 
 # $(1) = floor, $(2) = floors below it
 define floor
@@ -81,7 +85,7 @@ $(BUILD)/%.o: %.c
 	$(call SAY,CC $<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Unit tests, and a driver that the tests of the symbolizer talk to: against all floors.
+# Unit tests, and a driver for the tests of the symbolizer: linked with the libraries of all floors.
 UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 DRIVER := $(BUILD)/tests/symbols/symbolize
 $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
@@ -90,37 +94,61 @@ $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 
 -include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d)
 
-# ---- what people type ----
+# ---- what people type; "make help" prints the texts after ## ----
 
-check:
+help: ## list the targets
+	@sed -nE 's/^([a-z][a-z_.-]*):[^#=]*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-22s %s\n' "$$name" "$$text"; done
+
+debug: ## build with -O0 -g3 into build/debug, for a debugger
+	@$(MAKE) --no-print-directory DEBUG=1 all
+
+check: ## install missing packages, build, run all tests; TEST=NAME: only tests with NAME in their name
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
 	@$(MAKE) --no-print-directory check-only
 
-check-only: all $(UNIT) $(DRIVER)
-	BUILD=$(BUILD) tests/run -j 2
+check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
+	BUILD=$(BUILD) tests/run -j 2 $(if $(TEST),-k '$(TEST)')
 
-bench: all
+bench: all ## measure speed, as ratios
 	BUILD=$(BUILD) tests/bench/bench
 
-demo:
+demo: ## install missing packages, build, record and plot a bundled program
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN)
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) sh samples/demo
 
-pictures: all
+pictures: all ## draw the pictures of the README
 	BUILD=$(BUILD) sh samples/pictures
 
-deps:
+deps: ## install missing packages
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN) $(DEPS_CHECK)
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+install: all ## copy tools and man pages to PREFIX (default /usr/local) below DESTDIR (default none)
+	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man5 man7)
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.5,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 644 $(filter %.7,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man7
 
-clean:
-	rm -rf build demo-out
+uninstall: ## remove what install has copied
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(TOOLS)))
+	rm -f $(foreach m,$(MAN),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 
-.PHONY: all check check-only bench demo pictures install deps clean
+format: ## apply clang-format to all C files
+	git ls-files '*.[ch]' '*.cpp' | xargs clang-format-14 -i
+
+define NEWLINE
+
+
+endef
+COMMA := ,
+entry = {"directory": "$(CURDIR)", "file": "$(1)", "command": "$(subst ",\",$(CC) $(ALL_CFLAGS) -c -o $(BUILD)/$(1:.c=.o) $(1))"}
+compile_commands.json: Makefile $(C_FILES) ## write the compile commands for editors and clang tools
+	$(call SAY,WRITE $@)
+	$(file >$@,[$(subst } {,}$(COMMA)$(NEWLINE) {,$(foreach f,$(C_FILES) $(patsubst $(BUILD)/%,%.c,$(UNIT) $(DRIVER)),$(call entry,$(f))))])
+
+clean: ## remove all that was built
+	rm -rf build demo-out compile_commands.json
+
+.PHONY: all help debug check check-only bench demo pictures deps install uninstall format clean
 .DELETE_ON_ERROR:

@@ -1,4 +1,4 @@
-/* A growing run of bytes, and a checked reader of one.
+/* A growable byte buffer and a bounds-checked cursor.
  * SPDX-License-Identifier: MIT */
 #include "base/buffer.h"
 

@@ -1,4 +1,4 @@
-/* A growing run of bytes with little endian writers, and a checked reader of one.
+/* A growable byte buffer with little-endian writers, and a bounds-checked cursor to read one.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_BUFFER_H
 #define BASE_BUFFER_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed it is empty; buffer_free releases the bytes. */
+/* Empty when zeroed; buffer_free releases the bytes. */
 struct buffer {
     uint8_t *data;
     size_t size, capacity;
@@ -16,8 +16,8 @@ struct buffer {
 
 void buffer_free(struct buffer *buffer);
 
-/* Room for COUNT more bytes, and SIZE grown by them; returns where they go, borrowed until the
- * next call on the buffer. */
+/* Grows SIZE by COUNT bytes, with room for them; returns where they go, borrowed until the next call
+ * on the buffer. */
 uint8_t *buffer_extend(struct buffer *buffer, size_t count);
 
 void buffer_bytes(struct buffer *buffer, const void *data, size_t count);
@@ -25,21 +25,21 @@ void buffer_u8(struct buffer *buffer, uint8_t value);
 void buffer_u32(struct buffer *buffer, uint32_t value);
 void buffer_u64(struct buffer *buffer, uint64_t value);
 void buffer_f64(struct buffer *buffer, double value);
-/* Text as of vprintf, without its NUL. */
+/* Text as formatted by vprintf, without its NUL. */
 void buffer_vprintf(struct buffer *buffer, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* u32 length, then the bytes without NUL; NULL counts as "". */
 void buffer_string(struct buffer *buffer, const char *text);
 
-/* Reads little endian values from SIZE bytes. Past the end every value is 0 or empty, and BAD
- * is set, so that a whole record can be read before one check. */
+/* Reads little-endian values from SIZE bytes. Past the end every value is 0 or empty and BAD is set,
+ * so that a whole record can be read before a single check. */
 struct cursor {
     const uint8_t *data;
     size_t size, at;
     bool bad;
 };
 
-/* COUNT bytes, borrowed from the data, or NULL when there are not as many. */
+/* COUNT bytes, borrowed from the data, or NULL when fewer are left. */
 const uint8_t *cursor_bytes(struct cursor *cursor, size_t count);
 uint8_t cursor_u8(struct cursor *cursor);
 uint32_t cursor_u32(struct cursor *cursor);
@@ -47,7 +47,7 @@ uint64_t cursor_u64(struct cursor *cursor);
 double cursor_f64(struct cursor *cursor);
 /* A string as buffer_string writes it: *LENGTH bytes, not NUL-terminated, borrowed from the data. */
 const char *cursor_string(struct cursor *cursor, size_t *length);
-/* Bytes that are left. */
+/* The number of bytes left. */
 size_t cursor_left(const struct cursor *cursor);
 
 #endif

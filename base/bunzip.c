@@ -1,4 +1,4 @@
-/* bzip2 unpacked as it is read.
+/* bzip2 decompressed while reading.
  * SPDX-License-Identifier: MIT */
 #include "base/bunzip.h"
 
@@ -19,8 +19,8 @@ struct bunzip {
     bz_stream bz;
     bool open;           /* bz holds a decoder */
     bool ended;          /* no more bytes from fd */
-    struct error damage; /* is reported when all before it has been read */
-    uint64_t offset;     /* of the compressed bytes that were read from fd */
+    struct error damage; /* reported after everything before it has been read */
+    uint64_t offset;     /* of the next byte to read from fd */
     char input[INPUT];
 };
 
@@ -68,7 +68,7 @@ static int refill(struct bunzip *b, struct error *err)
     return 0;
 }
 
-/* Begins the next stream. Returns 1, 0 at the end of the file, -1. */
+/* Begins the next stream. Returns 1, 0 at the end of the file, or -1. */
 static int begin(struct bunzip *b, struct error *err)
 {
     if (refill(b, err) != 0)
@@ -76,7 +76,7 @@ static int begin(struct bunzip *b, struct error *err)
     if (b->bz.avail_in == 0)
         return 0;
     if (*b->bz.next_in != 'B')
-        return error_set(err, b->name, position(b), "data behind the end of the bzip2 stream");
+        return error_set(err, b->name, position(b), "trailing data after the bzip2 stream");
     if (BZ2_bzDecompressInit(&b->bz, 0, 0) != BZ_OK)
         return error_set(err, b->name, position(b), "out of memory for bzip2");
     b->open = true;
@@ -112,5 +112,5 @@ int64_t bunzip_read(struct bunzip *b, uint8_t *to, size_t room, struct error *er
     size_t unpacked = room - b->bz.avail_out;
     if (unpacked == 0 && b->damage.text[0] != '\0')
         return error_set(err, b->damage.file, b->damage.offset, "%s", b->damage.text);
-    return (int64_t)unpacked; /* what is good before the damage comes first */
+    return (int64_t)unpacked; /* good data comes before the report of the damage */
 }

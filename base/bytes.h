@@ -1,4 +1,4 @@
-/* Integers and doubles to and from bytes of either order, at any alignment.
+/* Reads and writes integers and doubles in either byte order, at any alignment.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
@@ -48,7 +48,7 @@ static inline double get_f64(const uint8_t *p, bool big)
     return double_of_bits(get_u64(p, big));
 }
 
-/* Little endian writers: what we write is always little endian. */
+/* Writers: output is always little-endian. */
 static inline void put_u16le(uint8_t *p, uint16_t v)
 {
     v = htole16(v);

@@ -1,4 +1,4 @@
-/* What went wrong, where.
+/* What went wrong, and where.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Labels and paths come from hostile files: escape sequences must not reach a terminal. */
+/* Labels and paths may come from hostile files: their escape sequences must not reach a terminal. */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++)

@@ -1,4 +1,4 @@
-/* Sums that are exact.
+/* Exact sums.
  * SPDX-License-Identifier: MIT */
 #include "base/exact.h"
 
@@ -6,7 +6,7 @@
 
 double exact_to_double(exact value, int shift, uint64_t divisor)
 {
-    /* x87 has 64 bits of mantissa, so that a division of integers below 2^64 is rounded once */
+    /* the x87 mantissa has 64 bits: a division of integers below 2^64 is rounded once */
     return (double)(ldexpl((long double)value, -shift) / (long double)divisor);
 }
 
@@ -39,7 +39,7 @@ void wide_add(struct wide *sum, const struct wide *value)
         add_word(sum, i, value->word[i]);
 }
 
-/* 320 bits: N * squares does not fit 256. */
+/* 320 bits, because N * squares does not fit in 256. */
 struct wider {
     uint64_t word[5];
 };

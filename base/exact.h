@@ -1,5 +1,4 @@
-/* Sums that are exact, so that the order of adding never shows: 128-bit fixed point, and 256 bits
- * for squares.
+/* Exact sums, independent of the order of additions: 128-bit fixed point, and 256 bits for squares.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_EXACT_H
 #define BASE_EXACT_H
@@ -10,9 +9,9 @@
 
 #include "base/bytes.h"
 
-/* A signed 128-bit integer that counts units of 2^-SHIFT of something. */
+/* A signed 128-bit integer in units of 2^-SHIFT. */
 typedef __int128 exact;
-#define EXACT_MOST ((exact)(~(unsigned __int128)0 >> 1))
+#define EXACT_MAX ((exact)(~(unsigned __int128)0 >> 1))
 
 enum {
     SAMPLES_SHIFT = 64, /* samples may be fractions (histogram bins that straddle functions) */
@@ -20,15 +19,15 @@ enum {
     ENERGY_SHIFT = 80   /* 8e-25 J steps, up to 1.4e14 J */
 };
 
-/* Can VALUE [units] be an exact number with room to add 2^ROOM of them? Not where it is not finite. */
+/* Whether VALUE [units] is finite and small enough that 2^ROOM values of its size can be added up. */
 static inline bool exact_fits(double value, int shift, int room)
 {
-    /* 2^(126 - shift - room), built from its exponent: this is asked for every sample */
+    /* 2^(126 - shift - room), built from its exponent: this runs for every sample */
     double most = double_of_bits((uint64_t)(1023 + 126 - shift - room) << 52);
     return fabs(value) < most;
 }
 
-/* VALUE rounded to the nearest unit of 2^-SHIFT, halves to even as sums of doubles do; only where exact_fits. A
+/* VALUE rounded to the nearest unit of 2^-SHIFT, halves to even, as sums of doubles are; requires exact_fits. A
  * double is m * 2^(e - 1075) with a 53-bit integer m: m is shifted into place. */
 static inline exact exact_of_double(double value, int shift)
 {
@@ -36,7 +35,7 @@ static inline exact exact_of_double(double value, int shift)
     uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
     int up = (int)(bits >> 52 & 0x7ff) - 1075 + shift;
     exact result = 0;
-    if ((unsigned)up < 63) /* the usual: one product is faster than a shift of 128 bits */
+    if ((unsigned)up < 63) /* common case: one product is faster than a 128-bit shift */
         return (exact)(value < 0 ? -(int64_t)mantissa : (int64_t)mantissa) * (INT64_C(1) << up);
     if (up >= 0)
         result = (exact)mantissa << (up & 127);
@@ -46,8 +45,15 @@ static inline exact exact_of_double(double value, int shift)
     return value < 0 ? -result : result;
 }
 
-/* The nearest double of VALUE * 2^-SHIFT / DIVISOR; DIVISOR > 0. */
+/* The double nearest to VALUE * 2^-SHIFT / DIVISOR; DIVISOR > 0. */
 double exact_to_double(exact value, int shift, uint64_t divisor);
+
+/* VALUE * 2^-SHIFT as a double that is off by a rounding or two: faster. */
+static inline double exact_approximate(exact value, int shift)
+{
+    double unit = double_of_bits((uint64_t)(1023 - shift) << 52);
+    return ((double)(int64_t)(value >> 64) * 0x1p64 + (double)(uint64_t)value) * unit;
+}
 
 /* An unsigned 256-bit integer, least significant word first. */
 struct wide {
@@ -59,7 +65,7 @@ void wide_add_square(struct wide *sum, exact value);
 void wide_add(struct wide *sum, const struct wide *value);
 
 /* Sample variance of N values from their exact SUM and sum of squares, both in units of 2^-SHIFT and its square:
- * (N * squares - sum^2) / (N * (N - 1)). The difference is taken exactly before it is rounded to double.
+ * (N * squares - sum^2) / (N * (N - 1)). The difference is exact before it is rounded to double.
  * Returns 0 for N < 2. */
 double exact_variance(exact sum, const struct wide *squares, uint64_t n, int shift);
 

@@ -10,13 +10,13 @@
 
 #include "base/memory.h"
 
-/* Texts stand in chunks that never move, so that borrowed pointers stay good. */
+/* Texts are stored in chunks that never move, so that borrowed pointers remain valid. */
 struct strings {
     const char **texts;
     uint32_t *lengths;
     size_t capacity, length_capacity;
     uint32_t count;
-    uint32_t *slots; /* numbers; INTERN_NONE: free */
+    uint32_t *slots; /* numbers; INTERN_NONE: a free slot */
     uint32_t mask;
     char **chunks;
     size_t chunk_count, chunk_capacity;

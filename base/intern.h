@@ -15,25 +15,25 @@ struct strings;
 struct strings *strings_new(void);
 void strings_delete(struct strings *strings);
 
-/* The number of TEXT, given when it is new. NULL counts as "". */
+/* The number of TEXT, assigned if it is new. NULL counts as "". */
 uint32_t strings_intern(struct strings *strings, const char *text);
 uint32_t strings_intern_bytes(struct strings *strings, const char *text, size_t length);
 
-/* The number of TEXT, or INTERN_NONE when it never came. */
+/* The number of TEXT, or INTERN_NONE when it is not interned. */
 uint32_t strings_find(const struct strings *strings, const char *text);
 
-/* How many there are; each string, borrowed until strings_delete. */
+/* The number of strings; the text of a number, borrowed until strings_delete. */
 uint32_t strings_count(const struct strings *strings);
 const char *strings_get(const struct strings *strings, uint32_t number);
 
-/* 64-bit keys. The struct is open for the inlined look-up; zeroed it is an empty table. */
+/* 64-bit keys. The struct is public for the inlined lookup; zeroed, it is an empty table. */
 struct numbers {
     struct number_slot {
         uint64_t key;
         uint32_t number; /* INTERN_NONE: free */
     } * slots;
     uint32_t mask;  /* slots - 1; slots are a power of two, at most a quarter full:
-                     * a look-up then ends at the first, which the processor learns to expect */
+                     * most lookups then end at the first slot, which branch prediction learns */
     uint32_t count; /* keys so far */
 };
 
@@ -55,11 +55,11 @@ static inline uint32_t numbers_find(const struct numbers *numbers, uint64_t key)
     for (uint32_t i = numbers_hash(key);; i++) {
         const struct number_slot *slot = &numbers->slots[i & numbers->mask];
         if (slot->key == key || slot->number == INTERN_NONE)
-            return slot->number; /* a free slot's number says that it is free, whatever its key */
+            return slot->number; /* INTERN_NONE marks a free slot, whatever its key */
     }
 }
 
-/* The number of KEY, given when it is new. */
+/* The number of KEY, assigned if it is new. */
 static inline uint32_t numbers_intern(struct numbers *numbers, uint64_t key)
 {
     uint32_t number = numbers_find(numbers, key);

@@ -1,4 +1,4 @@
-/* Memory that is there or ends the program.
+/* Memory allocation that succeeds or ends the program.
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 

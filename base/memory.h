@@ -1,4 +1,4 @@
-/* Memory that is there or ends the program: the one place where a library may exit.
+/* Memory allocation that succeeds or ends the program: the only place where a library may exit.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -11,7 +11,7 @@
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t count, size_t size);
 void *mem_aligned(size_t alignment, size_t count,
-                  size_t size); /* the product a multiple of ALIGNMENT */
+                  size_t size); /* the product must be a multiple of ALIGNMENT */
 void *mem_resize(void *old, size_t count, size_t size);
 char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t length);

@@ -1,14 +1,21 @@
-/* Numbers that people type: the whole text or nothing.
+/* Numbers from and for people.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Each parses all of TEXT (decimal, no sign for the unsigned one, finite for the double). Returns whether it is
- * one and lies in [LEAST, MOST]; only then *VALUE is set. */
+/* Each parses all of TEXT: decimal, the unsigned one without a sign, the double finite. Returns whether it is such a
+ * number and within [LEAST, MOST]; sets *VALUE only then. */
 bool parse_unsigned(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 bool parse_double(const char *text, double least, double most, double *value);
+
+/* The shortest decimal text that reads back as VALUE; SIZE must be at least 32. */
+void format_real(char *text, size_t size, double value) __attribute__((nonnull));
+
+/* How many decimals show LARGEST with 6 significant digits; 0 to 9. */
+int decimals_for(double largest);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writing bytes; files appear complete or not at all.
+/* Output streams; files appear complete or not at all.
  * SPDX-License-Identifier: MIT */
 #include "base/output.h"
 
@@ -19,9 +19,10 @@
 enum { BUFFER = 256 * 1024, PIPE_SIZE = 1024 * 1024 };
 
 struct output {
-    char *name;      /* for messages, and where the file goes */
-    char *target;    /* name with symbolic links followed; NULL: written in place (pipe, device) */
-    char *temporary; /* name of the unfinished file; NULL: it has none */
+    char *name; /* for messages, and where the file goes */
+    char *
+        target; /* the file after following symbolic links; NULL: written in place (pipe, device) */
+    char *temporary; /* name of the unfinished file; NULL: unnamed */
     int fd;
     struct error *err;
     bool failed;
@@ -48,13 +49,13 @@ static bool has_bz2_suffix(const char *path)
 
 enum { LINK = 64 };
 
-/* Writes into LINK the one way to an unnamed file. */
+/* Writes to LINK the only path that leads to an unnamed file. */
 static void link_to(int fd, char *link)
 {
     snprintf(link, LINK, "/proc/self/fd/%d", fd);
 }
 
-/* A file in FOLDER that can be given a name: not where the file system has no unnamed ones, and not without /proc. */
+/* An unnamed file in FOLDER that can be named later. Fails on file systems without unnamed files, and without /proc. */
 static int open_unnamed(const char *folder)
 {
     char link[LINK];
@@ -69,7 +70,7 @@ static int open_unnamed(const char *folder)
     return -1;
 }
 
-/* An unnamed file in the folder of TARGET; where that cannot be, one beside it. */
+/* An unnamed file in the folder of TARGET or, where that fails, a temporary one beside it. */
 static int open_unfinished(struct output *o)
 {
     char *copy = mem_strdup(o->target);
@@ -86,8 +87,8 @@ static int open_unfinished(struct output *o)
     return fd;
 }
 
-/* Where PATH leads when it is a symbolic link to a file that is not there yet; PATH itself when it is none.
- * Returns NULL with errno set for a chain without end; caller frees. */
+/* The target of PATH if it is a symbolic link to a file that does not exist yet, otherwise PATH itself.
+ * Returns NULL with errno set for an endless chain; caller frees. */
 static char *follow_links(const char *path)
 {
     char *at = mem_strdup(path);
@@ -108,7 +109,7 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* Decides between in-place and complete-or-not; opens. */
+/* Opens devices and pipes in place, and an unfinished file for everything else. */
 static int open_file(struct output *o, const char *path)
 {
     struct stat st;
@@ -147,10 +148,11 @@ struct output *output_open(const char *path, unsigned flags, struct error *err)
         error_set_errno(err, path, errno, "cannot write");
     } else if ((flags & (OUTPUT_BINARY | OUTPUT_BZIP2)) != 0 && isatty(o->fd)) {
         error_set(err, o->name, NO_OFFSET,
-                  "binary output goes to a file (-o) or a pipe, not to a terminal");
+                  "refusing to write binary output to a terminal: use -o FILE or a pipe");
     } else if (((flags & OUTPUT_BZIP2) == 0 && (standard || !has_bz2_suffix(path))) ||
                begin_bzip2(o) == 0) {
-        fcntl(o->fd, F_SETPIPE_SZ, PIPE_SIZE); /* fewer switches; no harm where it is no pipe */
+        fcntl(o->fd, F_SETPIPE_SZ,
+              PIPE_SIZE); /* fewer context switches; harmless if it is not a pipe */
         return o;
     }
     output_discard(o);
@@ -177,7 +179,7 @@ static int write_out(struct output *o, const uint8_t *data, size_t count)
     return o->failed ? -1 : 0;
 }
 
-/* Runs the compressor over the input set in o->bz with ACTION (BZ_RUN, BZ_FINISH). */
+/* Compresses the input set in o->bz with ACTION (BZ_RUN, BZ_FINISH). */
 static int compress(struct output *o, int action)
 {
     int code;
@@ -199,7 +201,7 @@ static int flush(struct output *o)
     if (o->bz == NULL)
         return write_out(o, o->buffer, used);
     if (used == 0)
-        return o->failed ? -1 : 0; /* the compressor refuses to be run on nothing */
+        return o->failed ? -1 : 0; /* the compressor rejects empty input */
     o->bz->next_in = (char *)o->buffer;
     o->bz->avail_in = (unsigned)used;
     return compress(o, BZ_RUN);
@@ -238,7 +240,23 @@ int output_printf(struct output *o, const char *format, ...)
     return result;
 }
 
-/* Gives the file behind LINK a temporary name beside the target. */
+int output_zeros(struct output *o, uint64_t count)
+{
+    static const uint8_t zeros[4096];
+    if (o->target != NULL && o->bz == NULL && count > BUFFER) {
+        if (flush(o) != 0)
+            return -1;
+        off_t at = lseek(o->fd, (off_t)count, SEEK_CUR);
+        if (at < 0 || ftruncate(o->fd, at) != 0) /* the file may end here */
+            return fail(o, errno);
+        return 0;
+    }
+    for (; count > 0 && !o->failed; count -= count < sizeof zeros ? count : sizeof zeros)
+        output_write(o, zeros, count < sizeof zeros ? (size_t)count : sizeof zeros);
+    return o->failed ? -1 : 0;
+}
+
+/* Gives the file at LINK a temporary name beside the target. */
 static int name_temporary(struct output *o, const char *link)
 {
     for (unsigned attempt = 0; attempt <= 100; attempt++) {
@@ -254,8 +272,8 @@ static int name_temporary(struct output *o, const char *link)
     return -1;
 }
 
-/* Gives the unfinished file its name, in place of what was there. No system call puts an unnamed file in place
- * of another: that takes a second name for a moment. */
+/* Gives the unfinished file its name, replacing an existing file. No system call replaces a file by an unnamed one:
+ * that needs a second name for a moment. */
 static int give_name(struct output *o)
 {
     char link[LINK];
@@ -297,7 +315,8 @@ int output_commit(struct output *o)
         result = fail(o, errno);
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before); /* none ends us while there is a temporary name */
+    pthread_sigmask(SIG_BLOCK, &all,
+                    &before); /* no signal may end the program while the temporary name exists */
     if (result == 0 && o->target != NULL)
         result = give_name(o);
     release(o);

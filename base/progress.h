@@ -1,5 +1,5 @@
-/* A progress bar with rate and time left, on stderr, only on a terminal and only for work that takes over a
- * second.
+/* A progress bar with rate and remaining time on stderr: only on a terminal, and only for work that takes more
+ * than a second.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
@@ -12,26 +12,26 @@
 struct progress {
     const char *what;
     uint64_t total;      /* 0: not known */
-    uint64_t next;       /* count at which the clock is looked at again */
+    uint64_t next;       /* count at which to read the clock again */
     double start, shown; /* [s] */
     bool active;
 };
 
-/* WHAT is counted (borrowed until progress_end), TOTAL of them are expected. */
+/* WHAT is being counted (borrowed until progress_end), and how many are expected. */
 void progress_start(struct progress *progress, const struct reporter *reporter, uint64_t total,
                     const char *what);
 
 /* Slow path of progress_at. */
 void progress_show(struct progress *progress, uint64_t done);
 
-/* DONE have been done; costs a comparison. */
+/* Reports that DONE have been processed; costs a comparison. */
 static inline void progress_at(struct progress *progress, uint64_t done)
 {
     if (done >= progress->next)
         progress_show(progress, done);
 }
 
-/* Wipes the bar away. */
+/* Erases the bar. */
 void progress_end(struct progress *progress);
 
 #endif

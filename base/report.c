@@ -1,4 +1,4 @@
-/* Messages for the person at the terminal.
+/* Errors and warnings on stderr.
  * SPDX-License-Identifier: MIT */
 #include "base/report.h"
 
@@ -24,7 +24,7 @@ int report_error(const struct reporter *reporter, const struct error *err)
     return EXIT_DATA;
 }
 
-/* One write per line, made harmless for a terminal: the text may hold names from files. */
+/* One write per line, with control characters escaped: the text may contain names from files. */
 __attribute__((format(printf, 2, 0))) static void print_line(const char *tool, const char *format,
                                                              va_list args)
 {

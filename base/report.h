@@ -1,4 +1,4 @@
-/* Messages for the person at the terminal: "tool: file: 0x1a40: what is wrong".
+/* Errors and warnings on stderr: "tool: file: 0x1a40: what is wrong".
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_REPORT_H
 #define BASE_REPORT_H
@@ -11,14 +11,14 @@
 /* Exit status of every tool. */
 enum { EXIT_OK = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
-/* Where and whether a tool talks. Passed down by pointer; libraries only warn through it. */
+/* What a tool prints on stderr. Passed down by pointer; libraries use it only to warn. */
 struct reporter {
     const char *tool; /* name in front of every message */
     bool quiet;       /* -q: no warnings, no progress */
-    bool verbose;     /* tell what is being done */
-    bool no_bar;      /* no progress: others at work on the same terminal would draw over it */
-    bool strict;      /* warnings count: the tool ends with EXIT_DATA when there were any */
-    size_t warnings;  /* how many warnings there were, printed or not */
+    bool verbose;     /* --verbose: report each step */
+    bool no_bar;      /* no progress bar: other threads would draw over it */
+    bool strict;      /* --strict: any warning makes the tool exit with EXIT_DATA */
+    size_t warnings;  /* number of warnings, printed or not */
 };
 
 /* Prints ERR to stderr, always. Returns EXIT_DATA. */

@@ -1,4 +1,4 @@
-/* Reading bytes through a bounded window.
+/* Input streams, read through a bounded window.
  * SPDX-License-Identifier: MIT */
 #include "base/stream.h"
 
@@ -14,21 +14,21 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 
-enum { WINDOW = 256 * 1024, LARGEST_WINDOW = 32 * 1024 * 1024 };
+enum { WINDOW = 256 * 1024, MAX_WINDOW = 32 * 1024 * 1024 };
 
 /*   buffer                 window.next                capacity
  *   |  consumed            |  window.visible  |  free    |
  *                          ^ window.offset in the data           */
 struct stream {
-    struct stream_window window; /* first: the inlined calls know it */
+    struct stream_window window; /* first: the inlined functions rely on it */
     char *name;
     int fd;
     struct bunzip *bunzip; /* NULL: the data is not compressed */
     uint8_t *buffer;
     size_t capacity;
     uint64_t size;           /* after stream_make_seekable */
-    uint64_t data, data_end; /* what stream_hole has found last: there is no hole in between */
-    bool seekable, forgiving, sparing;
+    uint64_t data, data_end; /* found last by stream_hole: no hole in between */
+    bool is_stdin, seekable, forgiving, sparing;
 };
 
 static size_t end_of(const struct stream *s)
@@ -51,7 +51,7 @@ static ssize_t read_some(int fd, void *to, size_t count)
     return got;
 }
 
-/* Appends to the window what the source gives, of WANT bytes it needs. Returns the number of bytes, 0 at the end. */
+/* Appends data to the window, which needs WANT bytes in all. Returns the number of new bytes, 0 at the end, or -1. */
 static int64_t fill_some(struct stream *s, size_t want, struct error *err)
 {
     uint8_t *to = s->buffer + end_of(s);
@@ -81,8 +81,8 @@ static void make_room(struct stream *s, size_t want)
 
 int64_t stream_fill(struct stream *s, size_t want, const uint8_t **data, struct error *err)
 {
-    if (want > LARGEST_WINDOW)
-        want = LARGEST_WINDOW;
+    if (want > MAX_WINDOW)
+        want = MAX_WINDOW;
     if (s->window.visible == 0)
         s->window.next = s->buffer;
     if (s->capacity - (size_t)(s->window.next - s->buffer) < want)
@@ -157,14 +157,14 @@ static int check_kind(int fd, const char *name, struct error *err)
     return 0;
 }
 
-/* bzip2 is known by its first ten bytes: "BZh1".."BZh9" and a block or end-of-stream mark. */
+/* bzip2 is recognised by its first ten bytes: "BZh1".."BZh9" and the magic of a block or of the end of the stream. */
 static bool looks_like_bzip2(const uint8_t *data, int64_t have)
 {
     static const uint8_t block[] = {0x31, 0x41, 0x59, 0x26, 0x53, 0x59};
     static const uint8_t end[] = {0x17, 0x72, 0x45, 0x38, 0x50, 0x90};
     if (have < 4 || memcmp(data, "BZh", 3) != 0 || data[3] < '1' || data[3] > '9')
         return false;
-    size_t tail = have < 10 ? (size_t)have - 4 : 6; /* a cut file is still one */
+    size_t tail = have < 10 ? (size_t)have - 4 : 6; /* a truncated file still counts */
     return memcmp(data + 4, block, tail) == 0 || memcmp(data + 4, end, tail) == 0;
 }
 
@@ -201,6 +201,7 @@ struct stream *stream_open(const char *path, struct error *err)
         return NULL;
     }
     struct stream *s = stream_of(fd, standard ? "<stdin>" : path);
+    s->is_stdin = standard;
     if (check_kind(fd, s->name, err) != 0 || detect_compression(s, err) != 0) {
         stream_close(s);
         return NULL;
@@ -208,7 +209,7 @@ struct stream *stream_open(const char *path, struct error *err)
     return s;
 }
 
-/* A file whose data stand in it from its first byte on. */
+/* Whether the stream is an uncompressed regular file that was read from its first byte. */
 static bool is_plain_file(const struct stream *s, struct stat *st)
 {
     uint64_t read = s->window.offset + s->window.visible;
@@ -222,7 +223,7 @@ struct stream *stream_again(const struct stream *s)
     char path[64];
     if (!is_plain_file(s, &st))
         return NULL;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd); /* whatever its name means by now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd); /* its name may lead elsewhere by now */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
@@ -254,6 +255,13 @@ const char *stream_name(const struct stream *s)
     return s->name;
 }
 
+int stream_fail_empty(const struct stream *s, const char *expected, struct error *err)
+{
+    if (s->is_stdin)
+        return error_set(err, NULL, NO_OFFSET, "standard input is empty, expected %s", expected);
+    return error_set(err, s->name, NO_OFFSET, "empty file, expected %s", expected);
+}
+
 static int write_all(int fd, const uint8_t *data, size_t count)
 {
     while (count > 0) {
@@ -268,7 +276,7 @@ static int write_all(int fd, const uint8_t *data, size_t count)
     return 0;
 }
 
-/* Copies everything into FD and goes on from there. */
+/* Copies everything to FD and continues to read there. */
 static int spool(struct stream *s, int fd, struct error *err)
 {
     const uint8_t *data;
@@ -330,12 +338,12 @@ int stream_seek(struct stream *s, uint64_t offset, struct error *err)
     return 0;
 }
 
-/* Finds the next data from AT on, and where it ends; where the system cannot tell, all is data. */
+/* Finds the first data at or after AT and where it ends; if the system does not know, everything is data. */
 static void find_data(struct stream *s, uint64_t at)
 {
     off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);
     if (data < 0 && errno == ENXIO)
-        data = lseek(s->fd, 0, SEEK_END); /* a hole up to there */
+        data = lseek(s->fd, 0, SEEK_END); /* a hole up to the end */
     s->data = data > (off_t)at ? (uint64_t)data : at;
     off_t hole = lseek(s->fd, (off_t)s->data, SEEK_HOLE);
     s->data_end = hole > (off_t)s->data ? (uint64_t)hole : UINT64_MAX;

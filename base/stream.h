@@ -1,5 +1,5 @@
-/* Reading bytes: a file, stdin, bzip2 of either (recognised by content), always through a
- * bounded window, so that every error knows file and offset and nothing is held whole.
+/* Input streams: a file or stdin, plain or bzip2 (recognised by content), always read through a bounded
+ * window, so that every error knows file and offset and nothing is loaded as a whole.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_STREAM_H
 #define BASE_STREAM_H
@@ -12,22 +12,22 @@
 
 struct stream;
 
-/* The beginning of every struct stream: what the inlined calls need. */
+/* The beginning of every struct stream: what the inlined functions need. */
 struct stream_window {
-    const uint8_t *next; /* bytes that are visible */
+    const uint8_t *next; /* the visible bytes */
     size_t visible;
     uint64_t offset; /* of NEXT in the data */
 };
 
-/* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2 is unpacked
- * as it is read. Returns NULL with ERR filled when it cannot be read or is a directory. */
+/* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2 is decompressed
+ * while reading. Returns NULL with ERR filled when it cannot be read or is a directory. */
 struct stream *stream_open(const char *path, struct error *err);
 
-/* Another stream over the same file, from its beginning, that can seek. Returns NULL where STREAM is no plain file
- * that was read from its beginning. */
+/* A second stream over the same file, from its beginning, that can seek. Returns NULL if STREAM is not a regular,
+ * uncompressed file that was read from its beginning. */
 struct stream *stream_again(const struct stream *stream);
 
-/* Reads no more than is asked for while SPARING: for who seeks from header to header. */
+/* While SPARING, reads no more than was asked for: for callers that seek from header to header. */
 void stream_spare(struct stream *stream, bool sparing);
 
 /* Closes and frees; NULL is allowed. */
@@ -36,7 +36,10 @@ void stream_close(struct stream *stream);
 /* The name for messages; borrowed until stream_close. */
 const char *stream_name(const struct stream *stream);
 
-/* Offset of the next byte in the (unpacked) data [bytes]. */
+/* Records that the stream is empty where EXPECTED, such as "a pbin profile", was wanted. Returns -1. */
+int stream_fail_empty(const struct stream *stream, const char *expected, struct error *err);
+
+/* Offset of the next byte in the (decompressed) data [bytes]. */
 static inline uint64_t stream_offset(const struct stream *stream)
 {
     return ((const struct stream_window *)(const void *)stream)->offset;
@@ -58,7 +61,7 @@ static inline int64_t stream_peek(struct stream *stream, size_t want, const uint
     return (int64_t)window->visible;
 }
 
-/* Consumes COUNT bytes, which must not be more than stream_peek just returned. */
+/* Consumes COUNT bytes, at most as many as stream_peek just returned. */
 static inline void stream_advance(struct stream *stream, size_t count)
 {
     struct stream_window *window = (struct stream_window *)(void *)stream;
@@ -67,27 +70,27 @@ static inline void stream_advance(struct stream *stream, size_t count)
     window->offset += count;
 }
 
-/* Copies exactly COUNT bytes. Returns 1, 0 when the data ended before the first byte,
- * or -1 on a read error and when the data ends in the middle ("WHAT cut short: ..."). */
+/* Copies exactly COUNT bytes. Returns 1, 0 when the data ends before the first of them, or -1 on a
+ * read error and when the data ends in between ("WHAT cut short: ..."). */
 int stream_read(struct stream *stream, void *to, size_t count, const char *what, struct error *err);
 
-/* Consumes COUNT bytes without looking; seeks when it can. Returns 0, or -1 on an error and when
- * the data ends before. */
+/* Skips COUNT bytes, by seeking where possible. Returns 0, or -1 on an error and when the data ends
+ * before that. */
 int stream_skip(struct stream *stream, uint64_t count, struct error *err);
 
-/* How many of the next bytes are zeros that need not be read: a hole in a sparse file, for stream_skip. 0 where there is
- * none, where it is not known, and before stream_make_seekable; -1 on an error. */
+/* How many of the next bytes are a hole in a sparse file: zeros, which stream_skip can pass over. 0 if there is no
+ * hole, if it is unknown, and before stream_make_seekable; -1 on an error. */
 int64_t stream_hole(struct stream *stream, struct error *err);
 
-/* From now on damaged or cut bzip2 data counts as the end of the data: for salvage. */
+/* From now on, damaged or truncated bzip2 data ends the data without an error: for salvage. */
 void stream_forgive(struct stream *stream);
 
 /* Makes stream_seek and stream_size possible: a pipe or compressed data is copied to an unlinked
- * file in $TMPDIR (default /var/tmp). Only before the first byte was consumed.
+ * file in $TMPDIR (default /var/tmp). Only before the first byte is consumed.
  * Returns 0, or -1 with ERR filled. */
 int stream_make_seekable(struct stream *stream, struct error *err);
 
-/* Size of all data [bytes]; only after stream_make_seekable, or of stream_again. */
+/* Size of all data [bytes]; only after stream_make_seekable or stream_again. */
 uint64_t stream_size(const struct stream *stream);
 
 /* Continues at OFFSET; only after stream_make_seekable. Returns 0, or -1. */

@@ -1,4 +1,4 @@
-/* Files that have no name.
+/* Unlinked temporary files.
  * SPDX-License-Identifier: MIT */
 #include "base/temporary.h"
 
@@ -27,10 +27,10 @@ int temporary_file(struct error *err)
     const char *wanted = getenv("TMPDIR");
     if (wanted != NULL && wanted[0] != '\0') {
         int fd = try_temporary(wanted);
-        return fd >= 0 ? fd : error_set_errno(err, wanted, errno, "cannot make a temporary file");
+        return fd >= 0 ? fd : error_set_errno(err, wanted, errno, "cannot create a temporary file");
     }
     int fd = try_temporary("/var/tmp");
     if (fd < 0)
         fd = try_temporary("/tmp");
-    return fd >= 0 ? fd : error_set_errno(err, "/tmp", errno, "cannot make a temporary file");
+    return fd >= 0 ? fd : error_set_errno(err, "/tmp", errno, "cannot create a temporary file");
 }

@@ -1,4 +1,4 @@
-/* Threads that compute.
+/* Worker threads.
  * SPDX-License-Identifier: MIT */
 #include "base/thread.h"
 
@@ -11,7 +11,7 @@
 struct start {
     void *(*work)(void *);
     void *opaque;
-    int cpu; /* of who started it */
+    int cpu; /* of the thread that started it */
 };
 
 size_t thread_cpus(void)
@@ -20,8 +20,8 @@ size_t thread_cpus(void)
     return sched_getaffinity(0, sizeof all, &all) == 0 ? (size_t)CPU_COUNT(&all) : 1;
 }
 
-/* The scheduler often starts a thread on the CPU of the one that made it, though another one is idle, and may take as
- * long to move it as a profile takes to be read. */
+/* The scheduler often starts a thread on the CPU of its creator although another CPU is idle, and moving it can take
+ * as long as reading a profile. */
 static void leave_cpu(int cpu)
 {
     cpu_set_t all, others;
@@ -41,7 +41,7 @@ static void *begin(void *opaque)
     return start.work(start.opaque);
 }
 
-/* Stacks and the allocator reserve a hundred times the addresses that they use: of few, too little may be left. */
+/* Stacks and the allocator reserve a hundred times the address space that they use: a limit could leave too little. */
 static bool addresses_are_limited(void)
 {
     struct rlimit limit;

@@ -1,4 +1,4 @@
-/* Threads that compute.
+/* Worker threads.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* CPUs that this process may run on, at least 1. */
+/* The number of CPUs that this process may run on, at least 1. */
 size_t thread_cpus(void);
 
-/* A thread that calls WORK with OPAQUE, on another CPU than this one where there is one. Returns whether there is such
- * a thread; it is to be joined. There is none where the address space is limited (ulimit -v), or threads are. */
+/* Starts a thread that calls WORK with OPAQUE, on another CPU if there is one. Returns true if it started; the caller
+ * joins it. Returns false where the address space (ulimit -v) or the number of threads is limited. */
 bool thread_start(pthread_t *thread, void *(*work)(void *), void *opaque);
 
 #endif

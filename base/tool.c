@@ -1,4 +1,4 @@
-/* The start and the end of every tool.
+/* What every tool does at its start and at its end.
  * SPDX-License-Identifier: MIT */
 #include "base/tool.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that is opened must never get the number of a standard stream that the caller closed. A command
- * that we run finds them closed as they were. */
+/* A newly opened file must never get the descriptor of a standard stream that the caller closed. Commands
+ * that the tool runs find those streams closed, as before. */
 static void occupy_standard_streams(void)
 {
     int fd;
@@ -22,7 +22,7 @@ static void occupy_standard_streams(void)
         close(fd);
 }
 
-/* Help that could not be written is an error like any other; argp exits by itself. */
+/* Failing to write the help is an error too, but argp exits by itself. */
 static void check_stdout(void)
 {
     if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -66,7 +66,7 @@ int tool_end(const struct tool_common *common, int result, const struct error *e
     if (result != 0)
         return report_error(&common->reporter, err);
     if (common->reporter.strict && common->reporter.warnings > 0) {
-        fprintf(stderr, "%s: %zu warning%s count as errors under --strict\n", common->reporter.tool,
+        fprintf(stderr, "%s: %zu warning%s treated as errors (--strict)\n", common->reporter.tool,
                 common->reporter.warnings, common->reporter.warnings == 1 ? "" : "s");
         return EXIT_DATA;
     }

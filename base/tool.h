@@ -1,4 +1,4 @@
-/* What every tool's command line has in common; used by the files with a main and their options only.
+/* What all command lines have in common; used only by the files with a main and their options.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TOOL_H
 #define BASE_TOOL_H
@@ -8,10 +8,10 @@
 #include "base/output.h"
 #include "base/report.h"
 
-/* Groups of the common options in argp's help; a tool's own are numbered from 1 on. */
+/* Groups of the common options in argp's help; a tool numbers its own from 1. */
 enum { TOOL_FILES = 90, TOOL_GROUP = 100 };
 
-/* Keys of the common long options that have no letter, and where each tool's own may begin. */
+/* Keys of the common long options without a letter, and the first key for a tool's own. */
 enum {
     KEY_VERBOSE = 0x1000,
     KEY_COLOR,
@@ -22,61 +22,61 @@ enum {
     KEY_TOOL_FIRST = 0x1100
 };
 
-/* Options beside -q, --verbose, --color and -h that a tool asks for. */
+/* Common options that a tool can have in addition to -q, --verbose, --color and -h. */
 enum tool_options {
     TOOL_OUTPUT = 1,  /* -o, --bzip2 */
     TOOL_SALVAGE = 2, /* --salvage */
     TOOL_STRICT = 4,  /* --strict */
     TOOL_FORMAT = 8,  /* --format, one of FORMATS */
     TOOL_IN_ORDER =
-        16, /* files and options mean something by their order: the parser gets them as they come */
+        16, /* the order of files and options matters: the parser gets them in that order */
 };
 
 /* A list of names by number, NULL past the last. */
 typedef const char *tool_names(size_t number);
 
-/* The first member of what a tool keeps of its options. */
+/* The first member of a tool's options. */
 struct tool_common {
     struct reporter reporter;
-    int color; /* 1 always, 0 never, -1: where stdout is a terminal and NO_COLOR is not set */
-    tool_names *formats; /* the tool fills it in before it parses; the first is the usual one */
+    int color; /* 1: always, 0: never, -1: if stdout is a terminal and NO_COLOR is not set */
+    tool_names *formats; /* set by the tool before parsing; the first is the default */
     const char *output;  /* NULL or "-": stdout */
     const char *format;  /* NULL: not given */
     bool bzip2, salvage;
 };
 
-/* Makes sure that no file that is opened takes the place of a closed stdin, stdout or stderr, and that an exit
- * with text that stdout did not take fails. tool_start does it. */
+/* Ensures that no file takes the descriptor of a closed stdin, stdout or stderr, and that the tool fails if it
+ * exits with text that could not be written to stdout. Called by tool_start. */
 void tool_guard_streams(void);
 
-/* Prepares signals and argp for a tool called NAME: a closed pipe is an error message instead of a silent death,
- * usage errors exit with EXIT_USAGE. */
+/* Prepares signals and argp for a tool called NAME: a closed pipe is an error instead of a silent death, and usage
+ * errors exit with EXIT_USAGE. */
 void tool_start(struct tool_common *common, const char *name);
 
-/* Parses the common options, those of SHARED (tool_options) and those of ARGP, whose parser gets INPUT: a struct
+/* Parses the common options, those of SHARED (enum tool_options) and those of ARGP, whose parser gets INPUT, a struct
  * that begins with the struct tool_common. Usage errors end the program. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
-/* For parsers; what does not fit is a usage error. The number of NAME, a WHAT, among NAMES; TEXT as a number, or a
- * whole number, from LEAST to MOST, for OPTION. */
+/* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and
+ * tool_whole: TEXT, given for OPTION, as a number or an integer from LEAST to MOST. */
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);
 double tool_number(struct argp_state *state, const char *option, const char *text, double least,
                    double most);
 uint64_t tool_whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
                     uint64_t most);
 
-/* "a, bLAST c" of NAMES, where LAST is " and" or " or". */
+/* Lists NAMES as "a, bLAST c", where LAST is " and" or " or". */
 enum { TOOL_LIST_SIZE = 256 };
 void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last);
 
-/* Opens what -o and --bzip2 say; FLAGS and the result are those of output_open. */
+/* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);
 
-/* Should output to stdout be coloured? Not when it goes to a file or through a compressor. */
+/* Whether to colour the output: never in a file or through a compressor. */
 bool tool_color(const struct tool_common *common);
 
-/* Exit status for a run that ended with RESULT (0 or -1): prints ERR when it failed; warnings count under
- * --strict. */
+/* The exit status for a run that ended with RESULT (0 or -1): prints ERR if it failed; with --strict, warnings are
+ * errors. */
 int tool_end(const struct tool_common *common, int result, const struct error *err);
 
 #endif

@@ -12,8 +12,7 @@
 
 static const struct argp_option
     common_options[] = {{"quiet", 'q', NULL, 0, "No warnings, no progress bar", TOOL_GROUP},
-                        {"verbose", KEY_VERBOSE, NULL, 0, "Tell on stderr what is being done",
-                         TOOL_GROUP},
+                        {"verbose", KEY_VERBOSE, NULL, 0, "Report each step on stderr", TOOL_GROUP},
                         {"color", KEY_COLOR, "WHEN", 0,
                          "always, never or auto (default; NO_COLOR is honoured)", TOOL_GROUP},
                         {"help", 'h', NULL, 0, "Print this help and exit", -1},
@@ -21,21 +20,20 @@ static const struct argp_option
     output_options[] = {{0, 0, NULL, 0, "Input and output:", TOOL_FILES},
                         {"output", 'o', "FILE", 0,
                          "Write to FILE, complete or not at all (default: stdout)", TOOL_FILES},
-                        {"bzip2", KEY_BZIP2, NULL, 0,
-                         "Compress (a FILE that ends in .bz2 always is)", TOOL_FILES},
+                        {"bzip2", KEY_BZIP2, NULL, 0, "Compress with bzip2 (implied by FILE.bz2)",
+                         TOOL_FILES},
                         {0}},
     salvage_options[] = {{"salvage", KEY_SALVAGE, NULL, 0,
                           "Keep what can be read of a truncated profile", TOOL_FILES},
                          {0}},
-    strict_options[] = {{"strict", KEY_STRICT, NULL, 0,
-                         "Fail where something is missing or does not fit", TOOL_FILES},
+    strict_options[] = {{"strict", KEY_STRICT, NULL, 0, "Treat warnings as errors", TOOL_FILES},
                         {0}},
     format_options[] = {{"format", KEY_FORMAT, "FORMAT", 0, "see help_filter", TOOL_FILES}, {0}};
 
 static int color_of(const char *when, struct argp_state *state)
 {
     if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0 && strcmp(when, "auto") != 0)
-        argp_error(state, "--color takes always, never or auto, not '%s'", when);
+        argp_error(state, "--color must be always, never or auto, not '%s'", when);
     return when[1] == 'l' ? 1 : when[0] == 'n' ? 0 : -1;
 }
 
@@ -54,7 +52,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'o':
         if (argument[0] == '\0')
-            argp_error(state, "-o takes the name of a file, not ''");
+            argp_error(state, "-o needs the name of a file");
         common->output = argument;
         return 0;
     case KEY_BZIP2:
@@ -78,7 +76,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The formats in the help come from their table. */
+/* Inserts the table's list of formats into the help. */
 static char *help_filter(int key, const char *text, void *input)
 {
     const struct tool_common *common = input;
@@ -86,7 +84,7 @@ static char *help_filter(int key, const char *text, void *input)
         return (char *)text;
     char list[TOOL_LIST_SIZE];
     tool_name_list(list, common->formats, " or");
-    return mem_printf("%s (default: as FILE's suffix says, else %s)", list, common->formats(0));
+    return mem_printf("%s (default: by FILE's suffix, else %s)", list, common->formats(0));
 }
 
 static const struct argp common_argp = {.options = common_options, .parser = parse},
@@ -97,7 +95,7 @@ static const struct argp common_argp = {.options = common_options, .parser = par
                                         .parser = parse,
                                         .help_filter = help_filter};
 
-/* Above the tool's parser and the common ones: gives all of them the same input. */
+/* The parent of the tool's parser and of the common ones: gives all of them the same input. */
 struct parsing {
     struct argp_child children[7];
     size_t count;
@@ -130,7 +128,7 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
         if ((shared & choice[i].option) != 0)
             parsing.children[parsing.count++].argp = choice[i].argp;
     const struct argp whole = {.parser = hand_down, .children = parsing.children};
-    /* how messages begin, whatever the tool was called by */
+    /* messages begin with this, whatever path started the tool */
     argv[0] = program_invocation_short_name;
     argp_parse(&whole, argc, argv, (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0, NULL,
                &parsing);
@@ -148,11 +146,11 @@ size_t tool_choose(struct argp_state *state, const char *what, tool_names *names
 {
     char list[TOOL_LIST_SIZE];
     size_t number = 0;
-    tool_name_list(list, names, " and");
+    tool_name_list(list, names, " or");
     while (names(number) != NULL && strcmp(names(number), name) != 0)
         number++;
     if (names(number) == NULL)
-        argp_error(state, "unknown %s '%s'; there are %s", what, name, list);
+        argp_error(state, "unknown %s '%s', expected %s", what, name, list);
     return number;
 }
 
@@ -161,19 +159,20 @@ double tool_number(struct argp_state *state, const char *option, const char *tex
 {
     double value = 0;
     if (!parse_double(text, least, most, &value))
-        argp_error(state, "%s takes a number from %g to %g, not '%s'", option, least, most, text);
+        argp_error(state, "%s must be a number from %g to %g, not '%s'", option, least, most, text);
     return value;
 }
 
 uint64_t tool_whole(struct argp_state *state, const char *option, const char *text, uint64_t least,
                     uint64_t most)
 {
-    char range[32] = "on"; /* of what is as good as endless */
+    char range[64];
     uint64_t value = 0;
     if (most < UINT32_MAX)
-        snprintf(range, sizeof range, "to %" PRIu64, most);
+        snprintf(range, sizeof range, "from %" PRIu64 " to %" PRIu64, least, most);
+    else /* no limit in practice */
+        snprintf(range, sizeof range, ">= %" PRIu64, least);
     if (!parse_unsigned(text, least, most, &value))
-        argp_error(state, "%s takes a whole number from %" PRIu64 " %s, not '%s'", option, least,
-                   range, text);
+        argp_error(state, "%s must be an integer %s, not '%s'", option, range, text);
     return value;
 }

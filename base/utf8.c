@@ -1,4 +1,4 @@
-/* Text from files made fit for JSON and for terminals.
+/* Makes text from files valid for JSON and safe for terminals.
  * SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
@@ -17,7 +17,7 @@ size_t utf8_length(const char *text)
     for (size_t i = 1; i < length; i++)
         if ((c[i] & 0xc0) != 0x80)
             return 0;
-    /* the second byte decides on overlong forms, surrogates, and beyond U+10FFFF */
+    /* the second byte reveals overlong forms, surrogates, and values beyond U+10FFFF */
     if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
         (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f))
         return 0;

@@ -1,19 +1,19 @@
-/* Text from files made fit for JSON and for terminals.
+/* Makes text from files valid for JSON and safe for terminals.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
 #include <stddef.h>
 
-/* Length [bytes] of the valid UTF-8 character at TEXT (NUL-terminated), 0 where none begins: stray bytes, overlong
+/* Length [bytes] of the valid UTF-8 character at TEXT (NUL-terminated), 0 if there is none: stray bytes, overlong
  * forms, surrogates. */
 size_t utf8_length(const char *text);
 
 /* A copy of TEXT that is valid UTF-8: each stray byte becomes U+FFFD. Caller frees. */
 char *utf8_repair(const char *text);
 
-/* A copy of TEXT that a terminal takes as text: control characters and stray bytes become \xNN. Caller
- * frees. *WIDTH, unless NULL, is set to its number of characters. */
+/* A copy of TEXT that is safe on a terminal: control characters and stray bytes become \xNN. Caller frees.
+ * *WIDTH, unless NULL, is set to its number of characters. */
 char *utf8_visible(const char *text, size_t *width);
 
 #endif

@@ -32,8 +32,8 @@ void characters_fill(struct characters *row, double from, double to, char c)
     double first = cell_of(row, fmin(from, to)), last = cell_of(row, fmax(from, to));
     first = fmax(first, 0);
     last = fmin(last, (double)(row->count - 1));
-    for (double cell = first; cell <= last; cell++)
-        row->cells[(size_t)cell] = c;
+    if (first <= last)
+        memset(row->cells + (size_t)first, c, (size_t)last - (size_t)first + 1);
 }
 
 void characters_put(struct characters *row, double at, char c)

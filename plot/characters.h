@@ -6,20 +6,20 @@
 #include "plot/frame.h"
 
 struct characters {
-    char *cells; /* a row; blank at first and after characters_draw */
+    char *cells; /* a row; blank initially and after characters_draw */
     size_t count;
     double low, high; /* values of the first and the last cell */
 };
 
-/* For rows of FRAME. characters_free in the end. */
+/* For rows of FRAME; release it with characters_free. */
 void characters_begin(struct characters *row, const struct frame *frame, double low, double high);
 void characters_free(struct characters *row);
 
-/* Sets C from FROM to TO, in either order; at AT. What lies outside is left out. */
+/* Set C from FROM to TO, in either order, or at AT. Cells outside the row are skipped. */
 void characters_fill(struct characters *row, double from, double to, char c);
 void characters_put(struct characters *row, double at, char c);
 
-/* Draws it as row number ROW of FRAME. */
+/* Draws the characters as row number ROW of FRAME. */
 void characters_draw(struct characters *characters, struct plot *plot, const struct frame *frame,
                      size_t row);
 

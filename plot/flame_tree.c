@@ -1,4 +1,4 @@
-/* The tree of a profile. Rows are sorted by their keys, so those of one subtree stand together.
+/* The tree of a profile. Rows are sorted by their keys, so the rows of a subtree are contiguous.
  * SPDX-License-Identifier: MIT */
 #include "plot/flame_tree.h"
 
@@ -11,8 +11,8 @@
 struct builder {
     struct flame_tree *tree;
     const struct aggregate *aggregate;
-    const struct aggregate_options *options;
-    double *values; /* by row; negative ones count as 0 */
+    const struct pbin_keys *keys;
+    double *values; /* by row; negative values count as 0 */
     double least;
 };
 
@@ -21,7 +21,7 @@ struct span {
     size_t first, last;
     double begin;
     unsigned depth;
-    const char *above; /* name of the node above: a key that says the same again is skipped */
+    const char *above; /* name of the node above: a key that repeats it is skipped */
 };
 
 static double sum_of(const struct builder *b, size_t first, size_t last, double *samples)
@@ -40,7 +40,7 @@ static double sum_of(const struct builder *b, size_t first, size_t last, double 
 
 static char *name_of(const struct builder *b, size_t row, size_t level)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)b->options->keys[level]);
+    const struct pbin_key *key = pbin_key_get((size_t)b->keys->key[level]);
     uint64_t value = aggregate_row(b->aggregate, row)->key[level];
     if (key->is_text)
         return mem_strdup(aggregate_text(b->aggregate, value));
@@ -61,6 +61,7 @@ static void add_node(struct builder *b, struct flame_node node)
 static void build(struct builder *b, const struct span *span, size_t level);
 
 /* One value of key LEVEL. */
+/* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void add_child(struct builder *b, const struct span *child, size_t level)
 {
     char *name = name_of(b, child->first, level);
@@ -69,7 +70,7 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
     node.value = sum_of(b, child->first, child->last, &node.samples);
     bool label = child->above[0] == '_' && strcmp(name, child->above) == 0;
     if (name[0] == '\0' || label || strcmp(name, child->above) == 0) {
-        build(b, &below, level + 1); /* not known, or the same again */
+        build(b, &below, level + 1); /* unknown, or a repetition */
         free(name);
         return;
     }
@@ -84,9 +85,10 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
     build(b, &below, level + 1);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void build(struct builder *b, const struct span *span, size_t level)
 {
-    if (level == b->options->key_count)
+    if (level == b->keys->count)
         return;
     struct span child = *span;
     for (size_t i = span->first; i < span->last; i = child.last) {
@@ -105,7 +107,7 @@ void flame_tree_make(struct flame_tree *tree, const struct aggregate *a, enum ro
                      double part)
 {
     size_t count = aggregate_row_count(a);
-    struct builder b = {.tree = tree, .aggregate = a, .options = aggregate_options_of(a)};
+    struct builder b = {.tree = tree, .aggregate = a, .keys = aggregate_keys(a)};
     struct flame_node root = {.name = mem_strdup("all")};
     *tree = (struct flame_tree){0};
     b.values = mem_zalloc(count + 1, sizeof *b.values);

@@ -7,20 +7,20 @@
 
 struct flame_node {
     char *name;
-    double value, begin; /* of the metric; BEGIN: sum of all that stands left of it */
+    double value, begin; /* of the metric; BEGIN: sum of everything to its left */
     double samples;
     unsigned depth; /* 0: the root */
 };
 
 struct flame_tree {
-    struct flame_node *nodes; /* each before its children, from left to right */
+    struct flame_node *nodes; /* left to right, each before its children */
     size_t count, capacity;
-    unsigned depth;  /* of the deepest */
-    size_t left_out; /* nodes too small to be seen */
+    unsigned depth;  /* depth of the deepest node */
+    size_t left_out; /* nodes too small to see */
 };
 
-/* Makes the tree of the rows of AGGREGATE, in the order of its keys. Nodes below PART of the total
- * are left out. */
+/* Builds the tree of the rows of AGGREGATE, in the order of its keys. Omits nodes below PART of the
+ * total. */
 void flame_tree_make(struct flame_tree *tree, const struct aggregate *aggregate,
                      enum row_metric metric, double part);
 void flame_tree_free(struct flame_tree *tree);

@@ -30,7 +30,7 @@ void frame_text(struct plot *plot, double x, double y, enum anchor anchor, const
     script_add(s, " at screen %.6f,%.6f %s front", (x + shift) / s->width,
                1 - (y + shift) / s->height, anchors[anchor]);
     if (!plot_is_text(plot) || (s->color && color != s->theme->text && color != s->theme->faint))
-        script_add(s, " textcolor rgb '%s'", color); /* a terminal's ground is not known */
+        script_add(s, " textcolor rgb '%s'", color); /* the background of a terminal is unknown */
     frame_font(plot, size);
     script_add(s, "\n");
 }
@@ -82,7 +82,7 @@ static void fitted(struct plot *plot, double y, const char *color, double size, 
     free(fit);
 }
 
-/* Where the part of TEXT number N begins, or NULL; parts stand behind " · ". */
+/* The beginning of part N of TEXT, or NULL; parts are separated by " · ". */
 static char *part_of(char *text, size_t n)
 {
     for (; n > 0 && text != NULL; n--) {
@@ -92,11 +92,11 @@ static char *part_of(char *text, size_t n)
     return text;
 }
 
-/* The first part says what was read and the last one explains the picture: while it is wider than
- * WIDTH those between go, then the first is shortened. Caller frees. */
+/* The first part names the input and the last explains the picture: as long as the text is wider than
+ * WIDTH, drops parts in between, and then shortens the first. Caller frees. */
 static char *drop_parts(const char *subtitle, double width, bool cells)
 {
-    char *text = text_visible(subtitle), *second, *third; /* paths may hold any bytes */
+    char *text = text_visible(subtitle), *second, *third; /* paths may contain any bytes */
     while (text_width(text, cells) > width && part_of(text, 3) != NULL) {
         second = part_of(text, 1);
         third = part_of(text, 2);
@@ -164,14 +164,14 @@ static const char *base_name(const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
 
-/* Is NAME what the file is called, with or without a suffix? */
+/* Whether NAME is the name of the file, with or without its suffix. */
 static bool is_stem(const char *file, const char *name)
 {
     size_t length = strlen(name);
     return strncmp(file, name, length) == 0 && (file[length] == '\0' || file[length] == '.');
 }
 
-/* TEXT becomes TEXT + a separator + MORE, which is freed. */
+/* Appends a separator and MORE to TEXT; frees MORE. */
 static void join(char **text, char *more)
 {
     char *longer = mem_printf("%s%s%s", *text, **text != '\0' ? " \xc2\xb7 " : "", more);
@@ -210,21 +210,20 @@ struct rows_layout frame_rows(struct plot *plot, size_t wanted, size_t available
     struct script *s = &plot->script;
     bool cells = plot_is_text(plot);
     double least = cells ? 1 : 8, usual = cells ? 1 : 1.5 * s->em;
-    double around =
-        head_height(plot) + foot_height(plot) + extra + (cells ? 1 : 0); /* no row on the axis */
+    double around = head_height(plot) + foot_height(plot) + extra +
+                    (cells ? 1 : 0); /* no row touches the axis */
     size_t rows = wanted != 0 && wanted < available ? wanted : available;
     rows = rows == 0 ? 1 : rows;
     if (!plot->options->height_given && rows > 1 && wanted != 0 &&
         around + usual * (double)rows > s->height)
         s->height = ceil(around + usual * (double)rows);
-    if (!plot->options->height_given && !cells) /* few rows need no fat bars */
+    if (!plot->options->height_given && !cells) /* with few rows, bars would be too thick */
         s->height = fmin(s->height, fmax(14 * s->em, around + 3 * s->em * (double)rows));
     double room = s->height - around;
     double fit = wanted == 0 ? floor(room / usual) : floor(room / least);
     size_t most = fit < 2 ? 2 : (size_t)fit;
     if (wanted != 0 && rows > most)
-        report_warning(plot->reporter, "%zu rows do not fit: %zu are drawn (make it higher)", rows,
-                       most);
+        report_warning(plot->reporter, "only %zu of %zu rows fit (increase --height)", most, rows);
     rows = rows < most ? rows : most;
     struct rows_layout layout = {.count = rows, .name_width = s->width * 0.4};
     layout.height = room / (double)rows;
@@ -246,7 +245,7 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
         double width = text_width(fit, cells) * layout->size;
         widest = width > widest ? width : widest;
         script_add(s, "set label ");
-        script_quote(s, fit); /* not as tics: those are formats, where % means something */
+        script_quote(s, fit); /* not as tics, whose labels are formats and interpret % */
         script_add(s, " at graph 0, first %zu right offset char %s,0", i, cells ? "-1" : "-0.7");
         if (!cells)
             script_add(s, " textcolor rgb '%s'", s->theme->text);
@@ -271,7 +270,8 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
     size_t lines = count == 0 ? 0 : (count + columns - 1) / columns;
     for (size_t i = 0; i < count && draw; i++) {
         double x = left + (double)(i % columns) * cell;
-        double y = bottom - ((double)(lines - i / columns) - 0.5) * line - (cells ? 0.5 : 0);
+        size_t below = lines - i / columns;
+        double y = bottom - ((double)below - 0.5) * line - (cells ? 0.5 : 0);
         char *fit = text_fit(names[i], cell / size - (cells ? 4 : 2.6), cells);
         char key[] = {(char)('A' + i % 26), ' ', '\0'};
         frame_box(plot, x, y - 0.4 * size, x + 0.9 * size, y + 0.4 * size, colors[i]);
@@ -291,7 +291,7 @@ void frame_row_axes(struct plot *plot)
                                   : "set grid noytics xtics\nset border 1\nset xtics scale 0.5\n");
 }
 
-/* How wide the label at VALUE is, with the gap to the next. */
+/* The width of the label at VALUE, including the gap to the next. */
 static double label_room(const struct plot *plot, double value)
 {
     bool cells = plot_is_text(plot);
@@ -301,7 +301,7 @@ static double label_room(const struct plot *plot, double value)
     return room;
 }
 
-/* Five to ten tics, fewer where their labels would run into each other. */
+/* Five to ten tics, fewer if their labels would overlap. */
 static double tic_step(const struct plot *plot, double low, double high, double length)
 {
     double step = frame_step(high - low, length, length / 10), room = label_room(plot, step);

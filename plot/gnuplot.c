@@ -1,5 +1,5 @@
-/* Running gnuplot: the script goes in through a file without a name, the picture comes out through
- * a pipe. SPDX-License-Identifier: MIT */
+/* Runs gnuplot: reads the script from an unnamed file and returns the picture through a pipe.
+ * SPDX-License-Identifier: MIT */
 #include "plot/gnuplot.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "base/temporary.h"
 #include "plot/text_filter.h"
 
-enum { NO_PROGRAM = 127, LARGEST_COMPLAINT = 4000 };
+enum { NO_PROGRAM = 127, MAX_MESSAGE = 4000 };
 
-/* The script in a file, at its beginning. Returns a descriptor or -1. */
+/* Writes the script to a file and rewinds it. Returns a descriptor, or -1. */
 static int spool(const struct script *script, struct error *err)
 {
     int fd = temporary_file(err);
@@ -37,15 +37,15 @@ static int spool(const struct script *script, struct error *err)
     return fd;
 }
 
-/* Never returns. Numbers must have points, and nothing of the user's own settings may interfere. */
-static _Noreturn void become_gnuplot(int in, int out, int complaints, pid_t parent)
+/* Never returns. Numbers need decimal points, and the settings of the user must not interfere. */
+static _Noreturn void become_gnuplot(int in, int out, int messages, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(NO_PROGRAM);
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
-    dup2(complaints, STDERR_FILENO);
+    dup2(messages, STDERR_FILENO);
     setenv("LC_ALL", "C.UTF-8", 1);
     unsetenv("GNUTERM");
     signal(SIGPIPE, SIG_DFL);
@@ -53,8 +53,8 @@ static _Noreturn void become_gnuplot(int in, int out, int complaints, pid_t pare
     _exit(NO_PROGRAM);
 }
 
-/* gnuplot leaves > as it is, but the text of XML must not hold "]]>". CLOSING counts the brackets
- * so far. */
+/* gnuplot does not escape >, but XML text must not contain "]]>". CLOSING counts the brackets so
+ * far. */
 static int put_svg(struct output *out, const char *data, size_t size, size_t *closing)
 {
     size_t from = 0;
@@ -81,7 +81,7 @@ static int copy_picture(int from, enum picture picture, struct output *out, stru
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            result = error_set_errno(err, NULL, errno, "cannot read what gnuplot draws");
+            result = error_set_errno(err, NULL, errno, "cannot read the picture from gnuplot");
         if (got <= 0)
             break;
         result = picture == PICTURE_SVG   ? put_svg(out, data, (size_t)got, &closing)
@@ -92,11 +92,11 @@ static int copy_picture(int from, enum picture picture, struct output *out, stru
     return result;
 }
 
-/* The last line of what gnuplot complained, the one that says what is wrong. Caller frees. */
-static char *last_complaint(int fd)
+/* The last line of the messages of gnuplot, which has the cause. Caller frees. */
+static char *last_message(int fd)
 {
-    char text[LARGEST_COMPLAINT + 1];
-    ssize_t got = pread(fd, text, LARGEST_COMPLAINT, 0);
+    char text[MAX_MESSAGE + 1];
+    ssize_t got = pread(fd, text, MAX_MESSAGE, 0);
     text[got > 0 ? got : 0] = '\0';
     const char *last = "";
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
@@ -105,14 +105,14 @@ static char *last_complaint(int fd)
     return mem_strdup(last);
 }
 
-static int judge(int status, int complaints, const struct reporter *reporter, struct error *err)
+static int judge(int status, int messages, const struct reporter *reporter, struct error *err)
 {
-    char *why = last_complaint(complaints);
+    char *why = last_message(messages);
     int result = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PROGRAM)
         result = error_set(err, NULL, NO_OFFSET,
-                           "gnuplot is not there: apt-get install gnuplot-nox, or flame, which "
-                           "needs none");
+                           "gnuplot not found: install gnuplot-nox, or draw flame, which does not "
+                           "need it");
     else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         result =
             error_set(err, NULL, NO_OFFSET, "gnuplot failed%s%s", why[0] != '\0' ? ": " : "", why);
@@ -130,17 +130,17 @@ static int wait_for(pid_t child)
     return status;
 }
 
-/* IN and COMPLAINTS stay open. */
-static int run(int in, int complaints, enum picture picture, struct output *out,
+/* IN and MESSAGES stay open. */
+static int run(int in, int messages, enum picture picture, struct output *out,
                const struct reporter *reporter, struct error *err)
 {
     int ends[2];
     pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return error_set_errno(err, NULL, errno, "cannot make a pipe");
+        return error_set_errno(err, NULL, errno, "cannot create a pipe");
     pid_t child = fork();
     if (child == 0)
-        become_gnuplot(in, ends[1], complaints, parent);
+        become_gnuplot(in, ends[1], messages, parent);
     close(ends[1]);
     int result = child < 0 ? error_set_errno(err, NULL, errno, "cannot fork")
                            : copy_picture(ends[0], picture, out, err);
@@ -148,19 +148,19 @@ static int run(int in, int complaints, enum picture picture, struct output *out,
     if (child < 0)
         return -1;
     int status = wait_for(child);
-    return result == 0 ? judge(status, complaints, reporter, err) : -1;
+    return result == 0 ? judge(status, messages, reporter, err) : -1;
 }
 
 int script_run(const struct script *script, struct output *out, const struct reporter *reporter,
                struct error *err)
 {
-    int complaints = -1, result = -1, in = spool(script, err);
+    int messages = -1, result = -1, in = spool(script, err);
     if (in >= 0)
-        complaints = temporary_file(err);
-    if (complaints >= 0)
-        result = run(in, complaints, script->picture, out, reporter, err);
-    if (complaints >= 0)
-        close(complaints);
+        messages = temporary_file(err);
+    if (messages >= 0)
+        result = run(in, messages, script->picture, out, reporter, err);
+    if (messages >= 0)
+        close(messages);
     if (in >= 0)
         close(in);
     return result;

@@ -1,61 +1,38 @@
-/* Reading profiles into aggregates.
+/* Reads profiles into aggregates.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "plot/ranking.h"
 
-static bool has_key(const char *keys, const char *name)
+/* binary and function, or the keys of an aggregated profile without functions. */
+static struct pbin_keys default_keys(const struct pbin_keys *theirs)
 {
-    size_t length = strlen(name);
-    for (const char *at = keys; at != NULL;
-         at = strchr(at, ',') != NULL ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
+    if (theirs->count == 0 || pbin_keys_index(theirs, "binary") < theirs->count)
+        if (theirs->count == 0 || pbin_keys_index(theirs, "function") < theirs->count)
+            return pbin_keys_of("binary,function");
+    if (pbin_keys_index(theirs, "function") < theirs->count)
+        return pbin_keys_of("function");
+    return *theirs;
 }
 
-/* binary and function; of an aggregated profile without functions its own keys. */
-static void default_keys(const struct pbin_meta *meta, struct aggregate_options *options)
+/* Those of KEYS, the defaults of a kind, that the profile has; aggregate_read reports requested keys that are missing. */
+static struct pbin_keys choose_keys(const struct plot *plot, const struct pbin_keys *theirs,
+                                    const struct pbin_keys *keys)
 {
-    const char *keys = meta->keys;
-    if (keys == NULL || has_key(keys, "function"))
-        keys = keys == NULL || has_key(keys, "binary") ? "binary,function" : "function";
-    options->key_count = 0;
-    for (const char *at = keys; at != NULL && options->key_count < PBIN_KEYS_MOST;) {
-        size_t length = strcspn(at, ",");
-        int key = pbin_key_find(at, length);
-        if (key >= 0)
-            options->keys[options->key_count++] = key;
-        at = at[length] == ',' ? at + length + 1 : NULL;
+    struct pbin_keys chosen = {.count = 0};
+    if (keys == NULL)
+        chosen = plot->options->keys;
+    for (size_t i = 0; keys != NULL && i < keys->count; i++) {
+        const char *name = pbin_key_get((size_t)keys->key[i])->name;
+        if (theirs->count == 0 || pbin_keys_index(theirs, name) < theirs->count)
+            chosen.key[chosen.count++] = keys->key[i];
     }
-}
-
-static void choose_keys(const struct plot *plot, const struct pbin_meta *meta, const int *keys,
-                        size_t key_count, struct aggregate_options *options)
-{
-    if (key_count == 0) {
-        keys = plot->options->keys;
-        key_count = plot->options->key_count;
-    }
-    if (key_count == 0) {
-        default_keys(meta, options);
-        return;
-    }
-    options->key_count = 0;
-    for (size_t i = 0; i < key_count; i++) {
-        const char *name = pbin_key_get((size_t)keys[i])->name;
-        /* of keys that were asked for aggregate_read says that they are gone */
-        if (keys == plot->options->keys || meta->keys == NULL || has_key(meta->keys, name))
-            options->keys[options->key_count++] = keys[i];
-    }
-    if (options->key_count == 0)
-        default_keys(meta, options);
+    return chosen.count > 0 ? chosen : default_keys(theirs);
 }
 
 static int read_one(const struct plot *plot, struct aggregate **a, const char *path,
-                    const int *keys, size_t key_count, struct error *err)
+                    const struct pbin_keys *keys, struct error *err)
 {
     struct stream *in = stream_open(path, err);
     struct pbin_reader *reader =
@@ -63,7 +40,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
     int result = -1;
     if (reader != NULL && *a == NULL) {
         struct aggregate_options options = {0};
-        choose_keys(plot, pbin_reader_meta(reader), keys, key_count, &options);
+        options.rows.keys = choose_keys(plot, pbin_reader_keys(reader), keys);
         *a = aggregate_new(&options);
     }
     if (reader != NULL)
@@ -74,12 +51,12 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
 }
 
 struct aggregate *ranking_read_keys(const struct plot *plot, const char *const *paths, size_t count,
-                                    const int *keys, size_t key_count, struct error *err)
+                                    const struct pbin_keys *keys, struct error *err)
 {
     struct aggregate *a = NULL;
-    int result = count == 0 ? read_one(plot, &a, NULL, keys, key_count, err) : 0;
+    int result = count == 0 ? read_one(plot, &a, NULL, keys, err) : 0;
     for (size_t i = 0; i < count && result == 0; i++)
-        result = read_one(plot, &a, paths[i], keys, key_count, err);
+        result = read_one(plot, &a, paths[i], keys, err);
     if (result == 0)
         result = aggregate_finish(a, err);
     if (result == 0 && aggregate_row_count(a) == 0)
@@ -93,5 +70,5 @@ struct aggregate *ranking_read_keys(const struct plot *plot, const char *const *
 struct aggregate *ranking_read(const struct plot *plot, const char *const *paths, size_t count,
                                struct error *err)
 {
-    return ranking_read_keys(plot, paths, count, NULL, 0, err);
+    return ranking_read_keys(plot, paths, count, NULL, err);
 }

@@ -1,4 +1,4 @@
-/* Names of rows: their keys joined, without those that tell no two of them apart.
+/* Names of rows: their keys joined, without keys that do not distinguish any rows.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 /* Key K of ROW as text. Caller frees. */
 static char *key_text(const struct name_source *from, const struct pbin_row *row, size_t k)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)from->keys[k]);
+    const struct pbin_key *key = pbin_key_get((size_t)from->keys->key[k]);
     if (key->is_text)
         return mem_strdup(from->text(from->texts, row->key[k]));
     if (row->key[k] == 0)
@@ -21,12 +21,12 @@ static char *key_text(const struct name_source *from, const struct pbin_row *row
     return mem_printf("%s %" PRIu64, key->name, row->key[k]);
 }
 
-/* The keys of ROW whose bit is in USE. _idle is "_idle" whatever the number of keys. */
+/* Joins the keys of ROW whose bit is in USE; _idle is "_idle" for any number of keys. */
 static char *join(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = mem_strdup("");
     const char *separator = "";
-    for (size_t k = 0; k < from->key_count; k++) {
+    for (size_t k = 0; k < from->keys->count; k++) {
         char *part = key_text(from, row, k);
         bool label = part[0] == '_' && strcmp(part, name) == 0;
         if ((use >> k & 1) != 0 && part[0] != '\0' && !label) {
@@ -40,14 +40,14 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
     return name;
 }
 
-/* The same, but _unknown alone would not say of what. */
+/* The same keys, but with the binary for _unknown. */
 static char *name_of(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = join(from, row, use);
     if (strcmp(name, "_unknown") != 0)
         return name;
     free(name);
-    return join(from, row, (1U << from->key_count) - 1);
+    return join(from, row, (1U << from->keys->count) - 1);
 }
 
 static bool all_differ(const struct name_source *from, const struct pbin_row *const *rows,
@@ -67,9 +67,9 @@ static bool all_differ(const struct name_source *from, const struct pbin_row *co
 
 char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count)
 {
-    size_t keys = from->key_count;
+    size_t keys = from->keys->count;
     unsigned use = (1U << keys) - 1;
-    for (size_t k = 0; k + 1 < keys; k++) /* from coarse to fine; the last one says most */
+    for (size_t k = 0; k + 1 < keys; k++) /* coarse to fine; the last one is the most specific */
         if (all_differ(from, rows, count, use & ~(1U << k)))
             use &= ~(1U << k);
     char **names = mem_zalloc(count + 1, sizeof *names);

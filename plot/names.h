@@ -1,4 +1,4 @@
-/* Names of rows: their keys joined, without those that tell no two of them apart.
+/* Names of rows: their keys joined, without keys that do not distinguish any rows.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_NAMES_H
 #define PLOT_NAMES_H
@@ -8,15 +8,14 @@
 
 #include "formats/pbin/pbin.h"
 
-/* Where the keys of rows come from. */
+/* The source of the keys of rows. */
 struct name_source {
-    const int *keys; /* numbers for pbin_key_get */
-    size_t key_count;
+    const struct pbin_keys *keys;
     const char *(*text)(const void *texts, uint64_t number);
     const void *texts;
 };
 
-/* COUNT names, whole and as they stand in the profile. Caller frees all. */
+/* COUNT names, complete and as in the profile. Caller frees all. */
 char **names_make(const struct name_source *from, const struct pbin_row *const *rows, size_t count);
 
 #endif

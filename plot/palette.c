@@ -1,5 +1,6 @@
-/* The themes. Hues follow Okabe and Ito's set, which colour-blind readers can tell apart; lightness
- * is adapted to the ground so that no series vanishes in it. SPDX-License-Identifier: MIT */
+/* The themes. Hues follow the set of Okabe and Ito, which colour-blind readers can distinguish; lightness
+ * is adapted to the background so that every series is visible.
+ * SPDX-License-Identifier: MIT */
 #include "plot/palette.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static const struct theme themes[] = {
      .heat = "0 '#16191d', 0.05 '#1d2b3a', 0.3 '#1f4f7c', 0.6 '#2f92c4', 0.85 '#a5dcec', "
              "1 '#fdfbd8'"},
     {.name = "print",
-     .help = "black on white, also told apart in grey",
+     .help = "black on white, distinguishable in grey",
      .background = "#ffffff",
      .text = "#000000",
      .faint = "#303030",

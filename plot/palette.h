@@ -1,4 +1,4 @@
-/* Colours that eyes of every kind can tell apart, on light, dark and printed ground.
+/* Colours that colour-blind readers can distinguish, on light, dark and printed backgrounds.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_PALETTE_H
 #define PLOT_PALETTE_H
@@ -13,12 +13,12 @@ struct theme {
     const char *background;
     const char *text, *faint; /* titles and names; subtitles and axes */
     const char *grid;
-    const char *bar;         /* where one colour is enough */
-    const char *other;       /* rows that stand for many: _other, _idle */
-    const char *more, *less; /* of two directions */
-    double tint;             /* opacity of colours that text stands on */
+    const char *bar;         /* for plots with one colour */
+    const char *other;       /* rows without code: _other, _idle */
+    const char *more, *less; /* increase and decrease */
+    double tint;             /* opacity of colours under text */
     const char *series[SERIES];
-    const char *heat; /* gnuplot palette, from nothing to much */
+    const char *heat; /* gnuplot palette, from low to high */
 };
 
 /* The themes by number, NULL past the last (the first is the default); by name, NULL for none. */

@@ -1,4 +1,4 @@
-/* pbin-plot: profiles in, a picture out.
+/* pbin-plot: draws profiles.
  *
  *   pbin-plot bars run.pbin -o run.svg        burn_50 ######################## 20.0 J  50.1 %
  * SPDX-License-Identifier: MIT */
@@ -16,7 +16,7 @@ struct options {
     struct plot_options plot;
     struct picture_request picture;
     size_t input_capacity, base_capacity, with_capacity, mark_capacity;
-    const char ***words; /* list that plain arguments go to after --base or --with; NULL: inputs */
+    const char ***words; /* receives plain arguments after --base or --with; NULL: inputs */
     size_t *word_count, *word_capacity;
     bool list;
 };
@@ -39,34 +39,36 @@ enum {
 };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What is drawn:", 1},
+    {0, 0, NULL, 0, "Content:", 1},
     {"list", KEY_LIST, NULL, 0, "Show the kinds of plots and exit", 1},
     {"metric", KEY_METRIC, "METRIC", 0,
-     "time, energy, power or samples (default: energy where there is some, else time)", 1},
-    {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 1},
-    {"top", KEY_TOP, "N", 0,
-     "The N largest rows, the rest as one row _other (default: as many as fit)", 1},
+     "time, energy, power or samples (default: energy if there is any, else time)", 1},
+    {"keys", 'k', "KEY,...", 0, "One row per combination of these keys (default: binary,function)",
+     1},
+    {"top", KEY_TOP, "N", 0, "The N largest rows, and the rest as _other (default: as many as fit)",
+     1},
     {"start", KEY_START, "S", 0, "timeline, heatmap: from S seconds", 1},
     {"end", KEY_END, "S", 0, "timeline, heatmap: up to S seconds", 1},
     {"mark", KEY_MARK, "S[=TEXT]", 0, "timeline: a line at S seconds (repeatable)", 1},
     {0, 0, NULL, 0, "Comparisons:", 2},
-    {"base", KEY_BASE, "PBIN...", 0, "The runs to compare with (default: the first PBIN)", 2},
-    {"with", KEY_WITH, "PBIN...", 0, "The runs that are compared (default: all other PBINs)", 2},
+    {"base", KEY_BASE, "PBIN...", 0, "The base runs (default: the first PBIN)", 2},
+    {"with", KEY_WITH, "PBIN...", 0, "The runs to compare with the base (default: all other PBINs)",
+     2},
     {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
-    {0, 0, NULL, 0, "Looks:", 3},
+    {0, 0, NULL, 0, "Appearance:", 3},
     {"title", KEY_TITLE, "TEXT", 0, "Title of the picture", 3},
     {"width", KEY_WIDTH, "PX", 0, "Width [pixels; characters of text] (default: 900; 100)", 3},
-    {"height", KEY_HEIGHT, "PX", 0, "Height (default: 560; 30; more where --top asks for it)", 3},
+    {"height", KEY_HEIGHT, "PX", 0, "Height (default: 560; 30; more if --top needs it)", 3},
     {"theme", KEY_THEME, "THEME", 0, "light (default), dark or print", 3},
     {0, 0, NULL, 0, "Input and output:", TOOL_FILES},
     {"output", 'o', "FILE", 0,
-     "Write to FILE.svg, .png, .pdf, .txt or .sixel (default: on a terminal sixel where it shows "
-     "that, else text; else svg)",
+     "Write to FILE.svg, .png, .pdf, .txt or .sixel (default: stdout; on a terminal as sixel, if "
+     "supported, or text, otherwise as svg)",
      TOOL_FILES},
-    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, whatever the suffix",
+    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, regardless of the suffix",
      TOOL_FILES},
     {"script", KEY_SCRIPT, NULL, 0,
-     "Leave the gnuplot script and the data beside FILE, as FILE.gp and FILE.csv", TOOL_FILES},
+     "Also write the gnuplot script, FILE.gp, and the data, FILE.csv", TOOL_FILES},
     {0}};
 
 static void add_word(const char ***list, size_t *count, size_t *capacity, const char *word)
@@ -79,7 +81,7 @@ static void parse_metric(struct options *o, const char *name, struct argp_state 
 {
     int metric = row_metric_parse(name);
     if (metric < 0 || metric == METRIC_ENTRIES)
-        argp_error(state, "--metric takes time, energy, power or samples, not '%s'", name);
+        argp_error(state, "--metric must be time, energy, power or samples, not '%s'", name);
     o->plot.metric = (enum row_metric)metric;
     o->plot.metric_given = true;
 }
@@ -94,13 +96,13 @@ static void add_mark(struct options *o, char *argument, struct argp_state *state
         tool_number(state, "--mark", argument, 0, 1e12), text != NULL ? text : ""};
 }
 
-/* The first plain word is the kind; the others are files of the list that was named last. */
+/* The first plain argument is the kind; the others are files, for the list that was named last. */
 static void take_word(struct options *o, const char *word, struct argp_state *state)
 {
     if (o->picture.kind == NULL) {
         o->picture.kind = plot_kind_find(word);
         if (o->picture.kind == NULL)
-            argp_error(state, "unknown kind of plot '%s'; --list shows them", word);
+            argp_error(state, "unknown kind of plot '%s', expected one of --list", word);
         return;
     }
     if (o->words != NULL)
@@ -134,12 +136,12 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     case KEY_THEME:
         o->picture.theme = theme_find(argument);
         if (o->picture.theme == NULL)
-            argp_error(state, "unknown theme '%s'; there are light, dark and print", argument);
+            argp_error(state, "unknown theme '%s', expected light, dark or print", argument);
         return 0;
     case KEY_FORMAT:
         o->picture.format = argument;
         if (picture_find(argument) < 0)
-            argp_error(state, "unknown format '%s'; there are svg, png, pdf, txt and sixel",
+            argp_error(state, "unknown format '%s', expected svg, png, pdf, txt or sixel",
                        argument);
         return 0;
     case KEY_SCRIPT:
@@ -155,23 +157,23 @@ static void check(const struct options *o, struct argp_state *state)
     if (o->list)
         return;
     if (o->picture.kind == NULL)
-        argp_error(state, "which kind of plot? --list shows them");
+        argp_error(state, "missing kind of plot, expected one of --list");
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
-        argp_error(state, "--script leaves files beside the picture: it needs -o FILE");
+        argp_error(state, "--script writes files beside the picture: it needs -o FILE");
     if (o->plot.base_count + o->plot.with_count > 0 && !o->picture.kind->compares)
-        argp_error(state, "--base and --with are for comparisons, not for %s",
+        argp_error(state, "--base and --with apply to comparisons, not to %s",
                    o->picture.kind->name);
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
-        argp_error(state, "--start and --end are for timeline and heatmap, not for %s",
+        argp_error(state, "--start and --end apply to timeline and heatmap, not to %s",
                    o->picture.kind->name);
     if (o->plot.metric_given && o->picture.kind == &plot_scatter)
-        argp_error(state, "scatter shows time and energy together: it takes no --metric");
+        argp_error(state, "--metric does not apply to scatter, which shows time and energy");
     if (o->plot.metric_given && o->plot.metric == METRIC_SAMPLES &&
         o->picture.kind == &plot_timeline)
-        argp_error(state, "timeline shows power and threads, or with --metric=time the threads "
-                          "alone; not samples");
+        argp_error(state, "timeline shows power and threads or, with --metric=time, only threads; "
+                          "not samples");
     if (!isnan(o->plot.start) && !isnan(o->plot.end) && o->plot.start >= o->plot.end)
-        argp_error(state, "--start must come before --end");
+        argp_error(state, "--start must be less than --end");
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -185,7 +187,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         parse_metric(o, argument, state);
         return 0;
     case 'k':
-        o->plot.key_count = keys_parse(o->plot.keys, argument, state);
+        keys_option(&o->plot.keys, argument, state);
         return 0;
     case KEY_TOP:
         o->plot.top = tool_whole(state, "--top", argument, 1, 100000);
@@ -220,7 +222,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The kinds in the help come from their table. */
+/* Inserts the table's list of kinds into the help. */
 static char *help_filter(int key, const char *text, void *input)
 {
     (void)input;
@@ -242,7 +244,7 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "KIND [PBIN...]",
-    .doc = "Draw profiles: where time [s] and energy [J] go, over functions, threads and time.\v"
+    .doc = "Draw where time [s] and energy [J] go, by function, thread and time.\v"
            "Examples:\n"
            "  pbin-plot bars run.pbin -o run.svg\n"
            "  pbin-plot timeline run.pbin --start 1.5 --end 2 --theme dark -o run.png\n"

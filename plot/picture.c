@@ -32,8 +32,8 @@ static enum picture terminal_picture(const struct picture_request *r)
     return r->color && !r->kind->draws_svg && sixel_shown() ? PICTURE_SIXEL : PICTURE_TXT;
 }
 
-/* The format that was named, else that of the suffix, else what the terminal shows, and SVG where
- * stdout is none. */
+/* The requested format, else the format for the suffix, else what the terminal supports, or SVG if
+ * stdout is not a terminal. */
 static int choose_picture(const struct picture_request *r, enum picture *picture, struct error *err)
 {
     const char *slash = r->output != NULL ? strrchr(r->output, '/') : NULL;
@@ -59,12 +59,12 @@ static int choose_picture(const struct picture_request *r, enum picture *picture
     if (name != NULL && strchr(name, '.') != NULL)
         return error_set(
             err, r->output, NO_OFFSET,
-            "its suffix is none of .svg, .png, .pdf, .txt and .sixel (--format names one)");
+            "unknown suffix, expected .svg, .png, .pdf, .txt or .sixel (or use --format)");
     return 0;
 }
 
-/* Text fills the terminal, all but a line for the prompt; a picture its width at most, in its own
- * proportions, and so leaves two lines. Terminals need not know their size in pixels. */
+/* Text fills the terminal except for the line of the prompt. A picture fills at most its width, in its
+ * own proportions, and leaves two lines. Not all terminals know their size in pixels. */
 static void fit_terminal(const struct picture_request *r, enum picture picture, double *width,
                          double *height)
 {
@@ -94,11 +94,11 @@ static void choose_size(const struct picture_request *r, struct script *s)
 static int check_output(const struct picture_request *r, const struct script *s, struct error *err)
 {
     if (r->kind->draws_svg && s->picture != PICTURE_SVG)
-        return error_set(err, r->output, NO_OFFSET, "%s is drawn as SVG only (-o FILE.svg)",
+        return error_set(err, r->output, NO_OFFSET, "%s can only be drawn as SVG (-o FILE.svg)",
                          r->kind->name);
     if (r->kind->draws_svg && r->script)
         return error_set(err, r->output, NO_OFFSET,
-                         "%s needs no gnuplot: there is no script to leave", r->kind->name);
+                         "%s does not use gnuplot: --script has nothing to write", r->kind->name);
     return 0;
 }
 
@@ -123,7 +123,7 @@ static int write_script(const struct picture_request *r, const struct plot *plot
     struct output *out = output_open(path, 0, err);
     int result = -1;
     if (out != NULL) {
-        output_printf(out, "# made by pbin-plot %s; draws with: gnuplot THIS-FILE > PICTURE.%s\n",
+        output_printf(out, "# made by pbin-plot %s; to draw it: gnuplot THIS-FILE > PICTURE.%s\n",
                       r->kind->name, formats[plot->script.picture]);
         output_write(out, plot->script.text.data, plot->script.text.size);
         result = output_commit(out);
@@ -132,7 +132,7 @@ static int write_script(const struct picture_request *r, const struct plot *plot
     return result;
 }
 
-/* Runs gnuplot, and only then lets the files beside the picture appear. */
+/* Runs gnuplot, and commits the files beside the picture only after that. */
 int picture_make(const struct picture_request *r, struct plot *plot, struct error *err)
 {
     if (choose_picture(r, &plot->script.picture, err) != 0)

@@ -1,5 +1,6 @@
-/* Kinds of plots: one file each and a line in plot.c's table. A kind reads its profiles and either
- * adds to a gnuplot script or writes the picture itself. SPDX-License-Identifier: MIT */
+/* Kinds of plots: one file and one line in the table of plot.c each. A kind reads its profiles and
+ * either extends a gnuplot script or writes the picture itself.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_PLOT_H
 #define PLOT_PLOT_H
 
@@ -21,32 +22,31 @@ struct plot_options {
     size_t base_count, with_count;
     enum row_metric metric;
     bool metric_given;
-    int keys[PBIN_KEYS_MOST]; /* numbers for pbin_key_get */
-    size_t key_count;         /* 0: what the kind likes best */
-    size_t top;               /* 0: as many as fit */
-    const char *title;        /* NULL: made up */
+    struct pbin_keys keys; /* none: the default of the kind */
+    size_t top;            /* 0: as many as fit */
+    const char *title;     /* NULL: generated */
     bool height_given;
-    double start, end; /* [s]; NaN: from the beginning, to the end */
+    double start, end; /* [s]; NaN: beginning, end */
     struct plot_mark *marks;
     size_t mark_count;
     bool relative; /* comparisons in % */
     bool salvage;
 };
 
-/* What is drawn and what with. */
+/* A plot while it is drawn. */
 struct plot {
     const struct plot_options *options;
     struct reporter *reporter;
     struct script script;
-    struct output *data;   /* --script: where the table goes as CSV; NULL: nowhere */
-    struct buffer picture; /* of kinds that draw themselves */
+    struct output *data;   /* --script: receives the table as CSV; NULL: none */
+    struct buffer picture; /* of kinds that draw without gnuplot */
 };
 
 struct plot_kind {
     const char *name, *help;
-    bool draws_svg; /* fills plot->picture with SVG; the others add to plot->script */
-    bool compares;  /* takes --base and --with */
-    bool over_time; /* takes --start and --end */
+    bool draws_svg; /* fills plot->picture with SVG; other kinds extend plot->script */
+    bool compares;  /* accepts --base and --with */
+    bool over_time; /* accepts --start and --end */
     /* Returns 0, or -1 with ERR filled. */
     int (*draw)(struct plot *plot, struct error *err);
 };
@@ -54,7 +54,7 @@ struct plot_kind {
 extern const struct plot_kind plot_bars, plot_timeline, plot_compare, plot_dumbbell, plot_box,
     plot_violin, plot_cumulative, plot_heatmap, plot_scatter, plot_flame;
 
-/* The kinds by number, NULL past the last; by name, NULL for none of them. */
+/* The kinds by number, NULL past the last; by name, NULL if unknown. */
 const struct plot_kind *plot_kind_get(size_t number);
 const struct plot_kind *plot_kind_find(const char *name);
 

@@ -1,4 +1,4 @@
-/* bars: time, energy or another metric per key, largest on top.
+/* bars: time, energy or another metric per key, largest first.
  * SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
@@ -19,15 +19,15 @@ static char *bar_text(const struct ranking *r, const struct ranked_row *row)
     return both;
 }
 
-/* How far ROW's bar and whisker reach, LIMIT at most. */
+/* The extent of the bar and whisker of ROW, at most LIMIT. */
 static double reach_of(const struct ranked_row *row, double limit)
 {
     double value = row->value > 0 ? row->value : 0, error = row->error > 0 ? row->error : 0;
     return fmin(value + error, limit);
 }
 
-/* What thousands of small rows add up to would leave no room for the others: the bar of _other is
- * broken there. */
+/* The sum of thousands of small rows would dwarf the others: the bar of _other is broken at this
+ * value. */
 static double limit_of(const struct ranking *r)
 {
     double most = 0;
@@ -37,7 +37,7 @@ static double limit_of(const struct ranking *r)
     return breaks ? 1.1 * most : INFINITY;
 }
 
-/* Where the axis must end so that the text behind the longest bar is not cut. */
+/* The end of the axis that leaves room for the text after the longest bar. */
 static double axis_end(const struct plot *plot, const struct ranking *r, const struct frame *f,
                        double size)
 {
@@ -62,7 +62,7 @@ static const char *bar_color(const struct plot *plot, const struct ranked_row *r
 static void put_data(struct plot *plot, const struct ranking *r)
 {
     struct script *s = &plot->script;
-    script_add(s, "# row, %s [%s], half of the 95 %% interval, low and high of it, color, name\n",
+    script_add(s, "# row, %s [%s], half of the 95 %% interval, its ends, color, name\n",
                row_metric_name(r->metric), r->unit);
     script_data(s, "$rows");
     for (size_t i = 0; i < r->count; i++) {
@@ -95,7 +95,7 @@ static void put_texts(struct plot *plot, const struct ranking *r, const struct s
     }
 }
 
-/* Bars of characters; gnuplot draws only outlines there. */
+/* Bars of characters, because gnuplot draws only outlines in text. */
 static void put_text_bars(struct plot *plot, const struct ranking *r, const struct frame *f,
                           double end)
 {
@@ -106,7 +106,7 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
         char *bar = mem_zalloc((size_t)part + 2, 1), *text = bar_text(r, &r->rows[i]);
         memset(bar, '#', (size_t)(part + 0.5));
         if (value > limit && part > 5)
-            memcpy(bar + (size_t)(part + 0.5) - 4, "//", 2);
+            memset(bar + (size_t)(part + 0.5) - 4, '/', 2);
         char *both = mem_printf("%s %s", bar, text);
         script_add(s, "set label ");
         script_quote(s, both);
@@ -119,7 +119,7 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
     script_add(s, "unset grid\nunset border\nunset xtics\nunset xlabel\nplot NaN\n");
 }
 
-/* Two strokes of the ground through the bar of ROW. */
+/* Two strokes in the background colour across the bar of ROW. */
 static void put_break(struct plot *plot, size_t row, double x, double half)
 {
     for (int i = 0; i < 2; i++)
@@ -156,12 +156,12 @@ static void put_bars(struct plot *plot, const struct ranking *r, const struct sc
 
 static char *title_of(const struct aggregate *a, const struct ranking *r)
 {
-    const struct aggregate_options *o = aggregate_options_of(a);
+    const struct pbin_keys *keys = aggregate_keys(a);
     const struct pbin_meta *meta = aggregate_meta(a);
     const char *of = meta->target != NULL ? strrchr(meta->target, '/') : NULL;
     of = of != NULL ? of + 1 : meta->target;
     char *title = mem_printf("%c%s per %s%s%s", r->metric_name[0] & ~0x20, r->metric_name + 1,
-                             pbin_key_get((size_t)o->keys[o->key_count - 1])->name,
+                             pbin_key_get((size_t)keys->key[keys->count - 1])->name,
                              of != NULL && of[0] != '\0' ? " of " : "", of != NULL ? of : "");
     for (char *c = title; *c != '\0'; c++)
         if (*c == '_' && c < title + strlen(r->metric_name))
@@ -225,5 +225,5 @@ static int draw_bars(struct plot *plot, struct error *err)
 }
 
 const struct plot_kind plot_bars = {.name = "bars",
-                                    .help = "a metric per function or other keys, with its share",
+                                    .help = "a metric per function or other key, with its share",
                                     .draw = draw_bars};

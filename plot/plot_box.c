@@ -1,4 +1,4 @@
-/* box and violin: how a metric of each function is distributed over repeated runs.
+/* box and violin: the distribution of a metric of each function over repeated runs.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 enum { CURVE = 64 /* points along a violin */ };
 
-static const double REACH = 2.5; /* of a violin beyond its values, in widths of the kernel */
+static const double REACH = 2.5; /* extent of a violin beyond its values, in kernel widths */
 
-/* A row's values, one for each run, sorted. */
+/* The values of a row, one per run, sorted. */
 struct spread {
     char *name;
     double *values;
@@ -34,7 +34,7 @@ static int compare_values(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Linear between the two nearest of the sorted values. */
+/* Interpolates linearly between the two nearest of the sorted values. */
 static double quantile(const double *sorted, size_t n, double part)
 {
     double at = part * (double)(n - 1);
@@ -47,12 +47,12 @@ static double quantile(const double *sorted, size_t n, double part)
 static const struct pbin_row *find_row(const struct aggregate *a, const struct aggregate *whole,
                                        const struct pbin_row *row)
 {
-    size_t keys = aggregate_options_of(a)->key_count;
+    size_t keys = aggregate_keys(a)->count;
     for (size_t i = 0; i < aggregate_row_count(a); i++) {
         const struct pbin_row *other = aggregate_row(a, i);
         size_t k = 0;
         for (; k < keys; k++) {
-            bool text = pbin_key_get((size_t)aggregate_options_of(a)->keys[k])->is_text;
+            bool text = pbin_key_get((size_t)aggregate_keys(a)->key[k])->is_text;
             if (text ? strcmp(aggregate_text(a, other->key[k]),
                               aggregate_text(whole, row->key[k])) != 0
                      : other->key[k] != row->key[k])
@@ -64,20 +64,19 @@ static const struct pbin_row *find_row(const struct aggregate *a, const struct a
     return NULL;
 }
 
-/* Run number RUN, alone: its values of the rows that are shown. */
+/* Reads run number RUN alone, for its values of the displayed rows. */
 static int take_run(struct spreads *s, const struct aggregate *whole, const struct ranking *r,
                     size_t run, struct error *err)
 {
     const struct plot_options *o = s->plot->options;
-    const struct aggregate_options *keys = aggregate_options_of(whole);
-    struct aggregate *a =
-        ranking_read_keys(s->plot, &o->inputs[run], 1, keys->keys, keys->key_count, err);
+    const struct pbin_keys *keys = aggregate_keys(whole);
+    struct aggregate *a = ranking_read_keys(s->plot, &o->inputs[run], 1, keys, err);
     if (a == NULL)
         return -1;
     int result = 0;
     if (aggregate_run_count(a) != 1)
         result = error_set(err, o->inputs[run], NO_OFFSET,
-                           "holds the sum of %zu runs: their single values are not known any more",
+                           "contains only the sum of %zu runs, expected profiles of single runs",
                            aggregate_run_count(a));
     for (size_t i = 0; i < s->count && result == 0; i++) {
         const struct pbin_row *row = find_row(a, whole, r->rows[i].row);
@@ -122,12 +121,11 @@ static void write_data(const struct spreads *s)
     table_close(table);
 }
 
-/* Every value, spread a little over the height of its row: the golden ratio spaces neighbours
- * evenly. */
+/* Every value, spread slightly over the height of its row; the golden ratio spaces neighbours evenly. */
 static void put_points(struct spreads *s)
 {
     struct script *script = &s->plot->script;
-    script_add(script, "# row, run's %s [%s], position in the row\n", s->metric_name, s->unit);
+    script_add(script, "# row, %s of a run [%s], position in the row\n", s->metric_name, s->unit);
     script_data(script, "$points");
     for (size_t i = 0; i < s->count; i++)
         for (size_t run = 0; run < s->runs; run++) {
@@ -143,8 +141,8 @@ struct box {
     double low, q1, median, q3, high;
 };
 
-/* Whiskers end at the last values within 1.5 times the height of the box, never inside of it:
- * quartiles of a few runs lie between values. */
+/* Whiskers end at the last values within 1.5 times the height of the box, but never inside it, because
+ * the quartiles of a few runs are between values. */
 static struct box box_of(const double *sorted, size_t n)
 {
     double q1 = quantile(sorted, n, 0.25), q3 = quantile(sorted, n, 0.75), reach = 1.5 * (q3 - q1);
@@ -174,7 +172,7 @@ static void put_boxes(struct spreads *s)
     script_data_end(script);
 }
 
-/* Silverman's rule for the width of the kernel. */
+/* Silverman's rule for the kernel width. */
 static double bandwidth(const double *sorted, size_t n, double largest)
 {
     double mean = 0, sum = 0;
@@ -196,7 +194,7 @@ static double density(const double *values, size_t n, double at, double width)
     return sum;
 }
 
-/* Outline of each violin: value, lower and upper edge. All are equally thick at their thickest. */
+/* Outline of each violin: value, lower and upper edge. All have the same maximum thickness. */
 static void put_violins(struct spreads *s, double largest)
 {
     struct script *script = &s->plot->script;
@@ -230,7 +228,7 @@ static double largest_value(const struct spreads *s)
     return most;
 }
 
-/* Where the axis ends: violins reach beyond their largest value. The values are sorted. */
+/* The end of the axis: violins extend beyond their largest value. The values are sorted. */
 static double axis_end(const struct spreads *s, bool violin, double most)
 {
     double end = 1.05 * most;
@@ -241,7 +239,7 @@ static double axis_end(const struct spreads *s, bool violin, double most)
     return end > 0 ? end : 1;
 }
 
-/* |--[==|==]--| with a box, shades of the density as a violin. The values are sorted. */
+/* |--[==|==]--| for a box, shades of the density for a violin. The values are sorted. */
 static void put_characters(struct spreads *s, bool violin, const struct frame *frame, double end)
 {
     static const char shades[] = " .:-=+*#";
@@ -259,7 +257,7 @@ static void put_characters(struct spreads *s, bool violin, const struct frame *f
             row.cells[cell] = shades[(int)fmin(7, 7.99 * part)];
         }
         for (size_t n = 0; n < s->runs && !violin; n++)
-            characters_put(&row, v[n], '.'); /* what lies outside the whiskers stays visible */
+            characters_put(&row, v[n], '.'); /* keep values outside the whiskers visible */
         if (!violin) {
             characters_fill(&row, box.low, box.high, '-');
             characters_fill(&row, box.q1, box.q3, '=');
@@ -278,8 +276,7 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     struct script *script = &s->plot->script;
     const struct theme *t = script->theme;
     double f = scale->factor, half = fmin(0.3, 1.1 * script->em / s->layout.height);
-    double line =
-        violin ? 1.35 * half : half; /* a dot at its end would look like an arrow's head */
+    double line = violin ? 1.35 * half : half; /* a dot at its end would look like an arrow head */
     frame_row_axes(s->plot);
     if (violin)
         script_add(script,
@@ -322,7 +319,7 @@ static void draw(struct spreads *s, bool violin)
     frame_margins(plot, &frame);
     put_points(s);
     put_boxes(s);                           /* sorts the values */
-    double end = axis_end(s, violin, most); /* dots at 0 stand clear of the names */
+    double end = axis_end(s, violin, most); /* keep dots at 0 clear of the names */
     frame_xaxis(plot, &frame, plot_is_text(plot) ? 0 : -0.02 * end, end, &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
@@ -362,7 +359,8 @@ static int draw_spreads(struct plot *plot, bool violin, struct error *err)
     const struct plot_options *o = plot->options;
     struct spreads s = {.plot = plot, .runs = o->input_count};
     if (o->input_count < 2)
-        return error_set(err, NULL, NO_OFFSET, "a distribution needs several runs, as PBIN files");
+        return error_set(err, NULL, NO_OFFSET,
+                         "a distribution needs several runs, given as PBIN files");
     struct aggregate *whole = ranking_read(plot, o->inputs, o->input_count, err);
     int result = whole == NULL ? -1 : prepare(&s, whole, err);
     if (result == 0) {
@@ -391,7 +389,8 @@ static int draw_violin(struct plot *plot, struct error *err)
 }
 
 const struct plot_kind plot_box = {.name = "box",
-                                   .help = "a metric over repeated runs: quartiles and single runs",
+                                   .help =
+                                       "a metric over repeated runs: quartiles and individual runs",
                                    .draw = draw_box};
 const struct plot_kind plot_violin = {
-    .name = "violin", .help = "the same as densities, for 50 runs and more", .draw = draw_violin};
+    .name = "violin", .help = "the same as densities, for 50 or more runs", .draw = draw_violin};

@@ -17,8 +17,8 @@ struct comparison {
     bool relative;
 };
 
-/* What is drawn for ROW: a difference, or percent of the base (of nothing: new rows count as +100
- * %). */
+/* The value drawn for ROW: a difference, or percent of the base, where a new row, without a base, is
+ * +100 %. */
 static double value_of(const struct comparison *c, const struct change *row)
 {
     if (!c->relative)
@@ -90,7 +90,7 @@ static void put_data(struct comparison *c)
     script_data_end(s);
 }
 
-/* TEXT in ROW at X, or in the column behind the rows where X is NaN. */
+/* Draws TEXT in ROW at X or, if X is NaN, in the column after the rows. */
 static void put_text(struct comparison *c, size_t row, double x, const char *text)
 {
     struct script *s = &c->plot->script;
@@ -127,9 +127,9 @@ static char *subtitle_of(const struct comparison *c, bool dumbbell)
 {
     bool cells = plot_is_text(c->plot);
     static const char *const tests[] = {
-        [TEST_NONE] = "one run a side: nothing is known about noise",
-        [TEST_WELCH] = "* more than noise (Welch, Holm, 5 %); grey: not",
-        [TEST_SAMPLING] = "* more than noise (approximate, 5 %); grey: not"};
+        [TEST_NONE] = "one run per side: noise unknown",
+        [TEST_WELCH] = "* significant (Welch, Holm, 5 %); grey: not",
+        [TEST_SAMPLING] = "* significant (approximate, 5 %); grey: not"};
     char *key = mem_printf("%s \xc2\xb7 %s",
                            !dumbbell ? ""
                            : cells   ? " \xc2\xb7 o: base"
@@ -160,8 +160,8 @@ static void begin(struct comparison *c, bool dumbbell)
     free(subtitle);
 }
 
-/* Whiskers of a few runs are long: so that the bars stay visible, they end at the border when they
- * are more than twice as long as the longest bar. */
+/* Whiskers of a few runs are long. To keep the bars visible, they end at the border if they are more than
+ * twice as long as the longest bar. */
 static void bar_axis(const struct comparison *c, double *low, double *high)
 {
     double longest = 0;
@@ -227,7 +227,7 @@ static double larger_of(const struct change *row)
     return fmax(row->base, row->with);
 }
 
-/* What many rows add up to may be left beyond the end of the axis. */
+/* The sum of many rows may extend beyond the axis. */
 static double largest_shown(const struct comparison *c)
 {
     double most = 0;
@@ -332,6 +332,7 @@ const struct plot_kind plot_compare = {.name = "compare",
                                        .compares = true,
                                        .draw = draw_compare};
 const struct plot_kind plot_dumbbell = {.name = "dumbbell",
-                                        .help = "the values of a base and of others side by side",
+                                        .help =
+                                            "the values of a base and of other runs side by side",
                                         .compares = true,
                                         .draw = draw_dumbbell};

@@ -1,4 +1,4 @@
-/* cumulative: how few functions make up how much of the total.
+/* cumulative: the share of the total in the N largest functions.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void put_data(struct plot *plot, const struct ranking *r)
 {
     struct script *s = &plot->script;
     double sum = 0;
-    script_add(s, "# rank, cumulated share [%%], %s [%s], name\n", r->metric_name, r->unit);
+    script_add(s, "# rank, cumulative share [%%], %s [%s], name\n", r->metric_name, r->unit);
     script_data(s, "$rows");
     script_add(s, "0\t0\t0\n");
     for (size_t i = 0; i < r->count; i++) {
@@ -48,9 +48,8 @@ static double share_up_to(const struct ranking *r, double rank)
     return 100 * sum;
 }
 
-/* Below the curve, where it runs above the beginning of the text, and below the text before; beside
- * a high step at the right end. Returns where the text's middle is [%]; *LEFT is where it begins
- * [rows]. */
+/* Places a text below the curve at the beginning of the text, and below the previous text; beside a high step at the
+ * right end. Returns the vertical centre of the text [%]; sets *LEFT to its beginning [rows]. */
 static double text_place(const struct plot *plot, const struct frame *f, const struct ranking *r,
                          double rank, double level, const char *text, double *left)
 {
@@ -76,14 +75,15 @@ static void put_levels(struct plot *plot, const struct frame *frame, const struc
     static const double levels[] = {0.5, 0.8, 0.9, 0.99};
     struct script *s = &plot->script;
     double line = TOP * (plot_is_text(plot) ? 1 : 1.2 * s->em) / (frame->bottom - frame->top);
-    double before = 2 * TOP, right = 0; /* where the text before is, and its right end [rows] */
+    double before = 2 * TOP,
+           right = 0; /* position of the previous text, and its right end [rows] */
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         size_t rank = rank_of(r, levels[i]);
         double left;
         if (i > 0 && s->height < 26 * s->em && levels[i] == 0.9)
             continue; /* too close to its neighbours */
         if (i + 1 < sizeof levels / sizeof levels[0] && rank == rank_of(r, levels[i + 1]))
-            continue; /* makes up even more */
+            continue; /* reaches an even higher share */
         char *text = mem_printf("%zu make up %.0f %%", rank, 100 * levels[i]);
         double y = text_place(plot, frame, r, (double)rank, 100 * levels[i], text, &left);
         if (left < right && fabs(y - before) < line)
@@ -118,7 +118,7 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     put_data(plot, r);
     put_levels(plot, &frame, r);
     if (r->count <= 12)
-        script_add(s, "set xtics 1\n"); /* there are no halves of rows */
+        script_add(s, "set xtics 1\n"); /* no fractions of rows */
     char *axis = mem_printf("share of %s [%%]", r->metric_name);
     frame_text_up(plot, 1.2 * s->em, (frame.top + frame.bottom) / 2, axis);
     script_add(s, "set border 3\nset yrange [0:%g]\nset ytics nomirror 20\n%s", TOP,
@@ -139,7 +139,7 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)
         result = error_set(err, NULL, NO_OFFSET,
-                           "cumulative draws shares: of time, energy or samples, not of power");
+                           "cumulative draws shares of time, energy or samples, not of power");
     if (result == 0) {
         ranking_make(&ranking, a, metric, 0);
         draw(plot, a, &ranking);
@@ -151,5 +151,7 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     return result;
 }
 
-const struct plot_kind plot_cumulative = {
-    .name = "cumulative", .help = "how few functions make up how much", .draw = draw_cumulative};
+const struct plot_kind plot_cumulative = {.name = "cumulative",
+                                          .help =
+                                              "the share of the total in the N largest functions",
+                                          .draw = draw_cumulative};

@@ -1,5 +1,5 @@
-/* flame: binary > file > function > inlined function > line as an icicle, in an SVG file that needs
- * nothing else. SPDX-License-Identifier: MIT */
+/* flame: binary > file > function > inlined function > line as an icicle, in a self-contained SVG file.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "plot/frame.h"
 
 static const double smallest_part =
-    1e-4; /* of the total: below, a node could not be seen even at 1:10 */
+    1e-4; /* of the total: a smaller node would be invisible even when magnified 10 times */
 
-/* Runs in the browser: a click makes a node as wide as the picture, hovering tells all about it.
- * Nodes carry begin and width as parts of the whole, and their depth. */
+/* Runs in the browser: a click zooms to a node, and hovering shows its details. Nodes have their beginning and width,
+ * as fractions of the whole, and their depth. */
 static const char script[] =
     "(function () {\n"
     "  var svg = document.documentElement, info = document.getElementById('info');\n"
@@ -61,8 +61,8 @@ struct flame {
     struct flame_tree tree;
     const char *unit, *metric_name;
     double left, width, top, row, size; /* [px] */
-    /* colours by depth: of the node drawn last, and of the last one wide enough to be seen */
-    const char *last[PBIN_KEYS_MOST + 2], *seen[PBIN_KEYS_MOST + 2];
+    /* colours by depth: of the last node drawn, and of the last visible one */
+    const char *last[PBIN_MAX_KEYS + 2], *seen[PBIN_MAX_KEYS + 2];
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct flame *f, const char *format, ...)
@@ -127,8 +127,8 @@ static void put_head(struct flame *f, const char *title, const char *subtitle)
     free(fit);
 }
 
-/* By its name, but never that of the node above or to the left: nodes come from left to right, each
- * before those below it. */
+/* Chosen by name, but different from the nodes above and to the left: nodes are drawn from left to right,
+ * each before those below it. */
 static const char *color_of(struct flame *f, const struct flame_node *node)
 {
     const struct theme *t = f->plot->script.theme;
@@ -140,7 +140,8 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     if (node->depth == 0 || strcmp(node->name, LABEL_IDLE) == 0 ||
         strcmp(node->name, "_unknown") == 0)
         return *last = t->other;
-    hash = (hash ^ hash >> 15) * 0x2c1b3c6dU; /* names differ in their last character only */
+    hash =
+        (hash ^ hash >> 15) * 0x2c1b3c6dU; /* for names that differ only in their last character */
     hash = (hash ^ hash >> 12) * 0x297a2d39U;
     size_t i = hash >> 16;
     while (t->series[i % SERIES] == *last || t->series[i % SERIES] == above ||
@@ -151,8 +152,8 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     return *last = t->series[i % SERIES];
 }
 
-/* NAME as it fits into WIDTH [px]: whole, shortened, or not at all where too little of it would be
- * left. Caller frees. */
+/* NAME fitted to WIDTH [px]: complete, shortened, or empty if too little of it would remain. Caller
+ * frees. */
 static char *label_of(const struct flame *f, const char *name, double width)
 {
     double room = (width - 6) / f->size;
@@ -221,15 +222,11 @@ static void draw(struct flame *f, const struct aggregate *a)
 
 static int draw_flame(struct plot *plot, struct error *err)
 {
-    static const char *const names[] = {"binary", "file", "function", "inline", "line"};
     const struct plot_options *o = plot->options;
     struct flame f = {.plot = plot};
-    int keys[5];
-    for (size_t i = 0; i < 5; i++)
-        keys[i] = pbin_key_find(names[i], strlen(names[i]));
-    struct aggregate *a = o->key_count > 0
-                              ? ranking_read(plot, o->inputs, o->input_count, err)
-                              : ranking_read_keys(plot, o->inputs, o->input_count, keys, 5, err);
+    struct pbin_keys keys = pbin_keys_of("binary,file,function,inline,line");
+    struct aggregate *a =
+        ranking_read_keys(plot, o->inputs, o->input_count, o->keys.count > 0 ? NULL : &keys, err);
     enum row_metric metric = METRIC_TIME;
     int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
     if (result == 0 && metric == METRIC_POWER)
@@ -247,6 +244,6 @@ static int draw_flame(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_flame = {
     .name = "flame",
-    .help = "binary, file, function and line as an icicle to click into (SVG)",
+    .help = "binary, file, function and line as an interactive icicle (SVG)",
     .draws_svg = true,
     .draw = draw_flame};

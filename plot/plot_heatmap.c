@@ -12,18 +12,18 @@ struct heatmap {
     struct plot *plot;
     struct time_bins bins;
     enum row_metric metric;
-    const char *name, *unit; /* of what is shown: energy or time per second */
+    const char *name, *unit; /* the unit: energy or time per second */
     double most;             /* the end of the scale */
-    bool beyond;             /* what many rows add up to is more than that */
+    bool beyond;             /* the sum of many rows exceeds it */
 };
 
-/* Value of series K in bin I: power, or threads' time per second. */
+/* Value of series K in bin I: power, or thread time per second. */
 static double value_of(const struct time_bins *b, size_t i, size_t k)
 {
     return (double)time_cell(b, 0, i)[k] / b->width;
 }
 
-/* What many rows add up to may lie beyond the scale: the others would be pale. */
+/* The sum of many rows may exceed the scale; otherwise all other rows would be pale. */
 static void find_end(struct heatmap *h)
 {
     const struct time_bins *b = &h->bins;
@@ -42,7 +42,7 @@ static void put_data(struct heatmap *h)
 {
     struct script *s = &h->plot->script;
     const struct time_bins *b = &h->bins;
-    script_add(s, "# a row per function, a column per bin of %.9g s from %.9g s on: %s [%s]\n",
+    script_add(s, "# a row per function, a column per bin of %.9g s from %.9g s: %s [%s]\n",
                b->width, b->start, h->name, h->unit);
     script_data(s, "$map");
     for (size_t k = 0; k < b->series; k++) {
@@ -53,8 +53,8 @@ static void put_data(struct heatmap *h)
     script_data_end(s);
 }
 
-/* As an image where that is drawn cell by cell: rectangles would let the ground shine through
- * between them. SVG's images are blurred by who scales them, but its rectangles are crisp. */
+/* As an image where it is drawn cell by cell, because the background would show between rectangles. In
+ * SVG, viewers blur scaled images but draw rectangles sharply. */
 static const char *image_of(const struct script *s)
 {
     return s->picture == PICTURE_PNG || s->picture == PICTURE_PDF ? "image" : "image pixels";
@@ -82,7 +82,7 @@ static void put_map(struct heatmap *h, const struct frame *f, const struct scale
                scale->factor, image_of(s));
 }
 
-/* In text: a character per cell, from light to dark. */
+/* In text: one character per cell, from light to dark. */
 static void put_characters(struct heatmap *h, const struct frame *f)
 {
     static const char shades[] = " .:-=+*#%@";
@@ -155,7 +155,7 @@ static void write_data(const struct heatmap *h)
     free(cells);
 }
 
-/* Energy where there is some, unless time was asked for. Returns 0 or -1. */
+/* Energy if the profile has it, unless time was requested. Returns 0 or -1. */
 static int read_data(struct heatmap *h, const struct time_request *wanted, struct error *err)
 {
     const struct plot_options *o = h->plot->options;
@@ -166,7 +166,7 @@ static int read_data(struct heatmap *h, const struct time_request *wanted, struc
     bool none = h->bins.quantity.name == NULL || h->bins.series == 0;
     if (none && request.energy && o->metric_given) {
         error_set(err, o->input_count > 0 ? o->inputs[0] : "<stdin>", NO_OFFSET,
-                  "no %s to draw: the profile has no PMU values", row_metric_name(o->metric));
+                  "cannot draw %s: the profile has no PMU values", row_metric_name(o->metric));
         time_bins_free(&h->bins);
         return -1;
     }

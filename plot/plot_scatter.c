@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "plot/frame.h"
 
-enum { NAMES_MOST = 25 };
+enum { MAX_NAMES = 25 };
 
 struct point {
     double x, y; /* [px] */
@@ -24,7 +24,7 @@ struct scatter {
     struct frame frame;
     struct scale time, energy;
     double low_time, high_time, low_energy, high_energy; /* of the logarithmic axes */
-    struct rectangle *taken;                             /* where names stand already */
+    struct rectangle *taken;                             /* the areas of placed names */
     size_t taken_count;
     double size; /* of the font */
 };
@@ -34,7 +34,7 @@ static bool shows(const struct ranked_row *row)
     return !row->other && row->values.time > 0 && row->values.energy > 0;
 }
 
-/* Four decades below the largest at most: what is smaller matters to nobody. */
+/* At most four decades below the largest: anything smaller is irrelevant. */
 static bool find_ranges(struct scatter *s)
 {
     bool any = false;
@@ -77,7 +77,7 @@ static bool is_free(const struct scatter *s, const struct rectangle *r)
     return true;
 }
 
-/* TEXT on a piece of the ground, so that no line runs through it. */
+/* Draws TEXT on a patch of background, so that no line crosses it. */
 static void put_text(struct scatter *s, double x, double y, enum anchor anchor, const char *text)
 {
     static const double parts[] = {[ANCHOR_LEFT] = 0, [ANCHOR_CENTER] = 0.5, [ANCHOR_RIGHT] = 1};
@@ -101,7 +101,7 @@ static void put_name(struct scatter *s, const struct ranked_row *row)
         double left = side == 0 ? x : side == 1 ? x - width : x - width / 2;
         double y = side < 2 ? at.y : side == 2 ? at.y - 1.2 * s->size : at.y + 1.2 * s->size;
         struct rectangle r = {left, y - half, left + width, y + half};
-        double pad = s->size; /* who it names must be clear */
+        double pad = s->size; /* the name must clearly belong to its dot */
         struct rectangle wide = r;
         if (side != 0)
             wide.left = fmin(r.left, fmax(r.left - pad, s->frame.left));
@@ -128,7 +128,7 @@ static void put_names(struct scatter *s)
         struct point at = place(s, row->values.time, row->values.energy);
         double r = 0.4 * s->size;
         s->taken[s->taken_count++] = (struct rectangle){at.x - r, at.y - r, at.x + r, at.y + r};
-        named += named < NAMES_MOST;
+        named += named < MAX_NAMES;
     }
     for (size_t i = 0, done = 0; i < s->ranking.count && done < named; i++)
         if (shows(&s->ranking.rows[i])) {
@@ -138,7 +138,7 @@ static void put_names(struct scatter *s)
     free(s->taken);
 }
 
-/* Lines energy = P * time for 1, 2, 5, 10, ... W, with P at their right or upper end. */
+/* Lines energy = P * time for 1, 2, 5, 10, ... W, labelled with P at their right or upper end. */
 static void put_power(struct scatter *s)
 {
     struct script *script = &s->plot->script;
@@ -167,7 +167,7 @@ static void put_power(struct scatter *s)
         }
 }
 
-/* Tics at 1, 2, 5, 10, ... where powers of ten alone would be too few. */
+/* Tics at 1, 2, 5, 10, ... if powers of ten alone are too few. */
 static void put_tics(struct scatter *s, char axis, double low, double high)
 {
     static const double digits[] = {1, 2, 5};
@@ -251,7 +251,7 @@ static int draw_scatter(struct plot *plot, struct error *err)
     s.quantity = aggregate_quantity(a);
     ranking_make(&s.ranking, a, s.quantity->name != NULL ? METRIC_ENERGY : METRIC_TIME, o->top);
     if (s.quantity->name == NULL)
-        error_set(err, NULL, NO_OFFSET, "no energy to draw: the profile has no PMU values");
+        error_set(err, NULL, NO_OFFSET, "cannot draw energy: the profile has no PMU values");
     else if (!find_ranges(&s))
         error_set(err, NULL, NO_OFFSET, "no function has both time and %s", s.quantity->name);
     else

@@ -1,4 +1,4 @@
-/* timeline: power over time above a lane per thread, colored by what it ran.
+/* timeline: power over time above a lane per thread, coloured by the functions it ran.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
@@ -9,16 +9,16 @@
 #include "plot/frame.h"
 #include "plot/time_bins.h"
 
-enum { BINS_MOST = 1200, LANES_MOST = 64 };
+enum { MAX_BINS = 1200, MAX_LANES = 64 };
 
 struct timeline {
     struct plot *plot;
     struct time_bins bins;
     struct frame frame; /* of both panels together */
     struct scale time;
-    double split; /* where the upper panel ends, from the top */
+    double split; /* end of the upper panel, from the top */
     const char *colors[SERIES + 1];
-    double group; /* bins that are drawn as one in the lanes */
+    double group; /* bins drawn together in the lanes */
 };
 
 static bool has_power(const struct timeline *t)
@@ -36,7 +36,7 @@ static double mean_of(const struct time_bins *b, size_t i)
     return b->seconds[i] > 0 ? b->energy[i] / b->seconds[i] : NAN;
 }
 
-/* As few points as steps need: two for each bin. */
+/* The points of a step function: two per bin. */
 static void put_power_data(struct timeline *t)
 {
     struct script *s = &t->plot->script;
@@ -129,7 +129,7 @@ static void put_power(struct timeline *t)
                    scale.factor, s->theme->more);
 }
 
-/* What LANE used of each series in the bins of group G, as parts of the time. */
+/* The part of the time that LANE spent in each series in the bins of group G. */
 static void parts_of(const struct timeline *t, size_t lane, size_t g, double *parts)
 {
     const struct time_bins *b = &t->bins;
@@ -142,7 +142,7 @@ static void parts_of(const struct timeline *t, size_t lane, size_t g, double *pa
             parts[k] += (double)time_cell(b, lane, i)[k] / whole;
         sum += parts[k];
     }
-    for (size_t k = 0; k < b->series && sum > 1; k++) /* clocks of CPU time tick in large steps */
+    for (size_t k = 0; k < b->series && sum > 1; k++) /* CPU time advances in large steps */
         parts[k] /= sum;
 }
 
@@ -163,8 +163,8 @@ static void put_run(struct timeline *t, const struct run *run, double base)
                    base, run->top);
 }
 
-/* The steps of series K and those below it in LANE: it is painted over by the ones below, so that
- * no seams show. Neighbours of the same height are one. */
+/* The steps of series K and those below it in LANE; the ones below are painted over it, so that there are
+ * no visible seams. Neighbours of the same height are merged. */
 static void put_lane_series(struct timeline *t, size_t lane, size_t k)
 {
     const struct time_bins *b = &t->bins;
@@ -208,7 +208,7 @@ static void put_lane_data(struct timeline *t)
     }
 }
 
-/* In text a lane is a line of letters, the one that ran longest each; small where it ran less than
+/* In text, a lane is a line of letters: the function that ran longest, in lower case if it ran less than
  * half the time. */
 static void put_letters(struct timeline *t)
 {
@@ -248,7 +248,8 @@ static void put_lanes(struct timeline *t)
     double gap = has_power(t) ? s->em : 0;
     panel.top = t->split + gap;
     double size = fmin(0.9 * s->em, 0.9 * (panel.bottom - panel.top) / (double)b->lane_count);
-    double least = fmax(7, 0.7 * s->em); /* readable: else only every second or third is named */
+    double least =
+        fmax(7, 0.7 * s->em); /* readable; otherwise only every second or third lane is named */
     char **names = mem_zalloc(b->lane_count + 1, sizeof *names);
     for (size_t i = 0; i < b->lane_count; i++)
         names[i] = size >= least || i % (size_t)ceil(least / size) == 0 ? b->lanes[i].name : "";
@@ -256,7 +257,7 @@ static void put_lanes(struct timeline *t)
                                  .size = fmax(size, least),
                                  .name_width = t->frame.left - 0.3 * s->em};
     put_lane_data(t);
-    if (has_power(t)) /* the upper panel has drawn them */
+    if (has_power(t)) /* the upper panel has already drawn them */
         script_add(s, "unset label\nunset object\nunset arrow\n");
     script_add(s, "set border 1\n");
     struct frame named = panel;
@@ -302,7 +303,7 @@ static void lay_out(struct timeline *t, const char *title, const char *subtitle)
     t->frame.bottom -= legend + gap - (plot_is_text(plot) ? 0 : 0.4 * em);
     t->frame.left =
         fmax(plot_is_text(plot) ? 9 : 6 * em, fmin(widest_lane_name(t), plot->script.width * 0.25));
-    t->frame.bottom += plot_is_text(plot) ? 2 : 0; /* the axis stands above the lanes */
+    t->frame.bottom += plot_is_text(plot) ? 2 : 0; /* the axis is above the lanes */
     double height = t->frame.bottom - t->frame.top;
     double lanes = (double)b->lane_count;
     double share = plot_is_text(plot) ? fmin(height * 0.7, lanes + 2)
@@ -400,15 +401,15 @@ static int draw_timeline(struct plot *plot, struct error *err)
     double lanes = plot_is_text(plot) ? s->height / 3 : (s->height - 14 * s->em) * 0.7 / 5;
     struct timeline t = {.plot = plot};
     struct time_request request = {.kind = "timeline",
-                                   .bins = (size_t)fmin(BINS_MOST, columns),
-                                   .lanes = (size_t)fmax(1, fmin(LANES_MOST, lanes)),
+                                   .bins = (size_t)fmin(MAX_BINS, columns),
+                                   .lanes = (size_t)fmax(1, fmin(MAX_LANES, lanes)),
                                    .series = series};
     if (time_bins_read(&t.bins, plot, &request, err) != 0)
         return -1;
     if (needs_power(plot->options) && t.bins.quantity.name == NULL) {
         time_bins_free(&t.bins);
         return error_set(err, plot->options->input_count > 0 ? plot->options->inputs[0] : "<stdin>",
-                         NO_OFFSET, "no %s to draw: the profile has no PMU values",
+                         NO_OFFSET, "cannot draw %s: the profile has no PMU values",
                          row_metric_name(plot->options->metric));
     }
     draw(&t);
@@ -419,6 +420,6 @@ static int draw_timeline(struct plot *plot, struct error *err)
 }
 
 const struct plot_kind plot_timeline = {.name = "timeline",
-                                        .help = "power over time, and what each thread ran",
+                                        .help = "power over time, and the functions of each thread",
                                         .over_time = true,
                                         .draw = draw_timeline};

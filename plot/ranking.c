@@ -50,7 +50,7 @@ int ranking_metric(const struct plot *plot, const struct quantity *quantity, boo
     if (!plot->options->metric_given)
         *metric = quantity->name != NULL && has_energy ? METRIC_ENERGY : METRIC_TIME;
     if (quantity->name == NULL && (*metric == METRIC_ENERGY || *metric == METRIC_POWER))
-        return error_set(err, NULL, NO_OFFSET, "no %s to draw: the profile has no PMU values",
+        return error_set(err, NULL, NO_OFFSET, "cannot draw %s: the profile has no PMU values",
                          row_metric_name(*metric));
     return 0;
 }
@@ -61,7 +61,7 @@ int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate
     return ranking_metric(plot, aggregate_quantity(aggregate), has_energy(aggregate), metric, err);
 }
 
-/* Only of time and energy is the spread over the runs known. */
+/* The spread over the runs is known for time and energy only. */
 static double interval_of(const struct aggregate *aggregate, const struct pbin_row *row,
                           enum row_metric metric)
 {
@@ -85,7 +85,7 @@ static int compare(const void *left, const void *right)
     double x = order_of(a->value), y = order_of(b->value);
     if (x != y)
         return x > y ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row; /* rows lie in order of their keys */
+    return a->row < b->row ? -1 : a->row > b->row; /* rows are in order of their keys */
 }
 
 /* All rows with their values, and the total. */
@@ -110,7 +110,7 @@ static size_t take_rows(struct ranking *r, const struct aggregate *a)
     return count;
 }
 
-/* Rows from TOP on become one. */
+/* Joins the rows from TOP to the end. */
 static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count, size_t top)
 {
     struct pbin_sums rest = {0};
@@ -137,8 +137,7 @@ static void name_rows(struct ranking *r, const struct aggregate *a)
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         rows[i] = r->rows[i].row;
-    const struct aggregate_options *o = aggregate_options_of(a);
-    struct name_source source = {o->keys, o->key_count, text_of, a};
+    struct name_source source = {aggregate_keys(a), text_of, a};
     char **names = names_make(&source, rows, count);
     for (size_t i = 0; i < count; i++) {
         r->rows[i].name = names[i];

@@ -1,27 +1,27 @@
-/* Profiles as ranked rows with names that can be shown: what most kinds draw.
+/* Profiles as ranked rows with printable names, as most kinds draw them.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_RANKING_H
 #define PLOT_RANKING_H
 
 #include "plot/plot.h"
 
-/* Adds PATHS (none: stdin) up. KEYS 0: those of the options, else binary and function as far as the
+/* Adds up PATHS (none: stdin). KEYS 0: those of the options, else binary and function as far as the
  * profiles have them. Caller deletes. Returns NULL with ERR filled. */
 struct aggregate *ranking_read(const struct plot *plot, const char *const *paths, size_t count,
                                struct error *err);
 
-/* The same for keys of one's own. */
+/* The same for the given keys. */
 struct aggregate *ranking_read_keys(const struct plot *plot, const char *const *paths, size_t count,
-                                    const int *keys, size_t key_count, struct error *err);
+                                    const struct pbin_keys *keys, struct error *err);
 
 struct ranked_row {
-    char *name;                 /* whole, as it is in the profile; freed by ranking_free */
+    char *name;                 /* complete, as in the profile; freed by ranking_free */
     const struct pbin_row *row; /* NULL for _other */
     struct row_values values;   /* means over the runs */
     double value;               /* of the metric */
-    double share;               /* of the total, 0..1; NaN where shares make no sense */
+    double share;               /* of the total, 0..1; NaN where shares are meaningless */
     double error;               /* half of the 95 % interval of the mean; NaN: fewer than 2 runs */
-    bool other;                 /* no code: _other, _idle */
+    bool other;                 /* not code: _other, _idle */
 };
 
 struct ranking {
@@ -31,22 +31,22 @@ struct ranking {
     struct row_values total;
     enum row_metric metric;
     const char *unit;        /* of the metric, without prefix; borrowed from the aggregate */
-    const char *metric_name; /* "energy", or what the profile's values add up to */
-    double largest;          /* value, error included */
+    const char *metric_name; /* "energy", or the quantity to which the values add up */
+    double largest;          /* value, including its error */
 };
 
-/* The metric that was asked for, else energy (of the profile's QUANTITY) where there is some, else
- * time. Returns 0, or -1 with ERR filled: the profile has no such values. */
+/* The requested metric, else energy (of QUANTITY) if the profile has it, else time. Returns 0, or -1 with
+ * ERR filled if the profile has no such values. */
 int ranking_metric(const struct plot *plot, const struct quantity *quantity, bool has_energy,
                    enum row_metric *metric, struct error *err);
-/* The same for what is in AGGREGATE. */
+/* The same for AGGREGATE. */
 int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate,
                       enum row_metric *metric, struct error *err);
 const char *ranking_metric_name(const struct quantity *quantity, enum row_metric metric);
 const char *ranking_metric_unit(const struct quantity *quantity, enum row_metric metric);
 double ranking_value(const struct row_values *values, enum row_metric metric);
 
-/* Ranks the rows, TOP at most and the rest as _other (0: all). AGGREGATE is borrowed until
+/* Ranks the rows: at most TOP (0: all), and the rest as _other. AGGREGATE is borrowed until
  * ranking_free. */
 void ranking_make(struct ranking *ranking, const struct aggregate *aggregate,
                   enum row_metric metric, size_t top);

@@ -35,7 +35,7 @@ static int choose_paths(struct sides *s, const struct plot *plot, struct error *
     return 0;
 }
 
-/* The first profile says which keys there are. */
+/* The first profile determines the keys. */
 static int read_first(struct sides *s, const struct plot *plot, struct error *err)
 {
     struct compare_options options = compare_defaults;
@@ -83,7 +83,7 @@ static int choose_metric(struct sides *s, const struct plot *plot, struct error 
     if (ranking_metric(plot, &base->quantity, base->total.energy != 0, &metric, err) != 0)
         return -1;
     if ((metric == METRIC_ENERGY || metric == METRIC_POWER) && s->compare->quantity.name == NULL)
-        return error_set(err, s->with_paths[0], NO_OFFSET, "does not hold the %s of the base",
+        return error_set(err, s->with_paths[0], NO_OFFSET, "does not have the %s of the base",
                          base->quantity.name);
     s->metric = of[metric];
     s->metric_name = ranking_metric_name(&base->quantity, metric);
@@ -94,7 +94,7 @@ static int choose_metric(struct sides *s, const struct plot *plot, struct error 
 static double value_of(const struct sides *s, size_t side, const struct side_row *row)
 {
     double value = side_value(&s->compare->sides[side], row, s->metric);
-    return isnan(value) ? 0 : value; /* the power of what did not run */
+    return isnan(value) ? 0 : value; /* the power of code that did not run */
 }
 
 int sides_read(struct sides *s, const struct plot *plot, struct error *err)
@@ -121,7 +121,7 @@ static struct change change_of(const struct sides *s, const struct side_row *bas
     return c;
 }
 
-/* A row of the comparison, and by what it is ranked. */
+/* A row of the comparison and the value that ranks it. */
 struct candidate {
     size_t row;
     double by;
@@ -132,7 +132,7 @@ static int compare_candidates(const void *left, const void *right)
     const struct candidate *a = left, *b = right;
     if (a->by != b->by)
         return a->by > b->by ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row); /* rows lie in order of their keys */
+    return (a->row > b->row) - (a->row < b->row); /* rows are in order of their keys */
 }
 
 /* Caller frees. */
@@ -154,8 +154,7 @@ static const char *text_of(const void *texts, uint64_t number)
 
 static void name_rows(struct sides *s, const struct candidate *ranked, size_t count)
 {
-    const struct aggregate_options *o = &s->compare->options.rules.aggregate;
-    struct name_source source = {o->keys, o->key_count, text_of, s->compare->texts};
+    struct name_source source = {compare_keys(s->compare), text_of, s->compare->texts};
     struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++) {
@@ -180,7 +179,7 @@ static void add_row(struct side_row *to, const struct side_row *row)
     to->samples += row->samples;
 }
 
-/* What the COUNT rows RANKED add up to. */
+/* The sum of the COUNT rows RANKED. */
 static struct change rest_of(const struct sides *s, const struct candidate *ranked, size_t count)
 {
     struct side_row sums[2] = {{.entries = NAN}, {.entries = NAN}};
@@ -233,7 +232,7 @@ void sides_write(const struct sides *s, struct output *out)
     report_compare(s->compare, &report, &table_csv, out);
 }
 
-/* How much is said of a side. */
+/* The amount of detail about a side. */
 enum detail { DETAIL_RUNS, DETAIL_FILE, DETAIL_ALL };
 
 static char *side_text(const char *const *paths, size_t count, size_t runs, enum detail detail)

@@ -1,9 +1,6 @@
-/* Samples of a full profile as they come.
+/* Samples of a full profile, one by one.
  * SPDX-License-Identifier: MIT */
 #include "plot/scan.h"
-
-#include <math.h>
-#include <string.h>
 
 static int read_meta(struct scan *s, const char *kind, struct error *err)
 {
@@ -16,7 +13,7 @@ static int read_meta(struct scan *s, const char *kind, struct error *err)
     s->has_seconds = s->meta.times || s->meta.wall_ns > 0;
     if (s->meta.keys != NULL)
         return error_set(err, stream_name(s->in), NO_OFFSET,
-                         "is aggregated: %s needs a full profile", kind);
+                         "aggregated profile, but %s needs a full profile", kind);
     return 0;
 }
 
@@ -25,7 +22,7 @@ int scan_open(struct scan *s, const struct plot *plot, const char *kind, struct 
     const struct plot_options *o = plot->options;
     *s = (struct scan){.salvage = o->salvage};
     if (o->input_count > 1)
-        return error_set(err, o->inputs[1], NO_OFFSET, "%s draws one profile at a time", kind);
+        return error_set(err, o->inputs[1], NO_OFFSET, "%s draws a single profile", kind);
     s->path = o->input_count == 1 ? o->inputs[0] : NULL;
     s->in = stream_open(s->path, err);
     if (s->in == NULL || stream_make_seekable(s->in, err) != 0 || read_meta(s, kind, err) != 0) {
@@ -42,39 +39,46 @@ void scan_close(struct scan *s)
     *s = (struct scan){0};
 }
 
-/* While the samples go by. */
+/* State of a scan. */
 struct pass {
-    struct scan *scan;
-    struct moment moment;
-    double even_seconds; /* interval where samples have no times */
+    void (*each)(void *, const struct scanned *, const struct pbin_definitions *);
+    void *opaque;
+    struct weigher weigher;
+    bool energies;
 };
 
-static void weigh(struct pass *p, const struct pbin_samples *s, size_t i)
+static void hand_out(struct pass *p, const struct pbin_definitions *all)
 {
-    struct moment *m = &p->moment;
-    const struct pbin_meta *meta = &p->scan->meta;
-    double seconds = meta->times ? (double)s->interval_ns[i] / 1e9 : p->even_seconds;
-    m->count = s->threads[i];
-    m->begin = m->end;
-    m->end += seconds;
-    m->rate = p->scan->quantity.name != NULL ? s->value[i] * p->scan->quantity.scale : NAN;
-    m->rate = isfinite(m->rate) ? m->rate : NAN;
-    m->energy = isnan(m->rate) ? 0 : m->rate * seconds;
-    m->even = NAN;
-    m->cpu = 0;
-    if (!meta->cpu_time)
-        m->even = meta->cpus > 0 && m->count > meta->cpus
-                      ? seconds * (double)meta->cpus / (double)m->count
-                      : seconds;
-    for (size_t j = 0; j < m->count && meta->cpu_time; j++)
-        m->cpu += (double)m->cpu_ns[j] / 1e9;
+    const struct weighed *v;
+    while ((v = weigher_next(&p->weigher)) != NULL) {
+        struct scanned s = {.thread = v->thread,
+                            .location = v->location,
+                            .time_of = v->time_of,
+                            .energy_of = v->energy_of,
+                            .end = exact_approximate(v->begin, TIME_SHIFT) / 1e9};
+        for (size_t i = 0; i < v->count; i++) {
+            s.begin = s.end;
+            s.end = exact_approximate(v->at[i], TIME_SHIFT) / 1e9;
+            s.seconds = v->seconds[i];
+            s.rate = v->rate[i];
+            s.idle = p->energies ? exact_approximate(v->idle_energy[i], ENERGY_SHIFT) : 0;
+            s.threads = v->threads[i];
+            p->each(p->opaque, &s, all);
+            s.thread += s.threads;
+            s.location += s.threads;
+            s.time_of += s.threads;
+            s.energy_of += s.threads;
+        }
+    }
 }
 
-int scan_run(struct scan *scan,
-             void (*each)(void *, const struct moment *, const struct pbin_definitions *),
+int scan_run(struct scan *scan, bool energies,
+             void (*each)(void *, const struct scanned *, const struct pbin_definitions *),
              void *opaque, struct error *err)
 {
-    struct pass p = {.scan = scan, .even_seconds = 1};
+    const struct weigh_options options = {.untimed = (exact)1000000000 << TIME_SHIFT,
+                                          .times_only = !energies};
+    struct pass p = {.each = each, .opaque = opaque, .energies = energies};
     struct pbin_batch batch;
     int got;
     if (stream_seek(scan->in, 0, err) != 0)
@@ -82,22 +86,16 @@ int scan_run(struct scan *scan,
     struct pbin_reader *reader = pbin_reader_open(scan->in, scan->salvage, err);
     if (reader == NULL)
         return -1;
-    if (scan->meta.wall_ns > 0 && scan->meta.samples > 0)
-        p.even_seconds = (double)scan->meta.wall_ns / 1e9 / (double)scan->meta.samples;
+    weigher_start(&p.weigher, &scan->meta, &scan->quantity, &options);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item != PBIN_SAMPLES)
             continue;
-        p.moment.thread = batch.samples.thread;
-        p.moment.location = batch.samples.location;
-        p.moment.cpu_ns = batch.samples.cpu_ns;
-        for (size_t i = 0; i < batch.samples.count; i++) {
-            weigh(&p, &batch.samples, i);
-            each(opaque, &p.moment, pbin_reader_definitions(reader));
-            p.moment.thread += p.moment.count;
-            p.moment.location += p.moment.count;
-            p.moment.cpu_ns += p.moment.count;
-        }
+        weigher_add(&p.weigher, &batch.samples);
+        hand_out(&p, pbin_reader_definitions(reader));
     }
+    weigher_finish(&p.weigher);
+    hand_out(&p, pbin_reader_definitions(reader));
+    weigher_free(&p.weigher);
     pbin_reader_close(reader);
     return got;
 }

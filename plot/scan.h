@@ -1,33 +1,33 @@
-/* Samples of a full profile as they come, each with when it was and what its threads used. Memory
- * does not grow with samples; a profile can be scanned again. SPDX-License-Identifier: MIT */
+/* Samples of a full profile, one by one, as they are weighed. Memory does not grow with the number of samples; a profile
+ * can be scanned again.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_SCAN_H
 #define PLOT_SCAN_H
 
+#include "analyze/attribute/weigh.h"
 #include "plot/plot.h"
 
-struct moment {
-    double begin, end; /* since the start of the run [s]; equal for the first sample of a run */
-    double rate;       /* power, or what the profile measures; NaN: none */
-    double energy;     /* rate * (end - begin); 0 where there is none */
-    size_t count;      /* of threads */
+/* One sample. */
+struct scanned {
+    double begin, end; /* of its interval, since the start of the run [s] */
+    double seconds;    /* its interval [s] */
+    double rate;       /* power, or the quantity of the profile; NaN: none */
+    double idle;       /* energy of no thread [J] */
+    size_t threads;
     const uint64_t *thread,
-        *location;          /* [count] numbers of the profile; borrowed during the call */
-    const uint64_t *cpu_ns; /* [count] */
-    double even;            /* time of each thread [s] where CPU times are not known; else NaN */
-    double cpu;             /* sum of cpu_ns [s] */
+        *location; /* [threads] numbers of the profile; borrowed during the call */
+    const exact *time_of, *energy_of; /* [threads] */
 };
 
-/* Time of thread J of M [s], and its part of the energy. */
-static inline double moment_time(const struct moment *m, size_t j)
+/* Of thread J: its time [s] and energy [J]. */
+static inline double scanned_time(const struct scanned *s, size_t j)
 {
-    return m->even >= 0 ? m->even : (double)m->cpu_ns[j] / 1e9;
+    return exact_approximate(s->time_of[j], TIME_SHIFT) / 1e9;
 }
 
-static inline double moment_energy(const struct moment *m, size_t j)
+static inline double scanned_energy(const struct scanned *s, size_t j)
 {
-    if (m->even >= 0)
-        return m->energy / (double)m->count;
-    return m->cpu > 0 ? m->energy * ((double)m->cpu_ns[j] / 1e9) / m->cpu : 0;
+    return exact_approximate(s->energy_of[j], ENERGY_SHIFT);
 }
 
 struct scan {
@@ -36,16 +36,16 @@ struct scan {
     bool salvage;
     struct pbin_meta meta;
     struct quantity quantity;
-    bool has_seconds; /* else nothing tells how long the run took: a sample counts as a second */
+    bool has_seconds; /* otherwise the duration is unknown, and a sample counts as a second */
 };
 
-/* Opens the one input of PLOT. Returns 0, or -1: none or several, aggregated, unreadable. */
+/* Opens the only input of PLOT. Returns 0, or -1 if there are none or several, or it is aggregated or unreadable. */
 int scan_open(struct scan *scan, const struct plot *plot, const char *kind, struct error *err);
 void scan_close(struct scan *scan);
 
-/* Calls EACH for every sample, from the first one. Returns 0 or -1. */
-int scan_run(struct scan *scan,
-             void (*each)(void *opaque, const struct moment *moment,
+/* Calls EACH for every sample, beginning with the first; without ENERGIES, those are not set. Returns 0 or -1. */
+int scan_run(struct scan *scan, bool energies,
+             void (*each)(void *opaque, const struct scanned *sample,
                           const struct pbin_definitions *all),
              void *opaque, struct error *err);
 

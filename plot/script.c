@@ -1,4 +1,4 @@
-/* Putting a gnuplot script together.
+/* Builds a gnuplot script.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/memory.h"
-#include "formats/table/table.h"
+#include "base/number.h"
 #include "plot/gnuplot.h"
 #include "plot/text.h"
 
@@ -25,10 +25,10 @@ void script_add(struct script *s, const char *format, ...)
     va_end(args);
 }
 
-/* In single quotes gnuplot takes everything literally but the quote itself; in double quotes it
- * would run what stands between backticks. Doubling quotes is no way out: gnuplot 5.4 takes two
- * doubled ones in a row for the end of the text. So quotes are joined to it by the operator for
- * that: 'it'."\047".'s' */
+/* In single quotes, gnuplot takes everything literally except for the quote itself; in double quotes, it
+ * would execute text between backticks. Doubling quotes does not help, because gnuplot 5.4 mistakes two
+ * doubled quotes in a row for the end of the text. Quotes are therefore appended with the
+ * concatenation operator: 'it'."\047".'s' */
 void script_quote(struct script *s, const char *text)
 {
     char *visible = text_visible(text);
@@ -48,12 +48,12 @@ void script_quote(struct script *s, const char *text)
     free(visible);
 }
 
-/* Font sizes: SVG counts pixels, the cairo terminals points at 96 dpi. */
+/* Font sizes: SVG uses pixels, the cairo terminals points at 96 dpi. */
 static void put_terminal(struct script *s)
 {
     const struct theme *t = s->theme;
     int w = (int)s->width, h = (int)s->height;
-    double points = s->em * 0.75, line = fmax(1, s->em / 12); /* lines and dots grow with texts */
+    double points = s->em * 0.75, line = fmax(1, s->em / 12); /* lines and dots scale with text */
     script_add(s, "set encoding utf8\ndot = %.3g\n", line);
     switch (s->picture) {
     case PICTURE_SVG:

@@ -1,4 +1,4 @@
-/* Asking the terminal whether it shows pictures.
+/* Asks the terminal whether it can show pictures.
  * SPDX-License-Identifier: MIT */
 #include "plot/sixel.h"
 
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LARGEST_ANSWER = 256 };
+enum { MAX_ANSWER = 256 };
 
 const char *sixel_answer(const char *text, size_t size, bool *sixel)
 {
@@ -40,7 +40,7 @@ static int milliseconds_since(const struct timespec *begin)
     return (int)((now.tv_sec - begin->tv_sec) * 1000 + (now.tv_nsec - begin->tv_nsec) / 1000000);
 }
 
-/* One byte that comes within the patience that is left. */
+/* Reads one byte within the remaining time. */
 static bool next_byte(int fd, const struct timespec *begin, char *byte)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -48,7 +48,7 @@ static bool next_byte(int fd, const struct timespec *begin, char *byte)
     return left > 0 && poll(&ready, 1, left) > 0 && read(fd, byte, 1) == 1;
 }
 
-/* To be read again, as if typed; systems may forbid it. */
+/* Puts a byte back as if typed; some systems forbid that. */
 static void give_back(int fd, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -56,11 +56,11 @@ static void give_back(int fd, const char *text, size_t size)
             return;
 }
 
-/* Byte by byte: what comes behind the answer belongs to others. */
+/* Byte by byte, because input after the answer belongs to others. */
 static bool ask(int fd)
 {
     static const char question[] = "\033[c";
-    char text[LARGEST_ANSWER];
+    char text[MAX_ANSWER];
     const char *answer = NULL;
     size_t size = 0;
     bool sixel = false;
@@ -74,7 +74,7 @@ static bool ask(int fd)
     return answer != NULL && sixel;
 }
 
-/* Input that is there already is a user's: it must stay, and be read before an answer. */
+/* Input that is already waiting was typed: it must stay, and comes before any answer. */
 static bool is_quiet(int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -104,7 +104,7 @@ static bool ask_raw(int fd)
     return sixel;
 }
 
-/* In the background the question would stop the process. */
+/* In the background, asking would stop the process. */
 static bool is_ours(int fd)
 {
     return tcgetsid(STDOUT_FILENO) == getsid(0) && tcgetpgrp(fd) == getpgrp();

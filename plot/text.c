@@ -1,4 +1,4 @@
-/* Names and numbers made fit for a picture.
+/* Fits names and numbers to pictures.
  * SPDX-License-Identifier: MIT */
 #include "plot/text.h"
 
@@ -28,7 +28,7 @@ static double ascii_width(char c)
     return c == '_' || c == '*' ? 0.5 : 0.63;
 }
 
-/* Characters that take two cells: East Asian scripts, pictures. */
+/* Characters two cells wide: East Asian scripts, pictographs. */
 static bool is_wide(const char *text, size_t length)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -61,7 +61,7 @@ double text_width(const char *text, bool cells)
     return width;
 }
 
-/* Bytes of TEXT that fit into WIDTH, from its beginning. */
+/* The number of bytes at the beginning of TEXT that fit in WIDTH. */
 static size_t head_length(const char *text, double width, bool cells)
 {
     size_t at = 0;
@@ -75,7 +75,7 @@ static size_t head_length(const char *text, double width, bool cells)
     return at;
 }
 
-/* Where the last part of TEXT begins that fits into WIDTH. */
+/* The beginning of the longest end of TEXT that fits in WIDTH. */
 static size_t tail_start(const char *text, double width, bool cells)
 {
     size_t at = strlen(text);
@@ -139,7 +139,7 @@ struct scale scale_for(double largest, const char *unit)
     snprintf(scale.unit, sizeof scale.unit, "%s", unit);
     if (!takes_prefix(unit) || !(largest > 0) || !isfinite(largest))
         return scale;
-    /* 999.6 would be rounded up to 1000 of the smaller unit */
+    /* 999.6 would be rounded to 1000 of the smaller unit */
     while (at + 1 < count && largest * 1.0005 >= prefixes[at + 1].factor &&
            !(strcmp(unit, "s") == 0 && prefixes[at].factor >= 1))
         at++;

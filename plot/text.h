@@ -1,4 +1,4 @@
-/* Names and numbers made fit for a picture: shortened to a width, with SI prefixes.
+/* Fits names and numbers to pictures: shortened to a width, with SI prefixes.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_TEXT_H
 #define PLOT_TEXT_H
@@ -6,28 +6,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Width of TEXT (valid UTF-8), set in DejaVu Sans [em]; with CELLS in character cells of a
- * terminal. */
+/* Width of TEXT (valid UTF-8) in DejaVu Sans [em] or, with CELLS, on a terminal [cells]. */
 double text_width(const char *text, bool cells);
 
-/* NAME as a picture can hold it: control characters and stray bytes as \xNN, and '?' for the two
- * characters that XML forbids. Caller frees. */
+/* A copy of NAME that is valid in a picture: control characters and stray bytes become \xNN, and the two
+ * characters that XML forbids become '?'. Caller frees. */
 char *text_visible(const char *name);
 
-/* The same, shortened in the middle to WIDTH
- * (units of text_width). Caller frees. */
+/* The same, shortened in the middle to WIDTH (units of text_width). Caller frees. */
 char *text_fit(const char *name, double width, bool cells);
 
-/* How numbers up to some largest one are best written: as value / factor, with prefix and unit. */
+/* How to write numbers up to a given one: as value / factor, with prefix and unit. */
 struct scale {
     double factor;
     char unit[64]; /* "mJ"; "" for plain numbers */
 };
 
-/* Only units that take SI prefixes get them; times never "ks". */
+/* Adds SI prefixes only to units that have them, and never "ks". */
 struct scale scale_for(double largest, const char *unit);
 
-/* "12.3 mJ": three digits. Caller frees. */
+/* "12.3 mJ", with three digits. Caller frees. */
 char *text_value(double value, const char *unit);
 
 #endif

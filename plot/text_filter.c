@@ -1,4 +1,4 @@
-/* Text pictures without what gnuplot fills them up with.
+/* Removes the padding of gnuplot from text pictures.
  * SPDX-License-Identifier: MIT */
 #include "plot/text_filter.h"
 
@@ -7,8 +7,8 @@ void text_filter_free(struct text_filter *f)
     buffer_free(&f->line);
 }
 
-/* Escape sequences in a line without characters change nothing that shows: gnuplot sets its colours
- * anew for each. Those behind the last character are kept, they end its colour. */
+/* Escape sequences in a line without characters have no visible effect, because gnuplot sets the colours
+ * of each line. Those after the last character are kept: they end its colour. */
 static int end_line(struct text_filter *f)
 {
     int result = 0;

@@ -1,5 +1,6 @@
 /* A profile over time, in two passes of bounded memory: the first finds duration, largest rows and
- * threads. SPDX-License-Identifier: MIT */
+ * threads.
+ * SPDX-License-Identifier: MIT */
 #include "plot/time_bins.h"
 
 #include <math.h>
@@ -18,8 +19,7 @@ struct reading {
     struct time_bins *bins;
     double start, end; /* window [s] */
     double duration;
-    int keys[PBIN_KEYS_MOST];
-    size_t key_count;
+    struct pbin_keys keys;
     struct rowset rows;
     struct key_map map;
     double *row_total, *thread_total; /* by row, by thread of the profile */
@@ -60,14 +60,8 @@ static uint32_t idle_row(struct reading *r)
     return r->idle;
 }
 
-static bool is_idle(const struct reading *r, const struct moment *m)
-{
-    return r->request->energy && m->energy != 0 &&
-           (m->count == 0 || (!(m->even >= 0) && m->cpu == 0));
-}
-
 /* Pass 1. */
-static void survey(void *opaque, const struct moment *m, const struct pbin_definitions *all)
+static void survey(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
     r->duration = m->end;
@@ -76,14 +70,14 @@ static void survey(void *opaque, const struct moment *m, const struct pbin_defin
         return;
     r->samples++;
     grow(&r->thread_total, &r->thread_count, &r->thread_capacity, all->thread_count);
-    for (size_t j = 0; j < m->count; j++) {
-        double time = part * moment_time(m, j);
+    for (size_t j = 0; j < m->threads; j++) {
+        double time = part * scanned_time(m, j);
         uint32_t row = key_map_row(&r->map, all, m->thread[j], m->location[j]);
-        add_total(r, row, r->request->energy ? part * moment_energy(m, j) : time);
+        add_total(r, row, r->request->energy ? part * scanned_energy(m, j) : time);
         r->thread_total[m->thread[j]] += time;
     }
-    if (is_idle(r, m))
-        add_total(r, idle_row(r), part * m->energy);
+    if (m->idle != 0)
+        add_total(r, idle_row(r), part * m->idle);
 }
 
 struct rank {
@@ -99,7 +93,7 @@ static int compare_ranks(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Indices of TOTALS that are above 0, largest first. Caller frees. */
+/* Indices of the positive TOTALS, largest first. Caller frees. */
 static struct rank *rank(const double *totals, size_t *count)
 {
     struct rank *ranks = mem_zalloc(*count + 1, sizeof *ranks);
@@ -122,7 +116,7 @@ static void name_series(struct reading *r, const struct rank *ranks, size_t coun
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
         rows[i] = &r->rows.rows[ranks[i].index];
-    struct name_source source = {r->keys, r->key_count, text_of, r->rows.texts};
+    struct name_source source = {&r->keys, text_of, r->rows.texts};
     r->bins->names = names_make(&source, rows, count);
     free(rows);
 }
@@ -155,7 +149,7 @@ static int compare_lanes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The busiest threads, in the order in which they came. */
+/* The busiest threads, in order of appearance. */
 static void choose_lanes(struct reading *r)
 {
     struct time_bins *b = r->bins;
@@ -194,29 +188,29 @@ static void make_bins(struct reading *r)
     b->cells = mem_zalloc(b->lane_count * b->count + 1, (b->series + 1) * sizeof *b->cells);
 }
 
-static void add_rate(struct time_bins *b, size_t bin, const struct moment *m, double part)
+static void add_rate(struct time_bins *b, size_t bin, const struct scanned *m, double part)
 {
     if (isnan(m->rate))
         return;
     b->low[bin] = m->rate > b->low[bin] ? b->low[bin] : m->rate;
     b->high[bin] = m->rate < b->high[bin] ? b->high[bin] : m->rate;
-    b->energy[bin] += part * m->energy;
-    b->seconds[bin] += part * (m->end - m->begin);
+    b->energy[bin] += part * (m->rate * m->seconds);
+    b->seconds[bin] += part * m->seconds;
 }
 
-static void add_threads(struct reading *r, size_t bin, const struct moment *m, double part,
+static void add_threads(struct reading *r, size_t bin, const struct scanned *m, double part,
                         const struct pbin_definitions *all)
 {
     struct time_bins *b = r->bins;
-    for (size_t j = 0; j < m->count; j++) {
+    for (size_t j = 0; j < m->threads; j++) {
         uint32_t series = r->series[key_map_row(&r->map, all, m->thread[j], m->location[j])];
         uint32_t lane = r->lane[m->thread[j]];
-        double amount = r->request->energy ? moment_energy(m, j) : moment_time(m, j);
+        double amount = r->request->energy ? scanned_energy(m, j) : scanned_time(m, j);
         if (series != NOWHERE && lane != NOWHERE)
             time_cell(b, lane, bin)[series] += (float)(part * amount);
     }
-    if (r->idle != NO_ROW && is_idle(r, m) && r->series[r->idle] != NOWHERE)
-        time_cell(b, 0, bin)[r->series[r->idle]] += (float)(part * m->energy);
+    if (r->idle != NO_ROW && m->idle != 0 && r->series[r->idle] != NOWHERE)
+        time_cell(b, 0, bin)[r->series[r->idle]] += (float)(part * m->idle);
 }
 
 static size_t bin_of(const struct time_bins *b, double time)
@@ -225,8 +219,8 @@ static size_t bin_of(const struct time_bins *b, double time)
     return bin < 0 ? 0 : bin >= (double)b->count ? b->count - 1 : (size_t)bin;
 }
 
-/* Pass 2. Long intervals are spread over all the bins that they cross. */
-static void fill(void *opaque, const struct moment *m, const struct pbin_definitions *all)
+/* Pass 2. Spreads long intervals over all bins that they cross. */
+static void fill(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
     struct time_bins *b = r->bins;
@@ -256,22 +250,22 @@ static void name_lane(struct reading *r, const struct pbin_definitions *all, siz
             name[0] != '\0' ? mem_printf("%s %u", name, t->tid) : mem_printf("thread %u", t->tid);
 }
 
-static void fill_and_name(void *opaque, const struct moment *m, const struct pbin_definitions *all)
+static void fill_and_name(void *opaque, const struct scanned *m, const struct pbin_definitions *all)
 {
     struct reading *r = opaque;
     fill(opaque, m, all);
-    for (size_t j = 0; j < m->count && r->request->lanes > 0; j++)
+    for (size_t j = 0; j < m->threads && r->request->lanes > 0; j++)
         if (r->lane[m->thread[j]] != NOWHERE && r->bins->lanes[r->lane[m->thread[j]]].name == NULL)
             name_lane(r, all, m->thread[j]);
 }
 
 static int read_bins(struct reading *r, struct scan *scan, struct error *err)
 {
-    if (scan_run(scan, survey, r, err) != 0)
+    if (scan_run(scan, r->request->energy, survey, r, err) != 0)
         return -1;
     if (r->samples == 0 && r->duration > 0)
         return error_set(err, stream_name(scan->in), NO_OFFSET,
-                         "no samples between --start and --end: it took %.6g %s", r->duration,
+                         "no samples between --start and --end: the run took %.6g %s", r->duration,
                          scan->has_seconds ? "s" : "samples");
     if (r->samples == 0)
         return error_set(err, stream_name(scan->in), NO_OFFSET, "no samples to draw");
@@ -279,7 +273,7 @@ static int read_bins(struct reading *r, struct scan *scan, struct error *err)
     choose_series(r);
     choose_lanes(r);
     make_bins(r);
-    return scan_run(scan, fill_and_name, r, err);
+    return scan_run(scan, r->request->energy, fill_and_name, r, err);
 }
 
 static const struct selection everything; /* counts */
@@ -288,21 +282,17 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
                    const struct time_request *request, struct error *err)
 {
     const struct plot_options *o = plot->options;
-    struct reading r = {
-        .request = request, .bins = bins, .idle = NO_ROW, .key_count = o->key_count};
+    struct reading r = {.request = request, .bins = bins, .idle = NO_ROW, .keys = o->keys};
     struct scan scan;
     *bins = (struct time_bins){0};
     if (scan_open(&scan, plot, request->kind, err) != 0)
         return -1;
     r.start = isnan(o->start) ? 0 : o->start;
     r.end = isnan(o->end) ? INFINITY : o->end;
-    memcpy(r.keys, o->keys, sizeof r.keys);
-    if (r.key_count == 0) {
-        r.keys[r.key_count++] = pbin_key_find("binary", 6);
-        r.keys[r.key_count++] = pbin_key_find("function", 8);
-    }
-    rowset_init(&r.rows, r.keys, r.key_count);
-    key_map_init(&r.map, &r.rows, r.keys, r.key_count, &everything, NULL);
+    if (r.keys.count == 0)
+        r.keys = pbin_keys_of("binary,function");
+    rowset_init(&r.rows, &r.keys);
+    key_map_init(&r.map, &r.rows, &r.keys, &everything, NULL);
     int result = read_bins(&r, &scan, err);
     pbin_meta_copy(&bins->meta, &scan.meta);
     quantity_of(&bins->meta, &bins->quantity);

@@ -1,17 +1,18 @@
 /* A profile over time: its samples in a fixed number of bins, for the largest functions and
- * threads. SPDX-License-Identifier: MIT */
+ * threads.
+ * SPDX-License-Identifier: MIT */
 #ifndef PLOT_TIME_BINS_H
 #define PLOT_TIME_BINS_H
 
 #include "plot/plot.h"
 
-/* What is wanted. */
+/* The request. */
 struct time_request {
     const char *kind; /* for messages */
     size_t bins;      /* at most */
-    size_t lanes;     /* threads that get a lane of their own, at most; 0: all in one */
-    size_t series;    /* functions (or other keys) told apart, at most; the rest is one more */
-    bool energy;      /* series are ranked by and hold energy, else time */
+    size_t lanes;     /* maximum number of threads with their own lane; 0: one lane for all */
+    size_t series;    /* maximum number of functions (or other keys); the rest is one more */
+    bool energy;      /* series contain and are ranked by energy, otherwise time */
 };
 
 struct time_lane {
@@ -22,13 +23,13 @@ struct time_lane {
 struct time_bins {
     size_t count;
     double start, width;             /* [s] */
-    bool has_seconds;                /* else times count samples */
+    bool has_seconds;                /* otherwise times count samples */
     double *low, *high;              /* [count] of the rate; NaN: no sample */
-    double *energy, *seconds;        /* [count] integral of the rate, and over which time */
-    size_t series;                   /* with "_other", the last one, if there was need */
+    double *energy, *seconds;        /* [count] integral of the rate, and its duration */
+    size_t series;                   /* with "_other" as the last one, if needed */
     char **names;                    /* [series] */
     double *totals;                  /* [series] in the window */
-    size_t lane_count, thread_count; /* drawn, and all that there are */
+    size_t lane_count, thread_count; /* number drawn, and in total */
     struct time_lane *lanes;
     float *cells; /* [lane][bin][series] */
     struct pbin_meta meta;
@@ -40,8 +41,8 @@ static inline float *time_cell(const struct time_bins *b, size_t lane, size_t bi
     return &b->cells[(lane * b->count + bin) * b->series];
 }
 
-/* Reads the one input of PLOT twice: who is largest between --start and --end, then the bins.
- * Returns 0 or -1. */
+/* Reads the only input of PLOT twice: for the largest functions and threads between --start and --end, and
+ * for the bins. Returns 0 or -1. */
 int time_bins_read(struct time_bins *bins, const struct plot *plot,
                    const struct time_request *request, struct error *err);
 void time_bins_free(struct time_bins *bins);

@@ -58,7 +58,7 @@ void compose_label(char label[LABEL_SIZE], const char *path)
         length = LABEL_SIZE - 1;
     }
     memset(label, 0, LABEL_SIZE);
-    memcpy(label, path, length);
+    memcpy(label, path, length + 1);
 }
 
 /* Hands over what the buffer holds. */

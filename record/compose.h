@@ -1,5 +1,6 @@
 /* The finished profile, composed from the spool: documented `sampler` dialect, then the raw
- * extension. SPDX-License-Identifier: MIT */
+ * extension.
+ * SPDX-License-Identifier: MIT */
 #ifndef RECORD_COMPOSE_H
 #define RECORD_COMPOSE_H
 

@@ -51,7 +51,7 @@ struct engine_options {
  * of the last sample. What they point to is borrowed during the call. */
 struct engine_hooks {
     void *context;
-    /* A good moment to read the power sources that are due: at the start (NOW 0) and the end, at each sample of
+    /* A good moment to read the power sources that are due: at the start and the end, at each sample of
      * ptrace, every few ms of perf. */
     void (*tick)(void *context, uint64_t now);
     /* Returns 0, or -1: no more samples, please; the program then runs on without them. */

@@ -13,7 +13,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
-#include "record/build_id.h"
+#include "formats/elf/elf_file.h"
 
 enum { PATH_LARGEST = 4096, PUT_AT_ONCE = 1024 };
 static const char deleted[] = " (deleted)";
@@ -309,10 +309,10 @@ static char *read_build_id(uint32_t pid, const struct raw_mapx *map, const char 
     struct stat st;
     char link[96];
     if (stat(path, &st) == 0 && (map->inode == 0 || st.st_ino == map->inode))
-        return build_id_of(path);
+        return elf_build_id(path);
     snprintf(link, sizeof link, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
              map->address, map->address + map->size);
-    return build_id_of(link);
+    return elf_build_id(link);
 }
 
 /* Each file is read once. */
@@ -496,6 +496,21 @@ bool images_know(const struct images *images, uint32_t number, uint64_t pc)
     for (size_t i = 0; i < image->area_count; i++)
         if (pc - image->areas[i].address < image->areas[i].size)
             return true;
+    return false;
+}
+
+bool images_place(const struct images *images, uint32_t number, uint64_t pc, struct vmmap *place)
+{
+    if (number >= images->count)
+        return false;
+    const struct image *image = &images->list[number];
+    for (size_t i = image->area_count; i-- > 0;) { /* the newest one covers those before */
+        const struct area *area = &image->areas[i];
+        if (pc - area->address >= area->size)
+            continue;
+        *place = (struct vmmap){area->address, area->size, text(images, area->path)};
+        return place->path[0] == '/';
+    }
     return false;
 }
 

@@ -15,6 +15,12 @@
 
 struct images;
 
+/* A mapping of a file. */
+struct vmmap {
+    uint64_t address, size;
+    const char *path; /* borrowed until images_delete */
+};
+
 struct images *images_new(void);
 void images_delete(struct images *images); /* NULL is allowed */
 
@@ -29,6 +35,8 @@ void images_map(struct images *images, const struct raw_mapx *map);
 size_t images_read(struct images *images, uint32_t pid, uint64_t time);
 /* Was PC in an executable mapping of IMAGE when it was last heard of? */
 bool images_know(const struct images *images, uint32_t image, uint64_t pc);
+/* The mapping of a file that PC of IMAGE is in now. Returns whether there is one. */
+bool images_place(const struct images *images, uint32_t image, uint64_t pc, struct vmmap *place);
 /* A thread of IMAGE was seen using CPU. */
 void images_ran(struct images *images, uint32_t image);
 /* Nothing more will happen in it. */
@@ -53,10 +61,6 @@ const char *images_target(const struct images *images);
 
 /* The mappings of files, each address, size and path once: first the target itself, then what else its images have
  * mapped, then others; at most VMMAPS_MOST of them. */
-struct vmmap {
-    uint64_t address, size;
-    const char *path; /* borrowed until images_delete */
-};
 enum { VMMAPS_MOST = 65536 };
 /* Caller frees. */
 struct vmmap *images_vmmaps(struct images *images, size_t *count);

@@ -41,7 +41,8 @@ static const double lowest = 0.01, highest = 100000, longest = 1e9;
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is written", 1},
     {"output", 'o', "FILE", 0,
-     "the profile; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the process, host, MPI "
+     "write the profile to FILE; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the "
+     "process, host, MPI "
      "rank and time; without -o only a summary is printed",
      1},
     {"aggregate", 'a', NULL, 0, "write sums per program counter at the end, nothing before", 1},
@@ -260,6 +261,8 @@ static void check_sources(struct argp_state *state, const struct options *option
 {
     for (size_t i = 0; i < options->power.count; i++) {
         const struct power_source *s = &options->power.sources[i];
+        if (options->aggregate && s->source->late != NULL)
+            argp_error(state, "-a: %s has its values after the run only", s->source->name);
         struct pmu_unit unit;
         struct error err = {0};
         if (!s->source->takes_unit && (s->request.unit != NULL || s->request.kind >= 0))
@@ -281,6 +284,10 @@ static void finish(struct argp_state *state, struct parsing *parsing)
         argp_error(state, "--attach: expected no command, found '%s'", options->command[0]);
     if (options->aggregate && options->out == NULL)
         argp_error(state, "-a: no output given: sampler -a -o FILE -- COMMAND [ARGUMENT...]");
+    const struct pmu_request *early = &parsing->early;
+    if (options->pmu_specs == NULL &&
+        (early->unit != NULL || early->kind >= 0 || early->range > 0 || early->sensor > 0))
+        argp_error(state, "-s, --unit, --pmu-kind, --range: no power source given (-p)");
     if (options->pmu_specs == NULL)
         options->pmu_specs = mem_strdup("none");
     check_sources(state, options);
@@ -307,12 +314,12 @@ static char *describe_sources(int key, const char *text, void *input)
     return all; /* argp frees it */
 }
 
-/* TEXT in lines of 79 columns, indented by NAME_COLUMN. */
+/* TEXT up to a semicolon, in lines of 79 columns, indented by NAME_COLUMN. */
 static void print_wrapped(const char *text)
 {
     size_t column = NAME_COLUMN;
-    while (*text != '\0') {
-        size_t word = strcspn(text, " ");
+    while (*text != '\0' && *text != ';') {
+        size_t word = strcspn(text, " ;");
         bool first = column == NAME_COLUMN;
         if (!first && column + 1 + word > 79) {
             printf("\n%*s", NAME_COLUMN, "");

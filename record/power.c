@@ -25,14 +25,16 @@ struct track {
     const struct pmu_channel *channel;
     bool skip;       /* another source delivers the same */
     bool value;      /* it is part of the value */
-    bool has;        /* there was a reading */
+    bool has;        /* there was a reading, */
+    bool first;      /* which is not recorded yet */
+    bool still;      /* and the counter had not moved when the run had begun */
     bool moved;      /* by the last reading */
     uint64_t raw;    /* of a counter, at the last reading that moved it */
     uint64_t counts; /* since the first reading */
     double gauge;
-    uint64_t time; /* of the last reading that is recorded [ns of the run] */
-    double rate;   /* of a counter [counts/ns], smoothed */
-    double joules; /* since the first reading */
+    uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading that told something new */
+    double rate;    /* of a counter [counts/ns], smoothed */
+    double joules;  /* since the first reading */
     uint64_t wraps, resets,
         fast;              /* how often; FAST: it moved by more than half its range at once */
     uint64_t assumed, gap; /* [ns]: for how long the power before was assumed; the longest gap */
@@ -44,11 +46,12 @@ struct meter {
     void *state;
     bool open;
     struct pmu_channels channels;
-    struct track *tracks;         /* one for each channel */
-    bool counts;                  /* it has counters */
-    uint64_t base, interval, due; /* [ns] between readings at least, now; [ns of the run] */
-    uint64_t cost;                /* of reading all channels once [ns], smoothed */
-    uint64_t suspended;           /* of the machine, when it was last read [ns] */
+    struct track *tracks;    /* one for each channel */
+    bool counts;             /* it has counters */
+    uint64_t base, interval; /* [ns] between readings: at least, and now */
+    uint64_t due;            /* CLOCK_MONOTONIC [ns] */
+    uint64_t cost;           /* of reading all channels once [ns], smoothed */
+    uint64_t suspended;      /* of the machine, when it was last read [ns] */
 };
 
 struct power {
@@ -60,9 +63,10 @@ struct power {
     struct raw_source *sources;
     size_t source_count;
     struct busy busy;
-    bool started, failed, closing; /* closing: the last readings are taken */
-    uint64_t start;                /* CLOCK_MONOTONIC [ns] of time 0 */
-    uint64_t next;                 /* when the next source is due [ns of the run] */
+    bool begun, started;  /* the first readings were taken; START is known */
+    bool failed, closing; /* closing: the last readings are taken */
+    uint64_t start;       /* CLOCK_MONOTONIC [ns] of time 0 */
+    uint64_t next;        /* CLOCK_MONOTONIC [ns]: when the next source is due */
     uint64_t end, busy_start, busy_end, reading, slept;
     double baseline_w;
     struct raw_reading *readings;
@@ -154,20 +158,45 @@ static void describe(struct power *p)
 
 /* ---- readings ----------------------------------------------------------------------------------- */
 
-static void record(struct power *p, struct track *t, uint64_t time, uint64_t busy)
+/* The part of what happened from the last reading to CLOCK that was in the run: it may have begun after the one, or
+ * end before the other. (Begun before: as much in the time before.) */
+static double part_in_run(const struct power *p, const struct track *t, uint64_t clock)
 {
-    if (t->has && time - t->time > t->gap)
-        t->gap = time - t->time;
-    t->time = time;
-    if (!p->started)
+    double from = t->first && !t->still ? (double)p->start : (double)t->clock;
+    double to = (double)clock;
+    double end = p->closing ? (double)(p->start + p->end) : to;
+    if (clock <= t->clock || end <= from)
+        return 0;
+    return ((end < to ? end : to) - from) / (double)(clock - t->clock);
+}
+
+static void put_reading(struct power *p, const struct track *t, uint64_t clock, uint64_t busy)
+{
+    if (!p->begun)
         return;
     mem_reserve(&p->readings, &p->capacity, p->count + 1, sizeof *p->readings);
     p->readings[p->count++] =
         (struct raw_reading){.source = t->number,
-                             .time = time,
+                             .time = clock > p->start ? clock - p->start : 0,
                              .value = t->channel->counter ? t->counts : bits_of_double(t->gauge),
                              .busy = busy};
     p->total++;
+}
+
+/* The first reading was made just before the run; what it says of time 0 is known with the second one. */
+static void put_first(struct power *p, struct track *t)
+{
+    if (t->first)
+        put_reading(p, t, p->start, p->busy_start);
+    t->first = false;
+}
+
+static void record(struct power *p, struct track *t, uint64_t clock, uint64_t busy)
+{
+    if (clock - t->clock > t->gap)
+        t->gap = clock - t->clock;
+    t->clock = clock;
+    put_reading(p, t, clock, busy);
 }
 
 /* Counts from the last reading that moved the counter to RAW, DT ns later. */
@@ -189,66 +218,81 @@ static uint64_t counts_since(struct track *t, uint64_t raw, uint64_t dt, bool sl
     return (uint64_t)llrint(expected);
 }
 
-static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t time, bool slept,
+static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t clock, bool slept,
                        uint64_t busy)
 {
-    uint64_t dt = time - t->time;
+    uint64_t dt = clock - t->clock;
     if (!t->has) {
         t->raw = raw;
-        record(p, t, time, busy);
-        t->has = true;
+        t->clock = clock;
+        t->has = t->first = true;
+        t->still = p->started; /* it comes late: nothing is known of the time before */
         return;
     }
-    if (raw == t->raw && !slept)
+    if (raw == t->raw && !slept) {
+        t->still = t->still || clock >= p->start;
         return;
+    }
     uint64_t delta = counts_since(t, raw, dt, slept);
-    t->moved = true;
-    t->raw = raw;
-    t->counts += delta;
-    t->joules += (double)delta * t->channel->per_count;
+    t->joules += (double)delta * t->channel->per_count * part_in_run(p, t, clock);
     t->fast += t->channel->range > 0 && delta > t->channel->range / 2;
     if (dt > 0)
         t->rate = t->rate > 0 ? 0.75 * t->rate + 0.25 * (double)delta / (double)dt
                               : (double)delta / (double)dt;
-    record(p, t, time, busy);
-}
-
-static void take_gauge(struct power *p, struct track *t, double gauge, uint64_t time, uint64_t busy)
-{
-    if (t->has)
-        t->joules += (t->gauge + gauge) / 2 * (double)(time - t->time) * 1e-9;
-    t->gauge = gauge;
+    if (t->first && !t->still && dt > 0)
+        delta = (uint64_t)llrint((double)delta * (double)(clock - p->start) / (double)dt);
+    put_first(p, t);
     t->moved = true;
-    record(p, t, time, busy);
-    t->has = true;
+    t->raw = raw;
+    t->counts += delta;
+    record(p, t, clock, busy);
 }
 
-/* CLOCK_BOOTTIME goes on while the machine is suspended, CLOCK_MONOTONIC does not. */
+static void take_gauge(struct power *p, struct track *t, double gauge, uint64_t clock,
+                       uint64_t busy)
+{
+    t->moved = true;
+    if (!t->has) {
+        t->gauge = gauge;
+        t->clock = clock;
+        t->has = t->first = true;
+        return;
+    }
+    t->joules +=
+        (t->gauge + gauge) / 2 * (double)(clock - t->clock) * 1e-9 * part_in_run(p, t, clock);
+    put_first(p, t);
+    t->gauge = gauge;
+    record(p, t, clock, busy);
+}
+
+/* The last word of a channel that said nothing new: it is where it was. */
+static void take_nothing(struct power *p, struct track *t, uint64_t clock, uint64_t busy)
+{
+    if (!t->channel->counter)
+        t->joules += t->gauge * (double)(clock - t->clock) * 1e-9 * part_in_run(p, t, clock);
+    put_first(p, t);
+    record(p, t, clock, busy);
+}
+
+/* CLOCK_BOOTTIME goes on while the machine is suspended, CLOCK_MONOTONIC does not. Never too much: what passes between
+ * the two clocks being read counts as none. */
 static uint64_t suspended_so_far(void)
 {
     struct timespec boot;
-    uint64_t now = clock_now();
     clock_gettime(CLOCK_BOOTTIME, &boot);
-    uint64_t total = (uint64_t)boot.tv_sec * SECOND + (uint64_t)boot.tv_nsec;
+    uint64_t now = clock_now(), total = (uint64_t)boot.tv_sec * SECOND + (uint64_t)boot.tv_nsec;
     return total > now ? total - now : 0;
 }
 
-/* Time of the run for CLOCK time [ns]; all first readings are for time 0, and time never goes back. */
-static uint64_t run_time(const struct power *p, const struct track *t, uint64_t clock)
-{
-    uint64_t time = t->has && clock > p->start ? clock - p->start : 0;
-    return time > t->time ? time : t->time;
-}
-
 /* Sets ERR of power_open for WHY, which a source has said. */
-static int fail(struct power *p, const struct meter *meter, const struct error *why, uint64_t now)
+static int fail(struct power *p, const struct meter *meter, const struct error *why)
 {
     const char *file = why->file[0] != '\0' ? why->file : meter->from->spec;
     p->failed = true;
     if (!p->started)
         return error_set(p->err, file, NO_OFFSET, "%s", why->text);
     return error_set(p->err, file, NO_OFFSET, "%s; sampling ended %.3f s after the start",
-                     why->text, (double)now * 1e-9);
+                     why->text, (double)(clock_now() - p->start) * 1e-9);
 }
 
 static int read_track(struct power *p, struct meter *meter, size_t index, bool slept)
@@ -259,20 +303,21 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     uint64_t before = clock_now();
     int got = meter->from->source->read(meter->state, index, &value, &why);
     uint64_t after = clock_now();
-    uint64_t time = run_time(p, t, value.time != 0 ? value.time : before + (after - before) / 2);
-    uint64_t busy = p->started ? busy_read(&p->busy, after) : 0;
+    uint64_t clock = value.time != 0 ? value.time : before + (after - before) / 2;
+    uint64_t busy = p->begun ? busy_read(&p->busy, after) : 0;
     if (got < 0)
-        return fail(p, meter, &why, time);
+        return fail(p, meter, &why);
+    if (clock < t->clock) /* time does not go back */
+        clock = t->clock;
+    if (p->closing && clock < p->start + p->end) /* by less than the start is known */
+        clock = p->start + p->end;
     t->moved = false;
     if (got > 0 && t->channel->counter)
-        take_count(p, t, value.count, time, slept, busy);
+        take_count(p, t, value.count, clock, slept, busy);
     else if (got > 0)
-        take_gauge(p, t, value.gauge, time, busy);
-    if (p->closing && t->has && !t->moved) { /* where it was is its last word */
-        if (!t->channel->counter)
-            t->joules += t->gauge * (double)(time - t->time) * 1e-9;
-        record(p, t, time, busy);
-    }
+        take_gauge(p, t, value.gauge, clock, busy);
+    if (p->closing && t->has && !t->moved)
+        take_nothing(p, t, clock, busy);
     return 0;
 }
 
@@ -309,41 +354,74 @@ static int read_meter(struct power *p, struct meter *meter)
     uint64_t cost = clock_now() - begin;
     if (slept && meter == p->meters)
         p->slept += suspended - meter->suspended;
-    meter->suspended = suspended;
+    if (suspended > meter->suspended)
+        meter->suspended = suspended;
     /* a read that was interrupted once is no slow device: up slowly, down fast */
     meter->cost =
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += cost;
     pace(meter, moved);
-    meter->due = begin - p->start + meter->interval;
+    meter->due = begin + meter->interval;
     return 0;
+}
+
+/* Forgets what was read so far. */
+static void forget(struct power *p)
+{
+    for (size_t m = 0; m < p->meter_count; m++) {
+        struct meter *meter = &p->meters[m];
+        meter->due = 0;
+        for (size_t i = 0; i < meter->channels.count; i++) {
+            struct track *t = &meter->tracks[i];
+            *t = (struct track){.number = t->number,
+                                .channel = t->channel,
+                                .skip = t->skip,
+                                .value = t->value,
+                                .rate = t->rate};
+        }
+    }
+    p->count = 0;
+    p->reading = p->slept = 0;
+}
+
+static int read_all(struct power *p)
+{
+    for (size_t m = 0; m < p->meter_count; m++)
+        if (read_meter(p, &p->meters[m]) != 0)
+            return -1;
+    return 0;
+}
+
+int power_begin(struct power *p)
+{
+    forget(p);
+    p->busy_start = busy_read(&p->busy, clock_now());
+    p->start = clock_now();
+    p->begun = true;
+    return read_all(p);
 }
 
 int power_tick(struct power *p, uint64_t now)
 {
-    if (p->failed)
+    if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
-    if (p->started && now < p->next)
+    if (!p->started) /* the engine knows when that was */
+        p->start = clock_now() - now;
+    p->started = true;
+    uint64_t clock = p->start + now;
+    if (clock < p->next)
         return 0;
-    bool first = false;
     if (p->taken)
         p->count = 0;
     p->taken = false;
-    if (!p->started) {
-        p->start = clock_now() - now;
-        p->started = true;
-        first = true;
-    }
     p->next = UINT64_MAX;
     for (size_t m = 0; m < p->meter_count; m++) {
         struct meter *meter = &p->meters[m];
-        if (meter->due <= now && read_meter(p, meter) != 0)
+        if (meter->due <= clock && read_meter(p, meter) != 0)
             return -1;
         if (meter->due < p->next)
             p->next = meter->due;
     }
-    if (first) /* after the sources, which are to be read at time 0 */
-        p->busy_start = busy_read(&p->busy, clock_now());
     return 0;
 }
 
@@ -364,10 +442,10 @@ static int take_late(struct power *p, struct meter *meter)
         size_t channel;
         int got = meter->from->source->late(meter->state, &window, &channel, &value, &why);
         if (got <= 0)
-            return got < 0 ? fail(p, meter, &why, p->end) : 0;
+            return got < 0 ? fail(p, meter, &why) : 0;
         struct track *t = &meter->tracks[channel];
         if (!t->skip)
-            take_gauge(p, t, value.gauge, run_time(p, t, value.time), 0);
+            take_gauge(p, t, value.gauge, value.time, 0);
     }
     return 1;
 }
@@ -376,7 +454,7 @@ int power_end(struct power *p, uint64_t now)
 {
     if (p->failed)
         return -1;
-    if (!p->started && power_tick(p, 0) != 0)
+    if (!p->begun && power_tick(p, 0) != 0)
         return -1;
     if (p->taken)
         p->count = 0;
@@ -386,9 +464,8 @@ int power_end(struct power *p, uint64_t now)
         p->end = now;
         p->busy.due = 0;
         p->busy_end = busy_read(&p->busy, clock_now());
-        for (size_t m = 0; m < p->meter_count; m++)
-            if (read_meter(p, &p->meters[m]) != 0)
-                return -1;
+        if (read_all(p) != 0)
+            return -1;
     }
     for (size_t m = 0; m < p->meter_count; m++) {
         int got = p->meters[m].from->source->late != NULL ? take_late(p, &p->meters[m]) : 0;
@@ -486,45 +563,65 @@ static void pause_for(uint64_t ns)
     nanosleep(&time, NULL);
 }
 
-/* Watches the counters of METER until each has moved some times, and sets the periods that are not known. */
+/* A counter while its period is looked for. */
+struct watch {
+    uint64_t raw, moved;     /* its last count, and when that was first seen [ns] */
+    uint64_t steps[CHANGES]; /* between two changes */
+    unsigned changes;        /* the first count is none of them, and begins no step */
+};
+
+static int by_length(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Looks at channel INDEX once. Returns 1 when that is enough, 0, -1. */
+static int watch(struct power *p, struct meter *meter, size_t index, struct watch *w)
+{
+    const struct pmu_channel *c = &meter->channels.list[index];
+    struct pmu_value value = {0};
+    struct error why = {0};
+    if (!c->counter || c->period > 0 || w->changes == CHANGES + 2)
+        return 1;
+    int got = meter->from->source->read(meter->state, index, &value, &why);
+    uint64_t now = clock_now();
+    if (got < 0)
+        return fail(p, meter, &why);
+    if (got == 0 || (w->changes > 0 && value.count == w->raw))
+        return 0;
+    if (w->changes >= 2)
+        w->steps[w->changes - 2] = now - w->moved;
+    w->raw = value.count;
+    w->moved = now;
+    w->changes++;
+    return 0;
+}
+
+/* Watches the counters of METER for a while, or until each has moved some times: the median of the times between is
+ * the period where that is not known. */
 static int measure_periods(struct power *p, struct meter *meter)
 {
-    struct {
-        uint64_t raw, first, last;
-        unsigned changes;
-    } *seen = mem_zalloc(meter->channels.count + 1, sizeof *seen);
-    uint64_t begin = clock_now(), now = begin;
-    bool busy = meter->counts;
-    int result = 0;
-    while (busy && result == 0 && now - begin < measuring) {
-        busy = false;
-        for (size_t i = 0; i < meter->channels.count && result == 0; i++) {
-            struct pmu_channel *c = &meter->channels.list[i];
-            struct pmu_value value = {0};
-            struct error why = {0};
-            if (!c->counter || c->period > 0 || seen[i].changes > CHANGES)
-                continue;
-            int got = meter->from->source->read(meter->state, i, &value, &why);
-            now = clock_now();
-            busy = true;
-            if (got < 0)
-                result = fail(p, meter, &why, 0);
-            if (got <= 0 || value.count == seen[i].raw)
-                continue;
-            seen[i].raw = value.count;
-            seen[i].last = now;
-            if (seen[i].changes++ <
-                2) /* the first reading is no change, and the first change no period */
-                seen[i].first = now;
+    struct watch *all = mem_zalloc(meter->channels.count + 1, sizeof *all);
+    uint64_t begin = clock_now();
+    int enough = meter->counts ? 0 : 1;
+    while (enough == 0 && clock_now() - begin < measuring) {
+        enough = 1;
+        for (size_t i = 0; i < meter->channels.count && enough >= 0; i++) {
+            int got = watch(p, meter, i, &all[i]);
+            enough = got < enough ? got : enough;
         }
-        if (busy)
+        if (enough == 0)
             pause_for(PROBE_NS);
     }
-    for (size_t i = 0; i < meter->channels.count && meter->counts; i++)
-        if (seen[i].changes > 2)
-            meter->channels.list[i].period = (seen[i].last - seen[i].first) / (seen[i].changes - 2);
-    free(seen);
-    return result;
+    for (size_t i = 0; i < meter->channels.count; i++) {
+        if (all[i].changes <= 2)
+            continue;
+        qsort(all[i].steps, all[i].changes - 2, sizeof *all[i].steps, by_length);
+        meter->channels.list[i].period = all[i].steps[(all[i].changes - 2) / 2];
+    }
+    free(all);
+    return enough < 0 ? -1 : 0;
 }
 
 static void prepare(struct meter *meter)
@@ -546,7 +643,7 @@ static int open_meter(struct power *p, struct meter *meter)
     const struct power_source *from = meter->from;
     struct error why = {0};
     if (from->source->open(&from->request, channels, &meter->state, &why) != 0)
-        return fail(p, meter, &why, 0);
+        return fail(p, meter, &why);
     meter->open = true;
     if (channels->chosen == 0 && from->request.sensor > 0) {
         if (from->request.sensor > channels->count)
@@ -564,47 +661,27 @@ static int open_meter(struct power *p, struct meter *meter)
     return measure_periods(p, meter);
 }
 
-/* Forgets what was read before the run. */
-static void forget(struct power *p)
-{
-    for (size_t m = 0; m < p->meter_count; m++) {
-        struct meter *meter = &p->meters[m];
-        meter->due = 0;
-        for (size_t i = 0; i < meter->channels.count; i++) {
-            struct track *t = &meter->tracks[i];
-            *t = (struct track){.number = t->number,
-                                .channel = t->channel,
-                                .skip = t->skip,
-                                .value = t->value,
-                                .rate = t->rate};
-        }
-    }
-}
-
 /* Reads all sources for the time that the baseline is to be measured. */
 static int measure_baseline(struct power *p, double seconds)
 {
-    p->start = clock_now();
     uint64_t length = (uint64_t)(seconds * 1e9), now = 0;
-    for (bool last = false; !last; last = now >= length) {
+    p->start = clock_now();
+    for (; now < length; now = clock_now() - p->start) {
         for (size_t m = 0; m < p->meter_count; m++)
-            if (p->meters[m].due <= now && read_meter(p, &p->meters[m]) != 0)
+            if (p->meters[m].due <= p->start + now && read_meter(p, &p->meters[m]) != 0)
                 return -1;
         pause_for(length - now < shortest ? length - now : shortest);
-        now = clock_now() - p->start;
     }
     p->end = now;
-    p->closing = true; /* a last word, for the time since the last reading that moved a counter */
-    for (size_t m = 0; m < p->meter_count; m++)
-        if (read_meter(p, &p->meters[m]) != 0)
-            return -1;
+    p->closing = true;
+    if (read_all(p) != 0)
+        return -1;
     p->closing = false;
     struct power_summary summary;
     power_summarize(p, &summary);
     if (summary.has_energy)
-        p->baseline_w = summary.energy / ((double)(clock_now() - p->start) * 1e-9);
+        p->baseline_w = summary.energy / summary.seconds;
     power_summary_free(&summary);
-    forget(p);
     return 0;
 }
 

@@ -2,6 +2,7 @@
  * counters, and hands over readings as the raw extension has them.
  *
  *   power = power_open(&options, &reporter, err);       before the program exists
+ *   power_begin(power);                                 just before it starts
  *   power_tick(power, now);                             often; reads what is due
  *   while (power_end(power, wall) > 0) ...              at the end of the run
  *   readings = power_take(power, &count);               after any of them: what is new
@@ -63,8 +64,12 @@ const struct raw_source *power_channels(const struct power *power, size_t *count
 enum pmu_kind power_kind(const struct power *power);
 const char *power_unit(const struct power *power);
 
-/* Reads what is due at NOW [ns since the start of the run]; the first call reads everything, for time 0. Returns 0,
- * or -1 with the ERR of power_open filled when a source has failed: then there is nothing more to come. */
+/* The program is about to start: reads everything. Returns as power_tick, which does it where it was not done. */
+int power_begin(struct power *power);
+
+/* Reads what is due at NOW [ns since the start of the run]. The start itself is known from the first call: what
+ * was counted between power_begin and then is left out in proportion. Returns 0, or -1 with the ERR of power_open
+ * filled when a source has failed: then there is nothing more to come. */
 int power_tick(struct power *power, uint64_t now);
 
 /* The run ended at NOW: reads everything once more, and fetches what comes late. Returns 1 when there may be more

@@ -15,6 +15,7 @@
 #include "record/clock.h"
 #include "record/compose.h"
 #include "record/facts.h"
+#include "record/histogram.h"
 #include "record/images.h"
 #include "record/jit.h"
 #include "record/names.h"
@@ -42,6 +43,8 @@ struct recorder {
     size_t cpu_count, cpu_capacity;
     struct raw_reading *readings;
     size_t reading_count, reading_capacity;
+    struct histogram *histogram; /* NULL, except with --aggregate: then there is no spool */
+    struct raw_readings *values; /* for it */
     struct power *power;
     bool failed;                     /* ERR says why; no more samples */
     uint64_t flushed, looked, named; /* when that was done last [ns of the run] */
@@ -53,6 +56,8 @@ static void take_readings(struct recorder *r)
 {
     size_t count;
     const struct raw_reading *news = power_take(r->power, &count);
+    for (size_t i = 0; i < count && r->values != NULL; i++)
+        raw_readings_add(r->values, &news[i]);
     if (r->spool == NULL || count == 0)
         return;
     mem_reserve(&r->readings, &r->reading_capacity, r->reading_count + count, sizeof *news);
@@ -94,10 +99,10 @@ static int flush(struct recorder *r, uint64_t now, bool all)
 static void on_tick(void *context, uint64_t now)
 {
     struct recorder *r = context;
-    if (now == 0) {
+    if (r->started == 0) {
         struct timespec real;
         clock_gettime(CLOCK_REALTIME, &real);
-        r->started = (int64_t)real.tv_sec * (int64_t)SECOND + real.tv_nsec;
+        r->started = (int64_t)real.tv_sec * (int64_t)SECOND + real.tv_nsec - (int64_t)now;
     }
     if (!r->failed && power_tick(r->power, now) != 0)
         r->failed = true;
@@ -181,12 +186,20 @@ static void look_at(struct recorder *r, const struct engine_sample *sample)
     }
 }
 
+static bool find_place(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
+{
+    const struct recorder *r = context;
+    return images_place(r->images, images_find(r->images, pid), pc, place);
+}
+
 static int on_sample(void *context, const struct engine_sample *sample)
 {
     struct recorder *r = context;
     if (r->failed)
         return -1;
     look_at(r, sample);
+    if (r->histogram != NULL)
+        histogram_sample(r->histogram, sample, find_place, r);
     if (r->spool == NULL)
         return 0;
     spool_sample(r->spool, sample);
@@ -208,18 +221,25 @@ static int check_device(const char *path, struct error *err)
     return errnum == 0 ? 0 : error_set_errno(err, path, errnum, "cannot write");
 }
 
-static int open_spool(struct recorder *r)
+static int open_out(struct recorder *r)
 {
     const char *path = r->options->out;
     size_t count;
     if (check_device(path, r->err) != 0)
         return -1;
     r->out = output_open(path, OUTPUT_BINARY, r->err);
-    r->spool = r->out != NULL ? spool_new(path, r->err) : NULL;
+    if (r->out == NULL)
+        return -1;
+    const struct raw_source *sources = power_channels(r->power, &count);
+    if (r->options->aggregate) {
+        r->values = raw_readings_new(sources, count);
+        r->histogram = histogram_new(r->values);
+        return 0;
+    }
+    r->spool = spool_new(path, r->err);
     if (r->spool == NULL)
         return -1;
     raw_put_facts(spool_blocks(r->spool), r->facts.list, r->facts.count);
-    const struct raw_source *sources = power_channels(r->power, &count);
     if (count > 0)
         raw_put_sources(spool_blocks(r->spool), sources, count);
     return spool_flush(r->spool);
@@ -233,7 +253,9 @@ static int open_all(struct recorder *r)
     if (r->power == NULL)
         return -1;
     facts_begin(&r->facts, o, r->engine->name, r->power);
-    return o->out != NULL ? open_spool(r) : 0;
+    if (o->out != NULL && open_out(r) != 0)
+        return -1;
+    return power_begin(r->power); /* the program is about to start */
 }
 
 struct recorder *recorder_new(struct options *options, const struct engine *engine,
@@ -265,6 +287,8 @@ void recorder_delete(struct recorder *r)
         return;
     output_discard(r->out);
     spool_delete(r->spool);
+    histogram_delete(r->histogram);
+    raw_readings_delete(r->values);
     power_close(r->power);
     facts_free(&r->facts);
     images_delete(r->images);
@@ -310,6 +334,31 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
     return output_commit(out);
 }
 
+/* The sums instead of a profile; then what is known of facts and mappings. */
+static int write_histogram(struct recorder *r, const struct engine_result *result)
+{
+    struct histogram_target target = {.wall = result->wall, .latency = result->latency};
+    struct vmmap *maps = images_vmmaps(r->images, &target.map_count);
+    struct buffer blocks = {0};
+    uint64_t samples;
+    target.maps = maps;
+    r->energy = histogram_end(r->histogram);
+    int written = histogram_write(r->histogram, r->out, &target, &samples);
+    free(maps);
+    buffer_bytes(&blocks, raw_signature, RAW_SIGNATURE_SIZE);
+    raw_put_facts(&blocks, r->facts.list, r->facts.count);
+    images_put(r->images, &blocks, true);
+    raw_put_done(&blocks, samples);
+    if (written == 0)
+        written = output_write(r->out, blocks.data, blocks.size);
+    buffer_free(&blocks);
+    if (written != 0)
+        return -1;
+    struct output *out = r->out;
+    r->out = NULL;
+    return output_commit(out);
+}
+
 /* What comes late from the power sources. */
 static void end_power(struct recorder *r, uint64_t wall)
 {
@@ -329,14 +378,16 @@ int recorder_finish(struct recorder *r, const struct engine_result *result, cons
     bool failed = r->failed;
     end_power(r, result->wall);
     failed = failed || r->failed;
-    if (r->spool == NULL)
+    if (r->out == NULL)
         return failed ? -1 : 0;
     r->failed = false; /* what there is goes into the profile */
+    facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
+    facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
+    if (r->histogram != NULL)
+        return write_histogram(r, result) == 0 && !failed ? 0 : -1;
     for (uint32_t image = 0; image < images_count(r->images); image++)
         if (images_alive(r->images, image))
             jit_copy(r->spool, r->images, image, r->started);
-    facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
-    facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
     flush(r, result->wall, true);
     failed = failed || r->failed;
     if (write_profile(r, result, r->err) == 0)

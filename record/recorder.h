@@ -1,5 +1,6 @@
 /* What happens to what an engine observes: mappings and names are looked up, samples and power readings spooled, and
- * composed to a profile at the end. SPDX-License-Identifier: MIT */
+ * composed to a profile at the end.
+ * SPDX-License-Identifier: MIT */
 #ifndef RECORD_RECORDER_H
 #define RECORD_RECORDER_H
 

@@ -1,5 +1,6 @@
 /* The unfinished recording on disk: what a killed sampler leaves, and what the profile is made
- * from. SPDX-License-Identifier: MIT */
+ * from.
+ * SPDX-License-Identifier: MIT */
 #ifndef RECORD_SPOOL_H
 #define RECORD_SPOOL_H
 

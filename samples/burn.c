@@ -1,8 +1,9 @@
-/* Burns CPU time in three functions, 50, 30 and 20 % of it, by the thread's own clock.
+/* Uses CPU time in three functions, 50, 30 and 20 % of it, by the clock of the thread.
  *
  * Recipe: sampler -o burn.bin -- burn 2      prof2pbin burn.bin | pbin-aggregate
- * shows burn_50, burn_30, burn_20 with those shares; `burn 2 3` the same in three threads. `burn
- * -v` prints what each function really used.
+ *
+ * shows burn_50, burn_30, burn_20 with those shares; `burn 2 3` does the same in three threads, and
+ * `burn -v` prints the CPU time that each function actually used.
  *
  * usage: burn [-v] SECONDS [THREADS]         SECONDS of CPU time in each thread
  * SPDX-License-Identifier: MIT */
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FUNCTIONS = 3, DECK = 10, MOST_THREADS = 64, TABLE = 1024 };
+enum { FUNCTIONS = 3, DECK = 10, MAX_THREADS = 64, TABLE = 1024 };
 
 struct burner {
     uint64_t budget; /* CPU time to use [ns] */
@@ -34,7 +35,7 @@ static uint64_t cpu_now(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* Each does a tenth of a millisecond of work or so. */
+/* Each works for about a tenth of a millisecond. */
 __attribute__((noinline)) void burn_50(struct burner *b);
 __attribute__((noinline)) void burn_30(struct burner *b);
 __attribute__((noinline)) void burn_20(struct burner *b);
@@ -96,9 +97,9 @@ static double cost(const struct burner *b, int function)
     return (double)b->timed_ns[function] / (double)b->timed_calls[function];
 }
 
-/* Ten slices of 5 to 20 ms in an order that no sampling period can follow: 5 + 3 + 2. Only the
- * first is timed: asking for the CPU time makes the scheduler look whether the thread's turn is
- * over, so a program that does so often is found there often, waiting for its next turn. */
+/* Ten slices of 5 to 20 ms, 5 + 3 + 2, in an order that no sampling period can follow. Only the first is
+ * timed: reading the CPU time makes the scheduler check whether the time slice is over, so a thread that
+ * does it often would often be sampled there, waiting to continue. */
 static void deck(struct burner *b)
 {
     int cards[DECK] = {0, 0, 0, 0, 0, 1, 1, 1, 2, 2};
@@ -130,7 +131,7 @@ static void *burn(void *argument)
 
 static void burn_all(struct burner *burners, int threads)
 {
-    pthread_t handles[MOST_THREADS];
+    pthread_t handles[MAX_THREADS];
     for (int i = 1; i < threads; i++)
         pthread_create(&handles[i], NULL, burn, &burners[i]);
     burn(&burners[0]);
@@ -138,7 +139,7 @@ static void burn_all(struct burner *burners, int threads)
         pthread_join(handles[i], NULL);
 }
 
-/* What FUNCTION really used [ns]. */
+/* The CPU time that FUNCTION actually used [ns]. */
 static uint64_t used(const struct burner *b, int function)
 {
     return (uint64_t)((double)b->calls[function] * cost(b, function));
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
     int verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
     double seconds = argc > verbose + 1 ? atof(argv[verbose + 1]) : 0;
     int threads = argc > verbose + 2 ? atoi(argv[verbose + 2]) : 1;
-    if (seconds <= 0 || threads < 1 || threads > MOST_THREADS) {
+    if (seconds <= 0 || threads < 1 || threads > MAX_THREADS) {
         fputs("usage: burn [-v] SECONDS [THREADS]\n", stderr);
         return 2;
     }

@@ -1,9 +1,9 @@
-/* Burns CPU time in a plugin that is loaded when the program runs already.
+/* Uses CPU time in a plugin that is loaded while the program runs.
  *
  * Recipe: sampler -o plugin.bin -- plugin 1
- * The profile shows plugin_burn in plugin_work.so, which the program is not linked with.
+ * The profile shows plugin_burn in plugin_work.so, with which the program is not linked.
  *
- * usage: plugin SECONDS                      plugin_work.so lies beside it
+ * usage: plugin SECONDS                      plugin_work.so must be in the same folder
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <limits.h>

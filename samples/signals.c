@@ -1,8 +1,8 @@
-/* Counts alarms of a timer: none may get lost on the way through a sampler.
+/* Counts the alarms of a timer: a sampler must not lose any.
  *
  * Recipe: sampler -o signals.bin -- signals 2000
- * Prints how many SIGALRM came, how many periods passed without one of their own (the kernel merges
- * a signal with one that is pending still), and how long it took.
+ * Prints the number of SIGALRM, the number of periods without their own (the kernel merges a signal with a
+ * pending one), and the duration.
  *
  * usage: signals [COUNT]                     an alarm every 0.5 ms
  * SPDX-License-Identifier: MIT */
@@ -18,7 +18,7 @@ static void on_alarm(int number)
 {
     (void)number;
     if (alarms == wanted)
-        return; /* one more has come before the timer was deleted */
+        return; /* another arrived before the timer was deleted */
     alarms++;
     overruns += timer_getoverrun(timer);
 }

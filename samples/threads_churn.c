@@ -1,8 +1,8 @@
-/* Creates and joins threads all the time, four at once, each with a little work.
+/* Continually creates and joins threads, four at a time, each with a little work.
  *
  * Recipe: sampler -o churn.bin -- threads_churn 1
- * Prints how many threads there were and the CPU time of the process [ns]; the last CPU times of
- * all threads in the profile add up to it.
+ * Prints the number of threads and the CPU time of the process [ns], to which the last CPU times of all
+ * threads in the profile add up.
  *
  * usage: threads_churn SECONDS
  * SPDX-License-Identifier: MIT */

@@ -1,8 +1,8 @@
-/* One thread waits in vfork for a child that takes its time, while another works on.
+/* One thread waits in vfork for a slow child, while another works.
  *
  * Recipe: sampler -o vfork.bin -- vfork_wait 1
- * Such a wait cannot be interrupted: a sampler that insists on stopping all threads holds up the
- * other one. Prints the CPU time of the other one, and how long the wait was [ms].
+ * Such a wait cannot be interrupted: a sampler that insists on stopping all threads delays the other one.
+ * Prints the CPU time of the other thread, and the duration of the wait [ms].
  *
  * usage: vfork_wait SECONDS
  * SPDX-License-Identifier: MIT */
@@ -40,8 +40,9 @@ int main(int argc, char **argv)
     double begin = now(CLOCK_MONOTONIC);
     pid_t child = vfork();
     if (child == 0) {
-        usleep(
-            (useconds_t)(seconds * 1e6)); /* bends the rules of vfork: it touches nothing of ours */
+        usleep((
+            useconds_t)(seconds *
+                        1e6)); /* not strictly allowed after vfork, but it changes nothing of the parent */
         _exit(0);
     }
     double waited = now(CLOCK_MONOTONIC) - begin;

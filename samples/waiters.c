@@ -1,7 +1,7 @@
-/* One thread works while others wait: for a condition, for events, for time to pass.
+/* One thread works while others wait: for a condition, for events, and in sleep.
  *
  * Recipe: sampler -o waiters.bin -- waiters 1
- * Who waits uses no CPU time, and nothing ends its wait early. Prints how many waits ended with EINTR.
+ * Waiting threads use no CPU time, and nothing ends their wait early. Prints the number of waits that ended with EINTR.
  *
  * usage: waiters SECONDS
  * SPDX-License-Identifier: MIT */

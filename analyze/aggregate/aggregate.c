@@ -12,7 +12,7 @@ struct aggregate *aggregate_new(const struct aggregate_options *options)
     struct aggregate *a = mem_zalloc(1, sizeof *a);
     a->options = *options;
     a->arc_keys = strings_new();
-    rowset_init(&a->rows, a->options.keys, a->options.key_count);
+    rowset_init(&a->rows, &a->options.rows.keys);
     return a;
 }
 
@@ -145,7 +145,7 @@ static void merge_rows(struct aggregate *to, struct aggregate *from)
         if (from->rows.rows[r].sums.runs > 0)
             to->rows.overflow |=
                 !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
-        to->rows.overflow |= !current_merge(&to->rows.current[index], &from->rows.current[r]);
+        to->rows.overflow |= !row_sums_merge(&to->rows.sums[index], &from->rows.sums[r]);
     }
 }
 
@@ -210,7 +210,7 @@ static bool sums_fit(const struct aggregate *a)
     bool fit = !a->rows.overflow;
     for (size_t i = 0; i < a->rows.count; i++) {
         struct pbin_sums row = a->rows.rows[i].sums;
-        fit = fit && row.energy > -EXACT_MOST &&
+        fit = fit && row.energy > -EXACT_MAX &&
               !__builtin_add_overflow(energy, row.energy < 0 ? -row.energy : row.energy, &energy);
         row.energy = 0;
         row.runs = 0;
@@ -218,7 +218,7 @@ static bool sums_fit(const struct aggregate *a)
     }
     for (size_t i = 0; i < a->run_count; i++) {
         exact one = a->runs[i].energy;
-        fit = fit && one > -EXACT_MOST &&
+        fit = fit && one > -EXACT_MAX &&
               !__builtin_add_overflow(run_energy, one < 0 ? -one : one, &run_energy) &&
               !__builtin_add_overflow(run_time, a->runs[i].time, &run_time);
     }
@@ -262,6 +262,11 @@ const char *aggregate_text(const struct aggregate *a, uint64_t string)
 const struct aggregate_options *aggregate_options_of(const struct aggregate *a)
 {
     return &a->options;
+}
+
+const struct pbin_keys *aggregate_keys(const struct aggregate *a)
+{
+    return &a->options.rows.keys;
 }
 
 const struct quantity *aggregate_quantity(const struct aggregate *a)

@@ -13,30 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/attribute/quantity.h"
-#include "analyze/attribute/selection.h"
+#include "analyze/attribute/attribute.h"
 #include "base/report.h"
 #include "formats/pbin/pbin.h"
 
-/* Labels of rows that stand for no code. */
-#define LABEL_IDLE  "_idle"  /* energy while no thread used CPU time */
-#define LABEL_GAP   "_gap"   /* what lies beyond the longest interval that is allowed */
-#define LABEL_OTHER "_other" /* what a limit cut off */
-#define LABEL_TOTAL "_total"
-
-enum energy_model {
-    ENERGY_SHARE, /* a sample's energy is split over its threads by CPU time: sums to the run's */
-    ENERGY_THREAD /* each thread: power * its CPU time, as the scripts of 2019 had it */
-};
-
 struct aggregate_options {
-    int keys[PBIN_KEYS_MOST]; /* numbers for pbin_key_get */
-    size_t key_count;         /* at least 1 */
-    bool add;                 /* inputs are shards of one run; else each is a run of its own */
-    enum energy_model model;
+    struct attribution_options rows; /* its selection is borrowed until aggregate_delete */
+    bool add;            /* inputs are shards of one run; else each is a run of its own */
     bool no_gap_warning; /* gaps are another tool's business */
-    /* borrowed until aggregate_delete; NULL: everything counts */
-    const struct selection *selection;
 };
 
 struct aggregate;
@@ -63,6 +47,7 @@ size_t aggregate_row_count(const struct aggregate *aggregate);
 const struct pbin_row *aggregate_row(const struct aggregate *aggregate, size_t number);
 const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
 const struct aggregate_options *aggregate_options_of(const struct aggregate *aggregate);
+const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);
 /* What the profiles have in common; texts that differ are NULL. Wall time, latency and samples are sums. */
 const struct pbin_meta *aggregate_meta(const struct aggregate *aggregate);

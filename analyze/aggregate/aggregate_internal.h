@@ -4,7 +4,6 @@
 #define ANALYZE_AGGREGATE_AGGREGATE_INTERNAL_H
 
 #include "analyze/aggregate/aggregate.h"
-#include "analyze/attribute/rowset.h"
 
 struct aggregate {
     struct aggregate_options options;

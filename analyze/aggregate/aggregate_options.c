@@ -111,7 +111,7 @@ static void parse_sort(struct aggregate_command *o, const char *name, struct arg
     o->report.sort = (enum row_metric)metric;
 }
 
-/* Which samples and how they are weighed. Returns whether KEY is about that. */
+/* Which samples count. Returns whether KEY is about that. */
 static bool parse_selection(struct selection *s, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
@@ -131,17 +131,36 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
     case KEY_PHASE:
         parse_phase(s, argument, state);
         return true;
+    default:
+        return false;
+    }
+}
+
+static const char *model_name(size_t number)
+{
+    const struct energy_model *model = energy_model_get(number);
+    return model != NULL ? model->name : NULL;
+}
+
+/* How samples are weighed. Returns whether KEY is about that. */
+static bool parse_weighing(struct weigh_options *w, int key, char *argument,
+                           struct argp_state *state)
+{
+    switch (key) {
+    case KEY_MODEL:
+        w->model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
+        return true;
     case KEY_MAX_GAP:
-        s->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
-        if (s->max_gap == 0)
+        w->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
+        if (w->max_gap == 0)
             argp_error(state, "--max-gap takes seconds above 0");
         return true;
     case KEY_LATENCY:
-        s->subtract_latency = true;
+        w->subtract_latency = true;
         return true;
     case KEY_WALL_TIME:
     case KEY_CPU_TIME:
-        s->wall_time = key == KEY_WALL_TIME;
+        w->wall_time = key == KEY_WALL_TIME;
         return true;
     default:
         return false;
@@ -199,14 +218,12 @@ static error_t parse_files(struct aggregate_command *o, int key, char *argument,
 }
 
 /* The key thread goes in front. */
-static void add_thread_key(struct aggregate_options *options)
+static void add_thread_key(struct pbin_keys *keys)
 {
-    int thread = pbin_key_find("thread", 6);
-    for (size_t i = 0; i < options->key_count; i++)
-        if (options->keys[i] == thread)
-            return;
-    memmove(options->keys + 1, options->keys, options->key_count++ * sizeof options->keys[0]);
-    options->keys[0] = thread;
+    if (pbin_keys_index(keys, "thread") < keys->count)
+        return;
+    memmove(keys->key + 1, keys->key, keys->count++ * sizeof keys->key[0]);
+    keys->key[0] = pbin_key_find("thread", 6);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -220,27 +237,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (o->selection.start > o->selection.end)
             argp_error(state, "--end lies before --start");
         if (o->threads)
-            add_thread_key(&o->aggregate);
+            add_thread_key(&o->aggregate.rows.keys);
         return 0;
     case KEY_THREADS:
         o->threads = true;
         return 0;
     case 'k':
-        o->aggregate.key_count = keys_parse(o->aggregate.keys, argument, state);
+        keys_option(&o->aggregate.rows.keys, argument, state);
         return 0;
     case KEY_MODE:
         o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");
-        return 0;
-    case KEY_MODEL:
-        o->aggregate.model = one_of(state, "--energy-model", argument, "share", "thread")
-                                 ? ENERGY_THREAD
-                                 : ENERGY_SHARE;
         return 0;
     default:
         if (parse_selection(&o->selection, key, argument, state)) {
             o->selects = true;
             return 0;
         }
+        if (parse_weighing(&o->aggregate.rows.weigh, key, argument, state))
+            return 0;
         return parse_report(o, key, argument, state) ? 0 : parse_files(o, key, argument, state);
     }
 }

@@ -6,45 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/attribute/attribute.h"
 #include "analyze/aggregate/parallel.h"
 #include "base/memory.h"
 #include "base/progress.h"
 
-/* Where each key of the aggregate stands among the keys of an aggregated input. */
+/* Where each key of the aggregate is among the keys of an aggregated input. */
 struct key_columns {
-    size_t at[PBIN_KEYS_MOST];
+    size_t at[PBIN_MAX_KEYS];
     bool coarser; /* rows will be joined: entries cannot be known */
 };
 
-static int match_keys(const struct aggregate *a, const char *keys, const char *name,
+static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
                       struct key_columns *columns, struct error *err)
 {
-    size_t input_keys = 0;
-    int number[PBIN_KEYS_MOST];
-    for (const char *at = keys; at != NULL && input_keys < PBIN_KEYS_MOST; input_keys++) {
-        size_t length = strcspn(at, ",");
-        number[input_keys] = pbin_key_find(at, length);
-        if (number[input_keys] < 0)
-            return error_set(err, name, NO_OFFSET, "was aggregated by an unknown key: '%.*s'",
-                             (int)(length < 100 ? length : 100), at);
-        for (size_t i = 0; i < input_keys; i++)
-            if (number[i] == number[input_keys])
-                return error_set(err, name, NO_OFFSET, "was aggregated by key %.*s twice",
-                                 (int)length, at);
-        at = at[length] == ',' ? at + length + 1 : NULL;
+    const struct pbin_keys *keys = &a->options.rows.keys, *theirs = pbin_reader_keys(reader);
+    for (size_t i = 0; i < keys->count; i++) {
+        const char *key = pbin_key_get((size_t)keys->key[i])->name;
+        columns->at[i] = pbin_keys_index(theirs, key);
+        if (columns->at[i] == theirs->count)
+            return error_set(err, name, NO_OFFSET, "was aggregated by %s: key %s is missing",
+                             pbin_reader_meta(reader)->keys, key);
     }
-    for (size_t i = 0; i < a->options.key_count; i++) {
-        size_t k = 0;
-        while (k < input_keys && number[k] != a->options.keys[i])
-            k++;
-        if (k == input_keys)
-            return error_set(err, name, NO_OFFSET,
-                             "was aggregated by %s: key %s is not in it any more", keys,
-                             pbin_key_get((size_t)a->options.keys[i])->name);
-        columns->at[i] = k;
-    }
-    columns->coarser = a->options.key_count < input_keys;
+    columns->coarser = keys->count < theirs->count;
     return 0;
 }
 
@@ -70,10 +53,9 @@ struct row_question {
 static const char *row_text_of(void *context, int key)
 {
     struct row_question *q = context;
-    size_t at = 0;
-    while (q->aggregate->options.keys[at] != key)
-        at++; /* check_selection has seen it */
     const struct pbin_key *what = pbin_key_get((size_t)key);
+    size_t at =
+        pbin_keys_index(&q->aggregate->options.rows.keys, what->name); /* see check_selection */
     if (what->is_text)
         return strings_get(q->aggregate->rows.texts, (uint32_t)q->key[at]);
     snprintf(q->number, sizeof q->number, strcmp(what->name, "pc") == 0 ? "0x%" PRIx64 : "%" PRIu64,
@@ -83,7 +65,7 @@ static const char *row_text_of(void *context, int key)
 
 static bool row_is_selected(const struct aggregate *a, const uint64_t *key, const char *target)
 {
-    const struct selection *s = a->options.selection;
+    const struct selection *s = a->options.rows.selection;
     struct row_question question = {.aggregate = a, .key = key};
     if (s == NULL)
         return true;
@@ -132,8 +114,8 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     if (check_row(in, row, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
-    uint64_t key[PBIN_KEYS_MOST] = {0};
-    for (size_t i = 0; i < a->options.key_count; i++) {
+    uint64_t key[PBIN_MAX_KEYS] = {0};
+    for (size_t i = 0; i < a->options.rows.keys.count; i++) {
         uint64_t value = row->key[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))
             return error_set(err, in->name, NO_OFFSET, "row refers to a text that is not defined");
@@ -143,14 +125,14 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     }
     bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
     uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
-    if (selected && !in->columns.coarser && a->rows.current[index].input == a->inputs)
+    if (selected && !in->columns.coarser && a->rows.sums[index].input == a->inputs)
         return error_set(err, in->name, NO_OFFSET, "the same row comes twice");
-    a->rows.current[index].input = a->inputs;
+    a->rows.sums[index].input = a->inputs;
     if (selected && !in->columns.coarser && !a->options.add) {
         a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
         return 0;
     }
-    struct current part = {
+    struct row_sums part = {
         .touched = true,
         .entries = row->sums.entries,
         .entries_unknown = in->columns.coarser || !selected || row->sums.entries == UINT64_MAX,
@@ -158,7 +140,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
         .time = row->sums.time,
         .energy = row->sums.energy,
     };
-    a->rows.overflow |= !current_merge(&a->rows.current[index], &part);
+    a->rows.overflow |= !row_sums_merge(&a->rows.sums[index], &part);
     return 0;
 }
 
@@ -176,6 +158,7 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     case PBIN_ARC:
         aggregate_take_arc(a, &batch->arc, pbin_reader_definitions(in->reader)->strings);
         return 0;
+    case PBIN_READING:
     case PBIN_END:
         break;
     }
@@ -201,7 +184,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: several threads a sample and no CPU times: each counts as running all "
                        "the time (prof2pbin -c N says how many CPUs there were)",
                        in->name);
-    if (gaps > 0 && done->selection->max_gap == 0 && !in->aggregate->options.no_gap_warning)
+    if (gaps > 0 && done->weigher.options.max_gap == 0 && !in->aggregate->options.no_gap_warning)
         report_warning(in->reporter,
                        "%s: %" PRIu64 " gap%s: intervals over %d times the median of %.3g ms, the "
                        "longest of %.3g s ends at %.3f s (--max-gap S charges the excess to %s)",
@@ -240,7 +223,7 @@ static void end_full(struct input *in)
     run.latency_ns = meta->latency_ns;
     if (part && meta->samples > 0)
         run.latency_ns = latency_of(done);
-    if (done->selection->subtract_latency)
+    if (done->weigher.options.subtract_latency)
         run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
     warn_of_attribution(in, &run);
     aggregate_take_run(in->aggregate, &run);
@@ -269,35 +252,34 @@ static int read_parts(struct input *in, size_t count, struct error *err)
 {
     struct parts *parts = NULL;
     if (in->attribution.meta->keys == NULL)
-        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options, count);
+        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options.rows, count);
     if (parts == NULL)
         return read_all(in, 1, err);
     return parts_join(parts, read_all(in, count, err), err);
 }
 
-static bool has_key(const struct aggregate *a, int key)
+static bool has_key(const struct aggregate *a, const char *name)
 {
-    for (size_t i = 0; i < a->options.key_count; i++)
-        if (a->options.keys[i] == key)
-            return true;
-    return false;
+    return pbin_keys_index(&a->options.rows.keys, name) < a->options.rows.keys.count;
 }
 
 /* Of sums only rows can be selected, by the keys that they have. */
 static int check_selection(const struct aggregate *a, const char *name, struct error *err)
 {
-    const struct selection *s = a->options.selection;
-    if (s == NULL)
-        return 0;
-    if (s->has_window || s->phase != NULL || s->max_gap > 0 || s->subtract_latency || s->wall_time)
+    const struct selection *s = a->options.rows.selection;
+    const struct weigh_options *w = &a->options.rows.weigh;
+    if (w->max_gap > 0 || w->subtract_latency || w->wall_time ||
+        (s != NULL && (s->has_window || s->phase != NULL)))
         return error_set(err, name, NO_OFFSET,
                          "is aggregated: times, phases, gaps and latency need its samples");
+    if (s == NULL)
+        return 0;
     for (size_t i = 0; i < s->filter_count; i++)
-        if (!has_key(a, s->filters[i].key))
+        if (!has_key(a, pbin_key_get((size_t)s->filters[i].key)->name))
             return error_set(err, name, NO_OFFSET,
                              "is aggregated: a filter on %s needs that among the keys (-k)",
                              pbin_key_get((size_t)s->filters[i].key)->name);
-    if (s->exclude_external && !has_key(a, pbin_key_find("binary", 6)))
+    if (s->exclude_external && !has_key(a, "binary"))
         return error_set(err, name, NO_OFFSET,
                          "is aggregated: --exclude-external needs binary among the keys (-k)");
     return 0;
@@ -309,7 +291,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
     a->inputs++;
-    if (a->options.selection != NULL && a->options.selection->exclude_external &&
+    if (a->options.rows.selection != NULL && a->options.rows.selection->exclude_external &&
         meta->target == NULL)
         return error_set(err, name, NO_OFFSET,
                          "does not say which binary is the target: --filter binary=NAME");
@@ -317,12 +299,12 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (meta->keys != NULL && check_selection(a, name, err) != 0)
         return -1;
-    if (meta->keys != NULL && match_keys(a, meta->keys, name, &in.columns, err) != 0)
+    if (meta->keys != NULL && match_keys(a, reader, name, &in.columns, err) != 0)
         return -1;
     quantity_of(meta, &in.quantity);
-    attribution_start(&in.attribution, meta, &in.quantity, &a->options, &a->rows);
+    attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
-    attribution_end(&in.attribution);
+    attribution_end(&in.attribution, pbin_reader_definitions(reader));
     if (result == 0 && meta->keys == NULL)
         end_full(&in);
     attribution_free(&in.attribution);

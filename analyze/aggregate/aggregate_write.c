@@ -7,12 +7,12 @@
 
 #include "base/memory.h"
 
-static char *join_keys(const struct aggregate_options *options)
+static char *join_keys(const struct pbin_keys *list)
 {
     char *keys = mem_strdup("");
-    for (size_t i = 0; i < options->key_count; i++) {
-        char *longer = mem_printf("%s%s%s", keys, i > 0 ? "," : "",
-                                  pbin_key_get((size_t)options->keys[i])->name);
+    for (size_t i = 0; i < list->count; i++) {
+        char *longer =
+            mem_printf("%s%s%s", keys, i > 0 ? "," : "", pbin_key_get((size_t)list->key[i])->name);
         free(keys);
         keys = longer;
     }
@@ -30,15 +30,15 @@ static void write_runs(const struct aggregate *a, struct pbin_writer *writer)
 
 static void write_rows(const struct aggregate *a, struct pbin_writer *writer)
 {
-    const struct aggregate_options *options = aggregate_options_of(a);
+    const struct pbin_keys *keys = aggregate_keys(a);
     for (size_t r = 0; r < aggregate_row_count(a); r++) {
         struct pbin_row row = *aggregate_row(a, r);
         if (row.sums.runs == 0)
             continue;
-        for (size_t i = 0; i < options->key_count; i++)
-            if (pbin_key_get((size_t)options->keys[i])->is_text)
+        for (size_t i = 0; i < keys->count; i++)
+            if (pbin_key_get((size_t)keys->key[i])->is_text)
                 row.key[i] = pbin_define_string(writer, aggregate_text(a, row.key[i]));
-        pbin_put_row(writer, &row, options->key_count);
+        pbin_put_row(writer, &row, keys->count);
     }
 }
 
@@ -60,7 +60,7 @@ static void write_arcs(const struct aggregate *a, struct pbin_writer *writer)
 int aggregate_write(const struct aggregate *a, struct output *out, const char *tool)
 {
     struct pbin_meta meta = *aggregate_meta(a);
-    char *keys = join_keys(aggregate_options_of(a));
+    char *keys = join_keys(aggregate_keys(a));
     meta.keys = keys;
     meta.tool = (char *)tool;
     struct pbin_writer *writer = pbin_writer_open(out, &meta);

@@ -7,8 +7,7 @@
 
 #include "formats/pbin/pbin.h"
 
-/* Numbers (for pbin_key_get) of the keys in LIST, names joined by commas; returns how many. An unknown name, or one
- * that comes twice, is a usage error. */
-size_t keys_parse(int keys[PBIN_KEYS_MOST], const char *list, struct argp_state *state);
+/* Parses LIST, names joined by commas; what is wrong with it is a usage error. */
+void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
 #endif

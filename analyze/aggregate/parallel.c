@@ -38,7 +38,7 @@ static void *read_part(void *opaque)
     while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0)
         if (batch.item == PBIN_SAMPLES) /* arcs are not counted: an error comes */
             attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
-    attribution_end(&p->attribution);
+    attribution_end(&p->attribution, pbin_reader_definitions(p->reader));
     return NULL;
 }
 
@@ -53,7 +53,7 @@ static void free_part(struct part *p)
 }
 
 static bool open_part(struct part *p, struct stream *stream, const struct attribution *like,
-                      const struct aggregate_options *options)
+                      const struct attribution_options *options)
 {
     p->in = stream_again(stream);
     p->reader = p->in == NULL ? NULL : pbin_reader_open(p->in, false, &p->err);
@@ -61,8 +61,8 @@ static bool open_part(struct part *p, struct stream *stream, const struct attrib
         free_part(p);
         return false;
     }
-    rowset_init(&p->rows, options->keys, options->key_count);
-    attribution_start(&p->attribution, like->meta, like->quantity, options, &p->rows);
+    rowset_init(&p->rows, &options->keys);
+    attribution_start(&p->attribution, like->meta, like->weigher.quantity, options, &p->rows);
     return true;
 }
 
@@ -73,7 +73,7 @@ static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
     struct stream *again = stream_again(stream);
     size_t parts = 1;
     *size = again == NULL ? 0 : stream_size(again);
-    if (again != NULL && pbin_glance(again, &counts) && counts.locations <= LOCATIONS_MOST &&
+    if (again != NULL && pbin_peek_trailer(again, &counts) && counts.locations <= LOCATIONS_MOST &&
         counts.arcs == 0)
         parts = *size / PART_LEAST < threads ? (size_t)(*size / PART_LEAST) : threads;
     stream_close(again);
@@ -81,7 +81,7 @@ static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
 }
 
 struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
-                          const struct aggregate_options *options, size_t threads)
+                          const struct attribution_options *options, size_t threads)
 {
     struct stream *stream = pbin_reader_stream(reader);
     uint64_t size;

@@ -4,7 +4,6 @@
  *                                      1.0012      50.06  ...      20.024  burn    burn_50
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_options.h"
-#include "analyze/aggregate/key_option.h"
 
 /* The formats of tables, then pbin. */
 static const char *format_name(size_t number)
@@ -44,11 +43,11 @@ int main(int argc, char **argv)
     struct aggregate_command o = {0};
     struct error err = {0};
     tool_start(&o.common, "pbin-aggregate");
-    o.aggregate.key_count = keys_parse(o.aggregate.keys, "binary,function", NULL);
+    o.aggregate.rows.keys = pbin_keys_of("binary,function");
     o.common.formats = format_name;
     tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
     o.inputs.salvage = o.common.salvage;
-    o.aggregate.selection = o.selects ? &o.selection : NULL;
+    o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = inputs_complete(&o.inputs, &err);
     if (result == 0)

@@ -75,7 +75,7 @@ static void show_label(const struct row_view *v, struct table *table, const char
     struct table_cell cells[VIEW_COLUMNS_MOST] = {{0}};
     bool any = false;
     for (size_t i = 0; i < v->name_count && !v->report->tree; i++)
-        if (pbin_key_get((size_t)v->options->keys[i])->is_text && !(total && any)) {
+        if (pbin_key_get((size_t)v->keys->key[i])->is_text && !(total && any)) {
             cells[i] = cell_text(label);
             any = true;
         }
@@ -135,6 +135,7 @@ static char *cell_name(const struct table_cell *cell)
 }
 
 /* Indents only where there are columns to look at. Recurses at most once per key. */
+/* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void show_tree(const struct row_view *v, struct table *table, const struct pbin_row *rows,
                       size_t size, size_t depth, bool indent)
 {
@@ -146,7 +147,7 @@ static void show_tree(const struct row_view *v, struct table *table, const struc
         char *name = cell_name(&key);
         show_branch(v, table, name, &groups[i].sums, depth, groups[i].size == 1, indent);
         free(name);
-        if (depth + 1 < v->options->key_count)
+        if (depth + 1 < v->keys->count)
             show_tree(v, table, groups[i].begin, groups[i].size, depth + 1, indent);
     }
     struct pbin_sums other = sum_of(groups, shown, count);

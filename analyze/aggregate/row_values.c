@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/aggregate/report_rows.h"
+#include "analyze/aggregate/row_values.h"
 #include "analyze/aggregate/welch.h"
 
 enum { NS_PER_S = 1000000000 };

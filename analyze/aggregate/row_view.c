@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/attribute/keys.h"
-
 static void add_column(struct row_view *v, const char *name, const char *unit, bool is_text)
 {
     v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
@@ -18,8 +16,8 @@ static void name_columns(struct row_view *v)
         add_column(v, "depth", "", false);
         add_column(v, "tree", "", true);
     } else {
-        for (size_t i = 0; i < v->options->key_count; i++)
-            add_column(v, pbin_key_get((size_t)v->options->keys[i])->name, "", true);
+        for (size_t i = 0; i < v->keys->count; i++)
+            add_column(v, pbin_key_get((size_t)v->keys->key[i])->name, "", true);
     }
     v->name_count = v->column_count;
 }
@@ -114,7 +112,7 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, boo
 
 struct table_cell row_view_key(const struct row_view *v, const struct pbin_row *row, size_t i)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)v->options->keys[i]);
+    const struct pbin_key *key = pbin_key_get((size_t)v->keys->key[i]);
     if (key->is_text)
         return cell_text(aggregate_text(v->aggregate, row->key[i]));
     if (row->key[i] == 0)
@@ -126,8 +124,8 @@ bool row_view_shows(const struct row_view *v, const struct pbin_row *row)
 {
     if (row->sums.runs == 0)
         return false;
-    for (size_t i = 0; i < v->options->key_count; i++)
-        if (pbin_key_get((size_t)v->options->keys[i])->is_text
+    for (size_t i = 0; i < v->keys->count; i++)
+        if (pbin_key_get((size_t)v->keys->key[i])->is_text
                 ? strcmp(aggregate_text(v->aggregate, row->key[i]), LABEL_EXCLUDED) != 0
                 : row->key[i] != NUMBER_EXCLUDED)
             return true;
@@ -182,7 +180,7 @@ static void quantity_facts(struct row_view *v, double wall)
 static void excluded_facts(struct row_view *v)
 {
     struct row_values excluded;
-    const struct selection *s = v->options->selection;
+    const struct selection *s = aggregate_options_of(v->aggregate)->rows.selection;
     bool filters = s != NULL && (s->filter_count > 0 || s->exclude_external);
     if (!filters &&
         v->excluded.runs == 0) /* an aggregated profile may have been filtered earlier */
@@ -235,7 +233,7 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
 {
     memset(v, 0, sizeof *v);
     v->aggregate = aggregate;
-    v->options = aggregate_options_of(aggregate);
+    v->keys = aggregate_keys(aggregate);
     v->report = report;
     v->runs = aggregate_run_count(aggregate);
     v->has_quantity = aggregate_quantity(aggregate)->name != NULL;

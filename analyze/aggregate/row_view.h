@@ -3,13 +3,27 @@
 #ifndef ANALYZE_AGGREGATE_ROW_VIEW_H
 #define ANALYZE_AGGREGATE_ROW_VIEW_H
 
-#include "analyze/aggregate/report_rows.h"
+#include "analyze/aggregate/aggregate.h"
+#include "analyze/aggregate/row_values.h"
+#include "formats/table/table.h"
 
-enum { VIEW_COLUMNS_MOST = PBIN_KEYS_MOST + 24, VIEW_FACTS_MOST = 20 };
+/* How rows are shown. */
+struct report_options {
+    enum row_metric sort; /* largest first; ties in order of the keys */
+    /* Limits; what they cut off is one row _other. Shares are of energy when sorted by it, else of time. */
+    size_t top;        /* rows at most; 0: all */
+    double threshold;  /* rows with a share of at least this [%] */
+    double cumulative; /* rows until their shares sum to this [%]; 0: all */
+    bool tree;         /* a row per prefix of the keys, indented */
+    bool intervals;    /* statistical interval of each share from the number of samples */
+    bool color;
+};
+
+enum { VIEW_COLUMNS_MOST = PBIN_MAX_KEYS + 24, VIEW_FACTS_MOST = 20 };
 
 struct row_view {
     const struct aggregate *aggregate;
-    const struct aggregate_options *options;
+    const struct pbin_keys *keys;
     const struct report_options *report;
     struct table_column columns[VIEW_COLUMNS_MOST];
     size_t column_count;
@@ -35,8 +49,8 @@ double row_view_metric(const struct row_view *view, const struct pbin_sums *sums
 /* Share [%] that limits look at: of energy when sorted by it, else of time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
 
-/* Fills the cell of key number KEY of ROW, and the cells of values behind the names. */
-struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t key);
+/* Fills the cell of key number I of ROW, and the cells of values behind the names. */
+struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
                      struct table_cell *cells);
 

@@ -1,5 +1,6 @@
 /* Is a difference of means more than noise: Student's t distribution, Welch's test, Holm's
- * correction. SPDX-License-Identifier: MIT */
+ * correction.
+ * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_WELCH_H
 #define ANALYZE_AGGREGATE_WELCH_H
 

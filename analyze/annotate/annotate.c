@@ -39,17 +39,17 @@ const char *annotation_text(const struct annotation *a, uint32_t number)
     return strings_get(a->texts, number);
 }
 
-bool annotation_may_warn(const struct annotation *a, const char *path)
-{
-    uint32_t known = strings_count(a->warned);
-    return strings_intern(a->warned, path) == known;
-}
-
 void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part)
 {
     to->time += part->time;
     to->energy += part->energy;
     to->samples += part->samples;
+}
+
+bool annotation_may_warn(const struct annotation *a, const char *path)
+{
+    uint32_t known = strings_count(a->warned);
+    return strings_intern(a->warned, path) == known;
 }
 
 /* The keys that tell lines and instructions, and where each stands among those of the aggregate. */
@@ -63,49 +63,24 @@ struct layout {
     size_t at[ROW_KEYS]; /* index of the key, or NOT_THERE */
 };
 
-static void want_all(struct layout *layout, bool assembly)
-{
-    for (size_t i = 0; i < ROW_KEYS; i++)
-        if (i != AT_PC || assembly)
-            layout->options.keys[layout->options.key_count++] =
-                pbin_key_find(key_names[i], strlen(key_names[i]));
-}
-
 /* An aggregated profile keeps its keys, all of them: joining rows to fewer is done here, where no
  * variance over runs is needed. */
-static int take_keys(struct layout *layout, const char *keys, const char *name, struct error *err)
+static int make_layout(struct layout *layout, const struct pbin_reader *reader, bool assembly,
+                       const char *name, struct error *err)
 {
-    for (const char *at = keys;; at += strcspn(at, ",") + 1) {
-        size_t length = strcspn(at, ",");
-        int key = pbin_key_find(at, length);
-        if (key < 0 || layout->options.key_count == PBIN_KEYS_MOST)
-            return error_set(err, name, NO_OFFSET, "is aggregated by a key that is not known: %.*s",
-                             (int)(length < 64 ? length : 64), at);
-        layout->options.keys[layout->options.key_count++] = key;
-        if (at[length] == '\0')
-            return 0;
-    }
-}
-
-static int make_layout(struct layout *layout, const char *keys, bool assembly, const char *name,
-                       struct error *err)
-{
-    *layout = (struct layout){0};
-    if (keys == NULL)
-        want_all(layout, assembly);
-    else if (take_keys(layout, keys, name, err) != 0)
-        return -1;
+    const char *names = pbin_reader_meta(reader)->keys;
+    *layout = (struct layout){.options.rows.keys = *pbin_reader_keys(reader)};
+    if (names == NULL)
+        layout->options.rows.keys = pbin_keys_of(assembly ? "binary,function,inline,file,line,pc"
+                                                          : "binary,function,inline,file,line");
     for (size_t k = 0; k < ROW_KEYS; k++) {
-        int number = pbin_key_find(key_names[k], strlen(key_names[k]));
-        layout->at[k] = NOT_THERE;
-        for (size_t i = 0; i < layout->options.key_count; i++)
-            if (layout->options.keys[i] == number)
-                layout->at[k] = i;
+        size_t at = pbin_keys_index(&layout->options.rows.keys, key_names[k]);
+        layout->at[k] = at < layout->options.rows.keys.count ? at : NOT_THERE;
         bool needed = k == AT_FUNCTION || (assembly ? k == AT_PC : k == AT_FILE || k == AT_LINE);
         if (needed && layout->at[k] == NOT_THERE)
             return error_set(err, name, NO_OFFSET,
-                             "was aggregated by %.200s: key %s is needed and not in it any more",
-                             keys, key_names[k]);
+                             "was aggregated by %.200s: key %s is needed and missing", names,
+                             key_names[k]);
     }
     return 0;
 }
@@ -259,7 +234,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct layout layout;
     if (take_meta(a, meta, name, err) != 0 ||
-        make_layout(&layout, meta->keys, a->options->assembly, name, err) != 0)
+        make_layout(&layout, reader, a->options->assembly, name, err) != 0)
         return -1;
     layout.options.no_gap_warning = true;
     struct aggregate *from = aggregate_new(&layout.options);

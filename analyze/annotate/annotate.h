@@ -3,7 +3,7 @@
  *
  *   annotation = annotation_new(&options);
  *   annotation_read(annotation, reader, ...)   once per profile
- *   annotation_show(annotation, ...)
+ *   annotation_show(annotation, ...)           annotate_show.h
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_ANNOTATE_H
 #define ANALYZE_ANNOTATE_ANNOTATE_H
@@ -14,6 +14,7 @@
 
 #include "analyze/attribute/quantity.h"
 #include "base/report.h"
+#include "formats/elf/elf_search.h"
 #include "formats/pbin/pbin.h"
 #include "formats/table/table.h"
 
@@ -28,10 +29,9 @@ struct annotate_options {
     size_t source_path_count, source_path_capacity;
     const char **prefix_maps; /* "OLD=NEW": how paths of sources begin, there and here */
     size_t prefix_map_count, prefix_map_capacity;
-    const char **binary_paths; /* folders that hold binaries */
-    size_t binary_path_count, binary_path_capacity;
-    bool assembly; /* instructions instead of source lines */
-    bool intel;    /* operands as Intel writes them, x86 only */
+    struct elf_search search; /* for binaries */
+    bool assembly;            /* instructions instead of source lines */
+    bool intel;               /* operands as Intel writes them, x86 only */
     enum annotate_metric metric;
     double threshold; /* a line with at least so much of its function is hot [%] */
     bool has_context;
@@ -99,37 +99,15 @@ void annotation_delete(struct annotation *annotation);
 int annotation_read(struct annotation *annotation, struct pbin_reader *reader, const char *name,
                     struct error *err);
 
-/* Writes the functions that were asked for, most of the metric first: for people when FORMAT is
- * NULL, else a table with a row per line. What could not be found (sources, binaries) is a warning.
- * Returns 0, or -1 with ERR filled: no profile, no such function. Sorts the rows. */
-int annotation_show(struct annotation *annotation, const struct table_format *format,
-                    struct output *out, struct error *err);
-
 /* The rest is for the files that show. */
 
 /* Text NUMBER, borrowed until annotation_delete. */
 const char *annotation_text(const struct annotation *annotation, uint32_t number);
 
+/* TO += PART. */
+void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
+
 /* May there be a message about the source PATH? Once. */
 bool annotation_may_warn(const struct annotation *annotation, const char *path);
-
-void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
-/* PART in WHOLE by the metric of the options [%]; 0 where there is nothing. */
-double annotation_share(const struct annotation *annotation, const struct annotate_sums *part,
-                        const struct annotate_sums *whole);
-/* What SUMS are, a mean over the runs: [s], [%] of all, [J] or the quantity, number. */
-enum annotate_value {
-    ANNOTATE_TIME,
-    ANNOTATE_SHARE,
-    ANNOTATE_ENERGY,
-    ANNOTATE_SAMPLES,
-    ANNOTATE_VALUES
-};
-double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
-                        enum annotate_value value);
-
-/* Is the line or instruction with SUMS a hot one of FUNCTION? */
-bool annotation_is_hot(const struct annotation *annotation, const struct annotate_sums *sums,
-                       const struct annotate_function *function);
 
 #endif

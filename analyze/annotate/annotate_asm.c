@@ -1,11 +1,14 @@
 /* Annotated machine code: the instructions of a function with what each used.
  * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_asm.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate/annotate_show.h"
+#include "analyze/annotate/annotate_text.h"
+#include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/disassembler.h"
 #include "base/memory.h"
 
@@ -46,8 +49,9 @@ void assembler_delete(struct assembler *assembler)
 
 /* ---- files ---- */
 
+/* The file of MODULE; PLACE: a place in it. */
 static struct opened *open_file(struct assembler *assembler, const struct annotation *a,
-                                uint32_t module)
+                                uint32_t module, uint64_t place)
 {
     if (assembler->count < a->module_count) {
         assembler->files = mem_resize(assembler->files, a->module_count, sizeof *assembler->files);
@@ -61,13 +65,13 @@ static struct opened *open_file(struct assembler *assembler, const struct annota
     file->tried = true;
     const struct annotate_module *m = &a->modules[module];
     const struct code_wanted wanted = {
-        .label = annotation_text(a, m->label),
-        .path = annotation_text(a, m->path),
+        .sought = {annotation_text(a, m->label), annotation_text(a, m->path)},
         .build_id = annotation_text(a, m->build_id),
-        .folders = a->options->binary_paths,
-        .folder_count = a->options->binary_path_count,
+        .has_offset = m->has_offset,
+        .place = place,
+        .map_size = m->size,
     };
-    file->code = machine_code_open(&wanted, a->reporter);
+    file->code = machine_code_open(&wanted, &a->options->search, a->reporter);
     if (file->code != NULL)
         file->disassembler = disassembler_new(file->code, a->options->intel, a->reporter);
     return file;
@@ -173,7 +177,7 @@ static void put_piece(struct piece *p, const char *name)
 {
     size_t count;
     struct line_range *ranges = choose_ranges(p, &count);
-    char *title = mem_printf("%s%s%s at 0x%" PRIx64, machine_code_path(p->file->code),
+    char *title = mem_printf("%s%s%s at 0x%" PRIx64, machine_code_file(p->file->code)->path,
                              name[0] != '\0' ? ": " : "", name, p->address);
     if (count > 0)
         listing_section(p->listing, title);
@@ -200,7 +204,7 @@ static void put_bare(struct listing *listing, const struct annotate_function *f,
 }
 
 /* How many of the spots lie in one piece with the first: in its symbol, else close together. */
-static size_t piece_of(struct piece *p, const struct code_symbol *symbol, const struct spot *spots,
+static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const struct spot *spots,
                        size_t count)
 {
     size_t n = 1;
@@ -224,10 +228,10 @@ static size_t show_piece(struct listing *listing, const struct annotate_function
                          const struct opened *file, const struct spot *spots, size_t count)
 {
     struct piece p = {.listing = listing, .function = f, .file = file};
-    const struct code_symbol *symbol = machine_code_symbol(file->code, spots[0].address);
+    const struct elf_symbol *symbol = machine_code_symbol(file->code, spots[0].address);
     count = piece_of(&p, symbol, spots, count);
     p.bytes = mem_alloc(p.size);
-    p.size = machine_code_read(file->code, p.address, p.bytes, p.size);
+    p.size = elf_file_read_code(machine_code_file(file->code), p.address, p.bytes, p.size);
     size_t used = split(&p, spots, count);
     if (p.count > 0)
         put_piece(&p, symbol != NULL ? symbol->name : "");
@@ -237,20 +241,13 @@ static size_t show_piece(struct listing *listing, const struct annotate_function
     return count;
 }
 
-/* The rows of one module as addresses of its file, in order; 0: the file does not have them. */
-static bool find_spots(const struct annotation *a, const struct opened *file,
-                       const struct annotate_row *rows, size_t count, struct spot *spots)
+/* The rows of one module as addresses of its file, in order. */
+static void find_spots(const struct opened *file, const struct annotate_row *rows, size_t count,
+                       struct spot *spots)
 {
-    const struct annotate_module *m = &a->modules[rows->module];
-    for (size_t i = 0; i < count; i++) {
-        spots[i].row = &rows[i];
-        if (!(m->has_offset
-                  ? machine_code_at_offset(file->code, rows[i].address, &spots[i].address)
-                  : machine_code_at_map(file->code, m->size, rows[i].address, &spots[i].address)))
-            return false;
-    }
+    for (size_t i = 0; i < count; i++)
+        spots[i] = (struct spot){machine_code_address(file->code, rows[i].address), &rows[i]};
     qsort(spots, count, sizeof *spots, compare_spots);
-    return true;
 }
 
 static void show_bare(struct listing *listing, const struct annotate_function *f,
@@ -270,15 +267,12 @@ static void show_module(struct listing *listing, const struct annotate_function 
 {
     const struct annotation *a = listing_annotation(listing);
     const struct opened *file =
-        rows->module != NO_MODULE ? open_file(assembler, a, rows->module) : NULL;
+        rows->module != NO_MODULE ? open_file(assembler, a, rows->module, rows->address) : NULL;
     struct spot *spots = mem_zalloc(count, sizeof *spots);
     if (file == NULL || file->code == NULL || file->disassembler == NULL) {
         show_bare(listing, f, rows, count);
-    } else if (!find_spots(a, file, rows, count, spots)) {
-        report_warning(a->reporter, "%s: has no code where %s was seen: not the file that ran",
-                       machine_code_path(file->code), annotation_text(a, f->rows->function));
-        show_bare(listing, f, rows, count);
     } else {
+        find_spots(file, rows, count, spots);
         for (size_t i = 0; i < count;)
             i += show_piece(listing, f, file, spots + i, count - i);
     }

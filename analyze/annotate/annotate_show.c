@@ -1,244 +1,154 @@
-/* A listing of annotated lines: columns and colours for people.
- *
- *   time [s]  share [%]   line  source
- *    0.64435     100.00     57 |         number = number * 0.75 + 1.0 / (number + 1.0);
+/* Annotation: chooses the functions that were asked for, and shows them.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_show.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/annotate/annotate_asm.h"
+#include "analyze/annotate/annotate_source.h"
+#include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
-enum { SIGNIFICANT = 6, DECIMALS_MOST = 9 };
-
-/* Escape sequences, "" without colour. */
-struct paint {
-    const char *hot, *warm, *faint, *strong, *end;
-};
-
-struct listing {
-    struct annotation *annotation;
-    struct output *out;
-    struct annotate_table *table; /* NULL: text */
-    struct paint paint;
-    bool used[ANNOTATE_VALUES];
-    char *title[ANNOTATE_VALUES];
-    int width[ANNOTATE_VALUES], decimals[ANNOTATE_VALUES];
-    size_t functions, lines; /* shown; lines: of the last function */
-};
-
-struct annotation *listing_annotation(struct listing *l)
+static int compare_rows(const void *left, const void *right)
 {
-    return l->annotation;
+    const struct annotate_row *a = left, *b = right;
+    const uint64_t mine[] = {a->binary, a->function, a->module, a->address,
+                             a->file,   a->line,     a->inner};
+    const uint64_t theirs[] = {b->binary, b->function, b->module, b->address,
+                               b->file,   b->line,     b->inner};
+    for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++)
+        if (mine[i] != theirs[i])
+            return mine[i] < theirs[i] ? -1 : 1;
+    return 0;
 }
 
-static void choose_paint(struct listing *l)
+/* All functions, by their binary and name; caller frees. */
+static struct annotate_function *group(struct annotation *a, size_t *count)
 {
-    bool color = l->annotation->options->color;
-    l->paint = color ? (struct paint){"\033[1;31m", "\033[33m", "\033[2m", "\033[1m", "\033[0m"}
-                     : (struct paint){"", "", "", "", ""};
-}
-
-static int decimals_for(double largest)
-{
-    int digits = largest > 0 && isfinite(largest) ? (int)floor(log10(largest)) + 1 : 1;
-    int decimals = SIGNIFICANT - digits;
-    return decimals < 0 ? 0 : decimals > DECIMALS_MOST ? DECIMALS_MOST : decimals;
-}
-
-/* Columns as wide as the title or the sum of FUNCTION: no line has more. */
-static void measure(struct listing *l, const struct annotate_function *f)
-{
-    const struct quantity *q = &l->annotation->quantity;
-    const struct annotate_options *options = l->annotation->options;
-    for (int value = 0; value < ANNOTATE_VALUES; value++) {
-        double number = annotation_value(l->annotation, &f->sums, value);
-        free(l->title[value]);
-        l->title[value] = value == ANNOTATE_TIME    ? mem_strdup("time [s]")
-                          : value == ANNOTATE_SHARE ? mem_strdup("share [%]")
-                          : value == ANNOTATE_ENERGY
-                              ? mem_printf("%s [%s]", q->name != NULL ? q->name : "", q->unit)
-                              : mem_strdup("samples");
-        l->decimals[value] = value == ANNOTATE_SHARE ? 2
-                             : value == ANNOTATE_SAMPLES && number == floor(number)
-                                 ? 0
-                                 : decimals_for(fabs(number));
-        int digits = snprintf(NULL, 0, "%.*f", l->decimals[value], number);
-        l->width[value] = (int)strlen(l->title[value]);
-        l->width[value] = digits > l->width[value] ? digits : l->width[value];
+    struct annotate_function *functions = NULL;
+    size_t capacity = 0;
+    *count = 0;
+    if (a->row_count > 0)
+        qsort(a->rows, a->row_count, sizeof *a->rows, compare_rows);
+    for (size_t i = 0; i < a->row_count; i++) {
+        struct annotate_row *row = &a->rows[i];
+        if (i == 0 || row->binary != row[-1].binary || row->function != row[-1].function) {
+            mem_reserve(&functions, &capacity, *count + 1, sizeof *functions);
+            functions[(*count)++] = (struct annotate_function){.rows = row};
+        }
+        functions[*count - 1].count++;
+        annotate_sums_add(&functions[*count - 1].sums, &row->sums);
     }
-    l->used[ANNOTATE_TIME] = l->used[ANNOTATE_SHARE] = true;
-    l->used[ANNOTATE_ENERGY] = q->name != NULL;
-    l->used[ANNOTATE_SAMPLES] = options->assembly || options->metric == HEAT_SAMPLES;
+    return functions;
 }
 
-static void put_visible(struct listing *l, const char *text)
+static int compare_functions(const void *left, const void *right, void *opaque)
 {
-    char *visible = utf8_visible(text, NULL);
-    output_write(l->out, visible, strlen(visible));
-    free(visible);
+    const struct annotate_function *f = left, *g = right;
+    const struct annotation *a = opaque;
+    double mine = annotation_metric(a, &f->sums), theirs = annotation_metric(a, &g->sums);
+    if (mine != theirs)
+        return mine > theirs ? -1 : 1;
+    int order =
+        strcmp(annotation_text(a, f->rows->function), annotation_text(a, g->rows->function));
+    return order != 0
+               ? order
+               : strcmp(annotation_text(a, f->rows->binary), annotation_text(a, g->rows->binary));
 }
 
-/* Takes TEXT. */
-static void put_owned(struct listing *l, char *text)
+/* Names of C++ hold '*' and '[': one that is typed as it is matches too. MATCHED[i] counts for glob
+ * i. */
+static bool is_wanted(const struct annotation *a, const struct annotate_function *f,
+                      size_t *matched)
 {
-    put_visible(l, text);
-    free(text);
+    const char *name = annotation_text(a, f->rows->function);
+    bool wanted = false;
+    for (size_t i = 0; i < a->options->function_count; i++)
+        if (strcmp(a->options->functions[i], name) == 0 ||
+            fnmatch(a->options->functions[i], name, 0) == 0) {
+            matched[i]++;
+            wanted = true;
+        }
+    return wanted;
 }
 
-/* The function's name, and what it used in all. */
-static void put_heading(struct listing *l, const struct annotate_function *f)
+/* Something to show: a line, or an address in a file. */
+static bool has_code(const struct annotation *a, const struct annotate_function *f)
 {
-    static const char *const metrics[] = {"time", "energy", "samples"};
-    const struct annotation *a = l->annotation;
-    output_printf(l->out, "%s%s", l->functions++ > 0 ? "\n" : "", l->paint.strong);
-    put_visible(l, annotation_text(a, f->rows->function));
-    output_printf(l->out, "%s", l->paint.end);
-    if (f->rows->binary != 0) {
-        output_printf(l->out, " in ");
-        put_visible(l, annotation_text(a, f->rows->binary));
-    }
-    output_printf(l->out, ": %.*f s", l->decimals[ANNOTATE_TIME],
-                  annotation_value(l->annotation, &f->sums, ANNOTATE_TIME));
-    if (l->used[ANNOTATE_ENERGY])
-        output_printf(l->out, ", %.*f %s", l->decimals[ANNOTATE_ENERGY],
-                      annotation_value(l->annotation, &f->sums, ANNOTATE_ENERGY), a->quantity.unit);
-    output_printf(l->out, ", %.*f samples; %.2f %% of all %s\n", l->decimals[ANNOTATE_SAMPLES],
-                  annotation_value(l->annotation, &f->sums, ANNOTATE_SAMPLES),
-                  annotation_value(l->annotation, &f->sums, ANNOTATE_SHARE),
-                  metrics[a->options->metric]);
+    for (size_t i = 0; i < f->count; i++)
+        if (a->options->assembly ? f->rows[i].module != NO_MODULE : f->rows[i].line != 0)
+            return true;
+    return false;
 }
 
-/* Blank where there is nothing. */
-static void put_values(struct listing *l, const struct annotate_sums *sums)
+/* Without -f the first function of which there is something to show, else the first of all. */
+static size_t choose_first(const struct annotation *a, struct annotate_function *functions,
+                           size_t count)
 {
-    for (int value = 0; value < ANNOTATE_VALUES; value++) {
-        if (!l->used[value])
-            continue;
-        if (sums == NULL)
-            output_printf(l->out, "%*s  ", l->width[value], "");
-        else
-            output_printf(l->out, "%*.*f  ", l->width[value], l->decimals[value],
-                          annotation_value(l->annotation, sums, value));
-    }
+    for (size_t i = 0; i < count; i++)
+        if (has_code(a, &functions[i])) {
+            functions[0] = functions[i];
+            break;
+        }
+    return count > 0;
 }
 
-void listing_section(struct listing *l, const char *title)
+static size_t choose(const struct annotation *a, struct annotate_function *functions, size_t count)
 {
-    if (l->table != NULL)
-        return;
-    output_printf(l->out, "\n  %s", l->paint.strong);
-    put_visible(l, title);
-    output_printf(l->out, "%s\n", l->paint.end);
-    for (int value = 0; value < ANNOTATE_VALUES; value++)
-        if (l->used[value])
-            output_printf(l->out, "%*s  ", l->width[value], l->title[value]);
-    output_printf(l->out,
-                  l->annotation->options->assembly ? "%10s   instruction\n" : "%6s   source\n",
-                  l->annotation->options->assembly ? "address" : "line");
+    size_t kept = 0;
+    if (a->options->function_count == 0)
+        return choose_first(a, functions, count);
+    size_t *matched = mem_zalloc(a->options->function_count, sizeof *matched);
+    for (size_t i = 0; i < count; i++)
+        if (is_wanted(a, &functions[i], matched))
+            functions[kept++] = functions[i];
+    for (size_t i = 0; i < a->options->function_count && kept > 0; i++)
+        if (matched[i] == 0)
+            report_warning(a->reporter, "no function matches '%s'", a->options->functions[i]);
+    free(matched);
+    return kept;
 }
 
-void listing_gap(struct listing *l)
+static void show(struct annotation *a, struct annotate_function *functions, size_t count,
+                 const struct table_format *format, struct output *out)
 {
-    if (l->table != NULL)
-        return;
-    put_values(l, NULL);
-    output_printf(l->out, "%*s\n", l->annotation->options->assembly ? 10 : 6, "...");
-}
-
-static const char *paint_of(const struct listing *l, const struct annotate_function *f,
-                            const struct listed *line)
-{
-    if (line->sums == NULL)
-        return "";
-    if (annotation_is_hot(l->annotation, line->sums, f))
-        return l->paint.hot;
-    double share = annotation_share(l->annotation, line->sums, &f->sums);
-    return share > 0 && share * 10 >= l->annotation->options->threshold ? l->paint.warm : "";
-}
-
-/* Where an instruction comes from, and whose code it was before it was inlined. */
-static void put_origin(struct listing *l, const struct listed *line)
-{
-    bool inlined = line->inner != NULL && line->inner[0] != '\0';
-    bool placed = l->annotation->options->assembly && line->file != NULL && line->file[0] != '\0';
-    if (!inlined && !placed)
-        return;
-    output_printf(l->out, "  %s", l->paint.faint);
-    if (placed) {
-        const char *slash = strrchr(line->file, '/');
-        put_visible(l, slash != NULL ? slash + 1 : line->file);
-        output_printf(l->out, ":%" PRIu64 "%s", line->line, inlined ? " " : "");
-    }
-    if (inlined) {
-        output_printf(l->out, "[");
-        put_owned(l, text_short_name(line->inner));
-        output_printf(l->out, "]");
-    }
-    output_printf(l->out, "%s", l->paint.end);
-}
-
-static void put_place(struct listing *l, const struct listed *line)
-{
-    if (l->annotation->options->assembly)
-        output_printf(l->out, "%10" PRIx64 " |", line->address);
-    else if (line->line > 0)
-        output_printf(l->out, "%6" PRIu64 " |", line->line);
-    else
-        output_printf(l->out, "%6s |", "-");
-}
-
-void listing_line(struct listing *l, const struct annotate_function *f, const struct listed *line)
-{
-    const char *paint = paint_of(l, f, line);
-    l->lines++;
-    if (l->table != NULL) {
-        annotate_table_row(l->table, f, line);
-        return;
-    }
-    output_printf(l->out, "%s", paint);
-    put_values(l, line->sums);
-    put_place(l, line);
-    output_printf(l->out, "%s", line->text != NULL && line->text[0] != '\0' ? " " : "");
-    if (line->text != NULL)
-        put_owned(l, text_expand_tabs(line->text));
-    output_printf(l->out, "%s", paint[0] != '\0' ? l->paint.end : "");
-    put_origin(l, line);
-    output_printf(l->out, "\n");
-}
-
-static void close_listing(struct listing *l)
-{
-    annotate_table_close(l->table);
-    for (int value = 0; value < ANNOTATE_VALUES; value++)
-        free(l->title[value]);
-}
-
-void show_functions(struct annotation *a, struct annotate_function *functions, size_t count,
-                    const struct table_format *format, struct output *out)
-{
-    struct listing l = {.annotation = a, .out = out};
     struct assembler *assembler = a->options->assembly ? assembler_new() : NULL;
-    choose_paint(&l);
-    if (format != NULL)
-        l.table = annotate_table_open(a, format, out);
+    struct listing *listing = listing_open(a, format, out);
     for (size_t i = 0; i < count; i++) {
-        measure(&l, &functions[i]);
-        l.lines = 0;
-        if (l.table == NULL)
-            put_heading(&l, &functions[i]);
+        listing_begin(listing, &functions[i]);
         if (assembler != NULL)
-            show_assembly(&l, &functions[i], assembler);
+            show_assembly(listing, &functions[i], assembler);
         else
-            show_source(&l, &functions[i]);
-        if (l.table == NULL && l.lines == 0)
-            output_printf(out, "no line has %g %% of it (--threshold)\n", a->options->threshold);
+            show_source(listing, &functions[i]);
+        listing_end(listing);
     }
-    close_listing(&l);
+    listing_close(listing);
     assembler_delete(assembler);
+}
+
+int annotation_show(struct annotation *a, const struct table_format *format, struct output *out,
+                    struct error *err)
+{
+    size_t count;
+    if (!a->any)
+        return error_set(err, NULL, NO_OFFSET, "no profile was read");
+    struct annotate_function *functions = group(a, &count);
+    if (count == 0)
+        return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
+    qsort_r(functions, count, sizeof *functions, compare_functions, a);
+    char *largest = mem_strdup(annotation_text(a, functions[0].rows->function));
+    count = choose(a, functions, count);
+    int result = 0;
+    if (count == 0)
+        result = error_set(
+            err, NULL, NO_OFFSET,
+            "no function matches '%.100s' (most is in '%.100s'; pbin-aggregate lists them all)",
+            a->options->functions[0], largest);
+    else
+        show(a, functions, count, format, out);
+    free(largest);
+    free(functions);
+    return result;
 }

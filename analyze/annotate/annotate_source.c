@@ -1,11 +1,15 @@
 /* Annotated source: the lines of a function file by file, with those of functions that were
- * inlined. SPDX-License-Identifier: MIT */
+ * inlined.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_source.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyze/annotate/annotate_show.h"
+#include "analyze/annotate/annotate_text.h"
+#include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/source_file.h"
 #include "base/memory.h"
 
@@ -268,7 +272,8 @@ void show_source(struct listing *listing, struct annotate_function *f)
         parts[count - 1].own |= row->inner == row->function && row->file != 0;
         annotate_sums_add(&parts[count - 1].sums, &row->sums);
     }
-    qsort(parts, count, sizeof *parts, compare_parts);
+    if (count > 1)
+        qsort(parts, count, sizeof *parts, compare_parts);
     for (size_t i = 0; i < count; i++)
         show_file(listing, f, f->rows + parts[i].first, parts[i].count);
     free(parts);

@@ -1,10 +1,12 @@
 /* Annotated lines as rows for programs.
  * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_table.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate/annotate_show.h"
+#include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
 
 enum { COLUMNS_MOST = 16 };

@@ -1,9 +1,10 @@
 /* Annotation: texts and ranges of lines as a listing wants them.
  * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate/annotate_show.h"
 #include "base/memory.h"
 
 enum { TAB = 8 };

@@ -22,7 +22,7 @@ static const struct machine {
     unsigned machine;
     cs_arch arch;
     cs_mode mode;
-    size_t unit; /* [bytes]: what is no instruction counts as so many */
+    size_t unit; /* [bytes]: what is not an instruction counts as so many */
 } machines[] = {
     {EM_X86_64, CS_ARCH_X86, CS_MODE_64, 1},     {EM_386, CS_ARCH_X86, CS_MODE_32, 1},
     {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM, 4}, {EM_ARM, CS_ARCH_ARM, CS_MODE_ARM, 4},
@@ -33,12 +33,12 @@ static const struct machine {
 struct disassembler *disassembler_new(const struct machine_code *code, bool intel,
                                       struct reporter *reporter)
 {
-    bool big;
-    unsigned machine = machine_code_machine(code, &big);
+    const struct elf_file *file = machine_code_file(code);
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         csh handle;
-        cs_mode mode = machines[i].mode | (big ? CS_MODE_BIG_ENDIAN : 0);
-        if (machines[i].machine != machine || cs_open(machines[i].arch, mode, &handle) != CS_ERR_OK)
+        cs_mode mode = machines[i].mode | (file->big_endian ? CS_MODE_BIG_ENDIAN : 0);
+        if (machines[i].machine != file->machine ||
+            cs_open(machines[i].arch, mode, &handle) != CS_ERR_OK)
             continue;
         if (machines[i].arch == CS_ARCH_X86)
             cs_option(handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
@@ -46,8 +46,7 @@ struct disassembler *disassembler_new(const struct machine_code *code, bool inte
         *d = (struct disassembler){code, handle, machines[i].unit, cs_malloc(handle)};
         return d;
     }
-    report_warning(reporter, "%s: no disassembler for ELF machine %u", machine_code_path(code),
-                   machine);
+    report_warning(reporter, "%s: no disassembler for ELF machine %u", file->path, file->machine);
     return NULL;
 }
 
@@ -76,7 +75,7 @@ size_t disassembler_decode(struct disassembler *d, uint64_t address, const uint8
 }
 
 /* The symbol at the TARGET of the instruction: where "0x..." alone is the operand it is one. */
-static const struct code_symbol *find_target(const struct disassembler *d, uint64_t *target)
+static const struct elf_symbol *find_target(const struct disassembler *d, uint64_t *target)
 {
     const char *operand = d->last->op_str[0] == '#' ? d->last->op_str + 1 : d->last->op_str;
     char *end;
@@ -89,7 +88,7 @@ static const struct code_symbol *find_target(const struct disassembler *d, uint6
 char *disassembler_text(const struct disassembler *d, uint64_t begin)
 {
     uint64_t target = 0;
-    const struct code_symbol *symbol = find_target(d, &target);
+    const struct elf_symbol *symbol = find_target(d, &target);
     if (d->last->op_str[0] == '\0')
         return mem_strdup(d->last->mnemonic);
     if (symbol == NULL)

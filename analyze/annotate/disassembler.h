@@ -14,12 +14,12 @@ struct disassembler *disassembler_new(const struct machine_code *code, bool inte
 /* NULL is allowed. */
 void disassembler_delete(struct disassembler *disassembler);
 
-/* Decodes the first instruction of SIZE BYTES (at least one) at ADDRESS. Returns how many bytes it has; what is none
+/* Decodes the first instruction of SIZE BYTES (at least one) at ADDRESS. Returns how many bytes it has; what is not an instruction
  * counts as one byte, or one word where instructions are words. */
 size_t disassembler_decode(struct disassembler *disassembler, uint64_t address,
                            const uint8_t *bytes, size_t size);
 
-/* The instruction that was decoded last; a target has the name of what lies there, left out for the function that
+/* The instruction that was decoded last; a target has the name of its function, left out for the function that
  * begins at BEGIN. Caller frees. */
 char *disassembler_text(const struct disassembler *disassembler, uint64_t begin);
 

@@ -3,60 +3,36 @@
 #ifndef ANALYZE_ANNOTATE_MACHINE_CODE_H
 #define ANALYZE_ANNOTATE_MACHINE_CODE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/report.h"
+#include "formats/elf/elf_search.h"
+#include "formats/elf/elf_symbols.h"
 
-/* What a profile says about a mapped file. */
+/* What a profile says about a mapped file. Places are what samples have: offsets in the file, or
+ * where those are not known, distances from the begin of the mapping [bytes]. */
 struct code_wanted {
-    const char *label,
-        *path;            /* as recorded, and the file that was used for its symbols ("" if none) */
+    struct elf_sought sought;
     const char *build_id; /* lower-case hex, "": not known */
-    const char *const *folders; /* where to look first */
-    size_t folder_count;
+    bool has_offset;
+    uint64_t place;    /* of a sample */
+    uint64_t map_size; /* of the mapping [bytes], where there are no offsets; else 0 */
 };
 
 struct machine_code;
 
-/* Opens the ELF file that has the build-id, from the folders, its path, its label. One warning
- * through REPORTER when none has (NULL is returned), and when the profile knows no build-id, so
- * that the file need not be the one that ran. */
-struct machine_code *machine_code_open(const struct code_wanted *wanted, struct reporter *reporter);
+/* Opens the file that ran, and its debug file. Returns NULL after one warning through REPORTER when
+ * there is none; warns when the profile has no build-id, as the file need not be the one that ran.
+ */
+struct machine_code *machine_code_open(const struct code_wanted *wanted,
+                                       const struct elf_search *search, struct reporter *reporter);
 void machine_code_close(struct machine_code *code);
 
-/* Borrowed until machine_code_close. The build-id is lower-case hex, "" when there is none. */
-const char *machine_code_path(const struct machine_code *code);
-const char *machine_code_build_id(const struct machine_code *code);
+/* Borrowed until machine_code_close. */
+const struct elf_file *machine_code_file(const struct machine_code *code);
 
-/* What machine_code_open is made of: an ELF file, NULL when PATH is none; its symbols, where there were none before:
- * returns whether there is a full table; takes DEBUG, and its symbols. */
-struct machine_code *machine_code_try(const char *path);
-bool machine_code_read_symbols(struct machine_code *code);
-void machine_code_take_debug(struct machine_code *code, struct machine_code *debug);
+/* The address of the file that a place means. */
+uint64_t machine_code_address(const struct machine_code *code, uint64_t place);
 
-/* ELF machine (EM_...), and whether it is big endian. */
-unsigned machine_code_machine(const struct machine_code *code, bool *big_endian);
-
-/* From an offset in the file to an address of the file. */
-bool machine_code_at_offset(const struct machine_code *code, uint64_t offset, uint64_t *address);
-
-/* From the distance to the begin of an executable mapping of MAP_SIZE bytes. */
-bool machine_code_at_map(const struct machine_code *code, uint64_t map_size, uint64_t distance,
-                         uint64_t *address);
-
-/* A function of the symbol table. */
-struct code_symbol {
-    uint64_t address, size; /* [bytes] */
-    const char *name;       /* borrowed until machine_code_close */
-};
-
-/* The function that ADDRESS is in; NULL for none. */
-const struct code_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address);
-
-/* Up to SIZE bytes from ADDRESS, as far as the file has them; returns how many. */
-size_t machine_code_read(const struct machine_code *code, uint64_t address, uint8_t *to,
-                         size_t size);
+/* The function that ADDRESS is in, borrowed until machine_code_close; NULL for none. */
+const struct elf_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address);
 
 #endif

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/annotate/annotate.h"
+#include "analyze/annotate/annotate_show.h"
 #include "base/memory.h"
 #include "base/tool.h"
+#include "formats/elf/elf_options.h"
 
 struct options {
     struct tool_common common;
@@ -44,8 +45,7 @@ static const struct argp_option arguments[] = {
      "Folder with sources built elsewhere (may be repeated)", 2},
     {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
      "Sources recorded below OLD lie below NEW (may be repeated)", 2},
-    {"search-path", 's', "DIR", 0, "Folder with the binaries that ran, for --asm (may be repeated)",
-     2},
+    {0, 0, NULL, 0, "Binaries, for --asm:", ELF_GROUP},
     {0}};
 
 static void append(const char ***list, size_t *count, size_t *capacity, const char *text)
@@ -109,9 +109,6 @@ static error_t parse_where(int key, char *argument, struct argp_state *state,
             argp_error(state, "--prefix-map takes OLD=NEW, not '%s'", argument);
         append(&a->prefix_maps, &a->prefix_map_count, &a->prefix_map_capacity, argument);
         return 0;
-    case 's':
-        append(&a->binary_paths, &a->binary_path_count, &a->binary_path_capacity, argument);
-        return 0;
     default:
         return parse_what(key, argument, state, a);
     }
@@ -121,6 +118,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->annotate.search;
+        return 0;
     case ARGP_KEY_ARG:
         append(&o->inputs, &o->input_count, &o->input_capacity, argument);
         return 0;
@@ -129,6 +129,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -138,6 +139,7 @@ static const struct argp parser = {
            "  pbin-annotate run.pbin\n"
            "  pbin-annotate -f 'burn_*' --source-path ~/src --context 3 run.pbin\n"
            "  pbin-annotate -f burn_50 --asm run-*.pbin\n",
+    .children = children,
 };
 
 static int read_one(struct annotation *annotation, const char *path, struct options *o,
@@ -188,7 +190,7 @@ static void free_options(struct options *o)
     free(o->annotate.functions);
     free(o->annotate.source_paths);
     free(o->annotate.prefix_maps);
-    free(o->annotate.binary_paths);
+    free(o->annotate.search.folders);
     free(o->inputs);
 }
 

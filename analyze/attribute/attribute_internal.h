@@ -5,24 +5,6 @@
 
 #include "analyze/attribute/attribute.h"
 
-enum {
-    ROOM = 16 /* 2^16 samples of the largest power can be added up; real ones are far from it */
-};
-
-/* One sample, with what the loops over its threads need. */
-struct moment {
-    const uint64_t *thread, *location, *cpu_ns;
-    size_t count;
-    exact interval; /* [2^-32 ns] */
-    double energy;  /* [J] */
-    double power;
-};
-
-static inline bool is_summable(double value)
-{
-    return exact_fits(value, ENERGY_SHIFT, ROOM);
-}
-
 /* THREAD is in ROW: was it in another one before? */
 static inline bool attribution_enter(struct attribution *a, uint64_t thread, uint32_t row)
 {
@@ -33,18 +15,9 @@ static inline bool attribution_enter(struct attribution *a, uint64_t thread, uin
     return before != row;
 }
 
-/* The row of LABEL: it is there from now on. Borrowed until a row is added. */
-struct current *attribution_label(struct attribution *attribution, const char *label);
-
-/* TIME [2^-32 ns] and ENERGY [2^-80 J] to a row, and to the sums of all. */
-void attribution_charge(struct attribution *attribution, struct current *current, exact time,
-                        exact energy);
-
-/* Charges at most MOST samples from number FIRST on, whose threads M points to, as long as they are of the usual
- * kind. Returns how many, with M behind them; 0 when the first is unusual. Not for selections by time or phase,
- * corrected intervals or other energy models. */
-size_t attribute_usual(struct attribution *attribution, const struct pbin_definitions *all,
-                       const struct pbin_samples *samples, size_t first, size_t most,
-                       struct moment *m);
+/* Charges at most MAX of the samples that were added to the weigher, as long as they fit in packed sums. Returns how
+ * many; 0 when the first does not. Only when the weigher packs, and not for selections by time or phase. */
+size_t attribute_packed(struct attribution *attribution, const struct pbin_definitions *all,
+                        size_t max);
 
 #endif

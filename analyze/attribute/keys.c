@@ -27,16 +27,12 @@ static bool needs_thread(int key)
     return key == KEY_PROCESS || key == KEY_THREAD || key == KEY_COMM;
 }
 
-void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_keys *keys,
                   const struct selection *selection, const char *target)
 {
-    *map = (struct key_map){.rows = rows,
-                            .keys = keys,
-                            .key_count = key_count,
-                            .selection = selection,
-                            .target = target};
-    for (size_t i = 0; i < key_count; i++)
-        map->by_thread |= needs_thread(keys[i]);
+    *map = (struct key_map){.rows = rows, .keys = keys, .selection = selection, .target = target};
+    for (size_t i = 0; i < keys->count; i++)
+        map->by_thread |= needs_thread(keys->key[i]);
     for (size_t i = 0; i < selection->filter_count; i++)
         map->by_thread |= needs_thread(selection->filters[i].key);
 }
@@ -124,7 +120,7 @@ static bool is_selected(struct key_map *map, const struct pbin_definitions *all,
 
 uint32_t key_find_excluded(struct rowset *rows)
 {
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < rows->key_count; i++)
         key[i] = rows->is_text[i] ? strings_intern(rows->texts, LABEL_EXCLUDED) : NUMBER_EXCLUDED;
     return rowset_find(rows, key);
@@ -135,12 +131,14 @@ static const char *label_text(void *context, int key)
     return pbin_key_get((size_t)key)->is_text ? (const char *)context : key == KEY_PC ? "0x0" : "0";
 }
 
-uint32_t key_map_label(struct key_map *map, const char *label)
+struct row_sums *key_map_label(struct key_map *map, const char *label)
 {
     /* the callback's context is not changed: it is the label itself */
     bool selected = !map->selection->exclude_external &&
                     selection_passes(map->selection, label_text, (void *)(uintptr_t)label);
-    return selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
+    uint32_t row = selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);
+    map->rows->sums[row].touched = true;
+    return &map->rows->sums[row];
 }
 
 void key_map_reserve(struct key_map *map, const struct pbin_definitions *all)
@@ -159,9 +157,9 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
     if (map->row[slot] == NO_ROW && !is_selected(map, all, thread, location)) {
         map->row[slot] = key_find_excluded(map->rows);
     } else if (map->row[slot] == NO_ROW) {
-        uint64_t key[PBIN_KEYS_MOST] = {0};
-        for (size_t i = 0; i < map->key_count; i++)
-            key[i] = key_value(map, map->keys[i], all, thread, location);
+        uint64_t key[PBIN_MAX_KEYS] = {0};
+        for (size_t i = 0; i < map->keys->count; i++)
+            key[i] = key_value(map, map->keys->key[i], all, thread, location);
         map->row[slot] = rowset_find(map->rows, key);
     }
     return map->row[slot];

@@ -3,20 +3,17 @@
 #ifndef ANALYZE_ATTRIBUTE_KEYS_H
 #define ANALYZE_ATTRIBUTE_KEYS_H
 
+#include "analyze/attribute/labels.h"
 #include "analyze/attribute/rowset.h"
 #include "analyze/attribute/selection.h"
 #include "formats/pbin/pbin.h"
 
 #define NO_ROW UINT32_MAX
-/* What filters leave out is a fact of the table, not a row of it: all texts are this label, all numbers this one. */
-#define LABEL_EXCLUDED  "_excluded"
-#define NUMBER_EXCLUDED UINT64_MAX
 
 /* For the profile that is being read: rows by location, found once each. */
 struct key_map {
     struct rowset *rows;
-    const int *keys;
-    size_t key_count;
+    const struct pbin_keys *keys;
     const struct selection *selection;
     const char *target; /* binary that --exclude-external keeps */
     bool by_thread;     /* some key needs the thread */
@@ -28,16 +25,16 @@ struct key_map {
 };
 
 /* ROWS, KEYS, SELECTION and TARGET are borrowed until key_map_free. */
-void key_map_init(struct key_map *map, struct rowset *rows, const int *keys, size_t key_count,
+void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_keys *keys,
                   const struct selection *selection, const char *target);
 void key_map_free(struct key_map *map);
 
 /* Index in ROWS for what filters leave out. */
 uint32_t key_find_excluded(struct rowset *rows);
 
-/* The row of LABEL, of something that is no code: like any other it may be left out by the selection, as if all its
- * texts were LABEL and its numbers 0. */
-uint32_t key_map_label(struct key_map *map, const char *label);
+/* The sums of the row of LABEL, which is there from now on. It stands for no code; like any other it may be left out by
+ * the selection, as if all its texts were LABEL and its numbers 0. Borrowed until a row is added. */
+struct row_sums *key_map_label(struct key_map *map, const char *label);
 
 /* Makes ROW as long as there are locations, where rows depend on them alone. */
 void key_map_reserve(struct key_map *map, const struct pbin_definitions *all);

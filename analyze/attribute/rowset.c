@@ -7,11 +7,12 @@
 
 #include "base/memory.h"
 
-void rowset_init(struct rowset *set, const int *keys, size_t key_count)
+void rowset_init(struct rowset *set, const struct pbin_keys *keys)
 {
-    *set = (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = key_count};
-    for (size_t i = 0; i < key_count; i++)
-        set->is_text[i] = pbin_key_get((size_t)keys[i])->is_text;
+    *set =
+        (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = keys->count};
+    for (size_t i = 0; i < keys->count; i++)
+        set->is_text[i] = pbin_key_get((size_t)keys->key[i])->is_text;
 }
 
 void rowset_free(struct rowset *set)
@@ -19,24 +20,24 @@ void rowset_free(struct rowset *set)
     strings_delete(set->texts);
     strings_delete(set->tuples);
     free(set->rows);
-    free(set->current);
-    free(set->quick);
+    free(set->sums);
+    free(set->packed);
 }
 
 /* A sum that was just stored is slow to load again: few rows have several lanes. */
 enum { LANES = 4, LANES_ROWS = 1 << 12 };
 
 /* Aligned, so that no row straddles cache lines. */
-static void reserve_quick(struct rowset *set)
+static void reserve_packed(struct rowset *set)
 {
-    if (set->count <= set->quick_rows)
+    if (set->count <= set->packed_rows)
         return;
     rowset_fold(set);
-    free(set->quick);
+    free(set->packed);
     set->lanes = set->row_capacity <= LANES_ROWS ? LANES : 1;
-    set->quick_rows = set->row_capacity;
-    set->quick = mem_aligned(64, set->quick_rows * set->lanes, sizeof *set->quick);
-    memset(set->quick, 0, set->quick_rows * set->lanes * sizeof *set->quick);
+    set->packed_rows = set->row_capacity;
+    set->packed = mem_aligned(64, set->packed_rows * set->lanes, sizeof *set->packed);
+    memset(set->packed, 0, set->packed_rows * set->lanes * sizeof *set->packed);
 }
 
 uint32_t rowset_find(struct rowset *set, const uint64_t *key)
@@ -47,17 +48,17 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key)
         return index;
     set->count++;
     mem_reserve(&set->rows, &set->row_capacity, set->count, sizeof *set->rows);
-    mem_reserve(&set->current, &set->current_capacity, set->count, sizeof *set->current);
-    reserve_quick(set);
+    mem_reserve(&set->sums, &set->sums_capacity, set->count, sizeof *set->sums);
+    reserve_packed(set);
     set->rows[index] = (struct pbin_row){0};
-    set->current[index] = (struct current){0};
+    set->sums[index] = (struct row_sums){0};
     memcpy(set->rows[index].key, key, size);
     return index;
 }
 
 uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number)
 {
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < from->key_count; i++) {
         key[i] = from->rows[number].key[i];
         if (from->is_text[i])
@@ -68,29 +69,29 @@ uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t numb
 
 uint32_t rowset_find_label(struct rowset *set, const char *label)
 {
-    uint64_t key[PBIN_KEYS_MOST] = {0};
+    uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < set->key_count; i++)
         key[i] = set->is_text[i] ? strings_intern(set->texts, label) : 0;
     return rowset_find(set, key);
 }
 
-void rowset_quick_room(struct rowset *set, size_t count)
+void rowset_packed_room(struct rowset *set, size_t count)
 {
-    if (set->quick_entries + count > SUMS_MOST)
+    if (set->packed_added + count > PACKED_MAX_ADDED)
         rowset_fold(set);
-    set->quick_entries += count;
+    set->packed_added += count;
 }
 
-static bool fold(struct current *to, const quick_sums *sums, size_t lanes)
+static bool fold(struct row_sums *to, const packed_sums *sums, size_t lanes)
 {
     bool overflow = false;
     for (size_t lane = 0; lane < lanes; lane++) {
-        uint64_t seen = sums[lane][SUM_SEEN];
-        exact energy = quick_energy(sums[lane][SUM_HIGH], sums[lane][SUM_LOW]);
+        uint64_t seen = sums[lane][PACKED_SEEN];
+        exact energy = packed_energy(sums[lane][PACKED_HIGH], sums[lane][PACKED_LOW]);
         to->touched |= seen > 0;
         to->entries += seen >> 32;
         to->samples += (exact)(uint32_t)seen << SAMPLES_SHIFT;
-        to->time += (exact)sums[lane][SUM_CPU] << TIME_SHIFT;
+        to->time += (exact)sums[lane][PACKED_CPU] << TIME_SHIFT;
         overflow |= __builtin_add_overflow(to->energy, energy, &to->energy);
     }
     return !overflow;
@@ -98,16 +99,16 @@ static bool fold(struct current *to, const quick_sums *sums, size_t lanes)
 
 void rowset_fold(struct rowset *set)
 {
-    if (set->quick_entries == 0)
+    if (set->packed_added == 0)
         return;
-    size_t rows = set->count < set->quick_rows ? set->count : set->quick_rows;
+    size_t rows = set->count < set->packed_rows ? set->count : set->packed_rows;
     for (size_t i = 0; i < rows; i++)
-        set->overflow |= !fold(&set->current[i], &set->quick[set->lanes * i], set->lanes);
-    memset(set->quick, 0, rows * set->lanes * sizeof *set->quick);
-    set->quick_entries = 0;
+        set->overflow |= !fold(&set->sums[i], &set->packed[set->lanes * i], set->lanes);
+    memset(set->packed, 0, rows * set->lanes * sizeof *set->packed);
+    set->packed_added = 0;
 }
 
-bool current_merge(struct current *to, const struct current *from)
+bool row_sums_merge(struct row_sums *to, const struct row_sums *from)
 {
     bool overflow = __builtin_add_overflow(to->entries, from->entries, &to->entries);
     to->touched |= from->touched;
@@ -122,13 +123,13 @@ bool current_merge(struct current *to, const struct current *from)
 void rowset_end_run(struct rowset *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        struct current *c = &set->current[i];
+        struct row_sums *c = &set->sums[i];
         if (!c->touched)
             continue;
         struct pbin_sums sums = pbin_sums_of_run(
             c->samples, c->entries_unknown ? UINT64_MAX : c->entries, c->time, c->energy);
         set->overflow |= !pbin_sums_merge(&set->rows[i].sums, &sums);
-        *c = (struct current){.input = c->input};
+        *c = (struct row_sums){.input = c->input};
     }
 }
 

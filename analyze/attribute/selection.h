@@ -1,5 +1,4 @@
-/* Which samples count: filters on keys, a window of time, a phase between marker functions; and how
- * intervals are corrected.
+/* Which samples count: filters on keys, a window of time, a phase between marker functions.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_SELECTION_H
 #define ANALYZE_ATTRIBUTE_SELECTION_H
@@ -26,9 +25,6 @@ struct selection {
     const char *phase; /* marker function: each entry into it begins a phase; NULL: all */
     /* 1: from the first entry on to the second; 0: from the first entry to the end */
     uint64_t phase_number;
-    double max_gap;        /* [s]; what an interval has beyond it goes to _gap; 0: no limit */
-    bool subtract_latency; /* take the sampler's own time off the intervals */
-    bool wall_time;        /* a thread that is seen is charged the interval, running or not */
 };
 
 /* Adds the condition TEXT, "KEY=GLOB" or "KEY~REGEX" (TEXT is borrowed). Returns NULL, or what is wrong with it (static

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callgraph/callgraph_cycles.h"
+#include "analyze/callgraph/components.h"
 #include "base/intern.h"
 #include "base/memory.h"
 
@@ -49,8 +49,7 @@ static void add_cost(struct call_cost *to, const struct call_cost *from)
 
 static void take_row(struct builder *b, const struct pbin_row *row)
 {
-    const struct aggregate_options *options = aggregate_options_of(b->aggregate);
-    uint64_t function = row->key[options->key_count - 1];
+    uint64_t function = row->key[aggregate_keys(b->aggregate)->count - 1];
     uint32_t node = find_node(b, row->key[0], function);
     const struct call_cost cost = {exact_to_double(row->sums.time, TIME_SHIFT, 1000000000),
                                    exact_to_double(row->sums.energy, ENERGY_SHIFT, 1)};
@@ -103,6 +102,19 @@ static void link_arcs(struct callgraph *g)
         struct call_node *callee = &g->nodes[g->arcs[i].callee];
         g->by_callee[callee->first_caller + callee->caller_count++] = (uint32_t)i;
     }
+}
+
+static void find_components(const struct callgraph *g, struct components *components)
+{
+    uint32_t *first = mem_zalloc((size_t)g->function_count + 1, sizeof *first);
+    uint32_t *callees = mem_zalloc(g->arc_count + 1, sizeof *callees);
+    for (size_t i = 0; i < g->arc_count; i++)
+        callees[i] = g->arcs[i].callee;
+    for (uint32_t i = 0; i < g->function_count; i++)
+        first[i + 1] = first[i] + g->nodes[i].callee_count; /* arcs are ordered by caller */
+    components_find(g->function_count, first, callees, components);
+    free(first);
+    free(callees);
 }
 
 /* A node for each component of several functions. */
@@ -250,9 +262,8 @@ static int read_aggregate(struct builder *b, struct error *err)
 struct callgraph *callgraph_new(const struct aggregate *aggregate, struct error *err)
 {
     struct callgraph *g = mem_zalloc(1, sizeof *g);
-    struct builder b = {.aggregate = aggregate,
-                        .graph = g,
-                        .by_binary = aggregate_options_of(aggregate)->key_count > 1};
+    struct builder b = {
+        .aggregate = aggregate, .graph = g, .by_binary = aggregate_keys(aggregate)->count > 1};
     struct components components = {0};
     int result = read_aggregate(&b, err);
     numbers_free(&b.keys);
@@ -262,7 +273,7 @@ struct callgraph *callgraph_new(const struct aggregate *aggregate, struct error 
         return NULL;
     }
     link_arcs(g);
-    components_find(g, &components);
+    find_components(g, &components);
     make_cycles(g, &components);
     count_calls(g);
     propagate(g, &components);

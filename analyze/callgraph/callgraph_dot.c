@@ -1,5 +1,6 @@
 /* A call graph for Graphviz: a box per function with its shares, an arrow per arc with its calls, a
- * frame around each cycle. SPDX-License-Identifier: MIT */
+ * frame around each cycle.
+ * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -3,46 +3,12 @@
  *   {"index":2,"function":"work","self_s":0.05,"children_s":0.2,"calls":3,"recursive_calls":2,
  *    "callers":[{"index":1,"function":"main","calls":3,"of":4,"self_s":0.05,"children_s":0.2}],"callees":[...]}
  * SPDX-License-Identifier: MIT */
-#include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/callgraph/callgraph_view.h"
 #include "base/memory.h"
-#include "base/utf8.h"
-
-enum { FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY };
-
-static json_t *text_value(const char *text)
-{
-    if (text == NULL)
-        return json_null();
-    char *valid = utf8_repair(text);
-    json_t *value = json_string(valid);
-    free(valid);
-    return value;
-}
-
-static json_t *count_value(uint64_t count) /* jansson's integers end at 2^63 */
-{
-    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
-}
-
-static json_t *real_value(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-/* Takes VALUE. */
-static void dump(struct output *out, json_t *value)
-{
-    char *text = json_dumps(value, FLAGS);
-    json_decref(value);
-    if (text != NULL)
-        output_write(out, text, strlen(text));
-    free(text);
-}
+#include "formats/table/json.h"
 
 static void set(json_t *object, const char *name, json_t *value)
 {
@@ -58,15 +24,15 @@ static void set_energy(const struct callgraph_view *v, json_t *object, const cha
     char *name = strcmp(v->quantity->name, "energy") == 0
                      ? mem_printf("%senergy_J", what)
                      : mem_printf("%s%s", what, v->quantity->name);
-    set(object, name, real_value(energy));
+    set(object, name, json_of_real(energy));
     free(name);
 }
 
 static void set_cost(const struct callgraph_view *v, json_t *object, const struct call_cost *self,
                      const struct call_cost *children)
 {
-    set(object, "self_s", real_value(self->time));
-    set(object, "children_s", real_value(children->time));
+    set(object, "self_s", json_of_real(self->time));
+    set(object, "children_s", json_of_real(children->time));
     set_energy(v, object, "self_", self->energy);
     set_energy(v, object, "children_", children->energy);
 }
@@ -75,8 +41,8 @@ static void set_name(json_t *object, const struct call_node *node)
 {
     set(object, "index", json_integer(node->index));
     if (node->binary[0] != '\0')
-        set(object, "binary", text_value(node->binary));
-    set(object, "function", text_value(node->function));
+        set(object, "binary", json_of_text(node->binary));
+    set(object, "function", json_of_text(node->function));
     set(object, "cycle", node->cycle != 0 ? json_integer(node->cycle) : json_null());
 }
 
@@ -85,10 +51,11 @@ static json_t *arc_value(const struct callgraph_view *v, const struct call_arc *
 {
     json_t *object = json_object();
     set_name(object, other);
-    set(object, "calls", count_value(arc->count));
+    set(object, "calls", json_of_count(arc->count));
     set(object, "of",
-        arc->inside ? json_null()
-                    : count_value(callgraph_whole(v->graph, &v->graph->nodes[arc->callee])->calls));
+        arc->inside
+            ? json_null()
+            : json_of_count(callgraph_whole(v->graph, &v->graph->nodes[arc->callee])->calls));
     set_cost(v, object, &arc->self, &arc->children);
     return object;
 }
@@ -114,10 +81,10 @@ static json_t *node_value(const struct callgraph_view *v, const struct call_node
 {
     json_t *object = json_object();
     set_name(object, node);
-    set(object, "share", real_value(callgraph_share(v->graph, node)));
+    set(object, "share", json_of_real(callgraph_share(v->graph, node)));
     set_cost(v, object, &node->self, &node->children);
-    set(object, "calls", count_value(node->calls));
-    set(object, "recursive_calls", count_value(node->recursive));
+    set(object, "calls", json_of_count(node->calls));
+    set(object, "recursive_calls", json_of_count(node->recursive));
     return object;
 }
 
@@ -149,7 +116,7 @@ static void put_nodes(const struct callgraph_view *v, struct output *out, bool c
         if (!v->shown[g->order[i]] || (g->order[i] >= g->function_count) != cycles)
             continue;
         output_printf(out, "%s", between);
-        dump(out, cycles ? cycle_value(v, node) : function_value(v, node));
+        json_write(out, cycles ? cycle_value(v, node) : function_value(v, node));
         between = ",\n";
     }
 }
@@ -157,10 +124,10 @@ static void put_nodes(const struct callgraph_view *v, struct output *out, bool c
 static json_t *facts(const struct callgraph_view *v)
 {
     json_t *object = json_object();
-    set(object, "name", text_value(v->meta->name));
-    set(object, "target", text_value(v->meta->target));
-    set(object, "dialect", text_value(v->meta->dialect));
-    set(object, "time_s", real_value(v->graph->total.time));
+    set(object, "name", json_of_text(v->meta->name));
+    set(object, "target", json_of_text(v->meta->target));
+    set(object, "dialect", json_of_text(v->meta->dialect));
+    set(object, "time_s", json_of_real(v->graph->total.time));
     set_energy(v, object, "", v->graph->total.energy);
     return object;
 }
@@ -168,7 +135,7 @@ static json_t *facts(const struct callgraph_view *v)
 void callgraph_json(const struct callgraph_view *v, struct output *out)
 {
     output_printf(out, "{\"profile\":");
-    dump(out, facts(v));
+    json_write(out, facts(v));
     output_printf(out, ",\n\"functions\":[");
     put_nodes(v, out, false);
     output_printf(out, "],\n\"cycles\":[");

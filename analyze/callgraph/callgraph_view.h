@@ -1,5 +1,6 @@
 /* Call graphs as text, JSON and Graphviz dot: one file each, and a line in the table of
- * pbin-callgraph. SPDX-License-Identifier: MIT */
+ * pbin-callgraph.
+ * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_CALLGRAPH_CALLGRAPH_VIEW_H
 #define ANALYZE_CALLGRAPH_CALLGRAPH_VIEW_H
 

@@ -45,14 +45,6 @@ static const char *format_name(size_t number)
     return number < FORMATS - 1 ? formats[number].name : NULL; /* the last has two suffixes */
 }
 
-static void set_keys(struct options *o, bool by_binary)
-{
-    o->aggregate.key_count = 0;
-    if (by_binary)
-        o->aggregate.keys[o->aggregate.key_count++] = pbin_key_find("binary", 6);
-    o->aggregate.keys[o->aggregate.key_count++] = pbin_key_find("function", 8);
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -60,7 +52,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'k':
         if (strcmp(argument, "function") != 0 && strcmp(argument, "binary,function") != 0)
             argp_error(state, "-k takes binary,function or function, not '%s'", argument);
-        set_keys(o, argument[0] == 'b');
+        o->aggregate.rows.keys = pbin_keys_of(argument);
         return 0;
     case KEY_FOCUS:
         o->focus = argument;
@@ -145,7 +137,7 @@ int main(int argc, char **argv)
     struct options o = {0};
     struct error err = {0};
     tool_start(&o.common, "pbin-callgraph");
-    set_keys(&o, true);
+    o.aggregate.rows.keys = pbin_keys_of("binary,function");
     o.common.formats = format_name;
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
     struct aggregate *aggregate = aggregate_new(&o.aggregate);

@@ -37,9 +37,14 @@ struct side *compare_side(struct compare *c)
     return side;
 }
 
+const struct pbin_keys *compare_keys(const struct compare *c)
+{
+    return &c->options.rules.aggregate.rows.keys;
+}
+
 const char *compare_text(const struct compare *c, const struct side_row *row, size_t i)
 {
-    const struct pbin_key *key = pbin_key_get((size_t)c->options.rules.aggregate.keys[i]);
+    const struct pbin_key *key = pbin_key_get((size_t)compare_keys(c)->key[i]);
     return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i]) : NULL;
 }
 
@@ -48,14 +53,9 @@ const char *compare_text(const struct compare *c, const struct side_row *row, si
 static int compare_key(const struct compare *c, const struct side_row *a, const struct side_row *b,
                        size_t i)
 {
-    if (pbin_key_get((size_t)c->options.rules.aggregate.keys[i])->is_text)
+    if (pbin_key_get((size_t)compare_keys(c)->key[i])->is_text)
         return strcmp(compare_text(c, a, i), compare_text(c, b, i));
     return (a->key[i] > b->key[i]) - (a->key[i] < b->key[i]);
-}
-
-static bool is_line(const struct compare *c, size_t i)
-{
-    return strcmp(pbin_key_get((size_t)c->options.rules.aggregate.keys[i])->name, "line") == 0;
 }
 
 /* Of all keys but the line: are they rows of one function? */
@@ -63,18 +63,17 @@ static int compare_functions(const struct compare *c, const struct side_row *a,
                              const struct side_row *b)
 {
     int order = 0;
-    for (size_t i = 0; i < c->options.rules.aggregate.key_count && order == 0; i++)
-        if (!is_line(c, i))
+    size_t line = pbin_keys_index(compare_keys(c), "line");
+    for (size_t i = 0; i < compare_keys(c)->count && order == 0; i++)
+        if (i != line)
             order = compare_key(c, a, b, i);
     return order;
 }
 
 static uint64_t line_of(const struct compare *c, const struct side_row *row)
 {
-    for (size_t i = 0; i < c->options.rules.aggregate.key_count; i++)
-        if (is_line(c, i))
-            return row->key[i];
-    return 0;
+    size_t line = pbin_keys_index(compare_keys(c), "line");
+    return line < compare_keys(c)->count ? row->key[line] : 0;
 }
 
 static int by_function(const void *left, const void *right, void *opaque)
@@ -100,7 +99,7 @@ static int by_key(const void *left, const void *right, void *opaque)
     const struct compare *c = opaque;
     const struct side_row *a = some_side(c, left), *b = some_side(c, right);
     int order = 0;
-    for (size_t i = 0; i < c->options.rules.aggregate.key_count && order == 0; i++)
+    for (size_t i = 0; i < compare_keys(c)->count && order == 0; i++)
         order = compare_key(c, a, b, i);
     if (order != 0)
         return order;

@@ -47,6 +47,9 @@ struct side *compare_side(struct compare *compare);
 /* All sides are read: matches their rows. Rows are in order of their keys. */
 void compare_finish(struct compare *compare);
 
+/* The keys of all rows. */
+const struct pbin_keys *compare_keys(const struct compare *compare);
+
 /* Text of key number I of ROW of any side, or NULL where the key is a number. */
 const char *compare_text(const struct compare *compare, const struct side_row *row, size_t i);
 

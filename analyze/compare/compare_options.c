@@ -161,29 +161,19 @@ static void default_names(struct compare_command *o)
     }
 }
 
-static void set_keys(struct compare_command *o, const char *const *names, size_t count)
-{
-    struct aggregate_options *to = &o->compare.rules.aggregate;
-    for (to->key_count = 0; to->key_count < count; to->key_count++)
-        to->keys[to->key_count] = pbin_key_find(names[to->key_count], strlen(names[to->key_count]));
-}
-
 static bool has_key(const struct compare_command *o, const char *name)
 {
-    for (size_t i = 0; i < o->compare.rules.aggregate.key_count; i++)
-        if (o->compare.rules.aggregate.keys[i] == pbin_key_find(name, strlen(name)))
-            return true;
-    return false;
+    const struct pbin_keys *keys = &o->compare.rules.aggregate.rows.keys;
+    return pbin_keys_index(keys, name) < keys->count;
 }
 
 static void finish_options(struct compare_command *o, struct argp_state *state)
 {
-    static const char *const by_line[] = {"binary", "file", "function", "line"};
-    static const char *const by_function[] = {"binary", "function"};
     if (o->side_count < 2)
         argp_error(state, "a base and something to compare it with are needed");
     if (!o->keys_given)
-        set_keys(o, o->compare.rules.lines ? by_line : by_function, o->compare.rules.lines ? 4 : 2);
+        o->compare.rules.aggregate.rows.keys =
+            pbin_keys_of(o->compare.rules.lines ? "binary,file,function,line" : "binary,function");
     if (o->compare.rules.lines && !(has_key(o, "line") && has_key(o, "function")))
         argp_error(state, "--match line needs the keys function and line");
     if (o->compare.rules.lines && has_key(o, "pc"))
@@ -239,8 +229,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->name_list = argument;
         return 0;
     case 'k':
-        o->compare.rules.aggregate.key_count =
-            keys_parse(o->compare.rules.aggregate.keys, argument, state);
+        keys_option(&o->compare.rules.aggregate.rows.keys, argument, state);
         o->keys_given = true;
         return 0;
     case KEY_MATCH:

@@ -35,11 +35,6 @@ struct compare_view {
     struct table_cell *cells; /* of the row that is being shown */
 };
 
-static inline size_t key_count(const struct compare_view *v)
-{
-    return v->compare->options.rules.aggregate.key_count;
-}
-
 static inline bool has_column(const struct compare_view *v, int which)
 {
     return (which != OF_ERROR || v->report->has_error) &&

@@ -75,7 +75,7 @@ static bool exceeds(const struct gate *gate, double base, double value)
 static char *describe(const struct compare *c, const struct side_row *row)
 {
     char *text = mem_strdup("");
-    for (size_t i = 0; i < c->options.rules.aggregate.key_count; i++) {
+    for (size_t i = 0; i < compare_keys(c)->count; i++) {
         const char *key = compare_text(c, row, i);
         char *number = mem_printf("%llu", (unsigned long long)row->key[i]);
         char *longer = mem_printf("%s%s%s", text, i > 0 ? " " : "", key != NULL ? key : number);

@@ -159,7 +159,7 @@ void match_lines(const struct line_weight *base_lines, size_t n,
 {
     struct lines base = {base_lines, n, total_of(base_lines, n)};
     struct lines other = {other_lines, m, total_of(other_lines, m)};
-    int64_t shifts[SHIFTS];
+    int64_t shifts[SHIFTS] = {0};
     double score[SHIFTS], next[SHIFTS];
     if (n == 0)
         return;

@@ -45,7 +45,7 @@ static double total_error(const struct compare_view *v, size_t side)
 static struct table_cell key_cell(const struct compare_view *v, const struct side_row *row,
                                   size_t i)
 {
-    const char *name = pbin_key_get((size_t)v->compare->options.rules.aggregate.keys[i])->name;
+    const char *name = pbin_key_get((size_t)compare_keys(v->compare)->key[i])->name;
     const char *text = compare_text(v->compare, row, i);
     if (text != NULL)
         return cell_text(text);
@@ -56,11 +56,9 @@ static struct table_cell key_cell(const struct compare_view *v, const struct sid
 
 static struct table_cell line_cell(const struct compare_view *v, const struct side_row *row)
 {
-    const int *keys = v->compare->options.rules.aggregate.keys;
-    for (size_t i = 0; row != NULL && i < key_count(v); i++)
-        if (strcmp(pbin_key_get((size_t)keys[i])->name, "line") == 0)
-            return key_cell(v, row, i);
-    return (struct table_cell){0};
+    size_t line = pbin_keys_index(compare_keys(v->compare), "line");
+    return row != NULL && line < compare_keys(v->compare)->count ? key_cell(v, row, line)
+                                                                 : (struct table_cell){0};
 }
 
 static struct table_cell with_tone(struct table_cell cell, const struct judgement *judgement)
@@ -105,7 +103,7 @@ static void fill_keys(const struct compare_view *v, size_t row)
     for (size_t s = 0; s < v->compare->side_count && from == NULL; s++)
         from = pick(v, row, s);
     bool new_line = v->compare->options.rules.lines && pick(v, row, 0) == NULL;
-    for (size_t i = 0; i < key_count(v); i++) {
+    for (size_t i = 0; i < compare_keys(v->compare)->count; i++) {
         v->cells[i] = from != NULL ? key_cell(v, from, i) : (struct table_cell){0};
         if (new_line && compare_text(v->compare, from, i) == NULL)
             v->cells[i] = (struct table_cell){0}; /* it has no line in the base */
@@ -115,7 +113,7 @@ static void fill_keys(const struct compare_view *v, size_t row)
 static void show_row(struct compare_view *v, struct table *table, size_t row)
 {
     const struct compare *c = v->compare;
-    size_t at = key_count(v);
+    size_t at = compare_keys(c)->count;
     bool total = row == c->count;
     if (total) {
         memset(v->cells, 0, at * sizeof *v->cells);

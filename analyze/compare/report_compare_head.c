@@ -59,10 +59,10 @@ static void add_side_columns(struct compare_view *v, size_t side)
 
 static void make_columns(struct compare_view *v)
 {
-    const int *keys = v->compare->options.rules.aggregate.keys;
-    v->columns = mem_zalloc(key_count(v) + 2 + v->compare->side_count * OF_ALL, sizeof *v->columns);
-    for (size_t i = 0; i < key_count(v); i++)
-        add_column(v, pbin_key_get((size_t)keys[i])->name, "", true);
+    const struct pbin_keys *keys = compare_keys(v->compare);
+    v->columns = mem_zalloc(keys->count + 2 + v->compare->side_count * OF_ALL, sizeof *v->columns);
+    for (size_t i = 0; i < keys->count; i++)
+        add_column(v, pbin_key_get((size_t)keys->key[i])->name, "", true);
     add_column(v, "weight", "%", false);
     add_column(v, v->report->names[0], unit_of(v), false);
     for (size_t s = 1; s < v->compare->side_count; s++)

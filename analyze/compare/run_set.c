@@ -114,7 +114,7 @@ static void row_add(struct side_row *row, const struct side_block *block)
 static struct side_row *find_row(struct side *side, const uint64_t *key)
 {
     uint32_t tuple = strings_intern_bytes(side->tuples, (const char *)key,
-                                          side->rules->aggregate.key_count * sizeof *key);
+                                          side->rules->aggregate.rows.keys.count * sizeof *key);
     if (tuple >= side->index_count) {
         mem_reserve(&side->index, &side->index_capacity, (size_t)tuple + 1, sizeof *side->index);
         memset(side->index + side->index_count, 0,

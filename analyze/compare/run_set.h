@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/aggregate/aggregate.h"
-#include "analyze/compare/match.h"
 #include "analyze/aggregate/statistics.h"
+#include "analyze/compare/run_set_blocks.h"
 
 enum compare_metric {
     COMPARE_TIME,          /* [s] a run */
@@ -26,21 +25,12 @@ enum compare_metric {
 const char *compare_metric_name(enum compare_metric metric);
 int compare_metric_parse(const char *name, size_t length);
 
-/* How rows become the same row. */
-struct side_rules {
-    struct aggregate_options aggregate;
-    bool lines;   /* --match line: files count by their base names */
-    bool salvage; /* read what there is of a truncated profile */
-    const struct binary_map *maps;
-    size_t map_count;
-};
-
 /* Sums and moments over the runs; of a row or of the total. */
 struct side_row {
-    uint64_t key[PBIN_KEYS_MOST]; /* numbers of the shared texts, or values */
-    uint32_t tuple;               /* number of the key among the shared tuples */
-    exact time, energy;           /* summed over all runs */
-    double samples, entries;      /* summed over all runs; entries NaN: not known */
+    uint64_t key[PBIN_MAX_KEYS]; /* numbers of the shared texts, or values */
+    uint32_t tuple;              /* number of the key among the shared tuples */
+    exact time, energy;          /* summed over all runs */
+    double samples, entries;     /* summed over all runs; entries NaN: not known */
     struct run_moments moments[COMPARE_METRICS];
 };
 

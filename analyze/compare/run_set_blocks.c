@@ -23,14 +23,14 @@ static uint64_t matched_text(const struct side_blocks *blocks, int key, const ch
 static struct side_block *find_block(struct side_blocks *blocks, const struct aggregate *a,
                                      const struct pbin_row *row)
 {
-    const struct aggregate_options *options = &blocks->rules->aggregate;
-    uint64_t key[PBIN_KEYS_MOST] = {0};
-    for (size_t i = 0; i < options->key_count; i++)
-        key[i] = pbin_key_get((size_t)options->keys[i])->is_text
-                     ? matched_text(blocks, options->keys[i], aggregate_text(a, row->key[i]))
+    const struct pbin_keys *keys = &blocks->rules->aggregate.rows.keys;
+    uint64_t key[PBIN_MAX_KEYS] = {0};
+    for (size_t i = 0; i < keys->count; i++)
+        key[i] = pbin_key_get((size_t)keys->key[i])->is_text
+                     ? matched_text(blocks, keys->key[i], aggregate_text(a, row->key[i]))
                      : row->key[i];
     uint32_t tuple =
-        strings_intern_bytes(blocks->tuples, (const char *)key, options->key_count * sizeof *key);
+        strings_intern_bytes(blocks->tuples, (const char *)key, keys->count * sizeof *key);
     if (tuple > blocks->count) {
         mem_reserve(&blocks->at, &blocks->capacity, tuple, sizeof *blocks->at);
         memset(&blocks->at[blocks->count], 0, sizeof *blocks->at);

@@ -3,12 +3,22 @@
 #ifndef ANALYZE_COMPARE_RUN_SET_BLOCKS_H
 #define ANALYZE_COMPARE_RUN_SET_BLOCKS_H
 
-#include "analyze/compare/run_set.h"
+#include "analyze/aggregate/aggregate.h"
+#include "analyze/compare/match.h"
+
+/* How rows become the same row. */
+struct side_rules {
+    struct aggregate_options aggregate;
+    bool lines;   /* --match line: files count by their base names */
+    bool salvage; /* read what there is of a truncated profile */
+    const struct binary_map *maps;
+    size_t map_count;
+};
 
 /* A row's sums in the profile that is being added. Rows that become one are added up; for the standard deviation of
  * a sum over several runs only an upper bound is known, the sum of theirs. */
 struct side_block {
-    uint64_t key[PBIN_KEYS_MOST];
+    uint64_t key[PBIN_MAX_KEYS];
     exact time, energy;
     double samples, entries, entries_most;
     double time_spread, energy_spread; /* sqrt(sum of squared distances from the mean) */

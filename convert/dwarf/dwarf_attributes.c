@@ -27,7 +27,7 @@ bool dwarf_number(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, u
     return ok;
 }
 
-/* Without the alternate file (dwz) libdwarf answers OK with a text that says so. */
+/* Without the alternate file (dwz) libdwarf returns OK with a placeholder text. */
 bool dwarf_text(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, const char **text)
 {
     Dwarf_Attribute attribute;
@@ -49,7 +49,7 @@ bool dwarf_text(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, con
 static void add_range(struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
                       struct interval_list *list)
 {
-    if (begin >= end || !elf_image_is_code(units->image, begin))
+    if (begin >= end || !elf_file_is_code(units->image, begin))
         return;
     mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
     list->items[list->count++] = (struct interval){begin, end - 1, value};

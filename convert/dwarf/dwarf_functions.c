@@ -6,7 +6,7 @@
 #include "convert/dwarf/dwarf_units.h"
 
 /* Real programs reach a depth of 65 and chains of 3. */
-enum { DEEPEST = 512, LONGEST_CHAIN = 16, MOST_FUNCTIONS = 1 << 26 };
+enum { MAX_DEPTH = 512, MAX_CHAIN = 16, MAX_FUNCTIONS = 1 << 26 };
 
 struct level {
     Dwarf_Die die;
@@ -17,7 +17,7 @@ struct walk {
     struct dwarf_units *units;
     struct unit *unit;
     struct interval_list ranges;
-    struct level levels[DEEPEST];
+    struct level levels[MAX_DEPTH];
     size_t depth;
 };
 
@@ -35,8 +35,7 @@ static uint32_t add_function(struct walk *w, Dwarf_Die die, Dwarf_Half tag, uint
     struct unit_functions *f = &w->unit->functions;
     struct unit_function function = {.parent = around, .inlined = tag == DW_TAG_inlined_subroutine};
     Dwarf_Error error = NULL;
-    if ((tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) ||
-        f->count >= MOST_FUNCTIONS)
+    if ((tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) || f->count >= MAX_FUNCTIONS)
         return around;
     size_t before = w->ranges.count;
     dwarf_die_ranges(w->units, w->unit, die, (uint32_t)f->count, &w->ranges);
@@ -51,7 +50,7 @@ static uint32_t add_function(struct walk *w, Dwarf_Die die, Dwarf_Half tag, uint
 
 static void push(struct walk *w, Dwarf_Die die, uint32_t function)
 {
-    if (w->depth == DEEPEST) {
+    if (w->depth == MAX_DEPTH) {
         w->units->damaged++;
         dwarf_dealloc_die(die);
         return;
@@ -115,12 +114,12 @@ static bool reference(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half numbe
     return ok;
 }
 
-/* The linkage name, wherever in the chain of origins it stands, else the nearest plain name. */
+/* The linkage name, wherever in the chain of origins it is, else the nearest plain name. */
 static uint32_t name_of(struct dwarf_units *units, Dwarf_Off offset)
 {
     const char *plain = NULL, *text = NULL;
     bool more = true;
-    for (int i = 0; more && i < LONGEST_CHAIN; i++) {
+    for (int i = 0; more && i < MAX_CHAIN; i++) {
         Dwarf_Die die;
         Dwarf_Error error = NULL;
         if (!dwarf_ok(units, dwarf_offdie_b(units->debug, offset, true, &die, &error), error))

@@ -2,10 +2,10 @@
  * itself:
  *
  * - a sequence begins with file 1 (DWARF 5, 6.2.2), but libdwarf begins version 5 tables with 0.
- * Whoever has no DW_LNS_set_file before its first row (glibc's strfromf.c) would get another file's
- * name;
- * - after DW_LNS_set_epilogue_begin (rustc writes it) dwarf_lineendsequence calls the next row the
- * end of its sequence, and the lines behind it are lost.
+ *   A table without DW_LNS_set_file before its first row (glibc's strfromf.c) would get another
+ *   file's name;
+ * - after DW_LNS_set_epilogue_begin (rustc writes it) dwarf_lineendsequence takes the next row for
+ *   the end of its sequence, and the lines after it are lost.
  *
  *   unit_length version [since 5: address_size selector] header_length
  *   min_instruction [since 4: max_operations] default_is_stmt line_base line_range
@@ -66,8 +66,8 @@ static bool find_program(const struct dwarf_units *units, uint64_t offset, struc
     return p->opcode_base > DW_LNS_set_file && header >= base + p->opcode_base;
 }
 
-/* Runs one opcode; returns whether it makes a row. FILE is the register; RESET: a sequence has
- * ended. */
+/* Runs one opcode; returns whether it makes a row. *FILE is the register; *ENDS: the row ends its
+ * sequence. */
 static bool run_opcode(struct program *p, uint64_t *file, bool *ends)
 {
     uint8_t opcode = *p->at++;

@@ -6,10 +6,9 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-enum { MOST_FILES = 1 << 20 };
+enum { MAX_FILES = 1 << 20 };
 
-/* Appends PART with one '/' between. An absolute PART goes below the path all the same: the
- * callers see to it that none comes. */
+/* Appends PART with one '/' between. Callers do not pass an absolute PART. */
 static void append(char **path, const char *part)
 {
     size_t length = strlen(*path);
@@ -76,7 +75,7 @@ static void read_files(struct dwarf_units *units, struct unit *unit, Dwarf_Die d
     const char *compilation = "";
     if (!dwarf_ok(units, dwarf_srclines_files_indexes(context, &base, &count, &end, &error),
                   error) ||
-        base < 0 || end < base || end - base > MOST_FILES)
+        base < 0 || end < base || end - base > MAX_FILES)
         return;
     if (!dwarf_text(units, die, DW_AT_comp_dir, &compilation))
         compilation = "";
@@ -99,7 +98,7 @@ static void end_sequence(struct dwarf_units *units, struct row_reader *r, uint64
     struct unit_lines *lines = r->lines;
     uint64_t begin = lines->rows[r->first].address;
     size_t last = r->row_count - 1;
-    if (begin >= end || !elf_image_is_code(units->image, begin)) {
+    if (begin >= end || !elf_file_is_code(units->image, begin)) {
         r->row_count = r->first;
         return;
     }

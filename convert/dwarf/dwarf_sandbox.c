@@ -38,6 +38,7 @@ static uint64_t memory_in_use(void)
 {
     unsigned long long pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own text */
     if (file == NULL || fscanf(file, "%llu", &pages) != 1)
         pages = 1 << 18;
     if (file != NULL)
@@ -74,7 +75,7 @@ static bool leave_parents_files(int socket)
            syscall(SYS_close_range, 3u, ~0u, 0u) == 0;
 }
 
-/* A second fence behind seccomp, where the kernel has it. */
+/* A second barrier after seccomp, where the kernel has it. */
 static void forbid_files(void)
 {
     struct landlock_ruleset_attr rules = {.handled_access_fs =

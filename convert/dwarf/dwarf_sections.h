@@ -5,24 +5,22 @@
 
 #include <libdwarf/libdwarf.h>
 
-#include "convert/symbolize/elf_image.h"
+#include "formats/elf/elf_file.h"
 
 struct dwarf_sections;
 
-/* Over the FILE_SIZE bytes at FILE, which IMAGE describes; both borrowed until the process ends
- * (there is no deletion: the worker just exits). */
-struct dwarf_sections *dwarf_sections_new(const struct elf_image *image, const uint8_t *file,
-                                          uint64_t file_size);
+/* Over FILE, which must be in memory (elf_file_map), as the worker cannot read. Borrowed until the
+ * process ends: there is no deletion, the worker just exits. */
+struct dwarf_sections *dwarf_sections_new(const struct elf_file *file);
 
 /* What dwarf_object_init_b takes; borrowed. */
-Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *sections);
+Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *d);
 
 /* The contents of section NAME (".debug_line") and their *SIZE; NULL when there is none. Borrowed.
  */
-const uint8_t *dwarf_sections_find(struct dwarf_sections *sections, const char *name,
-                                   uint64_t *size);
+const uint8_t *dwarf_sections_find(struct dwarf_sections *d, const char *name, uint64_t *size);
 
-/* Bytes of all debug sections that IMAGE has, unpacked as their headers say; for limits. */
-uint64_t dwarf_sections_size(const struct elf_image *image);
+/* All of them, unpacked [bytes]: for limits. */
+uint64_t dwarf_sections_size(const struct dwarf_sections *sections);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -15,7 +14,7 @@
 #include "convert/dwarf/dwarf_worker.h"
 
 /* Memory for libdwarf: measured needs are under 3 times the sections (all units decoded). */
-#define LEAST_MEMORY (UINT64_C(1) << 30)
+#define MIN_MEMORY (UINT64_C(1) << 30)
 enum { MEMORY_FACTOR = 8 };
 
 struct server {
@@ -25,7 +24,7 @@ struct server {
     uint32_t sent;
     struct buffer new_strings, frames;
     uint32_t new_count;
-    struct dwarf_frame before[MOST_FRAMES]; /* frames of the address before */
+    struct dwarf_frame before[MAX_FRAMES]; /* frames of the address before */
     size_t before_count;
 };
 
@@ -73,7 +72,7 @@ static uint32_t sent_number(struct server *s, uint32_t ours)
 
 static void answer_address(struct server *s, uint64_t address, bool is_first)
 {
-    struct dwarf_frame frames[MOST_FRAMES];
+    struct dwarf_frame frames[MAX_FRAMES];
     size_t count = dwarf_units_frames(&s->units, address, frames);
     if (!is_first && count == s->before_count &&
         memcmp(frames, s->before, count * sizeof *frames) == 0) {
@@ -92,11 +91,11 @@ static void answer_address(struct server *s, uint64_t address, bool is_first)
 
 static void answer_question(struct server *s)
 {
-    uint8_t raw[8 * LARGEST_QUESTION];
+    uint8_t raw[8 * MAX_QUESTION];
     struct buffer head = {0};
     read_all(raw, 4);
     uint32_t count = get_u32(raw, false);
-    if (count > LARGEST_QUESTION)
+    if (count > MAX_QUESTION)
         _exit(1);
     read_all(raw, 8 * (size_t)count);
     s->frames.size = s->new_strings.size = s->new_count = 0;
@@ -111,15 +110,6 @@ static void answer_question(struct server *s)
     buffer_free(&head);
 }
 
-/* Mapped, not read: a file that shrinks meanwhile kills this process, which is what it is for. */
-static const uint8_t *file_bytes(const struct elf_image *debug)
-{
-    if (debug->memory != NULL)
-        return debug->memory;
-    void *bytes = mmap(NULL, debug->size, PROT_READ, MAP_PRIVATE, debug->fd, 0);
-    return bytes != MAP_FAILED ? bytes : NULL;
-}
-
 static void open_debug(struct server *s, struct dwarf_sections *sections)
 {
     Dwarf_Error error = NULL;
@@ -132,17 +122,19 @@ static void open_debug(struct server *s, struct dwarf_sections *sections)
         s->units.damaged += result == DW_DLV_ERROR;
 }
 
-_Noreturn void dwarf_worker_serve(int socket, int parent, const struct elf_image *debug,
-                                  const struct elf_image *image)
+/* The file is mapped, not read: if it shrinks meanwhile, this process dies, as it may. */
+_Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug,
+                                  const struct elf_file *image)
 {
     struct server *s = mem_zalloc(1, sizeof *s);
-    uint64_t memory = LEAST_MEMORY + MEMORY_FACTOR * dwarf_sections_size(debug);
-    const uint8_t *file = file_bytes(debug);
-    if (file == NULL || !dwarf_sandbox_enter(socket, parent, memory))
+    if (!elf_file_map(debug))
+        _exit(1);
+    struct dwarf_sections *sections = dwarf_sections_new(debug);
+    uint64_t memory = MIN_MEMORY + MEMORY_FACTOR * dwarf_sections_size(sections);
+    if (!dwarf_sandbox_enter(socket, parent, memory))
         _exit(1);
     s->units.image = image;
     s->units.strings = strings_new();
-    struct dwarf_sections *sections = dwarf_sections_new(debug, file, debug->size);
     /* Else libdwarf keeps a tree of all it has allocated, and lines take 3 times as long. */
     dwarf_set_de_alloc_flag(0);
     open_debug(s, sections);

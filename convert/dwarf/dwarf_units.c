@@ -99,7 +99,7 @@ struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address)
 }
 
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
-                          struct dwarf_frame frames[MOST_FRAMES])
+                          struct dwarf_frame frames[MAX_FRAMES])
 {
     struct unit *unit = dwarf_units_find(units, address);
     if (unit == NULL)
@@ -110,7 +110,7 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
     if (row != NULL)
         frame = (struct dwarf_frame){0, dwarf_lines_file(&unit->lines, row->file), row->line};
     uint32_t index = interval_map_find(&unit->functions.by_address, address);
-    while (index != INTERVAL_NONE && count < MOST_FRAMES - 1) {
+    while (index != INTERVAL_NONE && count < MAX_FRAMES - 1) {
         struct unit_function *function = &unit->functions.items[index];
         dwarf_function_know(units, function);
         frame.function = function->name;

@@ -1,6 +1,7 @@
 /* Compilation units of a file's debug information: found by address, decoded when an address falls
  * into them. Used in the DWARF worker only: libdwarf must not share a process with anything that
- * matters. SPDX-License-Identifier: MIT */
+ * matters.
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_UNITS_H
 #define CONVERT_DWARF_DWARF_UNITS_H
 
@@ -11,8 +12,8 @@
 
 #include "base/intern.h"
 #include "convert/dwarf/dwarf_worker.h"
-#include "convert/symbolize/elf_image.h"
-#include "convert/symbolize/interval_map.h"
+#include "formats/elf/elf_file.h"
+#include "base/interval_map.h"
 
 struct line_row {
     uint64_t address;
@@ -57,10 +58,10 @@ struct unit {
 
 struct dwarf_units {
     Dwarf_Debug debug;
-    const struct elf_image *image; /* of the program: which addresses are code */
-    struct strings *strings;       /* of names and paths */
-    const uint8_t *line_table;     /* .debug_line; NULL: there is none */
-    uint64_t line_table_size;      /* [bytes] */
+    const struct elf_file *image; /* of the program: which addresses are code */
+    struct strings *strings;      /* of names and paths */
+    const uint8_t *line_table;    /* .debug_line; NULL: there is none */
+    uint64_t line_table_size;     /* [bytes] */
     struct unit *units;
     size_t count, capacity;
     struct interval_map by_address; /* value: index of a unit */
@@ -80,7 +81,7 @@ struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
 
 /* Fills FRAMES, innermost first. Returns how many: 0 when nothing is known. */
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
-                          struct dwarf_frame frames[MOST_FRAMES]);
+                          struct dwarf_frame frames[MAX_FRAMES]);
 
 /* Ranges of code of DIE, appended with VALUE; those that the linker has thrown away are not. */
 void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 
 /* What one worker may cost us altogether: a hostile file could make names and frames forever. */
-enum { MOST_STRING_BYTES = 1 << 28, MOST_ALL_FRAMES = 1 << 24 };
+enum { MAX_STRING_BYTES = 1 << 28, MAX_ALL_FRAMES = 1 << 24 };
 
 struct dwarf_worker {
     pid_t pid;
@@ -43,13 +43,12 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
-                                        const struct elf_image *image, unsigned timeout,
-                                        struct error *err)
+struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf_file *image,
+                                        unsigned timeout, struct error *err)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        error_set_errno(err, debug->path, errno, "no channel to a DWARF worker");
+        error_set_errno(err, debug->path, errno, "cannot connect to a DWARF worker");
         return NULL;
     }
     pid_t parent = getpid(), pid = fork();
@@ -59,7 +58,7 @@ struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
-        error_set_errno(err, debug->path, errnum, "no process for a DWARF worker");
+        error_set_errno(err, debug->path, errnum, "cannot start a DWARF worker");
         return NULL;
     }
     struct dwarf_worker *w = mem_zalloc(1, sizeof *w);
@@ -96,7 +95,7 @@ static int transfer(struct dwarf_worker *w, bool writing, uint8_t *data, size_t 
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready == 0)
-            return error_set(err, w->path, NO_OFFSET, "DWARF worker gave no answer in %u s",
+            return error_set(err, w->path, NO_OFFSET, "DWARF worker did not answer within %u s",
                              w->timeout);
         ssize_t moved = ready < 0 ? -1
                         : writing ? send(w->socket, data, size, MSG_NOSIGNAL | MSG_DONTWAIT)
@@ -128,9 +127,10 @@ static uint8_t *exchange(struct dwarf_worker *w, const uint64_t *addresses, size
         return NULL;
     head.data = length;
     *size = cursor_u32(&head);
-    if (*size > LARGEST_ANSWER) {
-        error_set(err, w->path, NO_OFFSET, "DWARF worker answers %zu bytes, at most %d", *size,
-                  LARGEST_ANSWER);
+    if (*size > MAX_ANSWER) {
+        error_set(err, w->path, NO_OFFSET,
+                  "DWARF worker sent an answer of %zu bytes, at most %d expected", *size,
+                  MAX_ANSWER);
         return NULL;
     }
     answer = mem_alloc(*size);
@@ -147,7 +147,7 @@ static void take_strings(struct dwarf_worker *w, struct cursor *in, struct strin
         size_t length = 0;
         const char *text = cursor_string(in, &length);
         w->string_bytes += length + sizeof *w->numbers;
-        if (in->bad || memchr(text, '\0', length) != NULL || w->string_bytes > MOST_STRING_BYTES) {
+        if (in->bad || memchr(text, '\0', length) != NULL || w->string_bytes > MAX_STRING_BYTES) {
             in->bad = true;
             return;
         }
@@ -160,7 +160,7 @@ static void take_frame(struct dwarf_worker *w, struct cursor *in, struct dwarf_a
 {
     uint32_t function = cursor_u32(in), file = cursor_u32(in), line = cursor_u32(in);
     if (function >= w->number_count || file >= w->number_count ||
-        ++w->all_frames > MOST_ALL_FRAMES) {
+        ++w->all_frames > MAX_ALL_FRAMES) {
         in->bad = true;
         return;
     }
@@ -181,7 +181,7 @@ static void take_address(struct dwarf_worker *w, struct cursor *in, struct dwarf
         answer->count[i] = answer->count[i - 1];
         return;
     }
-    if (count > MOST_FRAMES)
+    if (count > MAX_FRAMES)
         in->bad = true;
     for (unsigned f = 0; f < count && !in->bad; f++)
         take_frame(w, in, answer);
@@ -211,5 +211,5 @@ int dwarf_worker_ask(struct dwarf_worker *w, const uint64_t *addresses, size_t c
         take_address(w, &in, answer, i);
     bool bad = in.bad || cursor_left(&in) > 0;
     free(bytes);
-    return bad ? error_set(err, w->path, NO_OFFSET, "DWARF worker gave a senseless answer") : 0;
+    return bad ? error_set(err, w->path, NO_OFFSET, "DWARF worker sent a malformed answer") : 0;
 }

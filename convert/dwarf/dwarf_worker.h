@@ -1,26 +1,28 @@
 /* Questions to the debug information of a file, answered by a confined process.
  *
  * libdwarf crashes, loops and allocates gigabytes on damaged files. It therefore runs in a child
- * that can neither open nor write anything, and nothing it answers is believed unchecked:
+ * that can neither open nor write files, and its answers are checked:
  *
  *   question  u32 count, count x u64 address of the file, ascending
  *   answer    u32 size of what follows
  *             u32 how often something could not be decoded so far
- *             u32 count of new strings, each u32 length and bytes; numbered on from the last
- * answer; 0 is "" per address: u8 count of frames, each u32 function, u32 file, u32 line; or u8
- * 255: the same frames as the address before SPDX-License-Identifier: MIT */
+ *             u32 count of new strings, each u32 length and bytes;
+ *                 numbering continues from the last answer, 0 is ""
+ *             per address: u8 count of frames, each u32 function, u32 file, u32 line;
+ *                          or u8 255: the same frames as the address before
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_WORKER_H
 #define CONVERT_DWARF_DWARF_WORKER_H
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "convert/symbolize/elf_image.h"
+#include "formats/elf/elf_file.h"
 
 enum {
-    MOST_FRAMES = 64,          /* inlined into each other */
-    SAME_FRAMES = 255,         /* as the address before */
-    LARGEST_QUESTION = 4096,   /* addresses */
-    LARGEST_ANSWER = 16 << 20, /* [bytes] */
+    MAX_FRAMES = 64,       /* inlined into each other */
+    SAME_FRAMES = 255,     /* as the address before */
+    MAX_QUESTION = 4096,   /* addresses */
+    MAX_ANSWER = 16 << 20, /* [bytes] */
 };
 
 /* Function and file are string numbers: of the worker in its answer, of STRINGS below. */
@@ -43,15 +45,14 @@ void dwarf_answer_free(struct dwarf_answer *answer);
 struct dwarf_worker;
 
 /* Starts the worker for the debug information in DEBUG, of the program IMAGE (both may be the same;
- * borrowed during the call). TIMEOUT: seconds that an answer may take. Returns NULL with ERR filled
- * when the system has no process for it. */
-struct dwarf_worker *dwarf_worker_start(const struct elf_image *debug,
-                                        const struct elf_image *image, unsigned timeout,
-                                        struct error *err);
+ * borrowed during the call: the worker has copies of its own). TIMEOUT: seconds that an answer may
+ * take. Returns NULL with ERR filled when the system refuses a process. */
+struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf_file *image,
+                                        unsigned timeout, struct error *err);
 
-/* Asks about COUNT (at most LARGEST_QUESTION) ascending addresses. Returns 0 with ANSWER filled,
- * its names added to STRINGS; or -1: the worker died, took too long or talked nonsense. Then only
- * delete is left. */
+/* Asks about COUNT (at most MAX_QUESTION) ascending addresses. Returns 0 with ANSWER filled,
+ * its names added to STRINGS; or -1: the worker died, took too long or sent a malformed
+ * answer. Then only dwarf_worker_delete may follow. */
 int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, size_t count,
                      struct strings *strings, struct dwarf_answer *answer, struct error *err);
 
@@ -59,7 +60,7 @@ int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, siz
 void dwarf_worker_delete(struct dwarf_worker *worker);
 
 /* What the child does: answers questions from SOCKET until it is closed or process PARENT ends. */
-_Noreturn void dwarf_worker_serve(int socket, int parent, const struct elf_image *debug,
-                                  const struct elf_image *image);
+_Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug,
+                                  const struct elf_file *image);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "base/tool.h"
 #include "convert/gmon/gmon_sums.h"
-#include "convert/symbolize/symbol_options.h"
+#include "formats/elf/elf_options.h"
 
 struct options {
     struct tool_common common;
@@ -28,20 +28,19 @@ enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS };
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
     {"elf", 'e', "FILE", 0,
-     "The program that wrote it (default: as the name gmon.PROGRAM.PID.out or gmon-UUID.out says)",
-     1},
-    {"rate", 'r', "HZ", 0, "Samples per second (default: as the profile says)", 1},
+     "The program that wrote it (default: by the name gmon.PROGRAM.PID.out or gmon-UUID.out)", 1},
+    {"rate", 'r', "HZ", 0, "Samples per second (default: as recorded)", 1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Reading:", 2},
     {"format", KEY_FORMAT, "DIALECT", 0, "gnu, bsd or bsd-old (default: detected)", 2},
     {"bits", KEY_BITS, "BITS", 0, "Size of a pointer, 32 or 64 (default: detected)", 2},
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
-    {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"bias", KEY_BIAS, "ADDRESS", 0,
-     "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0, for OP-TEE found by "
+     "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0; for OP-TEE by "
      "__text_start)",
-     SYMBOL_GROUP},
+     ELF_GROUP},
     {0}};
 
 static const char *dialect_name(size_t number)
@@ -54,7 +53,7 @@ static void parse_bits(struct options *o, const char *text, struct argp_state *s
 {
     uint64_t bits;
     if (!parse_unsigned(text, 32, 64, &bits) || (bits != 32 && bits != 64))
-        argp_error(state, "--bits takes 32 or 64, not '%s'", text);
+        argp_error(state, "--bits must be 32 or 64, not '%s'", text);
     o->gmon.bits = (int)bits;
 }
 
@@ -63,7 +62,7 @@ static void parse_bias(struct options *o, const char *text, struct argp_state *s
     const char *digits = text[0] == '0' && (text[1] | 32) == 'x' ? text + 2 : text;
     size_t length = strspn(digits, "0123456789abcdefABCDEF");
     if (length == 0 || length > 16 || digits[length] != '\0')
-        argp_error(state, "--bias takes a hexadecimal address, not '%s'", text);
+        argp_error(state, "--bias must be a hexadecimal address, not '%s'", text);
     o->program.bias = strtoull(digits, NULL, 16);
     o->program.has_bias = true;
 }
@@ -73,14 +72,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->program.symbols;
+        state->child_inputs[0] = &o->program.search;
         return 0;
     case 'e':
         o->program.elf = argument;
         return 0;
     case 'r':
-        if (!parse_unsigned(argument, 1, INT32_MAX, &o->rate))
-            argp_error(state, "-r takes a whole number of samples per second, not '%s'", argument);
+        o->rate = tool_whole(state, "-r", argument, 1, INT32_MAX);
         return 0;
     case 'n':
         o->name = argument;
@@ -108,14 +106,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[GMON...]",
     .doc = "Turn the gmon.out of a program built with -pg (glibc, OpenBSD, OP-TEE) into pbin; "
-           "several are added "
-           "up.\v"
+           "several are added up.\v"
            "Examples:\n"
            "  gmon2pbin -e ./program gmon.out | pbin-aggregate\n"
            "  gmon2pbin -e ./program gmon.out | pbin-callgraph --focus main\n"
@@ -159,7 +156,7 @@ static int add_gmon(struct conversion *c, const struct gmon *gmon, struct error 
 {
     struct reporter *reporter = &c->options->common.reporter;
     if (gmon->cut)
-        report_warning(reporter, "%s: cut short: kept %zu histograms and %zu call arcs", gmon->name,
+        report_warning(reporter, "%s: truncated: kept %zu histograms and %zu call arcs", gmon->name,
                        gmon->histogram_count, gmon->call_count);
     struct gmon_program *program = gmon_program_open(gmon, &c->options->program, reporter, err);
     if (program == NULL)
@@ -242,6 +239,6 @@ int main(int argc, char **argv)
     free(c.target);
     free(c.dialect);
     free(o.inputs);
-    free(o.program.symbols.search_paths);
+    free(o.program.search.folders);
     return tool_end(&o.common, result, &err);
 }

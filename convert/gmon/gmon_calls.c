@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "convert/symbolize/debug_file.h"
 #include "convert/symbolize/demangle.h"
-#include "convert/symbolize/symbol_table.h"
+#include "formats/elf/elf_search.h"
+#include "formats/elf/elf_symbols.h"
 
 /* The functions of a file by name. */
 struct addresses {
@@ -24,26 +24,27 @@ static void add_name(struct addresses *a, const char *linkage, uint64_t address)
     uint32_t number = strings_intern(a->names, text != NULL ? text : linkage);
     free(text);
     if (number < known)
-        return; /* of several functions of a name the first one stands for all */
+        return; /* of several functions of one name the first is used */
     mem_reserve(&a->address, &a->capacity, (size_t)number + 1, sizeof *a->address);
     a->address[number] = address;
 }
 
-static void list_addresses(struct addresses *a, const struct elf_image *image, const char *sysroot)
+static void list_addresses(struct addresses *a, const struct elf_file *image,
+                           const struct elf_search *search)
 {
-    struct elf_image *debug = debug_file_open(image, sysroot);
-    struct symbol_table *symbols = symbol_table_new(image, debug);
-    struct symbol_range range;
+    struct elf_file *debug = elf_search_debug(search, image);
+    struct elf_symbols *symbols = elf_symbols_new(image, debug);
+    struct elf_symbol_range range;
     uint64_t at = 0;
     a->names = strings_new();
-    while (symbol_table_next(symbols, at, &range)) {
+    while (elf_symbols_next(symbols, at, &range)) {
         add_name(a, range.name, range.begin);
         if (range.last == UINT64_MAX)
             break;
         at = range.last + 1;
     }
-    symbol_table_delete(symbols);
-    elf_image_delete(debug);
+    elf_symbols_delete(symbols);
+    elf_file_close(debug);
 }
 
 /* BINARY and FUNCTION are texts of the pbin. */
@@ -53,6 +54,7 @@ static bool find_address(const struct addresses *a, const struct profiled_file *
     uint32_t number = strings_find(a->names, function);
     if (strcmp(binary, file->name) != 0 || number == INTERN_NONE || number == 0)
         return false;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): names above 0 have one */
     *address = a->address[number];
     return true;
 }
@@ -73,13 +75,13 @@ static bool add_call(struct gmon *g, const struct addresses *a, const struct pro
 
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
-                      const char *sysroot)
+                      const struct elf_search *search)
 {
     struct addresses a = {0};
     size_t lost = 0;
     if (times->arc_count == 0)
         return 0;
-    list_addresses(&a, file->image, sysroot);
+    list_addresses(&a, file->image, search);
     for (size_t i = 0; i < times->arc_count; i++)
         lost += !add_call(gmon, &a, file, &times->arcs[i], all->strings);
     strings_delete(a.names);

@@ -8,10 +8,10 @@
 #include "formats/gmon/gmon.h"
 
 /* Adds the arcs of TIMES to GMON: both ends become the first address of a function of FILE. ALL is
- * what the pbin defines; separate symbols are searched below SYSROOT (NULL: none). Returns how many
- * arcs have an end that is no function of FILE and were left out. */
+ * what the pbin defines; SEARCH finds separate symbols. Returns how many
+ * arcs were left out, as an end is not a function of FILE. */
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
-                      const char *sysroot);
+                      const struct elf_search *search);
 
 #endif

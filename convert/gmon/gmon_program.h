@@ -1,9 +1,11 @@
 /* The program that wrote a gmon.out: which file it is, what its addresses mean, what its code is
- * called. SPDX-License-Identifier: MIT */
+ * called.
+ * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_GMON_GMON_PROGRAM_H
 #define CONVERT_GMON_GMON_PROGRAM_H
 
-#include "convert/symbolize/symbolizer.h"
+#include "base/report.h"
+#include "formats/elf/elf_search.h"
 #include "formats/gmon/gmon.h"
 
 struct gmon_program;
@@ -12,14 +14,15 @@ struct gmon_program_options {
     const char *elf; /* the file; NULL: found by the name of the gmon.out */
     bool has_bias;   /* BIAS is given: address in the gmon.out - BIAS is one of the file */
     uint64_t bias;
-    struct symbolizer_options symbols; /* search paths and sysroot */
+    struct elf_search search;
 };
 
-/* Finds the program of GMON: OPTIONS->elf, else the one that the name tells,
+/* Finds the program of GMON: OPTIONS->elf, else the one that follows from the name,
  *   gmon-UUID.out, gmon-UUID.N.out -> UUID.elf (OP-TEE),   gmon.PROGRAM.PID.out -> PROGRAM
- * (OpenBSD), in the search paths, beside GMON, and in the current folder. One that is not there
- * costs a warning: then nothing has a name. Returns NULL with ERR filled: the name tells nothing,
- * or the ELF cannot be read. OPTIONS, GMON and REPORTER are borrowed until gmon_program_delete. */
+ * (OpenBSD), in the search paths, beside GMON, in the current folder and in the system's. If it is
+ * not found there is a warning, and nothing has a name. Returns NULL with ERR filled: no program
+ * follows from the name, or the ELF cannot be read or is of another layout. OPTIONS, GMON and
+ * REPORTER are borrowed until gmon_program_delete. */
 struct gmon_program *gmon_program_open(const struct gmon *gmon,
                                        const struct gmon_program_options *options,
                                        struct reporter *reporter, struct error *err);
@@ -31,12 +34,12 @@ const char *gmon_program_name(const struct gmon_program *program);
 /* Address of the file for one of the gmon.out. */
 uint64_t gmon_program_address(const struct gmon_program *program, uint64_t recorded);
 
-/* Is ADDRESS of the file code? Yes where there is no file. */
+/* Is ADDRESS of the file code? True where there is no file. */
 bool gmon_program_is_code(const struct gmon_program *program, uint64_t address);
 
 /* The piece of code at ADDRESS (of the file): up to *LAST it is called *NAME (linkage name,
  * borrowed until gmon_program_delete; LABEL_UNKNOWN for none). A symbol reaches over the padding
- * behind it, which no program counter is in. */
+ * after it, which no program counter is in. */
 void gmon_program_piece(const struct gmon_program *program, uint64_t address, uint64_t *last,
                         const char **name);
 

@@ -9,9 +9,9 @@
 #include "base/memory.h"
 
 enum {
-    BIN_MOST = UINT16_MAX,
-    HISTOGRAMS_MOST = 16,
-    BYTES_MOST = 256 * 1024 * 1024 /* of bins: what readers, ours too, are willing to hold */
+    MAX_BIN = UINT16_MAX,
+    MAX_HISTOGRAMS = 16,
+    MAX_BYTES = 256 * 1024 * 1024 /* of bins: what readers, ours too, are willing to hold */
 };
 
 /* A bin with something in it. */
@@ -31,7 +31,7 @@ struct render {
 };
 
 /* First and last address of all code. */
-static bool code_range(const struct elf_image *image, uint64_t *first, uint64_t *last)
+static bool code_range(const struct elf_file *image, uint64_t *first, uint64_t *last)
 {
     *first = UINT64_MAX;
     *last = 0;
@@ -65,7 +65,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 /* Bins that cover the code and are of profil's width to the bit: a reader divides the span by their
  * number, so the span is a multiple of the least number of bytes that holds a whole number of bins.
  */
-static int lay_out(struct render *r, const struct elf_image *image, struct error *err)
+static int lay_out(struct render *r, const struct elf_file *image, struct error *err)
 {
     uint64_t first, last;
     if (!code_range(image, &first, &last))
@@ -74,10 +74,11 @@ static int lay_out(struct render *r, const struct elf_image *image, struct error
     uint64_t bytes = 0x20000 / divisor, bins = r->options->scale / divisor;
     r->low = first & ~UINT64_C(3);
     uint64_t pieces = (last - r->low) / bytes + 1;
-    if (pieces > BYTES_MOST / 2 / bins || last > UINT64_MAX - 0x40000)
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a scale of 2 or more has bins */
+    if (pieces > MAX_BYTES / 2 / bins || last > UINT64_MAX - 0x40000)
         return error_set(err, image->path, NO_OFFSET,
                          "%" PRIu64 " bytes of code at scale %" PRIu32
-                         " are more than 256 MiB of bins: a smaller --scale makes wider bins",
+                         " need more than 256 MiB of bins: use a smaller --scale",
                          last - r->low + 1, r->options->scale);
     r->span = pieces * bytes;
     r->bin_count = pieces * bins;
@@ -141,15 +142,16 @@ static int choose_rate(struct render *r, uint64_t *rate, uint64_t most, struct r
     for (fill(r, *rate); r->most > most; fill(r, *rate)) {
         if (*rate == 1)
             return error_set(err, NULL, NO_OFFSET,
-                             "%" PRIu64 " s at one place do not fit into bins of %" PRIu64 " ticks",
+                             "%" PRIu64 " s at one address do not fit into bins of %" PRIu64
+                             " ticks",
                              r->most, most);
         uint64_t less = (uint64_t)((exact)*rate * most / r->most);
         *rate = less < *rate - 1 ? (less > 0 ? less : 1) : *rate - 1;
     }
     if (*rate != asked)
         report_warning(reporter,
-                       "bins hold no more than %" PRIu64 " ticks: written as if sampled at %" PRIu64
-                       " Hz, not %" PRIu64 " (times and shares stay)",
+                       "bins hold at most %" PRIu64 " ticks: written as if sampled at %" PRIu64
+                       " Hz, not %" PRIu64 " (times and shares are unchanged)",
                        most, *rate, asked);
     return 0;
 }
@@ -166,8 +168,8 @@ static void make_histogram(struct gmon *g, const struct render *r, uint64_t rate
     uint8_t *bins = mem_zalloc(r->bin_count, 2);
     for (size_t i = 0; i < r->filled; i++) {
         const struct filled_bin *bin = &r->bins[i];
-        uint64_t above = bin->ticks > number * BIN_MOST ? bin->ticks - number * BIN_MOST : 0;
-        put_u16(bins + 2 * bin->number, above < BIN_MOST ? above : BIN_MOST, g->big_endian);
+        uint64_t above = bin->ticks > number * MAX_BIN ? bin->ticks - number * MAX_BIN : 0;
+        put_u16(bins + 2 * bin->number, above < MAX_BIN ? above : MAX_BIN, g->big_endian);
     }
     mem_reserve(&g->histograms, &g->histogram_capacity, g->histogram_count + 1,
                 sizeof *g->histograms);
@@ -179,7 +181,7 @@ static void make_histogram(struct gmon *g, const struct render *r, uint64_t rate
                                                                   .bins = bins};
 }
 
-int gmon_render(struct gmon *g, const struct elf_image *image, struct address_time *items,
+int gmon_render(struct gmon *g, const struct elf_file *image, struct address_time *items,
                 size_t count, const struct gmon_render_options *options, exact *outside,
                 struct reporter *reporter, struct error *err)
 {
@@ -191,11 +193,12 @@ int gmon_render(struct gmon *g, const struct elf_image *image, struct address_ti
     if (lay_out(&r, image, err) != 0)
         return -1;
     *outside = clip(&r, count);
-    uint64_t room = BYTES_MOST / 2 / r.bin_count;
-    room = g->dialect != GMON_GNU || room < 1 ? 1 : room < HISTOGRAMS_MOST ? room : HISTOGRAMS_MOST;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): at least one, see lay_out */
+    uint64_t room = MAX_BYTES / 2 / r.bin_count;
+    room = g->dialect != GMON_GNU || room < 1 ? 1 : room < MAX_HISTOGRAMS ? room : MAX_HISTOGRAMS;
     r.bins = mem_zalloc(r.count, sizeof *r.bins);
-    int result = choose_rate(&r, &rate, room * BIN_MOST, reporter, err);
-    histograms = r.most == 0 ? 1 : (r.most + BIN_MOST - 1) / BIN_MOST;
+    int result = choose_rate(&r, &rate, room * MAX_BIN, reporter, err);
+    histograms = r.most == 0 ? 1 : (r.most + MAX_BIN - 1) / MAX_BIN;
     for (uint64_t i = 0; i < histograms && result == 0; i++)
         make_histogram(g, &r, rate, i);
     free(r.bins);

@@ -5,7 +5,7 @@
 
 #include "base/exact.h"
 #include "base/report.h"
-#include "convert/symbolize/elf_image.h"
+#include "formats/elf/elf_file.h"
 #include "formats/gmon/gmon.h"
 
 struct address_time {
@@ -23,9 +23,9 @@ struct gmon_render_options {
  * byte order. ITEMS are sorted by address, in place. Ticks are rounded so that any stretch of text
  * is off by less than one, and so is the sum. A bin holds 65535 ticks: what is above goes to
  * further histograms (GNU, at most 16), or else the rate is lowered, with a warning. *OUTSIDE is
- * the time at addresses that are no code. Returns 0, or -1 with ERR filled: too many bins, or no
+ * the time at addresses that are not code. Returns 0, or -1 with ERR filled: too many bins, or no
  * code at all. What GMON points to is freed by gmon_render_free. */
-int gmon_render(struct gmon *gmon, const struct elf_image *image, struct address_time *items,
+int gmon_render(struct gmon *gmon, const struct elf_file *image, struct address_time *items,
                 size_t count, const struct gmon_render_options *options, exact *outside,
                 struct reporter *reporter, struct error *err);
 void gmon_render_free(struct gmon *gmon);

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "convert/symbolize/demangle.h"
 
-/* What a row stands for; all fields are filled, so that the bytes are the key. */
+/* The key of a row; all fields are filled, so that the bytes are the key. */
 struct row_key {
     uint32_t binary, function;
     uint64_t pc;
@@ -147,7 +147,7 @@ static void share_bin(struct sharing *h, uint64_t index, unsigned count)
     }
 }
 
-/* Do samples lie where PROGRAM has no code at all? Then it is not the one that ran. */
+/* Samples where PROGRAM has no code at all: it is not the one that ran. */
 static void warn_outside(const struct sharing *h, const struct gmon *g, uint64_t outside,
                          struct reporter *reporter)
 {
@@ -155,7 +155,7 @@ static void warn_outside(const struct sharing *h, const struct gmon *g, uint64_t
         return;
     report_warning(reporter,
                    "%s: %" PRIu64 " of %" PRIu64
-                   " samples lie where %s has no code: is it the program that ran?",
+                   " samples are outside the code of %s: is it the program that ran?",
                    g->name, outside, h->ticks, gmon_program_name(h->program));
 }
 
@@ -185,7 +185,7 @@ static void share_histogram(struct gmon_sums *s, const struct gmon *g,
     warn_outside(&h, g, outside, reporter);
     if (h.rate == 0 && h.ticks > 0)
         report_warning(reporter,
-                       "%s: its sampling rate is not known: samples have no time (-r HZ gives it)",
+                       "%s: unknown sampling rate: samples have no time (-r HZ sets the rate)",
                        g->name);
 }
 
@@ -212,7 +212,7 @@ static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon
         s->arcs[s->arc_count++] = (struct arc_sum){.key = key};
     }
     if (__builtin_add_overflow(s->arcs[index].count, call->count, &s->arcs[index].count))
-        return error_set(err, g->name, NO_OFFSET, "calls from %s to %s are more than 2^64",
+        return error_set(err, g->name, NO_OFFSET, "more than 2^64 calls from %s to %s",
                          strings_get(s->texts, key.caller), strings_get(s->texts, key.callee));
     return 0;
 }

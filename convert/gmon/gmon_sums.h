@@ -16,7 +16,7 @@ struct gmon_sums;
 struct gmon_sums *gmon_sums_new(void);
 void gmon_sums_delete(struct gmon_sums *sums);
 
-/* Adds GMON, of PROGRAM, sampled at RATE [Hz] (0: as each of its histograms says). A bin is shared
+/* Adds GMON, of PROGRAM, sampled at RATE [Hz] (0: that of each of its histograms). A bin is shared
  * out over the functions that it overlaps by exact integers: their sum is the bin's count, and
  * their time the count / rate, to the last bit. Returns 0, or -1 with ERR filled: counts that do
  * not fit. */

@@ -13,12 +13,12 @@
 #include "base/tool.h"
 #include "convert/gmon/gmon_calls.h"
 #include "convert/gmon/gmon_render.h"
-#include "convert/symbolize/symbol_options.h"
+#include "formats/elf/elf_options.h"
 
 struct options {
     struct tool_common common;
     struct gmon_render_options render;
-    struct symbolizer_options symbols;
+    struct elf_search search;
     const char *input, *binary;
     bool profil;
 };
@@ -29,13 +29,13 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is written:", 1},
     {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu (default) or bsd", 1},
     {"binary", 'e', "FILE", 0,
-     "The program or library that it is about, as a path or as the profile calls it (default: the "
+     "The program or library to write, as a path or by its name in the profile (default: the "
      "program)",
      1},
     {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
     {"scale", KEY_SCALE, "SCALE", 0,
      "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
-    {0, 0, NULL, 0, "Finding the file:", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Finding the file:", ELF_GROUP},
     {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
      TOOL_FILES},
     {0}};
@@ -45,11 +45,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->symbols;
+        state->child_inputs[0] = &o->search;
         return 0;
     case KEY_DIALECT:
         if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
-            argp_error(state, "--dialect takes gnu or bsd, not '%s'", argument);
+            argp_error(state, "--dialect must be gnu or bsd, not '%s'", argument);
         o->render.dialect = argument[0] == 'g' ? GMON_GNU : GMON_BSD;
         return 0;
     case 'e':
@@ -66,19 +66,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
-            argp_error(state, "one profile at a time, '%s' is too many", argument);
+            argp_error(state, "more than one profile: '%s'", argument);
         o->input = argument;
         return 0;
     case ARGP_KEY_SUCCESS:
         if (o->profil && o->common.output != NULL)
-            argp_error(state, "--profil chooses the name of the file: it excludes -o");
+            argp_error(state, "--profil names the output file: it cannot be combined with -o");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -137,11 +137,10 @@ static void report_outside(const struct conversion *c, exact outside)
 {
     if (outside == 0)
         return;
-    report_warning(
-        &c->options->common.reporter,
-        "%s: %.2f %% of the time was spent outside of %s: a gmon.out is of one file only "
-        "(-e chooses it)",
-        c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
+    report_warning(&c->options->common.reporter,
+                   "%s: %.2f %% of the time was spent outside %s: a gmon.out covers one file only "
+                   "(-e chooses it)",
+                   c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
 }
 
 static int put_times(struct conversion *c, struct error *err)
@@ -207,7 +206,7 @@ static int convert(struct conversion *c, struct error *err)
         report_warning(&o->common.reporter, "%s: truncated, kept %" PRIu64 " samples", c->name,
                        pbin_reader_samples(c->reader));
     c->all = pbin_reader_definitions(c->reader);
-    if (profiled_file_find(&c->file, o->binary, c->all, meta, &o->symbols, err) != 0)
+    if (profiled_file_find(&c->file, o->binary, c->all, meta, &o->search, err) != 0)
         return -1;
     if (o->render.rate == 0)
         o->render.rate = default_rate(meta);
@@ -215,11 +214,11 @@ static int convert(struct conversion *c, struct error *err)
         make_time_of_samples(c);
     if (put_times(c, err) != 0)
         return -1;
-    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, o->symbols.sysroot);
+    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, &o->search);
     if (lost > 0)
         report_warning(&o->common.reporter,
-                       "%s: %zu of %zu call arcs have an end that is no function of %s: left out",
-                       c->name, lost, c->times.arc_count, c->file.name);
+                       "%s: left out %zu of %zu call arcs: an end is not a function of %s", c->name,
+                       lost, c->times.arc_count, c->file.name);
     return write_gmon(c, err);
 }
 
@@ -245,6 +244,6 @@ int main(int argc, char **argv)
     pc_times_free(&c.times);
     pbin_reader_close(c.reader);
     stream_close(in);
-    free(o.symbols.search_paths);
+    free(o.search.folders);
     return tool_end(&o.common, result, &err);
 }

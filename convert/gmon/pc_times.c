@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/weigh.h"
 #include "base/memory.h"
 
 /* Times of one item; a billion of them can be added, and multiplied by a rate. */
@@ -16,7 +17,7 @@ struct reading {
     struct pc_times *times;
     struct pbin_reader *reader;
     const char *name;
-    exact even;                /* interval where the samples have no times [2^-32 ns] */
+    struct weigher weigher;
     size_t binary_key, pc_key; /* columns of an aggregated profile */
 };
 
@@ -42,20 +43,16 @@ static struct pc_time *item_of(struct reading *r, uint64_t location)
     return &t->items[location];
 }
 
-static void take_samples(struct reading *r, const struct pbin_samples *s)
+/* Takes the samples that are weighed. */
+static void take_weighed(struct reading *r)
 {
-    const struct pbin_meta *meta = pbin_reader_meta(r->reader);
-    size_t at = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        exact each = meta->times ? (exact)s->interval_ns[i] << TIME_SHIFT : r->even;
-        if (meta->cpus > 0 && s->threads[i] > meta->cpus)
-            each = each * (exact)meta->cpus / (exact)s->threads[i];
-        for (uint64_t j = 0; j < s->threads[i]; j++, at++) {
-            struct pc_time *item = item_of(r, s->location[at]);
-            item->time += meta->cpu_time ? (exact)s->cpu_ns[at] << TIME_SHIFT : each;
+    const struct weighed *window;
+    while ((window = weigher_next(&r->weigher)) != NULL)
+        for (size_t k = 0; k < window->thread_samples; k++) {
+            struct pc_time *item = item_of(r, window->location[k]);
+            item->time += window->time_of[k];
             item->samples += (exact)1 << SAMPLES_SHIFT;
         }
-    }
 }
 
 static int take_row(struct reading *r, const struct pbin_row *row, struct error *err)
@@ -82,38 +79,28 @@ static void take_arc(struct reading *r, const struct pbin_arc *arc)
 
 static int take(struct reading *r, const struct pbin_batch *batch, struct error *err)
 {
-    if (batch->item == PBIN_SAMPLES)
-        take_samples(r, &batch->samples);
-    else if (batch->item == PBIN_ROW)
+    if (batch->item == PBIN_SAMPLES) {
+        weigher_add(&r->weigher, &batch->samples);
+        take_weighed(r);
+    } else if (batch->item == PBIN_ROW) {
         return take_row(r, &batch->row, err);
-    else if (batch->item == PBIN_ARC)
+    } else if (batch->item == PBIN_ARC) {
         take_arc(r, &batch->arc);
+    }
     return 0;
 }
 
 /* Which columns of an aggregated profile hold binary and program counter. */
-static int find_keys(struct reading *r, const char *keys, struct error *err)
+static int find_keys(struct reading *r, struct error *err)
 {
-    bool binary = false, pc = false;
-    size_t column = 0;
-    for (const char *at = keys; at != NULL && column < PBIN_KEYS_MOST; column++) {
-        size_t length = strcspn(at, ",");
-        if (length == 6 && memcmp(at, "binary", 6) == 0) {
-            r->binary_key = column;
-            binary = true;
-        }
-        if (length == 2 && memcmp(at, "pc", 2) == 0) {
-            r->pc_key = column;
-            pc = true;
-        }
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    return binary && pc
-               ? 0
-               : error_set(err, r->name, NO_OFFSET,
-                           "was aggregated by %s: without binary and pc nobody knows where "
-                           "its time was spent",
-                           keys);
+    const struct pbin_keys *keys = pbin_reader_keys(r->reader);
+    r->binary_key = pbin_keys_index(keys, "binary");
+    r->pc_key = pbin_keys_index(keys, "pc");
+    if (r->binary_key < keys->count && r->pc_key < keys->count)
+        return 0;
+    return error_set(err, r->name, NO_OFFSET,
+                     "was aggregated by %s: the keys binary and pc are needed",
+                     pbin_reader_meta(r->reader)->keys);
 }
 
 static int sum_up(struct reading *r, struct error *err)
@@ -132,20 +119,30 @@ static int sum_up(struct reading *r, struct error *err)
     return 0;
 }
 
+static int read_all(struct reading *r, struct error *err)
+{
+    struct pbin_batch batch;
+    int got;
+    while ((got = pbin_reader_next(r->reader, &batch, err)) > 0)
+        if (take(r, &batch, err) != 0)
+            return -1;
+    weigher_finish(&r->weigher);
+    take_weighed(r);
+    return got < 0 ? -1 : sum_up(r, err);
+}
+
 int pc_times_read(struct pc_times *times, struct pbin_reader *reader, const char *name,
                   struct error *err)
 {
+    static const struct quantity none = {.name = NULL};
+    static const struct weigh_options options = {.times_only = true};
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct reading r = {.times = times, .reader = reader, .name = name};
-    struct pbin_batch batch;
-    int got;
     *times = (struct pc_times){.is_full = meta->keys == NULL};
-    if (meta->keys != NULL && find_keys(&r, meta->keys, err) != 0)
+    if (meta->keys != NULL && find_keys(&r, err) != 0)
         return -1;
-    if (!meta->times && meta->samples > 0)
-        r.even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
-    while ((got = pbin_reader_next(reader, &batch, err)) > 0)
-        if (take(&r, &batch, err) != 0)
-            return -1;
-    return got < 0 ? -1 : sum_up(&r, err);
+    weigher_start(&r.weigher, meta, &none, &options);
+    int result = read_all(&r, err);
+    weigher_free(&r.weigher);
+    return result;
 }

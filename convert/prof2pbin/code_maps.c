@@ -1,4 +1,4 @@
-/* Mappings of the profiled program, each with the file behind it.
+/* Mappings of the profiled program, each with its file.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/code_maps.h"
 
@@ -6,34 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/interval_map.h"
 #include "base/memory.h"
-#include "convert/symbolize/find_binary.h"
-#include "convert/symbolize/interval_map.h"
+#include "formats/elf/elf_search.h"
 
 struct map {
     struct code_map map; /* label and build-id are ours */
     const char *name;    /* borrowed from map.label, or a constant */
     bool searched;
-    struct code_file *file; /* borrowed from the files */
-    uint64_t bias;
+    struct code_file *file;     /* borrowed from the files; NULL: not found */
+    struct elf_mapping mapping; /* in the file */
 };
 
 struct code_maps {
     struct map *maps;
     size_t count;
-    struct interval_map by_address; /* value: MOST_MAPS - index, the first one wins */
+    struct interval_map by_address; /* value: MAX_MAPS - index, the first one wins */
     struct strings *paths;          /* tried so far; their numbers count FILES */
     struct code_file **files;       /* NULL: no ELF file */
     size_t file_capacity;
-    struct code_file **images; /* of mappings that bring theirs */
+    struct code_file **images; /* of mappings whose bytes were recorded */
+    const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
     size_t image_count, image_capacity;
-    struct strings *missing; /* labels warned of */
+    struct strings *missing; /* labels that a warning was given for */
     const struct symbolizer_options *options;
     struct reporter *reporter;
 };
 
-enum { MOST_MAPS = 0x7fffffff };
-static const char deleted[] = " (deleted)"; /* as /proc/PID/maps says when a file was replaced */
+enum { MAX_MAPS = 0x7fffffff };
+static const char deleted[] = " (deleted)"; /* added in /proc/PID/maps when a file was replaced */
 
 static struct map copy_map(const struct code_map *from)
 {
@@ -44,7 +45,13 @@ static struct map copy_map(const struct code_map *from)
         length -= tail;
     m.map.label = mem_strndup(label, length);
     m.map.build_id = mem_strdup(from->build_id != NULL ? from->build_id : "");
-    m.name = length > 0 ? label_base_name(m.map.label) : LABEL_UNKNOWN;
+    m.mapping = (struct elf_mapping){.address = from->address,
+                                     .size = from->size,
+                                     .has_offset = from->has_offset,
+                                     .offset = from->offset,
+                                     .build_id = m.map.build_id,
+                                     .is_image = from->image != NULL};
+    m.name = length > 0 ? elf_base_name(m.map.label) : LABEL_UNKNOWN;
     return m;
 }
 
@@ -52,7 +59,7 @@ struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
                                 const struct symbolizer_options *options, struct reporter *reporter)
 {
     struct code_maps *s = mem_zalloc(1, sizeof *s);
-    s->count = count < MOST_MAPS ? count : MOST_MAPS;
+    s->count = count < MAX_MAPS ? count : MAX_MAPS;
     s->maps = mem_zalloc(s->count, sizeof *s->maps);
     s->paths = strings_new();
     s->missing = strings_new();
@@ -67,7 +74,7 @@ struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
             continue;
         if (__builtin_add_overflow(maps[i].address, maps[i].size - 1, &last))
             last = UINT64_MAX;
-        intervals[used++] = (struct interval){maps[i].address, last, (uint32_t)(MOST_MAPS - i)};
+        intervals[used++] = (struct interval){maps[i].address, last, (uint32_t)(MAX_MAPS - i)};
     }
     interval_map_build(&s->by_address, intervals, used);
     free(intervals);
@@ -98,7 +105,7 @@ void code_maps_delete(struct code_maps *s)
 uint32_t code_maps_find(const struct code_maps *s, uint64_t pc)
 {
     uint32_t value = interval_map_find(&s->by_address, pc);
-    return value == INTERVAL_NONE ? UINT32_MAX : MOST_MAPS - value;
+    return value == INTERVAL_NONE ? UINT32_MAX : MAX_MAPS - value;
 }
 
 const char *code_maps_name(const struct code_maps *s, size_t index)
@@ -106,20 +113,12 @@ const char *code_maps_name(const struct code_maps *s, size_t index)
     return s->maps[index].name;
 }
 
-/* A search under way, and why the best of the refused candidates was refused. */
+/* A search under way. */
 struct search {
     struct code_maps *maps;
     struct map *map;
-    char *refused; /* NULL: none was there */
+    struct error refused; /* why the first file that was there was not taken */
 };
-
-static void refuse(struct search *search, char *why)
-{
-    if (search->refused == NULL)
-        search->refused = why;
-    else
-        free(why);
-}
 
 /* The file at PATH, opened once however many mappings it has. */
 static struct code_file *open_path(struct search *search, const char *path)
@@ -130,21 +129,12 @@ static struct code_file *open_path(struct search *search, const char *path)
         return s->files[number];
     struct error err = {0};
     int errnum;
-    struct elf_image *image = elf_image_open(path, &errnum, &err);
+    struct elf_file *image = elf_file_open(path, &errnum, &err);
     mem_reserve(&s->files, &s->file_capacity, (size_t)number + 1, sizeof *s->files);
     s->files[number] = image != NULL ? code_file_new(image, s->options, s->reporter) : NULL;
     if (image == NULL && errnum != ENOENT && errnum != ENOTDIR)
-        refuse(search, mem_printf("%s: %s", path, err.text));
+        error_set(&search->refused, path, NO_OFFSET, "%s", err.text);
     return s->files[number];
-}
-
-static struct elf_mapping mapping_of(const struct map *m)
-{
-    return (struct elf_mapping){.address = m->map.address,
-                                .size = m->map.size,
-                                .has_offset = m->map.has_offset,
-                                .offset = m->map.offset,
-                                .trusted = m->map.build_id[0] != '\0'};
 }
 
 static bool take_candidate(void *context, const char *path)
@@ -152,68 +142,58 @@ static bool take_candidate(void *context, const char *path)
     struct search *search = context;
     struct map *m = search->map;
     struct code_file *file = path[0] != '\0' ? open_path(search, path) : NULL;
-    if (file == NULL)
+    if (file == NULL || elf_match(code_file_image(file), &m->mapping, &search->refused) != 0)
         return false;
-    const struct elf_image *image = code_file_image(file);
-    struct elf_mapping mapping = mapping_of(m);
-    if (m->map.build_id[0] != '\0' && strcmp(m->map.build_id, image->build_id) != 0) {
-        refuse(search, mem_printf("%s is not the file that ran: its build-id is %s, expected %s",
-                                  path, image->build_id[0] != '\0' ? image->build_id : "missing",
-                                  m->map.build_id));
-        return false;
-    }
-    if (!elf_image_bias(image, &mapping, &m->bias)) {
-        refuse(search,
-               mem_printf("%s is not the file that ran: its code has %llu bytes, the mapping %llu",
-                          path, (unsigned long long)elf_image_code_size(image),
-                          (unsigned long long)m->map.size));
-        return false;
-    }
     m->file = file;
     return true;
 }
 
+static const char nameless[] = "its samples have no function names";
+
 static void search_file(struct code_maps *s, struct map *m)
 {
-    struct search search = {s, m, NULL};
+    struct search search = {.maps = s, .map = m};
+    const struct elf_sought sought = {.label = m->map.label};
     bool is_file = m->map.label[0] != '\0' && m->name[0] != '[';
-    if (!find_binary(s->options, m->map.label, take_candidate, &search) && is_file) {
-        uint32_t known = strings_count(s->missing);
-        if (strings_intern(s->missing, m->map.label) == known)
-            report_warning(
-                s->reporter, "%s: %s: its samples stay without function names", m->map.label,
-                search.refused != NULL ? search.refused : "not found (a search path may help)");
-    }
-    free(search.refused);
+    if (elf_search_paths(&s->options->search, &sought, take_candidate, &search) || !is_file)
+        return;
+    uint32_t known = strings_count(s->missing);
+    if (strings_intern(s->missing, m->map.label) == known)
+        elf_search_warn(s->reporter, m->map.label, &search.refused, nameless);
 }
 
 static void use_image(struct code_maps *s, struct map *m)
 {
     struct error err = {0};
-    struct elf_mapping mapping = mapping_of(m);
-    mapping.trusted = true;
-    struct elf_image *image =
-        elf_image_from_memory(m->map.image, m->map.image_size, m->map.label, &err);
-    if (image == NULL || !elf_image_bias(image, &mapping, &m->bias)) {
-        report_warning(s->reporter, "%s: %s: its samples stay without function names", m->map.label,
-                       image == NULL ? err.text : "recorded image has no code");
-        elf_image_delete(image);
+    struct code_file *last = s->image_count > 0 ? s->images[s->image_count - 1] : NULL;
+    if (last != NULL && s->image == m->map.image) {
+        if (elf_match(code_file_image(last), &m->mapping, &err) == 0)
+            m->file = last;
+        return;
+    }
+    struct elf_file *image =
+        elf_file_from_memory(m->map.image, m->map.image_size, "recorded image", &err);
+    if (image == NULL || elf_match(image, &m->mapping, &err) != 0) {
+        elf_search_warn(s->reporter, m->map.label, &err, nameless);
+        elf_file_close(image);
         return;
     }
     mem_reserve(&s->images, &s->image_capacity, s->image_count + 1, sizeof *s->images);
     m->file = s->images[s->image_count++] = code_file_new(image, s->options, s->reporter);
+    s->image = m->map.image;
 }
 
-struct code_file *code_maps_file(struct code_maps *s, size_t index, uint64_t *bias)
+struct code_file *code_maps_file(struct code_maps *s, size_t index,
+                                 const struct elf_mapping **mapping)
 {
     struct map *m = &s->maps[index];
     if (!m->searched) {
         m->searched = true;
         if (m->map.image != NULL)
             use_image(s, m);
-        else
+        else if (!m->map.no_file)
             search_file(s, m);
     }
-    *bias = m->bias;
+    *mapping = &m->mapping;
     return m->file;
 }

@@ -1,9 +1,10 @@
-/* Mappings of the profiled program, each with the file behind it.
+/* Mappings of the profiled program, each with its file.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CODE_MAPS_H
 #define CONVERT_PROF2PBIN_CODE_MAPS_H
 
 #include "convert/symbolize/code_file.h"
+#include "formats/elf/elf_match.h"
 
 struct code_maps;
 
@@ -19,8 +20,9 @@ uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 /* Name of mapping INDEX for people, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* The file behind mapping INDEX, searched when first asked for and borrowed until code_maps_delete;
- * NULL when there is none, which was warned of. *BIAS: pc - *BIAS is an address of the file. */
-struct code_file *code_maps_file(struct code_maps *maps, size_t index, uint64_t *bias);
+/* The file of mapping INDEX, searched when first asked for and borrowed until code_maps_delete; NULL
+ * when there is none, after a warning. *MAPPING is for elf_mapping_address, borrowed too. */
+struct code_file *code_maps_file(struct code_maps *maps, size_t index,
+                                 const struct elf_mapping **mapping);
 
 #endif

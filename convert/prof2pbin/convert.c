@@ -17,6 +17,11 @@ struct conversion {
     struct reporter *reporter;
     struct pbin_writer *writer;
     struct locations *locations;
+    /* of a full profile that knows processes, or how threads were seen */
+    struct cpu_weights weights;
+    struct address_spaces *spaces; /* NULL: it knows no processes */
+    struct seen_conversion *seen;
+    bool weighed;
 };
 
 int convert_check(const struct raw_profile *raw, const struct convert_options *options,
@@ -26,13 +31,13 @@ int convert_check(const struct raw_profile *raw, const struct convert_options *o
     const char *name = stream_name(raw->stream);
     if (kind == PMU_CURRENT && options->volts == 0)
         return error_set(err, name, NO_OFFSET,
-                         "holds currents [A]: say the supply voltage with -v VOLTS, as energy = "
-                         "current x voltage x time");
+                         "holds currents [A]: give the supply voltage with -v VOLTS (energy = "
+                         "current x voltage x time)");
     if (kind != PMU_CURRENT && options->volts != 0)
         return error_set(err, name, NO_OFFSET,
-                         "-v is for profiles of a current [A]; this one holds %s",
-                         kind == PMU_POWER     ? "power [W], which already is current x voltage"
-                         : kind == PMU_VOLTAGE ? "voltages [V], and no current"
+                         "-v applies to currents [A], but this profile holds %s",
+                         kind == PMU_POWER     ? "power [W], which is current x voltage already"
+                         : kind == PMU_VOLTAGE ? "voltages [V] and no currents"
                          : kind == PMU_NONE    ? "no PMU values"
                                                : "values of a custom unit");
     return 0;
@@ -69,15 +74,25 @@ static uint64_t part_kept(const struct raw_profile *raw, uint64_t us)
     return nanoseconds((uint64_t)((double)us * (double)raw->samples / (double)whole));
 }
 
-/* Fills META with texts that are borrowed: only for pbin_writer_open. */
-static void describe(const struct raw_profile *raw, const struct convert_options *options,
-                     struct pbin_meta *meta)
+static const char *target_of(const struct conversion *c)
 {
+    const struct raw_profile *raw = c->raw;
+    const char *path = c->weighed ? cpu_weights_target(&c->weights, raw) : NULL;
+    if (path == NULL || path[0] == '\0')
+        path = raw->map_count > 0 ? raw->maps[0].label : NULL;
+    return path != NULL ? base_name(path) : NULL;
+}
+
+/* Fills META with texts that are borrowed: only for pbin_writer_open. */
+static void describe(const struct conversion *c, struct pbin_meta *meta)
+{
+    const struct raw_profile *raw = c->raw;
+    const struct convert_options *options = c->options;
     const struct raw_facts *facts = &raw->ext.facts;
     *meta = (struct pbin_meta){
         .name =
             (char *)(options->name != NULL ? options->name : base_name(stream_name(raw->stream))),
-        .target = (char *)(raw->map_count > 0 ? base_name(raw->maps[0].label) : NULL),
+        .target = (char *)target_of(c),
         .command = (char *)facts->command,
         .host = (char *)facts->host,
         .started = (char *)facts->started,
@@ -95,6 +110,8 @@ static void describe(const struct raw_profile *raw, const struct convert_options
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
     };
+    if (meta->wall_ns == 0 && c->weighed) /* the header of a killed sampler is zeros */
+        meta->wall_ns = c->weights.last_ns;
 }
 
 enum { ROOM = 24 /* 2^24 of the largest rows can be added up */ };
@@ -107,13 +124,14 @@ static int row_of(const struct conversion *c, const struct raw_histogram *line,
     double wall_ns = (double)c->raw->header.wall_us * 1000.0;
     double samples = (double)c->raw->samples;
     exact time = (((exact)c->raw->header.wall_us * 1000) << TIME_SHIFT) / c->raw->samples;
-    double energy = line->current * c->options->volts * (wall_ns / 1e9 / samples);
+    double volts = raw_pmu_kind(c->raw) == PMU_POWER ? 1 : c->options->volts;
+    double energy = line->current * volts * (wall_ns / 1e9 / samples);
     if (!exact_fits((double)line->samples, SAMPLES_SHIFT, ROOM) ||
         !exact_fits(wall_ns / samples * (double)line->samples, TIME_SHIFT, ROOM) ||
         !exact_fits(energy, ENERGY_SHIFT, ROOM))
         return error_set(err, stream_name(c->raw->stream), NO_OFFSET,
                          "samples %" PRIu64 " and current %g A of pc 0x%" PRIx64
-                         " are too large to be summed",
+                         " are too large to sum",
                          line->samples, line->current, line->pc);
     *row = (struct pbin_row){.sums = pbin_sums_of_run((exact)line->samples << SAMPLES_SHIFT,
                                                       UINT64_MAX, time * (exact)line->samples,
@@ -181,6 +199,26 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
     return maps;
 }
 
+/* What has to be known before the first sample is written. */
+static int weigh(struct conversion *c, struct error *err)
+{
+    const struct raw_extension *ext = &c->raw->ext;
+    if (c->raw->aggregated || (!c->raw->has_flags && ext->image_count == 0))
+        return 0;
+    c->weighed = true;
+    if (ext->image_count > 0 && ext->mapx_count > 0)
+        c->spaces = address_spaces_new(ext);
+    return cpu_weights_measure(&c->weights, c->raw, err);
+}
+
+/* Mappings of all processes, or of the one that is known; *OWN is to be freed. */
+static const struct code_map *find_maps(const struct conversion *c, size_t *count,
+                                        struct code_map **own)
+{
+    *own = c->spaces == NULL ? list_maps(c->raw, count) : NULL;
+    return c->spaces == NULL ? *own : address_spaces_maps(c->spaces, count);
+}
+
 static struct locations *open_locations(const struct conversion *c, const struct code_map *maps,
                                         size_t map_count, struct error *err)
 {
@@ -192,26 +230,43 @@ static struct locations *open_locations(const struct conversion *c, const struct
     return locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
 }
 
+static int put_samples(struct conversion *c, struct error *err)
+{
+    if (c->weighed)
+        c->seen = seen_conversion_new(c->raw, &c->weights, c->spaces, c->writer, c->locations);
+    return convert_samples(c->raw, c->writer, c->locations, c->seen, c->reporter, err);
+}
+
+static int convert_all(struct conversion *c, struct output *out, struct error *err)
+{
+    struct pbin_meta meta;
+    size_t map_count;
+    struct code_map *own;
+    const struct code_map *maps = find_maps(c, &map_count, &own);
+    describe(c, &meta);
+    c->writer = pbin_writer_open(out, &meta);
+    c->locations = open_locations(c, maps, map_count, err);
+    int result = c->locations == NULL ? -1
+                 : c->raw->aggregated ? put_rows(c, err)
+                                      : put_samples(c, err);
+    if (result == 0) {
+        locations_define_maps(c->locations);
+        result = pbin_writer_close(c->writer);
+    } else {
+        pbin_writer_abandon(c->writer);
+    }
+    locations_delete(c->locations);
+    free(own);
+    return result;
+}
+
 int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
                 struct reporter *reporter, struct error *err)
 {
-    struct pbin_meta meta;
     struct conversion c = {.raw = raw, .options = options, .reporter = reporter};
-    size_t map_count;
-    struct code_map *maps = list_maps(raw, &map_count);
-    describe(raw, options, &meta);
-    c.writer = pbin_writer_open(out, &meta);
-    c.locations = open_locations(&c, maps, map_count, err);
-    int result = c.locations == NULL ? -1
-                 : raw->aggregated   ? put_rows(&c, err)
-                                     : convert_samples(raw, c.writer, c.locations, reporter, err);
-    if (result == 0) {
-        locations_define_maps(c.locations);
-        result = pbin_writer_close(c.writer);
-    } else {
-        pbin_writer_abandon(c.writer);
-    }
-    locations_delete(c.locations);
-    free(maps);
+    int result = weigh(&c, err) == 0 ? convert_all(&c, out, err) : -1;
+    seen_conversion_delete(c.seen);
+    address_spaces_delete(c.spaces);
+    cpu_weights_free(&c.weights);
     return result;
 }

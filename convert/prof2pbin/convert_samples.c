@@ -26,9 +26,14 @@ struct conversion {
     size_t thread_capacity;
     uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
     size_t seat_count, seat_capacity;
-    bool begun;         /* there was a sample before */
-    uint64_t last_ns;   /* its time */
-    uint64_t backwards; /* sample times that were before the one before */
+    struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
+    struct raw_reading_walk walk;
+    struct raw_reading reading;           /* the next one */
+    int got_reading;                      /* 1: it is there, 0: no more, -1: error */
+    uint64_t times_ns[RAW_BATCH_SAMPLES]; /* of the samples that are being put, in order */
+    bool begun;                           /* there was a sample before */
+    uint64_t last_ns;                     /* its time */
+    uint64_t backwards;                   /* sample times that were before the one before */
 };
 
 /* Begins a thread: a tid that is new, or that was given to another thread. */
@@ -86,6 +91,7 @@ static void put_facts(struct conversion *c, const struct raw_samples *s, size_t 
 {
     for (size_t i = 0; i < count; i++) {
         room->interval_ns[i] = c->raw->has_times ? interval_of(c, s->time_ns[first + i]) : 0;
+        c->times_ns[i] = c->last_ns;
         room->value_bits[i] = bits_of_double(s->value[first + i]);
         room->threads[i] = s->threads[first + i];
     }
@@ -110,26 +116,54 @@ static void put_threads(struct conversion *c, const uint32_t *threads, size_t co
             room->thread[at] = follow_thread(c, &entries[at], seat, &room->cpu_ns[at]);
 }
 
-static int put_batch(struct conversion *c, const struct raw_samples *s)
+/* Hands on the readings up to TIME_NS. Returns 0, or -1. */
+static int put_readings(struct conversion *c, uint64_t time_ns, struct error *err)
 {
-    const struct raw_entry *entries = s->entries;
+    for (; c->got_reading > 0 && c->reading.time <= time_ns;
+         c->got_reading = raw_reading_next(&c->walk, &c->reading, err)) {
+        const struct raw_reading *r = &c->reading;
+        pbin_put_reading(c->writer, &(struct pbin_reading){r->source, r->time, r->value, r->busy});
+    }
+    return c->got_reading < 0 ? -1 : 0;
+}
+
+/* Samples that fit in ROOM, from number FIRST on; *ENTRIES is how many they have. */
+static size_t count_fitting(const struct raw_samples *s, size_t first, const struct pbin_room *room,
+                            size_t *entries)
+{
+    size_t samples = 0;
+    *entries = 0;
+    while (samples < room->samples && first + samples < s->count &&
+           s->threads[first + samples] <= room->entries - *entries)
+        *entries += s->threads[first + samples++];
+    return samples;
+}
+
+static int put_batch(struct conversion *c, const struct raw_samples *s, struct error *err)
+{
+    size_t entry = 0;
     for (size_t i = 0, samples; i < s->count; i += samples) {
         struct pbin_room room;
-        size_t count = 0;
-        if (pbin_batch_is_full(c->writer, s->threads[i]))
+        size_t count;
+        if (pbin_batch_is_full(c->writer, s->threads[i])) {
             locations_resolve(c->locations);
+            if (put_readings(c, s->time_ns[i], err) != 0)
+                return -1;
+        }
         if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
             return -1;
-        for (samples = 0; samples < room.samples && i + samples < s->count; samples++) {
-            if (s->threads[i + samples] > room.entries - count)
-                break;
-            count += s->threads[i + samples];
-        }
+        samples = count_fitting(s, i, &room, &count);
         put_facts(c, s, i, samples, &room);
-        put_locations(c, entries, count, room.location);
-        put_threads(c, s->threads + i, samples, entries, &room);
-        pbin_fill_room(c->writer, samples, count);
-        entries += count;
+        if (c->seen != NULL) {
+            size_t sightings =
+                seen_conversion_put(c->seen, s, i, samples, entry, c->times_ns, &room);
+            pbin_fill_room(c->writer, samples, sightings);
+        } else {
+            put_locations(c, s->entries + entry, count, room.location);
+            put_threads(c, s->threads + i, samples, s->entries + entry, &room);
+            pbin_fill_room(c->writer, samples, count);
+        }
+        entry += count;
     }
     return 0;
 }
@@ -142,7 +176,7 @@ static int put_all(struct conversion *c, struct error *err)
     uint64_t number = 0;
     progress_start(&progress, c->reporter, c->raw->samples, "samples");
     while ((got = raw_next(c->raw, &samples, err)) > 0) {
-        if (put_batch(c, &samples) != 0)
+        if (put_batch(c, &samples, err) != 0)
             got = -1;
         if (got < 0)
             break;
@@ -150,20 +184,45 @@ static int put_all(struct conversion *c, struct error *err)
     }
     progress_end(&progress);
     locations_resolve(c->locations);
+    if (got == 0)
+        got = put_readings(c, UINT64_MAX, err);
     if (c->backwards > 0)
         report_warning(c->reporter,
-                       "%s: %" PRIu64 " sample times lie before the one before: counted as 0 s",
+                       "%s: %" PRIu64
+                       " samples are earlier than the one before: their intervals count as 0 s",
                        stream_name(c->raw->stream), c->backwards);
     return got;
 }
 
+static void define_sources(struct conversion *c)
+{
+    for (size_t i = 0; i < c->raw->ext.source_count; i++) {
+        const struct raw_source *from = &c->raw->ext.sources[i];
+        struct pbin_source source = {.name = pbin_define_string(c->writer, from->name),
+                                     .kind = pbin_define_string(c->writer, from->kind),
+                                     .unit = pbin_define_string(c->writer, from->unit),
+                                     .scope = pbin_define_string(c->writer, from->scope),
+                                     .help = pbin_define_string(c->writer, from->help),
+                                     .per_count = from->per_count,
+                                     .period = from->period,
+                                     .role = from->role};
+        pbin_define_source(c->writer, &source);
+    }
+}
+
 int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
-                    struct locations *locations, struct reporter *reporter, struct error *err)
+                    struct locations *locations, struct seen_conversion *seen,
+                    struct reporter *reporter, struct error *err)
 {
     struct conversion c = {
-        .raw = raw, .reporter = reporter, .writer = writer, .locations = locations};
+        .raw = raw, .reporter = reporter, .writer = writer, .locations = locations, .seen = seen};
     c.pcs = locations_numbers(locations);
-    int result = put_all(&c, err);
+    c.begun = raw_has_clock(raw); /* at 0: the start of the run */
+    c.walk = raw_reading_walk_begin(raw->stream, &raw->ext);
+    define_sources(&c);
+    c.got_reading = raw_reading_next(&c.walk, &c.reading, err);
+    int result = c.got_reading < 0 ? -1 : put_all(&c, err);
+    raw_reading_walk_end(&c.walk);
     numbers_free(&c.tids);
     free(c.threads);
     free(c.seats);

@@ -3,12 +3,14 @@
 #ifndef CONVERT_PROF2PBIN_CONVERT_SAMPLES_H
 #define CONVERT_PROF2PBIN_CONVERT_SAMPLES_H
 
+#include "convert/prof2pbin/convert_seen.h"
 #include "convert/symbolize/locations.h"
 #include "formats/raw/raw.h"
 
 /* Writes all samples of RAW, a full profile, to WRITER, and has LOCATIONS, which write there as well, resolve what they
- * name. Returns 0, or -1 with ERR filled (by the output's own errors too). */
+ * name. SEEN is NULL if the profile knows neither processes nor how threads were seen. Returns 0, or -1 with ERR filled (by the output's own errors too). */
 int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
-                    struct locations *locations, struct reporter *reporter, struct error *err);
+                    struct locations *locations, struct seen_conversion *seen,
+                    struct reporter *reporter, struct error *err);
 
 #endif

@@ -7,14 +7,14 @@
 
 #include "convert/prof2pbin/prof2pbin_options.h"
 
-/* --salvage says how much it kept. */
+/* Warns how much --salvage kept. */
 static void report_salvage(struct prof_options *o, const struct raw_profile *raw)
 {
     if (raw->cut)
-        report_warning(&o->common.reporter,
-                       "%s: kept %llu whole samples of an incomplete profile%s",
-                       stream_name(raw->stream), (unsigned long long)raw->samples,
-                       raw->map_count == 0 ? "; its mappings are lost (-m gives them back)" : "");
+        report_warning(
+            &o->common.reporter, "%s: kept %llu whole samples of an incomplete profile%s",
+            stream_name(raw->stream), (unsigned long long)raw->samples,
+            raw->map_count == 0 ? "; its mappings are missing (-m FILE supplies them)" : "");
 }
 
 static int use_maps(struct raw_profile *raw, const char *path, struct error *err)
@@ -72,6 +72,6 @@ int main(int argc, char **argv)
         result = convert(&o, raw, &err);
     raw_close(raw);
     stream_close(in);
-    free(o.convert.symbols.search_paths);
+    free(o.convert.symbols.search.folders);
     return tool_end(&o.common, result, &err);
 }

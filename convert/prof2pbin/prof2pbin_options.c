@@ -1,11 +1,10 @@
-/* What prof2pbin is told.
+/* The command-line options of prof2pbin.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/prof2pbin_options.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "base/number.h"
 #include "convert/symbolize/symbol_options.h"
 
 enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE };
@@ -24,9 +23,9 @@ static const struct argp_option arguments[] = {
      "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)",
      2},
     {"vmmap", 'm', "FILE", 0, "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
-    {0, 0, NULL, 0, "Symbols:", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0,
-     "Write the mappings to FILE as well ('-': only them, to stdout)", TOOL_FILES},
+     "Also write the mappings to FILE ('-': only them, to stdout)", TOOL_FILES},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -35,15 +34,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     int type;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
+        state->child_inputs[0] = &o->convert.symbols;
         return 0;
     case 'v':
-        if (!parse_double(argument, 1e-6, 1e6, &o->convert.volts))
-            argp_error(state, "-v takes volts above 0, not '%s'", argument);
+        o->convert.volts = tool_number(state, "-v", argument, 1e-6, 1e6);
         return 0;
     case 'c':
-        if (!parse_unsigned(argument, 1, 1 << 20, &o->convert.cpus))
-            argp_error(state, "-c takes a number of CPUs, not '%s'", argument);
+        o->convert.cpus = tool_whole(state, "-c", argument, 1, 1 << 20);
         return 0;
     case KEY_FORMAT:
         tool_choose(state, "dialect", raw_dialect_name, argument);
@@ -51,7 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_PMU_TYPE:
         if ((type = raw_value_parse(argument)) < 0)
-            argp_error(state, "--pmu-type takes f64, f32, i8..i64, u8..u64 or opaque, not '%s'",
+            argp_error(state, "--pmu-type must be f64, f32, i8..i64, u8..u64 or opaque, not '%s'",
                        argument);
         o->raw.value = (enum raw_value)type;
         return 0;
@@ -70,7 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
-            argp_error(state, "one raw profile at a time, '%s' is too many", argument);
+            argp_error(state, "more than one raw profile: '%s'", argument);
         o->input = argument;
         return 0;
     default:
@@ -95,7 +92,7 @@ static char *help_filter(int key, const char *text, void *input)
     return whole;
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 const struct argp prof_argp = {
     .options = arguments,
     .parser = parse,

@@ -1,4 +1,4 @@
-/* What prof2pbin is told.
+/* The command-line options of prof2pbin.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_PROF2PBIN_OPTIONS_H
 #define CONVERT_PROF2PBIN_PROF2PBIN_OPTIONS_H

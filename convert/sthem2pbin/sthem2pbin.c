@@ -30,9 +30,10 @@ static const struct argp_option arguments[] = {
     {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
     {"cpus", 'c', "N", 0, "Cores that the program could use (default: those that show a PC)", 1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
-    {0, 0, NULL, 0, "Symbols, for exports of program counters:", SYMBOL_GROUP},
-    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", SYMBOL_GROUP},
-    {"elf", 'e', "FILE", 0, "Bare-metal program, running where it was linked", SYMBOL_GROUP},
+    {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
+    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
+    {"elf", 'e', "FILE", 0, "Bare-metal program that ran at the addresses it was linked for",
+     ELF_GROUP},
     {0}};
 
 static void add_sensors(struct options *o, const char *list, struct argp_state *state)
@@ -43,7 +44,7 @@ static void add_sensors(struct options *o, const char *list, struct argp_state *
         uint64_t number = 0;
         snprintf(text, sizeof text, "%.*s", (int)(length < 23 ? length : 23), list);
         if (!parse_unsigned(text, 0, UINT32_MAX, &number))
-            argp_error(state, "-p takes numbers of power sensors, not '%s'", text);
+            argp_error(state, "-p must be a list of power sensors, N[,N...], not '%s'", text);
         mem_reserve(&o->sensors, &o->sensor_capacity, o->sensor_count + 1, sizeof *o->sensors);
         o->sensors[o->sensor_count++] = number;
         if (list[length] == '\0')
@@ -57,18 +58,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &o->convert.symbols;
+        state->child_inputs[0] = &o->convert.symbols;
         return 0;
     case 'p':
         add_sensors(o, argument, state);
         return 0;
     case 'v':
-        if (!parse_double(argument, 1e-6, 1e6, &o->reading.volts))
-            argp_error(state, "-v takes volts above 0, not '%s'", argument);
+        o->reading.volts = tool_number(state, "-v", argument, 1e-6, 1e6);
         return 0;
     case 'c':
-        if (!parse_unsigned(argument, 1, 1 << 20, &o->convert.cpus))
-            argp_error(state, "-c takes a number of cores, not '%s'", argument);
+        o->convert.cpus = tool_whole(state, "-c", argument, 1, 1 << 20);
         return 0;
     case 'n':
         o->convert.name = argument;
@@ -81,7 +80,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
-            argp_error(state, "one export at a time, '%s' is too many", argument);
+            argp_error(state, "more than one export: '%s'", argument);
         o->input = argument;
         return 0;
     default:
@@ -89,7 +88,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &search_argp}, {.argp = &symbol_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &symbol_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
@@ -103,7 +102,7 @@ static const struct argp parser = {
     .children = children,
 };
 
-/* What an export cannot tell, said once. */
+/* Notes what an export lacks. */
 static void explain(const struct options *o, const struct stream *in,
                     const struct sthem_summary *summary)
 {
@@ -169,6 +168,6 @@ int main(int argc, char **argv)
     int result = in == NULL ? -1 : convert(&o, in, &err);
     stream_close(in);
     free(o.sensors);
-    free(o.convert.symbols.search_paths);
+    free(o.convert.symbols.search.folders);
     return tool_end(&o.common, result, &err);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "convert/symbolize/elf_image.h"
-#include "convert/symbolize/find_binary.h"
+#include "formats/elf/elf_file.h"
+#include "formats/elf/elf_search.h"
 #include "convert/sthem2pbin/sthem_convert.h"
 
 static struct code_map *add_map(struct sthem_code *code, size_t *capacity)
@@ -16,13 +16,13 @@ static struct code_map *add_map(struct sthem_code *code, size_t *capacity)
 
 /* The executable segments of a program that runs at its link address. The image is taken into memory: then no search
  * path can lead to another file of the same name. */
-static int add_segments(struct sthem_code *code, size_t *capacity, const struct elf_image *elf,
+static int add_segments(struct sthem_code *code, size_t *capacity, const struct elf_file *elf,
                         const char *path, struct error *err)
 {
     code->image = mem_alloc(elf->size);
-    code->label = mem_strdup(label_base_name(path));
-    if (!elf_image_read(elf, 0, code->image, elf->size))
-        return error_set(err, path, NO_OFFSET, "cannot be read as a whole");
+    code->label = mem_strdup(elf_base_name(path));
+    if (!elf_file_read(elf, 0, code->image, elf->size))
+        return error_set(err, path, NO_OFFSET, "cannot read the whole file");
     for (size_t i = 0; i < elf->segment_count; i++) {
         const struct elf_segment *s = &elf->segments[i];
         if (!s->executable || s->memory_size == 0)
@@ -44,11 +44,11 @@ static int add_segments(struct sthem_code *code, size_t *capacity, const struct 
 static int add_elf(struct sthem_code *code, size_t *capacity, const char *path, struct error *err)
 {
     int errnum;
-    struct elf_image *elf = elf_image_open(path, &errnum, err);
+    struct elf_file *elf = elf_file_open(path, &errnum, err);
     if (elf == NULL)
         return -1;
     int result = add_segments(code, capacity, elf, path, err);
-    elf_image_delete(elf);
+    elf_file_close(elf);
     return result;
 }
 

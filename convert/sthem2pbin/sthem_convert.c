@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "convert/symbolize/demangle.h"
-#include "convert/symbolize/find_binary.h"
+#include "formats/elf/elf_search.h"
 #include "convert/symbolize/locations.h"
 
 #define UNDEFINED UINT32_MAX
@@ -66,7 +66,7 @@ static uint32_t thread_of(struct conversion *c, size_t core)
     return c->threads[core];
 }
 
-/* The power that gives the row's energy: as it is, or where the interval has no whole number of nanoseconds, what
+/* The power that gives the row's energy: as it is, or where the interval is not a whole number of nanoseconds, what
  * makes up for the rounding. */
 static double power_of(struct conversion *c, const struct sthem_row *row)
 {
@@ -123,10 +123,10 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
 {
     static const char *const dialects[] = {
         [STHEM_SYMBOLS] = "sthem", [STHEM_PCS] = "sthem-pc", [STHEM_LYNSYN] = "lynsyn"};
-    const char *name = options->name != NULL ? options->name : label_base_name(stream_name(stream));
+    const char *name = options->name != NULL ? options->name : elf_base_name(stream_name(stream));
     *meta = (struct pbin_meta){
         .name = (char *)name,
-        .target = (char *)(code->count > 0 ? label_base_name(code->maps[0].label) : NULL),
+        .target = (char *)(code->count > 0 ? elf_base_name(code->maps[0].label) : NULL),
         .dialect = (char *)dialects[sthem_variant(reader)],
         .tool = (char *)"sthem2pbin " PBIN_TOOLS_VERSION,
         .unit = (char *)(summary->powered ? "W" : NULL),
@@ -152,8 +152,8 @@ static int prepare(struct conversion *c, const struct sthem_code *code,
         return 0;
     if (code->count == 0 && options->symbols.kallsyms == NULL)
         report_warning(c->reporter,
-                       "%s: program counters stay without names (-m VMMAP or -e ELF "
-                       "gives them names)",
+                       "%s: program counters have no function names (-m VMMAP or -e ELF supplies "
+                       "them)",
                        name);
     c->locations = locations_new(&facts, c->writer, &options->symbols, c->reporter, err);
     return c->locations != NULL ? 0 : -1;

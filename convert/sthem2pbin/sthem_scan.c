@@ -49,7 +49,7 @@ static int read_rows(struct scan *s, struct stream *stream, struct error *err)
     }
     progress_end(&progress);
     if (got == 0 && s->summary->rows == 0)
-        return error_set(err, s->name, NO_OFFSET, "line 2, column 1: no row follows the header");
+        return error_set(err, s->name, NO_OFFSET, "line 2, column 1: no rows after the header");
     return got;
 }
 
@@ -65,7 +65,8 @@ static int ask_for_sensor(const struct scan *s, struct error *err)
                                      s->joules[i]);
     return error_set(
         err, s->name, NO_OFFSET,
-        "several power sensors are not zero: %s; choose with -p N, -p N,M adds them up", list);
+        "several power sensors are not zero: %s; choose one with -p N, or add them up with -p N,M",
+        list);
 }
 
 static int choose(struct scan *s, bool asked, struct error *err)
@@ -93,11 +94,12 @@ static void warn(const struct scan *s, const struct sthem_options *options)
     const struct sthem_reader *r = s->reader;
     if (sthem_repaired(r) > 0)
         report_warning(s->reporter,
-                       "%s: times of %" PRIu64 " rows were not after the one before (printed with "
-                       "too few digits?): spread evenly between their neighbours",
+                       "%s: %" PRIu64
+                       " rows are not later than the one before (printed with too few "
+                       "digits?): their times are spread evenly between their neighbours",
                        s->name, sthem_repaired(r));
     if (sthem_open_end(r))
-        report_warning(s->reporter, "%s: the last line has no line end: the file may be cut",
+        report_warning(s->reporter, "%s: the last line has no line end: the file may be truncated",
                        s->name);
     if (sthem_ignored(r)[0] != '\0') {
         char *names = utf8_visible(sthem_ignored(r), NULL);
@@ -106,10 +108,10 @@ static void warn(const struct scan *s, const struct sthem_options *options)
     }
     if (s->summary->powered)
         return;
-    report_warning(s->reporter, "%s: %s: the profile has time and no energy%s", s->name,
+    report_warning(s->reporter, "%s: %s: the profile has time but no energy%s", s->name,
                    sthem_sensor_count(r) == 0 ? "no power sensors" : "power is always 0",
                    sthem_variant(r) == STHEM_LYNSYN && options->volts == 0
-                       ? " (-v VOLTS if the board measures no voltages)"
+                       ? " (give -v VOLTS if the board measures no voltages)"
                        : "");
 }
 

@@ -5,20 +5,21 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "convert/symbolize/debug_file.h"
-#include "convert/symbolize/symbol_table.h"
+#include "formats/elf/elf_search.h"
+#include "formats/elf/elf_sections.h"
+#include "formats/elf/elf_symbols.h"
 
 struct code_file {
-    struct elf_image *image;
-    struct elf_image *debug; /* separate file, or NULL */
-    struct symbol_table *symbols;
+    struct elf_file *image;
+    struct elf_file *debug; /* separate file, or NULL */
+    struct elf_symbols *symbols;
     struct dwarf_worker *worker;
     const struct symbolizer_options *options;
     struct reporter *reporter;
-    bool debug_searched, no_dwarf, damage_told;
+    bool debug_searched, no_dwarf, damage_reported;
 };
 
-struct code_file *code_file_new(struct elf_image *image, const struct symbolizer_options *options,
+struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
                                 struct reporter *reporter)
 {
     struct code_file *file = mem_zalloc(1, sizeof *file);
@@ -34,13 +35,13 @@ void code_file_delete(struct code_file *file)
     if (file == NULL)
         return;
     dwarf_worker_delete(file->worker);
-    symbol_table_delete(file->symbols);
-    elf_image_delete(file->debug);
-    elf_image_delete(file->image);
+    elf_symbols_delete(file->symbols);
+    elf_file_close(file->debug);
+    elf_file_close(file->image);
     free(file);
 }
 
-const struct elf_image *code_file_image(const struct code_file *file)
+const struct elf_file *code_file_image(const struct code_file *file)
 {
     return file->image;
 }
@@ -50,9 +51,9 @@ static void search_debug(struct code_file *file)
     if (file->debug_searched)
         return;
     file->debug_searched = true;
-    if (!has_debug_info(file->image))
-        file->debug = debug_file_open(file->image, file->options->sysroot);
-    if (file->debug == NULL && !has_debug_info(file->image))
+    if (!elf_has_debug(file->image))
+        file->debug = elf_search_debug(&file->options->search, file->image);
+    if (file->debug == NULL && !elf_has_debug(file->image))
         file->no_dwarf = true;
 }
 
@@ -60,26 +61,27 @@ const char *code_file_symbol(struct code_file *file, uint64_t address)
 {
     search_debug(file);
     if (file->symbols == NULL)
-        file->symbols = symbol_table_new(file->image, file->debug);
-    return symbol_table_find(file->symbols, address);
+        file->symbols = elf_symbols_new(file->image, file->debug);
+    const struct elf_symbol *symbol = elf_symbols_find(file->symbols, address);
+    return symbol != NULL ? symbol->name : NULL;
 }
 
 /* The one warning that a lost worker costs; symbols stay. */
 static void give_up_dwarf(struct code_file *file, const struct error *err)
 {
     report_warning(file->reporter,
-                   "%s: %s: its functions keep their names, lines and inlined functions are lost",
+                   "%s: %s: lines and inlined functions are lost, function names are not",
                    err->file, err->text);
     dwarf_worker_delete(file->worker);
     file->worker = NULL;
     file->no_dwarf = true;
 }
 
-static void tell_damage(struct code_file *file, const struct dwarf_answer *answer)
+static void report_damage(struct code_file *file, const struct dwarf_answer *answer)
 {
-    if (answer->damaged == 0 || file->damage_told)
+    if (answer->damaged == 0 || file->damage_reported)
         return;
-    file->damage_told = true;
+    file->damage_reported = true;
     report_warning(file->reporter,
                    "%s: damaged debug information: some lines and inlined functions are lost",
                    file->debug != NULL ? file->debug->path : file->image->path);
@@ -100,6 +102,6 @@ bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t 
         give_up_dwarf(file, &err);
         return false;
     }
-    tell_damage(file, answer);
+    report_damage(file, answer);
     return true;
 }

@@ -5,25 +5,25 @@
 
 #include "base/intern.h"
 #include "convert/dwarf/dwarf_worker.h"
-#include "convert/symbolize/elf_image.h"
+#include "formats/elf/elf_file.h"
 #include "convert/symbolize/symbolizer.h"
 
 struct code_file;
 
 /* Takes IMAGE. Symbols and debug information are loaded when first asked for; OPTIONS and REPORTER
  * are borrowed until code_file_delete. */
-struct code_file *code_file_new(struct elf_image *image, const struct symbolizer_options *options,
+struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
                                 struct reporter *reporter);
 void code_file_delete(struct code_file *file);
 
-const struct elf_image *code_file_image(const struct code_file *file);
+const struct elf_file *code_file_image(const struct code_file *file);
 
 /* Name of the symbol that covers ADDRESS of the file, borrowed until code_file_delete; NULL if
  * there is none. */
 const char *code_file_symbol(struct code_file *file, uint64_t address);
 
-/* Asks the debug information about COUNT (at most LARGEST_QUESTION) ascending addresses. Returns
- * false when there is none, or no more: its loss was warned of once. */
+/* Asks the debug information about COUNT (at most MAX_QUESTION) ascending addresses. Returns
+ * false when there is none, or no more: there was a warning about its loss. */
 bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
                       struct strings *strings, struct dwarf_answer *answer);
 

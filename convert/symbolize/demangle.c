@@ -1,6 +1,6 @@
 /* Names for people: C++ and Rust linkage names undone, by libiberty.
  *
- * A short name can stand for gigabytes of text (substitutions double), so the text is taken in
+ * A short name can expand to gigabytes of text (substitutions double), so the text is taken in
  * pieces and the library is left with longjmp when there is too much of it. That leaks
  * nothing: on this path it keeps all it needs on the stack.
  * SPDX-License-Identifier: MIT */
@@ -17,7 +17,7 @@
 #include "base/memory.h"
 
 static const char base_62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-enum { LONGEST_NAME = 1 << 15, LONGEST_TEXT = 1 << 16, MOST_PIECES = 1 << 20 };
+enum { MAX_NAME = 1 << 15, MAX_TEXT = 1 << 16, MAX_PIECES = 1 << 20 };
 
 struct sink {
     struct buffer text;
@@ -30,7 +30,7 @@ typedef int demangler(const char *, int, demangle_callbackref, void *);
 static void take(const char *piece, size_t length, void *context)
 {
     struct sink *sink = context;
-    if (length > LONGEST_TEXT - sink->text.size || ++sink->pieces > MOST_PIECES)
+    if (length > MAX_TEXT - sink->text.size || ++sink->pieces > MAX_PIECES)
         longjmp(sink->too_long, 1);
     buffer_bytes(&sink->text, piece, length);
 }
@@ -68,7 +68,7 @@ static bool is_endless(const char *name)
 }
 
 /* Rust first: its older names are C++ names with a hash at the end. LLVM appends ".llvm.123" to
- * names of both, which is nobody's. */
+ * names of both, which no demangler knows. */
 static char *undo(const char *name, const char *suffix)
 {
     char *text = run(rust_demangle_callback, name, suffix);
@@ -78,7 +78,7 @@ static char *undo(const char *name, const char *suffix)
 char *demangle(const char *name)
 {
     if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-        strnlen(name, LONGEST_NAME) == LONGEST_NAME || is_endless(name))
+        strnlen(name, MAX_NAME) == MAX_NAME || is_endless(name))
         return NULL;
     char *text = undo(name, "");
     const char *mark = strpbrk(name, ".@");

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/stream.h"
 
-enum { LONGEST_LINE = 4096 };
+enum { MAX_LINE = 4096 };
 
 struct kernel_symbol {
     uint64_t address;
@@ -75,13 +75,13 @@ static int read_lines(struct kallsyms *k, struct stream *stream, struct error *e
 {
     for (;;) {
         const uint8_t *data;
-        int64_t visible = stream_peek(stream, LONGEST_LINE, &data, err);
+        int64_t visible = stream_peek(stream, MAX_LINE, &data, err);
         if (visible <= 0)
             return (int)visible;
-        size_t seen = visible < LONGEST_LINE ? (size_t)visible : LONGEST_LINE;
+        size_t seen = visible < MAX_LINE ? (size_t)visible : MAX_LINE;
         const uint8_t *end = memchr(data, '\n', seen);
         size_t length = end != NULL ? (size_t)(end - data) : seen;
-        if ((end == NULL && seen == LONGEST_LINE) || !add_line(k, data, length))
+        if ((end == NULL && seen == MAX_LINE) || !add_line(k, data, length))
             return error_set(err, stream_name(stream), stream_offset(stream),
                              "not a line of kallsyms: expected ADDRESS TYPE NAME");
         stream_advance(stream, length + (end != NULL));

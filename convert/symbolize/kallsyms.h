@@ -10,8 +10,8 @@
 struct kallsyms;
 
 /* Reads PATH: lines "HEXADDR TYPE NAME [MODULE]", of which functions (types t, T, w, W) count.
- * Returns NULL with ERR filled when it cannot be read, has no such line at all, or a line is no
- * such line. */
+ * Returns NULL with ERR filled when it cannot be read, has no functions, or has another
+ * kind of line. */
 struct kallsyms *kallsyms_read(const char *path, struct error *err);
 void kallsyms_delete(struct kallsyms *kallsyms);
 

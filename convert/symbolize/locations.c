@@ -17,14 +17,17 @@ struct locations {
     struct numbers pcs;
     struct numbers tids;             /* of the threads whose names are known ... */
     const struct raw_thread **named; /* ... by number in tids */
-    uint64_t *pending;               /* not resolved yet */
+    struct location_place *pending;  /* not resolved yet */
     size_t pending_count, pending_capacity;
+    struct location_place *places; /* by number, if there are places */
+    uint32_t *slots;               /* hash table of their numbers + 1, 0: free; a power of two */
+    size_t place_count, place_capacity, slot_count;
     bool wants_keys;
     uint64_t (*keys)[LOCATION_KEY_COUNT]; /* only where they are wanted */
     size_t key_count, key_capacity;
 };
 
-/* Where a tid comes twice (renamed, or given to another thread) the last name stands. */
+/* Where a tid comes twice (renamed, or given to another thread) the last name counts. */
 static void name_threads(struct locations *l, const struct location_facts *facts)
 {
     l->named = mem_zalloc(facts->thread_count, sizeof(struct raw_thread *));
@@ -65,6 +68,8 @@ void locations_delete(struct locations *l)
     free(l->maps);
     free(l->map_numbers);
     free(l->pending);
+    free(l->places);
+    free(l->slots);
     free(l->keys);
     free(l);
 }
@@ -75,9 +80,59 @@ uint32_t locations_number(struct locations *l, uint64_t pc)
     uint32_t number = numbers_intern(&l->pcs, pc);
     if (number == known) {
         mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
-        l->pending[l->pending_count++] = pc;
+        l->pending[l->pending_count++] =
+            (struct location_place){.pc = pc, .map = LOCATION_FIND, .caller = PBIN_NO_CALLER};
     }
     return number;
+}
+
+static bool is_same(const struct location_place *a, const struct location_place *b)
+{
+    return a->pc == b->pc && a->map == b->map && a->caller == b->caller && a->binary == b->binary &&
+           a->name == b->name;
+}
+
+static size_t hash(const struct location_place *p)
+{
+    const uint64_t parts[] = {p->pc, (uint64_t)p->map << 32 | p->caller, (uintptr_t)p->binary,
+                              (uintptr_t)p->name};
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        sum = (sum ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        sum ^= sum >> 29;
+    }
+    return (size_t)(sum >> 16);
+}
+
+static void grow_slots(struct locations *l)
+{
+    l->slot_count = l->slot_count == 0 ? 1024 : l->slot_count * 2;
+    free(l->slots);
+    l->slots = mem_zalloc(l->slot_count, sizeof *l->slots);
+    for (size_t i = 0; i < l->place_count; i++) {
+        size_t at = hash(&l->places[i]);
+        while (l->slots[at & (l->slot_count - 1)] != 0)
+            at++;
+        l->slots[at & (l->slot_count - 1)] = (uint32_t)i + 1;
+    }
+}
+
+uint32_t locations_place(struct locations *l, const struct location_place *place)
+{
+    if (l->place_count * 2 >= l->slot_count)
+        grow_slots(l);
+    size_t at = hash(place);
+    for (; l->slots[at & (l->slot_count - 1)] != 0; at++) {
+        uint32_t number = l->slots[at & (l->slot_count - 1)] - 1;
+        if (is_same(&l->places[number], place))
+            return number;
+    }
+    l->slots[at & (l->slot_count - 1)] = (uint32_t)l->place_count + 1;
+    mem_reserve(&l->places, &l->place_capacity, l->place_count + 1, sizeof *l->places);
+    l->places[l->place_count] = *place;
+    mem_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending);
+    l->pending[l->pending_count++] = *place;
+    return (uint32_t)l->place_count++;
 }
 
 const struct numbers *locations_numbers(const struct locations *l)
@@ -126,7 +181,7 @@ static void keep_key(struct locations *l, const struct pbin_location *location,
     key[5] = location->pc;
 }
 
-static void define_location(struct locations *l, const struct code_location *from)
+static uint32_t define_location(struct locations *l, const struct code_location *from)
 {
     struct pbin_frame *frames = mem_zalloc(from->frame_count, sizeof *frames);
     for (size_t i = 0; i < from->frame_count; i++) {
@@ -139,22 +194,52 @@ static void define_location(struct locations *l, const struct code_location *fro
                                      .binary = pbin_define_string(l->writer, from->binary),
                                      .map = define_map(l, from->map, true),
                                      .frame_count = (uint32_t)from->frame_count};
-    pbin_define_location(l->writer, &location, frames);
+    uint32_t number = pbin_define_location(l->writer, &location, frames);
     if (l->wants_keys)
         keep_key(l, &location, frames);
     free(frames);
+    return number;
+}
+
+/* Defines all pending locations in the order of their numbers; FOUND has the answers. */
+static void define_pending(struct locations *l, const struct code_location *found)
+{
+    for (size_t i = 0, next = 0; i < l->pending_count; i++) {
+        const struct location_place *place = &l->pending[i];
+        const struct code_frame frame = {place->name, place->name, "", 0};
+        const struct code_location named = {.pc = place->pc,
+                                            .binary = place->binary,
+                                            .map = place->map,
+                                            .frames = &frame,
+                                            .frame_count = 1};
+        uint32_t number = define_location(l, place->name != NULL ? &named : &found[next++]);
+        if (place->caller != PBIN_NO_CALLER)
+            pbin_define_caller(l->writer, number, place->caller);
+    }
 }
 
 void locations_resolve(struct locations *l)
 {
+    size_t count = 0;
     if (l->pending_count == 0)
         return;
     struct code_location *found = mem_zalloc(l->pending_count, sizeof *found);
-    symbolizer_resolve(l->symbolizer, l->pending, l->pending_count, found);
-    for (size_t i = 0; i < l->pending_count; i++)
-        define_location(l, &found[i]);
+    uint64_t *pcs = mem_alloc(l->pending_count * sizeof *pcs);
+    uint32_t *maps = mem_alloc(l->pending_count * sizeof *maps);
+    for (size_t i = 0; i < l->pending_count; i++) {
+        const struct location_place *place = &l->pending[i];
+        if (place->name != NULL)
+            continue;
+        pcs[count] = place->pc;
+        maps[count++] = place->map == LOCATION_FIND ? symbolizer_find_map(l->symbolizer, place->pc)
+                                                    : place->map;
+    }
+    symbolizer_resolve_in(l->symbolizer, pcs, maps, count, found);
+    define_pending(l, found);
     l->pending_count = 0;
     free(found);
+    free(pcs);
+    free(maps);
 }
 
 void locations_key(const struct locations *l, uint32_t number, struct pbin_row *row)
@@ -178,5 +263,15 @@ uint32_t locations_define_thread(struct locations *l, uint32_t tid)
         thread.pid = l->named[number]->pid;
         thread.name = pbin_define_string(l->writer, l->named[number]->name);
     }
+    return pbin_define_thread(l->writer, &thread);
+}
+
+uint32_t locations_define_task(struct locations *l, uint32_t tid, uint32_t pid, const char *name,
+                               const char *program)
+{
+    struct pbin_thread thread = {.tid = tid,
+                                 .pid = pid,
+                                 .name = pbin_define_string(l->writer, name),
+                                 .program = pbin_define_string(l->writer, program)};
     return pbin_define_thread(l->writer, &thread);
 }

@@ -8,7 +8,7 @@
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw_extension.h"
 
-/* The keys of rows that stand for one program counter. */
+/* The keys of rows that are for one program counter. */
 #define LOCATION_KEYS "binary,file,function,inline,line,pc"
 enum { LOCATION_KEY_COUNT = 6 };
 
@@ -20,7 +20,7 @@ struct location_facts {
     size_t map_count;
     const struct raw_thread *threads; /* borrowed: process and name of threads, where known */
     size_t thread_count;
-    bool keys; /* locations_key will be asked */
+    bool keys; /* locations_key will be called */
 };
 
 /* What FACTS borrows, WRITER and REPORTER must stay until locations_delete. NULL with ERR filled when kallsyms
@@ -36,6 +36,21 @@ uint32_t locations_number(struct locations *locations, uint64_t pc);
 /* The numbers given so far, for a look-up before the call; borrowed until locations_delete. */
 const struct numbers *locations_numbers(const struct locations *locations);
 
+/* A location where a program counter alone does not say what it is. */
+struct location_place {
+    uint64_t pc;
+    uint32_t
+        map; /* index of the mapping, UINT32_MAX for none, LOCATION_FIND: the first that holds the PC */
+    uint32_t caller; /* number of the location that called the kernel, PBIN_NO_CALLER */
+    const char *binary,
+        *name; /* of what is not to be resolved, NULL; borrowed until locations_delete, compared as
+                                * pointers */
+};
+#define LOCATION_FIND (UINT32_MAX - 1)
+
+/* The number of PLACE, as locations_number; a profile uses either or the other. */
+uint32_t locations_place(struct locations *locations, const struct location_place *place);
+
 /* Resolves and defines all locations that are not yet. */
 void locations_resolve(struct locations *locations);
 
@@ -44,6 +59,10 @@ void locations_key(const struct locations *locations, uint32_t number, struct pb
 
 /* Defines the thread TID and returns its number. */
 uint32_t locations_define_thread(struct locations *locations, uint32_t tid);
+
+/* The same for a thread that is known. */
+uint32_t locations_define_task(struct locations *locations, uint32_t tid, uint32_t pid,
+                               const char *name, const char *program);
 
 /* Defines the mappings that no location refers to. */
 void locations_define_maps(struct locations *locations);

@@ -2,137 +2,107 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/profiled_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "convert/symbolize/find_binary.h"
 
 static const char *text_of(const struct pbin_definitions *all, uint32_t number)
 {
     return strings_get(all->strings, number);
 }
 
-/* A search, and why the first file that is there was refused. */
-struct search {
+struct matching {
     struct profiled_file *file;
     const struct pbin_definitions *all;
-    struct error refused;
 };
 
-static bool bias_of(const struct profiled_file *f, const struct pbin_map *map,
-                    const struct pbin_definitions *all, uint64_t *bias)
+/* Does FILE fit its mappings? At least one must, none may be of another build. */
+static int fits(void *context, const struct elf_file *file, struct error *err)
 {
-    const struct elf_mapping mapping = {.address = map->address,
-                                        .size = map->size,
-                                        .has_offset = map->offset != UINT64_MAX,
-                                        .offset = map->offset,
-                                        .trusted = text_of(all, map->build_id)[0] != '\0'};
-    return elf_image_bias(f->image, &mapping, bias);
-}
-
-/* Does the open file fit its mappings? At least one must, none may be of another build. */
-static bool fits(struct search *s)
-{
-    struct profiled_file *f = s->file;
-    bool any = f->map_count == 0, has_map = false;
+    const struct matching *matching = context;
+    const struct pbin_definitions *all = matching->all;
+    struct profiled_file *f = matching->file;
+    struct error refused = {0};
+    bool any = f->map_count == 0;
     for (size_t i = 0; i < f->map_count; i++) {
-        const struct pbin_map *map = &s->all->maps[i];
-        const char *build_id = text_of(s->all, map->build_id);
-        if (strcmp(label_base_name(text_of(s->all, map->label)), f->name) != 0)
+        const struct pbin_map *map = &all->maps[i];
+        struct error why = {0};
+        if (strcmp(elf_base_name(text_of(all, map->label)), f->name) != 0)
             continue;
-        has_map = true;
-        if (build_id[0] != '\0' && strcmp(build_id, f->image->build_id) != 0) {
-            error_set(&s->refused, f->image->path, NO_OFFSET,
-                      "is not the file that ran: its build-id is %s, expected %s",
-                      f->image->build_id[0] != '\0' ? f->image->build_id : "missing", build_id);
-            return false;
-        }
-        f->is_mine[i] = bias_of(f, map, s->all, &f->bias[i]);
+        f->mappings[i] = (struct elf_mapping){.address = map->address,
+                                              .size = map->size,
+                                              .has_offset = map->offset != UINT64_MAX,
+                                              .offset = map->offset,
+                                              .build_id = text_of(all, map->build_id)};
+        f->is_mine[i] = elf_match(file, &f->mappings[i], &why) == 0;
         any |= f->is_mine[i];
+        if (!f->is_mine[i])
+            error_set(&refused, why.file, why.offset, "%s", why.text);
     }
-    if (!any && has_map)
-        error_set(&s->refused, f->image->path, NO_OFFSET,
-                  "is not the file that ran: its code does not fit the mapping");
-    else if (!any)
-        error_set(&s->refused, f->image->path, NO_OFFSET, "is no mapping of this profile");
-    return any;
+    if (any)
+        return 0;
+    error_set(&refused, file->path, NO_OFFSET, "the profile has no mapping of this file");
+    return error_set(err, refused.file, refused.offset, "%s", refused.text);
 }
 
-static bool take_candidate(void *context, const char *path)
+/* The first mapping called NAME, or NULL. */
+static const struct pbin_map *map_called(const struct pbin_definitions *all, const char *name)
 {
-    struct search *s = context;
-    struct error err = {0};
-    int errnum;
-    s->file->image = elf_image_open(path, &errnum, &err);
-    if (s->file->image == NULL) {
-        if (errnum != ENOENT && errnum != ENOTDIR)
-            error_set(&s->refused, err.file, err.offset, "%s", err.text);
-        return false;
-    }
-    if (fits(s))
-        return true;
-    elf_image_delete(s->file->image);
-    s->file->image = NULL;
-    return false;
-}
-
-/* The label or recorded path of the first mapping called NAME; NULL: there is none. */
-static const char *recorded(const struct pbin_definitions *all, const char *name, bool path)
-{
-    for (size_t i = 0; i < all->map_count; i++) {
-        const char *label = text_of(all, all->maps[i].label);
-        if (strcmp(label_base_name(label), name) == 0)
-            return path ? text_of(all, all->maps[i].path) : label;
-    }
+    for (size_t i = 0; i < all->map_count; i++)
+        if (strcmp(elf_base_name(text_of(all, all->maps[i].label)), name) == 0)
+            return &all->maps[i];
     return NULL;
 }
 
-static bool search_file(struct search *s, const char *choice,
-                        const struct symbolizer_options *options)
+static struct elf_file *open_chosen(const char *path, struct matching *matching, struct error *err)
 {
-    if (choice != NULL && access(choice, F_OK) == 0)
-        return take_candidate(s, choice);
-    const char *label = recorded(s->all, s->file->name, false);
-    const char *path = recorded(s->all, s->file->name, true);
-    if (find_binary(options, label != NULL ? label : s->file->name, take_candidate, s))
-        return true;
-    return path != NULL && path[0] != '\0' && take_candidate(s, path);
+    int errnum;
+    struct elf_file *image = elf_file_open(path, &errnum, err);
+    if (image == NULL || fits(matching, image, err) == 0)
+        return image;
+    elf_file_close(image);
+    return NULL;
 }
 
 int profiled_file_find(struct profiled_file *f, const char *choice,
                        const struct pbin_definitions *all, const struct pbin_meta *meta,
-                       const struct symbolizer_options *options, struct error *err)
+                       const struct elf_search *search, struct error *err)
 {
-    struct search s = {.file = f, .all = all};
+    struct matching matching = {f, all};
     const char *name = choice;
     *f = (struct profiled_file){.map_count = all->map_count};
     f->is_mine = mem_zalloc(all->map_count, sizeof *f->is_mine);
-    f->bias = mem_zalloc(all->map_count, sizeof *f->bias);
-    if (name == NULL) /* maps stand in the order in which samples met them */
+    f->mappings = mem_zalloc(all->map_count, sizeof *f->mappings);
+    if (name == NULL) /* maps are in the order in which samples met them */
         name = meta->target != NULL ? meta->target
                : all->map_count > 0 ? text_of(all, all->maps[0].label)
                                     : NULL;
     if (name == NULL)
         return error_set(err, NULL, NO_OFFSET,
-                         "the profile does not tell its program: say so with -e FILE");
-    f->name = mem_strdup(label_base_name(name));
-    if (search_file(&s, choice, options))
-        return 0;
-    if (s.refused.text[0] != '\0')
-        return error_set(err, s.refused.file, s.refused.offset, "%s", s.refused.text);
-    return error_set(err, f->name, NO_OFFSET,
-                     "not found: -e FILE or a search path (-s DIR) may help");
+                         "the profile does not name its program: name it with -e FILE");
+    f->name = mem_strdup(elf_base_name(name));
+    if (choice != NULL && access(choice, F_OK) == 0) {
+        f->image = open_chosen(choice, &matching, err);
+    } else {
+        const struct pbin_map *map = map_called(all, f->name);
+        const struct elf_sought sought = {.label = map != NULL ? text_of(all, map->label) : f->name,
+                                          .path = map != NULL ? text_of(all, map->path) : NULL};
+        f->image = elf_search_file(search, &sought, fits, &matching, err);
+    }
+    return f->image != NULL
+               ? 0
+               : error_set(err, f->name, NO_OFFSET,
+                           "not found: name it with -e FILE, or add a search path with -s DIR");
 }
 
 void profiled_file_free(struct profiled_file *f)
 {
-    elf_image_delete(f->image);
+    elf_file_close(f->image);
     free(f->name);
     free(f->is_mine);
-    free(f->bias);
+    free(f->mappings);
 }
 
 bool profiled_file_address(const struct profiled_file *f, const struct pbin_definitions *all,
@@ -146,7 +116,7 @@ bool profiled_file_address(const struct profiled_file *f, const struct pbin_defi
     for (size_t i = map != PBIN_NO_MAP ? map : 0; i < f->map_count; i++) {
         const struct pbin_map *m = &all->maps[i];
         if (f->is_mine[i] && pc >= m->address && pc - m->address < m->size) {
-            *address = pc - f->bias[i];
+            *address = elf_mapping_address(f->image, &f->mappings[i], pc);
             return true;
         }
         if (map != PBIN_NO_MAP)

@@ -1,27 +1,27 @@
-/* The ELF file of one binary of a pbin, and where each of its mappings lies in it.
+/* The ELF file of one binary of a pbin, and where each of its mappings is in it.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_PROFILED_FILE_H
 #define CONVERT_SYMBOLIZE_PROFILED_FILE_H
 
-#include "convert/symbolize/elf_image.h"
-#include "convert/symbolize/symbolizer.h"
+#include "formats/elf/elf_match.h"
+#include "formats/elf/elf_search.h"
 #include "formats/pbin/pbin.h"
 
 struct profiled_file {
-    struct elf_image *image;
+    struct elf_file *image;
     char *name; /* base name, as rows and labels have it */
     size_t map_count;
-    bool *is_mine;  /* by map: is it one of this file? */
-    uint64_t *bias; /* by map: pc - bias is an address of the file */
+    bool *is_mine; /* by map: is it one of this file? */
+    struct elf_mapping *mappings;
 };
 
 /* Finds the file. CHOICE names it, as a path or only as the base name of a mapping; NULL: the
- * target of META, else the first mapping. ALL and META are those of the whole pbin; search paths
- * and sysroot come from OPTIONS. A file whose build-id or code is not that of the mapping is
- * refused. Returns 0, or -1 with ERR filled; profiled_file_free in any case. */
+ * target of META, else the first mapping. ALL and META are those of the whole pbin. A file that is
+ * not the one that ran (elf_match) is refused. Returns 0, or -1 with ERR filled; profiled_file_free
+ * in any case. */
 int profiled_file_find(struct profiled_file *file, const char *choice,
                        const struct pbin_definitions *all, const struct pbin_meta *meta,
-                       const struct symbolizer_options *options, struct error *err);
+                       const struct elf_search *search, struct error *err);
 void profiled_file_free(struct profiled_file *file);
 
 /* Turns the program counter PC of mapping MAP (PBIN_NO_MAP: the one that holds it; there may be

@@ -21,16 +21,17 @@ struct symbolizer {
     struct code_maps *maps;
     struct kallsyms *kallsyms;
     struct strings *strings; /* names, paths, demangled names */
-    uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not yet asked */
+    uint32_t *demangled;     /* string number of each name's demangled form + 1, 0: not made yet */
     size_t demangled_capacity;
     struct code_frame **chunks; /* frames that were given out */
     size_t chunk_count, chunk_capacity, chunk_used, chunk_size;
     struct dwarf_answer answer;
 };
 
-/* What is asked for, sorted by address, with its place in the caller's array. */
+/* A program counter to resolve, sorted by mapping and address, with its place in the caller's array. */
 struct wanted {
     uint64_t pc;
+    uint32_t map;
     size_t index;
 };
 
@@ -134,14 +135,14 @@ static void make_location(struct symbolizer *s, struct code_location *to, const 
 }
 
 /* Addresses of one file, as many as one question may have. */
-static void resolve_in_file(struct symbolizer *s, struct code_file *file, uint64_t bias,
-                            const struct wanted *wanted, size_t count,
-                            struct code_location *locations)
+static void resolve_in_file(struct symbolizer *s, struct code_file *file,
+                            const struct elf_mapping *mapping, const struct wanted *wanted,
+                            size_t count, struct code_location *locations)
 {
-    uint64_t addresses[LARGEST_QUESTION];
+    uint64_t addresses[MAX_QUESTION];
     struct last_frames last = {0};
     for (size_t i = 0; i < count; i++)
-        addresses[i] = wanted[i].pc - bias;
+        addresses[i] = elf_mapping_address(code_file_image(file), mapping, wanted[i].pc);
     bool known = code_file_frames(file, addresses, count, s->strings, &s->answer);
     for (size_t i = 0; i < count; i++) {
         uint32_t first = known && s->answer.count[i] > 0 ? s->answer.first[i] : 0;
@@ -154,8 +155,8 @@ static void resolve_in_file(struct symbolizer *s, struct code_file *file, uint64
 static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct wanted *wanted,
                            size_t count, struct code_location *locations)
 {
-    uint64_t bias;
-    struct code_file *file = code_maps_file(s->maps, map, &bias);
+    const struct elf_mapping *mapping;
+    struct code_file *file = code_maps_file(s->maps, map, &mapping);
     struct last_frames last = {0};
     for (size_t i = 0; i < count; i++) {
         struct code_location *to = &locations[wanted[i].index];
@@ -164,9 +165,9 @@ static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct want
         if (file == NULL)
             make_location(s, to, NULL, NULL, 0, 0, &last);
     }
-    for (size_t i = 0; file != NULL && i < count; i += LARGEST_QUESTION)
-        resolve_in_file(s, file, bias, wanted + i,
-                        count - i < LARGEST_QUESTION ? count - i : LARGEST_QUESTION, locations);
+    for (size_t i = 0; file != NULL && i < count; i += MAX_QUESTION)
+        resolve_in_file(s, file, mapping, wanted + i,
+                        count - i < MAX_QUESTION ? count - i : MAX_QUESTION, locations);
 }
 
 static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, size_t count,
@@ -187,22 +188,39 @@ static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, s
 static int compare_wanted(const void *left, const void *right)
 {
     const struct wanted *a = left, *b = right;
+    if (a->map != b->map)
+        return a->map < b->map ? -1 : 1;
     return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+uint32_t symbolizer_find_map(const struct symbolizer *s, uint64_t pc)
+{
+    return code_maps_find(s->maps, pc);
 }
 
 void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
                         struct code_location *locations)
 {
+    uint32_t *maps = mem_alloc(count * sizeof *maps);
+    for (size_t i = 0; i < count; i++)
+        maps[i] = code_maps_find(s->maps, pcs[i]);
+    symbolizer_resolve_in(s, pcs, maps, count, locations);
+    free(maps);
+}
+
+void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint32_t *maps,
+                           size_t count, struct code_location *locations)
+{
     struct wanted *wanted = mem_alloc(count * sizeof *wanted);
     for (size_t i = 0; i < count; i++) {
-        wanted[i] = (struct wanted){pcs[i], i};
+        wanted[i] = (struct wanted){pcs[i], maps[i], i};
         locations[i] = (struct code_location){.pc = pcs[i], .map = UINT32_MAX};
     }
     if (count > 0)
         qsort(wanted, count, sizeof *wanted, compare_wanted);
     for (size_t begin = 0, end = 0; begin < count; begin = end) {
-        uint32_t map = code_maps_find(s->maps, wanted[begin].pc);
-        while (end < count && code_maps_find(s->maps, wanted[end].pc) == map)
+        uint32_t map = wanted[begin].map;
+        while (end < count && wanted[end].map == map)
             end++;
         if (map != UINT32_MAX)
             resolve_in_map(s, map, wanted + begin, end - begin, locations);
@@ -214,14 +232,14 @@ void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
 
 const char *symbolizer_path(struct symbolizer *s, size_t index)
 {
-    uint64_t bias;
-    const struct code_file *file = code_maps_file(s->maps, index, &bias);
+    const struct elf_mapping *mapping;
+    const struct code_file *file = code_maps_file(s->maps, index, &mapping);
     return file != NULL ? code_file_image(file)->path : NULL;
 }
 
 const char *symbolizer_build_id(struct symbolizer *s, size_t index)
 {
-    uint64_t bias;
-    const struct code_file *file = code_maps_file(s->maps, index, &bias);
-    return file != NULL ? code_file_image(file)->build_id : "";
+    const struct elf_mapping *mapping;
+    const struct code_file *file = code_maps_file(s->maps, index, &mapping);
+    return file != NULL ? code_file_image(file)->build_id : mapping->build_id;
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/report.h"
+#include "formats/elf/elf_search.h"
 
 /* Labels for what has no name (FORMATS: as the original tools). */
 #define LABEL_UNKNOWN "_unknown" /* inside a known binary, no symbol */
@@ -23,12 +24,11 @@ struct code_map {
     const char *build_id;   /* lower-case hex of the file that ran, NULL or "": not known */
     const uint8_t *image;   /* the ELF image itself (vdso), NULL: a file to be searched */
     size_t image_size;      /* [bytes] */
+    bool no_file;           /* neither: the label is a name like [heap] */
 };
 
 struct symbolizer_options {
-    const char **search_paths; /* folders, searched first, in this order */
-    size_t search_path_count;
-    const char *sysroot;    /* prefix for absolute labels and system folders; NULL: none */
+    struct elf_search search;
     const char *kallsyms;   /* file as /proc/kallsyms; NULL: the kernel has no names */
     bool no_dwarf;          /* symbol tables only */
     unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */
@@ -56,7 +56,7 @@ struct code_location {
 
 struct symbolizer;
 
-/* MAPS are all mappings; warnings about binaries (missing, not the one that ran, DWARF unreadable) go through
+/* MAPS are all mappings; warnings about binaries (missing, not the one that ran, unreadable DWARF) go through
  * REPORTER, once per binary, when the first address inside it is looked up. Never fails: what cannot be
  * found is a warning and LABEL_UNKNOWN. KALLSYMS that cannot be read is the one error: NULL with ERR filled. */
 struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,
@@ -71,8 +71,17 @@ void symbolizer_delete(struct symbolizer *symbolizer);
 void symbolizer_resolve(struct symbolizer *symbolizer, const uint64_t *pcs, size_t count,
                         struct code_location *locations);
 
+/* The same for program counters in mappings that are known: MAPS[i] is the index of the mapping of PCS[i], UINT32_MAX for
+ * none. A program counter may come again, in another mapping. */
+void symbolizer_resolve_in(struct symbolizer *symbolizer, const uint64_t *pcs, const uint32_t *maps,
+                           size_t count, struct code_location *locations);
+
+/* Index of the mapping that holds PC, the first one if several do; UINT32_MAX for none. */
+uint32_t symbolizer_find_map(const struct symbolizer *symbolizer, uint64_t pc);
+
 /* What was used for map INDEX, for the profile's metadata: path of the file (NULL when none was found),
- * build-id as lower-case hex ("" when it has none); both borrowed. Loads the file if need be. */
+ * its build-id as lower-case hex ("" when it has none), else the one that was recorded; both borrowed.
+ * Loads the file if need be. */
 const char *symbolizer_path(struct symbolizer *symbolizer, size_t index);
 const char *symbolizer_build_id(struct symbolizer *symbolizer, size_t index);
 

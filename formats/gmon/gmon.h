@@ -1,10 +1,10 @@
 /* gmon.out: the profiles that programs built with -pg write of themselves, in all dialects.
  *
- *   gnu      "gmon", version 1, then tagged records: histograms, call arcs, basic blocks. glibc and
- * OP-TEE. bsd      header with version 0x51879, one histogram, untagged arcs. OpenBSD and others.
- *   bsd-old  the same with a header of 12 or 20 bytes that has no version and no rate.
+ *   gnu      "gmon", version 1, then tagged records: histograms, call arcs, basic blocks. glibc and OP-TEE.
+ *   bsd      header with version 0x51879, one histogram, untagged arcs. OpenBSD and others.
+ *   bsd-old  the same with a header of 12 or 20 bytes, which has neither version nor rate.
  *
- * Any pointer size and byte order; which ones is seen without the program.
+ * Any pointer size and byte order; both are detected without the program.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_GMON_GMON_H
 #define FORMATS_GMON_GMON_H
@@ -23,18 +23,18 @@ enum gmon_dialect { GMON_ANY, GMON_GNU, GMON_BSD, GMON_BSD_OLD, GMON_DIALECTS };
 /* "gnu", "bsd", "bsd-old". */
 const char *gmon_dialect_name(enum gmon_dialect dialect);
 
-/* Samples per slice of text. Bin I counts program counters in [LOW + I * W, LOW + (I + 1) * W)
- * where W = (HIGH - LOW) / BIN_COUNT, a real number. */
+/* Samples per slice of the text section. Bin I counts program counters in [LOW + I * W, LOW + (I + 1) * W)
+ * where W = (HIGH - LOW) / BIN_COUNT, not rounded. */
 struct gmon_histogram {
     uint64_t low, high; /* addresses as recorded */
     uint32_t rate;      /* samples per second [Hz]; 0: not known */
     uint64_t bin_count;
-    uint64_t there;      /* bins that are in the file: fewer than BIN_COUNT only when it was cut */
+    uint64_t there;      /* bins present: fewer than BIN_COUNT only if the file is truncated */
     const uint8_t *bins; /* u16 each, borrowed from the struct gmon */
     uint64_t offset;     /* of the bins in the file [bytes] */
 };
 
-/* COUNT calls from the instruction before FROM to the function that holds SELF. */
+/* COUNT calls from the instruction before FROM to the function that contains SELF. */
 struct gmon_call {
     uint64_t from, self;
     uint64_t count;
@@ -43,79 +43,40 @@ struct gmon_call {
 struct gmon {
     enum gmon_dialect dialect;
     bool is_64, big_endian;
-    bool cut;      /* --salvage: the file ended in the middle of something */
-    char *name;    /* of the file, for messages */
-    uint8_t *data; /* all of it */
+    bool cut;      /* salvaged: the file ends inside a record */
+    char *name;    /* of the file, for errors */
+    uint8_t *data; /* the whole file */
     uint64_t size; /* [bytes] */
     struct gmon_histogram *histograms;
     size_t histogram_count, histogram_capacity;
     struct gmon_call *calls;
     size_t call_count, call_capacity;
-    uint64_t blocks; /* basic-block records that were skipped */
+    uint64_t blocks; /* skipped basic-block records */
 };
 
-/* What the caller knows already; zeroed: nothing. */
+/* What the caller already knows; nothing when zeroed. */
 struct gmon_options {
     enum gmon_dialect dialect;
-    int bits;     /* 32 or 64, 0: seen from the file */
-    char order;   /* 'l' or 'b', 0: seen from the file */
-    bool salvage; /* keep what is there of a file that is cut short */
+    int bits;     /* 32 or 64; 0: detect */
+    char order;   /* 'l' or 'b'; 0: detect */
+    bool salvage; /* keep what is whole in a truncated file */
 };
 
-/* Reads all of STREAM, at most 256 MiB; memory is that of the file plus 24 bytes an arc. Returns
- * NULL with ERR filled: not a gmon.out, or one that is damaged (with the offset), or one that
- * several layouts fit. */
+/* Reads all of STREAM, at most 256 MiB; memory is that of the file plus 24 bytes per arc. Returns NULL
+ * with ERR filled: not a gmon.out, damaged (with the offset), or ambiguous because several layouts fit. */
 struct gmon *gmon_read(struct stream *stream, const struct gmon_options *options,
                        struct error *err);
 void gmon_delete(struct gmon *gmon);
 
-/* The count of bin INDEX < there. */
+/* The count of bin INDEX, which must be below THERE. */
 static inline unsigned gmon_bin(const struct gmon *gmon, const struct gmon_histogram *histogram,
                                 uint64_t index)
 {
     return get_u16(histogram->bins + 2 * index, gmon->big_endian);
 }
 
-/* Writes a file in layout and content of GMON; bins as they are in memory, so in its byte order. A
- * BSD file has one histogram exactly. Returns 0, or -1 (error in OUT's struct error). */
+/* Writes GMON in its own layout; the bins must already be in its byte order. A BSD file has exactly one
+ * histogram. Returns 0, or -1 (error in OUT's struct error). */
 int gmon_write(const struct gmon *gmon, struct output *out);
-
-/* ---- between the files of this reader and writer ---- */
-
-enum {
-    GMON_GNU_HEADER = 20,
-    GMON_BSD_VERSION = 0x51879,
-    GMON_TAG_HISTOGRAM = 0,
-    GMON_TAG_ARC = 1,
-    GMON_TAG_BLOCKS = 2
-};
-
-/* Bytes of an address; of a BSD header; of a GNU histogram's fields behind the tag. */
-static inline size_t gmon_word(const struct gmon *gmon)
-{
-    return gmon->is_64 ? 8 : 4;
-}
-
-static inline size_t gmon_bsd_header(const struct gmon *gmon)
-{
-    return gmon->dialect == GMON_BSD_OLD ? 2 * gmon_word(gmon) + 4 : gmon->is_64 ? 40 : 32;
-}
-
-static inline size_t gmon_histogram_fields(const struct gmon *gmon)
-{
-    return 2 * gmon_word(gmon) + 4 + 4 + 15 + 1;
-}
-
-/* Parse the data under the layout that GMON names. Return 0, or -1 with ERR filled. */
-int gmon_parse_gnu(struct gmon *gmon, bool salvage, struct error *err);
-int gmon_parse_bsd(struct gmon *gmon, bool salvage, struct error *err);
-
-/* For both: a word at AT; takes a histogram whose BIN_COUNT bins begin at AT, or an arc. AT_HEADER
- * is what errors about the numbers point at. Return 0, or -1 with ERR filled. */
-uint64_t gmon_get_word(const struct gmon *gmon, uint64_t at);
-int gmon_take_histogram(struct gmon *gmon, struct gmon_histogram *histogram, uint64_t at_header,
-                        uint64_t at, bool salvage, struct error *err);
-int gmon_take_call(struct gmon *gmon, uint64_t from, uint64_t self, uint64_t count, uint64_t at,
-                   struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* Writes a gmon.out, GNU or BSD, of either pointer size and byte order.
  * SPDX-License-Identifier: MIT */
 #include "base/buffer.h"
-#include "formats/gmon/gmon.h"
+#include "formats/gmon/gmon_internal.h"
 
 static void put_number(struct buffer *b, uint64_t value, size_t size, bool big)
 {

@@ -44,12 +44,14 @@ int block_next(struct stream *stream, struct block *block, struct error *err)
         return error_set(err, name, block->offset, "block cut short: %d of 8 bytes", (int)have);
     uint32_t length = get_u32(data, false);
     if (!is_type(data + 4))
-        return error_set(err, name, block->offset + 4, "no block starts here");
+        return error_set(err, name, block->offset + 4,
+                         "expected a block: its type is not four letters");
     memcpy(block->type, data + 4, 4);
     block->type[4] = '\0';
-    if (length > BLOCK_LARGEST)
-        return error_set(err, name, block->offset, "block '%s' of %" PRIu32 " bytes, at most %d",
-                         block->type, length, BLOCK_LARGEST);
+    if (length > BLOCK_MAX_PAYLOAD)
+        return error_set(err, name, block->offset,
+                         "block '%s' has %" PRIu32 " bytes, expected at most %d", block->type,
+                         length, BLOCK_MAX_PAYLOAD);
     size_t whole = (size_t)length + BLOCK_OVERHEAD;
     have = stream_peek(stream, whole, &data, err);
     if (have < 0)
@@ -58,8 +60,8 @@ int block_next(struct stream *stream, struct block *block, struct error *err)
         return error_set(err, name, block->offset, "block '%s' cut short: %" PRId64 " of %zu bytes",
                          block->type, have, whole);
     if (XXH3_64bits(data, whole - 8) != get_u64(data + whole - 8, false))
-        return error_set(err, name, block->offset, "block '%s' is damaged: its checksum differs",
-                         block->type);
+        return error_set(err, name, block->offset,
+                         "block '%s' is damaged: its checksum does not match", block->type);
     block->in = (struct cursor){.data = data + 8, .size = length};
     stream_advance(stream, whole);
     return 1;

@@ -1,11 +1,11 @@
 /* Typed, length-prefixed, checksummed blocks: the framing of pbin and of the raw extension.
  *
  *   0        u32 length of the payload (at most 16 MiB)
- *   4        type: four ASCII letters; a lower-case first letter: a reader may skip it
+ *   4        type: four ASCII letters; if the first is lower case, a reader may skip the block
  *   8        payload
  *   8+length u64 XXH3 (64 bits, seed 0) of everything before it in the block
  *
- * Everything is little endian.
+ * Everything is little-endian.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_PBIN_BLOCK_H
 #define FORMATS_PBIN_BLOCK_H
@@ -15,25 +15,25 @@
 #include "base/output.h"
 #include "base/stream.h"
 
-enum { BLOCK_LARGEST = 16 * 1024 * 1024, BLOCK_OVERHEAD = 16 };
+enum { BLOCK_MAX_PAYLOAD = 16 * 1024 * 1024, BLOCK_OVERHEAD = 16 };
 
-/* Begins a block of TYPE (four letters) at the end of BUFFER; returns its position for
- * block_end, which fills in length and checksum. The payload goes between, with buffer_*(). */
+/* Begins a block of TYPE (four letters) at the end of BUFFER; returns its position for block_end,
+ * which fills in length and checksum. Append the payload in between, with buffer_*(). */
 size_t block_begin(struct buffer *buffer, const char *type);
 void block_end(struct buffer *buffer, size_t begin);
 
-/* A block as it was read; the payload is borrowed until the next call on the stream. */
+/* A block that was read; its payload is borrowed until the next call on the stream. */
 struct block {
     char type[5];     /* NUL-terminated */
     uint64_t offset;  /* of the block in the stream, for errors */
     struct cursor in; /* over the payload */
 };
 
-/* Reads and checks the next block. Returns 1, 0 when the stream ends exactly here, or -1: cut
- * short, larger than BLOCK_LARGEST, or the checksum does not match. */
+/* Reads and checks the next block. Returns 1, 0 when the stream ends before it, or -1 when it is cut
+ * short, larger than BLOCK_MAX_PAYLOAD, or its checksum does not match. */
 int block_next(struct stream *stream, struct block *block, struct error *err);
 
-/* May a reader that does not know the block skip it? */
+/* Whether a reader that does not know the block may skip it. */
 static inline bool block_is_optional(const struct block *block)
 {
     return block->type[0] >= 'a' && block->type[0] <= 'z';

@@ -1,4 +1,4 @@
-/* pbin: symbolised samples, or sums of them, as one stream. pbin.5 is the specification.
+/* pbin: symbolised samples, or sums of them, in one stream. Specified in pbin.5.
  *
  *   writer = pbin_writer_open(out, &meta)            reader = pbin_reader_open(in, ...)
  *   pbin_define_*() ... pbin_put_sample() ...        while (pbin_reader_next(reader, &batch) > 0)
@@ -19,41 +19,42 @@
 
 enum { PBIN_VERSION = 1, PBIN_SIGNATURE_SIZE = 8 };
 extern const uint8_t pbin_signature[PBIN_SIGNATURE_SIZE];
-#define PBIN_NO_MAP UINT32_MAX
+#define PBIN_NO_MAP    UINT32_MAX
+#define PBIN_NO_CALLER UINT32_MAX
 
 /* What the PMU value of a sample is. */
 enum pmu_kind { PMU_NONE, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER, PMU_CUSTOM };
 
-/* "none", "current", "voltage", "power", "custom"; and back, -1 for none of them. */
+/* "none", "current", "voltage", "power", "custom"; and back, -1 for any other name. */
 const char *pmu_kind_name(enum pmu_kind kind);
 int pmu_kind_parse(const char *name);
 
 /* Facts about the profile. Texts may be NULL (unknown). */
 struct pbin_meta {
-    char *name;       /* of the profile, as the user calls it */
-    char *target;     /* the profiled program */
-    char *command;    /* its command line */
-    char *host;       /* where it ran */
-    char *started;    /* RFC 3339, UTC */
-    char *dialect;    /* what the profile was made from */
-    char *tool;       /* what made it, with version */
-    char *unit;       /* of the PMU value: A, V, W, or as the profile says */
-    char *keys;       /* aggregated: names of the key columns, joined by ','; NULL: full profile */
-    uint64_t pmu;     /* enum pmu_kind */
-    double volts;     /* supply voltage [V] for a current; 0: not known */
-    uint64_t cpus;    /* CPUs that the program could use; 0: not known */
-    uint64_t wall_ns; /* wall time of the run [ns] */
+    char *name;    /* of the profile, as the user calls it */
+    char *target;  /* the profiled program */
+    char *command; /* its command line */
+    char *host;    /* where it ran */
+    char *started; /* RFC 3339, UTC */
+    char *dialect; /* the format that the profile was converted from */
+    char *tool;    /* the program that wrote it, with version */
+    char *unit;    /* of the PMU value: A, V, W, or as the profile says */
+    char *keys;    /* aggregated: names of the key columns, separated by ','; NULL: full profile */
+    uint64_t pmu;  /* enum pmu_kind */
+    double volts;  /* supply voltage [V] for a current; 0: not known */
+    uint64_t cpus; /* CPUs that the program could use; 0: not known */
+    uint64_t wall_ns;    /* wall time of the run [ns] */
     uint64_t latency_ns; /* time spent in the sampler [ns] */
     uint64_t samples;    /* number of samples */
-    uint64_t frequency;  /* asked for [mHz]; 0: not known */
-    uint64_t cpu_time;   /* 1: the samples know the CPU time of their threads */
-    uint64_t times;      /* 1: the samples know when they were taken */
+    uint64_t frequency;  /* requested [mHz]; 0: not known */
+    uint64_t cpu_time;   /* 1: samples have the CPU time of their threads */
+    uint64_t times;      /* 1: samples have the time at which they were taken */
 };
 
 void pbin_meta_free(struct pbin_meta *meta);
 void pbin_meta_copy(struct pbin_meta *to, const struct pbin_meta *from);
 
-/* The fields of pbin_meta by name, for writing, reading and dumping: one table for all. */
+/* The fields of pbin_meta by name: one table for writing, reading and dumping. */
 struct pbin_field {
     const char *name;
     char type;        /* 's' text, 'u' unsigned, 'f' double */
@@ -63,17 +64,18 @@ struct pbin_field {
 extern const struct pbin_field pbin_fields[];
 extern const size_t pbin_field_count;
 
-/* Definitions; every uint32_t named after a text is its number in the strings. */
+/* Definitions; a uint32_t that names a text is its number in the strings. */
 struct pbin_map {
     uint64_t address, size, offset; /* [bytes]; offset in the file, UINT64_MAX: not known */
     uint32_t label;                 /* as recorded */
-    uint32_t path;                  /* the file that gave the symbols, 0: none */
+    uint32_t path;                  /* file whose symbols were used, 0: none */
     uint32_t build_id;              /* lower-case hex, 0: none */
 };
 
 struct pbin_thread {
     uint32_t tid, pid; /* pid 0: not known */
     uint32_t name;
+    uint32_t program; /* path of the executable of its process, 0: not known */
 };
 
 struct pbin_frame {
@@ -86,14 +88,31 @@ struct pbin_frame {
 /* Frame 0 is the innermost inlined function, the last one the concrete function. */
 struct pbin_location {
     uint64_t pc;
-    uint32_t binary; /* base name, or a label as _foreign */
+    uint32_t binary; /* base name, or a label such as _foreign */
     uint32_t map;    /* or PBIN_NO_MAP */
     uint32_t first_frame, frame_count;
 };
 
-/* One row of an aggregated profile. Sums over runs are exact integers, so that merging is
- * associative and commutative to the last bit. */
-enum { PBIN_KEYS_MOST = 16 };
+/* A source of power readings, as raw.5 describes it; texts are string numbers. */
+struct pbin_source {
+    uint32_t name, kind, unit, scope, help;
+    double per_count; /* of an energy counter [J], else 1 */
+    uint64_t period;  /* between its updates [ns], 0: not known */
+    uint8_t role;     /* 1: part of the PMU value, 0: additional */
+};
+
+struct pbin_reading {
+    uint32_t source; /* its number */
+    uint64_t time;   /* since the start of the run [ns] */
+    uint64_t
+        value; /* energy: counts since its first reading; others: bits of a double in its unit */
+    uint64_t
+        busy; /* CPU time that all processes of the machine had used by then [ns], 0: not known */
+};
+
+/* One row of an aggregated profile. Sums over runs are exact integers, so merging is associative and
+ * commutative to the last bit. */
+enum { PBIN_MAX_KEYS = 16 };
 
 struct pbin_sums {
     exact samples;       /* thread samples [2^-64] */
@@ -102,38 +121,54 @@ struct pbin_sums {
     exact energy;        /* [2^-80 J, or of the profile's quantity] */
     struct wide time_sq; /* sum over runs of time^2 */
     struct wide energy_sq;
-    exact time_min, time_max, energy_min, energy_max; /* over the runs that have the row */
-    uint64_t runs;                                    /* that have the row */
+    exact time_min, time_max, energy_min, energy_max; /* over the runs with the row */
+    uint64_t runs;                                    /* number of runs with the row */
 };
 
-/* The sums of one run (its squares, minima and maxima are its own), and TO += FROM over disjoint runs. Returns false
- * when a sum was too large; TO is of no more use then. */
+/* The sums of a single run, which set the squares, minima and maxima; and TO += FROM over disjoint runs. Returns false
+ * when a sum overflows; TO is then undefined. */
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
 bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* The keys that rows can have, in order from coarse to fine: name, and whether a text or a number.
+/* The keys that rows can have, coarse to fine and then comm: name, and whether it is a text or a number.
  * NULL past the last. */
 struct pbin_key {
     const char *name;
     bool is_text;
 };
 const struct pbin_key *pbin_key_get(size_t number);
-/* Number of the key called NAME, -1 for none. */
+/* The number of the key called NAME, or -1. */
 int pbin_key_find(const char *name, size_t length);
 
+/* A list of keys as numbers for pbin_key_get, each at most once. */
+struct pbin_keys {
+    int key[PBIN_MAX_KEYS];
+    size_t count;
+};
+
+/* Parses NAMES, joined by commas. Returns 0, or -1 with ERR filled for FILE (NULL: a command line): an unknown name, or
+ * one that occurs twice. */
+int pbin_keys_parse(struct pbin_keys *keys, const char *names, const char *file, struct error *err);
+
+/* The same for NAMES known to be valid. */
+struct pbin_keys pbin_keys_of(const char *names);
+
+/* Index of the key called NAME in KEYS; their count if it is missing. */
+size_t pbin_keys_index(const struct pbin_keys *keys, const char *name);
+
 struct pbin_row {
-    uint64_t key[PBIN_KEYS_MOST]; /* string number or value, as the key column says */
+    uint64_t key[PBIN_MAX_KEYS]; /* string number or value, as the key column says */
     struct pbin_sums sums;
 };
 
-/* A run that an aggregated profile sums up. */
+/* A run that an aggregated profile includes. */
 struct pbin_run {
     uint32_t name;
     uint64_t wall_ns, latency_ns, samples;
     exact time, energy;
 };
 
-/* An arc of the call graph: key texts as numbers in the strings. */
+/* An arc of the call graph; names are numbers in the strings. */
 struct pbin_arc {
     uint32_t caller_binary, caller, callee_binary, callee;
     uint64_t count;
@@ -143,49 +178,56 @@ struct pbin_arc {
 
 struct pbin_writer;
 
-/* Writes signature and META. OUT is borrowed until pbin_writer_close; META is copied out at once. */
+/* Writes signature and META. OUT is borrowed until pbin_writer_close; META is not needed afterwards. */
 struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta);
 
-/* Each defines one thing and returns its number (0, 1, 2, ...). */
+/* Each adds a definition and returns its number (0, 1, 2, ...). */
 uint32_t pbin_define_string(struct pbin_writer *writer, const char *text);
 uint32_t pbin_define_map(struct pbin_writer *writer, const struct pbin_map *map);
 uint32_t pbin_define_thread(struct pbin_writer *writer, const struct pbin_thread *thread);
 uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_location *location,
                               const struct pbin_frame *frames);
+/* LOCATION, in the kernel, was called from location CALLER; both are defined, and LOCATION has no caller yet. */
+void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
+uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
 
-/* A sample: INTERVAL_NS since the one before, the PMU value, and COUNT (at most PBIN_THREADS_MOST)
+/* A reading of a source that is defined. The readings of a source are in order of time, and each comes before the samples
+ * that are later. */
+void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
+
+/* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
  * threads. Returns 0, or -1 when writing fails (error in the output's struct error). */
-enum { PBIN_THREADS_MOST = 1 << 19 };
+enum { PBIN_MAX_THREADS = 1 << 19 };
 struct pbin_entry {
     uint32_t thread, location;
-    uint64_t cpu_ns; /* CPU time used since the thread's sample before */
+    uint64_t cpu_ns; /* CPU time used since the thread's previous sample */
 };
-/* Would one more sample of COUNT threads write out the batch? Locations that pending samples name by
- * number must be defined before that. */
+/* Whether another sample of COUNT threads would write the batch. The locations to which its samples refer must be
+ * defined before that. */
 bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_entry *entries, size_t count);
 
-/* The same for those who fill in the columns themselves: room for SAMPLES samples with ENTRIES threads together, at
- * least one of COUNT threads, borrowed until the next call on the writer. Returns 0, or -1. */
+/* The same for callers that fill in the columns themselves: room for SAMPLES samples with ENTRIES threads in total, at
+ * least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1. */
 struct pbin_room {
     size_t samples, entries;
     uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
     uint64_t *thread, *location, *cpu_ns;         /* [entries] */
 };
 int pbin_make_room(struct pbin_writer *writer, size_t count, struct pbin_room *room);
-/* So much of the room has been filled. */
+/* Appends the first SAMPLES samples and ENTRIES entries of the room. */
 void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t entries);
 
-/* Aggregated profiles: runs and rows in their sorted order. */
+/* Aggregated profiles: runs and rows, in sorted order. */
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
 int pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);
 int pbin_put_arc(struct pbin_writer *writer, const struct pbin_arc *arc);
 
-/* Writes what is pending and the trailer; frees. Returns 0 or -1. */
+/* Writes everything pending and the trailer; frees. Returns 0, or -1. */
 int pbin_writer_close(struct pbin_writer *writer);
 
-/* Frees without a trailer: what was written is visibly incomplete. NULL is allowed. */
+/* Frees without writing a trailer: readers see that the output is incomplete. NULL is allowed. */
 void pbin_writer_abandon(struct pbin_writer *writer);
 
 /* ---- reading ---- */
@@ -195,17 +237,17 @@ struct pbin_samples {
     size_t count, entry_count;
     const uint64_t *interval_ns; /* [count] */
     const double *value;         /* [count] */
-    const uint64_t *threads;     /* [count]: how many entries the sample has */
-    const uint64_t *thread;      /* [entry_count]: every entry of the batch, sample by sample */
+    const uint64_t *threads;     /* [count]: number of entries of the sample */
+    const uint64_t *thread;      /* [entry_count]: all entries of the batch, sample by sample */
     const uint64_t *location;    /* [entry_count] */
     const uint64_t *cpu_ns;      /* [entry_count] */
-    uint64_t cpu_most;           /* no CPU time is above */
-    uint64_t threads_each; /* so many entries has every sample; 0: they differ, or have none */
-    bool same_threads;     /* of the same threads in every sample, in ascending order */
+    uint64_t cpu_most;           /* an upper bound of the CPU times */
+    uint64_t threads_each;       /* number of entries of every sample; 0: varies, or no entries */
+    bool same_threads;           /* every sample has the same threads, in ascending order */
 };
 
-/* What the stream may hold next. */
-enum pbin_item { PBIN_END = 0, PBIN_SAMPLES, PBIN_ROW, PBIN_RUN, PBIN_ARC };
+/* What pbin_reader_next delivers. */
+enum pbin_item { PBIN_END = 0, PBIN_SAMPLES, PBIN_ROW, PBIN_RUN, PBIN_ARC, PBIN_READING };
 
 struct pbin_batch {
     enum pbin_item item;
@@ -213,51 +255,59 @@ struct pbin_batch {
     struct pbin_row row;
     struct pbin_run run;
     struct pbin_arc arc;
+    struct pbin_reading reading; /* only after pbin_reader_want_readings */
 };
 
 struct pbin_reader;
 
-/* Reads signature and META. STREAM is borrowed until pbin_reader_close. With SALVAGE a stream that
- * is cut ends there; pbin_reader_cut then tells. Returns NULL with ERR filled. */
+/* Reads signature and META. STREAM is borrowed until pbin_reader_close. With SALVAGE, a truncated
+ * stream ends without an error, and pbin_reader_cut returns true. Returns NULL with ERR filled. */
 struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err);
 void pbin_reader_close(struct pbin_reader *reader);
 
-/* From now on only samples in blocks that begin at offsets of the stream from BEGIN to before END are delivered: those
- * before are passed over unread, and behind the last one is the end. Together the parts of a profile are checked like
- * the whole. Only for a full profile, before the first pbin_reader_next; its stream must be able to seek. */
+/* Restricts the reader to sample blocks at stream offsets in [BEGIN, END): it skips earlier ones unread and ends after
+ * the last. All parts of a profile together are checked like the whole. Only for a full profile, before the first
+ * pbin_reader_next; the stream must be seekable. */
 void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
-/* What a reader reads; borrowed. */
+/* From now on pbin_reader_next delivers readings as well, which it passes over otherwise. */
+void pbin_reader_want_readings(struct pbin_reader *reader);
+
+/* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);
 
-/* What the trailer at the end of a profile says, if STREAM, which must be able to seek, ends with one: to choose how to
- * read it, as the rest has not been looked at. */
+/* Reads the trailer at the end of STREAM, which must be seekable. Returns whether there is one. Only good for choosing
+ * how to read the profile, since nothing else is checked. */
 struct pbin_counts {
     uint64_t samples, entries;
     uint32_t strings, maps, threads, locations, runs, rows, arcs;
 };
-bool pbin_glance(struct stream *stream, struct pbin_counts *counts);
+bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts);
 
-/* Returns 1 with BATCH filled, 0 at the end (the trailer was there and right), or -1:
- * damaged, or "truncated after N samples". */
+/* Returns 1 with BATCH filled, 0 at the end (after a correct trailer), or -1: damaged, or "truncated
+ * after N samples". */
 int pbin_reader_next(struct pbin_reader *reader, struct pbin_batch *batch, struct error *err);
 
-/* Was a cut stream salvaged? Only after pbin_reader_next returned 0. */
+/* Whether a truncated stream was salvaged. Only after pbin_reader_next returned 0. */
 bool pbin_reader_cut(const struct pbin_reader *reader);
 
-/* What has been defined so far; borrowed until pbin_reader_next or _close. */
+/* META, and the definitions so far; borrowed until pbin_reader_next or _close. */
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *reader);
+/* The key columns of an aggregated profile; none for a full one. */
+const struct pbin_keys *pbin_reader_keys(const struct pbin_reader *reader);
 struct pbin_definitions {
     const struct strings *strings;
     const struct pbin_map *maps;
     const struct pbin_thread *threads;
     const struct pbin_location *locations;
     const struct pbin_frame *frames;
-    size_t map_count, thread_count, location_count, frame_count;
+    const uint32_t *callers; /* [location_count], PBIN_NO_CALLER: none; NULL: no location has one */
+    const struct pbin_source *sources;
+    size_t map_count, thread_count, location_count, frame_count, source_count;
 };
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *reader);
 
-/* Samples delivered so far, and those that a part has passed over. */
+/* The number of samples so far, including those that a part skipped. */
 uint64_t pbin_reader_samples(const struct pbin_reader *reader);
 
 #endif

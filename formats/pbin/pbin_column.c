@@ -8,9 +8,9 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/vectors.h"
-#include "formats/pbin/pbin_eights.h"
+#include "formats/pbin/pbin_column_avx512.h"
 
-enum { SMALL = 4096 }; /* bytes of a packed column that are worth keeping */
+enum { SMALL = 4096 }; /* largest packed column worth keeping [bytes] */
 
 VECTORS
 struct column_bounds column_range(const uint64_t *values, size_t count)
@@ -28,21 +28,22 @@ static size_t packed_size(size_t count, unsigned width)
     return (count * width + 7) / 8;
 }
 
-/* Fills 64-bit words from the low end; a value that does not fit goes on in the next. */
+/* Fills 64-bit words from the low end; a value that does not fit continues in the next. */
 void column_pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t base, unsigned width)
 {
     uint64_t word = 0;
     unsigned used = 0;
     for (size_t i = 0; i < count;) {
-        size_t whole = (64 - used) / width; /* values that fit */
+        size_t whole = (64 - used) / width; /* values that fit entirely */
         for (size_t end = i + whole < count ? i + whole : count; i < end; i++, used += width)
             word |= (values[i] - base) << used;
         if (i == count)
             break;
-        uint64_t value = values[i++] - base; /* straddles, or finds no room at all */
+        uint64_t value = values[i++] - base; /* straddles two words, or begins the next */
         word |= used < 64 ? value << used : 0;
         put_u64le(out, word);
         out += 8;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): used > 0, an empty word holds a value */
         word = used < 64 ? value >> (64 - used) : value;
         used = used + width - 64;
     }
@@ -50,10 +51,10 @@ void column_pack(uint8_t *out, const uint64_t *values, size_t count, uint64_t ba
         put_u64le(out, word);
 }
 
-/* How many times eight of COUNT values can be done at once. */
-static size_t count_eights(size_t count, unsigned width)
+/* The number of groups of eight, out of COUNT values, that AVX-512 can process. */
+static size_t count_groups(size_t count, unsigned width)
 {
-    return width > 0 && width <= EIGHTS_WIDEST && eights_possible() ? count / 8 : 0;
+    return width > 0 && width <= AVX512_MAX_WIDTH && column_avx512_supported() ? count / 8 : 0;
 }
 
 void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
@@ -66,15 +67,16 @@ void column_put(struct buffer *buffer, const uint64_t *values, size_t count)
     if (width == 0)
         return;
     size_t size = packed_size(count, width);
-    uint8_t *out = buffer_extend(buffer, size + 8); /* whole words are stored, the excess cut */
-    size_t eights = count_eights(count, width);
-    if (eights > 0)
-        eights_pack(out, width, base, values, eights);
-    column_pack(out + eights * width, values + 8 * eights, count - 8 * eights, base, width);
+    uint8_t *out =
+        buffer_extend(buffer, size + 8); /* whole words are stored; the excess is dropped */
+    size_t groups = count_groups(count, width);
+    if (groups > 0)
+        column_avx512_pack(out, width, base, values, groups);
+    column_pack(out + groups * width, values + 8 * groups, count - 8 * groups, base, width);
     buffer->size -= 8;
 }
 
-/* Up to 57 bits come with one unaligned load, whatever bit they start at. */
+/* One unaligned load covers up to 57 bits, whatever bit they start at. */
 static void unpack_narrow(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
                           size_t count)
 {
@@ -114,7 +116,7 @@ void column_free(struct column *c)
     buffer_free(&c->packed);
 }
 
-/* Aligned, as vectors that straddle cache lines are slow; never NULL. What was there is of no use any more. */
+/* Aligned, because vectors that straddle cache lines are slow; never NULL. Existing values are lost. */
 static void reserve(struct column *c, size_t count)
 {
     if (count < c->capacity)
@@ -126,18 +128,19 @@ static void reserve(struct column *c, size_t count)
 
 static void unpack(struct column *c, const uint8_t *packed, unsigned width, uint64_t base)
 {
-    size_t eights = count_eights(c->count, width);
+    size_t groups = count_groups(c->count, width);
     uint64_t range = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
-    if (eights > 0)
-        eights_unpack(packed, width, base, c->values, eights);
-    column_unpack(packed + eights * width, width, base, c->values + 8 * eights,
-                  c->count - 8 * eights);
+    if (groups > 0)
+        column_avx512_unpack(packed, width, base, c->values, groups);
+    column_unpack(packed + groups * width, width, base, c->values + 8 * groups,
+                  c->count - 8 * groups);
     c->bounds = (struct column_bounds){base, base + range};
-    if (c->bounds.most < base) /* values are modulo 2^64 */
+    if (c->bounds.most < base) /* wrapped: values are modulo 2^64 */
         c->bounds = (struct column_bounds){0, UINT64_MAX};
 }
 
-/* Threads come in the same order block after block, and what is constant is 9 bytes: a glance saves the work. */
+/* Threads repeat in the same order block after block, and a constant column has 9 bytes: comparing is cheaper than
+ * unpacking. */
 static bool is_as_before(struct column *c, const uint8_t *data, size_t size, size_t count)
 {
     if (size > SMALL) {

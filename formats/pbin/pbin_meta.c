@@ -1,4 +1,4 @@
-/* The facts about a profile, as one table of fields.
+/* The facts about a profile, as a table of fields.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin.h"
 

@@ -1,6 +1,6 @@
-/* Reads pbin in one pass; checks every count and number against what is there.
+/* Reads pbin in one pass; checks every count and number against the data.
  * SPDX-License-Identifier: MIT */
-#include "formats/pbin/pbin_reader_inside.h"
+#include "formats/pbin/pbin.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,8 +8,39 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "formats/pbin/block.h"
+#include "formats/pbin/pbin_samples.h"
 
-int pbin_reader_fail(struct pbin_reader *r, struct error *err, const char *what)
+enum { MAX_FRAMES = 4096 };
+
+struct pbin_reader {
+    struct stream *stream;
+    bool salvage, cut, ended;
+    struct pbin_meta meta;
+    struct pbin_keys keys;
+    struct strings *strings;
+    struct pbin_definitions all;
+    struct pbin_map *maps;
+    struct pbin_thread *threads;
+    struct pbin_location *locations;
+    struct pbin_frame *frames;
+    uint32_t *callers;
+    struct pbin_source *sources;
+    size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
+        source_capacity;
+    size_t caller_count; /* locations that CALLERS covers */
+    bool wants_readings;
+    uint64_t samples, entries;
+    uint32_t runs, rows, arcs;
+    enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
+    uint32_t left;       /* members that it still has */
+    struct block block;
+    uint64_t begin, end; /* offsets of the sample blocks that are wanted */
+    struct sample_columns columns;
+};
+
+/* Reports WHAT is wrong with the open block. Returns -1. */
+static int fail(struct pbin_reader *r, struct error *err, const char *what)
 {
     return error_set(err, stream_name(r->stream), r->block.offset, "block '%s': %s", r->block.type,
                      what);
@@ -23,25 +54,24 @@ static int read_signature(struct pbin_reader *r, struct error *err)
     if (have < 0)
         return -1;
     if (have == 0)
-        return error_set(err, name, 0, "is empty, not a pbin profile");
+        return stream_fail_empty(r->stream, "a pbin profile", err);
     size_t compared = have < PBIN_SIGNATURE_SIZE ? (size_t)have : PBIN_SIGNATURE_SIZE;
     if (memcmp(data, pbin_signature, compared) != 0) {
         if (have >= 4 && memcmp(data + 1, "PBN", 3) == 0)
-            return error_set(err, name, 0, "pbin damaged by a transfer in text mode");
+            return error_set(err, name, 0, "pbin profile damaged by a transfer in text mode");
         return error_set(err, name, 0,
-                         "is not a pbin profile (raw profiles go through prof2pbin first)");
+                         "not a pbin profile (convert raw profiles with prof2pbin first)");
     }
     if (have < PBIN_SIGNATURE_SIZE + 8)
         return error_set(err, name, (uint64_t)have, "pbin header cut short: %d of %d bytes",
                          (int)have, PBIN_SIGNATURE_SIZE + 8);
     uint32_t version = get_u32(data + PBIN_SIGNATURE_SIZE, false);
     if (version != PBIN_VERSION)
-        return error_set(err, name, PBIN_SIGNATURE_SIZE,
-                         "pbin version %" PRIu32 ", this program reads version %d", version,
-                         PBIN_VERSION);
+        return error_set(err, name, PBIN_SIGNATURE_SIZE, "pbin version %" PRIu32 ", expected %d",
+                         version, PBIN_VERSION);
     if (get_u32(data + PBIN_SIGNATURE_SIZE + 4, false) != 0)
         return error_set(err, name, PBIN_SIGNATURE_SIZE + 4,
-                         "reserved bytes of the header are not 0");
+                         "reserved bytes of the header are not zero");
     stream_advance(r->stream, PBIN_SIGNATURE_SIZE + 8);
     return 0;
 }
@@ -64,16 +94,6 @@ static void set_field(struct pbin_meta *meta, const char *name, size_t name_leng
     }
 }
 
-static size_t count_keys(const char *keys)
-{
-    size_t count = 1;
-    if (keys == NULL)
-        return 0;
-    for (; *keys != '\0'; keys++)
-        count += *keys == ',';
-    return count;
-}
-
 static int read_meta(struct pbin_reader *r, struct error *err)
 {
     int got = block_next(r->stream, &r->block, err);
@@ -84,7 +104,7 @@ static int read_meta(struct pbin_reader *r, struct error *err)
         return -1;
     struct cursor *in = &r->block.in;
     if (strcmp(r->block.type, "META") != 0)
-        return pbin_reader_fail(r, err, "expected META first");
+        return fail(r, err, "the first block must be META");
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
         size_t name_length, length = 0;
         const char *text = "";
@@ -98,10 +118,11 @@ static int read_meta(struct pbin_reader *r, struct error *err)
         if (!in->bad)
             set_field(&r->meta, name, name_length, type, text, length, bits);
     }
-    r->key_count = count_keys(r->meta.keys);
-    if (r->key_count > PBIN_KEYS_MOST)
-        return pbin_reader_fail(r, err, "too many key columns");
-    return in->bad ? pbin_reader_fail(r, err, "shorter than what it counts") : 0;
+    if (in->bad)
+        return fail(r, err, "too short for its count");
+    return r->meta.keys == NULL
+               ? 0
+               : pbin_keys_parse(&r->keys, r->meta.keys, stream_name(r->stream), err);
 }
 
 struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
@@ -125,6 +146,11 @@ void pbin_reader_part(struct pbin_reader *r, uint64_t begin, uint64_t end)
     stream_spare(r->stream, begin > stream_offset(r->stream));
 }
 
+void pbin_reader_want_readings(struct pbin_reader *r)
+{
+    r->wants_readings = true;
+}
+
 void pbin_reader_close(struct pbin_reader *r)
 {
     if (r == NULL)
@@ -136,7 +162,269 @@ void pbin_reader_close(struct pbin_reader *r)
     free(r->threads);
     free(r->locations);
     free(r->frames);
+    free(r->callers);
+    free(r->sources);
     free(r);
+}
+
+/* Reads a string number; marks the cursor bad if it is not defined. */
+static uint32_t string_number(struct pbin_reader *r, struct cursor *in)
+{
+    uint32_t number = cursor_u32(in);
+    if (number < strings_count(r->strings))
+        return number;
+    in->bad = true;
+    return 0;
+}
+
+static void read_string(struct pbin_reader *r, struct cursor *in)
+{
+    size_t length;
+    uint32_t expected = strings_count(r->strings);
+    const char *text = cursor_string(in, &length);
+    if (in->bad || memchr(text, '\0', length) != NULL ||
+        strings_intern_bytes(r->strings, text, length) != expected)
+        in->bad = true; /* truncated, contains a NUL, or defined twice */
+}
+
+static void read_map(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->maps, &r->map_capacity, r->all.map_count + 1, sizeof *r->maps);
+    struct pbin_map *map = &r->maps[r->all.map_count++];
+    map->address = cursor_u64(in);
+    map->size = cursor_u64(in);
+    map->offset = cursor_u64(in);
+    map->label = string_number(r, in);
+    map->path = string_number(r, in);
+    map->build_id = string_number(r, in);
+}
+
+static void read_thread(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->threads, &r->thread_capacity, r->all.thread_count + 1, sizeof *r->threads);
+    struct pbin_thread *thread = &r->threads[r->all.thread_count++];
+    thread->tid = cursor_u32(in);
+    thread->pid = cursor_u32(in);
+    thread->name = string_number(r, in);
+    thread->program = 0;
+}
+
+static void read_program(struct pbin_reader *r, struct cursor *in)
+{
+    uint32_t thread = cursor_u32(in), program = string_number(r, in);
+    if (thread >= r->all.thread_count)
+        in->bad = true;
+    else
+        r->threads[thread].program = program;
+}
+
+static void read_frame(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->frames, &r->frame_capacity, r->all.frame_count + 1, sizeof *r->frames);
+    struct pbin_frame *frame = &r->frames[r->all.frame_count++];
+    frame->function = string_number(r, in);
+    frame->demangled = string_number(r, in);
+    frame->file = string_number(r, in);
+    frame->line = cursor_u32(in);
+}
+
+static void read_location(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->locations, &r->location_capacity, r->all.location_count + 1,
+                sizeof *r->locations);
+    struct pbin_location *location = &r->locations[r->all.location_count++];
+    location->pc = cursor_u64(in);
+    location->binary = string_number(r, in);
+    location->map = cursor_u32(in);
+    location->frame_count = cursor_u32(in);
+    location->first_frame = (uint32_t)r->all.frame_count;
+    if (location->map != PBIN_NO_MAP && location->map >= r->all.map_count)
+        in->bad = true;
+    if (location->frame_count == 0 || location->frame_count > MAX_FRAMES)
+        in->bad = true;
+    for (uint32_t i = 0; i < location->frame_count && !in->bad; i++)
+        read_frame(r, in);
+}
+
+/* A look-up goes one step, so that a ring of callers does no harm. */
+static void read_caller(struct pbin_reader *r, struct cursor *in)
+{
+    size_t count = r->all.location_count;
+    uint32_t location = cursor_u32(in), caller = cursor_u32(in);
+    if (location >= count || caller >= count || location == caller)
+        in->bad = true;
+    mem_reserve(&r->callers, &r->caller_capacity, count + 1, sizeof *r->callers);
+    for (; r->caller_count < count; r->caller_count++)
+        r->callers[r->caller_count] = PBIN_NO_CALLER;
+    if (!in->bad)
+        r->callers[location] = caller;
+}
+
+static void read_source(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->sources, &r->source_capacity, r->all.source_count + 1, sizeof *r->sources);
+    struct pbin_source *source = &r->sources[r->all.source_count++];
+    source->name = string_number(r, in);
+    source->kind = string_number(r, in);
+    source->unit = string_number(r, in);
+    source->scope = string_number(r, in);
+    source->per_count = cursor_f64(in);
+    source->period = cursor_u64(in);
+    source->role = cursor_u8(in);
+    source->help = string_number(r, in);
+}
+
+/* Makes CALLERS as long as there are locations. */
+static void cover_locations(struct pbin_reader *r)
+{
+    size_t count = r->all.location_count;
+    if (r->callers == NULL || r->caller_count >= count)
+        return;
+    mem_reserve(&r->callers, &r->caller_capacity, count, sizeof *r->callers);
+    for (; r->caller_count < count; r->caller_count++)
+        r->callers[r->caller_count] = PBIN_NO_CALLER;
+}
+
+typedef void read_one(struct pbin_reader *r, struct cursor *in);
+
+static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    const struct pbin_definitions before = r->all;
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
+        one(r, in);
+    if (in->bad) { /* a salvaged profile omits what a damaged block defines */
+        r->all = before;
+        fail(r, err, "too short for its count, or refers to something undefined");
+    }
+    r->all.strings = r->strings;
+    r->all.maps = r->maps;
+    r->all.threads = r->threads;
+    r->all.locations = r->locations;
+    r->all.frames = r->frames;
+    cover_locations(r);
+    r->all.callers = r->callers;
+    r->all.sources = r->sources;
+    return in->bad ? -1 : 0;
+}
+
+/* Reads the open block if it holds definitions. Returns 1, 0 for another type of block, or -1. */
+static int read_definitions(struct pbin_reader *r, struct error *err)
+{
+    static const struct {
+        const char *type;
+        read_one *one;
+    } kinds[] = {{"STRS", read_string},   {"MAPS", read_map},     {"THRD", read_thread},
+                 {"LOCS", read_location}, {"prog", read_program}, {"call", read_caller},
+                 {"srcs", read_source}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(r->block.type, kinds[i].type) == 0)
+            return read_all(r, kinds[i].one, err) != 0 ? -1 : 1;
+    return 0;
+}
+
+static exact read_exact(struct cursor *in)
+{
+    uint64_t low = cursor_u64(in);
+    return (exact)((unsigned __int128)cursor_u64(in) << 64 | low);
+}
+
+static void read_wide(struct cursor *in, struct wide *value)
+{
+    for (int i = 0; i < 4; i++)
+        value->word[i] = cursor_u64(in);
+}
+
+static void read_row(struct pbin_reader *r, struct cursor *in, struct pbin_row *row)
+{
+    struct pbin_sums *s = &row->sums;
+    for (size_t i = 0; i < r->keys.count; i++)
+        row->key[i] = cursor_u64(in);
+    s->samples = read_exact(in);
+    s->entries = cursor_u64(in);
+    s->runs = cursor_u64(in);
+    s->time = read_exact(in);
+    s->energy = read_exact(in);
+    read_wide(in, &s->time_sq);
+    read_wide(in, &s->energy_sq);
+    s->time_min = read_exact(in);
+    s->time_max = read_exact(in);
+    s->energy_min = read_exact(in);
+    s->energy_max = read_exact(in);
+    r->rows++;
+}
+
+static void read_run(struct pbin_reader *r, struct cursor *in, struct pbin_run *run)
+{
+    run->name = string_number(r, in);
+    run->wall_ns = cursor_u64(in);
+    run->latency_ns = cursor_u64(in);
+    run->samples = cursor_u64(in);
+    run->time = read_exact(in);
+    run->energy = read_exact(in);
+    r->runs++;
+}
+
+static void read_arc(struct pbin_reader *r, struct cursor *in, struct pbin_arc *arc)
+{
+    arc->caller_binary = string_number(r, in);
+    arc->caller = string_number(r, in);
+    arc->callee_binary = string_number(r, in);
+    arc->callee = string_number(r, in);
+    arc->count = cursor_u64(in);
+    r->arcs++;
+}
+
+static void read_reading(struct pbin_reader *r, struct cursor *in, struct pbin_reading *reading)
+{
+    reading->source = cursor_u32(in);
+    reading->time = cursor_u64(in);
+    reading->value = cursor_u64(in);
+    reading->busy = cursor_u64(in);
+    if (reading->source >= r->all.source_count)
+        in->bad = true;
+}
+
+/* Delivers the next member of a block of rows, runs, arcs or readings. Returns 1, or -1. */
+static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    batch->item = r->item;
+    if (r->item == PBIN_ROW)
+        read_row(r, in, &batch->row);
+    else if (r->item == PBIN_RUN)
+        read_run(r, in, &batch->run);
+    else if (r->item == PBIN_READING)
+        read_reading(r, in, &batch->reading);
+    else
+        read_arc(r, in, &batch->arc);
+    if (in->bad)
+        return fail(r, err, "too short for its count, or refers to something undefined");
+    if (--r->left == 0)
+        r->item = PBIN_END;
+    return 1;
+}
+
+/* Prepares the open block for next_member if it holds rows, runs, arcs or wanted readings. Returns 1, 0 for another type of block,
+ * or -1. */
+static int open_members(struct pbin_reader *r, struct error *err)
+{
+    static const struct {
+        const char *type;
+        enum pbin_item item;
+    } kinds[] = {
+        {"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}, {"read", PBIN_READING}};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    size_t i = 0;
+    while (i < KINDS && strcmp(r->block.type, kinds[i].type) != 0)
+        i++;
+    if (i == KINDS || (kinds[i].item == PBIN_READING && !r->wants_readings))
+        return 0;
+    if (r->keys.count == 0 && (kinds[i].item == PBIN_ROW || kinds[i].item == PBIN_RUN))
+        return fail(r, err, "sums in a profile that is not aggregated");
+    r->left = cursor_u32(&r->block.in);
+    r->item = r->left > 0 ? kinds[i].item : PBIN_END;
+    return r->block.in.bad ? fail(r, err, "too short to hold a count") : 1;
 }
 
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
@@ -144,10 +432,10 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
     struct sample_columns *c = &r->columns;
     const char *wrong = sample_columns_read(c, &r->block.in);
     if (wrong != NULL)
-        return pbin_reader_fail(r, err, wrong);
+        return fail(r, err, wrong);
     if (c->samples.entry_count > 0 &&
         (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
-        return pbin_reader_fail(r, err, "refers to a thread or location that is not defined");
+        return fail(r, err, "refers to an undefined thread or location");
     r->samples += c->samples.count;
     r->entries += c->samples.entry_count;
     batch->item = PBIN_SAMPLES;
@@ -167,7 +455,7 @@ static bool read_counts(struct cursor *in, struct pbin_counts *counts)
     return !in->bad;
 }
 
-bool pbin_glance(struct stream *stream, struct pbin_counts *counts)
+bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts)
 {
     const uint64_t whole = 2 * 8 + 7 * 4 + BLOCK_OVERHEAD;
     struct error unused;
@@ -188,11 +476,11 @@ static int check_trailer(struct pbin_reader *r, struct error *err)
                 said.locations == r->all.location_count && said.runs == r->runs &&
                 said.rows == r->rows && said.arcs == r->arcs;
     if (!same)
-        return pbin_reader_fail(r, err, "counts differ from what was read: a block is missing");
+        return fail(r, err, "its counts do not match the blocks read: a block is missing");
     int64_t have = stream_peek(r->stream, 1, &data, err);
     if (have > 0)
         return error_set(err, stream_name(r->stream), stream_offset(r->stream),
-                         "data behind the end of the pbin profile");
+                         "trailing data after the pbin profile");
     r->ended = true;
     return (int)have;
 }
@@ -202,21 +490,21 @@ enum { GO_ON = 2 };
 static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     if (strcmp(r->block.type, "SMPL") == 0)
-        return r->key_count == 0 ? read_samples(r, batch, err)
-                                 : pbin_reader_fail(r, err, "samples in an aggregated profile");
+        return r->keys.count == 0 ? read_samples(r, batch, err)
+                                  : fail(r, err, "samples in an aggregated profile");
     if (strcmp(r->block.type, "TAIL") == 0)
         return check_trailer(r, err);
-    int taken = pbin_read_definitions(r, err);
+    int taken = read_definitions(r, err);
     if (taken == 0)
-        taken = pbin_open_members(r, err);
+        taken = open_members(r, err);
     if (taken != 0)
         return taken < 0 ? -1 : GO_ON;
     return block_is_optional(&r->block)
                ? GO_ON
-               : pbin_reader_fail(r, err, "unknown and required: written by a newer version");
+               : fail(r, err, "required but unknown: written by a newer version");
 }
 
-/* The stream ended or broke before the trailer. */
+/* The stream ended or failed before the trailer. */
 static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
 {
     r->cut = true;
@@ -230,9 +518,8 @@ static int end_early(struct pbin_reader *r, struct error *damage, struct error *
                      r->samples, damage->text[0] != '\0' ? ": " : "", damage->text);
 }
 
-/* Samples before the part that is wanted are only counted; those behind it are its end. Returns 0 where a block is to be
- * read, or -1. */
-static int pass_over(struct pbin_reader *r, struct error *err)
+/* Counts the samples before the wanted part and ends after it. Returns 0 where the next block is to be read, or -1. */
+static int skip_to_part(struct pbin_reader *r, struct error *err)
 {
     const uint8_t *data;
     int64_t have = 0;
@@ -260,11 +547,11 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
     struct error damage = {0};
     int state = GO_ON;
     if (r->item != PBIN_END)
-        return pbin_next_member(r, batch, err);
+        return next_member(r, batch, err);
     if (r->ended || r->cut)
         return 0;
     while (state == GO_ON) {
-        int got = pass_over(r, &damage);
+        int got = skip_to_part(r, &damage);
         if (r->ended)
             return 0;
         if (got == 0)
@@ -273,7 +560,7 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
             return end_early(r, &damage, err);
         state = take_block(r, batch, &damage);
         if (r->item != PBIN_END)
-            state = pbin_next_member(r, batch, &damage);
+            state = next_member(r, batch, &damage);
     }
     if (state < 0)
         return end_early(r, &damage, err);
@@ -293,6 +580,11 @@ struct stream *pbin_reader_stream(const struct pbin_reader *r)
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *r)
 {
     return &r->meta;
+}
+
+const struct pbin_keys *pbin_reader_keys(const struct pbin_reader *r)
+{
+    return &r->keys;
 }
 
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *r)

@@ -1,10 +1,10 @@
-/* A block of samples, unpacked to columns.
+/* A block of samples, unpacked into columns.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin_samples.h"
 
 #include "base/vectors.h"
 
-enum { BATCH_SAMPLES_MOST = 65536, BATCH_ENTRIES_MOST = 1 << 20 };
+enum { MAX_BATCH_SAMPLES = 65536, MAX_BATCH_ENTRIES = 1 << 20 };
 
 VECTORS
 static bool are_equal(const uint64_t *a, const uint64_t *b, size_t count)
@@ -15,7 +15,7 @@ static bool are_equal(const uint64_t *a, const uint64_t *b, size_t count)
     return other == 0;
 }
 
-/* Does every sample show the same N threads, in ascending order? */
+/* Whether every sample has the same N threads, in ascending order. */
 static bool same_threads(const uint64_t *thread, size_t n, size_t entries)
 {
     for (size_t j = 1; j < n && j < entries; j++)
@@ -24,8 +24,8 @@ static bool same_threads(const uint64_t *thread, size_t n, size_t entries)
     return n > 0 && (entries <= n || are_equal(thread + n, thread, entries - n));
 }
 
-/* Do the threads per sample add up to ENTRIES? That is at most BATCH_ENTRIES_MOST, so that the sum of what is not
- * above it does not wrap. */
+/* Whether the threads per sample add up to ENTRIES. Values up to ENTRIES, at most MAX_BATCH_ENTRIES, cannot overflow the
+ * sum. */
 static bool adds_up(const struct column *threads, uint64_t entries)
 {
     struct column_bounds bounds = threads->bounds;
@@ -41,8 +41,8 @@ static bool adds_up(const struct column *threads, uint64_t entries)
     return sum == entries;
 }
 
-/* What is known of the threads of all samples. */
-static void look_at_threads(struct sample_columns *c)
+/* Finds what the threads of all samples have in common. */
+static void inspect_threads(struct sample_columns *c)
 {
     struct pbin_samples *s = &c->samples;
     struct column_bounds bounds = c->threads.bounds;
@@ -54,8 +54,8 @@ static void look_at_threads(struct sample_columns *c)
 const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
 {
     uint32_t count = cursor_u32(in), entries = cursor_u32(in);
-    if (count > BATCH_SAMPLES_MOST || entries > BATCH_ENTRIES_MOST)
-        return "counts more samples than a block may hold";
+    if (count > MAX_BATCH_SAMPLES || entries > MAX_BATCH_ENTRIES)
+        return "has more samples than a block may hold";
     int interval = column_get(&c->interval, in, count), value = column_get(&c->value, in, count);
     int threads = column_get(&c->threads, in, count), thread = column_get(&c->thread, in, entries);
     int location = column_get(&c->location, in, entries), cpu = column_get(&c->cpu, in, entries);
@@ -64,7 +64,7 @@ const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
     if (!adds_up(&c->threads, entries))
         return "threads per sample do not add up to the entries";
     if (threads > 0 || thread > 0)
-        look_at_threads(c);
+        inspect_threads(c);
     if (location > 0)
         c->location_most = column_range(c->location.values, entries).most;
     struct pbin_samples *s = &c->samples;

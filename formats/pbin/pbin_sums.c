@@ -1,7 +1,5 @@
-/* Sums over runs, and the keys that rows have.
+/* Sums over runs.
  * SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "formats/pbin/pbin.h"
 
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy)
@@ -28,7 +26,7 @@ static void widen(exact *least, exact *most, exact other_least, exact other_most
     *most = other_most > *most ? other_most : *most;
 }
 
-/* Entries; UINT64_MAX is "not known", so no sum may reach it. */
+/* Adds entries; UINT64_MAX means "not known", so no sum may reach it. */
 static bool entries_overflow(uint64_t *to, uint64_t from)
 {
     if (*to == UINT64_MAX || from == UINT64_MAX) {
@@ -54,22 +52,4 @@ bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
     widen(&to->energy_min, &to->energy_max, from->energy_min, from->energy_max);
     overflow |= __builtin_add_overflow(to->runs, from->runs, &to->runs);
     return !overflow;
-}
-
-static const struct pbin_key keys[] = {
-    {"process", false}, {"thread", false}, {"binary", true}, {"file", true}, {"function", true},
-    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true},
-};
-
-const struct pbin_key *pbin_key_get(size_t number)
-{
-    return number < sizeof keys / sizeof keys[0] ? &keys[number] : NULL;
-}
-
-int pbin_key_find(const char *name, size_t length)
-{
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strlen(keys[i].name) == length && memcmp(keys[i].name, name, length) == 0)
-            return (int)i;
-    return -1;
 }

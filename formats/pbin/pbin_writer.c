@@ -1,4 +1,4 @@
-/* Writes pbin in one pass: definitions first, samples in column blocks behind them.
+/* Writes pbin in one pass: definitions first, then the samples that need them, in column blocks.
  * SPDX-License-Identifier: MIT */
 #include "formats/pbin/pbin.h"
 
@@ -14,11 +14,11 @@
 enum {
     BATCH_SAMPLES = 4096,
     BATCH_ENTRIES = 65536,
-    PENDING_MOST = 1024 * 1024, /* bytes of definitions or rows in one block */
-    STRING_LONGEST = 1024 * 1024
+    MAX_PENDING = 1024 * 1024, /* definitions or rows in one block [bytes] */
+    MAX_STRING = 1024 * 1024
 };
 
-/* A block that is being filled: its payload starts with the number of its members. */
+/* A block that is being filled; its payload starts with the number of its members. */
 struct pending {
     const char *type;
     struct buffer bytes;
@@ -26,8 +26,22 @@ struct pending {
     uint32_t total; /* ever */
 };
 
-/* In the order in which they must be written: later ones refer to earlier ones. */
-enum { STRINGS, MAPS, THREADS, LOCATIONS, RUNS, ROWS, ARCS, PENDINGS };
+/* In writing order: later kinds refer to earlier ones. */
+enum {
+    STRINGS,
+    MAPS,
+    THREADS,
+    LOCATIONS,
+    RUNS,
+    ROWS,
+    ARCS,
+    TRAILED, /* the trailer counts those before */
+    PROGRAMS = TRAILED,
+    CALLERS,
+    SOURCES,
+    READINGS,
+    PENDINGS
+};
 
 struct pbin_writer {
     struct output *out;
@@ -69,11 +83,11 @@ static int flush_definitions(struct pbin_writer *w)
     return 0;
 }
 
-/* Begins a member of block KIND; returns where it is written, and its number in *NUMBER. */
+/* Begins a member of block KIND; returns the buffer for it, and its number in *NUMBER. */
 static struct buffer *begin_member(struct pbin_writer *w, int kind, uint32_t *number)
 {
     struct pending *p = &w->pending[kind];
-    if (p->bytes.size > PENDING_MOST)
+    if (p->bytes.size > MAX_PENDING)
         flush_definitions(w);
     p->count++;
     *number = p->total++;
@@ -98,8 +112,8 @@ static void put_meta(struct buffer *block, const struct pbin_meta *meta)
 
 struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta)
 {
-    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS",
-                                                "RUNS", "ROWS", "ARCS"};
+    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS",
+                                                "ARCS", "prog", "call", "srcs", "read"};
     struct pbin_writer *w = mem_zalloc(1, sizeof *w);
     w->out = out;
     w->strings = strings_new();
@@ -117,8 +131,8 @@ struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta 
 uint32_t pbin_define_string(struct pbin_writer *w, const char *text)
 {
     size_t length = text == NULL ? 0 : strlen(text);
-    if (length > STRING_LONGEST)
-        length = STRING_LONGEST;
+    if (length > MAX_STRING)
+        length = MAX_STRING;
     uint32_t number = strings_intern_bytes(w->strings, length > 0 ? text : "", length);
     if (number < w->pending[STRINGS].total)
         return number;
@@ -148,6 +162,12 @@ uint32_t pbin_define_thread(struct pbin_writer *w, const struct pbin_thread *thr
     buffer_u32(b, thread->tid);
     buffer_u32(b, thread->pid);
     buffer_u32(b, thread->name);
+    if (thread->program != 0) {
+        uint32_t unused;
+        b = begin_member(w, PROGRAMS, &unused);
+        buffer_u32(b, number);
+        buffer_u32(b, thread->program);
+    }
     return number;
 }
 
@@ -167,6 +187,39 @@ uint32_t pbin_define_location(struct pbin_writer *w, const struct pbin_location 
         buffer_u32(b, frames[i].line);
     }
     return number;
+}
+
+void pbin_define_caller(struct pbin_writer *w, uint32_t location, uint32_t caller)
+{
+    uint32_t unused;
+    struct buffer *b = begin_member(w, CALLERS, &unused);
+    buffer_u32(b, location);
+    buffer_u32(b, caller);
+}
+
+uint32_t pbin_define_source(struct pbin_writer *w, const struct pbin_source *source)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, SOURCES, &number);
+    buffer_u32(b, source->name);
+    buffer_u32(b, source->kind);
+    buffer_u32(b, source->unit);
+    buffer_u32(b, source->scope);
+    buffer_f64(b, source->per_count);
+    buffer_u64(b, source->period);
+    buffer_u8(b, source->role);
+    buffer_u32(b, source->help);
+    return number;
+}
+
+void pbin_put_reading(struct pbin_writer *w, const struct pbin_reading *reading)
+{
+    uint32_t unused;
+    struct buffer *b = begin_member(w, READINGS, &unused);
+    buffer_u32(b, reading->source);
+    buffer_u64(b, reading->time);
+    buffer_u64(b, reading->value);
+    buffer_u64(b, reading->busy);
 }
 
 static int flush_samples(struct pbin_writer *w)
@@ -309,7 +362,7 @@ static int put_trailer(struct pbin_writer *w)
     size_t begin = block_begin(&w->block, "TAIL");
     buffer_u64(&w->block, w->samples);
     buffer_u64(&w->block, w->entries);
-    for (int i = 0; i < PENDINGS; i++)
+    for (int i = 0; i < TRAILED; i++)
         buffer_u32(&w->block, w->pending[i].total);
     block_end(&w->block, begin);
     return write_block(w);

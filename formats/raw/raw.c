@@ -1,4 +1,4 @@
-/* Raw profiles: the common way in.
+/* Raw profiles: opens and reads any dialect.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw.h"
 
@@ -42,18 +42,20 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
         p->value = RAW_F64;
         return asked == RAW_VALUE_AUTO || asked == RAW_F64
                    ? 0
-                   : error_set(err, name, 28, "dialect %s has PMU values of type f64 only",
-                               p->dialect->name);
+                   : error_set(
+                         err, name, 28,
+                         "dialect %s has PMU values of type f64, expected --pmu-type=f64 or none",
+                         p->dialect->name);
     }
     p->value = asked != RAW_VALUE_AUTO ? asked : size == 8 ? RAW_F64 : RAW_OPAQUE;
     if (asked == RAW_VALUE_AUTO && (size == 1 || size == 2 || size == 4))
-        return error_set(err, name, 28,
-                         "PMU values of %u byte%s: their type is not in the file, say --pmu-type "
-                         "(%s%d, %s%d or opaque)",
-                         size, size > 1 ? "s" : "", size == 4 ? "f32, i" : "i", size * 8, "u",
-                         size * 8);
+        return error_set(
+            err, name, 28,
+            "PMU values of %u byte%s, whose type the file does not state: use --pmu-type "
+            "(%s%d, %s%d or opaque)",
+            size, size > 1 ? "s" : "", size == 4 ? "f32, i" : "i", size * 8, "u", size * 8);
     if (p->value != RAW_OPAQUE && value_types[p->value].size != size)
-        return error_set(err, name, 28, "PMU values of %u bytes, but type %s has %u", size,
+        return error_set(err, name, 28, "PMU values have %u bytes, but type %s has %u", size,
                          value_types[p->value].name, value_types[p->value].size);
     return 0;
 }
@@ -61,21 +63,44 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
 static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
 {
     if ((uint64_t)p->header.vmmaps * RAW_VMMAP_SIZE > stream_size(p->stream))
-        return 0; /* a salvaged file whose header counts more than it can hold */
+        return 0; /* a salvaged file whose header counts more VMMaps than fit */
     p->maps = mem_zalloc(p->header.vmmaps, sizeof *p->maps);
     p->map_count = p->header.vmmaps;
     int got = raw_vmmaps_read(p->stream, at, p->map_count, p->layout.big, p->maps, NULL, err);
     if (got == 1)
         return 0;
-    free(p->maps); /* a salvaged file has lost those behind its samples */
+    free(p->maps); /* a salvaged file has lost the VMMaps after its samples */
     p->maps = NULL;
     p->map_count = 0;
     return got < 0 ? -1 : 0;
 }
 
-/* Mappings of the extension that the header does not list (it stood before they came up) do the same job. */
+/* The same for a spool, whose header has none: the files of all images, each mapping once. Texts of the extension are
+ * interned: equal ones are one pointer. */
+static void adopt_mapx(struct raw_profile *p)
+{
+    struct strings *known = strings_new();
+    size_t capacity = 0;
+    for (size_t i = 0; i < p->ext.mapx_count; i++) {
+        const struct raw_mapx *from = &p->ext.mapx[i];
+        const uint64_t key[] = {from->address, from->size, (uintptr_t)from->path};
+        uint32_t count = strings_count(known);
+        if (from->kind != RAW_MAP_FILE ||
+            strings_intern_bytes(known, (const char *)key, sizeof key) < count)
+            continue;
+        mem_reserve(&p->maps, &capacity, p->map_count + 1, sizeof *p->maps);
+        struct raw_vmmap *to = &p->maps[p->map_count++];
+        *to = (struct raw_vmmap){.address = from->address, .size = from->size};
+        snprintf(to->label, sizeof to->label, "%s", from->path);
+    }
+    strings_delete(known);
+}
+
+/* Adds the mappings of the extension that appeared after the VMMaps of the header were written. */
 static void adopt_maps(struct raw_profile *p)
 {
+    if (p->map_count == 0 && p->ext.map_count == 0)
+        adopt_mapx(p);
     if (p->map_count >= p->ext.map_count)
         return;
     p->maps = mem_resize(p->maps, p->ext.map_count, sizeof *p->maps);
@@ -87,30 +112,6 @@ static void adopt_maps(struct raw_profile *p)
     p->map_count = p->ext.map_count;
 }
 
-/* How many whole samples have no more than THREADS threads together. Returns 0, or -1 on a read error. */
-static int count_samples(struct raw_profile *p, uint64_t threads, uint64_t *samples,
-                         struct error *err)
-{
-    size_t fixed = raw_record_fixed(&p->dialect->record, &p->header);
-    const uint8_t *data;
-    *samples = 0;
-    if (stream_seek(p->stream, p->records_at, err) != 0)
-        return -1;
-    while (*samples < p->samples) {
-        int64_t have = stream_peek(p->stream, fixed, &data, err);
-        if (have < 0 || (uint64_t)have < fixed)
-            return have < 0 ? -1 : 0;
-        uint64_t count = get_u32(data + fixed - 4, p->layout.big);
-        if (count > threads)
-            return 0;
-        threads -= count;
-        ++*samples;
-        if (stream_skip(p->stream, fixed + count * p->dialect->record.thread_size, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* What the extension says of samples must be said of all; of a salvaged profile those count of which it is. */
 static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
 {
@@ -118,7 +119,7 @@ static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, str
     const char *name = stream_name(p->stream);
     uint64_t flagged = p->samples;
     if (ext->done && ext->samples != p->samples)
-        return error_set(err, name, at, "raw extension of %" PRIu64 " samples behind %" PRIu64,
+        return error_set(err, name, at, "raw extension of %" PRIu64 " samples, expected %" PRIu64,
                          ext->samples, p->samples);
     if (p->has_flags && ext->seen_count != p->threads && !salvage)
         return error_set(err, name, ext->seen_at,
@@ -127,7 +128,7 @@ static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, str
     if (!salvage)
         return 0;
     if (p->has_flags && ext->seen_count < p->threads &&
-        count_samples(p, ext->seen_count, &flagged, err) != 0)
+        raw_records_count(p, ext->seen_count, &flagged, err) != 0)
         return -1;
     uint64_t timed = ext->time_at != 0 ? ext->time_count : p->samples;
     p->cut |= timed < p->samples || flagged < p->samples;
@@ -148,7 +149,7 @@ static int read_extension(struct raw_profile *p, uint64_t at, bool salvage, stru
         p->samples = p->ext.samples - (p->has_flags ? p->ext.unseen : 0);
         return p->samples > 0 ? 0
                               : error_set(err, stream_name(p->stream), at,
-                                          "unfinished profile without a whole sample");
+                                          "unfinished profile without a complete sample");
     }
     return check_extension(p, at, salvage, err);
 }
@@ -224,15 +225,20 @@ int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, 
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
 {
     static const enum pmu_kind kinds[] = {PMU_CUSTOM, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER};
-    const char *pmu = profile->ext.facts.pmu;
-    if (profile->dialect == &raw_intrvelf || profile->dialect == &raw_intrvelf_aggregated)
+    const char *pmu = profile->ext.facts.pmu, *said = profile->ext.facts.pmu_kind;
+    bool aggregated = profile->dialect == &raw_intrvelf_aggregated;
+    if (profile->dialect == &raw_intrvelf || (aggregated && said == NULL))
         return PMU_CURRENT;
     if (profile->value == RAW_OPAQUE || (pmu != NULL && strcmp(pmu, "none") == 0))
         return PMU_NONE;
-    if (profile->dialect == &raw_spool) { /* its header is zeros */
-        const char *kind = profile->ext.facts.pmu_kind;
-        int number = kind == NULL ? -1 : pmu_kind_parse(kind);
+    if (profile->dialect == &raw_spool || aggregated) { /* its header does not say */
+        int number = said == NULL ? -1 : pmu_kind_parse(said);
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
     }
     return kinds[profile->header.magic & 3];
+}
+
+bool raw_has_clock(const struct raw_profile *profile)
+{
+    return profile->dialect == &raw_spool || profile->ext.time_at != 0;
 }

@@ -1,4 +1,4 @@
-/* Raw profiles: what samplers write, in every dialect, layout and byte order. raw.5 describes them.
+/* Raw profiles: what samplers write, in every dialect, layout and byte order. Specified in raw.5.
  *
  *   profile = raw_open(stream, &options, err);
  *   while ((got = raw_next(profile, &samples, err)) > 0) ...
@@ -17,7 +17,12 @@
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw_extension.h"
 
-enum { RAW_VMMAP_SIZE = 272, RAW_LABEL_SIZE = 256, RAW_THREADS_MOST = PBIN_THREADS_MOST };
+enum {
+    RAW_VMMAP_SIZE = 272,
+    RAW_LABEL_SIZE = 256,
+    RAW_MAX_THREADS = PBIN_MAX_THREADS,
+    RAW_BATCH_SAMPLES = 256
+};
 
 /* An executable mapping of the profiled program. */
 struct raw_vmmap {
@@ -28,22 +33,22 @@ struct raw_vmmap {
 struct raw_entry {
     uint32_t tid;
     uint64_t pc;
-    uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 where the dialect has none */
+    uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 if the dialect has none */
 };
 
 /* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
 struct raw_samples {
-    size_t count, entry_count;
-    /* [count]: since the first sample's clock zero; 0 where there are no times */
+    size_t count, entry_count; /* COUNT is at most RAW_BATCH_SAMPLES */
+    /* [count]: since the start of the clock; 0 if the dialect has no times */
     const uint64_t *time_ns;
-    const double *value;             /* [count]: of the PMU; 0 where there is none */
-    const uint32_t *threads;         /* [count]: how many entries the sample has */
+    const double *value;             /* [count]: of the PMU; 0 without one */
+    const uint32_t *threads;         /* [count]: number of entries of the sample */
     const struct raw_entry *entries; /* [entry_count], sample by sample */
     const uint8_t *flags;            /* [entry_count]: RAW_RAN, ...; NULL: not known, all ran */
     const uint64_t *callers;         /* [entry_count], where flags have RAW_CALLER; NULL: nowhere */
 };
 
-/* A line of an aggregated profile: how often PC was met and the sum of the currents [A] then. */
+/* A line of an aggregated profile: how often PC was sampled, and the sum of the currents [A] of those samples. */
 struct raw_histogram {
     uint64_t pc;
     bool unknown; /* all PCs outside every VMMap; pc is 0 */
@@ -51,10 +56,10 @@ struct raw_histogram {
     double current;
 };
 
-/* How the bytes of a dialect lie; a reading that was tried on the file. */
+/* The layout of a dialect, and the header under it. */
 struct raw_layout {
     bool big;  /* byte order */
-    bool late; /* VMMaps stand after the samples */
+    bool late; /* VMMaps follow the samples */
 };
 
 struct raw_header {
@@ -65,7 +70,7 @@ struct raw_header {
     uint32_t value_size; /* of the PMU value [bytes] */
 };
 
-/* Type of the PMU value in `pperf`, whose file gives only the size. */
+/* Type of the PMU value in `pperf`, whose header has only its size. */
 enum raw_value {
     RAW_VALUE_AUTO,
     RAW_F64,
@@ -80,14 +85,14 @@ enum raw_value {
     RAW_U64,
     RAW_OPAQUE
 };
-/* From "f64", "i32", ...; -1 for none of them. */
+/* From "f64", "i32", ...; -1 for any other name. */
 int raw_value_parse(const char *name);
 
 struct raw_options {
-    const char *dialect; /* its name, NULL: detect */
-    char order;          /* 'l', 'b', 0: detect */
+    const char *dialect; /* its name; NULL: detect */
+    char order;          /* 'l' or 'b'; 0: detect */
     enum raw_value value;
-    bool salvage; /* keep every whole sample of a cut or unfinished file */
+    bool salvage; /* keep every complete sample of a truncated or unfinished file */
 };
 
 struct raw_dialect;
@@ -102,21 +107,21 @@ struct raw_profile {
     size_t map_count;
     struct raw_extension ext;
     bool has_extension;
-    bool aggregated; /* raw_next_histogram reads it, not raw_next */
+    bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
     bool has_flags;            /* samples say how threads were seen */
     bool cut;                  /* salvaged: the end is missing */
     uint64_t records_at;       /* offset of the first sample */
-    uint64_t records_end;      /* offset behind the last whole one */
-    uint64_t samples;          /* how many there are */
+    uint64_t records_end;      /* offset after the last complete one */
+    uint64_t samples;          /* number of samples */
     uint64_t threads;          /* thread samples in all records of a full profile */
     uint64_t done;             /* delivered so far */
-    struct raw_reader *reader; /* what the dialect remembers */
+    struct raw_reader *reader; /* state of the dialect */
 };
 
-/* Detects the dialect by structure, or checks the one that was asked for, and reads header, VMMaps and
- * extension. STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close.
- * Returns NULL with ERR filled: not recognised, two readings fit, or malformed, which are told apart. */
+/* Detects the dialect by structure, or checks the requested one, and reads header, VMMaps and extension.
+ * STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close. Returns NULL
+ * with ERR filled, distinguishing not recognised, ambiguous and malformed. */
 struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
                              struct error *err);
 void raw_close(struct raw_profile *profile);
@@ -124,24 +129,26 @@ void raw_close(struct raw_profile *profile);
 /* Returns 1 with SAMPLES filled, at least one, 0 at the end, -1 on an error. */
 int raw_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 
-/* The next raw_next delivers the first samples again. Of a full profile. */
+/* For full profiles: the next raw_next returns the first samples again. */
 void raw_rewind(struct raw_profile *profile);
 
-/* Returns 1 with LINE of an aggregated profile filled, 0 at the end, -1 on an error; lines with no samples are left
- * out. */
+/* For aggregated profiles: returns 1 with LINE filled, 0 at the end, -1 on an error. Skips lines without samples. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
+
+/* Are the times of samples counted from the start of the run? Otherwise from the first sample. */
+bool raw_has_clock(const struct raw_profile *profile);
 
 /* What the PMU value is. */
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile);
 
-/* Name of the dialect that was found. */
+/* The name of the detected dialect. */
 const char *raw_profile_dialect(const struct raw_profile *profile);
 
 /* The dialects by number, for help texts: name and one line, NULL past the last. */
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
 
-/* For tests and salvage without VMMaps: reads "HEXADDR HEXSIZE LABEL" lines; '#' begins a comment, and \012 in a label
+/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment, and \012 in a label
  * is the byte with that octal number, as line ends and backslashes are written.
  * Returns 0 with *MAPS (caller frees) and *COUNT set, or -1. */
 int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,

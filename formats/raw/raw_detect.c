@@ -1,4 +1,4 @@
-/* Raw profiles: which dialect, layout and byte order it is, by structure: every reading is tried on the file.
+/* Detects dialect, layout and byte order of a raw profile by its structure: tries every combination on the file.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "formats/raw/raw_dialect.h"
 
-/* The spool comes first: what it fits, no other dialect is asked about. */
+/* The spool comes first: if it fits, no other dialect is tried. */
 static const struct raw_dialect *const dialects[] = {
     &raw_spool,   &raw_intrvelf,         &raw_intrvelf_aggregated,
     &raw_sampler, &raw_sampler_walltime, &raw_pperf,
@@ -86,9 +86,9 @@ static int try_reading(struct search *search, struct stream *stream,
         return 0;
     decode_header(search->head, dialect, layout.big, &reading.header);
     if (layout.late && reading.header.vmmaps == 0)
-        return 0; /* the same as early */
+        return 0; /* the same as VMMaps before the samples */
     if (zero_header(search) && search->options->salvage && reading.header.value_size == 0)
-        reading.header.value_size = 8; /* lost with pperf's header: the usual double */
+        reading.header.value_size = 8; /* lost with pperf's header: assume a double */
     if (dialect->probe(dialect, stream, &reading.header, layout, search->options->salvage, &verdict,
                        &reading.probe, err) != 0)
         return -1;
@@ -127,50 +127,50 @@ static int try_all(struct search *search, struct stream *stream, struct error *e
 
 static void describe(const struct raw_fit *reading, char *text, size_t room)
 {
-    snprintf(text, room, "%s (%s endian, VMMaps %s the samples)", reading->dialect->name,
-             reading->layout.big ? "big" : "little", reading->layout.late ? "behind" : "before");
+    snprintf(text, room, "%s (%s-endian, VMMaps %s the samples)", reading->dialect->name,
+             reading->layout.big ? "big" : "little", reading->layout.late ? "after" : "before");
 }
 
 static int refuse_unknown(const struct search *search, struct stream *stream, struct error *err)
 {
     const char *name = stream_name(stream);
     if (search->head_size == 0)
-        return error_set(err, name, 0, "is empty, not a raw profile");
+        return stream_fail_empty(stream, "a raw profile", err);
     if (search->head_size < 32)
         return error_set(err, name, search->head_size,
-                         "is no raw profile: %zu bytes, the header alone has 32",
+                         "not a raw profile: %zu bytes, expected a header of at least 32",
                          search->head_size);
     if (zero_header(search) && !search->options->salvage)
         return error_set(err, name, 0,
-                         "header of zeros, as a killed sampler leaves it: --salvage "
-                         "keeps every whole sample");
+                         "header of zeros, left by a killed sampler: --salvage keeps every "
+                         "complete sample");
     if (memcmp(search->head, pbin_signature, PBIN_SIGNATURE_SIZE) == 0)
-        return error_set(err, name, 0, "is a pbin profile already");
+        return error_set(err, name, 0, "already a pbin profile");
     if (search->options->dialect != NULL)
-        return error_set(err, name, 0, "does not have the structure of a raw profile of dialect %s",
+        return error_set(err, name, 0,
+                         "not a raw profile of dialect %s: its structure does not fit",
                          search->options->dialect);
     return error_set(err, name, 0,
-                     "not recognised as a raw profile: no dialect's records end where it does");
+                     "not a raw profile: the records of no dialect end where the file does");
 }
 
-/* Decides which reading it is. Returns 0 with *READING set, or -1. */
+/* Chooses the reading that fits. Returns 0 with *READING set, or -1. */
 static int decide(const struct search *search, struct stream *stream,
                   const struct raw_fit **reading, struct error *err)
 {
     char one[128], two[128];
+    *reading = search->fits == 1 ? &search->fit : &search->part;
     if (search->fits > 1) {
         describe(&search->fit, one, sizeof one);
         describe(&search->other, two, sizeof two);
         return error_set(err, stream_name(stream), NO_OFFSET,
-                         "fits as %s and as %s: choose with --format, -l or -b", one, two);
+                         "ambiguous: fits as %s and as %s; choose with --format, -l or -b", one,
+                         two);
     }
-    if (search->fits == 1) {
-        *reading = &search->fit;
+    if (search->fits == 1)
         return 0;
-    }
     if (search->parts == 0)
         return refuse_unknown(search, stream, err);
-    *reading = &search->part;
     if (search->options->salvage && search->part.probe.samples > 0)
         return 0;
     describe(&search->part, one, sizeof one);

@@ -1,4 +1,4 @@
-/* Inside of formats/raw*: what a dialect is. Adding one: a file and a line in raw_detect.c.
+/* Internals of formats/raw: what a dialect is. To add one, write a file and add a line to raw_detect.c.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_DIALECT_H
 #define FORMATS_RAW_RAW_DIALECT_H
@@ -9,25 +9,25 @@
 
 enum raw_verdict {
     RAW_NO,        /* not this dialect under this layout */
-    RAW_MALFORMED, /* everything fits up to a point where the data ends: cut short */
+    RAW_MALFORMED, /* everything fits up to the end of the data: cut short */
     RAW_FITS       /* the records end exactly where they must */
 };
 
 /* The outcome of trying one reading. */
 struct raw_probe {
-    uint64_t records_at, records_end; /* [offset) of the samples */
-    uint64_t samples;                 /* whole ones that were found */
-    uint64_t threads;                 /* in them: what tells a good salvage from a lucky one */
-    uint64_t extension_at;            /* offset of the signature, 0: none */
+    uint64_t records_at, records_end; /* offsets of the first sample and after the last */
+    uint64_t samples;                 /* number of complete samples found */
+    uint64_t threads;                 /* in them: tells a real salvage from a chance fit */
+    uint64_t extension_at;            /* offset of the signature; 0: none */
     uint64_t maps_at;
     bool odd;           /* labels have control characters: right only if no other reading is */
     struct error error; /* for RAW_MALFORMED: what is missing and where */
 };
 
-/* Samples as a run of records: [u64 time us] value u32-threads threads * (u32 tid, u64 pc [u64 cpu ns]). */
+/* Samples as a run of records, see raw_records.c. */
 struct raw_record {
     uint8_t time_size;   /* 8 or 0 */
-    uint8_t value_size;  /* 0: as the header says */
+    uint8_t value_size;  /* 0: from the header */
     uint8_t thread_size; /* 12 or 20 */
 };
 
@@ -38,12 +38,12 @@ struct raw_dialect {
     bool aggregated;
     struct raw_record record; /* of full profiles */
 
-    /* "Mine, exactly, under this byte order and layout?" HEADER has been decoded. With SALVAGE a file that is cut
-     * fits as far as it goes. Returns 0 with VERDICT and PROBE filled, -1 on a read error. */
+    /* Whether the file has exactly this dialect under this byte order and layout. HEADER is already decoded. With
+     * SALVAGE, a truncated file fits as far as it goes. Returns 0 with VERDICT and PROBE filled, -1 on a read error. */
     int (*probe)(const struct raw_dialect *dialect, struct stream *stream,
                  const struct raw_header *header, struct raw_layout layout, bool salvage,
                  enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
-    /* As raw_next, raw_next_histogram; NULL where it does not apply. */
+    /* Like raw_next and raw_next_histogram; NULL where not applicable. */
     int (*next)(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
     int (*next_histogram)(struct raw_profile *profile, struct raw_histogram *line,
                           struct error *err);
@@ -59,26 +59,26 @@ struct raw_fit {
     struct raw_probe probe;
 };
 
-/* Finds the one reading that fits, of those that OPTIONS allow. Returns 0 with READING filled, or -1. */
+/* Finds the only reading that fits, among those that OPTIONS allow. Returns 0 with READING filled, or -1. */
 int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
                struct error *err);
 
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
 
-/* Shared by the dialects that store records (raw_records.c). */
+/* Shared by the dialects that store records (raw_records.c): raw_dialect's probe, next and close. */
 int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       const struct raw_header *header, struct raw_layout layout, bool salvage,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
-/* Size of a record without its threads [bytes]. */
-size_t raw_record_fixed(const struct raw_record *record, const struct raw_header *header);
+int raw_records_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
+void raw_records_close(struct raw_profile *profile);
+/* Sets *SAMPLES to the number of complete samples, from the first one on, that have no more than THREADS threads together.
+ * Returns 0, or -1 on a read error. */
+int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *samples,
+                      struct error *err);
 
-/* And reading them (raw_samples.c). */
-int raw_samples_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
-void raw_samples_close(struct raw_profile *profile);
-
-/* Samples as they are decoded. Zeroed it is empty; raw_batch_free releases it. */
-enum { RAW_BATCH_SAMPLES = 256, RAW_BATCH_ENTRIES = 1024 };
+/* Decoded samples. Empty when zeroed; raw_batch_free releases it. */
+enum { RAW_BATCH_ENTRIES = 1024 };
 struct raw_batch {
     size_t count, entry_count, capacity;
     uint64_t time_ns[RAW_BATCH_SAMPLES];
@@ -110,13 +110,13 @@ void raw_seen_free(struct raw_seen *seen);
 int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
                   struct error *err);
 
-/* Is there room for a sample of COUNT threads? In an empty batch there is for any. */
+/* Whether there is room for a sample of COUNT threads. An empty batch has room for any. */
 bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
 
-/* What the batch holds. */
+/* The samples in the batch. */
 struct raw_samples raw_batch_samples(const struct raw_batch *batch);
 
-/* Appends a sample whose COUNT threads stand at FROM, THREAD_SIZE bytes each; has_room must have said so. */
+/* Appends a sample with COUNT threads at FROM, THREAD_SIZE bytes each; requires raw_batch_has_room. */
 static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value,
                                  const uint8_t *from, size_t count, size_t thread_size, bool big)
 {
@@ -134,12 +134,12 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
     b->entry_count += count;
 }
 
-/* Reads COUNT VMMaps at OFFSET and judges them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set
- * where a label has control characters. Returns 1 good, 0 implausible, 2 cut short, -1 on a read error. */
+/* Reads COUNT VMMaps at OFFSET and checks them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set
+ * if a label has control characters. Returns 1 if plausible, 0 if not, 2 if cut short, -1 on a read error. */
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
                     struct raw_vmmap *maps, bool *odd, struct error *err);
 
-/* Is OFFSET the end of the data, or where our extension begins? 1 end, 2 extension, 0 neither, -1 read error. */
+/* Returns 1 if OFFSET is the end of the data, 2 if the raw extension begins there, 0 for neither, -1 on a read error. */
 int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);
 
 #endif

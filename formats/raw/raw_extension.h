@@ -1,13 +1,14 @@
-/* What our sampler knows beyond the documented raw dialect: blocks behind the last documented byte.
+/* The raw extension: what our sampler records beyond the documented dialect, in blocks after its last byte.
  *
  *   documented file ... | signature (8 bytes) | info | imgs | mapx | task | vdso? | time ... | seen ... | done
  *
- * Readers of the documented format never look there. The sampler's unfinished file (the spool) has
- * the same blocks behind a documented header of zeros, with the samples in `rows` blocks:
+ * Readers of the documented format never look there. The sampler's unfinished file (the spool) has the
+ * same blocks after a header of zeros, with the samples in `rows` blocks, so that a killed sampler loses at
+ * most the last block:
  *
  *   32 zero bytes | signature | info | imgs mapx rows seen task rows seen read mapx rows seen ...
  *
- * so that a killed sampler loses at most the last block. raw.5 is the specification.
+ * Specified in raw.5.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_EXTENSION_H
 #define FORMATS_RAW_RAW_EXTENSION_H
@@ -28,12 +29,12 @@ enum {
 };
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 
-/* An executable mapping with what a VMMap of the documented formats leaves out. */
+/* An executable mapping with what a VMMap of the documented formats omits. */
 struct raw_map {
     uint64_t address, size; /* [bytes] as the VMMap of the same index */
     uint64_t offset;        /* in the file [bytes] */
-    uint32_t pid;           /* process that has it */
-    char *build_id;         /* lower-case hex, "" if the file has none */
+    uint32_t pid;           /* process that has the mapping */
+    char *build_id;         /* lower-case hex; "" if the file has none */
     char *path;             /* absolute */
 };
 
@@ -166,7 +167,7 @@ struct raw_extension {
         source_capacity, jit_capacity, cpu_capacity;
     struct strings *texts;
     struct numbers jit_numbers; /* image << 8 | kind */
-    uint8_t *vdso;              /* image of the vdso, NULL when not recorded */
+    uint8_t *vdso;              /* image of the vdso, NULL if not recorded */
     uint64_t vdso_address, vdso_size;
     uint64_t time_at;    /* offset of the first `time` block in the stream, 0: none */
     uint64_t rows_at;    /* offset of the first `rows` block, 0: none (only a spool has them) */
@@ -176,26 +177,26 @@ struct raw_extension {
     uint64_t time_count; /* samples that have times in `time` blocks */
     uint64_t seen_count; /* thread samples that have flags */
     uint64_t unseen;     /* samples of the last rows that no flags follow */
-    uint64_t end;        /* offset behind the last whole block */
+    uint64_t end;        /* offset after the last complete block */
     bool done;           /* ended properly */
 };
 
-/* Writers: each appends one whole block to BUFFER, for the caller to output. */
+/* Writers: each appends a complete block to BUFFER, for the caller to output. */
 void raw_put_facts(struct buffer *buffer, const struct raw_fact *facts, size_t count);
 void raw_put_maps(struct buffer *buffer, const struct raw_map *maps, size_t count);
 void raw_put_threads(struct buffer *buffer, const struct raw_thread *threads, size_t count);
 /* ADDRESS: where it was mapped in the target. SIZE at most 1 MiB. */
 void raw_put_vdso(struct buffer *buffer, uint64_t address, const uint8_t *image, size_t size);
-/* Times of COUNT samples (at most RAW_TIMES_PER_BLOCK) from sample number FIRST on [ns since the start of
- * the run]. */
+/* Times of COUNT samples (at most RAW_TIMES_PER_BLOCK) from sample number FIRST [ns since the start of the
+ * run]. */
 void raw_put_times(struct buffer *buffer, uint64_t first, const uint64_t *times, size_t count);
-/* Spool only: COUNT samples in SIZE bytes at ROWS (at most 8 MiB): for each, u64 time [ns], then its record as
- * the `sampler` dialect has it: f64 value, u32 threads, threads x {u32 tid, u64 pc, u64 cpu [ns]}. */
+/* Spool only: COUNT samples in SIZE bytes at ROWS (at most 8 MiB), each u64 time [ns] followed by its record in
+ * dialect `sampler`: f64 value, u32 threads, threads * {u32 tid, u64 pc, u64 cpu [ns]}. */
 void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_t count);
 void raw_put_done(struct buffer *buffer, uint64_t samples);
 
 /* The same for what earlier samplers did not record: raw_put_maps and raw_put_threads are theirs. A block holds at most
- * BLOCK_LARGEST bytes: put long lists in pieces. */
+ * BLOCK_MAX_PAYLOAD bytes: put long lists in pieces. */
 void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
@@ -210,22 +211,30 @@ void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, si
 void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings, size_t count);
 void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
 
-/* Reads the extension whose signature stands at the stream's position (seekable stream); the data must
- * end with it. Returns 0 with EXT filled, caller calls raw_extension_free; or -1 when damaged. With SALVAGE
- * a cut or damaged tail is not an error: what came before counts, EXT->done is false. */
+/* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end
+ * with it. Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 when damaged. With SALVAGE, a
+ * truncated or damaged tail is dropped without an error, and EXT->done is false. */
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
 
-/* Drops the mappings: others take their place. */
+/* Frees the mappings, to be replaced by others. */
 void raw_extension_forget_maps(struct raw_extension *ext);
 
-/* Takes in the readings of the `read` blocks of STREAM from offset *AT on (of the extension's first one: read_at) until
- * READINGS reach TIME [ns], and leaves in *AT where to go on, 0 when there are no more. The stream comes back to where it
- * was. Readings that do not fit what came before are left out; so is everything behind a damaged block. Returns 0, or -1
- * when reading failed. */
-struct raw_readings;
-int raw_extension_readings(struct stream *stream, uint64_t *at, struct raw_readings *readings,
-                           uint64_t time, struct error *err);
+/* The readings of a profile, one after another. Begun with raw_reading_walk_begin; raw_reading_walk_end releases it. */
+struct raw_reading_walk {
+    struct stream *stream;
+    uint64_t at; /* offset from which to look for the next block, 0: there is none */
+    struct buffer bytes;
+    struct cursor in;
+    uint32_t left; /* in the open block */
+};
+
+/* STREAM, which EXT was read from, is borrowed until raw_reading_walk_end; it stays where it is. */
+struct raw_reading_walk raw_reading_walk_begin(struct stream *stream,
+                                               const struct raw_extension *ext);
+void raw_reading_walk_end(struct raw_reading_walk *walk);
+/* Returns 1 with READING filled, 0 at the end, or where a profile is damaged that is salvaged; -1 if reading failed. */
+int raw_reading_next(struct raw_reading_walk *walk, struct raw_reading *reading, struct error *err);
 
 #endif

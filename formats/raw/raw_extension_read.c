@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "formats/pbin/block.h"
 #include "formats/raw/raw_extension.h"
-#include "formats/raw/raw_readings.h"
 
 enum { READING_SIZE = 28 };
 
@@ -322,35 +321,54 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
     return 0;
 }
 
-static void add_readings(struct cursor *in, struct raw_readings *readings)
+struct raw_reading_walk raw_reading_walk_begin(struct stream *stream,
+                                               const struct raw_extension *ext)
 {
-    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
-        struct raw_reading reading = {.source = cursor_u32(in)};
-        reading.time = cursor_u64(in);
-        reading.value = cursor_u64(in);
-        reading.busy = cursor_u64(in);
-        if (!in->bad)
-            raw_readings_add(readings, &reading);
-    }
+    return (struct raw_reading_walk){.stream = stream, .at = ext->read_at};
 }
 
-int raw_extension_readings(struct stream *stream, uint64_t *at, struct raw_readings *readings,
-                           uint64_t time, struct error *err)
+void raw_reading_walk_end(struct raw_reading_walk *walk)
+{
+    buffer_free(&walk->bytes);
+}
+
+/* Opens the next block of readings. Returns 1, 0 if there are no more, or -1 if reading failed. */
+static int open_readings(struct raw_reading_walk *walk, struct error *err)
 {
     struct block block;
-    uint64_t back = stream_offset(stream);
-    if (*at == 0 || raw_readings_until(readings) >= time)
-        return 0;
-    if (stream_seek(stream, *at, err) != 0)
+    uint64_t back = stream_offset(walk->stream);
+    if (stream_seek(walk->stream, walk->at, err) != 0)
         return -1;
-    while (*at != 0 && raw_readings_until(readings) < time) {
-        struct error damage = {0};
-        int got = block_next(stream, &block, &damage);
-        if (got > 0 && strcmp(block.type, "read") == 0)
-            add_readings(&block.in, readings);
-        *at = got > 0 ? stream_offset(stream) : 0;
+    while (walk->at != 0 && walk->left == 0) {
+        struct error damage = {0}; /* the extension was checked when it was opened */
+        int got = block_next(walk->stream, &block, &damage);
+        walk->at = got > 0 ? stream_offset(walk->stream) : 0;
+        if (got <= 0 || strcmp(block.type, "read") != 0)
+            continue;
+        walk->left = cursor_u32(&block.in);
+        size_t size = cursor_left(&block.in);
+        walk->bytes.size = 0;
+        buffer_bytes(&walk->bytes, cursor_bytes(&block.in, size), size);
+        walk->in = (struct cursor){.data = walk->bytes.data, .size = size};
     }
-    return stream_seek(stream, back, err);
+    return stream_seek(walk->stream, back, err) != 0 ? -1 : walk->left > 0;
+}
+
+int raw_reading_next(struct raw_reading_walk *walk, struct raw_reading *reading, struct error *err)
+{
+    if (walk->left == 0) {
+        int got = walk->at == 0 ? 0 : open_readings(walk, err);
+        if (got <= 0)
+            return got;
+    }
+    reading->source = cursor_u32(&walk->in);
+    reading->time = cursor_u64(&walk->in);
+    reading->value = cursor_u64(&walk->in);
+    reading->busy = cursor_u64(&walk->in);
+    walk->left--;
+    if (walk->in.bad)
+        walk->left = 0;
+    return !walk->in.bad;
 }
 
 void raw_extension_forget_maps(struct raw_extension *ext)

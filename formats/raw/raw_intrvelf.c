@@ -1,4 +1,4 @@
-/* The oldest dialects: current and program counters, full or summed up per byte of text.
+/* The oldest dialects: current and program counters, full or summed per byte of text.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
@@ -15,15 +15,18 @@ const struct raw_dialect raw_intrvelf = {
     .magic_most = 1,
     .record = {.time_size = 0, .value_size = 8, .thread_size = 12},
     .probe = raw_records_probe,
-    .next = raw_samples_next,
-    .close = raw_samples_close,
+    .next = raw_records_next,
+    .close = raw_records_close,
 };
 
-/*   header | VMMaps | u64 unknown samples, f64 current | per VMMap: u64 address, then for each byte of
- *   it: u64 samples, f64 summed current                                                         */
+/*   header
+ *   VMMaps
+ *   u64 samples, f64 summed current     outside every VMMap
+ *   per VMMap: u64 address
+ *              u64 samples, f64 summed current     for each of its bytes */
 enum { ENTRY = 16 };
 
-/* Where the entries end if all are there; UINT64_MAX when that is beyond any file. */
+/* The end of the entries if all are present; UINT64_MAX if that is beyond any file. */
 static uint64_t expected_end(const struct raw_vmmap *maps, size_t count, uint64_t at)
 {
     at += ENTRY;
@@ -36,7 +39,7 @@ static uint64_t expected_end(const struct raw_vmmap *maps, size_t count, uint64_
     return at;
 }
 
-/* Each run of entries repeats the address of its VMMap. Returns 1 when they all do, 0, -1. */
+/* Whether each run of entries begins with the address of its VMMap. Returns 1, 0, or -1 on a read error. */
 static int addresses_agree(struct stream *stream, const struct raw_vmmap *maps, size_t count,
                            uint64_t at, bool big, struct error *err)
 {
@@ -65,7 +68,7 @@ static int judge(struct stream *stream, const struct raw_vmmap *maps, size_t cou
     if (end > stream_size(stream)) {
         *verdict = RAW_MALFORMED;
         error_set(&probe->error, stream_name(stream), stream_size(stream),
-                  "histogram cut short: the file ends before byte %" PRIu64, end);
+                  "histogram cut short: expected %" PRIu64 " bytes", end);
         return 0;
     }
     int at_end = raw_at_end(stream, end, err);
@@ -96,11 +99,11 @@ static int probe_aggregated(const struct raw_dialect *dialect, struct stream *st
 }
 
 struct raw_reader {
-    size_t map;    /* whose entries are being read; the unknown ones come before map 0 */
-    uint64_t byte; /* of that map */
+    size_t map;    /* whose entries are being read; those outside every VMMap come before map 0 */
+    uint64_t byte; /* within that map */
 };
 
-/* Finds the next entry that is not zero in a window of them. Returns its index, or COUNT. */
+/* Finds the first non-zero of COUNT entries. Returns its index, or COUNT. */
 static size_t find_entry(const uint8_t *data, size_t count, bool big)
 {
     size_t i = 0;
@@ -122,7 +125,7 @@ static int first_line(struct raw_profile *p, struct raw_histogram *line, struct 
     return line->samples > 0;
 }
 
-/* Steps over entries in a hole of the file, zeros all of them. Returns 0 or -1. */
+/* Skips the entries in a hole of the file, which are all zeros. Returns 0 or -1. */
 static int skip_hole(struct raw_profile *p, uint64_t left, struct error *err)
 {
     int64_t hole = stream_hole(p->stream, err);
@@ -133,7 +136,7 @@ static int skip_hole(struct raw_profile *p, uint64_t left, struct error *err)
     return hole < 0 ? -1 : stream_skip(p->stream, count * ENTRY, err);
 }
 
-/* Looks for a line in what is left of the current map. Returns 1, 0 when there is none, -1. */
+/* Finds the next line in the rest of the current map. Returns 1, 0 if there is none, or -1. */
 static int line_in_map(struct raw_profile *p, struct raw_histogram *line, struct error *err)
 {
     struct raw_reader *r = p->reader;

@@ -1,4 +1,4 @@
-/* The `pperf` dialect: as sampler-walltime, with a PMU value of any size that the header tells.
+/* The `pperf` dialect: like sampler-walltime, with a PMU value of the size in the header.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
@@ -9,6 +9,6 @@ const struct raw_dialect raw_pperf = {
     .magic_most = 3,
     .record = {.time_size = 8, .value_size = 0, .thread_size = 20},
     .probe = raw_records_probe,
-    .next = raw_samples_next,
-    .close = raw_samples_close,
+    .next = raw_records_next,
+    .close = raw_records_close,
 };

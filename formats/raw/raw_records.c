@@ -1,13 +1,19 @@
-/* Full profiles as runs of records: does a dialect fit?
+/* Full profiles as runs of records, shared by most dialects: probing and reading.
+ *
+ *   [u64 time [us]]  value  u32 threads  threads * { u32 tid  u64 pc  [u64 CPU time [ns]] }
+ *
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { TID_MOST = 1 << 22 /* Linux gives no larger ones */ };
+#include "formats/pbin/block.h"
 
-size_t raw_record_fixed(const struct raw_record *record, const struct raw_header *header)
+enum { MAX_TID = 1 << 22 /* the largest on Linux */ };
+
+static size_t record_fixed(const struct raw_record *record, const struct raw_header *header)
 {
     size_t value = record->value_size != 0 ? record->value_size : header->value_size;
     return record->time_size + value + 4;
@@ -27,13 +33,13 @@ int raw_at_end(struct stream *stream, uint64_t offset, struct error *err)
                                                                                               : 0;
 }
 
-/* A walk over records: from one to the next by the number of threads. */
+/* A walk over records, from one to the next by the number of threads. */
 struct walk {
     struct stream *stream;
     const struct raw_record *record;
     size_t fixed;
     bool big;
-    bool careful; /* salvage: no count to end at, so that each thread must look like one */
+    bool careful; /* salvage: with no count of samples, each thread must be plausible */
     uint64_t whole, threads;
     uint64_t end;
 };
@@ -42,14 +48,14 @@ static bool plausible(const uint8_t *threads, size_t count, const struct walk *w
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t tid = get_u32(threads + i * walk->record->thread_size, walk->big);
-        if (tid == 0 || tid > TID_MOST)
+        if (tid == 0 || tid > MAX_TID)
             return false;
     }
     return true;
 }
 
-/* Steps over the next record. Returns 1, 0 where what stands here cannot be one, 2 where the data ends
- * before it does, -1 on a read error. */
+/* Steps over the next record. Returns 1, 0 if there cannot be a record here, 2 if the data ends inside it, -1 on a
+ * read error. */
 static int step(struct walk *walk, struct error *err)
 {
     const uint8_t *data;
@@ -59,7 +65,7 @@ static int step(struct walk *walk, struct error *err)
     if ((uint64_t)have < walk->fixed)
         return 2;
     uint32_t count = get_u32(data + walk->fixed - 4, walk->big);
-    if (count > RAW_THREADS_MOST)
+    if (count > RAW_MAX_THREADS)
         return 0;
     size_t size = walk->fixed + (size_t)count * walk->record->thread_size;
     if ((uint64_t)have < size) {
@@ -81,7 +87,7 @@ static int step(struct walk *walk, struct error *err)
     return 1;
 }
 
-/* Steps over all records that are visible as a whole; what it stops at is for step to judge. Returns 1, or -1. */
+/* Steps over all completely visible records; step then checks the next one. Returns 1, or -1. */
 static int stride(struct walk *walk, uint64_t most, struct error *err)
 {
     const uint8_t *data;
@@ -92,7 +98,7 @@ static int stride(struct walk *walk, uint64_t most, struct error *err)
     while (walk->whole < most && (uint64_t)have - at >= walk->fixed) {
         uint32_t count = get_u32(data + at + walk->fixed - 4, walk->big);
         size = walk->fixed + (size_t)count * walk->record->thread_size;
-        if (count > RAW_THREADS_MOST || (uint64_t)have - at < size)
+        if (count > RAW_MAX_THREADS || (uint64_t)have - at < size)
             break;
         at += size;
         walk->whole++;
@@ -122,11 +128,11 @@ static int cut_short(struct raw_probe *probe, struct stream *stream, const char 
 {
     *verdict = RAW_MALFORMED;
     error_set(&probe->error, stream_name(stream), stream_size(stream),
-              "%s cut short: the file ends after %" PRIu64 " of %" PRIu64, what, found, expected);
+              "%s cut short: %" PRIu64 " of %" PRIu64, what, found, expected);
     return 0;
 }
 
-/* VMMaps behind the samples, or the end: decides the verdict. */
+/* Checks the VMMaps after the samples, and the end; sets the verdict. */
 static int judge_end(struct stream *stream, const struct raw_header *header,
                      struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                      struct error *err)
@@ -152,7 +158,7 @@ static int judge_end(struct stream *stream, const struct raw_header *header,
     return 0;
 }
 
-/* VMMaps in front of the samples. Returns 1 good, 0 verdict is given, -1. */
+/* Checks the VMMaps before the samples. Returns 1 if good, 0 with the verdict set, or -1. */
 static int judge_begin(struct stream *stream, const struct raw_header *header,
                        struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                        struct error *err)
@@ -175,7 +181,7 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
 {
     struct walk walk = {.stream = stream,
                         .record = &dialect->record,
-                        .fixed = raw_record_fixed(&dialect->record, header),
+                        .fixed = record_fixed(&dialect->record, header),
                         .big = layout.big,
                         .careful = salvage};
     *verdict = RAW_NO;
@@ -200,4 +206,226 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                    ? cut_short(probe, stream, "samples", walk.whole, header->samples, verdict)
                    : 0;
     return state == 1 ? judge_end(stream, header, layout, verdict, probe, err) : 0;
+}
+
+/* State between samples. */
+struct raw_reader {
+    struct raw_batch batch;
+    size_t fixed, value_at;
+    uint64_t first_us; /* wall time of the first sample */
+    uint64_t *times;   /* a block of times from the extension [ns] */
+    uint64_t times_first, times_count, times_next_at;
+    struct raw_seen seen;
+};
+
+static double get_value(const uint8_t *from, enum raw_value type, bool big)
+{
+    switch (type) {
+    case RAW_F64:
+        return get_f64(from, big);
+    case RAW_F32: {
+        uint32_t bits = get_u32(from, big);
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        return (double)value;
+    }
+    case RAW_I8:
+        return (int8_t)*from;
+    case RAW_U8:
+        return *from;
+    case RAW_I16:
+        return (int16_t)get_u16(from, big);
+    case RAW_U16:
+        return get_u16(from, big);
+    case RAW_I32:
+        return (int32_t)get_u32(from, big);
+    case RAW_U32:
+        return get_u32(from, big);
+    case RAW_I64:
+        return (double)(int64_t)get_u64(from, big);
+    case RAW_U64:
+        return (double)get_u64(from, big);
+    default:
+        return 0; /* opaque: not a number */
+    }
+}
+
+static struct raw_reader *begin(struct raw_profile *p)
+{
+    const struct raw_record *record = &p->dialect->record;
+    struct raw_reader *r = mem_zalloc(1, sizeof *r);
+    r->fixed = record_fixed(record, &p->header);
+    r->value_at = record->time_size;
+    r->times_next_at = p->ext.time_at;
+    r->seen.at = p->ext.seen_at;
+    return r;
+}
+
+/* Reads the block of times that contains sample NUMBER, and seeks back to the samples. */
+static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
+{
+    struct raw_reader *r = p->reader;
+    struct block block;
+    uint64_t back = stream_offset(p->stream);
+    if (r->times_next_at == 0 || stream_seek(p->stream, r->times_next_at, err) != 0)
+        return -1;
+    do
+        if (block_next(p->stream, &block, err) <= 0)
+            return error_set(err, stream_name(p->stream), r->times_next_at,
+                             "no time for sample %" PRIu64, number);
+    while (strcmp(block.type, "time") != 0);
+    r->times_next_at = stream_offset(p->stream);
+    r->times_first = cursor_u64(&block.in);
+    r->times_count = cursor_left(&block.in) / 8;
+    if (r->times_first != number || r->times_count == 0)
+        return error_set(err, stream_name(p->stream), block.offset,
+                         "times begin at sample %" PRIu64 ", expected %" PRIu64, r->times_first,
+                         number);
+    r->times = mem_resize(r->times, r->times_count, sizeof *r->times);
+    const uint8_t *times = cursor_bytes(&block.in, r->times_count * 8);
+    for (uint64_t i = 0; i < r->times_count; i++)
+        r->times[i] = get_u64(times + 8 * i, false);
+    return stream_seek(p->stream, back, err);
+}
+
+/* The time of sample NUMBER [ns]: from the extension, which is exact, or else from the record. */
+static inline uint64_t sample_time(struct raw_profile *p, const uint8_t *record, uint64_t number,
+                                   bool big)
+{
+    struct raw_reader *r = p->reader;
+    if (p->ext.time_at != 0)
+        return r->times[number - r->times_first];
+    if (p->dialect->record.time_size == 0)
+        return 0;
+    uint64_t time_us = get_u64(record, big);
+    if (number == 0)
+        r->first_us = time_us;
+    return time_us > r->first_us ? (time_us - r->first_us) * 1000 : 0;
+}
+
+static int lost(struct raw_profile *p, struct error *err)
+{
+    return error_set(err, stream_name(p->stream), stream_offset(p->stream),
+                     "the file changed while it was being read");
+}
+
+/* Decodes the complete records in the HAVE bytes at DATA, at least one, as far as times are loaded and the batch has
+ * room. Returns the number of bytes decoded. */
+static inline __attribute__((always_inline)) size_t
+decode(struct raw_profile *p, const uint8_t *data, size_t have, bool big)
+{
+    struct raw_reader *r = p->reader;
+    size_t thread_size = p->dialect->record.thread_size, at = 0;
+    uint64_t end = p->samples;
+    if (p->ext.time_at != 0 && r->times_first + r->times_count < end)
+        end = r->times_first + r->times_count;
+    for (uint64_t number = p->done; number < end && have - at >= r->fixed; number++) {
+        const uint8_t *record = data + at;
+        size_t count = get_u32(record + r->fixed - 4, big), size = r->fixed + count * thread_size;
+        if (count > RAW_MAX_THREADS || have - at < size || !raw_batch_has_room(&r->batch, count))
+            break;
+        double value = p->value == RAW_F64 ? get_f64(record + r->value_at, big)
+                                           : get_value(record + r->value_at, p->value, big);
+        raw_batch_put(&r->batch, sample_time(p, record, number, big), value, record + r->fixed,
+                      count, thread_size, big);
+        at += size;
+    }
+    return at;
+}
+
+/* Makes the next record completely visible; detection has already seen all of them. Returns the number of visible
+ * bytes, or -1. */
+static int64_t show_record(struct raw_profile *p, const uint8_t **data, struct error *err)
+{
+    const struct raw_reader *r = p->reader;
+    int64_t have = stream_peek(p->stream, r->fixed, data, err);
+    if (have < 0 || (uint64_t)have < r->fixed)
+        return have < 0 ? -1 : lost(p, err);
+    size_t count = get_u32(*data + r->fixed - 4, p->layout.big);
+    size_t size = r->fixed + count * p->dialect->record.thread_size;
+    if (count > RAW_MAX_THREADS)
+        return lost(p, err);
+    if ((uint64_t)have < size && (have = stream_peek(p->stream, size, data, err)) >= 0 &&
+        (uint64_t)have < size)
+        return lost(p, err);
+    return have;
+}
+
+int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct error *err)
+{
+    const uint8_t *data;
+    if (p->done >= p->samples)
+        return 0;
+    if (p->reader == NULL) {
+        p->reader = begin(p);
+        if (stream_seek(p->stream, p->records_at, err) != 0)
+            return -1;
+    }
+    struct raw_reader *r = p->reader;
+    if (p->ext.time_at != 0 && p->done - r->times_first >= r->times_count &&
+        load_times(p, p->done, err) != 0)
+        return -1; /* before the peek, because it moves the stream */
+    int64_t have = show_record(p, &data, err);
+    if (have < 0)
+        return -1;
+    r->batch.count = r->batch.entry_count = 0;
+    stream_advance(p->stream, p->layout.big ? decode(p, data, (size_t)have, true)
+                                            : decode(p, data, (size_t)have, false));
+    if (p->has_flags && raw_seen_fill(&r->seen, p->stream, &r->batch, err) != 0)
+        return -1;
+    *samples = raw_batch_samples(&r->batch);
+    p->done += samples->count;
+    return 1;
+}
+
+bool raw_batch_has_room(const struct raw_batch *b, size_t count)
+{
+    return b->count == 0 ||
+           (b->count < RAW_BATCH_SAMPLES && b->entry_count + count <= RAW_BATCH_ENTRIES);
+}
+
+struct raw_samples raw_batch_samples(const struct raw_batch *b)
+{
+    return (struct raw_samples){
+        b->count,   b->entry_count, b->time_ns, b->value,
+        b->threads, b->entries,     b->flags,   b->has_callers ? b->callers : NULL};
+}
+
+void raw_batch_free(struct raw_batch *b)
+{
+    free(b->entries);
+    free(b->flags);
+    free(b->callers);
+}
+
+void raw_records_close(struct raw_profile *p)
+{
+    if (p->reader == NULL)
+        return;
+    raw_batch_free(&p->reader->batch);
+    raw_seen_free(&p->reader->seen);
+    free(p->reader->times);
+    free(p->reader);
+}
+
+int raw_records_count(struct raw_profile *p, uint64_t threads, uint64_t *samples, struct error *err)
+{
+    size_t fixed = record_fixed(&p->dialect->record, &p->header);
+    const uint8_t *data;
+    *samples = 0;
+    if (stream_seek(p->stream, p->records_at, err) != 0)
+        return -1;
+    while (*samples < p->samples) {
+        int64_t have = stream_peek(p->stream, fixed, &data, err);
+        if (have < 0 || (uint64_t)have < fixed)
+            return have < 0 ? -1 : 0;
+        uint64_t count = get_u32(data + fixed - 4, p->layout.big);
+        if (count > threads)
+            return 0;
+        threads -= count;
+        ++*samples;
+        if (stream_skip(p->stream, fixed + count * p->dialect->record.thread_size, err) != 0)
+            return -1;
+    }
+    return 0;
 }

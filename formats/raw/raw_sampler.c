@@ -9,8 +9,8 @@ const struct raw_dialect raw_sampler = {
     .magic_most = 3,
     .record = {.time_size = 0, .value_size = 8, .thread_size = 20},
     .probe = raw_records_probe,
-    .next = raw_samples_next,
-    .close = raw_samples_close,
+    .next = raw_records_next,
+    .close = raw_records_close,
 };
 
 const struct raw_dialect raw_sampler_walltime = {
@@ -20,6 +20,6 @@ const struct raw_dialect raw_sampler_walltime = {
     .magic_most = 3,
     .record = {.time_size = 8, .value_size = 8, .thread_size = 20},
     .probe = raw_records_probe,
-    .next = raw_samples_next,
-    .close = raw_samples_close,
+    .next = raw_records_next,
+    .close = raw_records_close,
 };

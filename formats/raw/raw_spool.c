@@ -1,5 +1,5 @@
-/* The unfinished file of our own sampler: zeros for a header, and everything else in blocks, so that a
- * killed run loses at most the last one.
+/* The unfinished file of our own sampler: a header of zeros, and everything else in blocks, so that a killed
+ * run loses at most the last one.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
@@ -33,7 +33,7 @@ static int probe_spool(const struct raw_dialect *dialect, struct stream *stream,
     probe->extension_at = probe->records_at = dialect->header_size;
     *verdict = salvage ? RAW_FITS : RAW_MALFORMED;
     error_set(&probe->error, stream_name(stream), dialect->header_size,
-              "unfinished profile of a sampler that was killed: --salvage keeps its samples");
+              "unfinished profile of a killed sampler: --salvage keeps its samples");
     return 0;
 }
 
@@ -44,7 +44,8 @@ struct raw_reader {
     struct raw_batch batch;
     struct raw_seen seen;
     struct raw_readings *readings; /* values are those of the readings; NULL: those of the rows */
-    uint64_t readings_at, last_ns;
+    struct raw_reading_walk walk;
+    uint64_t last_ns;
 };
 
 /* Opens the flags that must follow the rows. Returns 1, or 0 where there are none: the end. */
@@ -56,7 +57,7 @@ static int open_seen(struct raw_profile *p)
            raw_seen_open(&p->reader->seen, &block.in) == 0;
 }
 
-/* Opens the next block of rows. Returns 1, 0 at the end (or where the file is damaged: it is a salvage). */
+/* Opens the next block of rows. Returns 1, or 0 at the end or where the file is damaged, since this is a salvage. */
 static int open_rows(struct raw_profile *p)
 {
     struct raw_reader *r = p->reader;
@@ -84,7 +85,12 @@ static int find_value(struct raw_profile *p, uint64_t time_ns, double *value, st
     struct raw_reader *r = p->reader;
     if (r->readings == NULL)
         return 0;
-    if (raw_extension_readings(p->stream, &r->readings_at, r->readings, time_ns, err) != 0)
+    struct raw_reading reading;
+    int got = 1; /* readings that do not fit those before are left out */
+    while (raw_readings_until(r->readings) < time_ns &&
+           (got = raw_reading_next(&r->walk, &reading, err)) > 0)
+        raw_readings_add(r->readings, &reading);
+    if (got < 0)
         return -1;
     if (time_ns < r->last_ns)
         time_ns = r->last_ns;
@@ -97,8 +103,8 @@ static int find_value(struct raw_profile *p, uint64_t time_ns, double *value, st
 static int begin(struct raw_profile *p, struct error *err)
 {
     struct raw_reader *r = p->reader = mem_zalloc(1, sizeof *r);
-    r->readings_at = p->ext.read_at;
-    if (r->readings_at != 0)
+    r->walk = raw_reading_walk_begin(p->stream, &p->ext);
+    if (p->ext.read_at != 0)
         r->readings = raw_readings_new(p->ext.sources, p->ext.source_count);
     return stream_seek(p->stream, p->ext.rows_at, err);
 }
@@ -117,9 +123,9 @@ static int next(struct raw_profile *p, struct raw_samples *samples, struct error
     double value = cursor_f64(&r->in);
     uint32_t count = cursor_u32(&r->in);
     const uint8_t *threads = cursor_bytes(&r->in, (size_t)count * THREAD);
-    if (threads == NULL || count > RAW_THREADS_MOST)
-        return error_set(err, stream_name(p->stream), at, "block 'rows': sample %" PRIu64 " is cut",
-                         p->done);
+    if (threads == NULL || count > RAW_MAX_THREADS)
+        return error_set(err, stream_name(p->stream), at,
+                         "block 'rows': sample %" PRIu64 " is cut short", p->done);
     if (find_value(p, time_ns, &value, err) != 0)
         return -1;
     r->batch.count = r->batch.entry_count = 0;
@@ -143,6 +149,7 @@ static void close_spool(struct raw_profile *p)
     raw_batch_free(&p->reader->batch);
     raw_seen_free(&p->reader->seen);
     raw_readings_delete(p->reader->readings);
+    raw_reading_walk_end(&p->reader->walk);
     free(p->reader);
 }
 

@@ -1,4 +1,4 @@
-/* VMMaps: in raw profiles and as text.
+/* VMMaps, in raw profiles and as text.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_dialect.h"
 
@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* Any bytes, and nothing but NULs behind the first NUL. */
+/* Whether only NULs follow the first NUL. */
 static bool is_label(const uint8_t *text, bool *odd)
 {
     size_t i = 0;
@@ -28,7 +28,7 @@ static bool decode(const uint8_t *from, bool big, struct raw_vmmap *map, bool *o
     map->size = get_u64(from + 8, big);
     memcpy(map->label, from + 16, RAW_LABEL_SIZE);
     map->label[RAW_LABEL_SIZE] = '\0';
-    /* one that ends at 2^64 exactly is possible, one that goes round is not */
+    /* may end at exactly 2^64, but not wrap around */
     return is_label(from + 16, odd) &&
            (map->size == 0 || map->address + (map->size - 1) >= map->address);
 }
@@ -91,7 +91,7 @@ static bool parse_line(char *line, struct raw_vmmap *map)
     return map->size == 0 || map->address + (map->size - 1) >= map->address;
 }
 
-/* Reads a line without its end into LINE. Returns 1, 0 at the end, -1 on an error or a line too long. */
+/* Reads a line, without its end, into LINE. Returns 1, 0 at the end, -1 on an error or if the line is too long. */
 static int read_line(struct stream *in, char *line, size_t room, struct error *err)
 {
     const uint8_t *data;
@@ -114,7 +114,7 @@ static int read_line(struct stream *in, char *line, size_t room, struct error *e
 
 static int read_lines(struct stream *in, struct raw_vmmap **maps, size_t *count, struct error *err)
 {
-    char line[512];
+    char line[2048]; /* a label with every byte escaped */
     size_t capacity = 0;
     int got;
     uint64_t at = 0;

@@ -1,7 +1,7 @@
 /* Exports of sthem and Lynsyn, row by row, with repaired times. sthem.h describes the repair.
  *
- *   held   | delivered already | ready ... | last good | bad bad bad ... | room
- *            first ->                        first + ready                ^ first + count
+ *   held   | delivered | ready ... | last good | bad bad bad ... | free
+ *                      ^ first     ^ first + ready               ^ first + count
  * SPDX-License-Identifier: MIT */
 #include "formats/sthem/sthem.h"
 
@@ -10,21 +10,21 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/sthem/sthem_reader.h"
+#include "formats/sthem/sthem_internal.h"
 
-enum { FIRST_ROOM = 256, CELLS_MOST = 4 * 1024 * 1024, FEMTO_PER_NANO = 1000000 };
+enum { FIRST_ROOM = 256, MAX_CELLS = 4 * 1024 * 1024, FEMTO_PER_NANO = 1000000 };
 
 static size_t run_most(const struct sthem_reader *r)
 {
-    size_t most = CELLS_MOST / (r->sensor_count + r->core_count + 1);
-    return most < STHEM_RUN_MOST ? most : STHEM_RUN_MOST;
+    size_t most = MAX_CELLS / (r->sensor_count + r->core_count + 1);
+    return most < STHEM_MAX_RUN ? most : STHEM_MAX_RUN;
 }
 
 struct sthem_reader *sthem_open(struct stream *stream, const struct sthem_options *options,
                                 struct error *err)
 {
     struct sthem_reader *r = mem_zalloc(1, sizeof *r);
-    r->csv = (struct csv){.stream = stream, .longest = STHEM_LINE_MOST, .separator = ';'};
+    r->csv = (struct csv){.stream = stream, .longest = STHEM_MAX_LINE, .separator = ';'};
     r->options = *options;
     r->texts = strings_new();
     if (sthem_read_header(r, err) == 0)
@@ -51,7 +51,7 @@ void sthem_close(struct sthem_reader *r)
     free(r);
 }
 
-/* Makes slot FIRST + COUNT free, by moving what is held to the front or by more room. */
+/* Frees slot FIRST + COUNT by moving the held rows to the front or allocating more room. */
 static void make_room(struct sthem_reader *r)
 {
     size_t cores = r->core_count, sensors = r->sensor_count;
@@ -72,14 +72,14 @@ static void make_room(struct sthem_reader *r)
     r->watts = mem_resize(r->watts, r->room, sensors * sizeof *r->watts);
 }
 
-/* Sets the times of the COUNT rows from slot SLOT: they and the one behind them divide FROM .. TO evenly. */
+/* Sets the times of COUNT rows from slot SLOT so that they and the row after them divide FROM .. TO evenly. */
 static void spread(struct sthem_reader *r, size_t slot, size_t count, femto from, femto to)
 {
     for (size_t i = 0; i < count; i++)
         r->held[slot + i].time = from + (to - from) * (femto)(i + 1) / (femto)(count + 1);
 }
 
-/* A good row follows the held ones, at TIME: they can go. */
+/* A good row at TIME follows the held rows: they are ready. */
 static void release(struct sthem_reader *r, femto time)
 {
     if (r->count > 1) {
@@ -90,7 +90,7 @@ static void release(struct sthem_reader *r, femto time)
     r->back = 0;
 }
 
-/* No row follows. Bad rows share the interval of the good one before them. */
+/* No row follows: bad rows share the interval of the good row before them. */
 static void release_all(struct sthem_reader *r)
 {
     r->ended = true;
@@ -106,12 +106,12 @@ static void release_all(struct sthem_reader *r)
 static int clock_error(const struct sthem_reader *r, struct error *err)
 {
     return csv_error(&r->csv, 1, err,
-                     "times of %zu rows are not after that of line %" PRIu64
-                     ": the clock stands still or was set back, split the file here",
+                     "the times of %zu rows are not after that of line %" PRIu64
+                     ": the clock stopped or was set back; split the file here",
                      r->count, r->held[r->first].line);
 }
 
-/* Reads until rows are ready. Returns 1, 0 at the end, -1. */
+/* Reads until rows are ready. Returns 1, 0 at the end, or -1. */
 static int fill(struct sthem_reader *r, struct error *err)
 {
     while (r->ready == 0 && !r->ended) {
@@ -125,7 +125,7 @@ static int fill(struct sthem_reader *r, struct error *err)
             release_all(r);
         else if (r->count == 0 || time > r->held[r->first].time)
             release(r, time);
-        else if ((r->back += time < r->held[r->first].time) > STHEM_BACK_MOST ||
+        else if ((r->back += time < r->held[r->first].time) > STHEM_MAX_BACK ||
                  r->count++ >= run_most(r))
             return clock_error(r, err);
     }

@@ -1,5 +1,5 @@
-/* Exports of the sthem analysis tool and of its Lynsyn successors: a CSV row per moment, with the power of each
- * sensor and what each core was doing.
+/* Exports of the sthem analysis tool and of its Lynsyn successors: a CSV row per sample, with the power of each sensor
+ * and the location of each core.
  *
  *   Time;Power 1;...;Power 7;Module 0;Function 0;...;Module 3;Function 3       STHEM_SYMBOLS
  *   Time;Power 1;...;Power 7;PC 0;...;PC 3                                     STHEM_PCS
@@ -9,20 +9,20 @@
  *   while ((got = sthem_next(reader, &row, err)) > 0) ...
  *   sthem_close(reader);
  *
- * Columns are found by their names, in any order and number. Accepted: CRLF, a byte order mark, blank lines, ';' ','
- * or tab between the fields, a decimal comma (unless it separates), quoted fields, an empty field behind the last
- * one. Errors name line and column, both from 1, columns counted as fields.
+ * Columns are found by name, in any order and number. Accepted: CRLF, a byte order mark, blank lines; ';', ',' or tab
+ * between fields; a decimal comma (unless it separates fields), quoted fields, an empty field after the last one.
+ * Errors give line and column, both from 1; columns count fields.
  *
- * Repair. Times printed with 6 digits repeat; glitches step back. A row whose time is not after that of the last
+ * Repair. Times printed with 6 digits repeat, and glitches step back. A row whose time is not after that of the last
  * good row is bad, and bad rows are held back until the next good one:
  *
  *   as printed    1.00  1.00  1.00  1.03          good bad bad good
- *   delivered     1.00  1.01  1.02  1.03          the bad ones spread evenly between their neighbours
+ *   delivered     1.00  1.01  1.02  1.03          bad rows are spread evenly between their neighbours
  *
- * A run of bad rows at the end of the file, which has no next neighbour, is spread with the good row before it over
- * that row's interval: 0.9 1.0 1.0 becomes 0.9 0.95 1.0. So the time from the first row to the latest one never
- * changes. Runs are bounded (STHEM_RUN_MOST rows, fewer with very many columns; STHEM_BACK_MOST rows that step
- * back): beyond that the clock was set back or stands still, which is an error.
+ * Bad rows at the end of the file, without a good row after them, are spread together with the good row before them
+ * over that row's interval: 0.9 1.0 1.0 becomes 0.9 0.95 1.0. The time from the first row to the latest one thus
+ * never changes. The number of bad rows in a run is limited (STHEM_MAX_RUN, fewer with very many columns;
+ * STHEM_MAX_BACK that step back): beyond that, the clock stopped or was set back, which is an error.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_STHEM_STHEM_H
 #define FORMATS_STHEM_STHEM_H
@@ -35,36 +35,36 @@
 #include "base/stream.h"
 
 enum {
-    STHEM_COLUMNS_MOST = 4096,
-    STHEM_LINE_MOST = 1024 * 1024, /* [bytes] */
-    STHEM_RUN_MOST = 65536,
-    STHEM_BACK_MOST = 1024
+    STHEM_MAX_COLUMNS = 4096,
+    STHEM_MAX_LINE = 1024 * 1024, /* [bytes] */
+    STHEM_MAX_RUN = 65536,
+    STHEM_MAX_BACK = 1024
 };
-/* the place of a core that shows no PC (0 or empty): it sleeps or is off */
-#define STHEM_IDLE       UINT32_MAX
-#define STHEM_POWER_MOST 1e9 /* [W] */
-#define STHEM_TIME_MOST  4e9 /* [s], either side of 0 */
+/* the place of a core without a PC (0 or empty): asleep or off */
+#define STHEM_IDLE      UINT32_MAX
+#define STHEM_MAX_POWER 1e9 /* [W] */
+#define STHEM_MAX_TIME  4e9 /* [s], either side of 0 */
 
 enum sthem_variant { STHEM_SYMBOLS, STHEM_PCS, STHEM_LYNSYN };
 
 struct sthem_options {
-    /* numbers as in the header, borrowed until sthem_close; only these are read */
+    /* numbers as in the header, borrowed until sthem_close; only these sensors are read */
     const uint64_t *sensors;
-    size_t sensor_count; /* 0: all of them */
-    double volts;        /* for currents, in place of the voltage columns; 0: not given */
+    size_t sensor_count; /* 0: all */
+    double volts;        /* for currents, replaces the voltage columns; 0: not given */
 };
 
-/* A moment. What it points to is borrowed until the next sthem_next or sthem_close. */
+/* A row. Its pointers are borrowed until the next sthem_next or sthem_close. */
 struct sthem_row {
     uint64_t line;
-    /* since the row before, 0 for the first; they add up to the rounded total */
+    /* since the previous row, 0 for the first; adds up to the rounded total */
     uint64_t interval_ns;
-    double seconds;         /* the same before rounding to ns */
+    double seconds;         /* the same, before rounding to ns */
     const double *watts;    /* of each sensor [sthem_sensor_count]: power, or current x voltage */
     const uint32_t *places; /* of each core [sthem_core_count]: number of a place, or STHEM_IDLE */
 };
 
-/* Where a core was. With STHEM_SYMBOLS the texts (not both empty), else the PC. */
+/* Where a core was: with STHEM_SYMBOLS the texts (not both empty), otherwise the PC. */
 struct sthem_place {
     uint64_t pc;
     const char *module, *function; /* borrowed until sthem_close */
@@ -80,24 +80,24 @@ void sthem_close(struct sthem_reader *reader);
 /* Returns 1 with ROW filled, 0 at the end, -1 on an error. */
 int sthem_next(struct sthem_reader *reader, struct sthem_row *row, struct error *err);
 
-/* What the header said. Numbers are those of its column names. */
+/* Facts from the header. Sensors and cores have the numbers in its column names. */
 enum sthem_variant sthem_variant(const struct sthem_reader *reader);
-size_t sthem_sensor_count(const struct sthem_reader *reader); /* that are read */
+size_t sthem_sensor_count(const struct sthem_reader *reader); /* sensors that are read */
 uint64_t sthem_sensor_number(const struct sthem_reader *reader, size_t sensor);
 size_t sthem_core_count(const struct sthem_reader *reader);
 uint64_t sthem_core_number(const struct sthem_reader *reader, size_t core);
 
-/* Names of the columns that mean nothing here, joined by ", "; "" for none. Borrowed until sthem_close. */
+/* The names of the ignored columns, separated by ", "; "" for none. Borrowed until sthem_close. */
 const char *sthem_ignored(const struct sthem_reader *reader);
 
-/* Places are numbered 0, 1, 2, ... as they appear. */
+/* Places are numbered 0, 1, 2, ... in order of appearance. */
 struct sthem_place sthem_place(const struct sthem_reader *reader, uint32_t number);
 
-/* A negative power is an error where sensors were asked for by number. Where all are read only the one that is used
- * in the end matters: 0, or -1 with ERR filled when SENSOR was negative so far. */
+/* sthem_next rejects a negative power if sensors were requested by number. If all are read, only the sensor that is
+ * used in the end matters: returns 0, or -1 with ERR filled if the power of SENSOR was negative so far. */
 int sthem_check_sensor(const struct sthem_reader *reader, size_t sensor, struct error *err);
 
-/* So far: rows whose time was repaired; did the last line lack its end, so that it may be cut? */
+/* So far: the number of rows with repaired times; whether the last line has no end and may therefore be cut. */
 uint64_t sthem_repaired(const struct sthem_reader *reader);
 bool sthem_open_end(const struct sthem_reader *reader);
 

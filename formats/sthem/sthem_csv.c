@@ -22,10 +22,10 @@ int csv_error(const struct csv *csv, size_t column, struct error *err, const cha
     va_end(arguments);
     return error_set(err, stream_name(csv->stream), NO_OFFSET, "line %" PRIu64 ", column %zu: %s%s",
                      csv->line, column, text,
-                     csv->open_end ? " (the file ends in this line: it may be cut)" : "");
+                     csv->open_end ? " (the file ends in this line, which may be cut short)" : "");
 }
 
-/* The last line has no end: a copy gets one, so that no scanner runs past it. */
+/* Copies a last line without an end and adds one, so that no scanner runs past it. */
 static void end_line(struct csv *csv, const uint8_t *data, size_t length)
 {
     csv->copy.size = 0;
@@ -50,7 +50,7 @@ static int next_line(struct csv *csv, struct error *err)
         size_t visible = (size_t)have;
         end = memchr(data + seen, '\n', visible - seen);
         if ((end != NULL ? (size_t)(end - data) : visible) > csv->longest)
-            return csv_error(csv, 1, err, "line of more than %zu bytes: not a table of samples",
+            return csv_error(csv, 1, err, "line of more than %zu bytes: not a CSV export",
                              csv->longest);
         if (end != NULL || visible < want)
             break;
@@ -97,7 +97,7 @@ const char *csv_field(struct csv *csv, const char *at, struct csv_text *field)
     const char *end = csv->text + csv->length;
     if (at < end && *at == '"') {
         if (csv->unquoted.capacity <
-            csv->length) { /* for all fields of the line: none moves another */
+            csv->length) { /* room for all fields of the line: none moves another */
             buffer_extend(&csv->unquoted, csv->length);
             csv->unquoted.size = 0;
         }

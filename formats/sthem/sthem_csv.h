@@ -7,17 +7,17 @@
 #include "base/error.h"
 #include "base/stream.h"
 
-/* Zeroed but for STREAM and LONGEST it is ready; csv_free releases what it holds. */
+/* To begin, set STREAM and LONGEST and zero the rest; csv_free releases the memory. */
 struct csv {
     struct stream *stream; /* borrowed */
-    size_t longest;        /* line [bytes] */
+    size_t longest;        /* longest line allowed [bytes] */
     char separator;        /* set by the caller before csv_field */
     uint64_t line;         /* number of the current line, from 1 */
     const char *text; /* the current line, borrowed until csv_next; a line end or NUL follows it */
     size_t length;    /* without its end */
-    bool open_end;    /* the file ends in this line, and it has no line end */
-    size_t taken;     /* bytes of the stream that it takes */
-    struct buffer copy; /* of a line without end */
+    bool open_end;    /* the last line, without a line end */
+    size_t taken;     /* its size in the stream [bytes] */
+    struct buffer copy; /* of a line without a line end */
     struct buffer unquoted;
 };
 
@@ -31,8 +31,8 @@ struct csv_text {
     size_t length;
 };
 
-/* The field of the current line that begins at AT; quotes are undone, *FIELD is borrowed until csv_next. Returns the
- * separator or the end of the line behind it, NULL where a quoted field has no proper end. */
+/* Sets *FIELD to the field of the current line that begins at AT, without its quotes; borrowed until csv_next. Returns
+ * the separator or the end of the line after it, or NULL if a quoted field has no proper end. */
 const char *csv_field(struct csv *csv, const char *at, struct csv_text *field);
 
 /* Fills ERR with line, COLUMN (from 1) and the message. Returns -1. */

@@ -1,6 +1,6 @@
-/* The header of a sthem or Lynsyn export: which column is what.
+/* The header of a sthem or Lynsyn export: the meaning of each column.
  * SPDX-License-Identifier: MIT */
-#include "formats/sthem/sthem_reader.h"
+#include "formats/sthem/sthem_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static enum column_kind parse_name(struct csv_text t, uint64_t *number)
     return COLUMN_IGNORED;
 }
 
-/* The separator is what the header has: its names hold none of the three. */
+/* The separator is the one in the header: column names contain none of the three. */
 static char find_separator(const struct csv *csv)
 {
     static const char all[] = {';', '\t', ','};
@@ -85,19 +85,19 @@ static int header_line(struct csv *csv, const char *expected, struct error *err)
     int got = csv_next(csv, err);
     if (got == 0)
         return error_set(err, stream_name(csv->stream), NO_OFFSET,
-                         "line %" PRIu64 ", column 1: the file ends here, expected %s", csv->line,
+                         "line %" PRIu64 ", column 1: the file ends, expected %s", csv->line,
                          expected);
     if (got > 0 && csv->line == 1 && csv->length >= 2 &&
         (memcmp(csv->text, "\xff\xfe", 2) == 0 || memcmp(csv->text, "\xfe\xff", 2) == 0))
-        return csv_error(csv, 1, err, "the text is UTF-16, expected UTF-8");
+        return csv_error(csv, 1, err, "UTF-16 text, expected UTF-8");
     return got > 0 ? 0 : -1;
 }
 
-/* Fields of the current line; at most MOST of them are kept. Returns how many there are, -1 on an error. */
+/* Splits the current line into fields; keeps at most MOST. Returns the number of fields, or -1 on an error. */
 static int64_t split(struct csv *csv, struct csv_text *fields, size_t most, struct error *err)
 {
     const char *at = csv->text, *end = csv->text + csv->length;
-    csv->unquoted.size = 0; /* the line may be split a second time */
+    csv->unquoted.size = 0; /* a line may be split twice */
     for (size_t count = 0;; at++) {
         struct csv_text field;
         at = csv_field(csv, at, &field);
@@ -119,7 +119,7 @@ static bool is_number(struct csv_text t)
     return t.length > 0;
 }
 
-/* "Sensors;Cores" and the line with both numbers, which the columns tell as well. */
+/* Skips "Sensors;Cores" and the line with both numbers, which the column names also give. */
 static int skip_preamble(struct sthem_reader *r, struct error *err)
 {
     struct csv_text f[2] = {{"", 0}, {"", 0}};
@@ -129,12 +129,11 @@ static int skip_preamble(struct sthem_reader *r, struct error *err)
     if (!sensors_first && !(is_name(f[0], "cores") && is_name(f[1], "sensors")))
         return count < 0 ? -1 : 0;
     f[1] = (struct csv_text){"", 0};
-    if (header_line(csv, "the numbers of sensors and cores", err) != 0 ||
-        (count = split(csv, f, 2, err)) < 0)
+    if (header_line(csv, "the numbers of sensors and cores", err) != 0 || split(csv, f, 2, err) < 0)
         return -1;
     for (size_t i = 0; i < 2; i++)
         if (!is_number(f[i]))
-            return csv_error(csv, i + 1, err, "expected a number, as the line before says %s",
+            return csv_error(csv, i + 1, err, "expected the number of %s",
                              sensors_first == (i == 0) ? "Sensors" : "Cores");
     r->variant = STHEM_LYNSYN;
     return header_line(csv, "the names of the columns", err);
@@ -179,7 +178,7 @@ static bool is_wanted(const struct sthem_reader *r, uint64_t number)
     return r->options.sensor_count == 0;
 }
 
-/* Power goes before current, functions go before PCs: they are what was made of them. */
+/* Ignores current if there is power, and PCs if there are functions, which were derived from them. */
 static void drop_inferior(struct sthem_reader *r, const struct csv_text *names)
 {
     bool has[COLUMN_KINDS] = {false};
@@ -221,7 +220,8 @@ static int add_columns(struct sthem_reader *r, const struct csv_text *names, str
         struct column *c = &r->columns[i];
         for (size_t j = 0; j < i && c->kind != COLUMN_IGNORED; j++)
             if (r->columns[j].kind == c->kind && r->columns[j].number == c->number)
-                return csv_error(&r->csv, i + 1, err, "a second column '%.*s', after column %zu",
+                return csv_error(&r->csv, i + 1, err,
+                                 "column '%.*s' occurs twice, first as column %zu",
                                  (int)names[i].length, names[i].at, j + 1);
         times += c->kind == COLUMN_TIME;
         if (c->kind == COLUMN_POWER || c->kind == COLUMN_CURRENT || c->kind == COLUMN_VOLTAGE)
@@ -235,11 +235,11 @@ static int add_columns(struct sthem_reader *r, const struct csv_text *names, str
                          "'Time', found '%.*s'",
                          (int)(r->csv.length < 60 ? r->csv.length : 60), r->csv.text);
     if (r->core_count == 0)
-        return csv_error(&r->csv, 1, err, "no column 'Function 0' or 'PC 0': no core is in it");
+        return csv_error(&r->csv, 1, err, "expected a column 'Function 0' or 'PC 0'");
     return 0;
 }
 
-/* Names the sensors of the header, for an error message. */
+/* Reports an unknown sensor and lists those of the header. */
 static int no_sensor(const struct sthem_reader *r, uint64_t number, const struct csv_text *names,
                      struct error *err)
 {
@@ -252,8 +252,8 @@ static int no_sensor(const struct sthem_reader *r, uint64_t number, const struct
             used += (size_t)snprintf(there + used, sizeof there - used, "%s%" PRIu64,
                                      used > 0 ? ", " : "", n);
     }
-    return csv_error(&r->csv, 1, err, "no power sensor %" PRIu64 ", there %s%s", number,
-                     used > 0 ? "are " : "is none", there);
+    return csv_error(&r->csv, 1, err, "no power sensor %" PRIu64 ", expected %s%s", number,
+                     used > 0 ? "one of " : "a column 'Power N' or 'Current N'", there);
 }
 
 /* A voltage needs its current, and a current a voltage. */
@@ -265,13 +265,13 @@ static int check_column(const struct sthem_reader *r, size_t column, struct erro
                          c->number, c->number);
     if (c->kind == COLUMN_CURRENT && !r->sensors[c->index].has_voltage && r->options.volts == 0)
         return csv_error(&r->csv, column + 1, err,
-                         "current %" PRIu64 " has no voltage column: say the supply voltage with "
+                         "current %" PRIu64 " has no voltage column: give the supply voltage with "
                          "-v VOLTS",
                          c->number);
     if (c->kind == COLUMN_POWER && r->options.volts != 0)
         return csv_error(&r->csv, column + 1, err,
-                         "-v is for exports of currents; this one holds power [W], which already "
-                         "is current x voltage");
+                         "-v applies to currents only; this export has power [W], which already "
+                         "includes the voltage");
     return 0;
 }
 
@@ -310,12 +310,12 @@ int sthem_read_header(struct sthem_reader *r, struct error *err)
     if (skip_preamble(r, err) != 0)
         return -1;
     r->csv.separator = find_separator(&r->csv);
-    struct csv_text *names = mem_zalloc(STHEM_COLUMNS_MOST, sizeof *names);
-    int64_t count = split(&r->csv, names, STHEM_COLUMNS_MOST, err);
+    struct csv_text *names = mem_zalloc(STHEM_MAX_COLUMNS, sizeof *names);
+    int64_t count = split(&r->csv, names, STHEM_MAX_COLUMNS, err);
     int result = -1;
-    if (count > STHEM_COLUMNS_MOST) {
-        csv_error(&r->csv, STHEM_COLUMNS_MOST + 1, err, "%lld columns, more than %d",
-                  (long long)count, STHEM_COLUMNS_MOST);
+    if (count > STHEM_MAX_COLUMNS) {
+        csv_error(&r->csv, STHEM_MAX_COLUMNS + 1, err, "%lld columns, expected at most %d",
+                  (long long)count, STHEM_MAX_COLUMNS);
     } else if (count > 0) {
         r->column_count = (size_t)count;
         r->columns = mem_zalloc(r->column_count, sizeof *r->columns);

@@ -1,6 +1,6 @@
 /* The rows of a sthem or Lynsyn export.
  * SPDX-License-Identifier: MIT */
-#include "formats/sthem/sthem_reader.h"
+#include "formats/sthem/sthem_internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/memory.h"
-#include "formats/sthem/sthem_number.h"
+#include "formats/sthem/sthem_decimal.h"
 
 enum { FEMTO = 15 };
 
@@ -23,19 +23,19 @@ static int not_a_number(const struct sthem_reader *r, size_t column, const char 
 {
     const char *meaning = meanings[r->columns[column].kind];
     if (length == 0)
-        return csv_error(&r->csv, column + 1, err, "empty, expected a %s", meaning);
+        return csv_error(&r->csv, column + 1, err, "empty field, expected a %s", meaning);
     return csv_error(&r->csv, column + 1, err, "expected a %s, found '%.*s'%s", meaning,
                      (int)(length < 40 ? length : 40), text, length > 40 ? "..." : "");
 }
 
-/* A number in a column, with the characters that it was scanned from. */
+/* A number in a column, and the characters from which it was scanned. */
 struct cell {
     struct decimal number;
     const char *begin, *end;
 };
 
-/* Quoted, padded with blanks, or empty. Returns where the field ends, NULL on an error; an empty field has
- * BEGIN == END. */
+/* Reads a cell that is quoted, padded with blanks, or empty. Returns the end of the field, NULL on an error; an empty
+ * field has BEGIN == END. */
 static const char *read_odd_cell(struct sthem_reader *r, size_t column, const char *at,
                                  struct cell *cell, struct error *err)
 {
@@ -71,8 +71,7 @@ static inline const char *read_cell(struct sthem_reader *r, size_t column, const
                                     struct cell *cell, struct error *err)
 {
     cell->begin = at;
-    if (decimal_digit(at[0]) &&
-        at[1] == r->csv.separator) { /* sensors that are not there are "0" */
+    if (decimal_digit(at[0]) && at[1] == r->csv.separator) { /* fast path: absent sensors are "0" */
         cell->number = (struct decimal){.digits = (uint64_t)(at[0] - '0'), .plain = true};
         cell->end = at + 1;
         return at + 1;
@@ -90,9 +89,9 @@ static int take_time(struct sthem_reader *r, size_t column, const struct cell *c
     if (c->begin == c->end)
         return not_a_number(r, column, "", 0, err);
     double seconds = decimal_double(&c->number, c->begin, c->end);
-    if (!(fabs(seconds) <= STHEM_TIME_MOST))
+    if (!(fabs(seconds) <= STHEM_MAX_TIME))
         return csv_error(&r->csv, column + 1, err, "time of %.*s s, expected at most %g s",
-                         (int)(c->end - c->begin), c->begin, STHEM_TIME_MOST);
+                         (int)(c->end - c->begin), c->begin, STHEM_MAX_TIME);
     *time = decimal_integer(&c->number, FEMTO);
     return 0;
 }
@@ -103,10 +102,10 @@ static inline int take_value(struct sthem_reader *r, size_t column, const struct
     if (c->begin == c->end)
         return not_a_number(r, column, "", 0, err);
     *value = decimal_double(&c->number, c->begin, c->end);
-    if (!(fabs(*value) <= STHEM_POWER_MOST))
+    if (!(fabs(*value) <= STHEM_MAX_POWER))
         return csv_error(&r->csv, column + 1, err, "%s of %.*s, expected at most %g",
                          meanings[r->columns[column].kind], (int)(c->end - c->begin), c->begin,
-                         STHEM_POWER_MOST);
+                         STHEM_MAX_POWER);
     return 0;
 }
 
@@ -144,7 +143,7 @@ static bool same(struct csv_text a, const char *b)
     return strncmp(b, a.at, a.length) == 0 && b[a.length] == '\0';
 }
 
-/* The place that the texts of CORE name; mostly that of the row before. */
+/* The place named by the texts of CORE; usually that of the previous row. */
 static uint32_t place_of(struct sthem_reader *r, struct core *core)
 {
     if (core->module.length == 0 && core->function.length == 0)
@@ -171,7 +170,7 @@ static const char *read_text(struct sthem_reader *r, size_t column, const char *
     return end;
 }
 
-/* Reads column COLUMN at AT into slot SLOT. Returns where its field ends, NULL on an error. */
+/* Reads column COLUMN at AT into slot SLOT. Returns the end of its field, NULL on an error. */
 static const char *read_column(struct sthem_reader *r, size_t column, const char *at, size_t slot,
                                struct error *err)
 {
@@ -217,7 +216,7 @@ int sthem_check_sensor(const struct sthem_reader *r, size_t sensor, struct error
     return r->sensors[sensor].negative ? negative(r, &r->sensors[sensor], err) : 0;
 }
 
-/* What follows from all columns of a row. */
+/* Computes what depends on several columns of a row. */
 static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
 {
     double *watts = r->watts + slot * r->sensor_count;
@@ -234,9 +233,9 @@ static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
             if (r->options.sensor_count > 0)
                 return negative(r, s, err);
         }
-        if (watts[i] > STHEM_POWER_MOST)
+        if (watts[i] > STHEM_MAX_POWER)
             return csv_error(&r->csv, s->column, err, "power of %g W, expected at most %g W",
-                             watts[i], STHEM_POWER_MOST);
+                             watts[i], STHEM_MAX_POWER);
     }
     uint32_t *spots = r->spots + slot * r->core_count;
     for (size_t i = 0; r->variant == STHEM_SYMBOLS && i < r->core_count; i++)
@@ -245,13 +244,13 @@ static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
     return 1;
 }
 
-/* Fields beyond the last column: one that is empty may be there. */
+/* Rejects fields after the last column, except for an empty one. */
 static int check_rest(struct sthem_reader *r, const char *at, struct error *err)
 {
     const char *end = r->csv.text + r->csv.length;
     if (at == end || at + 1 == end)
         return 0;
-    return csv_error(&r->csv, r->column_count + 1, err, "more fields than the %zu columns",
+    return csv_error(&r->csv, r->column_count + 1, err, "more fields than columns (%zu)",
                      r->column_count);
 }
 

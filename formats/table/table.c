@@ -22,13 +22,13 @@ const char *table_format_name(size_t number)
 }
 
 const struct table_format *table_format_choose(const char *name, const char *path,
-                                               const struct table_format *usual)
+                                               const struct table_format *fallback)
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (name != NULL ? strcmp(formats[i]->name, name) == 0
                          : path_has_suffix(path, formats[i]->suffix))
             return formats[i];
-    return name != NULL ? NULL : usual;
+    return name != NULL ? NULL : fallback;
 }
 
 struct table *table_open(const struct table_format *format, struct output *out,
@@ -54,13 +54,4 @@ void table_close(struct table *table)
 {
     table->format->end(table->state);
     free(table);
-}
-
-void format_real(char *text, size_t size, double value)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
 }

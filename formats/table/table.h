@@ -1,4 +1,4 @@
-/* Tables: analyses emit rows, a format makes text, CSV or JSON of them as they come.
+/* Tables: analyses emit rows, and a format writes them as text, CSV or JSON.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_TABLE_TABLE_H
 #define FORMATS_TABLE_TABLE_H
@@ -10,15 +10,15 @@
 #include "base/error.h"
 #include "base/output.h"
 
-/* A value of a cell or a fact. Zeroed it is "missing": blank, empty, null. */
+/* The value of a cell or fact. Missing when zeroed: blank, empty, null. */
 struct table_cell {
     enum { CELL_MISSING, CELL_TEXT, CELL_COUNT, CELL_REAL, CELL_HEX } kind;
     union {
         const char *text; /* borrowed during the call */
         uint64_t count;
-        double real; /* not finite counts as missing */
+        double real; /* missing if not finite */
     };
-    enum { TONE_PLAIN, TONE_GOOD, TONE_BAD } tone; /* green, red where there are colours */
+    enum { TONE_PLAIN, TONE_GOOD, TONE_BAD } tone; /* green or red, where colours are used */
 };
 
 static inline struct table_cell cell_text(const char *text)
@@ -44,12 +44,12 @@ static inline struct table_cell cell_hex(uint64_t count)
 struct table_column {
     const char *name; /* lower case, no spaces: the key in JSON */
     const char *unit; /* "" for none; "%" for shares */
-    bool is_text;     /* names, or numbers: how to align where there are columns */
+    bool is_text;     /* names or numbers, for alignment */
 };
 
-/* A fact about the whole, above the rows. */
+/* A fact about the whole table, shown above the rows. */
 struct table_fact {
-    const char *name;  /* the key in JSON, with the unit in it: "wall_s" */
+    const char *name;  /* the key in JSON, including the unit: "wall_s" */
     const char *title; /* for people: "wall time" */
     const char *unit;
     struct table_cell cell;
@@ -60,12 +60,12 @@ struct table_head {
     size_t fact_count;
     const struct table_column *columns;
     size_t column_count;
-    bool color; /* escape sequences for a terminal are welcome */
+    bool color; /* terminal escape sequences are allowed */
 };
 
 struct table;
 
-/* An output format: one file each, and a line in table.c. */
+/* An output format: one file and one line in table.c each. */
 struct table_format {
     const char *name, *help;
     const char *suffix; /* of files, ".csv" */
@@ -79,21 +79,18 @@ extern const struct table_format table_text, table_csv, table_json, table_jsonl,
 /* The names of the formats by number, NULL past the last. */
 const char *table_format_name(size_t number);
 
-/* The format called NAME, NULL for none of them. Where NAME is NULL: that of a file called PATH by its suffix, with
- * or without ".bz2"; where PATH is NULL or has none, USUAL. */
+/* The format called NAME, or NULL if unknown. If NAME is NULL, the format for the suffix of PATH, with or without
+ * ".bz2"; FALLBACK if PATH is NULL or has no known suffix. */
 const struct table_format *table_format_choose(const char *name, const char *path,
-                                               const struct table_format *usual);
+                                               const struct table_format *fallback);
 
-/* Begins a table on OUT (borrowed until table_close). HEAD and what it points to is borrowed until then too. */
+/* Begins a table on OUT. OUT, HEAD and everything HEAD points to are borrowed until table_close. */
 struct table *table_open(const struct table_format *format, struct output *out,
                          const struct table_head *head);
 
-/* One cell for each column. The total comes last, if at all. Failures show in OUT. */
+/* One cell per column. A total, if any, comes last. Errors are recorded in OUT. */
 void table_row(struct table *table, const struct table_cell *cells);
 void table_total(struct table *table, const struct table_cell *cells);
 void table_close(struct table *table);
-
-/* For the formats: the shortest decimal text that reads back as VALUE; SIZE at least 32. */
-void format_real(char *text, size_t size, double value) __attribute__((nonnull));
 
 #endif

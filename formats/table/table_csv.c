@@ -1,4 +1,4 @@
-/* Tables as CSV (RFC 4180): a header row that names units, numbers that round-trip.
+/* Tables as CSV (RFC 4180): a header row with units, and numbers that round-trip.
  *
  *   binary,function,time [s],share [%]
  *   burn,burn_50,1.0012,50.06
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "formats/table/table.h"
 
 struct state {
@@ -75,7 +76,7 @@ static void *begin(struct output *out, const struct table_head *head)
 static void row(void *opaque, const struct table_cell *cells, bool total)
 {
     struct state *state = opaque;
-    (void)total; /* its key says what it is */
+    (void)total; /* its key identifies it */
     for (size_t i = 0; i < state->head->column_count; i++) {
         output_write(state->out, ",", i > 0);
         put_cell(state->out, &cells[i]);

@@ -1,4 +1,4 @@
-/* Tables as GitHub's Markdown, for pull requests. Names are escaped: none is taken for a tag or a column.
+/* Tables as GitHub Markdown, for pull requests. Names are escaped so that none acts as a tag or a column separator.
  *
  *   | time [s] | function |
  *   |---:|:---|
@@ -93,7 +93,7 @@ static void *begin(struct output *out, const struct table_head *head)
 static void row(void *opaque, const struct table_cell *cells, bool total)
 {
     struct state *state = opaque;
-    (void)total; /* its key says what it is */
+    (void)total; /* its key identifies it */
     for (size_t i = 0; i < state->head->column_count; i++) {
         output_printf(state->out, "| ");
         put_cell(state->out, &cells[i], state->head->columns[i].unit);

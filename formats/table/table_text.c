@@ -1,4 +1,4 @@
-/* Tables for people: aligned columns, numbers before names so that long names cut nothing off.
+/* Tables for people: aligned columns, with numbers before names so that long names cut nothing off.
  *
  *   time [s]  share [%]  binary  function
  *     1.0012      50.06  burn    burn_50
@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "formats/table/table.h"
-
-enum { SIGNIFICANT = 6, DECIMALS_MOST = 9 };
 
 struct shown {
     char *text;
@@ -21,7 +20,7 @@ struct shown {
 };
 
 struct column {
-    bool used; /* a column without any value is not shown */
+    bool used; /* a column without values is not shown */
     size_t width;
     int decimals;
     double largest;
@@ -87,14 +86,9 @@ static struct shown show(const struct table_cell *cell, int decimals)
     return shown;
 }
 
-/* As many decimals as the largest value of the column needs for SIGNIFICANT digits. */
-static int decimals_for(const struct table_column *column, double largest)
+static int decimals_of(const struct table_column *column, double largest)
 {
-    if (strcmp(column->unit, "%") == 0)
-        return 2;
-    int digits = largest > 0 && isfinite(largest) ? (int)floor(log10(largest)) + 1 : 1;
-    int decimals = SIGNIFICANT - digits;
-    return decimals < 0 ? 0 : decimals > DECIMALS_MOST ? DECIMALS_MOST : decimals;
+    return strcmp(column->unit, "%") == 0 ? 2 : decimals_for(largest);
 }
 
 static char *title_of(const struct table_column *column)
@@ -108,7 +102,7 @@ static void measure(struct state *s)
     for (size_t i = 0; i < s->head->column_count; i++) {
         struct column *column = &s->columns[i];
         char *title = title_of(&s->head->columns[i]);
-        column->decimals = decimals_for(&s->head->columns[i], column->largest);
+        column->decimals = decimals_of(&s->head->columns[i], column->largest);
         column->width = strlen(title);
         free(title);
         for (size_t r = 0; r < s->rows; r++) {
@@ -130,7 +124,7 @@ static void put_padded(struct output *out, const char *text, size_t shown, size_
         output_printf(out, "%*s", (int)fill, "");
 }
 
-/* The columns in the order in which they are shown: numbers, then names. */
+/* The columns in display order: numbers, then names. */
 static size_t arrange(const struct state *s, size_t *order)
 {
     size_t count = 0;
@@ -191,7 +185,7 @@ static void put_facts(struct state *s)
         struct table_column like = {fact->name, fact->unit, false};
         struct shown shown =
             show(&fact->cell,
-                 decimals_for(&like, fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0));
+                 decimals_of(&like, fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0));
         output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->title, shown.text,
                       fact->unit[0] != '\0' ? " " : "", fact->unit);
         free(shown.text);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -16,7 +17,10 @@ static _Noreturn void become(char *const *command, const struct signals *signals
                              int failure)
 {
     char byte;
-    if (read(go, &byte, 1) != 1)
+    ssize_t got;
+    while ((got = read(go, &byte, 1)) < 0 && errno == EINTR)
+        ;
+    if (got != 1)
         _exit(NOT_FOUND); /* the sampler gave up */
     signals_restore(signals);
     execvp(command[0], command);
@@ -52,6 +56,15 @@ static pid_t explain(const char *command, int failure, int *status, struct error
     return error_set_errno(err, NULL, errnum, "cannot run '%s'", command);
 }
 
+/* It would wait at its stops for somebody to let it go on. */
+static void end(pid_t pid)
+{
+    int status = 0;
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &status, __WALL) == pid ? WIFSTOPPED(status) : errno == EINTR)
+        ;
+}
+
 static pid_t seize(pid_t pid, const char *command, unsigned long options, const int go[2],
                    const int failure[2], int *status, struct error *err)
 {
@@ -64,9 +77,15 @@ static pid_t seize(pid_t pid, const char *command, unsigned long options, const 
         waitpid(pid, NULL, __WALL);
         return -1;
     }
-    ssize_t told = write(go[1], "", 1);
+    ssize_t written;
+    while ((written = write(go[1], "", 1)) < 0 && errno == EINTR)
+        ;
+    int errnum = errno;
     close(go[1]);
-    return told == 1 && follow(pid) == 0 ? pid : explain(command, failure[0], status, err);
+    if (written == 1)
+        return follow(pid) == 0 ? pid : explain(command, failure[0], status, err);
+    end(pid);
+    return error_set_errno(err, NULL, errnum, "cannot start '%s'", command);
 }
 
 pid_t launch(char *const *command, unsigned long options, const struct signals *signals,

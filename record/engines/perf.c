@@ -453,7 +453,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     run->checked = run->start;
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
-    hooks->tick(hooks->context, 0);
+    hooks->tick(hooks->context, perf_time(run, clock_now()));
     if (run->prompt)
         set_priority(SCHED_RR, 1);
     loop(run);

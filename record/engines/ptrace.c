@@ -1,215 +1,161 @@
-/* The ptrace engine: at every tick all threads that run are stopped, read and let go; those that wait are only read.
+/* The ptrace engine: starts or attaches, then samples at random moments until the program ends.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "record/clock.h"
-#include "record/engines/ptrace.h"
 #include "record/engines/launch.h"
+#include "record/engines/ptrace.h"
 
-/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The
- * kernel lets all threads go when the sampler is killed. fork is not followed: children are
- * nobody's tracees. */
-static const unsigned long trace_options =
-    PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
-
-/* A thread in an uninterruptible wait (a vfork parent, a dead file server) does not stop; the
- * others must not stand still for it. */
-static const uint64_t patience = 10 * SECOND / 1000;
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 
-/* To stop a thread that waits would wake it: the time of that would be counted as the program's, and some system calls
- * would end with EINTR. The kernel tells where it waits. */
-static void interrupt_all(struct tracees *tracees)
+uint64_t ptrace_time(const struct engine_run *run)
 {
-    for (size_t i = 0; i < tracees->count; i++) {
-        struct tracee *tracee = tracees->list[i];
-        tracee->asleep = tracee->state == TRACEE_RUNNING && tracee_sleeps(tracees, tracee);
-        if (tracee->state == TRACEE_RUNNING && !tracee->asleep)
-            tracee_interrupt(tracees, tracee);
-    }
+    return run->start > 0 ? clock_now() - run->start : 0;
 }
 
-/* Interrupts all that run and waits until none is awaited any more, or patience is over. */
-static void stop_all(struct engine_run *run)
+/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The kernel lets all threads
+ * go when the sampler is killed. Only the leader stops when it ends; for the others that would be a stop for nothing. A
+ * thread that was attached to alone is followed by no other. */
+unsigned long ptrace_options(const struct engine_run *run, bool leader)
 {
-    struct tracees *tracees = &run->tracees;
-    uint64_t limit = clock_now() + patience;
-    run->in_sample = true;
-    interrupt_all(tracees);
-    while (tracees->awaited > 0 && !run->ended) {
-        if (engine_take_event(run))
-            continue;
-        uint64_t now = clock_now();
-        if (now >= limit)
-            break;
-        signals_wait_child(limit - now);
-    }
-    for (size_t i = 0; i < tracees->count && tracees->awaited > 0; i++)
-        tracee_give_up(tracees, tracees->list[i]);
+    unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+    if (run->options->follow)
+        options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+    return leader ? options | PTRACE_O_TRACEEXIT : options;
 }
 
-static void read_all(struct engine_run *run)
-{
-    for (size_t i = 0; i < run->tracees.count; i++) {
-        struct tracee *tracee = run->tracees.list[i];
-        if (tracee->state == TRACEE_DYING)
-            continue;
-        if (tracee->state == TRACEE_HELD)
-            tracee->sampled = tracee_read_pc(tracee);
-        else
-            tracee->sampled |= tracee->asleep;
-        run->result->blind += !tracee_read_cpu(&run->tracees, tracee);
-        if (tracee->pc != 0) /* stuck before it was ever seen: its time comes with its next row */
-            engine_add_row(run, tracee, tracee->asleep ? 0 : RAW_RAN);
-    }
-}
-
-/* The first that goes on gets a processor: if there are more threads than those, each is first in its turn, or the
- * others would wait until it ends. */
-static void resume_all(struct engine_run *run)
-{
-    struct tracees *tracees = &run->tracees;
-    run->in_sample = false;
-    run->turn++;
-    for (size_t i = 0; i < tracees->count; i++) {
-        struct tracee *tracee = tracees->list[(run->turn + i) % tracees->count];
-        if (tracee->state == TRACEE_HELD)
-            tracee_resume(tracees, tracee);
-    }
-}
-
-static void hand_over(struct engine_run *run, uint64_t now)
-{
-    uint64_t time = now - run->start;
-    if (time <= run->last)
-        time = run->last + 1;
-    run->last = time;
-    struct engine_sample sample = {time, run->rows, run->row_count};
-    run->row_count = 0;
-    if (run->hooks->sample(run->hooks->context, &sample) != 0)
-        run->sampling = false;
-    else
-        run->result->samples++;
-}
-
-static void take_sample(struct engine_run *run)
-{
-    uint64_t begin = clock_now();
-    run->hooks->tick(run->hooks->context, engine_time(run));
-    stop_all(run);
-    uint64_t now = clock_now();
-    if (!run->ended)
-        read_all(run);
-    resume_all(run);
-    if (!run->ended) /* otherwise what is left belongs to the final sample */
-        hand_over(run, now);
-    run->result->latency += clock_now() - begin;
-}
-
-/* The schedule is absolute: ticks that are over are skipped, never queued. */
-static void tick(struct engine_run *run, uint64_t now)
-{
-    if (now < run->next)
-        return;
-    if (run->sampling)
-        take_sample(run);
-    run->row_count = run->sampling ? run->row_count : 0;
-    uint64_t passed = (clock_now() - run->next) / run->period;
-    run->next += (passed + 1) * run->period;
-    run->result->missed += passed;
-}
-
+/* The duration is over: the program is asked to end, then made to; one that was attached to is let go. */
 static void expire(struct engine_run *run, uint64_t now)
 {
     if (run->expires == 0 || now < run->expires)
         return;
-    kill(run->tracees.pid, run->told ? SIGKILL : SIGTERM);
-    kill(run->tracees.pid, SIGCONT); /* stopped, it would not notice */
+    run->result->expired = true;
+    if (run->command == NULL) {
+        run->ended = true;
+        return;
+    }
+    kill(run->pid, run->asked_to_end ? SIGKILL : SIGTERM);
+    kill(run->pid, SIGCONT); /* stopped, it would not notice */
     run->expires = now + grace;
-    run->told = run->result->expired = true;
+    run->asked_to_end = true;
 }
 
-/* A job that the terminal has stopped is one as a whole for the shell: stops along with the
- * program. */
+static bool program_is_stopped(const struct engine_run *run)
+{
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        if (tracee->process->pid == run->pid && tracee->state != TRACEE_LISTENING &&
+            tracee->state != TRACEE_DYING)
+            return false;
+    }
+    return true;
+}
+
+/* A job that the terminal has stopped is one as a whole for the shell: stops along with the program. */
 static void follow_job(struct engine_run *run, uint64_t now)
 {
     if (run->stop_signal == 0)
         return;
-    for (size_t i = 0; i < run->tracees.count; i++) {
-        enum tracee_state state = run->tracees.list[i]->state;
-        if (state != TRACEE_LISTENING && state != TRACEE_DYING) {
-            run->stop_signal = now < run->stop_until ? run->stop_signal : 0;
-            return;
-        }
+    if (!program_is_stopped(run)) {
+        run->stop_signal = now < run->stop_until ? run->stop_signal : 0;
+        return;
     }
     signals_stop_self(run->stop_signal);
     run->stop_signal = 0;
 }
 
+/* A program that was attached to has its own terminal and job: what ends the sampler lets it go, and the sampler never
+ * stops, because the program would with it. */
 static void on_signal(struct engine_run *run, const siginfo_t *info)
 {
-    if (signals_stop(info->si_signo)) {
+    if (run->command == NULL)
+        run->ended |= signals_ends(info->si_signo);
+    else if (signals_stop(info->si_signo)) {
         run->stop_signal = info->si_signo;
         run->stop_until = clock_now() + SECOND;
-    } else if (info->si_signo == SIGCONT) {
+    } else if (info->si_signo == SIGCONT)
         run->stop_signal = 0;
-    } else if (signals_passed_on(info)) {
-        kill(run->tracees.pid, info->si_signo);
-    }
+    else if (signals_passed_on(info))
+        kill(run->pid, info->si_signo);
 }
 
-/* Takes in what has come, but no flood of it keeps a tick from its time. */
+/* Takes in what has come, but no flood of it keeps a sample from its time. */
 static void take_events(struct engine_run *run, uint64_t until)
 {
     for (int i = 0; !run->ended && (i < 16 || clock_now() < until); i++)
-        if (!engine_take_event(run))
+        if (!ptrace_take_event(run))
             return;
 }
 
-/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken.
- */
+/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken. */
 static void step(struct engine_run *run)
 {
     siginfo_t info;
-    take_events(run, run->next);
-    follow_job(run, clock_now());
+    uint64_t due = run->sampling ? run->pace.next : UINT64_MAX;
+    take_events(run, due);
     uint64_t now = clock_now();
-    uint64_t until = run->expires != 0 && run->expires < run->next ? run->expires : run->next;
+    follow_job(run, now);
+    uint64_t until = run->expires != 0 && run->expires < due ? run->expires : due;
     if (run->ended)
         return;
-    if (now < until && signals_wait(&run->signals, until - now, &info) != 0)
-        on_signal(run, &info);
-    now = clock_now();
-    tick(run, now);
+    if (now < until) {
+        int number = signals_wait(&run->signals, until - now, &info);
+        run->woken = now = clock_now();
+        if (number != 0)
+            on_signal(run, &info);
+    }
+    if (now >= due && !run->ended)
+        ptrace_sample(run);
     expire(run, now);
 }
 
-static void ptrace_run(struct engine_run *run, const struct engine_hooks *hooks,
-                       struct engine_result *result)
+/* The program waits until the sampler has read it; who attaches reports what was there. */
+static void report_start(struct engine_run *run)
 {
-    run->hooks = hooks;
-    run->result = result;
-    *result = (struct engine_result){0};
-    engine_new_image(run, RAW_FIRST);
-    hooks->task(hooks->context, (uint32_t)run->tracees.pid, (uint32_t)run->tracees.pid, 0, NULL);
+    const struct engine_hooks *hooks = run->hooks;
+    for (size_t i = 0; i < run->tracees.process_count; i++)
+        ptrace_new_image(run, run->tracees.processes[i], RAW_FIRST, RAW_NO_IMAGE);
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        hooks->task(hooks->context, (uint32_t)tracee->process->pid, (uint32_t)tracee->tid, 0, NULL);
+    }
     hooks->tick(hooks->context, 0);
+}
+
+static void fill_result(struct engine_run *run)
+{
+    const struct pace *pace = &run->pace;
+    struct engine_result *result = run->result;
+    result->missed = pace->missed;
+    result->throttled = pace->slowed > pace->taken / 10;
+    latency_result(&run->latency, result);
+    result->reached =
+        result->wall > 0 ? (double)pace->taken * (double)SECOND / (double)result->wall : 0;
+}
+
+static void trace(struct engine_run *run)
+{
+    const struct engine_options *options = run->options;
+    report_start(run);
     run->start = clock_now();
-    run->next = run->start + run->period;
-    if (run->options->duration > 0)
-        run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
-    resume_all(run);
+    pace_start(&run->pace, options->frequency, options->random, options->max_overhead, run->start);
+    if (options->duration > 0)
+        run->expires = run->start + (uint64_t)(options->duration * (double)SECOND);
+    if (run->command != NULL)
+        tracee_resume(run->tracees.list[0]);
     while (!run->ended)
         step(run);
-    result->wall = clock_now() - run->start;
-    hooks->tick(hooks->context, result->wall);
-    if (run->sampling)
-        hand_over(run, run->start + result->wall);
+    run->result->wall = clock_now() - run->start;
+    fill_result(run);
+    ptrace_last_sample(run);
 }
 
 /* Two file descriptors per thread: as many as are to be had. */
@@ -222,17 +168,102 @@ static void raise_file_limit(void)
     }
 }
 
+/* A tracer that gets its CPU late sees the program when that waits rather than when it computes. It uses little time,
+ * and nothing that it starts inherits this. */
+static void be_prompt(void)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+    const struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t slice, deadline, period; /* [ns] */
+    } attributes = {.size = sizeof attributes,
+                    .policy = SCHED_OTHER,
+                    .flags = 1, /* SCHED_FLAG_RESET_ON_FORK */
+                    .nice = getpriority(PRIO_PROCESS, 0),
+                    .slice = SECOND / 10000}; /* the shorter, the sooner, since Linux 6.12 */
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) != 0)
+        syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+static int start_program(struct engine_run *run)
+{
+    pid_t pid =
+        launch(run->command, ptrace_options(run, true), &run->signals, run->failure, run->err);
+    if (pid < 0)
+        return -1;
+    run->pid = pid;
+    struct tracee *leader =
+        tracees_add(&run->tracees, tracees_add_process(&run->tracees, pid), pid);
+    leader->state = TRACEE_HELD;
+    leader->timed = tracee_read_time(leader, &leader->run);
+    if (leader->timed)
+        return 0;
+    return error_set(run->err, NULL, NO_OFFSET,
+                     "no CPU time of threads: /proc/PID/task/TID/schedstat is missing");
+}
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0)
+        ;
+}
+
+static void *tracer(void *opaque)
+{
+    struct engine_run *run = opaque;
+    int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
+    run->cancelled = failed != 0;
+    if (!run->cancelled) {
+        raise_file_limit(); /* these two not before the fork: the program would inherit them */
+        be_prompt();
+        if (sched_getaffinity(0, sizeof run->cpus, &run->cpus) != 0)
+            CPU_ZERO(&run->cpus);
+        run->used = run->cpus;
+    }
+    sem_post(&run->started);
+    wait_for(&run->go);
+    if (!run->cancelled)
+        trace(run);
+    return NULL;
+}
+
+static void finish(struct engine_run *run)
+{
+    if (!run->traced)
+        return;
+    sem_post(&run->go);
+    pthread_join(run->tracer, NULL);
+    run->traced = false;
+}
+
+static void ptrace_run(struct engine_run *run, const struct engine_hooks *hooks,
+                       struct engine_result *result)
+{
+    run->hooks = hooks;
+    run->result = result;
+    *result = (struct engine_result){0};
+    finish(run);
+}
+
 static void ptrace_delete(struct engine_run *run)
 {
     if (run == NULL)
         return;
-    if (run->tracees.pid > 0 && !run->ended) {
-        kill(run->tracees.pid, SIGKILL);
-        while (waitpid(run->tracees.pid, NULL, __WALL) < 0 && errno == EINTR)
-            ;
-    }
+    bool unused = run->command != NULL && run->pid > 0 && !run->ended;
+    if (unused)
+        kill(run->pid, SIGKILL);
+    run->cancelled = true;
+    finish(run);
+    if (unused)
+        waitpid(run->pid, NULL, __WALL);
     tracees_free(&run->tracees);
     signals_restore(&run->signals);
+    sem_destroy(&run->started);
+    sem_destroy(&run->go);
     free(run->rows);
     free(run);
 }
@@ -241,22 +272,23 @@ static struct engine_run *ptrace_start(char *const *command, const struct engine
                                        int *status, struct error *err)
 {
     struct engine_run *run = mem_zalloc(1, sizeof *run);
+    run->command = options->attach_count > 0 ? NULL : command;
     run->options = options;
-    run->period = (uint64_t)((double)SECOND / options->frequency);
+    run->err = err;
+    run->failure = status;
     run->sampling = true;
+    *status = 1;
+    sem_init(&run->started, 0, 0);
+    sem_init(&run->go, 0, 0);
     signals_take(&run->signals);
-    run->tracees.pid = launch(command, trace_options, &run->signals, status, err);
-    if (run->tracees.pid > 0) {
-        struct tracee *leader = tracees_add(&run->tracees, run->tracees.pid);
-        tracee_set_state(&run->tracees, leader, TRACEE_HELD);
-        raise_file_limit(); /* these two not before the fork: the program would inherit them */
-        prctl(PR_SET_TIMERSLACK, 1UL);
-        if (tracee_read_cpu(&run->tracees, leader))
-            return run;
-        error_set(err, NULL, NO_OFFSET,
-                  "no CPU time of threads: /proc/PID/task/TID/schedstat is missing");
-        *status = 1;
-    }
+    int errnum = pthread_create(&run->tracer, NULL, tracer, run);
+    run->traced = errnum == 0;
+    if (run->traced)
+        wait_for(&run->started);
+    else
+        error_set_errno(err, NULL, errnum, "cannot start a thread");
+    if (run->traced && !run->cancelled)
+        return run;
     ptrace_delete(run);
     return NULL;
 }
@@ -269,12 +301,12 @@ static int ptrace_available(struct error *why)
 
 static pid_t ptrace_pid(const struct engine_run *run)
 {
-    return run->tracees.pid;
+    return run->pid;
 }
 
 const struct engine engine_ptrace = {
     .name = "ptrace",
-    .help = "stops all threads that run together for each sample",
+    .help = "stops the threads that run for each sample; works without privileges",
     .available = ptrace_available,
     .start = ptrace_start,
     .pid = ptrace_pid,

@@ -1,40 +1,76 @@
 /* Inside of record/engines/ptrace*.c: what the ptrace engine knows of a run.
+ *
+ * All of it but start, run and delete happens in one thread, the tracer: for the kernel a tracer is a thread, and one
+ * that ends lets go of all that it traces without stopping any of it.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PTRACE_H
 #define RECORD_ENGINES_PTRACE_H
 
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <sys/resource.h>
+
 #include "record/engine.h"
+#include "record/engines/latency.h"
+#include "record/engines/pace.h"
 #include "record/engines/signals.h"
 #include "record/engines/tracee.h"
 
 struct engine_run {
+    char *const *command; /* NULL: attached */
     const struct engine_options *options;
     const struct engine_hooks *hooks;
     struct engine_result *result;
+    struct error *err;
+    int *failure; /* exit status for the error */
+    pthread_t tracer;
+    sem_t started, go;
     struct signals signals;
+    pid_t pid; /* of the program, 0: there is none */
     struct tracees tracees;
+    cpu_set_t cpus, used;       /* that the sampler may use; that it uses */
     struct engine_thread *rows; /* of the sample being taken: the departed first */
     size_t row_count, row_capacity;
-    size_t dying; /* threads on their way out, not reaped yet */
-    uint64_t start, last, next,
-        period;          /* [ns], absolute but period; last: time of the last sample */
-    size_t turn;         /* who is resumed first */
-    uint64_t expires;    /* 0: never */
-    int stop_signal;     /* the terminal asked the job to stop ... */
-    uint64_t stop_until; /* ... which holds until then */
-    bool sampling, in_sample, told, ended;
+    size_t awaited; /* threads that were interrupted for the sample and have not stopped */
+    uint64_t woken, begin,
+        resumed; /* absolute [ns]: the sampler, after its last wait; the sample; the last thread that was stopped for it */
+    struct pace pace;
+    struct latency latency;
+    uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
+    uint64_t expires;     /* 0: never */
+    int stop_signal;      /* the terminal asked the job to stop ... */
+    uint64_t stop_until;  /* ... which holds until then */
+    bool traced;          /* the tracer is there */
+    bool cancelled;       /* there will be no run */
+    bool sampling, asked_to_end, ended;
 };
 
-/* Adds a row with FLAGS to the sample being taken. */
-void engine_add_row(struct engine_run *run, const struct tracee *tracee, uint8_t flags);
-
 /* Nanoseconds since the start of the run. */
-uint64_t engine_time(const struct engine_run *run);
+uint64_t ptrace_time(const struct engine_run *run);
+/* The ptrace options for a thread. */
+unsigned long ptrace_options(const struct engine_run *run, bool leader);
 
-/* Says that the program has a new image: it starts, or has called exec. */
-void engine_new_image(struct engine_run *run, enum raw_how how);
+/* ptrace_attach.c: seizes what the options name. Returns 0, or -1 with the error set. */
+int ptrace_attach(struct engine_run *run);
 
-/* Takes in one report of the kernel about a thread; false when there is none. */
-bool engine_take_event(struct engine_run *run);
+/* ptrace_events.c: takes in one report of the kernel; false when there is none. */
+bool ptrace_take_event(struct engine_run *run);
+/* The same for stops alone, sooner. */
+bool ptrace_take_stop(struct engine_run *run);
+/* Reports that a process has an image, of kind HOW and with parent image PARENT. */
+void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
+                      uint32_t parent);
+
+/* ptrace_sample.c: looks at all threads and hands that over. */
+void ptrace_sample(struct engine_run *run);
+/* An AWAITED one has stopped: where is it? */
+void ptrace_see(struct engine_run *run, struct tracee *tracee);
+/* Nobody waits for an AWAITED one any longer. */
+void ptrace_give_up(struct engine_run *run, struct tracee *tracee);
+/* Adds the final CPU time of a thread to the next sample. */
+void ptrace_add_total(struct engine_run *run, const struct tracee *tracee);
+/* The sample at the end: the CPU times of all threads that are left, and of those that have ended since the last. */
+void ptrace_last_sample(struct engine_run *run);
 
 #endif

@@ -1,154 +1,278 @@
-/* What the kernel reports about threads: stops, clones, execs, ends.
+/* What the kernel reports about threads: stops, forks, clones, execs, ends.
  *
- * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any
- * trap clears a pending one; so every stop counts, in any order, and keeps its signal until the
- * thread is resumed. SPDX-License-Identifier: MIT */
+ * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any trap clears a pending
+ * one; so every stop counts, in any order, and keeps its signal until the thread is resumed, which is at once.
+ * SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/ptrace.h"
 
-uint64_t engine_time(const struct engine_run *run)
+/* Children of this thread alone: others of the sampler (a power source) have others who wait for them. */
+enum { ANY_CHILD = __WALL | __WNOTHREAD };
+
+void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
+                      uint32_t parent)
 {
-    return run->start > 0 ? clock_now() - run->start : 0;
+    struct raw_image image = {.pid = (uint32_t)process->pid,
+                              .ppid = (uint32_t)process->maker,
+                              .start = ptrace_time(run),
+                              .parent = parent,
+                              .how = (uint8_t)how};
+    process->image = run->hooks->image(run->hooks->context, &image);
+    process->seen = false;
+    if (how != RAW_FORK)
+        run->hooks->maps_changed(run->hooks->context, image.pid, image.start);
 }
 
-void engine_new_image(struct engine_run *run, enum raw_how how)
+static void add_thread(struct engine_run *run, struct process *process, pid_t tid)
 {
-    const struct engine_hooks *hooks = run->hooks;
-    uint32_t pid = (uint32_t)run->tracees.pid;
-    uint64_t time = engine_time(run);
-    struct raw_image image = {
-        .pid = pid, .start = time, .parent = RAW_NO_IMAGE, .how = (uint8_t)how};
-    hooks->image(hooks->context, &image);
-    hooks->maps_changed(hooks->context, pid, time);
+    tracees_add(&run->tracees, process, tid);
+    run->hooks->task(run->hooks->context, (uint32_t)process->pid, (uint32_t)tid, ptrace_time(run),
+                     NULL);
 }
 
-void engine_add_row(struct engine_run *run, const struct tracee *tracee, uint8_t flags)
+/* PARENT has made process PID by a fork of whatever kind. */
+static void add_process(struct engine_run *run, pid_t pid, const struct process *parent)
 {
-    mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
-    run->rows[run->row_count++] = (struct engine_thread){.pid = (uint32_t)run->tracees.pid,
-                                                         .tid = (uint32_t)tracee->tid,
-                                                         .pc = tracee->pc,
-                                                         .cpu = tracee->cpu,
-                                                         .flags = flags};
+    struct process *process = tracees_add_process(&run->tracees, pid);
+    process->maker = parent != NULL ? parent->pid : 0;
+    ptrace_new_image(run, process, parent != NULL ? RAW_FORK : RAW_FIRST,
+                     parent != NULL ? parent->image : RAW_NO_IMAGE);
+    add_thread(run, process, pid);
 }
 
-static void on_clone(struct engine_run *run, pid_t parent)
+/* The kernel traces what a thread makes from its first instruction on; clone makes threads and processes. */
+static void on_birth(struct engine_run *run, const struct tracee *maker, int event)
 {
-    unsigned long tid;
-    if (ptrace(PTRACE_GETEVENTMSG, parent, 0, &tid) == 0 &&
-        tracees_find(&run->tracees, (pid_t)tid) == NULL && tracees_own(&run->tracees, (pid_t)tid)) {
-        tracees_add(&run->tracees, (pid_t)tid);
-        run->hooks->task(run->hooks->context, (uint32_t)run->tracees.pid, (uint32_t)tid,
-                         engine_time(run), NULL);
+    unsigned long message;
+    if (ptrace(PTRACE_GETEVENTMSG, maker->tid, 0, &message) != 0)
+        return;
+    pid_t tid = (pid_t)message;
+    if (tracees_find(&run->tracees, tid) != NULL)
+        return;
+    if (event == PTRACE_EVENT_CLONE && process_has(maker->process->pid, tid))
+        add_thread(run, maker->process, tid);
+    else if (run->options->follow)
+        add_process(run, tid, maker->process);
+}
+
+/* A newborn that stopped before its maker did. Returns NULL when it is not to be followed, or gone. */
+static struct tracee *on_stranger(struct engine_run *run, pid_t tid)
+{
+    pid_t parent = 0, pid = process_of(tid, &parent);
+    struct process *process = pid > 0 ? tracees_process(&run->tracees, pid) : NULL;
+    if (process != NULL)
+        add_thread(run, process, tid);
+    else if (pid == tid && run->options->follow)
+        add_process(run, tid, tracees_process(&run->tracees, parent));
+    else {
+        ptrace(PTRACE_DETACH, tid, 0, 0); /* a process made by clone without SIGCHLD */
+        return NULL;
     }
+    return tracees_find(&run->tracees, tid);
+}
+
+static void let_go(struct engine_run *run, struct tracee *tracee)
+{
+    ptrace_give_up(run, tracee);
+    tracees_remove(&run->tracees, tracee);
 }
 
 /* Its row of the next sample is its last one. */
 static void retire(struct engine_run *run, struct tracee *tracee)
 {
-    if (tracee->pc != 0)
-        engine_add_row(run, tracee, tracee->sampled ? RAW_TOTAL : RAW_RAN);
-    run->dying -= tracee->exiting;
-    tracee->exiting = false;
+    tracee->timed |= tracee_read_time(tracee, &tracee->run);
+    tracee->process->gone += tracee->run.cpu;
+    ptrace_add_total(run, tracee);
+    run->hooks->task_end(run->hooks->context, (uint32_t)tracee->process->pid, (uint32_t)tracee->tid,
+                         ptrace_time(run));
 }
 
-/* The thread that called exec has become the leader; of the old leader there is no other word. */
+/* The thread that called exec has become the leader, with its own CPU time; of the old leader there is no other word.
+ * What that one had used is what the process has used without all others. The leader's count goes on from there. */
+static void become_leader(struct engine_run *run, struct tracee *caller, struct tracee *leader)
+{
+    struct process *process = leader->process;
+    struct run_time time;
+    tracee_close(leader); /* the files are the old leader's */
+    if (!tracee_read_time(leader, &time))
+        return;
+    uint64_t all = process_cpu(process->pid), others = process->gone + time.cpu;
+    uint64_t last = leader->run.cpu, before = tracee_cpu(leader);
+    if (all > others && all - others > last) {
+        before += all - others - last;
+        last = all - others;
+    }
+    process->gone += last;
+    caller->run = time;
+    caller->timed = true;
+    ptrace_add_total(run, caller);
+    leader->run = time;
+    leader->timed = true;
+    leader->uncounted = time.cpu - before;
+}
+
 static void on_exec(struct engine_run *run, struct tracee *leader)
 {
     struct tracees *tracees = &run->tracees;
+    unsigned long message = 0;
+    ptrace(PTRACE_GETEVENTMSG, leader->tid, 0, &message);
+    struct tracee *caller = tracees_find(tracees, (pid_t)message);
     for (size_t i = tracees->count; i-- > 0;) {
-        if (tracees->list[i]->exiting)
-            retire(run, tracees->list[i]);
-        if (tracees->list[i] != leader)
-            tracees_remove(tracees, tracees->list[i]);
+        struct tracee *tracee = tracees->list[i];
+        if (tracee->process != leader->process || tracee == leader || tracee == caller)
+            continue;
+        retire(run, tracee);
+        let_go(run, tracee);
     }
-    tracee_close(leader);
-    leader->sampled = false;
-    engine_new_image(run, RAW_EXEC);
+    if (caller != NULL && caller != leader) {
+        become_leader(run, caller, leader);
+        let_go(run, caller);
+        ptrace(PTRACE_SETOPTIONS, leader->tid, 0, ptrace_options(run, true));
+    }
+    leader->pc = 0; /* it was in another image */
+    ptrace_new_image(run, leader->process, RAW_EXEC, RAW_NO_IMAGE);
 }
 
-static void on_thread_exit(struct engine_run *run, struct tracee *tracee)
+/* The leader is about to end, and mostly the process with it: its mappings are there for the last time. */
+static void on_leader_exit(struct engine_run *run, struct tracee *tracee)
 {
-    struct tracees *tracees = &run->tracees;
-    run->result->blind += !tracee_read_cpu(tracees, tracee);
-    if (!tracee->sampled)
-        tracee_read_pc(tracee);
-    run->dying += !tracee->exiting;
-    tracee->exiting = true;
-    run->hooks->task_end(run->hooks->context, (uint32_t)tracees->pid, (uint32_t)tracee->tid,
-                         engine_time(run));
-    tracee_set_state(tracees, tracee, TRACEE_DYING);
-    if (tracees->alive == 0)
-        run->hooks->process_end(run->hooks->context, (uint32_t)tracees->pid, engine_time(run),
-                                NULL);
+    ptrace_give_up(run, tracee);
+    tracee->state = TRACEE_DYING;
+    if (tracee->process->seen)
+        run->hooks->maps_changed(run->hooks->context, (uint32_t)tracee->process->pid,
+                                 ptrace_time(run));
 }
 
-static void on_stop(struct engine_run *run, struct tracee *tracee, int status)
+static void on_stop(struct engine_run *run, struct tracee *tracee, int number, int event)
 {
-    int event = status >> 16, number = WSTOPSIG(status);
-    bool dying = tracee->state == TRACEE_DYING;
+    bool awaited = tracee->state == TRACEE_AWAITED;
+    bool newborn = tracee->state == TRACEE_BORN;
     tracee->group_stop = event == PTRACE_EVENT_STOP && (number == SIGSTOP || signals_stop(number));
     tracee->signal = event == 0 ? number : 0;
-    if (!dying || event == PTRACE_EVENT_EXEC)
-        tracee_set_state(&run->tracees, tracee, TRACEE_HELD);
-    if (event == PTRACE_EVENT_CLONE)
-        on_clone(run, tracee->tid);
-    else if (event == PTRACE_EVENT_EXEC)
-        on_exec(run, tracee);
-    else if (event == PTRACE_EVENT_EXIT)
-        on_thread_exit(run, tracee);
-    if (tracee->group_stop)
+    if (tracee->state != TRACEE_DYING || event == PTRACE_EVENT_EXEC)
+        tracee->state = TRACEE_HELD;
+    if (awaited)
+        ptrace_see(run, tracee);
+    else if (tracee->group_stop)
         tracee_read_pc(tracee); /* cannot be asked any more once it listens */
-    if (!run->in_sample || tracee->state == TRACEE_DYING)
-        tracee_resume(&run->tracees, tracee);
+    if (newborn)                /* it has those of its maker */
+        ptrace(PTRACE_SETOPTIONS, tracee->tid, 0,
+               ptrace_options(run, tracee->tid == tracee->process->pid));
+    switch (event) {
+    case PTRACE_EVENT_CLONE:
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+        on_birth(run, tracee, event);
+        break;
+    case PTRACE_EVENT_EXEC:
+        on_exec(run, tracee);
+        break;
+    case PTRACE_EVENT_EXIT:
+        on_leader_exit(run, tracee);
+        break;
+    default:
+        break;
+    }
+    tracee_resume(tracee);
 }
 
-static void on_end(struct engine_run *run, pid_t tid, int status)
+static uint64_t time_of(const struct timeval *time)
 {
-    struct tracee *tracee = tracees_find(&run->tracees, tid);
-    if (tracee != NULL) {
-        retire(run, tracee);
-        tracees_remove(&run->tracees, tracee);
+    return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_usec * 1000;
+}
+
+/* CPU time without that of its children; the kernel has counted those that it has waited for, which is mostly all. */
+static struct raw_cpu own_time(const struct process *process, uint64_t total,
+                               const struct rusage *usage)
+{
+    static const uint64_t rounding = SECOND / 1000;
+    uint64_t user = time_of(&usage->ru_utime), system = time_of(&usage->ru_stime);
+    struct raw_cpu own = {(uint32_t)process->pid, user - process->children_user,
+                          system - process->children_system};
+    if (user >= process->children_user && system >= process->children_system &&
+        own.user + own.system <= total + rounding && total <= own.user + own.system + rounding)
+        return own;
+    double share = user + system > 0 ? (double)user / (double)(user + system) : 0;
+    own.user = (uint64_t)(share * (double)total);
+    own.system = total - own.user;
+    return own;
+}
+
+/* A leader is reaped after all its threads. */
+static void on_process_end(struct engine_run *run, struct process *process, uint64_t total,
+                           const struct rusage *usage)
+{
+    struct raw_cpu own = own_time(process, total, usage);
+    struct process *maker = tracees_process(&run->tracees, process->maker);
+    if (maker != NULL) {
+        maker->children_user += time_of(&usage->ru_utime);
+        maker->children_system += time_of(&usage->ru_stime);
     }
-    if (tid == run->tracees.pid) {
+    run->hooks->process_end(run->hooks->context, own.pid, ptrace_time(run),
+                            process->attached ? NULL : &own);
+    tracees_remove_process(&run->tracees, process);
+}
+
+static void on_end(struct engine_run *run, struct tracee *tracee)
+{
+    struct process *process = tracee->process;
+    struct rusage usage = {0};
+    pid_t tid = tracee->tid;
+    int status = 0;
+    uint64_t total = tid == process->pid ? process_cpu(tid) : 0;
+    retire(run, tracee);
+    let_go(run, tracee);
+    wait4(tid, &status, ANY_CHILD, &usage);
+    if (tid == process->pid)
+        on_process_end(run, process, total, &usage);
+    if (tid == run->pid && run->command != NULL) {
         run->result->status = status;
+        run->result->user = time_of(&usage.ru_utime);
+        run->result->system = time_of(&usage.ru_stime);
         run->ended = true;
     }
+    run->ended |= run->tracees.count == 0;
 }
 
-/* The way out of a thread costs CPU time too. Until it is reaped the counter can be read: look
- * before that. */
-static pid_t read_dead(struct engine_run *run)
+/* Takes in a stop of the thread that WHICH and ID name; false when there is none. */
+static bool take_stop(struct engine_run *run, idtype_t which, pid_t id)
 {
     siginfo_t info = {0};
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT | WNOHANG | __WALL) != 0 || info.si_pid == 0)
-        return -1;
+    if (waitid(which, (id_t)id, &info, WSTOPPED | WNOHANG | ANY_CHILD) != 0 || info.si_pid == 0)
+        return false;
     struct tracee *tracee = tracees_find(&run->tracees, info.si_pid);
-    if (tracee != NULL && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
-        tracee_read_cpu(&run->tracees, tracee);
-    return info.si_pid;
+    if (tracee == NULL)
+        tracee = on_stranger(run, info.si_pid);
+    if (tracee != NULL)
+        on_stop(run, tracee, info.si_status & 0x7f, info.si_status >> 8);
+    tracees_sweep(&run->tracees);
+    return true;
 }
 
-bool engine_take_event(struct engine_run *run)
+bool ptrace_take_stop(struct engine_run *run)
 {
-    int status;
-    pid_t which = run->dying > 0 ? read_dead(run) : -1;
-    pid_t tid = waitpid(which, &status, __WALL | WNOHANG);
-    if (tid <= 0)
+    return take_stop(run, P_ALL, 0);
+}
+
+/* The way out of a thread costs CPU time too. Until it is reaped its times can be read: look before that. */
+bool ptrace_take_event(struct engine_run *run)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG | ANY_CHILD) != 0 ||
+        info.si_pid == 0)
         return false;
-    if (!WIFSTOPPED(status)) {
-        on_end(run, tid, status);
-        return true;
-    }
-    struct tracee *tracee = tracees_find(&run->tracees, tid);
-    if (tracee == NULL && !tracees_own(&run->tracees, tid))
-        ptrace(PTRACE_DETACH, tid, 0, 0); /* a process made by clone() without SIGCHLD */
+    struct tracee *tracee = tracees_find(&run->tracees, info.si_pid);
+    if (info.si_code == CLD_TRAPPED)
+        take_stop(run, P_PID, info.si_pid);
+    else if (tracee != NULL)
+        on_end(run, tracee);
     else
-        on_stop(run, tracee != NULL ? tracee : tracees_add(&run->tracees, tid), status);
+        waitpid(info.si_pid, NULL, ANY_CHILD);
+    tracees_sweep(&run->tracees);
     return true;
 }

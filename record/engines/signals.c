@@ -67,6 +67,11 @@ bool signals_passed_on(const siginfo_t *info)
     return false;
 }
 
+bool signals_ends(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 bool signals_stop(int number)
 {
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;

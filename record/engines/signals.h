@@ -27,6 +27,8 @@ void signals_wait_child(uint64_t ns);
 /* Is it one that ends or concerns the program (SIGINT, SIGTERM, ...) and came to this process
  * alone? What a terminal sends goes to its whole foreground group: the program has it already. */
 bool signals_passed_on(const siginfo_t *info);
+/* Is it one that asks a process to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT)? */
+bool signals_ends(int number);
 /* Is it one by which a terminal stops a job? */
 bool signals_stop(int number);
 /* Stops this process by NUMBER, as a shell with job control expects; returns when it is continued.

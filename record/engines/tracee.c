@@ -1,56 +1,62 @@
-/* The threads that ptrace holds on to.
+/* The processes and threads that the ptrace engine holds on to.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/tracee.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "record/clock.h"
 
 void tracees_free(struct tracees *tracees)
 {
     while (tracees->count > 0)
         tracees_remove(tracees, tracees->list[0]);
+    tracees_sweep(tracees);
+    while (tracees->process_count > 0)
+        tracees_remove_process(tracees, tracees->processes[0]);
     free(tracees->list);
-    tracees->list = NULL;
-    tracees->capacity = 0;
+    free(tracees->processes);
+    *tracees = (struct tracees){0};
 }
 
-static struct tracee **bucket(const struct tracees *tracees, pid_t tid)
+static struct tracee **bucket(struct tracees *tracees, pid_t tid)
 {
-    return (struct tracee **)&tracees->buckets[(unsigned)tid % TRACEE_BUCKETS];
+    return &tracees->buckets[(unsigned)tid % TRACEE_BUCKETS];
 }
 
 struct tracee *tracees_find(const struct tracees *tracees, pid_t tid)
 {
-    struct tracee *tracee = *bucket(tracees, tid);
+    struct tracee *tracee = tracees->buckets[(unsigned)tid % TRACEE_BUCKETS];
     while (tracee != NULL && tracee->tid != tid)
         tracee = tracee->chain;
     return tracee;
 }
 
-struct tracee *tracees_add(struct tracees *tracees, pid_t tid)
+struct tracee *tracees_add(struct tracees *tracees, struct process *process, pid_t tid)
 {
     struct tracee *tracee = mem_zalloc(1, sizeof *tracee);
     mem_reserve(&tracees->list, &tracees->capacity, tracees->count + 1, sizeof(struct tracee *));
     *tracee = (struct tracee){.chain = *bucket(tracees, tid),
                               .index = tracees->count,
                               .tid = tid,
-                              .state = TRACEE_AWAITED,
+                              .process = process,
+                              .state = TRACEE_BORN,
                               .schedstat = -1,
                               .syscall = -1};
     *bucket(tracees, tid) = tracee;
     tracees->list[tracees->count++] = tracee;
-    tracees->awaited++;
-    tracees->alive++;
+    process->threads++;
     return tracee;
 }
 
@@ -60,107 +66,148 @@ void tracees_remove(struct tracees *tracees, struct tracee *tracee)
     while (*link != tracee)
         link = &(*link)->chain;
     *link = tracee->chain;
-    tracee_set_state(tracees, tracee, TRACEE_DYING);
     tracees->list[tracee->index] = tracees->list[--tracees->count];
     tracees->list[tracee->index]->index = tracee->index;
+    tracee->process->threads--;
+    tracee->process = NULL;
+    tracee->state = TRACEE_DYING;
     tracee_close(tracee);
-    free(tracee);
+    tracee->chain = tracees->removed;
+    tracees->removed = tracee;
 }
 
-bool tracees_own(const struct tracees *tracees, pid_t tid)
+void tracees_sweep(struct tracees *tracees)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)tracees->pid, (int)tid);
-    return access(path, F_OK) == 0;
-}
-
-void tracee_set_state(struct tracees *tracees, struct tracee *tracee, enum tracee_state state)
-{
-    tracee_give_up(tracees, tracee); /* counts it out */
-    tracee->stuck = false;
-    tracees->alive -= tracee->state != TRACEE_DYING;
-    tracee->state = state;
-    tracees->alive += state != TRACEE_DYING;
-    tracees->awaited += state == TRACEE_AWAITED;
-}
-
-void tracee_give_up(struct tracees *tracees, struct tracee *tracee)
-{
-    if (tracee->state == TRACEE_AWAITED && !tracee->stuck) {
-        tracee->stuck = true;
-        tracees->awaited--;
+    while (tracees->removed != NULL) {
+        struct tracee *tracee = tracees->removed;
+        tracees->removed = tracee->chain;
+        free(tracee);
     }
 }
 
-void tracee_interrupt(struct tracees *tracees, struct tracee *tracee)
+struct process *tracees_process(const struct tracees *tracees, pid_t pid)
 {
-    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0)
-        tracee_set_state(tracees, tracee, TRACEE_AWAITED);
-    else
-        tracee_set_state(tracees, tracee, TRACEE_DYING);
+    const struct tracee *leader = tracees_find(tracees, pid);
+    if (leader != NULL && leader->process->pid == pid)
+        return leader->process;
+    for (size_t i = 0; i < tracees->process_count; i++)
+        if (tracees->processes[i]->pid == pid)
+            return tracees->processes[i];
+    return NULL;
 }
 
-void tracee_resume(struct tracees *tracees, struct tracee *tracee)
+struct process *tracees_add_process(struct tracees *tracees, pid_t pid)
 {
-    /* ESRCH: it was killed while it stood still; its end is reported in time. */
+    struct process *process = mem_zalloc(1, sizeof *process);
+    mem_reserve(&tracees->processes, &tracees->process_capacity, tracees->process_count + 1,
+                sizeof(struct process *));
+    *process = (struct process){.pid = pid, .index = tracees->process_count};
+    tracees->processes[tracees->process_count++] = process;
+    return process;
+}
+
+void tracees_remove_process(struct tracees *tracees, struct process *process)
+{
+    tracees->processes[process->index] = tracees->processes[--tracees->process_count];
+    tracees->processes[process->index]->index = process->index;
+    free(process);
+}
+
+void tracee_interrupt(struct tracee *tracee)
+{
+    tracee->stuck = false;
+    tracee->state =
+        ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0 ? TRACEE_AWAITED : TRACEE_DYING;
+}
+
+void tracee_resume(struct tracee *tracee)
+{
+    /* ESRCH: it was killed while it was held; its end is reported in time. */
     if (tracee->group_stop)
         ptrace(PTRACE_LISTEN, tracee->tid, 0, 0);
     else
         ptrace(PTRACE_CONT, tracee->tid, 0, (unsigned long)tracee->signal);
     if (tracee->state != TRACEE_DYING)
-        tracee_set_state(tracees, tracee, tracee->group_stop ? TRACEE_LISTENING : TRACEE_RUNNING);
+        tracee->state = tracee->group_stop ? TRACEE_LISTENING : TRACEE_RUNNING;
     tracee->signal = 0;
 }
 
-#if defined __x86_64__
-/* A 32-bit program has registers of its own: 17 of 4 bytes, the 13th is eip. */
+/* What read_registers finds: the PC, the number of the system call (-1: none) and what it has returned. */
 struct registers {
+    uint64_t pc;
+    int64_t call, result;
+};
+
+#if defined __x86_64__
+/* A 32-bit program has registers of its own, 17 of 4 bytes: the 7th is eax, the 12th orig_eax, the 13th eip. */
+static bool read_registers(pid_t tid, struct registers *registers)
+{
     union {
         struct user_regs_struct wide;
-        uint32_t narrow[17];
-    };
-};
-static uint64_t registers_pc(const struct registers *regs, size_t size)
-{
-    return size == sizeof regs->narrow ? regs->narrow[12] : regs->wide.rip;
+        int32_t narrow[17];
+    } regs;
+    struct iovec io = {.iov_base = &regs, .iov_len = sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0)
+        return false;
+    if (io.iov_len == sizeof regs.narrow)
+        *registers = (struct registers){(uint32_t)regs.narrow[12], regs.narrow[11], regs.narrow[6]};
+    else
+        *registers =
+            (struct registers){regs.wide.rip, (int64_t)regs.wide.orig_rax, (int64_t)regs.wide.rax};
+    return true;
 }
 #elif defined __aarch64__
-/* A 32-bit program has 18 registers of 4 bytes, the 16th is pc. */
-struct registers {
+/* A 32-bit program has 18 registers of 4 bytes: the first is r0, the 16th pc. */
+static bool read_registers(pid_t tid, struct registers *registers)
+{
     union {
         struct user_regs_struct wide;
-        uint32_t narrow[18];
-    };
-};
-static uint64_t registers_pc(const struct registers *regs, size_t size)
-{
-    return size == sizeof regs->narrow ? regs->narrow[15] : regs->wide.pc;
+        int32_t narrow[18];
+    } regs;
+    int number = -1;
+    struct iovec io = {.iov_base = &regs, .iov_len = sizeof regs};
+    struct iovec call = {.iov_base = &number, .iov_len = sizeof number};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0)
+        return false;
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &call) != 0)
+        number = -1;
+    if (io.iov_len == sizeof regs.narrow)
+        *registers = (struct registers){(uint32_t)regs.narrow[15], number, regs.narrow[0]};
+    else
+        *registers = (struct registers){regs.wide.pc, number, (int64_t)regs.wide.regs[0]};
+    return true;
 }
 #else
 #error "no PC is known on this processor: add its registers here"
 #endif
 
+/* EINTR, and what the kernel has inside for "to be restarted" (ERESTARTSYS and others). */
+static bool is_cut_short(int64_t result)
+{
+    return result == -EINTR || (result <= -512 && result >= -516);
+}
+
 bool tracee_read_pc(struct tracee *tracee)
 {
-    struct registers regs;
-    struct iovec io = {.iov_base = &regs, .iov_len = sizeof regs};
-    if (ptrace(PTRACE_GETREGSET, tracee->tid, (void *)NT_PRSTATUS, &io) != 0)
+    struct registers registers;
+    if (!read_registers(tracee->tid, &registers))
         return false;
-    tracee->pc = registers_pc(&regs, io.iov_len);
+    tracee->pc = registers.pc;
+    tracee->in_kernel = registers.call != -1;
+    tracee->completed = tracee->in_kernel && !is_cut_short(registers.result);
     return true;
 }
 
-/* Reads the file NAME of the thread, which stays open as *FD, as a text. Returns its length, 0 for none. */
-static size_t read_file(const struct tracees *tracees, const struct tracee *tracee,
-                        const char *name, int *fd, char *text, size_t size)
+/* Reads the file NAME of the thread as a text. It remains open as *FD where there are descriptors left. Returns its
+ * length, 0 for none. */
+static size_t read_file(const struct tracee *tracee, const char *name, int *fd, char *text,
+                        size_t size)
 {
-    if (*fd == -1) {
+    if (*fd < 0) {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)tracees->pid, (int)tracee->tid,
-                 name);
+        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)tracee->process->pid,
+                 (int)tracee->tid, name);
         *fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (*fd < 0)
-            *fd = -2;
     }
     ssize_t got = *fd < 0 ? 0 : pread(*fd, text, size - 1, 0);
     text[got > 0 ? got : 0] = '\0';
@@ -168,10 +215,10 @@ static size_t read_file(const struct tracees *tracees, const struct tracee *trac
 }
 
 /* "running", or the number of a system call, its arguments, the stack pointer and the PC. */
-bool tracee_sleeps(const struct tracees *tracees, struct tracee *tracee)
+bool tracee_waits(struct tracee *tracee)
 {
     char text[256], *pc;
-    if (read_file(tracees, tracee, "syscall", &tracee->syscall, text, sizeof text) == 0 ||
+    if (read_file(tracee, "syscall", &tracee->syscall, text, sizeof text) == 0 ||
         (pc = strrchr(text, ' ')) == NULL)
         return false;
     uint64_t value = strtoull(pc, NULL, 16);
@@ -179,13 +226,20 @@ bool tracee_sleeps(const struct tracees *tracees, struct tracee *tracee)
     return value != 0;
 }
 
-bool tracee_read_cpu(const struct tracees *tracees, struct tracee *tracee)
+bool tracee_read_time(struct tracee *tracee, struct run_time *time)
 {
-    char text[96];
-    if (read_file(tracees, tracee, "schedstat", &tracee->schedstat, text, sizeof text) == 0)
+    char text[96], *end = text;
+    if (read_file(tracee, "schedstat", &tracee->schedstat, text, sizeof text) == 0)
         return false;
-    tracee->cpu = strtoull(text, NULL, 10);
+    time->cpu = strtoull(end, &end, 10);
+    time->delay = strtoull(end, &end, 10);
+    time->slices = strtoull(end, &end, 10);
     return true;
+}
+
+uint64_t tracee_cpu(const struct tracee *tracee)
+{
+    return tracee->run.cpu - tracee->uncounted;
 }
 
 void tracee_close(struct tracee *tracee)
@@ -195,4 +249,54 @@ void tracee_close(struct tracee *tracee)
     if (tracee->syscall >= 0)
         close(tracee->syscall);
     tracee->schedstat = tracee->syscall = -1;
+}
+
+/* Its 39th field; the second one, a name in parentheses, may hold anything. */
+int tracee_cpu_number(const struct tracee *tracee)
+{
+    char text[512];
+    int fd = -1;
+    size_t size = read_file(tracee, "stat", &fd, text, sizeof text);
+    if (fd >= 0)
+        close(fd);
+    const char *at = size > 0 ? strrchr(text, ')') : NULL;
+    for (int field = 2; at != NULL && field < 39; field++)
+        at = strchr(at + 1, ' ');
+    return at != NULL ? (int)strtol(at, NULL, 10) : -1;
+}
+
+/* The clock of another process; clock_getcpuclockid makes the same number with one system call more. */
+uint64_t process_cpu(pid_t pid)
+{
+    enum { CPU_CLOCK = 2 };
+    struct timespec time;
+    if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | CPU_CLOCK), &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+pid_t process_of(pid_t tid, pid_t *parent)
+{
+    char path[64], text[1024];
+    int pid = -1, maker = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *line = strstr(text, "\nTgid:");
+    if (line == NULL || sscanf(line, " Tgid: %d", &pid) != 1)
+        return -1;
+    line = strstr(line, "\nPPid:");
+    if (line != NULL && sscanf(line, " PPid: %d", &maker) == 1)
+        *parent = maker;
+    return pid;
+}
+
+bool process_has(pid_t pid, pid_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
+    return access(path, F_OK) == 0;
 }

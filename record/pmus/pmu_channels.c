@@ -99,8 +99,10 @@ bool pmu_overlap(const struct pmu_channels *channels, const struct pmu_channel *
     if (a->scope == SCOPE_OTHER || b->scope == SCOPE_OTHER || contains(a->scope, b->scope) ||
         contains(b->scope, a->scope))
         return true;
-    if (!same) /* two meters of one thing */
-        return a->scope == b->scope;
+    if (a->scope == b->scope && (!same || a->scope == SCOPE_BOARD || a->scope == SCOPE_PSYS))
+        return true; /* two meters of one thing */
+    if (!same)
+        return false;
     return inside(channels, a, b) || inside(channels, b, a);
 }
 

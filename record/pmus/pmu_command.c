@@ -55,13 +55,14 @@ static _Noreturn void keep(const char *command, int numbers, int status)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_IGN);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO); /* the caller's streams are not its own */
+    dup2(null, STDOUT_FILENO);
     if (write(status, &self, sizeof self) != sizeof self)
         _exit(1);
     pid_t pid = fork();
     if (pid == 0) {
         signal(SIGPIPE, SIG_DFL);
-        int null = open("/dev/null", O_RDONLY);
-        dup2(null, STDIN_FILENO);
         dup2(numbers, STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
         _exit(127);
@@ -160,7 +161,7 @@ static int read_command(void *state, size_t channel, struct pmu_value *value, st
             return -1;
     if (got == 0 && !p->fresh) /* what it has said counts; then its end is an error */
         return ended(p, err);
-    if (!p->fresh)
+    if (!p->fresh && !(p->counter && p->has_any))
         return 0;
     p->fresh = false;
     value->gauge = p->last * p->scale;

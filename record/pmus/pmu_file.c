@@ -1,10 +1,13 @@
 /* A gauge that is a file with a number in it: what a script keeps writing, or any file of sysfs.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "record/pmus/pmu.h"
 #include "record/pmus/sysfs.h"
+
+enum { TRIES = 20, TRY_NS = 10000000 };
 
 struct gauge_file {
     struct sysfs_file file;
@@ -31,9 +34,12 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
                          request->unit, request->argument);
     struct gauge_file *f = mem_zalloc(1, sizeof *f);
     f->scale = unit.scale;
-    int got = sysfs_open(&f->file, NULL, request->argument, err) == 0
-                  ? sysfs_gauge(&f->file, &value, err)
-                  : -1;
+    int got = sysfs_open(&f->file, NULL, request->argument, err) == 0 ? 0 : -1;
+    for (int i = 0; i < TRIES && got == 0; i++) { /* it may be about to be written */
+        got = sysfs_gauge(&f->file, &value, err);
+        if (got == 0)
+            nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
+    }
     if (got <= 0) {
         close_file(f);
         return error_set(err, request->argument, NO_OFFSET, "expected a number, found nothing");

@@ -30,7 +30,8 @@ enum {
     REPLY_SIZE = 60,
     AVERAGE = 0x10,
     GET_SAMPLE = 7,
-    CLOCK_HZ = 48000000
+    CLOCK_HZ = 48000000,
+    PERIOD_NS = 1000000 /* a new average whenever it is asked; an exchange takes about that long */
 };
 
 /* The calibration of one quantity: where it is in the packet. */
@@ -257,6 +258,7 @@ static void add_sensors(const struct lynsyn *l, struct pmu_channels *channels)
         struct pmu_channel *channel = pmu_channel_add(channels, name,
                                                       power ? "current times voltage of a sensor"
                                                             : "current of a sensor; volts unknown");
+        channel->period = PERIOD_NS;
         if (power) {
             pmu_channel_counter(channel, 1e-9, 0);
             continue;

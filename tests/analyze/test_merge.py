@@ -324,7 +324,7 @@ class Inputs(MergeCase):
         old = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (32, old[1]))
         try:
-            return self.succeeds(["pbin-aggregate", *argv], stdin=stdin, timeout=100)
+            return self.succeeds(["pbin-aggregate", *argv], stdin=stdin, timeout=100, peak=True)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, old)
 

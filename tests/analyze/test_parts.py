@@ -91,7 +91,7 @@ class PartsTest(tool.Case):
         self.assertEqual(self.same(self.file("cut.pbin", data[:samples[33]]), "--salvage").status, 0)
 
     def test_arcs_that_the_trailer_does_not_count(self):
-        """Only samples are shared out: arcs among them are no samples."""
+        """Only samples are distributed: arcs between them are not samples."""
         arcs = pbin.block("ARCS", struct.pack("<IIIIIQ", 1, 1, 1, 1, 1, 5))
         data, samples = [], 0
         for block in blocks(padded(pbin.write(self.profile(5), batch=25))):
@@ -101,7 +101,7 @@ class PartsTest(tool.Case):
             data.append(block)
         ended = self.same(self.file("arcs.pbin", pbin.write(self.profile(5))[:16] + b"".join(data)))
         self.assertEqual(ended.status, 1)
-        self.assertIn("counts differ", ended.err)
+        self.assertIn("counts do not match", ended.err)
 
     def test_few_addresses_are_enough(self):
         """What does for one thread does for eight: the others are not there then. (Not limited with

@@ -61,7 +61,7 @@ def sh(*argv):
 
 
 def symbol(path, name):
-    """(first address, address behind) of a function."""
+    """(first address, end address) of a function."""
     for line in sh("nm", "-S", path).splitlines():
         words = line.split()
         if len(words) == 4 and words[3] == name:
@@ -180,11 +180,11 @@ class Assembly(Recorded):
 
     def test_hot_addresses_lie_in_the_function(self):
         for name in ("burn_50", "burn_30", "burn_20"):
-            first, behind = symbol(BURN, name)
+            first, end = symbol(BURN, name)
             rows = self.json("--asm", "-f", name, self.burn)
             self.assertEqual(int(rows[0]["address"], 16), first)
             for r in rows:
-                self.assertTrue(first <= int(r["address"], 16) < behind, r)
+                self.assertTrue(first <= int(r["address"], 16) < end, r)
 
     def test_lines_are_those_of_addr2line(self):
         for pbin, path in ((self.burn, BURN), (self.inlined, self.program)):
@@ -207,10 +207,10 @@ class Assembly(Recorded):
         sh("g++", "-O1", "-g", "-o", program, self.inlined_source)
         ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
         self.assertEqual(ended.err.count("\n"), 1, ended.err)
-        self.assertRegex(ended.err, r"p has build-id [0-9a-f]+, but [0-9a-f]+ ran")
+        self.assertRegex(ended.err, r"p: not the file that ran: its build-id is [0-9a-f]+, expected [0-9a-f]+")
         os.unlink(program)
         ended = self.succeeds([TOOL, "--asm", "-f", "burn_50", pbin])
-        self.assertIn("binary not found", ended.err)
+        self.assertIn("p: not found", ended.err)
         # the sums are shown all the same
         seen = self.json("--asm", "-f", "burn_50", pbin)
         self.assertEqual(sum(r["samples"] for r in seen), sum(r["samples"] for r in rows))
@@ -226,10 +226,56 @@ class Assembly(Recorded):
         os.makedirs(os.path.dirname(debug))
         sh("strip", "-o", stripped, BURN)
         bare = self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn)
-        self.assertLessEqual(len(bare), len(whole))  # what lies around the samples
+        self.assertLessEqual(len(bare), len(whole))  # only what surrounds the samples
         self.assertEqual(sum(r["samples"] for r in bare), sum(r["samples"] for r in whole))
         sh("objcopy", "--only-keep-debug", BURN, debug)
         self.assertEqual(self.json("--asm", "-s", self.folder, "-f", "burn_30", self.burn), whole)
+
+    def test_debug_file_that_is_linked(self):
+        """By .gnu_debuglink, beside the binary and below usr/lib/debug in the sysroot."""
+        whole = self.json("--asm", "-f", "burn_30", self.burn)
+        for where in ("opt/burn.debug", "opt/.debug/burn.debug", "usr/lib/debug/opt/burn.debug"):
+            root = os.path.join(self.folder, where.replace("/", "-"))
+            stripped, debug = os.path.join(root, "opt", "burn"), os.path.join(root, where)
+            for path in (stripped, debug):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+            sh("objcopy", "--only-keep-debug", BURN, debug)
+            sh("strip", "-o", stripped, BURN)
+            sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
+            options = ["--sysroot", root, "-s", os.path.dirname(stripped)]
+            self.assertEqual(self.json("--asm", *options, "-f", "burn_30", self.burn), whole, where)
+
+    def located(self, label, path, address, build_id):
+        """A pbin of one sample at ADDRESS of the file PATH, which is known as LABEL only."""
+        text = sh("readelf", "-lW", path)
+        offset, start, size = (int(x, 16) for x in re.search(
+            r"LOAD +(0x\S+) (0x\S+) 0x\S+ (0x\S+) 0x\S+ R E", text).groups())
+        w = Writer()
+        number = w.map(0x500000, (size + 4095) & -4096, label, "", build_id, offset)
+        w.location(0x500000 + address - start, "f", "", 0, binary=os.path.basename(label), map_number=number)
+        return self.file("located.pbin", w.bytes())
+
+    def test_files_of_the_system(self):
+        """By base name in the folders for libraries, as prof2pbin finds them."""
+        libc = os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
+        build_id = re.search(r"Build ID: (\S+)", sh("readelf", "-n", libc))[1]
+        address = next(int(line.split()[1], 16) for line in sh("readelf", "-sW", "--dyn-syms", libc).splitlines()
+                       if line.split()[-1:] == ["qsort@@GLIBC_2.2.5"])
+        pbin = self.located("/elsewhere/libc.so.6", libc, address, build_id)
+        ended = self.succeeds([TOOL, "--asm", pbin])
+        self.assertEqual(ended.err, "")
+        self.assertRegex(ended.out.decode(), r"libc.so.6: \S*qsort\S* at 0x%x" % address)
+
+    def test_sysroot(self):
+        root = os.path.join(self.folder, "root")
+        os.makedirs(os.path.join(root, "opt"))
+        shutil.copy(BURN, os.path.join(root, "opt", "program"))
+        build_id = re.search(r"Build ID: (\S+)", sh("readelf", "-n", BURN))[1]
+        pbin = self.located("/opt/program", BURN, symbol(BURN, "burn_50")[0], build_id)
+        self.assertIn("/opt/program: not found", self.succeeds([TOOL, "--asm", pbin]).err)
+        ended = self.succeeds([TOOL, "--asm", "--sysroot", root, pbin])
+        self.assertEqual(ended.err, "")
+        self.assertIn(os.path.join(root, "opt/program") + ": burn_50 at", ended.out.decode())
 
     def test_offset_from_the_program_headers(self):
         """A dialect without offsets: the segment is found by its size."""
@@ -361,8 +407,8 @@ class Hostile(tool.Case):
     def limits(self):
         return {"memory": None if tool.is_asan() else 256 * tool.MB, "timeout": 40}
 
-    def show(self, writer, *options, status=0):
-        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], **self.limits())
+    def show(self, writer, *options, status=0, **more):
+        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], **self.limits(), **more)
         self.assertEqual(ended.status, status, ended.err)
         return ended
 
@@ -407,7 +453,7 @@ class Hostile(tool.Case):
         w = Writer()
         for pc, path in enumerate(("/dev/zero", fifo, self.folder)):
             w.location(0x1000 * pc, "f", "", 0, map_number=w.map(0x1000 * pc, 4096, path, path))
-        self.assertEqual(self.show(w, "--asm").err.count("binary not found"), 3)
+        self.assertEqual(self.show(w, "--asm").err.count("not a regular file"), 3)
 
     def test_large_source(self):
         w = Writer()
@@ -416,7 +462,7 @@ class Hostile(tool.Case):
             f.write(b"first\n" + b"x" * (100 << 20) + b"\nlast\n")
         w.location(1, "f", source, 3)
         w.location(2, "f", source, 1)
-        ended = self.show(w)
+        ended = self.show(w, peak=True)
         self.assertIn(b"| last", ended.out)
         if not tool.is_asan():
             self.assertLess(ended.peak, 64 * tool.MB)

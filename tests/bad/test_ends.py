@@ -1,4 +1,4 @@
-"""What tools do when nobody reads on, on a terminal, and where nothing is selected. Environment: BUILD, the build folder.
+"""What tools do when their output is not read, on a terminal, and when nothing is selected. Environment: BUILD, the build folder.
 
 SPDX-License-Identifier: MIT
 """
@@ -57,7 +57,7 @@ class Ends(Case):
 
 class Outputs(Case):
     def test_output_that_is_stdout(self):
-        """-o - is no -o: colours and all."""
+        """-o - is the same as no -o, including colours."""
         path = self.pbin(1000)
         for options in ([], ["--color=always"]):
             argv = ["pbin-aggregate", "-q", *options, path]
@@ -65,12 +65,12 @@ class Outputs(Case):
         self.assertIn(b"\x1b[", self.succeeds(argv + ["-o", "-"]).out)
 
     def test_output_without_a_name(self):
-        """As of a variable that is not set: told before anything is read."""
+        """As from an unset variable: reported before anything is read."""
         for name in ("prof2pbin", "gmon2pbin", "pbin2gmon", "sthem2pbin", "pbin-aggregate", "pbin-annotate",
                      "pbin-callgraph", "pbin-dump", "pbin-compare"):
             ended = tool.run([name, "-o", "", "/nowhere"])
             self.assertEqual(ended.status, 2, name)
-            self.assertIn("-o takes the name of a file, not ''", ended.err)
+            self.assertIn("-o needs the name of a file", ended.err)
 
 
 class Messages(Case):

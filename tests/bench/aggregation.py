@@ -1,4 +1,7 @@
-"""The part of the bench that is about pbin-aggregate alone; `bench` runs it. SPDX-License-Identifier: MIT"""
+"""The part of the bench that is about pbin-aggregate alone; `bench` runs it.
+
+SPDX-License-Identifier: MIT
+"""
 import os
 import re
 import shutil

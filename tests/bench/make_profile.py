@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Writes a large `sampler` profile of two busy threads: make_profile.py FILE SAMPLES PROGRAM [--extension]
+"""Writes a large `sampler` profile of two busy threads: make_profile.py FILE SAMPLES PROGRAM [--extension | --seen]
 
 Numbers as a real run has them: power values use all bits of a double, CPU times jitter, program
-counters stay in a function for a while. SPDX-License-Identifier: MIT
+counters stay in a function for a while.
+SPDX-License-Identifier: MIT
 """
 import os
 import random
@@ -51,22 +52,37 @@ def write_samples(out, count, pcs, rng):
                            for _ in range(min(20000, count - begin))))
 
 
-def main(path, count, binary, extension=False):
+def seen(count, binary_map):
+    """Flags for COUNT samples of two threads: nine of ten ran."""
+    ext = raw.Extended({"command": "./burn", "engine": "ptrace"}, [raw.Image(4001, binary_map.path)],
+                       [raw.Mapping(0, binary_map.address, binary_map.size, binary_map.path, 0, binary_map.offset)],
+                       [raw.Task(4001, 4001, 0, "burn"), raw.Task(4002, 4001, 0, "burn")])
+    pattern = bytes([raw.RAN] * 9 + [0])
+    flags = pattern * (2 * count // 10 + 1)
+    blocks = b"".join(raw.block("seen", struct.pack("<QI", at, len(part)) + part)
+                      for at in range(0, 2 * count, 1 << 20)
+                      for part in [flags[at:min(at + (1 << 20), 2 * count)]])
+    return raw.definitions(ext), blocks
+
+
+def main(path, count, binary, extension=False, with_seen=False):
     rng = random.Random(count)
     target = program.Program(binary, base=0x555555554000)
     run = raw.Run([], [target.map], count * 1000, count * 70, raw.POWER)
     with open(path + ".part", "wb") as out:
         out.write(raw.header(run, raw.POWER, "<", samples=count) + raw.vmmaps(run, "<"))
         write_samples(out, count, pick_pcs(target, rng), rng)
-        if extension:
+        if extension or with_seen:
             times, now = [], 0
             for _ in range(count):
                 times.append(now)
                 now += 1_000_000 + int(rng.gauss(0, 20_000))
-            out.write(raw.SIGNATURE + raw.info_block({"command": "./burn"}) + raw.maps_block(run.maps) +
-                      raw.time_blocks(times) + raw.done_block(count))
+            head, tail = raw.info_block({"command": "./burn"}) + raw.maps_block(run.maps), b""
+            if with_seen:
+                head, tail = seen(count, target.map)
+            out.write(raw.SIGNATURE + head + raw.time_blocks(times) + tail + raw.done_block(count))
     os.rename(path + ".part", path)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], "--extension" in sys.argv)
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3], "--extension" in sys.argv, "--seen" in sys.argv)

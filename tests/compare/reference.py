@@ -1,6 +1,7 @@
 """The second implementation of pbin-compare's arithmetic, in exact rationals as far as it goes.
 
-A side is a list of runs, a run is {key: oracle.Row}. SPDX-License-Identifier: MIT
+A side is a list of runs, a run is {key: oracle.Row}.
+SPDX-License-Identifier: MIT
 """
 import math
 from fractions import Fraction

@@ -102,9 +102,9 @@ class Usage(tool.Case):
                 ("--map-binary takes", "--map-binary", "x=", *two),
                 ("--metric does not know", "--metric", "x", *two), ("--error does not know", "--error", "x", *two),
                 ("--aggregate does not know", "--aggregate", "x", *two), ("--sort does not know", "--sort", "x", *two),
-                ("--top takes", "--top", "0", *two), ("--alpha takes", "--alpha", "0", *two),
-                ("--alpha takes", "--alpha", "0.6", *two), ("--min-share takes", "--min-share", "101", *two),
-                ("--noise takes", "--noise", "-1", *two), ("unknown format", "--format", "xml", *two),
+                ("--top must be", "--top", "0", *two), ("--alpha must be", "--alpha", "0", *two),
+                ("--alpha must be", "--alpha", "0.6", *two), ("--min-share must be", "--min-share", "101", *two),
+                ("--noise must be", "--noise", "-1", *two), ("unknown format", "--format", "xml", *two),
                 ("has 1 names for 2", "-n", "a", *two), ("more names", "-n", "a,b,c", *two),
                 ("given twice", "-n", "a,a", *two), ("empty", "-n", "a,", *two), ("taken", "-n", "a,ratio", *two),
                 ("taken", "-n", "a,function", *two), ("at most 64", *[BASE[0]] * 65)):

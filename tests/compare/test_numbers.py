@@ -167,7 +167,7 @@ class Values(Compare):
             self.near(profile["coverage_other"], 100 * covered / sum(ref.total(r).time for r in base), "coverage")
 
     def test_a_row_of_nothing_but_one_sample_has_noise(self):
-        """The same number of samples in each run of a side is no proof of precision."""
+        """The same number of samples in each run of a side does not prove precision."""
         runs = [simulate.run(PROGRAM, 1, {"alpha": 1}, 50) for _ in range(4)]
         for i, run in enumerate(runs):
             for sample in run.samples[:1 + (i >= 2)]:

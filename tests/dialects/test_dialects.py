@@ -31,7 +31,7 @@ def make_pcs(programs, rng):
 
 
 def make_run(programs, kind, count=500, seed=1, integers=False):
-    """Threads come and go, stand still, and reuse the numbers of dead ones."""
+    """Threads start, end, wait, and reuse the numbers of ended ones."""
     rng = random.Random(seed)
     pcs, counters, samples = make_pcs(programs, rng), {}, []
     us = 1_600_000_000_000_000
@@ -258,9 +258,9 @@ class Dialects(tool.Case):
         self.assertEqual(times, sorted(times, reverse=True))
 
     def test_first_samples_of_nobody(self):
-        for nobody in (1, 400, 500):
+        for empty in (1, 400, 500):
             run = make_run(PROGRAMS, raw.POWER)
-            for sample in run.samples[:nobody]:
+            for sample in run.samples[:empty]:
                 sample.threads = []
             self.each(run, "sampler", layouts=(False,))
 
@@ -350,7 +350,7 @@ class Volts(tool.Case):
 
 
 def sampler_or_walltime():
-    """100 bytes behind the header that are 5 records of either dialect. With wall times, which rise, no sample
+    """100 bytes after the header that are 5 records of either dialect. With wall times, which rise, no sample
     has a thread; without them the third and the fourth have one each."""
     body = bytearray(100)
     for at, value in {28: 0x3ff00000, 32: 1, 40: 0x401000, 48: 1000000, 60: 0x3ff80000, 64: 1, 68: 4001,

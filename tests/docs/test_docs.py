@@ -1,6 +1,7 @@
 """Help, man pages and README say what the tools do: the same options, and examples that run.
 
-Environment: BUILD, the build folder. SPDX-License-Identifier: MIT
+Environment: BUILD, the build folder.
+SPDX-License-Identifier: MIT
 """
 import glob
 import os
@@ -24,6 +25,7 @@ def files_named(suffix):
 
 
 PAGES = {os.path.basename(p)[:-2]: p for p in files_named(".1")}
+COMMON_PAGE = os.path.join(ROOT, "base", "pbin-tools.7")
 MACROS = {"Ar", "Cm", "Fl", "Ns", "Op", "Ic", "Pa", "Sy", "Em", "No"}
 
 
@@ -69,31 +71,46 @@ class Options(unittest.TestCase):
     def test_help_and_page_agree(self):
         wrong = []
         for name in tools():
-            shown, told = options_of_help(name), options_of_man(PAGES[name])
+            shown, documented = options_of_help(name), options_of_man(PAGES[name])
             self.assertIn("--help", shown, name)
-            wrong += [f"{name}: {o} is in --help only" for o in sorted(shown - told)]
-            wrong += [f"{name}: {o} is in the page only" for o in sorted(told - shown)]
+            wrong += [f"{name}: {o} is in --help only" for o in sorted(shown - documented)]
+            wrong += [f"{name}: {o} is in the page only" for o in sorted(documented - shown)]
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+
+    def test_page_of_common_options(self):
+        options, shown = options_of_man(COMMON_PAGE), [options_of_help(name) for name in tools()]
+        self.assertGreater(len(options), 10)
+        self.assertEqual({o for o in options if sum(o in of_tool for of_tool in shown) < 2}, set())
+        for name in tools():
+            with open(PAGES[name], encoding="utf-8") as file:
+                self.assertIn(".Xr pbin-tools 7", file.read(), name)
+
+    @unittest.skipIf(shutil.which("mandoc") is None, "no mandoc")
+    def test_pages_have_no_warnings(self):
+        pages = [p for suffix in (".1", ".5", ".7") for p in files_named(suffix)]
+        lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], stdout=subprocess.PIPE, text=True,
+                              check=False)
+        self.assertEqual((len(pages) > 13, lint.returncode, lint.stdout), (True, 0, ""))
 
     def test_options_of_every_tool(self):
         for name in tools():
             self.assertEqual({"-h", "--help", "-q", "--quiet", "--verbose", "-V", "--version", "-o", "--output"} -
                              options_of_help(name), set(), name)
 
-    def test_shared_options_are_told_alike(self):
+    def test_shared_options_have_the_same_help(self):
         for option, own in (("-o, --output=FILE", {"sampler", "pbin-plot"}), ("--bzip2", set()), ("--salvage", set()),
-                            ("--color=WHEN", set()), ("-s, --search-path=DIR", {"pbin-annotate"})):
+                            ("--color=WHEN", set()), ("-s, --search-path=DIR", set()), ("--sysroot=DIR", set())):
             texts = [help_text(name) for name in set(tools()) - own]
-            told = [re.search(rf"\n +{option} +((?:.*\n {{29}})*.*)", text) for text in texts]
-            self.assertEqual(len({found[1] for found in told if found}), 1, option)
+            found = [re.search(rf"\n +{option} +((?:.*\n {{29}})*.*)", text) for text in texts]
+            self.assertEqual(len({match[1] for match in found if match}), 1, option)
 
     def test_formats_of_help_and_errors(self):
         for name in ("pbin-aggregate", "pbin-annotate", "pbin-callgraph", "pbin-compare", "pbin-dump"):
-            told = re.search(r"--format=FORMAT +((?:.*\n {29})*.*)\(default", help_text(name))[1]
+            shown = re.search(r"--format=FORMAT +((?:.*\n {29})*.*)\(default", help_text(name))[1]
             ended = tool.run([name, "--format=none"])
-            listed = re.search(r"unknown format 'none'; there are (.*)\n", ended.err)[1]
-            self.assertEqual((ended.status, " ".join(told.split())), (2, listed.replace(" and ", " or ")))
-            for format_name in re.findall(r"[a-z]+", listed.replace(" and ", " ")):
+            listed = re.search(r"unknown format 'none', expected (.*)\n", ended.err)[1]
+            self.assertEqual((ended.status, " ".join(shown.split())), (2, listed))
+            for format_name in re.findall(r"[a-z]+", listed.replace(" or ", " ")):
                 self.assertNotIn("unknown format", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
 
     def test_help_fits_the_width_of_a_terminal(self):
@@ -161,7 +178,7 @@ def sthem(cells, last):
 
 
 class Workshop:
-    """A folder with all that examples name, made from a program that runs for 0.2 s or as long as it is told."""
+    """A folder with everything that the examples name, made from a program that runs for 0.2 s or a given time."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -269,6 +286,9 @@ class Examples(unittest.TestCase):
         for name in tools():
             with self.subTest(tool=name):
                 self.all_run(examples_of_page(PAGES[name]), 2)
+
+    def test_page_of_all_tools(self):
+        self.all_run(examples_of_page(COMMON_PAGE), 2)
 
     def test_table_in_readme(self):
         """The columns that the README shows are those that come."""

@@ -1,4 +1,4 @@
-"""Damaged profiles: whatever the bytes, tools end with 0 or 1, one error line, and leave no output behind an error.
+"""Damaged profiles: whatever the bytes, tools exit with 0 or 1 and one error line, and leave no output after an error.
 
 The mutations of a seed are always the same; on a slow machine fewer of them are tried.
 SPDX-License-Identifier: MIT
@@ -84,7 +84,7 @@ def blocks(pbin):
 
 
 def mutate_blocks(rng, pbin):
-    """Damage inside blocks, whose checksums are right again, so that what stands behind them is reached."""
+    """Damage inside blocks with corrected checksums, to reach the code after the check."""
     head, found = blocks(pbin)
     for _ in range(rng.choice([1, 1, 2])):
         at = rng.randrange(len(found))
@@ -102,7 +102,7 @@ def mutate_blocks(rng, pbin):
 
 class Mutations(tool.Case):
     def ends_well(self, argv, data, what):
-        """Status 0 or 1; behind an error one line on stderr. Returns the output of a success."""
+        """Status 0 or 1; with an error, one line on stderr. Returns the output of a success."""
         memory = None if tool.is_asan() else MEMORY
         ended = tool.run(argv, stdin=data, memory=memory)
         self.assertIn(ended.status, (0, 1), f"{what}, {argv}: {ended.err[:500]}")
@@ -118,7 +118,7 @@ class Mutations(tool.Case):
         first = 32 + 2 * 272 + 16 + 8  # entry of the first byte of the first map
         data[4:12] = data[first:first + 8] = b"\xff" * 8
         ended = self.fails(["prof2pbin", "-q", "-v", "5"], "<stdin>", stdin=bytes(data))
-        self.assertIn("too large to be summed", ended.err)
+        self.assertIn("too large to sum", ended.err)
 
     def test_raw_profiles(self):
         profiles = list(raw_profiles())

@@ -15,8 +15,8 @@ def strings(names):
 
 
 def write(functions, bits=64, order="<", machine=0, symbols=()):
-    """FUNCTIONS: (name, address, size), ascending; SYMBOLS: (name, address) that are no functions. Code reaches from
-    the first function to 32 bytes behind the last one."""
+    """FUNCTIONS: (name, address, size), ascending; SYMBOLS: (name, address) that are not functions. Code extends from
+    the first function to 32 bytes after the last one."""
     def pack(layout, *values):
         return struct.pack(order + layout, *values)
 

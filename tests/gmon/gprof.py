@@ -9,7 +9,7 @@ from fractions import Fraction
 PRIMARY = re.compile(r"^\[(\d+)\]\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s+(?:(\d+)(?:\+(\d+))?\s+)?"
                      r"(.+?)(?: <cycle (\d+)>)? \[\d+\]$")
 LINE = re.compile(r"^\s+(?:([\d.]+)\s+([\d.]+)\s+)?(\d+)(?:/(\d+))?\s+(.+?)(?: <cycle \d+>)? \[\d+\]$")
-PADDING_MOST = 63  # what may stand between functions without being anybody's
+MAX_PADDING = 63  # allowed between functions without belonging to one
 
 
 def run(*argv):
@@ -58,7 +58,7 @@ def graph(elf, gmon):
 
 
 def ranges(elf):
-    """[(first address, address behind, name)] of the functions, as far as they reach."""
+    """[(first address, end address, name)] of the functions."""
     out = subprocess.run(["nm", "-C", "-S", "--defined-only", elf], stdout=subprocess.PIPE, check=True).stdout
     found = {}
     for line in out.decode().splitlines():
@@ -76,15 +76,15 @@ def reach(functions):
     result = []
     for i, (address, size, name) in enumerate(functions):
         end = address + size
-        following = functions[i + 1][0] if i + 1 < len(functions) else end + PADDING_MOST
-        if end > following or following - end <= PADDING_MOST:
+        following = functions[i + 1][0] if i + 1 < len(functions) else end + MAX_PADDING
+        if end > following or following - end <= MAX_PADDING:
             end = following
         result.append((address, end, name))
     return result
 
 
 def credit(histogram, functions, bias=0):
-    """{name: samples}, exact; what is nobody's is _unknown."""
+    """{name: samples}, exact; samples outside all functions are _unknown."""
     width = Fraction(histogram.high - histogram.low, len(histogram.bins))
     found = {}
     for i, count in enumerate(histogram.bins):
@@ -92,8 +92,8 @@ def credit(histogram, functions, bias=0):
             continue
         begin = histogram.low - bias + i * width
         end, left = begin + width, Fraction(count)
-        for first, behind, name in functions:
-            part = min(end, behind) - max(begin, first)
+        for first, after, name in functions:
+            part = min(end, after) - max(begin, first)
             if part > 0:
                 found[name] = found.get(name, 0) + count * part / width
                 left -= count * part / width

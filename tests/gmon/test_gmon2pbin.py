@@ -324,6 +324,17 @@ class Programs(Case):
         samples, _, _ = self.samples("-s", folder, file)
         self.same(samples, self.expected(p.histograms, 0x20 - 0x1000))
 
+    def test_search_passes_over_another_layout(self):
+        for folder, bits in (("wide", 64), ("narrow", 32)):
+            os.mkdir(os.path.join(self.folder, folder))
+            self.elf(bits, name=f"{folder}/{self.UUID}.elf", shift=-0x1000, symbols=[("__text_start", 0)])
+        file, p = self.optee(0)
+        wide, narrow = (os.path.join(self.folder, name) for name in ("wide", "narrow"))
+        samples, _, _ = self.samples("-s", wide, "-s", narrow, file)
+        self.same(samples, self.expected(p.histograms, 0x20 - 0x1000))
+        ended = self.succeeds(["gmon2pbin", "-s", wide, file])
+        self.assertIn("not the program that ran: 64-bit little-endian, expected 32-bit little-endian", ended.err)
+
     def test_openbsd_name(self):
         self.elf(name="my.prog")
         p = self.profile()
@@ -344,7 +355,8 @@ class Programs(Case):
         missing = os.path.join(self.folder, "missing")
         self.fails(["gmon2pbin", "-e", missing, file], missing)
         self.fails(["gmon2pbin", "-e", file, file], file)
-        self.assertIn("32-bit", self.fails(["gmon2pbin", "-e", self.elf(32), file], file).err)
+        elf = self.elf(32)
+        self.assertIn("32-bit", self.fails(["gmon2pbin", "-e", elf, file], elf).err)
 
     def test_wrong_program(self):
         elf = self.elf(shift=0x100000)

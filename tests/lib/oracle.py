@@ -1,7 +1,8 @@
 """The second implementation of the arithmetic: who used how much time and energy, in exact rationals.
 
 Time is conserved (all rows together = the CPU time that threads used), energy is conserved (= the
-energy of the run). SPDX-License-Identifier: MIT
+energy of the run).
+SPDX-License-Identifier: MIT
 """
 from dataclasses import dataclass
 from fractions import Fraction

@@ -90,6 +90,10 @@ class Profile:
     runs: list = field(default_factory=list)
     rows: list = field(default_factory=list)
     arcs: list = field(default_factory=list)  # (caller binary, caller, callee binary, callee, calls)
+    programs: dict = field(default_factory=dict)  # thread number: path
+    callers: dict = field(default_factory=dict)   # location number: location number
+    sources: list = field(default_factory=list)   # (name, kind, unit, scope, per count, period, role, help)
+    readings: list = field(default_factory=list)  # (source, time, value, busy)
 
 
 # ---- writing -----------------------------------------------------------------------------------
@@ -236,6 +240,28 @@ class Writer:
     def put_arcs(self, arcs):
         self.members("ARCS", "arcs", [struct.pack("<IIIIQ", *self.string(*a[:4]), a[4]) for a in arcs])
 
+    def put_programs(self, programs):
+        """{thread: path}"""
+        numbers = self.string(*programs.values())
+        self.block("prog", struct.pack("<I", len(programs)) + b"".join(
+            struct.pack("<II", t, n) for t, n in zip(programs, numbers)))
+
+    def put_callers(self, callers):
+        """{location: location of its caller}"""
+        self.block("call", struct.pack("<I", len(callers)) + b"".join(
+            struct.pack("<II", l, c) for l, c in callers.items()))
+
+    def put_sources(self, sources):
+        encoded = []
+        for name, kind, unit, scope, per_count, period, role, text_ in sources:
+            *first, last = self.string(name, kind, unit, scope, text_)
+            encoded.append(struct.pack("<IIIIdQBI", *first, per_count, period, role, last))
+        self.block("srcs", struct.pack("<I", len(encoded)) + b"".join(encoded))
+
+    def put_readings(self, readings):
+        self.block("read", struct.pack("<I", len(readings)) + b"".join(
+            struct.pack("<IQQQ", *r) for r in readings))
+
     def finish(self):
         c = self.counts
         if self.parts[-1][4:8] != b"TAIL":
@@ -249,7 +275,9 @@ def write(profile, batch=500, checksum=xxh3):
     w = Writer(profile.meta, checksum)
     for put, what in ((w.put_maps, profile.maps), (w.put_threads, profile.threads),
                       (w.put_locations, profile.locations), (w.put_runs, profile.runs),
-                      (w.put_rows, profile.rows), (w.put_arcs, profile.arcs)):
+                      (w.put_rows, profile.rows), (w.put_arcs, profile.arcs),
+                      (w.put_programs, profile.programs), (w.put_callers, profile.callers),
+                      (w.put_sources, profile.sources), (w.put_readings, profile.readings)):
         if what:
             put(what)
     for i in range(0, len(profile.samples), batch):
@@ -308,9 +336,9 @@ class Reader:
                 return self.profile
             if kind == "SMPL":
                 self.samples(c)
-            elif hasattr(self, kind):
+            elif kind in ("STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS", "ARCS", "prog", "call", "srcs", "read"):
                 for _ in range(c.take("I")):
-                    getattr(self, kind)(c)
+                    getattr(self, kind if kind != "read" else "read_")(c)
             else:
                 assert kind[0].islower(), kind
                 continue
@@ -326,6 +354,25 @@ class Reader:
 
     def string(self, c):
         return self.strings[c.take("I")]
+
+    def prog(self, c):
+        thread = c.take("I")
+        assert thread < len(self.profile.threads) and thread not in self.profile.programs
+        self.profile.programs[thread] = self.string(c)
+
+    def call(self, c):
+        location, caller = c.take("II")
+        assert max(location, caller) < len(self.profile.locations) and location not in self.profile.callers
+        self.profile.callers[location] = caller
+
+    def srcs(self, c):
+        texts = [self.string(c) for _ in range(4)]
+        self.profile.sources.append((*texts, *c.take("dQB"), self.string(c)))
+
+    def read_(self, c):
+        reading = c.take("IQQQ")
+        assert reading[0] < len(self.profile.sources)
+        self.profile.readings.append(reading)
 
     def STRS(self, c):
         value = c.text()
@@ -382,7 +429,7 @@ class Reader:
         want = (len(p.samples), self.entries, len(self.strings), len(p.maps), len(p.threads), len(p.locations),
                 len(p.runs), len(p.rows), len(p.arcs))
         assert c.take("QQIIIIIII") == want, "trailer"
-        assert self.at == len(self.data), "data behind the trailer"
+        assert self.at == len(self.data), "data after the trailer"
 
 
 def sort_key(key):

@@ -32,7 +32,7 @@ def build(folder, label, names):
 
 
 def addresses(path):
-    """First address of the functions: they stand in a row behind _start."""
+    """First address of the functions, which follow _start one after the other."""
     out = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, check=True).stdout.decode()
     for line in out.splitlines():
         words = line.replace("[ ", "[").split()

@@ -1,4 +1,7 @@
-"""Random full profiles with everything that attribution must cope with. SPDX-License-Identifier: MIT"""
+"""Random full profiles with everything that attribution must cope with.
+
+SPDX-License-Identifier: MIT
+"""
 import random
 
 import pbin

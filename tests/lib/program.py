@@ -55,7 +55,7 @@ class Program:
         end = (vaddr + size + PAGE - 1) // PAGE * PAGE
         self.map = Map(base + first, end - first, self.label, offset=offset // PAGE * PAGE, path=path,
                        build_id=self.build_id())
-        self.padding = base + end - 8  # inside the map, behind all code
+        self.padding = base + end - 8  # inside the map, after all code
         self.functions = self.read_functions()
 
     def build_id(self):

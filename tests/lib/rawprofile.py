@@ -1,7 +1,8 @@
 """An independent writer of every raw dialect, layout and byte order, written from the documents.
 
 Facts come in as Run/Sample/Thread/Map; write() gives the bytes of one dialect. The raw extension and
-the sampler's unfinished file (the spool) are here as well. SPDX-License-Identifier: MIT
+the sampler's unfinished file (the spool) are here as well.
+SPDX-License-Identifier: MIT
 """
 import struct
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ class Thread:
     tid: int
     pc: int
     cpu_ns: int = 0  # cumulative
+    flags: int = 1   # RAN, TOTAL, CALLER: only `seen` blocks have them
+    caller: int = 0
 
 
 @dataclass
@@ -25,7 +28,7 @@ class Sample:
     value: float
     threads: list = field(default_factory=list)
     time_us: int = 0  # absolute clock
-    raw_value: bytes = None  # pperf: these bytes stand for the value
+    raw_value: bytes = None  # pperf: these bytes are the value
 
 
 @dataclass
@@ -134,7 +137,7 @@ def pmu_size(pmu):
 
 
 def write(run, dialect, late=False, order="<", pmu="d", magic=None):
-    """The file as bytes. LATE: maps behind the samples. MAGIC None: what the documents say."""
+    """The file as bytes. LATE: maps after the samples. MAGIC None: as documented."""
     if dialect == "intrvelf-aggregated":
         return write_aggregated(run, order)
     if magic is None:
@@ -159,7 +162,7 @@ def block(kind, payload):
 
 
 def text(s):
-    data = s.encode()
+    data = s if isinstance(s, bytes) else s.encode()
     return struct.pack("<I", len(data)) + data
 
 
@@ -208,3 +211,154 @@ def spool(run, times_ns, per_block=50, facts=None):
                         for t, s in zip(times_ns[at:], part))
         out.append(block("rows", struct.pack("<I", len(part)) + rows))
     return b"".join(out)
+
+
+# ---- the extension of a sampler that knows processes -------------------------------------------
+
+RAN, TOTAL, CALLER = 1, 2, 4
+NO_IMAGE = 2**32 - 1
+START, FORK, EXEC = range(3)
+FILE, ANONYMOUS, HEAP, STACK, VDSO, VSYSCALL, JIT = range(7)
+JIT_TEXT, JIT_DUMP = range(2)
+
+
+@dataclass
+class Image:
+    pid: int
+    path: str
+    start: int = 0
+    ppid: int = 0
+    parent: int = NO_IMAGE
+    how: int = START
+    comm: str = ""
+
+
+@dataclass
+class Mapping:
+    image: int
+    address: int
+    size: int
+    path: str
+    since: int = 0
+    offset: int = 0
+    inode: int = 0
+    kind: int = FILE
+    build_id: str = ""
+
+
+@dataclass
+class Task:
+    tid: int
+    pid: int
+    start: int = 0
+    name: str = ""
+
+
+@dataclass
+class Source:
+    name: str
+    kind: str = "energy"
+    unit: str = "J"
+    scope: str = "package"
+    per_count: float = 1.0
+    period: int = 0
+    role: int = 1
+    help: str = ""
+
+
+@dataclass
+class Reading:
+    source: int
+    time: int
+    value: int  # counts, or the bits of a double
+    busy: int = 0
+
+
+@dataclass
+class Extended:
+    facts: dict = field(default_factory=dict)
+    images: list = field(default_factory=list)
+    mappings: list = field(default_factory=list)
+    tasks: list = field(default_factory=list)
+    jits: list = field(default_factory=list)     # (image, kind, bytes)
+    sources: list = field(default_factory=list)
+    readings: list = field(default_factory=list)
+    cpus: list = field(default_factory=list)     # (pid, user, system)
+    vdso: tuple = None                           # (address, bytes)
+
+
+def counted(kind, members):
+    return block(kind, struct.pack("<I", len(members)) + b"".join(members)) if members else b""
+
+
+def image_bytes(i):
+    return struct.pack("<IIQIB", i.pid, i.ppid, i.start, i.parent, i.how) + text(i.path) + text(i.comm)
+
+
+def mapping_bytes(m):
+    return struct.pack("<IQQQQQB", m.image, m.since, m.address, m.size, m.offset, m.inode,
+                       m.kind) + text(m.build_id) + text(m.path)
+
+
+def task_bytes(t):
+    return struct.pack("<IIQ", t.tid, t.pid, t.start) + text(t.name)
+
+
+def source_bytes(s):
+    return text(s.name) + text(s.kind) + text(s.unit) + text(s.scope) + struct.pack(
+        "<dQB", s.per_count, s.period, s.role) + text(s.help)
+
+
+def reading_bytes(r):
+    return struct.pack("<IQQQ", r.source, r.time, r.value, r.busy)
+
+
+def definitions(ext):
+    """Blocks of everything that is not about samples."""
+    out = info_block(ext.facts) + counted("imgs", [image_bytes(i) for i in ext.images])
+    out += counted("mapx", [mapping_bytes(m) for m in ext.mappings])
+    out += counted("task", [task_bytes(t) for t in ext.tasks])
+    if ext.vdso:
+        out += block("vdso", struct.pack("<Q", ext.vdso[0]) + ext.vdso[1])
+    for image, kind, data in ext.jits:
+        out += block("jits", struct.pack("<IB", image, kind) + data)
+    out += counted("srcs", [source_bytes(s) for s in ext.sources])
+    return out + counted("cpus", [struct.pack("<IQQ", *c) for c in ext.cpus])
+
+
+def reading_blocks(readings, per_block=1000):
+    return b"".join(counted("read", [reading_bytes(r) for r in readings[at:at + per_block]])
+                    for at in range(0, len(readings), per_block))
+
+
+def seen_block(first, threads):
+    return block("seen", struct.pack("<QI", first, len(threads)) + bytes(t.flags for t in threads) +
+                 b"".join(struct.pack("<Q", t.caller) for t in threads if t.flags & CALLER))
+
+
+def seen_blocks(samples, per_block=65536):
+    threads = [t for s in samples for t in s.threads]
+    return b"".join(seen_block(at, threads[at:at + per_block]) for at in range(0, len(threads), per_block))
+
+
+def extended(run, times_ns, ext, flags=True, per_block=65536):
+    """A whole file, dialect sampler."""
+    out = write(run, "sampler") + SIGNATURE + definitions(ext) + time_blocks(times_ns, per_block)
+    out += seen_blocks(run.samples, per_block) if flags else b""
+    return out + reading_blocks(ext.readings, per_block) + done_block(len(run.samples))
+
+
+def extended_spool(run, times_ns, ext, per_block=50):
+    """What a killed sampler leaves: rows and flags in turns, each reading before the rows that are later."""
+    out, first, readings = [bytes(32), SIGNATURE, definitions(ext)], 0, list(ext.readings)
+    for at in range(0, len(run.samples), per_block):
+        part = run.samples[at:at + per_block]
+        due = [r for r in readings if r.time <= times_ns[at]]
+        readings = readings[len(due):]
+        out.append(reading_blocks(due))
+        out.append(block("rows", struct.pack("<I", len(part)) + b"".join(
+            struct.pack("<Q", t) + record("sampler", s, "<") for t, s in zip(times_ns[at:], part))))
+        threads = [t for s in part for t in s.threads]
+        out.append(seen_block(first, threads))
+        first += len(threads)
+    return b"".join(out + [reading_blocks(readings)])

@@ -1,7 +1,8 @@
 """What pbin-aggregate must say of full pbin profiles: time, energy, samples and entries per key, exactly.
 
 The second implementation of attribution, in rationals, after DESIGN's words: time is the CPU time that threads
-used, energy is power times interval and is split by CPU time. SPDX-License-Identifier: MIT
+used, energy is power times interval and is split by CPU time.
+SPDX-License-Identifier: MIT
 """
 import fnmatch
 import math
@@ -120,7 +121,7 @@ class Attribution:
         self.scale = 0 if kind == pbin.NONE else Fraction(volts) if kind == pbin.CURRENT and volts else 1
 
     def label_selected(self, name):
-        """A label is no code: as if all its texts were the label and its numbers 0."""
+        """A label is not code: as if all its texts were the label and its numbers 0."""
         texts = lambda key: name if key in pbin.TEXT_KEYS else "0x0" if key == "pc" else "0"
         o = self.options
         if o.external or any(text_matches(c, texts(c[0])) for c in o.exclude):

@@ -2,6 +2,8 @@
 
 SPDX-License-Identifier: MIT
 """
+import contextlib
+import functools
 import os
 import resource
 import signal
@@ -22,6 +24,7 @@ def path(name):
     return full
 
 
+@functools.lru_cache(maxsize=None)
 def is_asan():
     """Address space limits make no sense with AddressSanitizer, which reserves terabytes."""
     with open(path("prof2pbin"), "rb") as f:
@@ -33,17 +36,23 @@ class Ended:
     status: int  # negative: killed by that signal
     out: bytes
     err: str
-    peak: int    # resident memory at its highest [bytes]
+    peak: int    # resident memory at its highest [bytes], None unless run was asked for it
     seconds: float
 
 
-def limit(memory):
-    def apply():
-        if memory is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    return apply
+@contextlib.contextmanager
+def limits(memory):
+    """A process started in here inherits the limits: no core file, at most MEMORY bytes of address space.
+    With a preexec_fn, subprocess copies this process by fork, which takes longer than most tools run; without it,
+    it uses vfork. Only after fork, however, is the highest memory of the child its own and not that of Python."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    old = resource.getrlimit(resource.RLIMIT_AS)
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, old)
 
 
 def environment():
@@ -53,16 +62,18 @@ def environment():
     return env
 
 
-def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
+def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None, peak=False):
     """Runs a tool by name. STDIN: bytes, a file or None (nothing); MEMORY: limit of the address space
-    [bytes]; STDOUT: a file object in place of what is returned."""
+    [bytes]; STDOUT: a file object in place of what is returned; PEAK: measure its memory."""
     argv = [path(argv[0])] + [str(a) for a in argv[1:]]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         source = subprocess.PIPE if isinstance(stdin, bytes) else \
             subprocess.DEVNULL if stdin is None else stdin
         begin = os.times().elapsed
-        process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
-                                   env=environment(), preexec_fn=limit(memory), start_new_session=True)
+        with limits(memory):
+            process = subprocess.Popen(argv, stdin=source, stdout=stdout or out, stderr=err, cwd=cwd,
+                                       env=environment(), start_new_session=True,
+                                       preexec_fn=(lambda: None) if peak else None)
         try:
             if isinstance(stdin, bytes):
                 try:
@@ -70,12 +81,12 @@ def run(argv, stdin=None, timeout=10, memory=None, cwd=None, stdout=None):
                     process.stdin.close()
                 except BrokenPipeError:
                     pass
-            status, peak = wait(process, timeout)
+            status, highest = wait(process, timeout)
         finally:
             kill_group(process)
         out.seek(0)
         err.seek(0)
-        ended = Ended(status, out.read(), err.read().decode("utf-8", "replace"), peak,
+        ended = Ended(status, out.read(), err.read().decode("utf-8", "replace"), highest if peak else None,
                       os.times().elapsed - begin)
     if "Sanitizer" in ended.err or "runtime error:" in ended.err:
         raise AssertionError(" ".join(argv) + "\n" + ended.err)
@@ -128,7 +139,8 @@ class Case(unittest.TestCase):
         return ended
 
     def fails(self, argv, name=None, status=1, lines=1, **more):
-        """The tool ends with STATUS, prints nothing but one line `TOOL: NAME: ...` on stderr."""
+        """The tool exits with STATUS and prints only one line on stderr, `TOOL: NAME: ...`, or for empty standard input
+        `TOOL: standard input is empty`."""
         ended = run(argv, **more)
         where = f"{[str(a)[:80] for a in argv]}: status {ended.status}, stderr {ended.err[:1000]!r}"
         self.assertEqual(ended.status, status, where)
@@ -136,6 +148,7 @@ class Case(unittest.TestCase):
         self.assertEqual(ended.err.count("\n"), lines, where)
         self.assertTrue(ended.err.endswith("\n"), where)
         start = argv[0] + ": " + (f"{name}: " if name else "")
-        self.assertTrue(ended.err.startswith(start), f"{where}\nexpected to start with {start!r}")
+        starts = (start, argv[0] + ": standard input is empty, expected ") if more.get("stdin") == b"" else (start,)
+        self.assertTrue(ended.err.startswith(starts), f"{where}\nexpected to start with {start!r}")
         self.assertFalse([c for c in ended.err[:-1] if ord(c) < 32 or ord(c) == 127], where)
         return ended

@@ -1,6 +1,7 @@
 """SVGs in a headless Chromium: they open without error, no text is cut, hover and click of flame work.
 
-Skipped where there is no chromium: it is too large to be asked of everyone. SPDX-License-Identifier: MIT
+Skipped without chromium, which is too large to require.
+SPDX-License-Identifier: MIT
 """
 import html
 import json

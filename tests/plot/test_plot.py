@@ -377,7 +377,7 @@ class Data(Plot):
             self.assertEqual(float(value), float(single.get(name, 0)))
 
     def test_whiskers_end_outside_of_the_box(self):
-        """Of four runs with one far away, the quartile lies beyond the last value that a whisker may reach."""
+        """With four runs and one outlier, the quartile is beyond the last value that a whisker may reach."""
         self.plot("box", "--metric=energy", "-o", "w.svg", "--script", inputs=[RUNS[0], RUNS[0], RUNS[1], RUNS[3]])
         clamped = 0
         for row in self.script_rows("w.svg", "$boxes"):
@@ -565,7 +565,7 @@ class Comparison(Plot):
         for inputs in (["--base", *self.a, "--with", *self.b], [self.a[0], self.b[0]]):
             for kind in ("compare", "dumbbell"):
                 texts = " ".join(svg_texts(self.plot(kind, "--width=480", "--format=svg", inputs=inputs)))
-                self.assertRegex(texts, r"\* more than noise \([a-zA-Z, ]*5 %\); grey: not")
+                self.assertRegex(texts, r"\* significant \([a-zA-Z, ]*5 %\); grey: not")
 
     def test_tics_keep_apart(self):
         for top in range(3, 12):
@@ -581,7 +581,7 @@ class Comparison(Plot):
     def test_subtitle_is_whole(self):
         runs = ["--base", *self.a, "--with", *self.b]
         for kind in ("compare", "dumbbell"):
-            for width, text in ((480, rf"{len(self.b)} runs against {len(self.a)} runs \xb7"),
+            for width, text in ((420, rf"{len(self.b)} runs against {len(self.a)} runs \xb7"),
                                 (1600, r"\(\d runs\) against base [^\u2026]*\(\d runs\) \xb7")):
                 texts = " ".join(svg_texts(self.plot(kind, f"--width={width}", "--format=svg", inputs=runs)))
                 self.assertRegex(texts, text)
@@ -677,16 +677,16 @@ class Errors(Plot):
         for argv, part in (
                 (["timeline", mean], "needs a full profile"),
                 (["heatmap", mean], "needs a full profile"),
-                (["timeline", *RUNS[:2]], "one profile at a time"),
+                (["timeline", *RUNS[:2]], "draws a single profile"),
                 (["box", RUNS[0]], "several runs"),
                 (["box", mean, mean], "sum of 2 runs"),
                 (["compare", RUNS[0]], "needs a base"),
-                (["flame", RUNS[0], "-o", "x.png"], "SVG only"),
-                (["bars", RUNS[0], "-o", "x.gif"], "its suffix is none of"),
-                (["flame", RUNS[0], "-o", "x.svg", "--script"], "no script"),
+                (["flame", RUNS[0], "-o", "x.png"], "only be drawn as SVG"),
+                (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
+                (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
                 (["cumulative", RUNS[0], "--metric=power"], "not of power"),
                 (["bars", "nowhere.pbin"], "No such file"),
-                (["bars", mean, "-k", "line"], "key line is not in it")):
+                (["bars", mean, "-k", "line"], "key line is missing")):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
 

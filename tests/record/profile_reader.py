@@ -74,7 +74,7 @@ class Profile:
         self.samples = [take_sample(data) for _ in range(count)]
         self.documented_end = data.at
         if data.take("8s") != SIGNATURE:
-            raise Damaged("the signature is not behind the last sample")
+            raise Damaged("the signature does not follow the last sample")
         self.read_extension(data)
 
     def read_extension(self, data, salvage=False):
@@ -152,7 +152,7 @@ class Profile:
         for _ in range(data.take("I")):
             self.rows.append((data.take("Q"),) + take_sample(data))
         if data.left():
-            raise Damaged("bytes behind the last row")
+            raise Damaged("bytes after the last row")
 
     def read_done(self, data):
         self.done = data.take("Q")

@@ -1,4 +1,7 @@
-"""The oracle against sums done by hand. SPDX-License-Identifier: MIT"""
+"""The oracle against sums done by hand.
+
+SPDX-License-Identifier: MIT
+"""
 import random
 import unittest
 from fractions import Fraction as F

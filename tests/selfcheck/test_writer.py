@@ -1,4 +1,7 @@
-"""The writer against a reader written apart from it, field by field. SPDX-License-Identifier: MIT"""
+"""The writer against a reader written apart from it, field by field.
+
+SPDX-License-Identifier: MIT
+"""
 import struct
 import unittest
 

@@ -1,4 +1,7 @@
-"""The python XXH3 against libxxhash: every length class and its edges. SPDX-License-Identifier: MIT"""
+"""The python XXH3 against libxxhash: every length class and its edges.
+
+SPDX-License-Identifier: MIT
+"""
 import os
 import subprocess
 import tempfile

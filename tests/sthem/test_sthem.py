@@ -202,7 +202,7 @@ class Repair(Sthem):
         data = export.text(Layout(), rows)
         self.check(data, rows, [1], warnings=1)
         ended = self.succeeds(["sthem2pbin"], stdin=data)
-        self.assertIn(f"times of {len(times) - len(set(times))} rows", ended.err)
+        self.assertIn(f"{len(times) - len(set(times))} rows are not later", ended.err)
 
     def test_finer_than_nanoseconds(self):
         rows = self.rows([repr(i * 0.00012345678901234 + 1e-7 / 3) for i in range(500)])
@@ -233,21 +233,21 @@ class Bad(Sthem):
 
     def test_messages(self):
         for data, where, text in [
-                (b"", "line 1, column 1", "the file ends here"),
-                (b"\n\n", "line 3, column 1", "the file ends here"),
+                (b"", "line 1, column 1", "the file ends, expected"),
+                (b"\n\n", "line 3, column 1", "the file ends, expected"),
                 (HEAD, "line 2, column 1", "no row"),
-                (b"Sensors;Cores\n", "line 2, column 1", "the file ends here"),
-                (b"Sensors;Cores\n7;x\n", "line 2, column 2", "expected a number"),
-                (b"Sensors;Cores\n7;4\n", "line 3, column 1", "the file ends here"),
+                (b"Sensors;Cores\n", "line 2, column 1", "the file ends, expected"),
+                (b"Sensors;Cores\n7;x\n", "line 2, column 2", "expected the number of Cores"),
+                (b"Sensors;Cores\n7;4\n", "line 3, column 1", "the file ends, expected"),
                 (b"a;b\n1;2\n", "line 1, column 1", "expected a header with a column 'Time'"),
                 (b"\xff\xfeT\0i\0\n\0", "line 1, column 1", "UTF-16"),
-                (b"Time;Power 1\n0;1\n", "line 1, column 1", "no core"),
-                (b"Time;PC 0;Time\n", "line 1, column 3", "second column"),
+                (b"Time;Power 1\n0;1\n", "line 1, column 1", "expected a column 'Function 0' or 'PC 0'"),
+                (b"Time;PC 0;Time\n", "line 1, column 3", "occurs twice, first as column 1"),
                 (b"Time;PC 0;current 0\n", "line 1, column 3", "no voltage"),
                 (b"Time;PC 0;voltage 0\n", "line 1, column 3", "no current"),
                 (HEAD + b"0;1;m;f\n1;x;m;f\n", "line 3, column 2", "expected a power [W], found 'x'"),
                 (HEAD + b"0;1;m;f\n1;;m;f\n", "line 3, column 2", "empty"),
-                (HEAD + b";1;m;f\n", "line 2, column 1", "empty, expected a time [s]"),
+                (HEAD + b";1;m;f\n", "line 2, column 1", "empty field, expected a time [s]"),
                 (HEAD + b"0;NaN;m;f\n", "line 2, column 2", "'NaN'"),
                 (HEAD + b"0;inf;m;f\n", "line 2, column 2", "'inf'"),
                 (HEAD + b"nan;1;m;f\n", "line 2, column 1", "'nan'"),
@@ -270,7 +270,7 @@ class Bad(Sthem):
                 (HEAD + b"0" * (1 << 20) + b";1;m;f\n", "line 2, column 1", "line of more than")]:
             with self.subTest(data[:60]):
                 self.refused(data, where, text)
-        self.refused(HEAD + b"0;1;m;f\n", "line 1, column 2", "-v is for", "-v", "5")
+        self.refused(HEAD + b"0;1;m;f\n", "line 1, column 2", "-v applies to currents", "-v", "5")
 
     def test_huge_lines(self):
         self.refused(b"x" * (64 << 20), "line 1, column 1", "line of more than")
@@ -317,7 +317,7 @@ class Bad(Sthem):
                 f.write(head)
                 for i in range(count):
                     f.write(row % divmod(i, 10000))
-            peaks.append(self.succeeds(["sthem2pbin", "-q", file], timeout=60).peak)
+            peaks.append(self.succeeds(["sthem2pbin", "-q", file], timeout=60, peak=True).peak)
         self.assertLess(peaks[1], peaks[0] + 4 * tool.MB, peaks)
 
     def test_mutations(self):

@@ -28,6 +28,7 @@ class Elf:
         for s in self.sections:
             s["name"] = self._string(names, s["name"])
         self.symbols = self._symbols()
+        self.indexed = self.index = None
 
     def _segment(self, at):
         if self.is64:
@@ -64,6 +65,14 @@ class Elf:
                     out.append((value, length, self._string(self.sections[table["link"]], name),
                                 self.sections[shndx]))
         return out
+
+    def symbols_by_name(self):
+        """The symbols as {name: [(value, size, section)]}, built anew when self.symbols was replaced."""
+        if self.indexed is not self.symbols:
+            self.indexed, self.index = self.symbols, {}
+            for value, size, name, section in self.symbols:
+                self.index.setdefault(name, []).append((value, size, section))
+        return self.index
 
     def code(self, step):
         """Every STEPth address of the sections that are code."""
@@ -134,9 +143,7 @@ def explain(elf, address, ours, theirs, separate=False):
     if [m[0] for m in mine[:-1]] != [t[0] for t in theirs[:-1]]:
         return None
     other = theirs[-1][0]
-    by_name = {}
-    for value, size, name, section in elf.symbols:
-        by_name.setdefault(name, []).append((value, size, section))
+    by_name = elf.symbols_by_name()
     if any(a[0] == b[0] for a in by_name.get(function, []) for b in by_name.get(other, [])):
         return "alias of the same address"
     for value, size, section in by_name.get(other, []):
@@ -151,7 +158,7 @@ def explain(elf, address, ours, theirs, separate=False):
 
 def start_of(elf, address, name):
     """Where the symbol NAME that covers ADDRESS begins (without size: that begins closely before)."""
-    for value, size, other, section in elf.symbols:
-        if other == name and (value <= address < value + size or size == 0 and value <= address < value + 16):
+    for value, size, _ in elf.symbols_by_name().get(name, []):
+        if value <= address < value + size or size == 0 and value <= address < value + 16:
             return value
     return None

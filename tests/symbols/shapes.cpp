@@ -9,10 +9,15 @@
 #include <string>
 #include <vector>
 
-namespace shapes {
-namespace {
+namespace shapes
+{
+namespace
+{
 struct Hidden {
-    int operator()(int a, int b) const { return a > b ? a - b : throw std::runtime_error("hidden"); }
+    int operator()(int a, int b) const
+    {
+        return a > b ? a - b : throw std::runtime_error("hidden");
+    }
 };
 } // namespace
 
@@ -23,7 +28,9 @@ struct Shape {
 
 template <typename T, int N> struct Box : Shape {
     T side;
-    explicit Box(T s) : side(s) {}
+    explicit Box(T s) : side(s)
+    {
+    }
     double area() const override
     {
         double a = 1;
@@ -35,7 +42,8 @@ template <typename T, int N> struct Box : Shape {
     }
 };
 
-template <typename F> __attribute__((noinline)) double apply(const std::vector<std::unique_ptr<Shape>> &v, F f)
+template <typename F>
+__attribute__((noinline)) double apply(const std::vector<std::unique_ptr<Shape>> &v, F f)
 {
     double sum = 0;
     for (const auto &s : v)
@@ -48,8 +56,14 @@ __attribute__((noinline)) static int local(int x)
 {
     struct Inner {
         int v;
-        __attribute__((noinline)) int get() const { return v * 3; }
-        static __attribute__((noinline)) int make(int y) { return Inner{y}.get() + 1; }
+        __attribute__((noinline)) int get() const
+        {
+            return v * 3;
+        }
+        static __attribute__((noinline)) int make(int y)
+        {
+            return Inner{y}.get() + 1;
+        }
     };
     return Inner::make(x) + Inner{x}.get();
 }

@@ -6,7 +6,8 @@
  *   MAP: ADDRESS,SIZE,image,-,FILE                           (FILE's bytes in memory)
  * -p prints path and build-id of each map first; -w waits between two halves of the PCs for fd 3 to
  * be closed, with "waiting PID" on stdout, so that a test can do something to the worker; -q prints
- * nothing. SPDX-License-Identifier: MIT */
+ * nothing.
+ * SPDX-License-Identifier: MIT */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -65,11 +66,11 @@ static struct code_map parse_map(struct driver *d, char *text)
 static void parse_options(struct driver *d, int argc, char **argv)
 {
     int c;
-    d->options.search_paths = d->paths;
+    d->options.search.folders = d->paths;
     while ((c = getopt(argc, argv, "s:r:k:t:npqw")) != -1) {
-        if (c == 's' && d->options.search_path_count < 64)
-            d->paths[d->options.search_path_count++] = optarg;
-        d->options.sysroot = c == 'r' ? optarg : d->options.sysroot;
+        if (c == 's' && d->options.search.folder_count < 64)
+            d->paths[d->options.search.folder_count++] = optarg;
+        d->options.search.sysroot = c == 'r' ? optarg : d->options.search.sysroot;
         d->options.kallsyms = c == 'k' ? optarg : d->options.kallsyms;
         d->options.dwarf_timeout = c == 't' ? (unsigned)atoi(optarg) : d->options.dwarf_timeout;
         d->options.no_dwarf |= c == 'n';

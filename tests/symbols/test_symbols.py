@@ -2,7 +2,7 @@
 # Every address of programs compiled here, and of Debian's, as llvm-symbolizer sees it; then damaged files.
 # Usage: BUILD=build python3 tests/symbols/test_symbols.py
 # SPDX-License-Identifier: MIT
-import collections, os, random, shutil, signal, struct, subprocess, sys, tempfile, time, unittest
+import collections, json, os, random, resource, shutil, signal, struct, subprocess, sys, tempfile, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import oracle
@@ -130,16 +130,17 @@ class Oracle(Case):
 
     def test_debuglink_and_build_id(self):
         full = self.build("split", "threads.c", "-O2", "-g", "-pthread")
-        for how in ("link", "id"):
+        for how in ("link", "path", "id"):
             d = os.path.join(self.dir, "split-" + how)
             os.makedirs(d + "/.debug", exist_ok=True)
             stripped = d + "/split"
             build_id = "".join("%02x" % b for b in note(full))
             debug = d + "/.debug/split.debug"
             arguments = []
-            if how == "id":
-                debug = "%s/usr/lib/debug/.build-id/%s/%s.debug" % (d, build_id[:2], build_id[2:])
-                arguments = ["-r", d, "-s", d]
+            if how != "link":
+                below = "/usr/lib/debug" if how == "id" else ""
+                debug = "%s%s/.build-id/%s/%s.debug" % (d, below, build_id[:2], build_id[2:])
+                arguments = ["-r", d, "-s", d] if how == "id" else ["-s", d]
                 os.makedirs(os.path.dirname(debug), exist_ok=True)
             sh("objcopy", "--only-keep-debug", full, debug)
             sh("strip", "-o", stripped, full)
@@ -155,6 +156,25 @@ class Oracle(Case):
         maps, bias = Elf(stripped).maps()
         ours, _ = run_driver(DRIVER, maps, [a + bias for a in Elf(full).code(16)])
         self.assertTrue(all(f[2] == "" for _, c in ours.values() for f in c))
+
+    def test_debuglink_below_the_sysroot(self):
+        """Build-ids that agree need no checksum, and usr/lib/debug has paths as the target sees them."""
+        full = self.build("linked", "threads.c", "-O2", "-g", "-pthread")
+        root = os.path.join(self.dir, "sysroot")
+        debug = root + "/usr/lib/debug/opt/bin/linked.debug"
+        for folder in (root + "/opt/bin", os.path.dirname(debug)):
+            os.makedirs(folder)
+        sh("objcopy", "--only-keep-debug", full, debug)
+        stripped = root + "/opt/bin/linked"
+        sh("strip", "-o", stripped, full)
+        sh("objcopy", "--add-gnu-debuglink=" + debug, stripped)
+        with open(debug, "ab") as f:
+            f.write(b"x")
+        maps, bias = Elf(stripped).maps(label="/opt/bin/linked")
+        for slash in ("", "/"):
+            ours, err = run_driver(DRIVER, ["-r", root + slash] + maps, [a + bias for a in Elf(full).code(16)])
+            self.assertEqual(err, "")
+            self.assertTrue(any(f[2].endswith("threads.c") for _, c in ours.values() for f in c))
 
     def test_split_dwarf_has_lines(self):
         p = os.path.join(self.dir, "fission")
@@ -306,7 +326,7 @@ class Maps(Case):
         got, err = self.names(["-s", a, "5000,1000,-,-,lib.so"], [0x5000, 0x5001])
         self.assertEqual(got, [("lib.so", "_unknown")] * 2)
         self.assertEqual(err.count("\n"), 1)
-        self.assertIn("lib.so: %s/lib.so is not the file that ran: its code has 24576 bytes, the mapping 4096" % a, err)
+        self.assertIn("lib.so: %s/lib.so: not the file that ran: its code has 24576 bytes, the mapping 4096" % a, err)
 
     def test_build_id(self):
         p = self.build("id", "threads.c", "-O2", "-g", "-pthread")
@@ -315,7 +335,7 @@ class Maps(Case):
         got, err = self.names(maps, pcs)
         self.assertEqual({n for _, n in got}, {"_unknown"})
         self.assertEqual(err.count("\n"), 1)
-        self.assertIn("is not the file that ran: its build-id is", err)
+        self.assertIn("not the file that ran: its build-id is", err)
         maps, _ = Elf(p).maps(build_id="".join("%02x" % b for b in note(p)))
         self.assertIn("main", {n for _, n in self.names(maps, pcs)[0]})
 
@@ -431,7 +451,7 @@ class Hostile(Case):
                     d[where] = rng.choice((d[where] ^ 1 << rng.randrange(8), 0xff, 0, 0x80, rng.randrange(256)))
                 _, warnings = self.damaged(bytes(d))
                 for w in warnings:
-                    said[[k for k in ("died", "no answer", "senseless", "damaged", "not the file", "headers", "ELF",
+                    said[[k for k in ("died", "did not answer", "malformed", "damaged", "not the file", "headers", "ELF",
                                       "without function") if k in w][0]] += 1
             print("  flips %s: %s" % (flags, dict(said)), file=sys.stderr)
 
@@ -470,7 +490,7 @@ class Hostile(Case):
         return oracle.parse(out), err
 
     def test_killed_and_stopped(self):
-        for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "gave no answer in 1 s")):
+        for number, say in ((signal.SIGKILL, "died"), (signal.SIGSTOP, "did not answer within 1 s")):
             chains, err = self.interrupted(number)
             self.assertEqual(err.count("\n"), 1, err)
             self.assertIn("DWARF worker " + say, err)
@@ -488,6 +508,137 @@ class Hostile(Case):
         os.truncate(path, 4096)
         self.resolve(path)
         self.assertIn(b"threads.c", first)
+
+
+class Libelf(Case):
+    """What libelf lets through and formats/elf/elf_file.c checks: time and memory of files that cost nothing."""
+    SYMBOLS = [("first", 0x1000, 0x10, 0x12)]
+
+    def resolve(self, name, data, size=None):
+        """(name of the function, warnings) with 512 MiB of memory and 30 s."""
+        path = os.path.join(self.dir, "libelf-" + name)
+        with open(path, "wb") as f:
+            f.write(data)
+        if size is not None:
+            os.truncate(path, size)
+        limit = None if "asan" in BUILD else lambda: resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+        ours, err = run_driver(DRIVER, ["5000,1000,1000,-," + path], [0x5000], preexec_fn=limit, timeout=30 * SLOW)
+        return ours[0x5000][1][0][0], err
+
+    def tiny(self):
+        data = bytearray(tiny_elf(True, False, self.SYMBOLS))
+        return data, struct.unpack_from("<Q", data, 40)[0]
+
+    def test_sections_of_a_sparse_file(self):
+        for count in (1 << 24, 1 << 31, 1 << 33):
+            data, sections = self.tiny()
+            struct.pack_into("<H", data, 60, 0)
+            struct.pack_into("<Q", data, sections + 32, count)
+            name, err = self.resolve("sections", data, sections + 64 * min(count, 1 << 24))
+            self.assertEqual(name, "_unknown")
+            self.assertIn("more than 1048576 ELF sections", err)
+
+    def test_number_of_sections_in_section_0(self):
+        data, sections = self.tiny()
+        struct.pack_into("<HH", data, 60, 0, 0xffff)
+        struct.pack_into("<Q", data, sections + 32, 5)
+        struct.pack_into("<I", data, sections + 40, 4)
+        self.assertEqual(self.resolve("many", data), ("first", ""))
+
+    def test_table_of_terabytes(self):
+        for section in (2, 3, 4):
+            data, sections = self.tiny()
+            struct.pack_into("<Q", data, sections + 64 * section + 32, 1 << 40)
+            name, err = self.resolve("table", data, 1 << 41)
+            self.assertEqual((name, err), ("first" if section == 4 else "_unknown", ""))
+
+    def test_notes_everywhere(self):
+        data, _ = self.tiny()
+        data += bytes(-len(data) % 8)
+        table = len(data)
+        data += data[64:120] + b"".join(struct.pack("<IIQQQQQQ", 4, 4, 4 * i, 0, 0, 1 << 20, 1 << 20, 4)
+                                        for i in range(1000))
+        struct.pack_into("<Q", data, 32, table)
+        struct.pack_into("<H", data, 56, 1001)
+        self.assertEqual(self.resolve("notes", data, table + (2 << 20)), ("first", ""))
+
+    def test_names_without_end(self):
+        data, sections = self.tiny()
+        symbols, count, size = len(data), 200000, 64 << 20
+        data += bytes(24) + b"".join(struct.pack("<IBBHQQ", 1, 0x12, 0, 1, 0x1000 + i % 2048, 1) for i in range(count))
+        struct.pack_into("<QQ", data, sections + 128 + 24, symbols, len(data) - symbols)
+        struct.pack_into("<QQ", data, sections + 192 + 24, len(data), size)
+        data += b"\0f\0" + b"x" * (size - 3)
+        self.assertEqual(self.resolve("names", data), ("f", ""))
+
+    def test_headers_of_another_size(self):
+        data, _ = self.tiny()
+        struct.pack_into("<H", data, 54, 57)
+        self.assertIn("program headers of 57 bytes each, expected 56", self.resolve("size", data)[1])
+        data, _ = self.tiny()
+        struct.pack_into("<H", data, 58, 63)
+        self.assertEqual(self.resolve("sections", data), ("_unknown", ""))
+
+    def test_program_headers_cut_short(self):
+        data, _ = self.tiny()
+        struct.pack_into("<Q", data, 32, len(data) - 57)
+        struct.pack_into("<H", data, 56, 2)
+        self.assertIn("program headers outside the file: 2 of 56 bytes each", self.resolve("cut", data)[1])
+        struct.pack_into("<H", data, 56, 2000)
+        self.assertIn("2000 program headers, at most 1024", self.resolve("many", data, 1 << 20)[1])
+
+
+class Remapped(Case):
+    """A file maps its own code again, elsewhere and at another size: node does, before it runs."""
+    MAPS = """
+        #include <fcntl.h>
+        #include <stdint.h>
+        #include <sys/mman.h>
+        #include <time.h>
+        __attribute__((noinline, aligned(4096))) void spin(int turns)
+        {
+            for (volatile int i = 0; i < turns; i++)
+                continue;
+        }
+        int main(void)
+        {
+            /* no PIE: an address is an offset and 0x400000 */
+            off_t offset = (off_t)((uintptr_t)spin - 0x400000);
+            int fd = open("/proc/self/exe", O_RDONLY);
+            void *again = mmap(NULL, 1 << 20, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, offset);
+            for (clock_t end = clock() + CLOCKS_PER_SEC / 3; again != MAP_FAILED && clock() < end;)
+                ((void (*)(int))(uintptr_t)again)(1000000);
+            return again == MAP_FAILED;
+        }
+    """
+
+    def table(self, name, *command):
+        """{(binary, function): samples} of COMMAND, and the warnings."""
+        raw, pbin = (os.path.join(self.dir, name + "." + kind) for kind in ("raw", "pbin"))
+        sh(os.path.join(BUILD, "sampler"), "-q", "-o", raw, "--", *command)
+        done = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-o", pbin, raw], capture_output=True, text=True, check=True)
+        out = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "--format", "json", pbin], capture_output=True, check=True).stdout
+        return {(r["binary"], r["function"]): r["samples"] for r in json.loads(out)["rows"]}, done.stderr
+
+    def test_own_text_at_another_size(self):
+        source = os.path.join(self.dir, "remap.c")
+        with open(source, "w") as f:
+            f.write(self.MAPS)
+        program = os.path.join(self.dir, "remap")
+        sh("gcc", "-O2", "-g", "-no-pie", "-fno-pie", "-o", program, source)
+        rows, err = self.table("remap", program)
+        self.assertEqual(err, "")
+        self.assertGreater(rows[("remap", "spin")], 50)
+        self.assertLess(rows.get(("remap", "_unknown"), 0), rows[("remap", "spin")] / 10)
+
+    @unittest.skipUnless(shutil.which("node"), "no node")
+    def test_node(self):
+        rows, err = self.table("node", "node", "-e", "const t = Date.now(), m = new Map();"
+                               "while (Date.now() - t < 500) { m.set(Math.random(), 1); [3, 1, 2].sort(); }")
+        self.assertEqual(err, "")
+        node = {f: n for (b, f), n in rows.items() if b == "node"}
+        self.assertLess(node.get("_unknown", 0), sum(node.values()) / 5, node)
+        self.assertTrue(any(f.startswith("Builtins_") for f in node), sorted(node))
 
 
 class Speed(Case):

@@ -1,4 +1,5 @@
-/* Blocks: every cut and every changed bit is noticed. SPDX-License-Identifier: MIT */
+/* Blocks: every cut and every changed bit is noticed.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "formats/pbin/block.h"
@@ -86,7 +87,7 @@ static void every_bit(struct check *check)
 static void largest(struct check *check)
 {
     struct error err = {0};
-    struct buffer noise = scratch_noise(BLOCK_LARGEST), b = {0};
+    struct buffer noise = scratch_noise(BLOCK_MAX_PAYLOAD), b = {0};
     size_t begin = block_begin(&b, "Huge");
     buffer_bytes(&b, noise.data, noise.size);
     block_end(&b, begin);

@@ -1,4 +1,5 @@
-/* Buffers, cursors and byte order. SPDX-License-Identifier: MIT */
+/* Buffers, cursors and byte order.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "base/buffer.h"

@@ -1,4 +1,5 @@
-/* Call graphs: time and energy go to the callers that answer for them. SPDX-License-Identifier: MIT
+/* Call graphs: time and energy go to the callers that answer for them.
+ * SPDX-License-Identifier: MIT
  */
 #include "tests/unit/check.h"
 
@@ -49,8 +50,7 @@ static void call(struct fixture *f, const char *caller, const char *callee, uint
 
 static struct aggregate *finish(struct fixture *f)
 {
-    struct aggregate_options options = {
-        .key_count = 2, .keys = {pbin_key_find("binary", 6), pbin_key_find("function", 8)}};
+    struct aggregate_options options = {.rows.keys = pbin_keys_of("binary,function")};
     struct reporter reporter = {.tool = "test"};
     struct aggregate *aggregate = aggregate_new(&options);
     if (pbin_writer_close(f->writer) != 0 || output_commit(f->out) != 0)

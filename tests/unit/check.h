@@ -6,7 +6,8 @@
  *     }
  *     CHECK_MAIN({"adds_up", adds_up})
  *
- * A check that fails ends its function. SPDX-License-Identifier: MIT */
+ * A check that fails ends its function.
+ * SPDX-License-Identifier: MIT */
 #ifndef TESTS_UNIT_CHECK_H
 #define TESTS_UNIT_CHECK_H
 

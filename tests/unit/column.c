@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/memory.h"
 #include "formats/pbin/pbin_column.h"
 
 enum { MOST = 100 };
@@ -42,7 +43,7 @@ static void round_trip(struct check *check, unsigned width, size_t count, uint64
     column_put(&buffer, values, count);
     if (width > 0 && buffer.data[0] > 0 && !packs_alike(&buffer, values, count))
         CHECK_FAIL("width %u, %zu values packed", width, count);
-    uint8_t *data = malloc(buffer.size + 8); /* exactly what may be read */
+    uint8_t *data = mem_alloc(buffer.size + 8); /* exactly what may be read */
     memcpy(data, buffer.data, buffer.size);
     memset(data + buffer.size, 0xff, 8);
     struct cursor in = {.data = data, .size = buffer.size};
@@ -84,7 +85,7 @@ static void bounds_do_not_wrap(struct check *check)
     column_free(&column);
 }
 
-/* The same bytes again are no work, others are, of whatever size. */
+/* The same bytes again are not unpacked, others are, whatever their size. */
 static void only_what_changes_is_unpacked(struct check *check)
 {
     uint64_t values[2][2 * MOST];

@@ -1,9 +1,11 @@
-/* Errors: the first cause stays, and no file can talk to the terminal. SPDX-License-Identifier: MIT */
+/* Errors: the first cause stays, and no file can talk to the terminal.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 static void first_cause_stays(struct check *check)
 {
@@ -38,7 +40,7 @@ static void control_characters(struct check *check)
 
 static void long_text_is_cut(struct check *check)
 {
-    char *text = malloc(5001);
+    char *text = mem_alloc(5001);
     memset(text, 'x', 5000);
     text[5000] = '\0';
     struct error err = {0};

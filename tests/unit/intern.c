@@ -1,4 +1,5 @@
-/* Interned strings and numbers. SPDX-License-Identifier: MIT */
+/* Interned strings and numbers.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "base/intern.h"

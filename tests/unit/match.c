@@ -83,7 +83,7 @@ static void lines(struct check *check)
     check_lines(check, "10:5 13:3 14:2", "10:5 11:3 12:2", "10 11 12"); /* two lines went */
     check_lines(check, "10:50 11:1 12:49", "10:50 12:49", "10 0 12");   /* not seen */
     check_lines(check, "10:5 11:3 12:2", "10:3 11:5 12:2",
-                "10 11 12"); /* another share is no move */
+                "10 11 12"); /* another share does not mean that the line moved */
     check_lines(check, "10:50 11:50", "500:50 501:50", "500 501");
     check_lines(check, "10:5", "", "0");
     check_lines(check, "10:0 11:0", "10:0 11:0", "10 11"); /* energy without time */

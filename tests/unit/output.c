@@ -1,4 +1,5 @@
-/* Outputs: complete or not at all. SPDX-License-Identifier: MIT */
+/* Outputs: complete or not at all.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <errno.h>
@@ -100,10 +101,11 @@ static void old_or_new_at_any_time(struct check *check)
 {
     write_one("replaced", "one");
     pid_t writer = fork();
-    while (writer == 0) {
-        write_one("replaced", "two");
-        write_one("replaced", "one");
-    }
+    if (writer == 0)
+        for (;;) {
+            write_one("replaced", "two");
+            write_one("replaced", "one");
+        }
     bool whole = true;
     for (int look = 0; look < 2000; look++) {
         struct buffer b = scratch_read("replaced");
@@ -224,7 +226,7 @@ static void full_device(struct check *check)
     buffer_free(&noise);
 }
 
-/* A file system that fills up: the limit on the size of files stands in. */
+/* A full file system, simulated by a limit on the size of files. */
 static void failure_leaves_the_old_one(struct check *check)
 {
     struct error err = {0};

@@ -1,4 +1,5 @@
-/* Names and numbers in pictures. SPDX-License-Identifier: MIT */
+/* Names and numbers in pictures.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <math.h>
@@ -65,7 +66,7 @@ static void scales(struct check *check)
     CHECK_STR(scale_for(1e9, "V s").unit, "V s");
 }
 
-/* What gnuplot would take for the end of a text must not stand in one. */
+/* A text must not contain what gnuplot would take for its end. */
 static void quotes(struct check *check)
 {
     struct script script = {0};

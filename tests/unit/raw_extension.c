@@ -1,4 +1,5 @@
-/* The raw extension: what is written comes back; salvage keeps whole blocks. SPDX-License-Identifier: MIT */
+/* The raw extension: what is written comes back; salvage keeps whole blocks.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include "formats/pbin/block.h"

@@ -5,6 +5,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +48,7 @@ static inline int scratch_count(const char *folder)
     return count;
 }
 
-/* SIZE bytes with no pattern that a window could hide behind. */
+/* SIZE bytes without a pattern that could mask errors of a window. */
 static inline struct buffer scratch_noise(size_t size)
 {
     struct buffer b = {0};

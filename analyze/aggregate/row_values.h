@@ -1,0 +1,48 @@
+/* From exact sums to the numbers that people read.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_ROW_VALUES_H
+#define ANALYZE_AGGREGATE_ROW_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "formats/pbin/pbin.h"
+
+enum row_metric {
+    METRIC_TIME,
+    METRIC_ENERGY,
+    METRIC_POWER,
+    METRIC_SAMPLES,
+    METRIC_ENTRIES,
+    METRICS
+};
+
+/* "time", "energy", ...; and back, -1 for none of them. */
+const char *row_metric_name(enum row_metric metric);
+int row_metric_parse(const char *name);
+
+/* Means over the runs of the aggregate. */
+struct row_values {
+    double time;   /* [s] */
+    double energy; /* [J] or the profile's quantity */
+    double power;  /* energy / time [W]; NaN where time is 0 */
+    double samples;
+    double entries; /* NaN: not known */
+};
+
+void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values);
+
+/* Spread over the runs; a run without the row counts as 0. NaN for a single run. */
+struct row_spread {
+    double time_sd, time_min, time_max,
+        time_ci; /* [s]; ci: half of the 95 % interval of the mean */
+    double energy_sd, energy_min, energy_max, energy_ci; /* [J] */
+};
+
+/* Standard deviation with divisor n - 1; interval by Student's t with n - 1 degrees of freedom. */
+void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread *spread);
+
+/* TO += FROM for rows of the same runs: sums only, spread is lost. */
+void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from);
+
+#endif

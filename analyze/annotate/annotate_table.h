@@ -1,0 +1,25 @@
+/* Annotated lines as rows for programs.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ANNOTATE_ANNOTATE_TABLE_H
+#define ANALYZE_ANNOTATE_ANNOTATE_TABLE_H
+
+#include "analyze/annotate/annotate.h"
+
+/* A line of source or an instruction; texts are borrowed during the call. */
+struct listed {
+    const struct annotate_sums *sums; /* NULL: nothing was seen there */
+    const char *file, *inner;         /* inner: name of the inlined function, NULL or "": none */
+    uint64_t line;                    /* 0: not known */
+    uint64_t address;                 /* assembly only */
+    const char *text;                 /* NULL: not known */
+};
+
+/* Lines as rows for programs. ANNOTATION and OUT are borrowed until annotate_table_close; NULL closes nothing. */
+struct annotate_table;
+struct annotate_table *annotate_table_open(const struct annotation *annotation,
+                                           const struct table_format *format, struct output *out);
+void annotate_table_row(struct annotate_table *table, const struct annotate_function *function,
+                        const struct listed *line);
+void annotate_table_close(struct annotate_table *table);
+
+#endif

@@ -1,0 +1,45 @@
+/* Annotation: what sums are as numbers.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/annotate/annotate_values.h"
+
+double annotation_metric(const struct annotation *a, const struct annotate_sums *sums)
+{
+    switch (a->options->metric) {
+    case HEAT_ENERGY:
+        return (double)sums->energy;
+    case HEAT_SAMPLES:
+        return (double)sums->samples;
+    default:
+        return (double)sums->time;
+    }
+}
+
+double annotation_share(const struct annotation *a, const struct annotate_sums *part,
+                        const struct annotate_sums *whole)
+{
+    double all = annotation_metric(a, whole);
+    return all > 0 ? 100 * annotation_metric(a, part) / all : 0;
+}
+
+double annotation_value(const struct annotation *a, const struct annotate_sums *sums,
+                        enum annotate_value value)
+{
+    uint64_t n = a->runs > 0 ? a->runs : 1;
+    switch (value) {
+    case ANNOTATE_TIME:
+        return exact_to_double(sums->time, TIME_SHIFT, n * 1000000000);
+    case ANNOTATE_ENERGY:
+        return exact_to_double(sums->energy, ENERGY_SHIFT, n);
+    case ANNOTATE_SAMPLES:
+        return exact_to_double(sums->samples, SAMPLES_SHIFT, n);
+    default:
+        return annotation_share(a, sums, &a->total);
+    }
+}
+
+bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,
+                       const struct annotate_function *function)
+{
+    return annotation_metric(a, sums) > 0 &&
+           annotation_share(a, sums, &function->sums) >= a->options->threshold;
+}

@@ -1,0 +1,28 @@
+/* Annotation: what sums are as numbers.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ANNOTATE_ANNOTATE_VALUES_H
+#define ANALYZE_ANNOTATE_ANNOTATE_VALUES_H
+
+#include "analyze/annotate/annotate.h"
+
+/* The metric of the options, in its exact unit: for comparisons. */
+double annotation_metric(const struct annotation *annotation, const struct annotate_sums *sums);
+/* PART in WHOLE by the metric of the options [%]; 0 where there is nothing. */
+double annotation_share(const struct annotation *annotation, const struct annotate_sums *part,
+                        const struct annotate_sums *whole);
+/* What SUMS are, a mean over the runs: [s], [%] of all, [J] or the quantity, number. */
+enum annotate_value {
+    ANNOTATE_TIME,
+    ANNOTATE_SHARE,
+    ANNOTATE_ENERGY,
+    ANNOTATE_SAMPLES,
+    ANNOTATE_VALUES
+};
+double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
+                        enum annotate_value value);
+
+/* Is the line or instruction with SUMS a hot one of FUNCTION? */
+bool annotation_is_hot(const struct annotation *annotation, const struct annotate_sums *sums,
+                       const struct annotate_function *function);
+
+#endif

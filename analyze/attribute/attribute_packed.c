@@ -1,0 +1,122 @@
+/* Attribution of packed samples to rows, by chunks of arrays, one simple loop per step:
+ *   rows -> who entered them -> shares, as words to add -> sums of the rows
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/attribute_internal.h"
+#include "analyze/attribute/weigh_packed.h"
+#include "base/vectors.h"
+
+struct chunk {
+    struct attribution *attribution;
+    const struct pbin_definitions *all;
+    struct packed_chunk in;
+    _Alignas(64) uint32_t row[CHUNK_THREAD_SAMPLES];
+    _Alignas(64) uint64_t seen[CHUNK_THREAD_SAMPLES];
+    _Alignas(64) packed_sums part[CHUNK_THREAD_SAMPLES]; /* what thread samples add to their rows */
+};
+
+VECTORS
+static bool has_row(const uint32_t *row, size_t count, uint32_t wanted)
+{
+    uint32_t found = 0;
+    for (size_t k = 0; k < count; k++)
+        found |= (uint32_t)(row[k] == wanted);
+    return found != 0;
+}
+
+static void find_rows(struct chunk *c)
+{
+    struct key_map *keys = &c->attribution->keys;
+    const uint64_t *thread = c->in.thread, *location = c->in.location;
+    if (!keys->by_thread && keys->count >= c->all->location_count) {
+        for (size_t k = 0; k < c->in.thread_samples; k++)
+            c->row[k] = keys->row[location[k]];
+        if (!has_row(c->row, c->in.thread_samples, NO_ROW)) /* all have been found before */
+            return;
+    }
+    for (size_t k = 0; k < c->in.thread_samples; k++)
+        c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
+}
+
+/* Each is one thread sample, and one more entry into its row where the thread was in another one BEFORE. */
+VECTORS
+static void see(const uint32_t *row, const uint32_t *before, size_t count, uint64_t *seen)
+{
+    for (size_t k = 0; k < count; k++)
+        seen[k] = 1 + ((uint64_t)(row[k] != before[k]) << 32);
+}
+
+static void enter_rows(struct chunk *c)
+{
+    const uint64_t *thread = c->in.thread;
+    size_t n = c->in.threads, first = c->in.same_threads ? n : c->in.thread_samples;
+    for (size_t k = 0; k < first; k++)
+        c->seen[k] = 1 + ((uint64_t)attribution_enter(c->attribution, thread[k], c->row[k]) << 32);
+    see(c->row + first, c->row + first - n, c->in.thread_samples - first, c->seen + first);
+    for (size_t k = c->in.thread_samples - n; k < c->in.thread_samples; k++)
+        c->attribution->last_row[thread[k]] = c->row[k];
+}
+
+/* Neither the samples of a thread nor the threads of a sample follow each other in one of the LANES, a power of 2. */
+static inline __attribute__((always_inline)) void add_samples(struct rowset *rows,
+                                                              const uint32_t *row,
+                                                              const packed_sums *part, size_t n,
+                                                              size_t samples)
+{
+    packed_sums *sums = rows->packed;
+    size_t lanes = rows->lanes, turn = 0, skip = n % 2 == 0;
+    for (size_t i = 0; i < samples; i++, turn += skip)
+        for (size_t j = 0; j < n; j++, turn++, row++, part++)
+            sums[lanes * *row + (turn & (lanes - 1))] += *part;
+}
+
+VECTORS
+static void add_parts(struct rowset *rows, const uint32_t *row, const packed_sums *part, size_t n,
+                      size_t samples)
+{
+    if (n == 2)
+        add_samples(rows, row, part, 2, samples);
+    else
+        add_samples(rows, row, part, n, samples);
+}
+
+static void add_up(struct chunk *c, const struct packed_totals *t)
+{
+    struct attribution *a = c->attribution;
+    exact energy = packed_energy(t->high, t->low);
+    rowset_packed_room(a->rows, c->in.thread_samples);
+    add_parts(a->rows, c->row, c->part, c->in.threads, c->in.samples);
+    a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
+    a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
+    if (t->idle == 0)
+        return;
+    energy = packed_energy(t->idle_high, t->idle_low);
+    struct row_sums *idle = key_map_label(&a->keys, LABEL_IDLE);
+    a->rows->overflow |= __builtin_add_overflow(idle->energy, energy, &idle->energy);
+}
+
+static void pass_time(struct chunk *c)
+{
+    struct attribution *a = c->attribution;
+    exact at = c->in.begin;
+    a->samples += c->in.samples;
+    a->wall += a->weigher.at - at;
+    for (size_t i = 0; i < c->in.samples && c->in.any_interval; i++) {
+        at += weigher_elapsed(&a->weigher, c->in.interval_ns[i]);
+        gaps_count(&a->gaps, c->in.interval_ns[i], at);
+    }
+}
+
+size_t attribute_packed(struct attribution *a, const struct pbin_definitions *all, size_t max)
+{
+    struct chunk c;
+    c.attribution = a;
+    c.all = all;
+    if (weigher_next_packed(&a->weigher, max, &c.in) == 0)
+        return 0;
+    find_rows(&c);
+    enter_rows(&c);
+    struct packed_totals totals = packed_weigh(&c.in, c.seen, c.part);
+    add_up(&c, &totals);
+    pass_time(&c);
+    return c.in.samples;
+}

@@ -1,0 +1,17 @@
+/* Labels of rows without code.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_LABELS_H
+#define ANALYZE_ATTRIBUTE_LABELS_H
+
+#include <stdint.h>
+
+#define LABEL_IDLE  "_idle"  /* energy while no thread used CPU time */
+#define LABEL_GAP   "_gap"   /* the part of intervals that exceeds the longest one allowed */
+#define LABEL_OTHER "_other" /* what a limit cut off */
+#define LABEL_TOTAL "_total"
+
+/* What filters leave out is a fact of the table, not a row of it: all texts are this label, all numbers this one. */
+#define LABEL_EXCLUDED  "_excluded"
+#define NUMBER_EXCLUDED UINT64_MAX
+
+#endif

@@ -1,0 +1,382 @@
+/* What a sample weighs.
+ *
+ *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
+ *   time   = c_ij                            (without CPU time: d_i * min(1, cpus / threads))
+ *   energy = P_i * d_i * c_ij / sum_j(c_ij)  (nobody used CPU: all of it is idle)
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/weigh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/vectors.h"
+
+enum { NS_PER_S = 1000000000, WINDOW = 128 /* samples in one go where each keeps its energy */ };
+
+void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct quantity *quantity,
+                   const struct weigh_options *options)
+{
+    *w = (struct weigher){.meta = meta, .quantity = quantity, .options = *options};
+    if (w->options.model == NULL)
+        w->options.model = &energy_by_share;
+    w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
+    if (!meta->times && meta->samples > 0 && meta->wall_ns > 0) {
+        w->even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
+        w->even_seconds = (double)meta->wall_ns / 1e9 / (double)meta->samples;
+    } else if (!meta->times) {
+        w->even = options->untimed;
+        w->even_seconds = exact_to_double(options->untimed, TIME_SHIFT, NS_PER_S);
+    }
+    if (options->subtract_latency && meta->samples > 0)
+        w->latency = ((exact)meta->latency_ns << TIME_SHIFT) / (exact)meta->samples;
+}
+
+static void free_held(struct weigher *w)
+{
+    for (size_t i = 0; i < 6; i++)
+        free(w->held[i]);
+}
+
+void weigher_free(struct weigher *w)
+{
+    free_held(w);
+    free(w->window.at);
+    free(w->window.time_of);
+}
+
+void weigher_finish(struct weigher *w)
+{
+    w->finished = true;
+}
+
+bool weigher_divides(const struct weigher *w)
+{
+    return w->latency == 0 && w->options.model->window == NULL;
+}
+
+/* ---- batches ---- */
+
+static void *join(const void *a, size_t count, const void *b, size_t more)
+{
+    uint64_t *both = mem_alloc((count + more) * sizeof *both);
+    if (count > 0)
+        memcpy(both, a, count * sizeof *both);
+    if (more > 0)
+        memcpy(both + count, b, more * sizeof *both);
+    return both;
+}
+
+/* Keeps the samples of a window that is not complete, and MORE, in columns of the weigher's own. */
+static void hold(struct weigher *w, const struct pbin_samples *more)
+{
+    const struct pbin_samples *old = &w->in;
+    size_t count = old->count - w->next, threads = old->entry_count - w->next_thread;
+    void *held[] = {
+        join(old->interval_ns + w->next, count, more->interval_ns, more->count),
+        join(old->value + w->next, count, more->value, more->count),
+        join(old->threads + w->next, count, more->threads, more->count),
+        join(old->thread + w->next_thread, threads, more->thread, more->entry_count),
+        join(old->location + w->next_thread, threads, more->location, more->entry_count),
+        join(old->cpu_ns + w->next_thread, threads, more->cpu_ns, more->entry_count)};
+    free_held(w);
+    memcpy(w->held, held, sizeof held);
+    w->in = (struct pbin_samples){.count = count + more->count,
+                                  .entry_count = threads + more->entry_count,
+                                  .interval_ns = held[0],
+                                  .value = held[1],
+                                  .threads = held[2],
+                                  .thread = held[3],
+                                  .location = held[4],
+                                  .cpu_ns = held[5],
+                                  .cpu_most = UINT64_MAX};
+    w->next = w->next_thread = 0;
+}
+
+void weigher_add(struct weigher *w, const struct pbin_samples *samples)
+{
+    if (w->next < w->in.count) {
+        hold(w, samples);
+        return;
+    }
+    w->in = *samples;
+    w->next = w->next_thread = 0;
+}
+
+/* ---- intervals and times ---- */
+
+/* Takes the sampler's own time off an interval; what an interval is too short for is owed by the next. */
+static exact pay_latency(struct weigher *w, exact interval)
+{
+    w->debt += w->latency;
+    exact paid = w->debt < interval ? w->debt : interval;
+    w->debt -= paid;
+    return interval - paid;
+}
+
+static void correct_intervals(struct weigher *w, struct weighed *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        exact interval = pay_latency(w, v->interval[i]);
+        if (w->longest > 0 && interval > w->longest) {
+            v->gap_time[i] = interval - w->longest;
+            interval = w->longest;
+        }
+        v->interval[i] = interval;
+        v->seconds[i] = exact_to_double(interval, TIME_SHIFT, NS_PER_S);
+    }
+}
+
+/* Seconds of recorded intervals. */
+VECTORS
+static void in_seconds(const uint64_t *interval_ns, size_t count, double *seconds)
+{
+    for (size_t i = 0; i < count; i++)
+        seconds[i] = (double)interval_ns[i] / 1e9;
+}
+
+static void weigh_intervals(struct weigher *w, struct weighed *v)
+{
+    v->begin = w->at;
+    for (size_t i = 0; i < v->count; i++) {
+        v->interval[i] = weigher_elapsed(w, v->interval_ns[i]);
+        v->at[i] = w->at += v->interval[i];
+    }
+    if (w->longest > 0)
+        memset(v->gap_time, 0, v->count * sizeof *v->gap_time);
+    if (w->latency > 0 || w->longest > 0)
+        correct_intervals(w, v);
+    else if (w->meta->times)
+        in_seconds(v->interval_ns, v->count, v->seconds);
+    else
+        for (size_t i = 0; i < v->count; i++)
+            v->seconds[i] = w->even_seconds;
+}
+
+/* Without CPU time every thread counts alike: each ran, as far as there were CPUs. */
+static void weigh_times(const struct weigher *w, struct weighed *v)
+{
+    if (w->meta->cpu_time && !w->options.wall_time) {
+        for (size_t k = 0; k < v->thread_samples; k++)
+            v->time_of[k] = (exact)v->cpu_ns[k] << TIME_SHIFT;
+        return;
+    }
+    uint64_t cpus = w->options.wall_time || w->meta->cpus == 0 ? UINT64_MAX : w->meta->cpus;
+    for (size_t i = 0, k = 0; i < v->count; i++) {
+        exact each = v->interval[i];
+        if (v->threads[i] > cpus)
+            each = each * (exact)cpus / (exact)v->threads[i];
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            v->time_of[k] = each;
+    }
+}
+
+/* ---- energies ---- */
+
+/* Of COUNT samples. Returns whether all energies and powers can be summed. */
+VECTORS
+static bool multiply(const double *value, double scale, const double *seconds, size_t count,
+                     double *rate, double *energy)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        rate[i] = value[i] * scale;
+        energy[i] = rate[i] * seconds[i];
+        bad |= (uint64_t)!is_summable(rate[i]) | (uint64_t)!is_summable(energy[i]);
+    }
+    return bad == 0;
+}
+
+/* What cannot be summed, and the energy of gaps. */
+static void correct_energies(const struct weigher *w, struct weighed *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        double power = v->rate[i], gap = 0;
+        if (w->longest > 0 && v->gap_time[i] > 0)
+            gap = exact_to_double(v->gap_time[i], TIME_SHIFT, NS_PER_S);
+        v->bad_values[i] =
+            !is_summable(v->energy[i]) || !is_summable(power) || !is_summable(power * gap);
+        if (v->bad_values[i])
+            power = v->energy[i] = 0;
+        if (!isfinite(v->rate[i]))
+            v->rate[i] = NAN;
+        v->gap_energy[i] = gap > 0 ? exact_of_double(power * gap, ENERGY_SHIFT) : 0;
+    }
+}
+
+static void weigh_energies(const struct weigher *w, struct weighed *v, const double *value)
+{
+    memset(v->bad_values, 0, v->count * sizeof *v->bad_values);
+    if (w->quantity->name == NULL)
+        return; /* see make_room */
+    bool good = multiply(value, w->quantity->scale, v->seconds, v->count, v->rate, v->energy);
+    if (!good || w->longest > 0)
+        correct_energies(w, v);
+}
+
+/* ENERGY split by CPU time over COUNT threads; what rounding leaves goes to the last that has some. Returns what is left
+ * where none has. */
+static exact share_by_cpu(double energy, const uint64_t *cpu_ns, size_t count, exact *energy_of)
+{
+    uint64_t total = 0, wraps = 0;
+    size_t last = 0;
+    for (size_t j = 0; j < count; j++) {
+        wraps += __builtin_add_overflow(total, cpu_ns[j], &total);
+        last = cpu_ns[j] > 0 ? j : last;
+    }
+    double whole = 0x1p64 * (double)wraps + (double)total, per_ns = whole > 0 ? energy / whole : 0;
+    exact left = exact_of_double(energy, ENERGY_SHIFT);
+    for (size_t j = 0; j < count; j++) {
+        energy_of[j] = 0;
+        if (cpu_ns[j] > 0)
+            energy_of[j] =
+                j == last ? left : exact_of_double(per_ns * (double)cpu_ns[j], ENERGY_SHIFT);
+        left -= energy_of[j];
+    }
+    return left;
+}
+
+static exact share_evenly(double energy, size_t count, exact *energy_of)
+{
+    exact left = exact_of_double(energy, ENERGY_SHIFT);
+    exact part = count > 0 ? left / (exact)count : 0;
+    for (size_t j = 0; j < count; j++) {
+        energy_of[j] = j + 1 < count ? part : left;
+        left -= energy_of[j];
+    }
+    return left;
+}
+
+static void spread_by_share(const struct weigher *w, struct weighed *v)
+{
+    for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
+        size_t n = v->threads[i];
+        exact *of = v->energy_of + k;
+        v->idle_energy[i] = w->meta->cpu_time ? share_by_cpu(v->energy[i], v->cpu_ns + k, n, of)
+                                              : share_evenly(v->energy[i], n, of);
+    }
+}
+
+/* Power * SECONDS of a thread, which may have run far longer than the interval. */
+static exact thread_energy(double power, double seconds, uint64_t *bad_values)
+{
+    bool good = is_summable(power * seconds);
+    *bad_values += !good;
+    return good ? exact_of_double(power * seconds, ENERGY_SHIFT) : 0;
+}
+
+/* COUNT threads that used CPU_NS each. Returns whether any did. */
+static bool charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, exact *energy_of,
+                          uint64_t *bad_values)
+{
+    uint64_t used = 0;
+    for (size_t j = 0; j < count; j++) {
+        used |= cpu_ns[j];
+        energy_of[j] = thread_energy(power, (double)cpu_ns[j] / 1e9, bad_values);
+    }
+    return used > 0;
+}
+
+static bool charge_evenly(double power, const exact *time_of, size_t count, exact *energy_of,
+                          uint64_t *bad_values)
+{
+    if (count == 0)
+        return false;
+    double seconds = exact_to_double(time_of[0], TIME_SHIFT, NS_PER_S);
+    exact each = thread_energy(power, seconds, bad_values);
+    for (size_t j = 0; j < count; j++)
+        energy_of[j] = each;
+    return true;
+}
+
+static void spread_by_thread(const struct weigher *w, struct weighed *v)
+{
+    for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
+        double power = v->bad_values[i] > 0 || isnan(v->rate[i]) ? 0 : v->rate[i];
+        size_t n = v->threads[i];
+        exact *of = v->energy_of + k;
+        bool used = w->meta->cpu_time
+                        ? charge_by_cpu(power, v->cpu_ns + k, n, of, &v->bad_values[i])
+                        : charge_evenly(power, v->time_of + k, n, of, &v->bad_values[i]);
+        v->idle_energy[i] = used ? 0 : exact_of_double(v->energy[i], ENERGY_SHIFT);
+    }
+}
+
+const struct energy_model energy_by_share = {.name = "share", .spread = spread_by_share};
+const struct energy_model energy_by_thread = {.name = "thread", .spread = spread_by_thread};
+
+const struct energy_model *energy_model_get(size_t number)
+{
+    static const struct energy_model *const models[] = {&energy_by_share, &energy_by_thread};
+    return number < sizeof models / sizeof models[0] ? models[number] : NULL;
+}
+
+/* ---- windows ---- */
+
+/* Of the samples that are left, from the first on. */
+static size_t window_size(const struct weigher *w)
+{
+    size_t left = w->in.count - w->next;
+    if (w->options.model->window == NULL)
+        return left < WINDOW ? left : w->packs ? 1 : WINDOW;
+    size_t size = left > 0 ? w->options.model->window(w, &w->in, w->next) : 0;
+    return size == 0 && w->finished ? left : size;
+}
+
+/* Columns of one array each for samples and for thread samples. */
+static void make_room(struct weigher *w, size_t samples, size_t threads)
+{
+    struct weighed *v = &w->window;
+    if (samples > w->capacity) {
+        w->capacity = 0;
+        free(v->at);
+        v->at = NULL;
+        mem_reserve(&v->at, &w->capacity, samples, 5 * sizeof(exact) + 4 * sizeof(double));
+        memset(v->at, 0, w->capacity * (5 * sizeof(exact) + 4 * sizeof(double)));
+        v->interval = v->at + w->capacity;
+        v->gap_time = v->interval + w->capacity;
+        v->gap_energy = v->gap_time + w->capacity;
+        v->idle_energy = v->gap_energy + w->capacity;
+        v->seconds = (double *)(v->idle_energy + w->capacity);
+        v->rate = v->seconds + w->capacity;
+        v->energy = v->rate + w->capacity;
+        v->bad_values = (uint64_t *)(v->energy + w->capacity);
+        for (size_t i = 0; i < w->capacity; i++)
+            v->rate[i] = NAN;
+    }
+    if (threads > w->thread_capacity) {
+        w->thread_capacity = 0;
+        free(v->time_of);
+        v->time_of = NULL;
+        mem_reserve(&v->time_of, &w->thread_capacity, threads, 2 * sizeof(exact));
+        v->energy_of = v->time_of + w->thread_capacity;
+    }
+}
+
+const struct weighed *weigher_next(struct weigher *w)
+{
+    struct weighed *v = &w->window;
+    const struct pbin_samples *in = &w->in;
+    v->count = window_size(w);
+    v->thread_samples = 0;
+    if (v->count == 0 && w->next < in->count && in->interval_ns != w->held[0])
+        hold(w, &(struct pbin_samples){.count = 0});
+    if (v->count == 0)
+        return NULL;
+    v->threads = in->threads + w->next;
+    for (size_t i = 0; i < v->count; i++)
+        v->thread_samples += v->threads[i];
+    make_room(w, v->count, v->thread_samples);
+    v->interval_ns = in->interval_ns + w->next;
+    v->thread = in->thread + w->next_thread;
+    v->location = in->location + w->next_thread;
+    v->cpu_ns = in->cpu_ns + w->next_thread;
+    weigh_intervals(w, v);
+    weigh_times(w, v);
+    weigh_energies(w, v, in->value + w->next);
+    if (!w->options.times_only)
+        w->options.model->spread(w, v);
+    w->next += v->count;
+    w->next_thread += v->thread_samples;
+    return v;
+}

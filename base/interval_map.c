@@ -1,0 +1,114 @@
+/* Which of many overlapping address ranges holds an address.
+ * SPDX-License-Identifier: MIT */
+#include "base/interval_map.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/* The ranges that may hold the current position: a heap, largest value on top. A range that has
+ * ended stays until it comes to the top. */
+struct active {
+    const struct interval **items;
+    size_t count;
+};
+
+static void active_push(struct active *a, const struct interval *item)
+{
+    size_t i = a->count++;
+    for (; i > 0 && a->items[(i - 1) / 2]->value < item->value; i = (i - 1) / 2)
+        a->items[i] = a->items[(i - 1) / 2];
+    a->items[i] = item;
+}
+
+static void active_pop(struct active *a)
+{
+    const struct interval *item = a->items[--a->count];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= a->count)
+            break;
+        if (child + 1 < a->count && a->items[child + 1]->value > a->items[child]->value)
+            child++;
+        if (a->items[child]->value <= item->value)
+            break;
+        a->items[i] = a->items[child];
+        i = child;
+    }
+    a->items[i] = item;
+}
+
+static int compare_begin(const void *left, const void *right)
+{
+    const struct interval *a = left, *b = right;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+static void emit(struct interval_map *map, size_t *capacity, uint64_t begin, uint64_t last,
+                 uint32_t value)
+{
+    struct interval *before = map->count > 0 ? &map->pieces[map->count - 1] : NULL;
+    if (before != NULL && before->value == value && before->last + 1 == begin) {
+        before->last = last;
+        return;
+    }
+    mem_reserve(&map->pieces, capacity, map->count + 1, sizeof *map->pieces);
+    map->pieces[map->count++] = (struct interval){begin, last, value};
+}
+
+void interval_map_build(struct interval_map *map, struct interval *intervals, size_t count)
+{
+    struct active active = {mem_alloc(count * sizeof *active.items), 0};
+    size_t capacity = 0, next = 0;
+    uint64_t at = 0;
+    *map = (struct interval_map){NULL, 0};
+    if (count > 0)
+        qsort(intervals, count, sizeof *intervals, compare_begin);
+    while (next < count || active.count > 0) {
+        if (active.count == 0)
+            at = intervals[next].begin > at ? intervals[next].begin : at;
+        for (; next < count && intervals[next].begin <= at; next++)
+            if (intervals[next].last >= at)
+                active_push(&active, &intervals[next]);
+        while (active.count > 0 && active.items[0]->last < at)
+            active_pop(&active);
+        if (active.count == 0)
+            continue;
+        uint64_t last = active.items[0]->last;
+        if (next < count && intervals[next].begin <= last)
+            last = intervals[next].begin - 1;
+        emit(map, &capacity, at, last, active.items[0]->value);
+        if (last == UINT64_MAX)
+            break;
+        at = last + 1;
+    }
+    free(active.items);
+}
+
+void interval_map_free(struct interval_map *map)
+{
+    free(map->pieces);
+    *map = (struct interval_map){NULL, 0};
+}
+
+const struct interval *interval_map_next(const struct interval_map *map, uint64_t address)
+{
+    size_t low = 0, high = map->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->pieces[middle].last < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->count ? &map->pieces[low] : NULL;
+}
+
+uint32_t interval_map_find(const struct interval_map *map, uint64_t address)
+{
+    const struct interval *piece = interval_map_next(map, address);
+    return piece != NULL && piece->begin <= address ? piece->value : INTERVAL_NONE;
+}

@@ -1,0 +1,35 @@
+/* Which of many overlapping address ranges holds an address: built once, then binary search.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_INTERVAL_MAP_H
+#define BASE_INTERVAL_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INTERVAL_NONE UINT32_MAX
+
+/* Addresses BEGIN..LAST, both inside, so that the end of the address space needs no special case.
+ */
+struct interval {
+    uint64_t begin, last;
+    uint32_t value; /* where ranges overlap the largest value wins */
+};
+
+/* Zeroed it is an empty map: disjoint pieces, ascending. */
+struct interval_map {
+    struct interval *pieces;
+    size_t count;
+};
+
+/* Sorts INTERVALS in place (those with begin > last are ignored); O(n log n) whatever they
+ * are. The map keeps no pointer to them; interval_map_free releases it. */
+void interval_map_build(struct interval_map *map, struct interval *intervals, size_t count);
+void interval_map_free(struct interval_map *map);
+
+/* The first piece that ends at ADDRESS or after it, borrowed until interval_map_free; or NULL. */
+const struct interval *interval_map_next(const struct interval_map *map, uint64_t address);
+
+/* The largest value of the ranges that hold ADDRESS, or INTERVAL_NONE. */
+uint32_t interval_map_find(const struct interval_map *map, uint64_t address);
+
+#endif

@@ -1,0 +1,156 @@
+/* The samples of a raw profile that knows processes, or how threads were seen.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/convert_seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define LABEL_JIT "[jit]"
+
+enum { RECENT = 1 << 14 };
+
+/* A location that was asked for not long ago. */
+struct recent {
+    uint64_t pc, caller;
+    uint32_t token, location; /* token 0: free */
+};
+
+struct seen_conversion {
+    const struct raw_profile *raw;
+    struct cpu_weights *weights;
+    struct address_spaces *spaces;
+    struct jit_names *jits;
+    struct pbin_writer *writer;
+    struct locations *locations;
+    struct tracker tracker;
+    struct recent recent[RECENT];
+};
+
+struct seen_conversion *seen_conversion_new(const struct raw_profile *raw,
+                                            struct cpu_weights *weights,
+                                            struct address_spaces *spaces,
+                                            struct pbin_writer *writer, struct locations *locations)
+{
+    struct seen_conversion *c = mem_zalloc(1, sizeof *c);
+    c->raw = raw;
+    c->weights = weights;
+    c->spaces = spaces;
+    c->writer = writer;
+    c->locations = locations;
+    c->jits = jit_names_new(&raw->ext);
+    tracker_init(&c->tracker, &raw->ext);
+    return c;
+}
+
+void seen_conversion_delete(struct seen_conversion *c)
+{
+    if (c == NULL)
+        return;
+    jit_names_delete(c->jits);
+    tracker_free(&c->tracker);
+    free(c);
+}
+
+/* The location of PC in IMAGE, called from CALLER (a location, PBIN_NO_CALLER). */
+static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint32_t caller)
+{
+    struct location_place place = {.pc = pc, .map = LOCATION_FIND, .caller = caller};
+    if (c->spaces != NULL) {
+        uint32_t name = NO_JIT;
+        place.map = UINT32_MAX;
+        if (image != RAW_NO_IMAGE)
+            place.map = address_spaces_find(c->spaces, image, pc);
+        if (image != RAW_NO_IMAGE && address_spaces_is_anonymous(c->spaces, place.map))
+            name = jit_names_find(c->jits, image, pc);
+        if (name != NO_JIT) {
+            place.binary = LABEL_JIT;
+            place.name = jit_names_get(c->jits, name);
+        }
+    }
+    return locations_place(c->locations, &place);
+}
+
+static uint32_t unsampled(struct seen_conversion *c)
+{
+    static const char label[] = LABEL_UNSAMPLED;
+    const struct location_place place = {
+        .map = UINT32_MAX, .caller = PBIN_NO_CALLER, .binary = label, .name = label};
+    return locations_place(c->locations, &place);
+}
+
+/* A number for what T has mapped at TIME_NS. */
+static inline uint32_t token_of(struct seen_conversion *c, struct tracked *t, uint64_t time_ns)
+{
+    if (c->spaces == NULL || t->image == RAW_NO_IMAGE)
+        return UINT32_MAX;
+    if (t->token == 0 || t->token_image != t->image || time_ns >= t->token_until) {
+        t->token = address_spaces_at(c->spaces, t->image, time_ns, &t->token_until);
+        t->token_image = t->image;
+    }
+    return t->token;
+}
+
+/* The location of thread sample AT, of T. */
+static inline uint32_t locate(struct seen_conversion *c, const struct raw_samples *s, size_t at,
+                              struct tracked *t, uint64_t time_ns)
+{
+    uint64_t pc = s->entries[at].pc, caller = 0; /* a caller at 0 is none: no code is there */
+    uint32_t token = token_of(c, t, time_ns);
+    if (s->callers != NULL && (s->flags[at] & RAW_CALLER))
+        caller = s->callers[at];
+    struct recent *recent = &c->recent[numbers_hash((pc ^ caller << 1) + token) & (RECENT - 1)];
+    if (recent->pc == pc && recent->caller == caller && recent->token == token)
+        return recent->location;
+    uint32_t from = caller != 0 ? place(c, t->image, caller, PBIN_NO_CALLER) : PBIN_NO_CALLER;
+    *recent = (struct recent){pc, caller, token, place(c, t->image, pc, from)};
+    return recent->location;
+}
+
+static void define(struct seen_conversion *c, struct tracked *t)
+{
+    const struct raw_extension *ext = &c->raw->ext;
+    if (t->task == NO_TASK && ext->task_count == 0) {
+        t->number = locations_define_thread(c->locations, t->tid);
+        return;
+    }
+    t->number =
+        locations_define_task(c->locations, t->tid, t->pid, tracker_name(&c->tracker, t->task),
+                              t->image == RAW_NO_IMAGE ? NULL : ext->images[t->image].path);
+}
+
+/* One thread sample. Returns whether it is an entry. */
+static inline bool put_entry(struct seen_conversion *c, const struct raw_samples *s, size_t from,
+                             size_t seat, uint64_t time_ns, const struct pbin_room *room, size_t to)
+{
+    uint8_t flags = s->flags != NULL ? s->flags[from] : RAW_RAN;
+    uint64_t used_ns, unsampled_ns = 0;
+    struct tracked *t =
+        tracker_follow(&c->tracker, &s->entries[from], flags, time_ns, seat, &used_ns);
+    uint64_t cpu_ns = used_ns;
+    if (s->flags != NULL)
+        cpu_ns = cpu_weights_take(c->weights, t->thread, flags, used_ns, &unsampled_ns);
+    if (t->renewed)
+        define(c, t);
+    room->thread[to] = t->number;
+    room->cpu_ns[to] = cpu_ns + unsampled_ns;
+    if ((flags & RAW_TOTAL) && unsampled_ns == 0)
+        return false;
+    room->location[to] = unsampled_ns > 0 ? unsampled(c) : locate(c, s, from, t, time_ns);
+    return true;
+}
+
+size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *s, size_t first,
+                           size_t count, size_t entry, const uint64_t *time_ns,
+                           const struct pbin_room *room)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t begin = to;
+        for (size_t seat = 0; seat < s->threads[first + i]; seat++)
+            to += put_entry(c, s, entry++, seat, time_ns[i], room, to);
+        room->threads[i] = to - begin;
+    }
+    return to;
+}

@@ -1,0 +1,31 @@
+/* The samples of a raw profile that knows processes, or how threads were seen.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_CONVERT_SEEN_H
+#define CONVERT_PROF2PBIN_CONVERT_SEEN_H
+
+#include "convert/prof2pbin/address_spaces.h"
+#include "convert/prof2pbin/cpu_weights.h"
+#include "convert/prof2pbin/jit_names.h"
+#include "convert/symbolize/locations.h"
+
+/* CPU time of a process none of whose threads was seen running. */
+#define LABEL_UNSAMPLED "_unsampled"
+
+struct seen_conversion;
+
+/* All arguments are borrowed until seen_conversion_delete. SPACES is NULL if there are no images. */
+struct seen_conversion *seen_conversion_new(const struct raw_profile *raw,
+                                            struct cpu_weights *weights,
+                                            struct address_spaces *spaces,
+                                            struct pbin_writer *writer,
+                                            struct locations *locations);
+void seen_conversion_delete(struct seen_conversion *conversion);
+
+/* Fills ROOM, which is large enough, with the threads of COUNT samples of SAMPLES from number FIRST on, the first of whose
+ * entries is ENTRY; TIME_NS [COUNT] are their times, none before the one before. Records that are no sightings are left
+ * out. Returns the number of entries in the room. */
+size_t seen_conversion_put(struct seen_conversion *conversion, const struct raw_samples *samples,
+                           size_t first, size_t count, size_t entry, const uint64_t *time_ns,
+                           const struct pbin_room *room);
+
+#endif

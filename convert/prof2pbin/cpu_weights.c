@@ -1,0 +1,321 @@
+/* What CPU time each sighting of a thread stands for.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/cpu_weights.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
+
+/* VALUE * PART / WHOLE, rounded down; PART <= WHOLE. */
+static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
+{
+    uint64_t product;
+    if (!__builtin_mul_overflow(value, part, &product))
+        return product / whole;
+    return (uint64_t)((unsigned __int128)value * part / whole);
+}
+
+bool cpu_weights_open(struct weighed_thread *t)
+{
+    if (t->at >= t->count)
+        return false;
+    const struct stretch *stretch = &t->stretches[t->at++];
+    t->left = t->weight = stretch->weight;
+    t->left_ns = t->cpu_ns = stretch->cpu_ns;
+    t->each_ns = stretch->cpu_ns / stretch->weight;
+    t->rest = stretch->cpu_ns % stretch->weight;
+    t->odd = 0;
+    return true;
+}
+
+uint64_t cpu_weights_divide(struct weighed_thread *t, uint64_t weight)
+{
+    t->left = t->left > weight ? t->left - weight : 0;
+    uint64_t left_ns = t->cpu_ns - scale(t->cpu_ns, t->weight - t->left, t->weight);
+    uint64_t share_ns = t->left_ns - left_ns;
+    t->left_ns = left_ns;
+    return share_ns;
+}
+
+static void close_stretch(struct weighed_thread *t)
+{
+    mem_reserve(&t->stretches, &t->capacity, t->count + 1, sizeof *t->stretches);
+    t->stretches[t->count++] = (struct stretch){t->weight, t->cpu_ns};
+    t->weight = t->cpu_ns = 0;
+}
+
+static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
+{
+    if (number >= w->count) {
+        mem_reserve(&w->threads, &w->capacity, (size_t)number + 1, sizeof *w->threads);
+        memset(w->threads + w->count, 0, (number + 1 - w->count) * sizeof *w->threads);
+        w->count = (size_t)number + 1;
+    }
+    return &w->threads[number];
+}
+
+/* CPU time is exact at every record. */
+static void add_exact(struct weighed_thread *t, uint8_t flags, uint64_t used_ns)
+{
+    t->cpu_ns += used_ns;
+    t->total_ns += used_ns;
+    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN && ++t->weight == CPU_WINDOW)
+        close_stretch(t);
+}
+
+/* CPU time is exact at totals, and since the last one the sum of nominal intervals. */
+static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_ns, uint64_t cpu_ns)
+{
+    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN)
+        t->weight += used_ns > 0 ? used_ns : 1;
+    t->last_ns = cpu_ns;
+    if (flags & RAW_TOTAL) {
+        uint64_t exact_ns = cpu_ns > t->known_ns ? cpu_ns - t->known_ns : 0;
+        t->cpu_ns += exact_ns;
+        if (__builtin_add_overflow(t->total_ns, exact_ns, &t->total_ns))
+            t->total_ns = UINT64_MAX; /* is refused */
+        t->known_ns = cpu_ns;
+        if (t->weight > 0)
+            close_stretch(t);
+    }
+}
+
+static int add_samples(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
+        for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
+            uint64_t used_ns;
+            uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
+            const struct tracked *tracked =
+                tracker_follow(tracker, &s->entries[at], flags, w->last_ns, seat, &used_ns);
+            struct weighed_thread *t = thread_at(w, tracked->thread);
+            t->task = tracked->task;
+            t->image = tracked->image;
+            t->records++;
+            if (w->nominal)
+                add_nominal(t, flags, used_ns, tracked->cpu_ns);
+            else
+                add_exact(t, flags, used_ns);
+            if ((t->total_ns | t->weight | used_ns) > MAX_CPU_NS)
+                return -1;
+            if (t->image != RAW_NO_IMAGE)
+                w->by_image[t->image] += used_ns;
+        }
+    }
+    return 0;
+}
+
+/* The end of each thread: what is open joins the last stretch, if that is needed or the rest is short. Returns 0, or -1
+ * if there is too much CPU time. */
+static int end_threads(struct cpu_weights *w)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        struct weighed_thread *t = &w->threads[i];
+        if (w->nominal && t->last_ns > t->known_ns) { /* it never came to a total */
+            t->cpu_ns += t->last_ns - t->known_ns;
+            if (__builtin_add_overflow(t->total_ns, t->last_ns - t->known_ns, &t->total_ns))
+                return -1;
+        }
+        if (t->count > 0) {
+            t->stretches[t->count - 1].cpu_ns += t->cpu_ns;
+            t->stretches[t->count - 1].weight += t->weight;
+        } else if (t->weight > 0) {
+            close_stretch(t);
+        }
+        if (__builtin_add_overflow(sum_ns, t->total_ns, &sum_ns) || sum_ns > MAX_CPU_NS)
+            return -1;
+    }
+    return 0;
+}
+
+/* Threads that may stand in for one another. */
+struct group {
+    uint64_t time_ns, sightings; /* of threads that were seen running */
+    uint64_t orphan_ns;          /* of threads that were not, and are nobody else's */
+    uint64_t used, given_ns;     /* of time_ns, or sightings, and orphan_ns: divided so far */
+};
+
+enum { BY_NAME, BY_PROCESS, BY_PROGRAM, LEVELS };
+
+struct groups {
+    struct numbers keys, names;
+    struct group *groups;
+    size_t capacity;
+    uint32_t *group_of; /* [thread]: number of its group, INTERN_NONE */
+};
+
+/* Processes by image: an image that is made by exec is of the process before. */
+static uint32_t *list_processes(const struct raw_extension *ext, const struct tracker *tracker)
+{
+    uint32_t *process = mem_alloc((ext->image_count + 1) * sizeof *process);
+    for (size_t i = 0; i < ext->image_count; i++) {
+        uint32_t image = tracker->images[i], before = i > 0 ? tracker->images[i - 1] : image;
+        bool same = i > 0 && ext->images[image].how == RAW_EXEC &&
+                    ext->images[before].pid == ext->images[image].pid;
+        process[image] = same ? process[before] : image;
+    }
+    return process;
+}
+
+/* What threads have in common on LEVEL, as a number. Texts are interned: one pointer means one text. */
+static uint64_t key_of(struct groups *g, const struct raw_extension *ext, const uint32_t *process,
+                       const struct weighed_thread *t, int level)
+{
+    const char *name = t->task != NO_TASK ? ext->tasks[t->task].name : "";
+    bool known = t->image != RAW_NO_IMAGE;
+    uint64_t pid = t->task != NO_TASK ? ext->tasks[t->task].pid : 0;
+    /* without images pids tell processes apart */
+    uint64_t number = known ? process[t->image] : UINT64_C(1) << 31 | (pid & 0x7fffffff);
+    if (level == BY_NAME)
+        return number << 32 | numbers_intern(&g->names, (uintptr_t)name);
+    if (level == BY_PROCESS)
+        return number;
+    return known ? numbers_intern(&g->names, (uintptr_t)ext->images[t->image].path) : UINT64_MAX;
+}
+
+static void group_threads(struct cpu_weights *w, const struct raw_extension *ext,
+                          const uint32_t *process, struct groups *g, int level)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        const struct weighed_thread *t = &w->threads[i];
+        uint32_t known = g->keys.count;
+        uint32_t number = numbers_intern(&g->keys, key_of(g, ext, process, t, level));
+        g->group_of[i] = number;
+        if (number == known) {
+            mem_reserve(&g->groups, &g->capacity, (size_t)number + 1, sizeof *g->groups);
+            g->groups[number] = (struct group){0};
+        }
+        if (t->count > 0) {
+            g->groups[number].time_ns += t->total_ns;
+            g->groups[number].sightings++;
+        } else if (t->orphan) {
+            g->groups[number].orphan_ns += t->total_ns;
+        }
+    }
+}
+
+/* Divides EXTRA_NS among the stretches of T in proportion to their CPU time, or to their weights. */
+static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
+{
+    uint64_t whole = 0, used = 0, given_ns = 0;
+    bool timed = false;
+    for (size_t i = 0; i < t->count; i++)
+        timed |= t->stretches[i].cpu_ns > 0;
+    for (size_t i = 0; i < t->count; i++)
+        whole += timed ? t->stretches[i].cpu_ns : t->stretches[i].weight;
+    for (size_t i = 0; i < t->count; i++) {
+        used += timed ? t->stretches[i].cpu_ns : t->stretches[i].weight;
+        uint64_t due_ns = scale(extra_ns, used, whole);
+        t->stretches[i].cpu_ns += due_ns - given_ns;
+        given_ns = due_ns;
+    }
+}
+
+/* Gives the CPU time of orphans to the threads of their groups that were seen running. */
+static void share_orphans(struct cpu_weights *w, struct groups *g)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        struct weighed_thread *t = &w->threads[i];
+        struct group *group = &g->groups[g->group_of[i]];
+        if (group->orphan_ns == 0 || group->sightings == 0)
+            continue;
+        if (t->count == 0) {
+            t->orphan = false;
+            continue;
+        }
+        group->used += group->time_ns > 0 ? t->total_ns : 1;
+        uint64_t due_ns = scale(group->orphan_ns, group->used,
+                                group->time_ns > 0 ? group->time_ns : group->sightings);
+        add_extra(t, due_ns - group->given_ns);
+        group->given_ns = due_ns;
+    }
+}
+
+static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext,
+                          const struct tracker *tracker)
+{
+    size_t orphans = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        struct weighed_thread *t = &w->threads[i];
+        t->orphan = t->count == 0 && t->total_ns > 0;
+        orphans += t->orphan;
+    }
+    if (orphans == 0)
+        return;
+    uint32_t *process = list_processes(ext, tracker);
+    for (int level = 0; level < LEVELS; level++) {
+        struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of)};
+        group_threads(w, ext, process, &g, level);
+        share_orphans(w, &g);
+        numbers_free(&g.keys);
+        numbers_free(&g.names);
+        free(g.groups);
+        free(g.group_of);
+    }
+    free(process);
+}
+
+static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
+                   struct error *err)
+{
+    struct raw_samples samples;
+    int got;
+    bool sane = true;
+    while (sane && (got = raw_next(raw, &samples, err)) > 0)
+        sane = add_samples(w, tracker, &samples) == 0;
+    if (sane && got < 0)
+        return -1;
+    if (!sane || end_threads(w) != 0)
+        return error_set(err, stream_name(raw->stream), NO_OFFSET,
+                         "the CPU times of its threads are too large: more than 292 years");
+    place_orphans(w, &raw->ext, tracker);
+    raw_rewind(raw);
+    return 0;
+}
+
+int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct error *err)
+{
+    struct tracker tracker;
+    const char *engine = raw->ext.facts.engine;
+    *w = (struct cpu_weights){.nominal = engine != NULL && strcmp(engine, "perf") == 0};
+    w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
+    tracker_init(&tracker, &raw->ext);
+    int result = measure(w, raw, &tracker, err);
+    tracker_free(&tracker);
+    return result;
+}
+
+void cpu_weights_free(struct cpu_weights *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        free(w->threads[i].stretches);
+    free(w->threads);
+    free(w->by_image);
+}
+
+const char *cpu_weights_target(const struct cpu_weights *w, const struct raw_profile *raw)
+{
+    const struct raw_extension *ext = &raw->ext;
+    struct numbers paths = {0};
+    uint64_t *sums = mem_zalloc(ext->image_count + 1, sizeof *sums);
+    const char *best = NULL;
+    uint64_t most = 0;
+    for (size_t i = 0; i < ext->image_count; i++) {
+        uint32_t number = numbers_intern(&paths, (uintptr_t)ext->images[i].path);
+        sums[number] += w->by_image[i];
+        if (best == NULL || sums[number] > most) {
+            best = ext->images[i].path;
+            most = sums[number];
+        }
+    }
+    numbers_free(&paths);
+    free(sums);
+    return best;
+}

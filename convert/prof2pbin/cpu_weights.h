@@ -1,0 +1,83 @@
+/* What CPU time each sighting of a thread stands for, where a profile says how threads were seen.
+ *
+ * A thread that waits when it is seen has used its CPU time before, elsewhere: CPU time goes to sightings of running
+ * threads only. A sighting at a random moment of use stands for as much CPU time as any other near it; therefore the CPU
+ * time of a stretch is divided equally among its sightings, so that a share p of n sightings has the error
+ * sqrt(p (1 - p) / n), which weights by the length of intervals would double.
+ *
+ *   stretch (ptrace): CPU_WINDOW sightings of a thread that follow one another; what is left over belongs to the last
+ *                     stretch. Its CPU time is known exactly from the records at its ends.
+ *   stretch (perf):   from one total to the next. Its sightings are weighted by their nominal CPU time, and what the total
+ *                     says is divided in proportion.
+ *
+ * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
+ * its process, else of processes of the same program, in proportion to their CPU time; where there is none at all, it is
+ * reported as unsampled with the thread's last record. No nanosecond is lost.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
+#define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
+
+#include "base/report.h"
+#include "convert/prof2pbin/thread_tracker.h"
+
+enum { CPU_WINDOW = 64 };
+
+/* CPU time, and the sightings that share it: their number, or their nominal CPU time. */
+struct stretch {
+    uint64_t weight, cpu_ns;
+};
+
+struct weighed_thread {
+    struct stretch *stretches;
+    size_t count, capacity;
+    /* while samples are measured: the open stretch, and the last CPU time that is known exactly */
+    uint64_t weight, cpu_ns, known_ns, last_ns;
+    uint32_t task, image;
+    uint64_t records; /* that are still to come */
+    uint64_t total_ns;
+    /* while it is taken: of the stretch before AT, so much weight is left, and so much CPU time */
+    size_t at;
+    uint64_t left, left_ns;
+    uint64_t each_ns, rest,
+        odd;     /* of equal weights: all get EACH_NS, and REST of every WEIGHT one more */
+    bool orphan; /* its total has no sighting to go to */
+};
+
+struct cpu_weights {
+    struct weighed_thread *threads;
+    size_t count, capacity;
+    bool nominal;       /* CPU time between totals is only nominal */
+    uint64_t *by_image; /* CPU time of images [ns] */
+    uint64_t last_ns;   /* time of the last sample */
+};
+
+/* Goes through the samples of RAW, which are at their start before and after. Returns 0 with WEIGHTS filled, caller calls
+ * cpu_weights_free in any case; or -1. */
+int cpu_weights_measure(struct cpu_weights *weights, struct raw_profile *raw, struct error *err);
+void cpu_weights_free(struct cpu_weights *weights);
+
+/* Path of the program whose processes used most CPU time, borrowed from RAW; NULL if no program is known. */
+const char *cpu_weights_target(const struct cpu_weights *weights, const struct raw_profile *raw);
+
+/* Slow paths of cpu_weights_take: opens the next stretch of THREAD; CPU time of a sighting that weighs WEIGHT. */
+bool cpu_weights_open(struct weighed_thread *thread);
+uint64_t cpu_weights_divide(struct weighed_thread *thread, uint64_t weight);
+
+/* CPU time [ns] of the next record of thread number THREAD, with FLAGS; USED_NS as tracker_follow gives it. *UNSAMPLED_NS
+ * becomes what belongs to no sighting. */
+static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t thread, uint8_t flags,
+                                        uint64_t used_ns, uint64_t *unsampled_ns)
+{
+    struct weighed_thread *t = &weights->threads[thread];
+    *unsampled_ns = --t->records == 0 && t->orphan ? t->total_ns : 0;
+    if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN || (t->left == 0 && !cpu_weights_open(t)))
+        return 0;
+    if (weights->nominal)
+        return cpu_weights_divide(t, used_ns > 0 ? used_ns : 1);
+    t->left--;
+    uint64_t odd = t->odd + t->rest, more = odd >= t->weight; /* no jump: it could not be foreseen */
+    t->odd = odd - (t->weight & -more);
+    return t->each_ns + more;
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* Which thread a tid is while samples go by.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/thread_tracker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* What tasks and images are sorted by: a number, then time, then place in the file. */
+struct order {
+    uint32_t key, index;
+    uint64_t start;
+};
+
+static int compare_order(const void *left, const void *right)
+{
+    const struct order *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static uint32_t *sorted(struct order *order, size_t count)
+{
+    uint32_t *indices = mem_alloc((count + 1) * sizeof *indices);
+    if (count > 0)
+        qsort(order, count, sizeof *order, compare_order);
+    for (size_t i = 0; i < count; i++)
+        indices[i] = order[i].index;
+    free(order);
+    return indices;
+}
+
+void tracker_init(struct tracker *t, const struct raw_extension *ext)
+{
+    *t = (struct tracker){.ext = ext};
+    struct order *order = mem_alloc((ext->task_count + 1) * sizeof *order);
+    for (uint32_t i = 0; i < ext->task_count; i++)
+        order[i] = (struct order){ext->tasks[i].tid, i, ext->tasks[i].start};
+    t->tasks = sorted(order, ext->task_count);
+    order = mem_alloc((ext->image_count + 1) * sizeof *order);
+    for (uint32_t i = 0; i < ext->image_count; i++)
+        order[i] = (struct order){ext->images[i].pid, i, ext->images[i].start};
+    t->images = sorted(order, ext->image_count);
+}
+
+void tracker_free(struct tracker *t)
+{
+    numbers_free(&t->tids);
+    free(t->tasks);
+    free(t->images);
+    free(t->tracked);
+    free(t->seats);
+}
+
+const char *tracker_name(const struct tracker *t, uint32_t task)
+{
+    return task == NO_TASK ? "" : t->ext->tasks[task].name;
+}
+
+struct tracked *tracker_find(struct tracker *t, uint32_t tid, size_t seat)
+{
+    uint32_t known = t->tids.count, at = numbers_intern(&t->tids, tid);
+    if (at == known) {
+        mem_reserve(&t->tracked, &t->capacity, (size_t)known + 1, sizeof *t->tracked);
+        t->tracked[at] = (struct tracked){.tid = tid,
+                                          .thread = t->threads++,
+                                          .task = NO_TASK,
+                                          .image = RAW_NO_IMAGE,
+                                          .cpu_ns = UINT64_MAX};
+    }
+    if (seat >= t->seat_count) {
+        mem_reserve(&t->seats, &t->seat_capacity, seat + 1, sizeof *t->seats);
+        memset(t->seats + t->seat_count, 0, (seat + 1 - t->seat_count) * sizeof *t->seats);
+        t->seat_count = seat + 1;
+    }
+    t->seats[seat] = at;
+    return &t->tracked[at];
+}
+
+void tracker_begin(struct tracker *t, struct tracked *tracked)
+{
+    tracked->thread = t->threads++;
+    tracked->cpu_ns = 0;
+    tracked->renewed = true;
+}
+
+/* Finds, in COUNT INDICES sorted by key and start, the last one with KEY that has started by TIME_NS, else the first one
+ * with KEY. Returns false if there is none; *UNTIL becomes the start of the next one if that is earlier. */
+static bool find(const uint32_t *indices, size_t count,
+                 struct order (*order_of)(const struct raw_extension *, uint32_t),
+                 const struct raw_extension *ext, uint32_t key, uint64_t time_ns, uint32_t *found,
+                 uint64_t *until)
+{
+    size_t low = 0, high = count; /* the first one that is after (key, time) */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct order at = order_of(ext, indices[middle]);
+        if (at.key < key || (at.key == key && at.start <= time_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool next = low < count && order_of(ext, indices[low]).key == key;
+    bool before = low > 0 && order_of(ext, indices[low - 1]).key == key;
+    if (next) {
+        uint64_t start = order_of(ext, indices[low]).start;
+        *until = start < *until ? start : *until;
+    }
+    *found = before ? indices[low - 1] : next ? indices[low] : 0;
+    return before || next;
+}
+
+static struct order task_order(const struct raw_extension *ext, uint32_t index)
+{
+    return (struct order){ext->tasks[index].tid, index, ext->tasks[index].start};
+}
+
+static struct order image_order(const struct raw_extension *ext, uint32_t index)
+{
+    return (struct order){ext->images[index].pid, index, ext->images[index].start};
+}
+
+/* Texts of the extension are interned: equal ones are one pointer. */
+static const char *program_of(const struct raw_extension *ext, uint32_t image)
+{
+    return image == RAW_NO_IMAGE ? NULL : ext->images[image].path;
+}
+
+void tracker_update(struct tracker *t, struct tracked *tracked, uint64_t time_ns)
+{
+    const struct raw_extension *ext = t->ext;
+    struct tracked old = *tracked;
+    uint32_t found;
+    tracked->until = UINT64_MAX;
+    tracked->image = RAW_NO_IMAGE;
+    if (find(t->tasks, ext->task_count, task_order, ext, tracked->tid, time_ns, &found,
+             &tracked->until)) {
+        tracked->task = found;
+        tracked->pid = ext->tasks[found].pid;
+    }
+    if (tracked->task != NO_TASK && find(t->images, ext->image_count, image_order, ext,
+                                         tracked->pid, time_ns, &found, &tracked->until))
+        tracked->image = found;
+    if (old.task != NO_TASK &&
+        (tracked->pid != old.pid || (tracked->task != old.task && old.ended)))
+        tracker_begin(t, tracked);
+    tracked->renewed |= tracker_name(t, tracked->task) != tracker_name(t, old.task) ||
+                        program_of(ext, tracked->image) != program_of(ext, old.image);
+}

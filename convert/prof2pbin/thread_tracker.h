@@ -1,0 +1,75 @@
+/* Which thread a tid is while samples go by: its name, process and address space change, and tids are reused.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_THREAD_TRACKER_H
+#define CONVERT_PROF2PBIN_THREAD_TRACKER_H
+
+#include "base/intern.h"
+#include "formats/raw/raw.h"
+
+#define NO_TASK UINT32_MAX
+
+/* A tid, and the thread that has it now. */
+struct tracked {
+    uint32_t tid;
+    uint32_t thread; /* number of the thread, 0, 1, 2, ...: the same in every pass over a profile */
+    uint32_t pid;    /* 0: not known */
+    uint32_t task;   /* index for tracker_name, NO_TASK */
+    uint32_t image;  /* address space, RAW_NO_IMAGE */
+    bool ended;      /* its last record was a total */
+    bool renewed;    /* another thread, name, process or program than at the record before */
+    uint64_t cpu_ns; /* at its last record */
+    uint64_t until;  /* task or image may be another from this time on */
+    /* for the caller's use; 0 at first */
+    uint32_t number, token, token_image;
+    uint64_t token_until;
+};
+
+struct tracker {
+    const struct raw_extension *ext;
+    uint32_t *tasks;  /* indices of tasks, by tid and start */
+    uint32_t *images; /* indices of images, by pid and start */
+    struct numbers tids;
+    struct tracked *tracked; /* by number in tids */
+    size_t capacity;
+    uint32_t threads; /* so far */
+    uint32_t *seats;  /* by place in the sample: the number in tids that was there last */
+    size_t seat_count, seat_capacity;
+};
+
+/* EXT is borrowed until tracker_free. */
+void tracker_init(struct tracker *tracker, const struct raw_extension *ext);
+void tracker_free(struct tracker *tracker);
+
+/* Name of a task, borrowed from the extension; "" for NO_TASK. */
+const char *tracker_name(const struct tracker *tracker, uint32_t task);
+
+/* Slow paths of tracker_follow. */
+struct tracked *tracker_find(struct tracker *tracker, uint32_t tid, size_t seat);
+void tracker_update(struct tracker *tracker, struct tracked *tracked, uint64_t time_ns);
+void tracker_begin(struct tracker *tracker, struct tracked *tracked);
+
+/* The thread of ENTRY, number SEAT in its sample at TIME_NS, and in *USED_NS the CPU time since its last record. Borrowed
+ * until the next call. Threads mostly keep their places from sample to sample. A thread is another one when its CPU time
+ * falls, except in a total; when its pid changes; and when a task begins after a total. */
+static inline struct tracked *tracker_follow(struct tracker *tracker, const struct raw_entry *entry,
+                                             uint8_t flags, uint64_t time_ns, size_t seat,
+                                             uint64_t *used_ns)
+{
+    struct tracked *tracked =
+        seat < tracker->seat_count ? &tracker->tracked[tracker->seats[seat]] : NULL;
+    if (tracked == NULL || tracked->tid != entry->tid)
+        tracked = tracker_find(tracker, entry->tid, seat);
+    tracked->renewed = tracked->cpu_ns == UINT64_MAX; /* new */
+    if (tracked->renewed)
+        tracked->cpu_ns = 0;
+    if (time_ns >= tracked->until)
+        tracker_update(tracker, tracked, time_ns);
+    if (entry->cpu_ns < tracked->cpu_ns && !(flags & RAW_TOTAL))
+        tracker_begin(tracker, tracked);
+    *used_ns = entry->cpu_ns > tracked->cpu_ns ? entry->cpu_ns - tracked->cpu_ns : 0;
+    tracked->cpu_ns = entry->cpu_ns;
+    tracked->ended = (flags & RAW_TOTAL) != 0;
+    return tracked;
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* An ELF file or image: headers, program headers, section headers, build-id.
+ *
+ * formats/elf is the only code that opens ELF files. It uses libelf, and checks here what libelf
+ * does not: elf_file.c lists it.
+ *
+ *   elf_file.h      open, headers, build-id, addresses
+ *   elf_sections.h  contents of sections, unpacked
+ *   elf_symbols.h   functions by address
+ *   elf_match.h     is this the file that ran? where is a mapping in it?
+ *   elf_search.h    where the file of a mapping, and its debug file, may be
+ *   elf_options.h   the command-line options of the search
+ *
+ * Files are read, not mapped: somebody else may truncate them meanwhile, and reading a mapped file
+ * would then end in a SIGBUS.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_FILE_H
+#define FORMATS_ELF_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct elf_segment {
+    uint64_t offset, address, file_size, memory_size; /* [bytes] */
+    bool executable;
+};
+
+struct elf_section {
+    const char *name; /* borrowed from the file; "" when the name is unreadable */
+    uint64_t address, offset, size, flags;
+    uint32_t type, link;
+};
+
+struct elf_file {
+    char *path;            /* as it was opened; a label for an image in memory */
+    int fd;                /* -1 for an image in memory */
+    const uint8_t *memory; /* NULL: read from FD */
+    uint64_t size;         /* of file or image [bytes] */
+    struct Elf *elf;       /* libelf's handle, used by formats/elf only */
+    bool big_endian, is_64;
+    uint16_t type, machine;       /* ET_..., EM_... */
+    struct elf_segment *segments; /* PT_LOAD only, in file order */
+    size_t segment_count;
+    struct elf_section *sections; /* index as in the file; 0 of them is legal */
+    size_t section_count;
+    char build_id[129]; /* lower-case hex, "" if there is none */
+};
+
+/* Opens the regular file PATH. Returns NULL with ERR filled: not there (errno in *ERRNUM, which
+ * is 0 otherwise), not ELF, program headers outside the file. Caller closes with elf_file_close. */
+struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err);
+
+/* As elf_file_open, for the open file FD, which it takes. PATH is for messages. */
+struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error *err);
+
+/* As elf_file_open, for SIZE bytes at MEMORY, borrowed until elf_file_close. LABEL is for messages.
+ */
+struct elf_file *elf_file_from_memory(const uint8_t *memory, size_t size, const char *label,
+                                      struct error *err);
+
+/* NULL is allowed. */
+void elf_file_close(struct elf_file *file);
+
+/* The build-id of the ELF file PATH, "" when it has none or cannot be read. Caller frees. */
+char *elf_build_id(const char *path);
+
+/* Copies SIZE bytes from OFFSET. Returns false when the file does not have them all. */
+bool elf_file_read(const struct elf_file *file, uint64_t offset, void *to, uint64_t size);
+
+/* Copies up to SIZE bytes of the segment at ADDRESS of the file. Returns how many there are. */
+size_t elf_file_read_code(const struct elf_file *file, uint64_t address, uint8_t *to, size_t size);
+
+/* Maps the file into memory: from now on it is read from there, without system calls. A file that
+ * is truncated then kills the process: only for a process that may die. Returns false when the
+ * system refuses. */
+bool elf_file_map(struct elf_file *file);
+
+/* Is ADDRESS in an executable section (or segment, in a file without section headers)? */
+bool elf_file_is_code(const struct elf_file *file, uint64_t address);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the files of formats/elf share.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_INTERNAL_H
+#define FORMATS_ELF_ELF_INTERNAL_H
+
+#include "formats/elf/elf_file.h"
+
+/* Of a table that is read as a whole: symbols, names [bytes]. */
+enum { MAX_TABLE = 1 << 30 };
+
+/* The names in section INDEX: each that begins before *LIMIT ends with a NUL. Borrowed until
+ * elf_file_close; NULL with *LIMIT 0 where there are none. */
+const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit);
+
+#endif

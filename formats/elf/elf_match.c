@@ -1,0 +1,182 @@
+/* Is this the file that ran? Where is a mapping in it?
+ * SPDX-License-Identifier: MIT */
+#include "formats/elf/elf_match.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "formats/elf/elf_sections.h"
+
+/* Sizes of a page that Linux targets have: x86 and most others, some ARM, PowerPC and ARM servers.
+ * With 1 a segment has its own bytes only. */
+static const uint64_t page_sizes[] = {1, 4096, 16384, 65536};
+enum { PAGE_SIZES = sizeof page_sizes / sizeof page_sizes[0], CRC_STEP = 1 << 16 };
+
+/* ---- segments and pages ---- */
+
+static uint64_t page_down(uint64_t value, uint64_t page)
+{
+    return value & ~(page - 1);
+}
+
+/* What mmap makes of a segment: whole pages from the one of its first byte to that of its last. */
+static uint64_t mapped_size(const struct elf_segment *s, uint64_t bytes, uint64_t page)
+{
+    return page_down(s->address % page + bytes + page - 1, page);
+}
+
+/* The bytes from OFFSET to the end of the pages of S; 0: OFFSET is not in them. */
+static uint64_t rest_of(const struct elf_segment *s, uint64_t offset, uint64_t page)
+{
+    uint64_t begin = page_down(s->offset, page);
+    uint64_t size =
+        mapped_size(s, s->memory_size > s->file_size ? s->memory_size : s->file_size, page);
+    return offset >= begin && offset - begin < size ? size - (offset - begin) : 0;
+}
+
+static bool has_size(const struct elf_segment *s, uint64_t size, uint64_t page)
+{
+    return size == mapped_size(s, s->file_size, page) ||
+           size == mapped_size(s, s->memory_size, page);
+}
+
+static bool is_code(const struct elf_segment *s)
+{
+    return s->executable && s->memory_size > 0;
+}
+
+/* The segment that has the byte at OFFSET, else one that has its page; code before data. Or NULL. */
+static const struct elf_segment *segment_at(const struct elf_file *file, uint64_t offset)
+{
+    for (size_t p = 0; p < PAGE_SIZES; p++)
+        for (int data = 0; data < 2; data++)
+            for (size_t i = 0; i < file->segment_count; i++) {
+                const struct elf_segment *s = &file->segments[i];
+                if (is_code(s) == (data == 0) && rest_of(s, offset, page_sizes[p]) > 0)
+                    return s;
+            }
+    return NULL;
+}
+
+static uint64_t bias_of(const struct elf_segment *s, const struct elf_mapping *m, uint64_t page)
+{
+    return m->has_offset ? m->address - (s->address - s->offset + m->offset)
+                         : m->address - page_down(s->address, page);
+}
+
+/* ---- the rule ---- */
+
+/* A file that may be another one: what is mapped must fit, at the address where a program that
+ * cannot be moved (ET_EXEC) was linked. EXACTLY: it must be all of a segment, from its begin. */
+static bool place_by_size(const struct elf_file *file, struct elf_mapping *m, bool exactly)
+{
+    for (size_t p = 1; p < PAGE_SIZES; p++)
+        for (size_t i = 0; i < file->segment_count; i++) {
+            const struct elf_segment *s = &file->segments[i];
+            const uint64_t page = page_sizes[p], rest = rest_of(s, m->offset, page);
+            bool fits = has_size(s, m->size, page);
+            if (m->has_offset)
+                fits = exactly ? fits && m->offset == page_down(s->offset, page)
+                               : rest > 0 && m->size <= rest;
+            if (!fits || !is_code(s))
+                continue;
+            m->bias = bias_of(s, m, page);
+            if (file->type != ET_EXEC || m->bias == 0)
+                return true;
+        }
+    return false;
+}
+
+/* The file that ran: wherever its bytes are mapped. Without an offset the size shows the segment,
+ * else it is taken to be the first one of code. */
+static bool place_trusted(const struct elf_file *file, struct elf_mapping *m)
+{
+    const struct elf_segment *found = m->has_offset ? segment_at(file, m->offset) : NULL;
+    if (!m->has_offset && place_by_size(file, m, false))
+        return true;
+    for (size_t i = 0; i < file->segment_count && found == NULL && !m->has_offset; i++)
+        if (is_code(&file->segments[i]))
+            found = &file->segments[i];
+    if (found != NULL)
+        m->bias = bias_of(found, m, page_sizes[1]);
+    return found != NULL;
+}
+
+static uint64_t code_size(const struct elf_file *file)
+{
+    uint64_t size = 0;
+    for (size_t i = 0; i < file->segment_count && size == 0; i++)
+        if (is_code(&file->segments[i]))
+            size = mapped_size(&file->segments[i], file->segments[i].memory_size, page_sizes[1]);
+    return size;
+}
+
+int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *err)
+{
+    bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
+    /* A file with a build-id for a mapping without, or the reverse, is most likely another one. */
+    bool exactly = mine != theirs && (theirs || m->size > 0);
+    bool same = m->is_image || (mine && theirs && strcmp(file->build_id, m->build_id) == 0);
+    if (mine && theirs && !same)
+        return error_set(err, file->path, NO_OFFSET,
+                         "not the file that ran: its build-id is %s, expected %s", file->build_id,
+                         m->build_id);
+    if (same ? place_trusted(file, m) : place_by_size(file, m, exactly))
+        return 0;
+    if (same)
+        return error_set(err, file->path, NO_OFFSET, "holds no code that could be mapped there");
+    if (theirs)
+        return error_set(err, file->path, NO_OFFSET,
+                         "not the file that ran: it has no build-id, expected %s", m->build_id);
+    return error_set(err, file->path, NO_OFFSET,
+                     "not the file that ran: its code has %" PRIu64 " bytes, the mapping %" PRIu64,
+                     code_size(file), m->size);
+}
+
+uint64_t elf_mapping_address(const struct elf_file *file, const struct elf_mapping *m, uint64_t pc)
+{
+    uint64_t offset = pc - m->address + m->offset;
+    const struct elf_segment *s = m->has_offset ? segment_at(file, offset) : NULL;
+    return s != NULL ? s->address - s->offset + offset : pc - m->bias;
+}
+
+int elf_match_layout(const struct elf_file *file, bool is_64, bool big_endian, struct error *err)
+{
+    if (file->is_64 == is_64 && file->big_endian == big_endian)
+        return 0;
+    return error_set(err, file->path, NO_OFFSET,
+                     "not the program that ran: %d-bit %s-endian, expected %d-bit %s-endian",
+                     file->is_64 ? 64 : 32, file->big_endian ? "big" : "little", is_64 ? 64 : 32,
+                     big_endian ? "big" : "little");
+}
+
+/* ---- debug files ---- */
+
+/* The CRC-32 of all of the file, read in steps: such files may be gigabytes. */
+static bool has_crc(const struct elf_file *file, uint32_t expected)
+{
+    uint8_t *step = mem_alloc(CRC_STEP);
+    uLong crc = crc32(0, NULL, 0);
+    bool whole = true;
+    for (uint64_t at = 0; whole && at < file->size; at += CRC_STEP) {
+        uint64_t size = file->size - at < CRC_STEP ? file->size - at : CRC_STEP;
+        whole = elf_file_read(file, at, step, size);
+        crc = crc32(crc, step, whole ? (uInt)size : 0);
+    }
+    free(step);
+    return whole && crc == expected;
+}
+
+bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug, const uint32_t *crc)
+{
+    if (debug->machine != file->machine || debug->is_64 != file->is_64 ||
+        debug->big_endian != file->big_endian)
+        return false;
+    if (file->build_id[0] != '\0' && debug->build_id[0] != '\0')
+        return strcmp(file->build_id, debug->build_id) == 0;
+    return crc == NULL || has_crc(debug, *crc);
+}

@@ -1,0 +1,17 @@
+/* Command-line options of the tools that look for binaries.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_OPTIONS_H
+#define FORMATS_ELF_ELF_OPTIONS_H
+
+#include <argp.h>
+
+#include "formats/elf/elf_search.h"
+
+/* Group of these options in argp's help; the tool gives it a heading. */
+enum { ELF_GROUP = 50 };
+
+/* Child parser for -s and --sysroot, whose input is a zeroed struct elf_search. The caller frees
+ * its FOLDERS, not the texts. */
+extern const struct argp elf_argp;
+
+#endif

@@ -1,0 +1,229 @@
+/* Where the file of a mapping, and the debug file of a stripped one, may be.
+ * SPDX-License-Identifier: MIT */
+#include "formats/elf/elf_search.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "formats/elf/elf_match.h"
+#include "formats/elf/elf_sections.h"
+
+/* Folders of the base system, and of Debian's architectures below lib/ and usr/lib/. */
+static const char *const folders[] = {
+    "/lib",       "/lib64",         "/usr/lib",     "/usr/lib64",     "/lib32",
+    "/usr/lib32", "/usr/local/lib", "/usr/bin",     "/bin",           "/usr/sbin",
+    "/sbin",      "/usr/local/bin", "/usr/libexec", "/usr/local/sbin"};
+static const char *const triplets[] = {
+    "x86_64-linux-gnu",   "aarch64-linux-gnu", "arm-linux-gnueabihf",     "i386-linux-gnu",
+    "arm-linux-gnueabi",  "riscv64-linux-gnu", "powerpc64le-linux-gnu",   "powerpc64-linux-gnu",
+    "powerpc-linux-gnu",  "s390x-linux-gnu",   "mips64el-linux-gnuabi64", "mipsel-linux-gnu",
+    "x86_64-linux-gnux32"};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+enum { MAX_LINK = 4096 };
+
+const char *elf_base_name(const char *label)
+{
+    const char *slash = strrchr(label, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : label;
+}
+
+static const char *root_of(const struct elf_search *search)
+{
+    return search->sysroot != NULL ? search->sysroot : "";
+}
+
+/* ---- files of mappings ---- */
+
+struct taker {
+    bool (*take)(void *context, const char *path);
+    void *context;
+};
+
+/* A path too long to be opened is not a candidate. */
+static bool offer(const struct taker *t, const char *folder, const char *between, const char *name)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s%s%s", folder, between, name);
+    return length > 0 && (size_t)length < sizeof path && t->take(t->context, path);
+}
+
+static bool in_search_paths(const struct taker *t, const struct elf_search *search,
+                            const char *label, const char *base)
+{
+    for (size_t i = 0; i < search->folder_count; i++) {
+        const char *folder = search->folders[i];
+        if (base != label && offer(t, folder, label[0] == '/' ? "" : "/", label))
+            return true;
+        if (offer(t, folder, "/", base))
+            return true;
+    }
+    return false;
+}
+
+static bool in_system(const struct taker *t, const char *sysroot, const char *base)
+{
+    char folder[PATH_MAX];
+    for (size_t i = 0; i < COUNT(triplets); i++)
+        for (int usr = 0; usr < 2; usr++) {
+            int length = snprintf(folder, sizeof folder, "%s%s/lib/%s", sysroot, usr ? "/usr" : "",
+                                  triplets[i]);
+            if ((size_t)length < sizeof folder && offer(t, folder, "/", base))
+                return true;
+        }
+    for (size_t i = 0; i < COUNT(folders); i++) {
+        int length = snprintf(folder, sizeof folder, "%s%s", sysroot, folders[i]);
+        if ((size_t)length < sizeof folder && offer(t, folder, "/", base))
+            return true;
+    }
+    return false;
+}
+
+bool elf_search_paths(const struct elf_search *search, const struct elf_sought *sought,
+                      bool (*take)(void *context, const char *path), void *context)
+{
+    const struct taker t = {take, context};
+    const char *label = sought->label, *base = elf_base_name(label), *root = root_of(search);
+    const char *before = sought->path != NULL ? sought->path : "";
+    if (base[0] == '\0' || base[0] == '[' || strcmp(base, ".") == 0 || strcmp(base, "..") == 0)
+        return false; /* anonymous memory, [vdso], [heap]: no file */
+    return in_search_paths(&t, search, label, base) ||
+           (before[0] != '\0' && take(context, before)) ||
+           offer(&t, label[0] == '/' ? root : ".", label[0] == '/' ? "" : "/", label) ||
+           offer(&t, ".", "/", base) || in_system(&t, root, base);
+}
+
+struct finder {
+    int (*fits)(void *context, const struct elf_file *file, struct error *err);
+    void *context;
+    struct error *err;
+    struct elf_file *found;
+};
+
+static bool take_file(void *context, const char *path)
+{
+    struct finder *f = context;
+    struct error ignored = {0};
+    int errnum;
+    struct elf_file *file = elf_file_open(path, &errnum, &ignored);
+    if (file == NULL && errnum != ENOENT && errnum != ENOTDIR)
+        error_set(f->err, ignored.file, ignored.offset, "%s", ignored.text);
+    if (file == NULL)
+        return false;
+    if (f->fits(f->context, file, f->err) == 0)
+        f->found = file;
+    else
+        elf_file_close(file);
+    return f->found != NULL;
+}
+
+struct elf_file *elf_search_file(const struct elf_search *search, const struct elf_sought *sought,
+                                 int (*fits)(void *context, const struct elf_file *file,
+                                             struct error *err),
+                                 void *context, struct error *err)
+{
+    struct error refused = {0};
+    struct finder f = {.fits = fits, .context = context, .err = &refused};
+    if (!elf_search_paths(search, sought, take_file, &f) && refused.text[0] != '\0')
+        error_set(err, refused.file, refused.offset, "%s", refused.text);
+    return f.found;
+}
+
+void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
+                     const char *consequence)
+{
+    bool found = refused->text[0] != '\0', other = strcmp(refused->file, label) != 0;
+    report_warning(reporter, "%s%s%s: %s: %s", label, found && other ? ": " : "",
+                   found && other ? refused->file : "",
+                   found ? refused->text : "not found (-s DIR adds a search path)", consequence);
+}
+
+/* ---- debug files ---- */
+
+static struct elf_file *open_debug(const struct elf_file *file, const uint32_t *crc,
+                                   const char *format, ...) __attribute__((format(printf, 3, 4)));
+static struct elf_file *open_debug(const struct elf_file *file, const uint32_t *crc,
+                                   const char *format, ...)
+{
+    char path[PATH_MAX];
+    struct error ignored = {0};
+    int errnum;
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(path, sizeof path, format, args);
+    va_end(args);
+    struct elf_file *debug =
+        (size_t)length < sizeof path ? elf_file_open(path, &errnum, &ignored) : NULL;
+    if (debug == NULL || (elf_has_debug(debug) && elf_match_debug(file, debug, crc)))
+        return debug;
+    elf_file_close(debug);
+    return NULL;
+}
+
+static struct elf_file *by_build_id(const struct elf_search *search, const struct elf_file *file)
+{
+    const char *id = file->build_id;
+    struct elf_file *debug = NULL;
+    if (strlen(id) < 4)
+        return NULL;
+    for (size_t i = 0; i < search->folder_count && debug == NULL; i++)
+        debug =
+            open_debug(file, NULL, "%s/.build-id/%.2s/%s.debug", search->folders[i], id, id + 2);
+    if (debug == NULL)
+        debug = open_debug(file, NULL, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root_of(search),
+                           id, id + 2);
+    return debug;
+}
+
+/* How many characters of the FOLDER are the sysroot: the target, and usr/lib/debug, do not have
+ * them. */
+static size_t sysroot_in(const char *folder, size_t length, const char *root)
+{
+    size_t n = strlen(root);
+    while (n > 0 && root[n - 1] == '/')
+        n--;
+    return n <= length && memcmp(folder, root, n) == 0 && (n == length || folder[n] == '/') ? n : 0;
+}
+
+static struct elf_file *in_link_folders(const struct elf_file *file, const char *root,
+                                        const char *name, uint32_t crc)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *folder = slash != NULL ? file->path : ".";
+    const size_t length = slash != NULL ? (size_t)(slash - folder) : 1;
+    const size_t skip = sysroot_in(folder, length, root);
+    struct elf_file *debug = open_debug(file, &crc, "%.*s/%s", (int)length, folder, name);
+    if (debug == NULL)
+        debug = open_debug(file, &crc, "%.*s/.debug/%s", (int)length, folder, name);
+    if (debug == NULL)
+        debug =
+            open_debug(file, &crc, "%s/usr/lib/debug%s%.*s/%s", root,
+                       folder[skip] == '/' ? "" : "/", (int)(length - skip), folder + skip, name);
+    return debug;
+}
+
+/* .gnu_debuglink: name, NUL, padding to 4 bytes, CRC-32 in the file's byte order. */
+static struct elf_file *by_debuglink(const struct elf_search *search, const struct elf_file *file)
+{
+    const struct elf_section *section = elf_section_find(file, ".gnu_debuglink");
+    uint8_t link[MAX_LINK + 1] = {0};
+    uint64_t size = section != NULL ? elf_section_size(file, section) : 0;
+    if (size <= 4 || size > MAX_LINK || !elf_section_read(file, section, link))
+        return NULL;
+    const char *name = (const char *)link;
+    size_t crc_at = (strlen(name) + 4) & ~(size_t)3;
+    /* The name is a file's name, not a way to somewhere else. */
+    if (name[0] == '\0' || strchr(name, '/') != NULL || crc_at + 4 > size)
+        return NULL;
+    return in_link_folders(file, root_of(search), name, get_u32(link + crc_at, file->big_endian));
+}
+
+struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file)
+{
+    struct elf_file *debug = by_build_id(search, file);
+    return debug != NULL || file->fd < 0 ? debug : by_debuglink(search, file);
+}

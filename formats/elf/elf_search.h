@@ -1,0 +1,55 @@
+/* Where the file of a mapping, and the debug file of a stripped one, may be.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_SEARCH_H
+#define FORMATS_ELF_ELF_SEARCH_H
+
+#include "base/report.h"
+#include "formats/elf/elf_file.h"
+
+/* What the user says about it; zeroed: nothing. */
+struct elf_search {
+    const char **folders; /* search paths, tried first, in this order */
+    size_t folder_count;
+    const char *sysroot; /* prefix for absolute labels and the system's folders; NULL: none */
+};
+
+/* The file that is sought. Texts are borrowed. */
+struct elf_sought {
+    const char *label; /* of its mapping: a path, or only a base name */
+    const char *path;  /* where it was before, or should be; NULL or "": not known */
+};
+
+/* Offers paths for SOUGHT to TAKE, in this order, until it returns true:
+ *   1. each search path: with the whole label under it, then with its base name;
+ *   2. SOUGHT->path;
+ *   3. an absolute label: under the sysroot, or as it is when there is no sysroot; a
+ *      relative one: in the current directory;
+ *   4. the base name in the current directory;
+ *   5. the base name in the system's folders for libraries and programs (under the sysroot).
+ * Whether a path exists is for TAKE to see. Returns whether one was taken. */
+bool elf_search_paths(const struct elf_search *search, const struct elf_sought *sought,
+                      bool (*take)(void *context, const char *path), void *context);
+
+/* Opens the first of those files that FITS accepts (0; -1: it does not, with ERR filled). Returns
+ * NULL when there is none, with ERR filled by the first that was there and did not fit, or empty
+ * when none was there. Caller closes. */
+struct elf_file *elf_search_file(const struct elf_search *search, const struct elf_sought *sought,
+                                 int (*fits)(void *context, const struct elf_file *file,
+                                             struct error *err),
+                                 void *context, struct error *err);
+
+/* Warns that there is no file for LABEL, why elf_search_file REFUSED one (empty: there was none),
+ * and of the CONSEQUENCE. */
+void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
+                     const char *consequence);
+
+/* Finds the file that holds the debug information of FILE, a stripped one: by build-id, as
+ * .build-id/ab/cdef.debug below each search path and below usr/lib/debug in the sysroot; by
+ * .gnu_debuglink beside FILE, in .debug there, and below usr/lib/debug in the sysroot.
+ * elf_match_debug says whether it fits. Returns NULL when there is none; caller closes. */
+struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file);
+
+/* Base name of LABEL, borrowed from it; all of it when it ends in '/'. */
+const char *elf_base_name(const char *label);
+
+#endif

@@ -1,0 +1,29 @@
+/* Contents of the sections of an ELF file, unpacked.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_SECTIONS_H
+#define FORMATS_ELF_ELF_SECTIONS_H
+
+#include "formats/elf/elf_file.h"
+
+/* The first section of that NAME with contents in the file, or NULL. */
+const struct elf_section *elf_section_find(const struct elf_file *file, const char *name);
+
+/* The debug section ".debug_NAME", or ".zdebug_NAME" as older compressing linkers call it. */
+const struct elf_section *elf_section_debug(const struct elf_file *file, const char *name);
+
+/* Does FILE hold debug information (DWARF), compressed or not? */
+bool elf_has_debug(const struct elf_file *file);
+
+/* Size of the contents, unpacked [bytes]. 0: none, outside the file, compressed in a way that is
+ * not known, or to a size that the compression cannot reach. */
+uint64_t elf_section_size(const struct elf_file *file, const struct elf_section *section);
+
+/* Copies the contents to TO, which has room for elf_section_size bytes. Returns false when they
+ * are damaged. */
+bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to);
+
+/* The contents in place, borrowed until elf_file_close; NULL where they are compressed, or FILE is
+ * not in memory. */
+const uint8_t *elf_section_in_place(const struct elf_file *file, const struct elf_section *section);
+
+#endif

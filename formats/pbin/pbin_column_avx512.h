@@ -1,0 +1,24 @@
+/* Packs and unpacks columns with AVX-512, eight values at a time.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_PBIN_PBIN_COLUMN_AVX512_H
+#define FORMATS_PBIN_PBIN_COLUMN_AVX512_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AVX512_MAX_WIDTH = 57 }; /* bits that 8 bytes cover, whatever bit they start at */
+
+/* Whether the processor has AVX-512 BW and VBMI. */
+bool column_avx512_supported(void);
+
+/* Packs GROUPS * 8 values of BASE plus 1 to AVX512_MAX_WIDTH bits; a group takes WIDTH bytes. At least 8 bytes must be
+ * writable after the last. */
+void column_avx512_pack(uint8_t *packed, unsigned width, uint64_t base, const uint64_t *values,
+                        size_t groups);
+
+/* Unpacks the same; at least 8 bytes must be readable after the last value. */
+void column_avx512_unpack(const uint8_t *packed, unsigned width, uint64_t base, uint64_t *values,
+                          size_t groups);
+
+#endif

@@ -1,0 +1,67 @@
+/* When the next sample is due.
+ * SPDX-License-Identifier: MIT */
+#include "record/engines/pace.h"
+
+#include <math.h>
+
+#include "record/clock.h"
+
+/* The program runs for this part of an interval at least, or every sample would see the sampler's own traces. */
+static const double floor_part = 0.1;
+static const double backlog = 2; /* intervals that may be caught up with */
+static const double smoothing = 1. / 32;
+static const double outlier = 4; /* times the usual cost: the machine was elsewhere */
+
+/* Uniform in (0, 1): xorshift64*. */
+static double uniform(struct pace *pace)
+{
+    uint64_t x = pace->state;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    pace->state = x;
+    return ((double)((x * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double interval(struct pace *pace)
+{
+    if (!pace->random)
+        return pace->mean;
+    return pace->mean * (floor_part - (1 - floor_part) * log(uniform(pace)));
+}
+
+void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now)
+{
+    *pace = (struct pace){.random = random, .most = most, .state = now | 1};
+    pace->wanted = pace->mean = (double)SECOND / frequency;
+    pace->next = now + (uint64_t)interval(pace);
+}
+
+static void count_cost(struct pace *pace, uint64_t cost)
+{
+    double usual = (double)cost;
+    if (pace->taken == 0)
+        pace->cost = usual;
+    if (usual > outlier * pace->cost)
+        usual = outlier * pace->cost;
+    pace->cost += (usual - pace->cost) * smoothing;
+    pace->taken++;
+}
+
+void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
+{
+    count_cost(pace, cost);
+    double bearable = pace->most > 0 ? pace->cost / pace->most : 0;
+    pace->mean = bearable > pace->wanted ? bearable : pace->wanted;
+    pace->slowed += bearable > pace->wanted;
+    double late = end > pace->next ? (double)(end - pace->next) / pace->mean : 0;
+    if (late > (pace->random ? backlog : 1)) {
+        uint64_t skipped = (uint64_t)late;
+        pace->missed += skipped;
+        pace->next += (uint64_t)((double)skipped * pace->mean);
+    }
+    pace->next += (uint64_t)interval(pace);
+    uint64_t soonest = end + (uint64_t)(pace->mean * floor_part);
+    if (pace->random && pace->next < soonest)
+        pace->next = soonest;
+}

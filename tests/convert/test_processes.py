@@ -1,0 +1,558 @@
+"""Profiles that know processes and how threads were seen: which code a sample is in, and what CPU time it stands for.
+
+Written by an independent writer (rawprofile.py, from raw.5), weighed by an independent rule (cpuweights.py, from
+prof2pbin.1), read by an independent reader (pbin.py, from pbin.5). SPDX-License-Identifier: MIT
+"""
+import math
+import os
+import random
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import cpuweights  # noqa: E402
+import pbin  # noqa: E402
+import program  # noqa: E402
+import rawprofile as raw  # noqa: E402
+import tool  # noqa: E402
+from rawprofile import CALLER, RAN, TOTAL, Extended, Image, Mapping, Sample, Task, Thread  # noqa: E402
+
+MS = 1_000_000
+KERNEL = 0xffffffff81000000
+
+
+def bits(value):
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+def run_of(samples, kind=raw.POWER, wall_us=None):
+    return raw.Run(samples, [raw.Map(0x1000, 0x1000, "gone")], wall_us or 1000 * len(samples), 0, kind)
+
+
+class Case(tool.Case):
+    def convert(self, run, times, ext, *options, data=None):
+        data = data if data is not None else raw.extended(run, times, ext)
+        out = self.succeeds(["prof2pbin", "-q", *options], stdin=data).out
+        return pbin.Reader(out).read()
+
+    def where(self, profile, entry):
+        """(binary, function) of an entry."""
+        location = profile.locations[entry[1]]
+        return location.binary, location.frames[-1].function
+
+    def entries(self, profile):
+        return [[(profile.threads[e[0]].tid, *self.where(profile, e), e[2]) for e in s.entries]
+                for s in profile.samples]
+
+
+# ---- random runs -------------------------------------------------------------------------------
+
+class Machine:
+    """Processes that fork, execute programs, begin and end threads; an engine that sees them."""
+
+    def __init__(self, seed, engine):
+        self.rng, self.engine = random.Random(seed), engine
+        self.ext = Extended({"engine": engine})
+        self.samples, self.times, self.now = [], [], 0
+        self.alive, self.next_id = {}, 100
+        self.used = 0
+        self.spawn(None, raw.START)
+
+    def spawn(self, parent, how):
+        pid = self.next_id if how != raw.EXEC else parent
+        self.next_id += how != raw.EXEC
+        path = self.rng.choice(["/bin/a", "/bin/b", "/usr/bin/c"])
+        self.ext.images.append(Image(pid, path, self.now, parent or 0, raw.NO_IMAGE, how))
+        self.ext.mappings.append(Mapping(len(self.ext.images) - 1, 0x1000, 0x100000, path, self.now))
+        if how != raw.EXEC:
+            self.begin(pid, pid)
+
+    def begin(self, pid, tid):
+        self.ext.tasks.append(Task(tid, pid, self.now, self.rng.choice(["main", "worker"])))
+        self.alive[tid] = {"pid": pid, "cpu": 0, "exact": 0, "busy": self.rng.random() ** 2,
+                           "seen": self.rng.random() < 0.8, "pc": 0}
+
+    def change(self):
+        what, pids = self.rng.random(), sorted({t["pid"] for t in self.alive.values()})
+        pid = self.rng.choice(pids)
+        if what < 0.02 and len(self.alive) < 12:
+            self.spawn(pid, raw.FORK)
+        elif what < 0.03:
+            self.spawn(pid, raw.EXEC)
+        elif what < 0.06 and len(self.alive) < 12:
+            tid, self.next_id = self.next_id, self.next_id + 1
+            if self.rng.random() < 0.2 and len(self.ext.tasks) > 3:  # a number that is free again
+                free = {t.tid for t in self.ext.tasks} - set(self.alive)
+                tid = self.rng.choice(sorted(free)) if free else tid
+            self.begin(pid, tid)
+        elif what < 0.09 and len(self.alive) > 1:
+            tid = self.rng.choice([t for t in self.alive])
+            self.end(tid)
+        elif what < 0.10:
+            tid = self.rng.choice([t for t in self.alive])
+            self.ext.tasks.append(Task(tid, self.alive[tid]["pid"], self.now, "renamed"))
+
+    def work(self, nanoseconds):
+        for t in self.alive.values():
+            t["ran"] = self.rng.random() < t["busy"]
+            if t["ran"] or self.rng.random() < 0.5:
+                t["exact"] += int(nanoseconds * self.rng.random())
+
+    def total(self, tid):
+        t = self.alive[tid]
+        self.used += t["exact"]
+        return Thread(tid, t["pc"], t["exact"], TOTAL)
+
+    def end(self, tid):
+        if self.engine == "perf" or self.rng.random() < 0.7:
+            self.add([self.total(tid)])
+        else:
+            self.add([Thread(tid, 0x1000, self.alive[tid]["exact"], 0)])
+            self.used += self.alive[tid]["exact"]
+        del self.alive[tid]
+
+    def add(self, threads):
+        self.samples.append(Sample(1.0, threads))
+        self.times.append(self.now)
+
+    def see(self, tid):
+        t = self.alive[tid]
+        ran = t["ran"] and t["seen"]
+        t["pc"] = 0x1000 + self.rng.randrange(64)
+        return Thread(tid, t["pc"], t["exact"], RAN if ran else 0)
+
+    def step(self):
+        self.now += 1 + int(self.rng.expovariate(1 / MS))
+        self.change()
+        self.work(MS)
+        if self.engine == "ptrace":
+            self.add([self.see(t) for t in self.alive])
+            return
+        for tid, t in self.alive.items():
+            if t["ran"] and t["seen"]:
+                t["cpu"] += MS
+                t["pc"] = 0x1000 + self.rng.randrange(64)
+                self.add([Thread(tid, t["pc"], t["cpu"], RAN)])
+                self.now += 1
+
+    def run(self, steps):
+        for _ in range(steps):
+            self.step()
+        self.now += 1
+        for tid in list(self.alive):
+            self.end(tid)
+        return run_of(self.samples), self.times, self.ext
+
+
+class Rule(Case):
+    def check(self, run, times, ext, used=None):
+        profile = self.convert(run, times, ext)
+        expected, unsampled = cpuweights.weigh(run, times, ext)
+        whole = 0
+        for number, (sample, got) in enumerate(zip(run.samples, profile.samples)):
+            wanted = []
+            for seat, record in enumerate(sample.threads):
+                at = (number, seat)
+                if not record.flags & TOTAL or unsampled.get(at):
+                    wanted.append((record.tid, expected.get(at, 0) + unsampled.get(at, 0)))
+            self.assertEqual([(profile.threads[e[0]].tid, e[2]) for e in got.entries], wanted, number)
+            for seat, entry in enumerate(got.entries):
+                if self.where(profile, entry)[1] == "_unsampled":
+                    self.assertGreater(entry[2], 0)
+            whole += sum(e[2] for e in got.entries)
+        if used is not None:
+            self.assertEqual(whole, used, "CPU time was lost or made")
+        return profile
+
+    def test_ptrace(self):
+        for seed in range(25):
+            with self.subTest(seed):
+                machine = Machine(seed, "ptrace")
+                run, times, ext = machine.run(20 if seed % 2 else 300)
+                self.check(run, times, ext, machine.used)
+
+    def test_perf(self):
+        for seed in range(25):
+            with self.subTest(seed):
+                machine = Machine(seed, "perf")
+                run, times, ext = machine.run(20 if seed % 2 else 300)
+                self.check(run, times, ext, machine.used)
+
+    def test_waiting_gets_nothing(self):
+        """Computes 9 ms between any two waits; is seen waiting, and now and then running."""
+        ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1, 0, "x")])
+        samples = [Sample(1, [Thread(1, 0x1000 + (i % 10 == 0), 9 * MS * (i + 1), RAN if i % 10 == 0 else 0)])
+                   for i in range(1000)]
+        profile = self.check(run_of(samples), [MS * i for i in range(1000)], ext, 9000 * MS)
+        by_pc = {}
+        for s in profile.samples:
+            for _, location, cpu in s.entries:
+                pc = profile.locations[location].pc
+                by_pc[pc] = by_pc.get(pc, 0) + cpu
+        self.assertEqual(by_pc, {0x1000: 0, 0x1001: 9000 * MS})
+
+    def test_known_shares(self):
+        """A program of phases f (30 %), g (50 %) and waiting (20 %), whose period is near that of the sampling, seen at
+        random moments: shares of CPU time are 3 : 5 within 4 standard errors, and those of the intervals before are not.
+        """
+        for period in (0.5, 1, 2, 3):
+            rng, now, ran, samples, times = random.Random(int(10 * period)), 0.0, [], [], []
+            for _ in range(20000):
+                now += rng.expovariate(1)
+                cycles, phase = divmod(now / period, 1)
+                cpu = (cycles * 0.8 + min(phase, 0.8)) * period
+                waits = phase >= 0.8
+                pc = 0x3000 if waits else 0x1000 if phase < 0.3 else 0x2000
+                samples.append(Sample(1, [Thread(7, pc, int(cpu * MS), 0 if waits else RAN)]))
+                times.append(int(now * MS))
+                ran += [] if waits else [pc]
+            ext = Extended({"engine": "ptrace"}, [Image(7, "/bin/x")], [], [Task(7, 7, 0, "x")])
+            profile = self.convert(run_of(samples), times, ext)
+            sums = {0x1000: 0, 0x2000: 0, 0x3000: 0}
+            for s in profile.samples:
+                for _, location, ns in s.entries:
+                    sums[profile.locations[location].pc] += ns
+            share = sums[0x1000] / (sums[0x1000] + sums[0x2000])
+            self.assertEqual(sums[0x3000], 0)
+            self.assertEqual(sum(sums.values()), samples[-1].threads[0].cpu_ns)
+            self.assertLess(abs(share - 0.375), 4 * math.sqrt(0.375 * 0.625 / len(ran)), (period, share))
+
+    def test_a_total_alone(self):
+        """Two processes that were never seen: one runs the program of another, one is alone."""
+        ext = Extended({"engine": "perf"},
+                       [Image(1, "/bin/x"), Image(2, "/bin/x", 5), Image(3, "/bin/alone", 6)], [],
+                       [Task(1, 1, 0, "x"), Task(2, 2, 5, "x"), Task(3, 3, 6, "alone")])
+        samples = [Sample(1, [Thread(1, 0x1000, MS, RAN)]), Sample(1, [Thread(1, 0x1001, 2 * MS, RAN)]),
+                   Sample(1, [Thread(2, 0, 500, TOTAL)]), Sample(1, [Thread(3, 0, 77, TOTAL)]),
+                   Sample(1, [Thread(1, 0x1001, 3 * MS, TOTAL)])]
+        profile = self.check(run_of(samples), [10, 20, 30, 40, 50], ext, 3 * MS + 577)
+        self.assertEqual([[e[2] for e in s.entries] for s in profile.samples],
+                         [[1500250], [1500250], [], [77], []])
+        self.assertEqual(self.where(profile, profile.samples[3].entries[0]), ("_unsampled", "_unsampled"))
+        self.assertEqual(profile.programs[profile.samples[3].entries[0][0]], "/bin/alone")
+
+    def test_too_much_time(self):
+        ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1), Task(2, 1)])
+        samples = [Sample(1, [Thread(1, 0x1000, 2**63 - 1, RAN), Thread(2, 0x1000, 2**63 - 1, RAN)])]
+        self.fails(["prof2pbin", "-q"], "<stdin>", stdin=raw.extended(run_of(samples), [1], ext))
+
+    def test_without_flags_all_ran(self):
+        """CPU time is charged where the thread is seen, as in files of earlier samplers."""
+        ext = Extended({}, [Image(1, "/bin/x")], [], [Task(1, 1, 0, "x")])
+        samples = [Sample(1, [Thread(1, 0x1000 + i, 10 * (i + 1) ** 2)]) for i in range(5)]
+        profile = self.convert(None, None, None, data=raw.extended(run_of(samples), range(5), ext, flags=False))
+        self.assertEqual([s.entries[0][2] for s in profile.samples], [10, 30, 50, 70, 90])
+
+
+class Resolution(Case):
+    def one(self, ext, pcs, **more):
+        """PCS: (time, tid, pc). Returns (binary, function) of each."""
+        samples = [Sample(1, [Thread(tid, pc, i + 1, RAN)]) for i, (_, tid, pc) in enumerate(pcs)]
+        profile = self.convert(run_of(samples), [t for t, _, _ in pcs], ext, **more)
+        return [self.where(profile, s.entries[0]) for s in profile.samples], profile
+
+    def test_same_addresses_of_two_processes(self):
+        ext = Extended({}, [Image(1, "/bin/a"), Image(2, "/bin/b")],
+                       [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(1, 0x1000, 0x1000, "/bin/b")],
+                       [Task(1, 1), Task(2, 2), Task(3, 2)])
+        got, profile = self.one(ext, [(1, 1, 0x1800), (2, 2, 0x1800), (3, 3, 0x1800), (4, 1, 0x2000)])
+        self.assertEqual([b for b, _ in got], ["a", "b", "b", "_foreign"])
+        self.assertEqual(len({e[1] for s in profile.samples for e in s.entries}), 3)
+        self.assertEqual([profile.programs[s.entries[0][0]] for s in profile.samples],
+                         ["/bin/a", "/bin/b", "/bin/b", "/bin/a"])
+
+    def test_time(self):
+        """A library comes, another one takes part of its place, then the program executes another one."""
+        ext = Extended({}, [Image(1, "/bin/a"), Image(1, "/bin/b", 100, 0, raw.NO_IMAGE, raw.EXEC)],
+                       [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(0, 0x8000, 0x4000, "/lib/x", 20),
+                        Mapping(0, 0x9000, 0x1000, "/lib/y", 40), Mapping(1, 0x1000, 0x1000, "/bin/b", 100)],
+                       [Task(1, 1)])
+        got, _ = self.one(ext, [(19, 1, 0x9800), (20, 1, 0x9800), (39, 1, 0x8000), (40, 1, 0x9800), (41, 1, 0x8fff),
+                                (42, 1, 0xa000), (43, 1, 0xbfff), (44, 1, 0xc000), (99, 1, 0x1000), (100, 1, 0x1000),
+                                (101, 1, 0x9800)])
+        self.assertEqual([b for b, _ in got], ["_foreign", "x", "x", "y", "x", "x", "x", "_foreign", "a", "b",
+                                               "_foreign"])
+
+    def test_fork(self):
+        """The child has what its parent had then, not what came later; what it maps itself is its own."""
+        ext = Extended({}, [Image(1, "/bin/a"), Image(2, "/bin/a", 50, 1, 0, raw.FORK)],
+                       [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(0, 0x8000, 0x1000, "/lib/late", 60),
+                        Mapping(1, 0x1800, 0x100, "/lib/own", 70)], [Task(1, 1), Task(2, 2, 50)])
+        got, _ = self.one(ext, [(61, 1, 0x8000), (62, 2, 0x8000), (63, 2, 0x1800), (71, 2, 0x1800), (72, 1, 0x1800),
+                                (73, 2, 0x1900)])
+        self.assertEqual([b for b, _ in got], ["late", "_foreign", "a", "own", "a", "a"])
+
+    def test_reused_pid(self):
+        ext = Extended({}, [Image(1, "/bin/a"), Image(1, "/bin/b", 50)],
+                       [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(1, 0x1000, 0x1000, "/bin/b", 50)],
+                       [Task(1, 1, 0, "a"), Task(1, 1, 50, "b")])
+        got, profile = self.one(ext, [(1, 1, 0x1000), (49, 1, 0x1000), (50, 1, 0x1000)])
+        self.assertEqual([b for b, _ in got], ["a", "a", "b"])
+        self.assertEqual([profile.threads[s.entries[0][0]].name for s in profile.samples], ["a", "a", "b"])
+
+    def test_random_mappings(self):
+        """Against a list that is searched from its end."""
+        for seed in range(8):
+            rng = random.Random(seed)
+            ext, asked, expected = Extended(tasks=[Task(1, 1)]), [], []
+            for image in range(6):
+                ext.images.append(Image(image + 1, f"/bin/{image}", rng.randrange(100) if image else 0,
+                                        0, raw.NO_IMAGE, raw.START))
+                if image and rng.random() < 0.7:
+                    parent = rng.randrange(image)
+                    ext.images[image].parent, ext.images[image].how = parent, raw.FORK
+                    ext.images[image].start = ext.images[parent].start + rng.randrange(100)
+                ext.tasks.append(Task(image + 1, image + 1))
+            for number in range(200):
+                image, begin = rng.randrange(6), rng.randrange(4000)
+                size = rng.choice([1, 10, 100, 1000, 2**64 - begin])
+                since = ext.images[image].start + rng.randrange(200)
+                ext.mappings.append(Mapping(image, begin, size, f"/lib/{number}", since))
+            for time in sorted(rng.randrange(100, 500) for _ in range(2000)):
+                tid, pc = rng.randrange(6) + 1, rng.choice([rng.randrange(5000), 2**64 - 1])
+                if time < ext.images[tid - 1].start:
+                    continue
+                asked.append((time, tid, pc))
+                expected.append(self.search(ext, tid - 1, time, pc))
+            got, _ = self.one(ext, asked)
+            self.assertEqual([b for b, _ in got], expected, seed)
+
+    def search(self, ext, image, time, pc):
+        """Name of the mapping: of the image, else of its parent when it forked."""
+        while True:
+            own = [m for m in ext.mappings if m.image == image and m.since <= time]
+            for m in sorted(own, key=lambda m: m.since)[::-1]:
+                if m.address <= pc < m.address + m.size:
+                    # equal times: the later one in the file, which sorting kept in order
+                    return os.path.basename(m.path)
+            if ext.images[image].parent == raw.NO_IMAGE:
+                return "_kernel" if pc >= 0xffff800000000000 else "_foreign"
+            time, image = min(time, ext.images[image].start), ext.images[image].parent
+
+    def test_names_of_mappings_without_a_file(self):
+        kinds = [("//anon", raw.ANONYMOUS, "[anon]"), ("[heap]", raw.HEAP, "[heap]"), ("[stack]", raw.STACK, "[stack]"),
+                 ("[vsyscall]", raw.VSYSCALL, "[vsyscall]"), ("/memfd:jit code (deleted)", raw.FILE, "[memfd:jit code]"),
+                 ("", raw.JIT, "[jit]"), ("", raw.ANONYMOUS, "[anon]"), ("[anon:js]", raw.ANONYMOUS, "[anon:js]"),
+                 ("[vdso]", raw.VDSO, "[vdso]"), ("/lib/a\tb\nc", raw.FILE, "a\tb\nc")]
+        ext = Extended({}, [Image(1, "/bin/a")], [Mapping(0, 0x1000 * (i + 1), 0x1000, path, 0, 0, 0, kind)
+                                                  for i, (path, kind, _) in enumerate(kinds)], [Task(1, 1)])
+        got, _ = self.one(ext, [(i, 1, 0x1000 * (i + 1)) for i in range(len(kinds))])
+        self.assertEqual(got, [(name, "_unknown") for _, _, name in kinds])
+
+    def test_every_byte_of_a_path(self):
+        for byte in range(1, 256):
+            if byte in b"/":
+                continue
+            path = b"/bin/x" + bytes([byte]) + b"y"
+            run = run_of([Sample(1, [Thread(1, 0x1000, 1, RAN)])])
+            ext = Extended({}, [Image(1, path)], [Mapping(0, 0x1000, 0x1000, path)], [Task(1, 1, 0, path[5:])])
+            data = raw.extended(run, [1], ext)
+            label = struct.pack("<QQ256s", 0x1000, 0x1000, path)
+            profile = self.convert(None, None, None, data=data[:32] + label + data[32 + 272:])
+            self.assertEqual(pbin.raw(self.where(profile, profile.samples[0].entries[0])[0]), path[5:])
+            self.assertEqual(pbin.raw(profile.programs[0]), path)
+
+    def test_kernel_and_caller(self):
+        ext = Extended({}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x1000, "/bin/a"),
+                                                 Mapping(0, 0x2000, 0x1000, "/lib/b")], [Task(1, 1)])
+        threads = [Thread(1, KERNEL, 1, RAN | CALLER, 0x1000), Thread(1, KERNEL, 2, RAN | CALLER, 0x2000),
+                   Thread(1, KERNEL, 3, RAN), Thread(1, 0x1000, 4, RAN), Thread(1, KERNEL, 5, RAN | CALLER, 0x1000)]
+        profile = self.convert(run_of([Sample(1, [t]) for t in threads]), range(5), ext)
+        at = [s.entries[0][1] for s in profile.samples]
+        self.assertEqual([self.where(profile, s.entries[0])[1] for s in profile.samples],
+                         ["_kernel", "_kernel", "_kernel", "_unknown", "_kernel"])
+        self.assertEqual(at[4], at[0])
+        self.assertEqual(len(set(at)), 4)
+        self.assertEqual(profile.callers.get(at[0]), at[3])
+        self.assertEqual(profile.locations[profile.callers[at[1]]].pc, 0x2000)
+        self.assertNotIn(at[2], profile.callers)
+
+    def test_jit_text(self):
+        text = b"1000 100 LazyCompile:~f a.js:1\n0x1080 0x10 later\nnonsense\n2000 0 empty\n3000 10 cut"
+        ext = Extended({}, [Image(1, "/bin/node"), Image(2, "/bin/node", 10, 1, 0, raw.FORK)],
+                       [Mapping(0, 0x1000, 0x4000, "//anon", 0, 0, 0, raw.ANONYMOUS), Mapping(0, 0x1010, 1, "/bin/node")],
+                       [Task(1, 1), Task(2, 2, 10)], jits=[(0, raw.JIT_TEXT, text[:40]), (0, raw.JIT_TEXT, text[40:])])
+        asked = [0x1000, 0x10ff, 0x1085, 0x1010, 0x1100, 0x300f, 0x9000]
+        wanted = [("[jit]", "LazyCompile:~f a.js:1")] * 2 + [("[jit]", "later"), ("node", "_unknown"),
+                                                            ("[anon]", "_unknown"), ("[jit]", "cut"),
+                                                            ("_foreign", "_foreign")]
+        got, _ = self.one(ext, [(20 + i, 1 + i // 7, pc) for i, pc in enumerate(asked + asked)])
+        self.assertEqual(got, wanted + wanted)
+
+    def test_jit_dump(self):
+        def record(order, kind, payload):
+            return struct.pack(order + "IIQ", kind, 16 + len(payload), 0) + payload
+        for order in "<>":
+            dump = struct.pack(order + "IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 1, 0, 0)
+            dump += record(order, 0, struct.pack(order + "IIQQQQ", 1, 1, 0, 0x1000, 16, 5) + b"f()\0" + bytes(16))
+            dump += record(order, 2, b"debug information")
+            dump += record(order, 0, struct.pack(order + "IIQQQQ", 1, 1, 0, 0x1010, 16, 6) + b"g\0" + bytes(16))
+            dump += record(order, 1, struct.pack(order + "IIQQQQQ", 1, 1, 0, 0x1000, 0x2000, 16, 5))
+            for size in (*range(0, len(dump), 7), len(dump)):
+                ext = Extended({}, [Image(1, "/bin/java")],
+                               [Mapping(0, 0x1000, 0x4000, "", 0, 0, 0, raw.JIT)], [Task(1, 1)],
+                               jits=[(0, raw.JIT_DUMP, dump[:size])])
+                got, _ = self.one(ext, [(1, 1, 0x1000), (2, 1, 0x101f), (3, 1, 0x2000)])
+            self.assertEqual(got, [("[jit]", "f()"), ("[jit]", "g"), ("[jit]", "f()")])
+
+    def test_a_real_program_in_two_processes(self):
+        path = program.build(self.folder, "two", functions=3, flags=["-pie", "-fPIE"])
+        one, two = program.Program(path, 0x555500000000), program.Program(path, 0x7f0000000000)
+        ext = Extended({}, [Image(1, path), Image(2, path)],
+                       [Mapping(i, p.map.address, p.map.size, path, 0, p.map.offset, 0, raw.FILE, p.map.build_id)
+                        for i, p in enumerate((one, two))], [Task(1, 1), Task(2, 2)])
+        asked, wanted = [], []
+        for tid, p in ((1, one), (2, two)):
+            for name, (address, _) in sorted(p.functions.items()):
+                asked.append((len(asked), tid, address))
+                wanted.append(("two", name))
+        got, profile = self.one(ext, asked)
+        self.assertEqual(got, wanted)
+        self.assertEqual(profile.meta["target"], "two")
+
+
+class Facts(Case):
+    def test_target_is_who_used_most(self):
+        ext = Extended({"engine": "ptrace", "target": "/bin/wrong"}, [Image(1, "/usr/bin/env"),
+                                   Image(1, "/bin/sh", 10, 0, raw.NO_IMAGE, raw.EXEC),
+                                   Image(2, "/opt/one", 20, 1, 1, raw.FORK), Image(3, "/opt/one", 20, 1, 1, raw.FORK)],
+                       [], [Task(1, 1), Task(2, 2, 20), Task(3, 3, 20)])
+        samples = [Sample(1, [Thread(1, 1, 30, RAN)]), Sample(1, [Thread(1, 1, 50, RAN), Thread(2, 1, 20, RAN),
+                                                                  Thread(3, 1, 20, RAN)])]
+        self.assertEqual(self.convert(run_of(samples), [5, 30], ext).meta["target"], "one")
+
+    def test_first_interval(self):
+        ext = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)])
+        samples = [Sample(2.0, [Thread(1, 1, 5, RAN)]) for _ in range(3)]
+        profile = self.convert(run_of(samples), [1000, 1500, 4000], ext)
+        self.assertEqual([s.interval_ns for s in profile.samples], [1000, 500, 2500])
+
+    def test_sources_and_readings(self):
+        sources = [raw.Source("rapl:package-0", "energy", "J", "package", 1e-6, MS, 1, "package"),
+                   raw.Source("file:x", "power", "W", "board", 1.0, 0, 0, "")]
+        readings = [raw.Reading(i % 2, 1000 * i, i * 7 if i % 2 == 0 else bits(i / 3), 11 * i) for i in range(5000)]
+        ext = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)], sources=sources, readings=readings)
+        samples = [Sample(2.0, [Thread(1, 1, 5 + i, RAN)]) for i in range(6000)]
+        run, times = run_of(samples), [700 * i for i in range(6000)]
+        profile = self.convert(run, times, ext)
+        self.assertEqual(profile.sources, [("rapl:package-0", "energy", "J", "package", 1e-6, MS, 1, "package"),
+                                           ("file:x", "power", "W", "board", 1.0, 0, 0, "")])
+        self.assertEqual(profile.readings, [(r.source, r.time, r.value, r.busy) for r in readings])
+
+    def test_tools_of_today_read_it(self):
+        run, times, ext = Machine(1, "ptrace").run(100)
+        data = self.succeeds(["prof2pbin", "-q"], stdin=raw.extended(run, times, ext)).out
+        for argv in (["pbin-aggregate", "-q"], ["pbin-dump"], ["pbin-dump", "--samples"]):
+            self.succeeds(argv, stdin=data)
+
+
+class Damage(Case):
+    def small(self):
+        ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/a"), Image(2, "/bin/b", 3, 1, 0, raw.FORK)],
+                       [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(1, 0x3000, 0x1000, "/bin/b", 3)],
+                       [Task(1, 1, 0, "a"), Task(2, 2, 3, "b")], [(1, raw.JIT_TEXT, b"1000 10 f\n")],
+                       [raw.Source("s", "energy", "J", "board", 0.5)],
+                       [raw.Reading(0, 0, 0), raw.Reading(0, 30, 30), raw.Reading(0, 100, 240)],
+                       [(1, 5, 6)], (0x7000, b"\x7fELF no image"))
+        threads = [Thread(1, 0x1000, 10, RAN), Thread(2, 0x3000, 5, 0), Thread(1, KERNEL, 30, RAN | CALLER, 0x1004),
+                   Thread(2, 0x3000, 9, TOTAL)]
+        return run_of([Sample(0.0, [t]) for t in threads]), [10, 20, 40, 80], ext
+
+    def test_every_truncation_is_refused(self):
+        whole = raw.extended(*self.small(), per_block=2)
+        begin = whole.index(raw.SIGNATURE) + 8
+        for size in range(begin, len(whole)):
+            ended = tool.run(["prof2pbin", "-q"], stdin=whole[:size])
+            self.assertEqual((ended.status, ended.out), (1, b""), size)
+        self.succeeds(["prof2pbin", "-q"], stdin=whole)
+
+    def test_every_truncation_is_salvaged(self):
+        """To the last sample that has its time and its flags."""
+        run, times, ext = self.small()
+        whole = raw.extended(run, times, ext, per_block=2)
+        begin, counts = whole.index(raw.SIGNATURE) + 8, set()
+        for size in range(begin, len(whole) + 1):
+            profile = self.convert(None, None, None, "--salvage", data=whole[:size])
+            counts.add(len(profile.samples))
+        self.assertEqual(counts, {2, 4})
+        self.assertEqual(len(profile.samples), 4)
+
+    def test_spool(self):
+        """Values come from the readings; each cut keeps the samples that it has as a whole."""
+        run, times, ext = self.small()
+        spool = raw.extended_spool(run, times, ext, per_block=2)
+        profile = self.convert(None, None, None, "--salvage", data=spool)
+        self.assertEqual([s.interval_ns for s in profile.samples], [10, 10, 20, 40])
+        joules = [s.value * s.interval_ns * 1e-9 for s in profile.samples]
+        for got, wanted in zip(joules, [5, 5, 5 + 15, 60]):
+            self.assertAlmostEqual(got, wanted, 9)
+        self.assertEqual(self.entries(profile)[0], [(1, "a", "_unknown", 15)])
+        self.assertEqual(profile.meta["wall_ns"], 80)
+        seen = set()
+        for size in range(len(raw.SIGNATURE) + 32, len(spool)):
+            ended = tool.run(["prof2pbin", "-q", "--salvage"], stdin=spool[:size])
+            if ended.status == 0:
+                seen.add(len(pbin.Reader(ended.out).read().samples))
+            else:
+                self.assertRegex(ended.err, "without a (whole|complete) sample")
+        self.assertEqual(seen, {2, 4})
+
+    def test_counts_that_lie(self):
+        run, times, ext = self.small()
+        whole = raw.extended(run, times, ext)
+        at, blocks = whole.index(raw.SIGNATURE) + 8, []
+        head = whole[:at]
+        while at < len(whole):
+            length, kind = struct.unpack_from("<I4s", whole, at)
+            blocks.append((kind.decode(), whole[at + 8:at + 8 + length]))
+            at += length + 16
+        for lied, (kind, payload) in enumerate(blocks):
+            offset = {"seen": 8}.get(kind, 0)
+            if kind in ("vdso", "time", "done", "jits"):
+                continue
+            for count in (2**32 - 1, 2**31, struct.unpack_from("<I", payload, offset)[0] + 1):
+                changed = payload[:offset] + struct.pack("<I", count) + payload[offset + 4:]
+                data = head + b"".join(raw.block(k, changed if i == lied else p)
+                                       for i, (k, p) in enumerate(blocks))
+                ended = tool.run(["prof2pbin", "-q"], stdin=data, memory=None if tool.is_asan() else 512 * tool.MB)
+                self.assertEqual(ended.status, 1, (kind, count))
+                self.assertIn(kind, ended.err)
+
+    def test_references_to_nothing(self):
+        run, times, _ = self.small()
+        bad = [Extended({}, [Image(1, "a", parent=0)]), Extended({}, [Image(1, "a", how=3)]),
+               Extended({}, [Image(1, "a")], [Mapping(1, 0, 1, "x")]), Extended({}, [], [Mapping(0, 0, 1, "x")]),
+               Extended({}, [Image(1, "a")], [Mapping(0, 0, 1, "x", kind=7)]),
+               Extended({}, [Image(1, "a")], jits=[(1, 0, b"")]), Extended({}, [Image(1, "a")], jits=[(0, 2, b"")]),
+               Extended({}, sources=[raw.Source("s")], readings=[raw.Reading(1, 0, 0)])]
+        for ext in bad:
+            self.fails(["prof2pbin", "-q"], "<stdin>", stdin=raw.extended(run, times, ext))
+
+    def test_flags_of_other_samples(self):
+        run, times, ext = self.small()
+        for wrong in (raw.seen_blocks(run.samples[:3]), raw.seen_blocks(run.samples + run.samples[:1]),
+                      raw.seen_block(1, [t for s in run.samples for t in s.threads]),
+                      raw.seen_blocks(run.samples) * 2):
+            data = raw.write(run, "sampler") + raw.SIGNATURE + raw.definitions(ext) + raw.time_blocks(times) + wrong
+            self.fails(["prof2pbin", "-q"], "<stdin>", stdin=data + raw.done_block(4))
+
+    def test_many_mappings_and_forks(self):
+        """30,000 mappings at as many times, a fork at every tenth: seconds, not hours."""
+        ext, samples, times = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)]), [], []
+        for i in range(30000):
+            if i % 10 == 9:
+                ext.images.append(Image(i + 1, "/bin/a", 10 * i, 1, len(ext.images) - 1, raw.FORK))
+                ext.tasks.append(Task(i + 1, i + 1, 10 * i))
+            ext.mappings.append(Mapping(len(ext.images) - 1, (i * 7919 % 30000) << 12, 0x1800, "/lib/x", 10 * i))
+            samples.append(Sample(1, [Thread(ext.tasks[-1].tid, (i * 7919 % 30000) << 12, 1, RAN)]))
+            times.append(10 * i)
+        data = raw.extended(run_of(samples), times, ext)
+        ended = self.succeeds(["prof2pbin", "-q"], stdin=data, timeout=60)
+        self.assertLess(ended.peak, 700 * tool.MB)
+        profile = pbin.Reader(ended.out).read()
+        self.assertTrue(all(self.where(profile, s.entries[0])[0] == "x" for s in profile.samples))
+
+
+if __name__ == "__main__":
+    unittest.main()

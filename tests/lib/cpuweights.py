@@ -1,0 +1,138 @@
+"""What CPU time each record stands for, after prof2pbin.1 and raw.5 alone, as plainly as possible.
+
+SPDX-License-Identifier: MIT
+"""
+from rawprofile import EXEC, RAN, TOTAL
+
+WINDOW = 64
+
+
+def last_started(list_, time):
+    """The last of LIST_ with start <= TIME, else the first; None of none. LIST_ is in the order of the file."""
+    ordered = sorted(list_, key=lambda x: x.start)
+    started = [x for x in ordered if x.start <= time]
+    return started[-1] if started else ordered[0] if ordered else None
+
+
+class Thread:
+    def __init__(self):
+        self.records = []   # [time, flags, used, cumulative, where]
+        self.task = self.image = None
+
+
+def split_threads(run, times, ext):
+    """Threads in order of appearance, with their records; WHERE is (sample, seat)."""
+    threads, current, now = [], {}, 0
+    for number, sample in enumerate(run.samples):
+        now = max(now, times[number])
+        for seat, record in enumerate(sample.threads):
+            thread = current.get(record.tid)
+            task = last_started([t for t in ext.tasks if t.tid == record.tid], now)
+            image = last_started([i for i in ext.images if task and i.pid == task.pid], now)
+            if thread is not None:
+                last = thread.records[-1]
+                began = task is not thread.task and (task.pid != thread.task.pid or last[1] & TOTAL)
+                if began or record.cpu_ns < last[3] and not record.flags & TOTAL:
+                    thread = None
+            if thread is None:
+                thread = current[record.tid] = Thread()
+                threads.append(thread)
+            before = thread.records[-1][3] if thread.records else 0
+            thread.records.append((now, record.flags, max(0, record.cpu_ns - before), record.cpu_ns,
+                                   (number, seat)))
+            thread.task, thread.image = task, image
+    return threads
+
+
+def is_sighting(record):
+    return record[1] & RAN and not record[1] & TOTAL
+
+
+def stretches_exact(thread):
+    """[[sightings, CPU time]]; sightings are (where, weight)."""
+    out, sightings, cpu = [], [], 0
+    for record in thread.records:
+        cpu += record[2]
+        if is_sighting(record):
+            sightings.append((record[4], 1))
+            if len(sightings) == WINDOW:
+                out.append([sightings, cpu])
+                sightings, cpu = [], 0
+    return finish(out, sightings, cpu)
+
+
+def stretches_nominal(thread):
+    out, sightings, cpu, known = [], [], 0, 0
+    for record in thread.records:
+        if is_sighting(record):
+            sightings.append((record[4], max(1, record[2])))
+        if record[1] & TOTAL:
+            cpu += max(0, record[3] - known)
+            known = record[3]
+            if sightings:
+                out.append([sightings, cpu])
+                sightings, cpu = [], 0
+    return finish(out, sightings, cpu + max(0, thread.records[-1][3] - known))
+
+
+def finish(out, sightings, cpu):
+    if out:
+        out[-1][0] += sightings
+        out[-1][1] += cpu
+        return out, 0
+    return ([[sightings, cpu]], 0) if sightings else ([], cpu)
+
+
+def process_of(image, ext):
+    """The first image of a process: exec does not begin another one."""
+    own = sorted((i for i in ext.images if i.pid == image.pid), key=lambda i: i.start)
+    at = [id(i) for i in own].index(id(image))
+    while at > 0 and own[at].how == EXEC:
+        at -= 1
+    return ("image", id(own[at]))
+
+
+def levels(thread, ext):
+    process = process_of(thread.image, ext) if thread.image else ("pid", thread.task.pid if thread.task else 0)
+    name = thread.task.name if thread.task else ""
+    return ((process, name), process, thread.image.path if thread.image else None)
+
+
+def divide(extra, parts):
+    """EXTRA in proportion to PARTS, rounded so that nothing is lost."""
+    whole, sum_, given, out = sum(parts), 0, 0, []
+    for part in parts:
+        sum_ += part
+        due = extra * sum_ // whole
+        out.append(due - given)
+        given = due
+    return out
+
+
+def weigh(run, times, ext):
+    """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time})."""
+    nominal = ext.facts.get("engine") == "perf"
+    threads = split_threads(run, times, ext)
+    for t in threads:
+        t.stretches, t.orphan = (stretches_nominal if nominal else stretches_exact)(t)
+        t.total = sum(s[1] for s in t.stretches)
+    for level in range(3):
+        groups = {}
+        for t in threads:
+            groups.setdefault(levels(t, ext)[level], []).append(t)
+        for group in groups.values():
+            extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
+            if not extra or not givers:
+                continue
+            parts = [t.total for t in givers]
+            for t, share in zip(givers, divide(extra, parts if any(parts) else [1] * len(givers))):
+                own = [s[1] for s in t.stretches]
+                if not any(own):
+                    own = [sum(w for _, w in s[0]) for s in t.stretches]
+                for stretch, part in zip(t.stretches, divide(share, own)):
+                    stretch[1] += part
+            for t in group:
+                t.orphan = 0
+    times_of = {where: share for t in threads for sightings, cpu in t.stretches
+                for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}
+    return times_of, {t.records[-1][4]: t.orphan for t in threads if t.orphan}

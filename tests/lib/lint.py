@@ -1,0 +1,140 @@
+"""Runs checkers (compilers, clang-tidy, clang-format, shellcheck) over the files of a tree.
+
+Each check takes the ROOT of a tree, so that a test can plant a fault in a scratch folder, and yields
+(file, findings): the text that the checker printed, "" if it found nothing.
+
+SPDX-License-Identifier: MIT
+"""
+import hashlib
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import sources
+
+# What the Makefile compiles with, as far as it changes the meaning of a file.
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", '-DPBIN_TOOLS_VERSION="0"', "-I."]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+COMPILERS = ("gcc", "clang-14")
+# Half of the CPUs: tests/run has another test file at work, which may measure time.
+WORKERS = max(1, (os.cpu_count() or 2) // 2)
+CACHE = os.path.join(sources.ROOT, "build", "checked")
+
+# What gcc 12's -fanalyzer looks for. Off, since they fault correct code and others find the real cases:
+#   use-of-uninitialized-value  loses count of an array that a loop fills; clang-tidy and -Wmaybe-uninitialized
+#   shift-count-overflow        takes 64 - x for 64 where x > 0 follows from the condition before; UBSan
+ANALYZER = ["-O1", "-fanalyzer", "-fdiagnostics-path-format=none", "-Werror",
+            "-Wno-analyzer-use-of-uninitialized-value", "-Wno-analyzer-shift-count-overflow"]
+
+
+def output_of(argv, root, stdin=""):
+    """What the checker prints, "" if it exits with 0."""
+    done = subprocess.run(argv, cwd=root, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    return "" if done.returncode == 0 else done.stdout or f"{argv[0]}: exit status {done.returncode}"
+
+
+def each(function, paths):
+    """(path, function(path)) for PATHS, several at a time."""
+    with ThreadPoolExecutor(WORKERS) as pool:
+        yield from zip(paths, pool.map(function, paths))
+
+
+# ---- results of slow checkers are kept while a file and all that it includes stay as they are ----
+
+def closure(root, path, seen):
+    """Adds PATH and what it includes of the tree, directly or not, to SEEN."""
+    if path not in seen and os.path.exists(os.path.join(root, path)):
+        seen.add(path)
+        for target in sources.includes(root, path):
+            closure(root, target, seen)
+    return seen
+
+
+def digest(root, path, argv, extra):
+    """Of all that the result of ARGV on PATH depends on; EXTRA: more files."""
+    h = hashlib.sha256(repr((argv, version(argv[0]))).encode())
+    for name in sorted(closure(root, path, set())) + extra:
+        with open(os.path.join(root, name), "rb") as file:
+            h.update(name.encode() + b"\0" + hashlib.sha256(file.read()).digest())
+    return h.hexdigest()
+
+
+VERSIONS = {}
+
+
+def version(program):
+    if program not in VERSIONS:
+        VERSIONS[program] = subprocess.run([program, "--version"], capture_output=True, check=True).stdout
+    return VERSIONS[program]
+
+
+def cached(argv, root, path, extra=(), stdin=""):
+    """As output_of, from build/checked if the result for PATH and all that it depends on is there.
+    Results of scratch trees are not kept."""
+    if root != sources.ROOT:
+        return output_of(argv, root, stdin)
+    place = os.path.join(CACHE, os.path.basename(argv[0]), path.replace("/", "_"))
+    key = digest(root, path, [*argv, stdin], list(extra))
+    try:
+        with open(place, encoding="utf-8") as file:
+            old = json.load(file)
+        if old["key"] == key:
+            return old["findings"]
+    except (OSError, ValueError, KeyError):
+        pass
+    findings = output_of(argv, root, stdin)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(place + ".new", "w", encoding="utf-8") as file:
+        json.dump({"key": key, "findings": findings}, file)
+    os.replace(place + ".new", place)
+    return findings
+
+
+# ---- the checks ----
+
+def headers_alone(root, compiler):
+    """Each header in a file of its own."""
+    argv = [compiler, *FLAGS, *WARNINGS, "-fsyntax-only", "-x", "c", "-"]
+    return each(lambda path: cached(argv, root, path, stdin=f'#include "{path}"\n'), sources.files(root, ".h"))
+
+
+def analyzer(root):
+    return each(lambda path: cached(["gcc", *FLAGS, *ANALYZER, "-c", "-o", "/dev/null", path], root, path),
+                sources.files(root, ".c"))
+
+
+def clang_tidy(root):
+    """With the .clang-tidy files of the tree."""
+    settings = [p for p in (".clang-tidy", "tests/.clang-tidy", "samples/.clang-tidy")
+                if os.path.exists(os.path.join(root, p))]
+    return each(lambda path: cached(["clang-tidy-14", "--quiet", path, "--", *FLAGS], root, path, settings),
+                sources.files(root, ".c"))
+
+
+def clang_format(root):
+    """One process for all files: most of its time is the start."""
+    paths = sources.files(root, ".c", ".h", ".cpp")
+    lines = output_of(["clang-format-14", "--dry-run", "-Werror", *paths], root).splitlines()
+    for path in paths:
+        yield path, "\n".join(line for line in lines if line.startswith(path + ":"))
+
+
+def is_shell(root, path):
+    if path.endswith(".sh"):
+        return True
+    with open(os.path.join(root, path), "rb") as file:
+        first = file.readline()
+    return first.startswith(b"#!") and first.split()[-1].endswith(b"sh")
+
+
+def shellcheck(root):
+    """Scripts are what ends in .sh (tests/run gives it to bash) or says so in the first line."""
+    paths = [p for p in sources.files(root, "", folders=(".ci", *sources.FLOORS, "samples", "tests"))
+             if is_shell(root, p)]
+
+    def check(path):
+        shell = ["--shell=bash"] if path.endswith(".sh") else []
+        return output_of(["shellcheck", "--color=never", *shell, path], root)
+    return each(check, paths)

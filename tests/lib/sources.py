@@ -1,0 +1,136 @@
+"""What the C files of a tree include and how long their functions are.
+
+Every function takes the ROOT of a tree, so that a test can plant a fault in a scratch folder, and returns a
+list of findings, a text each: empty if all is well.
+
+SPDX-License-Identifier: MIT
+"""
+import glob
+import os
+import re
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# A floor includes only floors of a smaller number. analyze/ has an order of its own inside, by the same rule.
+FLOORS = {"base": 0, "formats": 1, "record": 2, "analyze": 2, "convert": 3, "plot": 3}
+FOLDERS = {"analyze/attribute": 0, "analyze/aggregate": 1, "analyze/compare": 2, "analyze/annotate": 2,
+           "analyze/callgraph": 2, "analyze/dump": 2}
+LONGEST_FUNCTION = 60  # lines, from its first to the closing brace
+
+
+def files(root, *suffixes, folders=(*FLOORS, "samples", "tests")):
+    """Paths relative to ROOT of the files in FOLDERS that end in one of SUFFIXES ("" for all), sorted."""
+    found = []
+    for folder in folders:
+        for path, below, names in os.walk(os.path.join(root, folder)):
+            below[:] = [b for b in below if b != "__pycache__"]
+            found += [os.path.relpath(os.path.join(path, n), root) for n in names if n.endswith(suffixes or "")]
+    return sorted(found)
+
+
+def lines_of(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def includes(root, path):
+    """The files of the tree that PATH includes: {path: line number}. Those of the system are not among them."""
+    found = {}
+    for number, line in enumerate(lines_of(root, path), 1):
+        match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+        if match:
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), match[1]))
+            found[match[1] if os.path.exists(os.path.join(root, match[1])) else beside] = number
+    return found
+
+
+def include_graph(root):
+    """{file: {file: line number}} of the floors."""
+    return {path: includes(root, path) for path in files(root, ".c", ".h", folders=FLOORS)}
+
+
+def upward_includes(root):
+    """Includes that do not point downward, from floor to floor and from folder to folder of analyze/."""
+    found = []
+    for path, targets in include_graph(root).items():
+        for target, line in targets.items():
+            for order, part in ((FLOORS, lambda p: p.split("/")[0]), (FOLDERS, os.path.dirname)):
+                own, other = part(path), part(target)
+                if own != other and order.get(own, -1) >= 0 and order.get(other, -1) >= order[own]:
+                    found.append(f"{path}:{line}: {own} must not include {other} ({target})")
+    return found
+
+
+def cycles(graph):
+    """The sets of nodes that reach each other, each sorted. GRAPH: {node: nodes}."""
+    reach = {}
+    for start in graph:
+        seen, todo = set(), list(graph[start])
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo += graph.get(node, ())
+        reach[start] = seen
+    return sorted({tuple(sorted(o for o in reach[n] if n in reach.get(o, ()))) for n in graph if n in reach[n]})
+
+
+def module_graph(root):
+    """{module: modules}: x.c and x.h are module x. A header without a .c file of its own, as x_internal.h, is
+    not a module: a file that includes it depends on what it includes."""
+    graph, modules = include_graph(root), {}
+
+    def targets(path, seen):
+        for target in graph.get(path, ()):
+            stem = target[:-2]
+            if stem + ".c" in graph:
+                yield stem
+            elif target not in seen:
+                yield from targets(target, seen | {target})
+
+    for path in graph:
+        if path[:-2] + ".c" in graph:
+            modules.setdefault(path[:-2], set()).update(t for t in targets(path, {path}) if t != path[:-2])
+    return modules
+
+
+def include_cycles(root):
+    """Files that include each other, modules that do, and folders that do."""
+    graph, folders = include_graph(root), {}
+    for path, targets in graph.items():
+        folder = os.path.dirname(path)
+        folders.setdefault(folder, set()).update({os.path.dirname(t) for t in targets} - {folder})
+    return [f"{kind} include each other: " + ", ".join(cycle)
+            for kind, edges in (("files", graph), ("modules", module_graph(root)), ("folders", folders))
+            for cycle in cycles(edges)]
+
+
+def functions(lines):
+    """(first line, last line) of each function, counted from 1; its braces are in the first column, as
+    clang-format puts them."""
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line == "{":
+            start = number
+            while start > 1 and lines[start - 2] and not re.search(r"(^#|^[{}]|;$|\*/$|\\$)", lines[start - 2]):
+                start -= 1
+        elif line == "}" and start is not None:
+            yield start, number
+            start = None
+
+
+def lost_files(root, document):
+    """Files of the floors, samples and tests that DOCUMENT names in `code` or links to, but that do not exist."""
+    found = []
+    for number, line in enumerate(lines_of(root, document), 1):
+        for name in re.findall(r"`([\w.*/-]+/[\w.*/-]*)`|\]\(([\w.*/-]+)\)", line):
+            path = name[0] or os.path.normpath(os.path.join(os.path.dirname(document), name[1]))
+            own = path.split("/")[0] in (*FLOORS, "samples", "tests", ".ci", "docs") or name[1]
+            if own and "NAME" not in path and not glob.glob(os.path.join(root, path)):
+                found.append(f"{document}:{number}: {path} does not exist")
+    return found
+
+
+def long_functions(root, longest=LONGEST_FUNCTION):
+    return [f"{path}:{first}: a function of {last - first + 1} lines, more than {longest}"
+            for path in files(root, ".c", ".h")
+            for first, last in functions(lines_of(root, path)) if last - first + 1 > longest]

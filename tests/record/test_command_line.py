@@ -1,0 +1,179 @@
+"""What sampler does with its command line: without -o, with -a and -d, names with patterns.
+
+SPDX-License-Identifier: MIT"""
+import csv
+import io
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from profile_reader import Profile  # noqa: E402
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+SAMPLER = os.path.join(BUILD, "sampler")
+BURN = os.path.realpath(os.path.join(BUILD, "samples", "burn"))
+LIMIT = 50
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = holder.name
+
+    def sampler(self, *arguments, env=(), status=0):
+        done = subprocess.run([SAMPLER, *arguments], text=True, capture_output=True, timeout=LIMIT, cwd=self.folder,
+                              env=dict(os.environ, **dict(env)))
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+
+class Summary(Case):
+    def test_nothing_is_written_without_a_name(self):
+        done = self.sampler("--", BURN, "0.1")
+        self.assertEqual((done.stdout, os.listdir(self.folder)), ("", []))
+        self.assertRegex(done.stderr, r"\Asampler: \d+ samples in [\d.]+ s, [\d.]+ of 1000 Hz, [\d.]+ us a sample, "
+                                      r"pmu none\n\Z")
+        self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
+
+    def test_energy_without_a_profile(self):
+        with open(os.path.join(self.folder, "w"), "w") as file:
+            file.write("4\n")
+        done = self.sampler("-p", "file:w", "--unit", "W", "--", "sleep", "0.5")
+        seconds = float(re.search(r"in ([\d.]+) s", done.stderr)[1])
+        joules, watts = map(float, re.search(r"energy (\S+) J, (\S+) W, from file:value", done.stderr).groups())
+        self.assertAlmostEqual(joules, 4 * seconds, delta=0.01)
+        self.assertAlmostEqual(watts, 4, delta=1e-5)
+        self.assertNotIn("in the samples", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["w"])
+
+    def test_balance(self):
+        with open(os.path.join(self.folder, "w"), "w") as file:
+            file.write("4\n")
+        done = self.sampler("-o", "o.bin", "-p", "file:w", "--unit", "W", "--", BURN, "0.3")
+        total = float(re.search(r"energy (\S+) J", done.stderr)[1])
+        sampled, rest = map(float, re.search(r"sampler: (\S+) J in the samples, (\S+) J beside them",
+                                             done.stderr).groups())
+        profile = Profile(os.path.join(self.folder, "o.bin"))
+        mine = sum(value * (b - a) * 1e-9 for (value, _), a, b in
+                   zip(profile.samples, [0] + profile.times, profile.times))
+        self.assertAlmostEqual(sampled, mine, delta=1e-5 * mine)
+        self.assertAlmostEqual(total, sampled + rest, delta=1e-5 * total)
+        self.assertLess(abs(rest), 1e-3 * total)
+
+    def test_details(self):
+        done = self.sampler("-d", "-f", "200", "--", BURN, "0.2")
+        for pattern in (r"  engine +(perf|ptrace), random intervals", r"  frequency +200 Hz wanted, [\d.e+-]+ Hz reached",
+                        r"  samples +\d+ taken, \d+ skipped, \d+ lost, \d+ threads not readable",
+                        r"  latency +min \S+ us, mean \S+ us, p99 \S+ us a sample", r"  own CPU time +[\d.]+ s\n"):
+            self.assertRegex(done.stderr, pattern)
+        with open(os.path.join(self.folder, "w"), "w") as file:
+            file.write("4\n")
+        done = self.sampler("-d", "-p", "file:w", "--unit", "W", "--", BURN, "0.2")
+        self.assertRegex(done.stderr, r"  own CPU time +[\d.]+ s, \S+ J by its part of the machine's")
+        self.assertRegex(done.stderr, r"  power readings  \d+, \S+ us each")
+
+
+class Parsing(Case):
+    def test_command_line_that_cannot_be_read(self):
+        """Out of memory in argp_parse: options would be lost without a word."""
+        source, library = os.path.join(self.folder, "argp.c"), os.path.join(self.folder, "argp.so")
+        with open(source, "w") as file:
+            file.write("int argp_parse(void) { return 12; }\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+        done = self.sampler("-o", "out.bin", "--", "touch", "ran", status=1, env={
+            "LD_PRELOAD": library, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+        self.assertEqual(done.stderr, "sampler: cannot read the command line: Cannot allocate memory\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["argp.c", "argp.so"])
+
+
+class Names(Case):
+    def test_patterns(self):
+        self.sampler("-o", "%h-%r-%p-%t-%%.bin", "--", "true", env={"PMI_RANK": "7"})
+        name, = os.listdir(self.folder)
+        self.assertRegex(name, rf"^{re.escape(socket.gethostname())}-7-\d+-\d{{8}}-\d{{6}}-%\.bin$")
+        for variable in ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID"):
+            self.sampler("-o", "r%r.bin", "--", "true", env={variable: "12"})
+            os.unlink(os.path.join(self.folder, "r12.bin"))
+        self.sampler("-o", "r%r.bin", "--", "true")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "r0.bin")))
+
+    def test_wrong_patterns(self):
+        for name in ("%x", "a%", "%"):
+            done = self.sampler("-o", name, "--", "true", status=2)
+            self.assertIn("-o: expected %p, %h, %r, %t or %% in the name", done.stderr)
+
+
+class Aggregate(Case):
+    def read(self, path):
+        """Header, maps and entries of the aggregated dialect, by its description."""
+        with open(os.path.join(self.folder, path), "rb") as file:
+            data = file.read()
+        magic, wall, _, samples, count = struct.unpack_from("<IQQQI", data)
+        maps = [struct.unpack_from("<QQ256s", data, 32 + 272 * i) for i in range(count)]
+        at = 32 + 272 * count
+        unknown = struct.unpack_from("<Qd", data, at)
+        at += 16
+        entries = {}
+        for address, size, _ in maps:
+            self.assertEqual(struct.unpack_from("<Q", data, at)[0], address)
+            at += 8
+            part = data[at:at + 16 * size]
+            for byte in range(size):
+                if part[16 * byte:16 * byte + 16].strip(b"\0"):
+                    entries[address + byte] = struct.unpack_from("<Qd", part, 16 * byte)
+            at += 16 * size
+        self.assertEqual(magic, 1)
+        self.assertEqual(data[at:at + 8], b"\x89PBX\r\n\x1a\n")
+        return wall, samples, maps, unknown, entries
+
+    def table(self, path):
+        text = subprocess.run(f"prof2pbin -q {path} | pbin-aggregate -q --format=csv -k function", shell=True, text=True,
+                              cwd=self.folder, stdout=subprocess.PIPE, check=True,
+                              env=dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"])).stdout
+        return {row["function"]: row for row in csv.DictReader(io.StringIO(text))}
+
+    def check(self, engine):
+        with open(os.path.join(self.folder, "w"), "w") as file:
+            file.write("4\n")
+        path = f"{engine}.bin"
+        done = self.sampler("-a", "-o", path, "--engine", engine, "-p", "file:w", "--unit", "W", "--", BURN, "-v", "1")
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted([path, "w"]))
+        wall, samples, maps, unknown, entries = self.read(path)
+        self.assertEqual(maps[0][2].rstrip(b"\0").decode(), BURN)
+        seen = unknown[0] + sum(n for n, _ in entries.values())
+        cpu = int(re.search(r"process (\d+)", done.stdout)[1]) * 1e-9
+        self.assertAlmostEqual(seen * wall * 1e-6 / samples, cpu, delta=0.05 * cpu)
+        joules = (unknown[1] + sum(c for _, c in entries.values())) * wall * 1e-6 / samples
+        sampled = float(re.search(r"sampler: (\S+) J in the samples", done.stderr)[1])
+        self.assertAlmostEqual(joules, sampled, delta=1e-5 * joules)
+        self.assertLessEqual(joules, 4 * wall * 1e-6 * (1 + 1e-6))
+        real = {name: int(ns) for name, ns in re.findall(r"(burn_\d+) (\d+)", done.stdout)}
+        rows = self.table(path)
+        for name, ns in real.items():
+            share = float(rows[name]["time [s]"]) / cpu
+            p, n = ns / sum(real.values()), seen
+            self.assertLess(abs(share - p), 5 * (p * (1 - p) / n) ** 0.5 + 0.05, f"{name}: {share} of {p}, {n} samples")
+        self.assertAlmostEqual(float(rows["_total"]["energy [J]"]), joules, delta=1e-4 * joules)
+
+    def test_perf(self):
+        self.check("perf")
+
+    def test_ptrace(self):
+        self.check("ptrace")
+
+    def test_without_power(self):
+        self.sampler("-a", "-o", "plain.bin", "--", BURN, "0.2")
+        _, _, _, unknown, entries = self.read("plain.bin")
+        self.assertEqual(unknown[1] + sum(c for _, c in entries.values()), 0)
+        self.assertTrue(self.table("plain.bin"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,104 @@
+"""Includes point downward without cycles, functions are short; and the checks find planted faults.
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import unittest
+
+import checking
+import sources
+
+
+class Layout(unittest.TestCase):
+    def none(self, findings):
+        if findings:
+            self.fail("\n" + "\n".join(findings))
+
+    def test_includes_point_downward(self):
+        self.none(sources.upward_includes(sources.ROOT))
+
+    def test_no_cycles(self):
+        self.none(sources.include_cycles(sources.ROOT))
+
+    def test_documents_name_files_that_exist(self):
+        for document in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"):
+            with self.subTest(document):
+                self.none(sources.lost_files(sources.ROOT, document))
+
+    def test_functions_are_short(self):
+        self.none(sources.long_functions(sources.ROOT))
+
+    def test_there_is_something_to_check(self):
+        graph = sources.include_graph(sources.ROOT)
+        self.assertGreater(len(graph), 200)
+        self.assertEqual({path.split("/")[0] for path in graph}, set(sources.FLOORS))
+        self.assertEqual([f for f in sources.FOLDERS if not os.path.isdir(os.path.join(sources.ROOT, f))], [])
+        self.assertEqual([t for targets in graph.values() for t in targets if t not in graph], [])
+        self.assertGreater(sum(1 for path in graph for _ in sources.functions(sources.lines_of(sources.ROOT, path))),
+                           1000)
+
+
+class Planted(checking.Case):
+    """Each check fails on a fault in a tree of a few files."""
+
+    def test_upward_include(self):
+        root = self.tree({"base/a.c": '#include "base/a.h"\n#include "formats/b.h"\n', "base/a.h": "",
+                          "formats/b.h": "", "plot/c.c": '#include "base/a.h"\n'})
+        self.assertEqual(sources.upward_includes(root), ["base/a.c:2: base must not include formats (formats/b.h)"])
+
+    def test_include_of_a_neighbour(self):
+        root = self.tree({"record/a.c": '#include "analyze/b.h"\n', "analyze/b.h": "",
+                          "convert/c.c": '#include "analyze/b.h"\n', "plot/d.c": '#include "../convert/e.h"\n',
+                          "convert/e.h": ""})
+        self.assertEqual(sources.upward_includes(root),
+                         ["plot/d.c:1: plot must not include convert (convert/e.h)",
+                          "record/a.c:1: record must not include analyze (analyze/b.h)"])
+
+    def test_order_inside_analyze(self):
+        root = self.tree({"analyze/attribute/a.c": '#include "analyze/aggregate/b.h"\n',
+                          "analyze/aggregate/b.h": "", "analyze/compare/c.c": '#include "analyze/annotate/d.h"\n',
+                          "analyze/annotate/d.h": '#include "analyze/aggregate/b.h"\n'})
+        self.assertEqual(len(sources.upward_includes(root)), 2)
+
+    def test_headers_that_include_each_other(self):
+        root = self.tree({"base/a.h": '#include "base/b.h"\n', "base/b.h": '# include "c.h"\n',
+                          "base/c.h": '#include "base/a.h"\n', "base/d.h": '#include "base/a.h"\n'})
+        self.assertEqual(sources.include_cycles(root),
+                         ["files include each other: base/a.h, base/b.h, base/c.h"])
+
+    def test_modules_that_include_each_other(self):
+        both = {"base/a.h": "", "base/a.c": '#include "base/a.h"\n#include "base/b.h"\n', "base/b.h": ""}
+        root = self.tree(both | {"base/b.c": '#include "base/a.h"\n'})
+        self.assertEqual(sources.include_cycles(root), ["modules include each other: base/a, base/b"])
+        self.assertEqual(sources.include_cycles(self.tree(both | {"base/b.c": '#include "base/b.h"\n'})), [])
+
+    def test_internal_header_hides_no_cycle(self):
+        """The header that the parts of a module share is no module, but what it includes counts."""
+        root = self.tree({"base/a.h": "", "base/a.c": '#include "base/a_internal.h"\n',
+                          "base/a_part.c": '#include "base/a_internal.h"\n', "base/a_internal.h": '#include "base/a.h"\n'})
+        self.assertEqual(sources.include_cycles(root), [])
+        root = self.tree({"base/a.h": "", "base/a.c": '#include "base/a_internal.h"\n', "base/b.h": "",
+                          "base/b.c": '#include "base/a.h"\n', "base/a_internal.h": '#include "base/b.h"\n'})
+        self.assertEqual(sources.include_cycles(root), ["modules include each other: base/a, base/b"])
+
+    def test_folders_that_include_each_other(self):
+        root = self.tree({"formats/x/a.h": '#include "formats/y/b.h"\n', "formats/y/b.h": "",
+                          "formats/y/c.h": '#include "formats/x/d.h"\n', "formats/x/d.h": ""})
+        self.assertEqual(sources.include_cycles(root), ["folders include each other: formats/x, formats/y"])
+
+    def test_lost_file(self):
+        root = self.tree({"base/a.c": "", "d.md": "`base/a.c` `base/b.c` `base/*.h` [a](base/a.c) [c](c.md)\n"
+                                                  "`record/NAME.c` `/dev/null` `demo-out/bars.png` `base/`\n"})
+        self.assertEqual(sources.lost_files(root, "d.md"), [f"d.md:1: {path} does not exist"
+                                                            for path in ("base/b.c", "base/*.h", "c.md")])
+
+    def test_long_function(self):
+        def function(lines):
+            return "int f(int a,\n      int b)\n{\n" + "    a++;\n" * (lines - 4) + "}\n"
+        root = self.tree({"base/a.c": "#define X 1\n" + function(60) + "\n" + function(61),
+                          "base/b.c": "static const int table[] = {\n" + "    1,\n" * 90 + "};\n"})
+        self.assertEqual(sources.long_functions(root), ["base/a.c:63: a function of 61 lines, more than 60"])
+
+
+if __name__ == "__main__":
+    unittest.main()

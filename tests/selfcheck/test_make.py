@@ -1,0 +1,58 @@
+"""The targets of the Makefile. SPDX-License-Identifier: MIT"""
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import sources
+import tool
+
+FLAVOUR = [name + "=1" for name in ("ASAN", "DEBUG") if name.lower() in tool.BUILD[len(sources.ROOT):].split("/")]
+
+
+def make(*arguments):
+    return subprocess.run(["make", "--no-print-directory", *FLAVOUR, *arguments], cwd=sources.ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True).stdout
+
+
+class Make(unittest.TestCase):
+    def test_help_lists_every_target(self):
+        with open(os.path.join(sources.ROOT, "Makefile"), encoding="utf-8") as file:
+            phony = re.search(r"\n\.PHONY: (.*)", file.read())[1].split()
+        listed = [line.split()[0] for line in make("help").splitlines()]
+        self.assertEqual(sorted(listed), sorted(phony + ["compile_commands.json"]))
+        self.assertEqual([line for line in make("help").splitlines() if len(line.split()) < 3], [])
+
+    def test_one_test(self):
+        self.assertIn("-k 'block:'", make("-n", "check-only", "TEST=block:"))
+        self.assertNotIn("-k", make("-n", "check-only").split("tests/run")[1])
+
+    def test_uninstall_removes_what_install_copies(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make("install", "DESTDIR=" + folder, "PREFIX=/usr")
+            installed = [os.path.join(p, n) for p, _, names in os.walk(folder) for n in names]
+            self.assertIn(folder + "/usr/bin/prof2pbin", installed)
+            self.assertIn(folder + "/usr/share/man/man5/pbin.5", installed)
+            make("uninstall", "DESTDIR=" + folder, "PREFIX=/usr")
+            self.assertEqual([n for _, _, names in os.walk(folder) for n in names], [])
+
+    def test_debug(self):
+        commands = make("-n", "-B", "V=1", "debug")
+        self.assertRegex(commands, r"-O0 -g3 .*-o build/debug/base/error\.o")
+        self.assertNotRegex(commands, r"-fsanitize|FORTIFY|-o build/base/")
+
+    def test_compile_commands(self):
+        path = os.path.join(sources.ROOT, "compile_commands.json")
+        make("-B", "compile_commands.json")
+        with open(path, encoding="utf-8") as file:
+            entries = json.load(file)
+        self.assertEqual(sorted(e["file"] for e in entries if not e["file"].startswith("tests/")),
+                         sources.files(sources.ROOT, ".c", folders=sources.FLOORS))
+        self.assertEqual({e["directory"] for e in entries}, {sources.ROOT})
+        self.assertIn("-DPBIN_TOOLS_VERSION='\"", entries[0]["command"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+/* Sums per program counter: what is written is read back by the reader of the dialect, and adds up.
+ * SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "base/stream.h"
+#include "formats/raw/raw.h"
+#include "record/histogram.h"
+#include "tests/unit/scratch.h"
+
+enum { MS = 1000000 };
+
+static const struct vmmap maps[] = {
+    {0x10000, 0x1000, "/bin/one"}, {0x40000, 0x100000, "/lib/two"}, {0x90000, 0x1000, "/bin/one"}};
+
+/* Process 1 has the first two, process 2 the others. */
+static bool find(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
+{
+    (void)context;
+    for (int i = pid == 1 ? 0 : 1; i < (pid == 1 ? 2 : 3); i++)
+        if (pc - maps[i].address < maps[i].size && (pid == 1 || i == 2)) {
+            *place = maps[i];
+            return true;
+        }
+    return false;
+}
+
+static struct raw_profile *read_back(const char *path, struct error *err)
+{
+    struct raw_options options = {0};
+    struct stream *stream = stream_open(path, err);
+    return stream != NULL ? raw_open(stream, &options, err) : NULL;
+}
+
+struct line {
+    uint64_t pc, samples;
+    double joules;
+};
+
+/* Two threads for 100 ms, a thread of another process for the second half, 4 W; every 10th ms nobody runs. */
+static void record_run(struct histogram *a, struct raw_readings *readings)
+{
+    for (uint64_t ms = 1; ms <= 100; ms++) {
+        bool idle = ms % 10 == 0;
+        uint64_t ran = (ms - ms / 10) * MS;
+        struct engine_thread threads[] = {{1, 11, 0x10010, 0, ran, idle ? 0 : RAW_RAN},
+                                          {1, 12, 0x40020 + ms % 2, 0, ran, idle ? 0 : RAW_RAN},
+                                          {2, 21, ms % 20 == 1 ? 5 : 0x90010, 0,
+                                           ms > 50 ? ran - 45 * MS : 0,
+                                           idle || ms <= 50 ? 0 : RAW_RAN},
+                                          {2, 21, 0x90010, 0, 45 * MS + MS / 2, RAW_TOTAL}};
+        struct engine_sample sample = {ms * MS, threads, ms == 100 ? 4 : 3};
+        histogram_sample(a, &sample, find, NULL);
+        if (ms % 7 == 0 || ms == 100) /* readings come later than samples */
+            raw_readings_add(readings, &(struct raw_reading){0, ms * MS, ms * 4000, 0});
+    }
+}
+
+static void adds_up(struct check *check)
+{
+    struct error err = {0};
+    struct raw_source source = {
+        (char *)"x", (char *)"energy", (char *)"J", (char *)"board", 1e-6, 0, 1, (char *)""};
+    struct raw_readings *readings = raw_readings_new(&source, 1);
+    struct histogram *a = histogram_new(readings);
+    raw_readings_add(readings, &(struct raw_reading){0, 0, 0, 0});
+    record_run(a, readings);
+    struct histogram_target target = {
+        .wall = 100 * MS, .latency = 5000, .maps = maps, .map_count = 3};
+    uint64_t in_header;
+    struct output *out = output_open("sums.bin", OUTPUT_BINARY, &err);
+    CHECK(histogram_write(a, out, &target, &in_header) == 0);
+    CHECK(output_commit(out) == 0);
+    struct stat st;
+    CHECK(stat("sums.bin", &st) == 0);
+    CHECK_EQ(st.st_size, 32 + 3 * 272 + 16 + 3 * 8 + (0x1000 + 0x100000 + 0x1000) * 16);
+    CHECK(st.st_blocks * 512 < st.st_size / 4); /* holes */
+    struct raw_profile *p = read_back("sums.bin", &err);
+    CHECK_STR(err.text, "");
+    CHECK(p != NULL && p->aggregated);
+    CHECK_EQ(p->map_count, 3);
+    CHECK_STR(p->maps[2].label, "/bin/one");
+    struct raw_histogram line;
+    double joules = 0;
+    uint64_t samples = 0, unknown = 0, first = 0, other = 0;
+    while (raw_next_histogram(p, &line, &err) > 0) {
+        samples += line.samples;
+        joules += line.current * 0.1 / (double)p->samples;
+        if (line.unknown)
+            unknown = line.samples;
+        if (line.pc == 0x10010)
+            first = line.samples;
+        if (line.pc == 0x90010)
+            other = line.samples;
+    }
+    CHECK_EQ(in_header, p->samples);
+    CHECK_EQ(unknown, 2); /* at 61 and 81 ms */
+    CHECK_EQ(first, 90);
+    CHECK_EQ(other, 45 - 2);
+    CHECK_EQ(samples, 90 + 90 + 45);
+    CHECK(fabs(joules - 0.362) < 1e-9); /* 4 W for the 90.5 ms in which somebody ran */
+    CHECK(fabs(histogram_end(a) - 0.362) < 1e-9);
+    /* samples * wall / samples of the header = CPU time, as near as a whole number allows */
+    double time = (double)samples * 0.1 / (double)p->samples;
+    CHECK(fabs(time - 0.2255) < 0.5 / (double)p->samples * 0.2255);
+    struct stream *stream = p->stream;
+    raw_close(p);
+    stream_close(stream);
+    histogram_delete(a);
+    raw_readings_delete(readings);
+}
+
+static void nothing_at_all(struct check *check)
+{
+    struct error err = {0};
+    struct raw_readings *readings = raw_readings_new(NULL, 0);
+    struct histogram *a = histogram_new(readings);
+    struct histogram_target target = {.wall = 1000};
+    uint64_t in_header;
+    struct output *out = output_open("empty.bin", OUTPUT_BINARY, &err);
+    CHECK(histogram_write(a, out, &target, &in_header) == 0);
+    CHECK(output_commit(out) == 0);
+    struct buffer file = scratch_read("empty.bin");
+    CHECK_EQ(file.size, 48);
+    CHECK_EQ(get_u64(file.data + 20, false), 1);
+    buffer_free(&file);
+    histogram_delete(a);
+    raw_readings_delete(readings);
+}
+
+/* The same bytes with and without holes. */
+static void zeros(struct check *check)
+{
+    struct error err = {0};
+    static const char *const names[] = {"holes", "packed.bz2"};
+    for (int i = 0; i < 2; i++) {
+        struct output *out = output_open(names[i], OUTPUT_BINARY, &err);
+        CHECK(output_write(out, "ab", 2) == 0 && output_zeros(out, 3) == 0 &&
+              output_write(out, "c", 1) == 0 && output_zeros(out, 1000000) == 0 &&
+              output_write(out, "d", 1) == 0 && output_zeros(out, 700000) == 0);
+        CHECK(output_commit(out) == 0);
+        struct stream *s = stream_open(names[i], &err);
+        const uint8_t *data;
+        CHECK(stream_peek(s, 7, &data, &err) >= 7);
+        CHECK_MEM(data, "ab\0\0\0c\0", 7);
+        CHECK(stream_skip(s, 1000006, &err) == 0);
+        CHECK(stream_peek(s, 1, &data, &err) >= 1);
+        CHECK_EQ(data[0], 'd');
+        CHECK(stream_skip(s, 700001, &err) == 0);
+        CHECK_EQ(stream_peek(s, 1, &data, &err), 0);
+        stream_close(s);
+    }
+}
+
+CHECK_MAIN({"adds_up", adds_up}, {"nothing_at_all", nothing_at_all}, {"zeros", zeros})
