@@ -76,7 +76,8 @@ static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t th
     if (weights->nominal)
         return cpu_weights_divide(t, used_ns > 0 ? used_ns : 1);
     t->left--;
-    uint64_t odd = t->odd + t->rest, more = odd >= t->weight; /* no jump: it could not be foreseen */
+    uint64_t odd = t->odd + t->rest,
+             more = odd >= t->weight; /* no jump: it could not be foreseen */
     t->odd = odd - (t->weight & -more);
     return t->each_ns + more;
 }
