@@ -31,7 +31,7 @@ ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LINKHARD := -fsanitize=address,undefined -pie
 endif
-LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -lcapstone -liberty -lm -lpthread
+LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -lcapstone -liberty -lm -lpthread -ldl
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 
