@@ -40,10 +40,26 @@ void report_warning(struct reporter *reporter, const char *format, ...)
     reporter->warnings++;
     if (reporter->quiet)
         return;
+    size_t kind = 0;
+    while (kind < WARNING_KINDS - 1 && reporter->kinds[kind].format != NULL &&
+           reporter->kinds[kind].format != format)
+        kind++;
+    reporter->kinds[kind].format = format;
+    if (reporter->kinds[kind].count++ >= MAX_PRINTED_WARNINGS) {
+        reporter->unprinted++;
+        return;
+    }
     va_list args;
     va_start(args, format);
     print_line(reporter->tool, format, args);
     va_end(args);
+}
+
+void report_unprinted(const struct reporter *reporter)
+{
+    if (reporter->unprinted > 0)
+        fprintf(stderr, "%s: %zu more warning%s not shown\n", reporter->tool, reporter->unprinted,
+                reporter->unprinted == 1 ? "" : "s");
 }
 
 void report_verbose(const struct reporter *reporter, const char *format, ...)

@@ -11,6 +11,9 @@
 /* Exit status of every tool. */
 enum { EXIT_OK = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
+/* Of warnings of one kind so many are printed; the rest is counted. */
+enum { MAX_PRINTED_WARNINGS = 10, WARNING_KINDS = 16 };
+
 /* What a tool prints on stderr. Passed down by pointer; libraries use it only to warn. */
 struct reporter {
     const char *tool; /* name in front of every message */
@@ -19,14 +22,22 @@ struct reporter {
     bool no_bar;      /* no progress bar: other threads would draw over it */
     bool strict;      /* --strict: any warning makes the tool exit with EXIT_DATA */
     size_t warnings;  /* number of warnings, printed or not */
+    size_t unprinted; /* of those, what was too many of one kind */
+    struct {
+        const char *format; /* tells kinds apart */
+        size_t count;
+    } kinds[WARNING_KINDS];
 };
 
 /* Prints ERR to stderr, always. Returns EXIT_DATA. */
 int report_error(const struct reporter *reporter, const struct error *err);
 
-/* Counts a warning and prints it to stderr unless quiet. */
+/* Counts a warning and prints it to stderr unless quiet, or too many of its kind have been. */
 void report_warning(struct reporter *reporter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Prints how many warnings were too many, if any; at the end. */
+void report_unprinted(const struct reporter *reporter);
 
 /* Prints to stderr when verbose (and not quiet). */
 void report_verbose(const struct reporter *reporter, const char *format, ...)

@@ -63,6 +63,7 @@ bool tool_color(const struct tool_common *common)
 
 int tool_end(const struct tool_common *common, int result, const struct error *err)
 {
+    report_unprinted(&common->reporter);
     if (result != 0)
         return report_error(&common->reporter, err);
     if (common->reporter.strict && common->reporter.warnings > 0) {

@@ -28,7 +28,9 @@ static struct pbin_keys choose_keys(const struct plot *plot, const struct pbin_k
         if (theirs->count == 0 || pbin_keys_index(theirs, name) < theirs->count)
             chosen.key[chosen.count++] = keys->key[i];
     }
-    return chosen.count > 0 ? chosen : default_keys(theirs);
+    chosen = chosen.count > 0 ? chosen : default_keys(theirs);
+    chosen.caller = plot->options->keys.caller;
+    return chosen;
 }
 
 static int read_one(const struct plot *plot, struct aggregate **a, const char *path,

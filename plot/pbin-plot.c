@@ -36,6 +36,7 @@ enum {
     KEY_HEIGHT,
     KEY_THEME,
     KEY_SCRIPT,
+    KEY_KERNEL,
 };
 
 static const struct argp_option arguments[] = {
@@ -45,6 +46,7 @@ static const struct argp_option arguments[] = {
      "time, energy, power or samples (default: energy if there is any, else time)", 1},
     {"keys", 'k', "KEY,...", 0, "One row per combination of these keys (default: binary,function)",
      1},
+    KERNEL_OPTION(KEY_KERNEL, 1),
     {"top", KEY_TOP, "N", 0, "The N largest rows, and the rest as _other (default: as many as fit)",
      1},
     {"start", KEY_START, "S", 0, "timeline, heatmap: from S seconds", 1},
@@ -198,6 +200,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_RELATIVE:
         o->plot.relative = true;
+        return 0;
+    case KEY_KERNEL:
+        kernel_option(&o->plot.keys, argument, state);
         return 0;
     case KEY_START:
         o->plot.start = tool_number(state, "--start", argument, 0, 1e12);

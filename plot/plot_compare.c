@@ -10,7 +10,7 @@
 
 struct comparison {
     struct plot *plot;
-    struct sides sides;
+    struct run_sets sets;
     struct scale scale;
     struct rows_layout layout;
     struct frame frame;
@@ -35,9 +35,9 @@ static double error_of(const struct comparison *c, const struct change *row)
 
 static char *text_of(const struct comparison *c, const struct change *row)
 {
-    char *value = text_value(fabs(row->difference), c->sides.unit), *percent;
-    if (row->judgement.verdict == VERDICT_NEW || row->judgement.verdict == VERDICT_GONE)
-        percent = mem_strdup(verdict_name(row->judgement.verdict));
+    char *value = text_value(fabs(row->difference), c->sets.unit), *percent;
+    if (row->result.verdict == VERDICT_NEW || row->result.verdict == VERDICT_GONE)
+        percent = mem_strdup(verdict_name(row->result.verdict));
     else if (isinf(row->ratio))
         percent = mem_strdup("from 0");
     else if (row->ratio >= 10)
@@ -45,7 +45,7 @@ static char *text_of(const struct comparison *c, const struct change *row)
     else
         percent = mem_printf("%+.1f %%", 100 * (row->ratio - 1));
     char *text = mem_printf("%s%s  %s%s", row->difference < 0 ? "-" : "+", value, percent,
-                            row->judgement.significant ? " *" : "");
+                            row->result.significant ? " *" : "");
     free(value);
     free(percent);
     return text;
@@ -54,7 +54,7 @@ static char *text_of(const struct comparison *c, const struct change *row)
 static const char *color_of(const struct comparison *c, const struct change *row)
 {
     const struct theme *theme = c->plot->script.theme;
-    bool noise = c->sides.test != TEST_NONE && !row->judgement.significant;
+    bool noise = c->sets.test != TEST_NONE && !row->result.significant;
     if (noise || row->other)
         return theme->other;
     return row->difference > 0 ? theme->more : theme->less;
@@ -63,8 +63,8 @@ static const char *color_of(const struct comparison *c, const struct change *row
 static double widest_text(const struct comparison *c)
 {
     double widest = 0;
-    for (size_t i = 0; i < c->sides.count; i++) {
-        char *text = text_of(c, &c->sides.rows[i]);
+    for (size_t i = 0; i < c->sets.count; i++) {
+        char *text = text_of(c, &c->sets.rows[i]);
         widest = fmax(widest, text_width(text, plot_is_text(c->plot)));
         free(text);
     }
@@ -77,8 +77,8 @@ static void put_data(struct comparison *c)
     script_add(s, "# row, base, with, difference%s, half of its 95 %% interval, color, name\n",
                c->relative ? " [%]" : "");
     script_data(s, "$rows");
-    for (size_t i = 0; i < c->sides.count; i++) {
-        const struct change *row = &c->sides.rows[i];
+    for (size_t i = 0; i < c->sets.count; i++) {
+        const struct change *row = &c->sets.rows[i];
         script_number(s, (double)i);
         script_number(s, row->base);
         script_number(s, row->with);
@@ -108,12 +108,12 @@ static void put_text(struct comparison *c, size_t row, double x, const char *tex
 
 static char *title_of(const struct comparison *c)
 {
-    const char *name = c->sides.metric_name;
-    char *base = text_value(c->sides.base_total, c->sides.unit),
-         *with = text_value(c->sides.with_total, c->sides.unit);
+    const char *name = c->sets.metric_name;
+    char *base = text_value(c->sets.base_total, c->sets.unit),
+         *with = text_value(c->sets.with_total, c->sets.unit);
     double change =
-        c->sides.base_total != 0 ? 100 * (c->sides.with_total / c->sides.base_total - 1) : 0;
-    char *title = c->sides.metric == COMPARE_POWER
+        c->sets.base_total != 0 ? 100 * (c->sets.with_total / c->sets.base_total - 1) : 0;
+    char *title = c->sets.metric == COMPARE_POWER
                       ? mem_printf("%s: what changed", name)
                       : mem_printf("%s: %s before, %s after (%+.1f %%)", name, base, with, change);
     if (title[0] >= 'a' && title[0] <= 'z')
@@ -134,9 +134,9 @@ static char *subtitle_of(const struct comparison *c, bool dumbbell)
                            !dumbbell ? ""
                            : cells   ? " \xc2\xb7 o: base"
                                      : " \xc2\xb7 ring: base",
-                           tests[c->sides.test]);
+                           tests[c->sets.test]);
     double room = frame_subtitle_room(c->plot) - text_width(key, cells);
-    char *text = sides_subtitle(&c->sides, room, cells), *whole = mem_printf("%s%s", text, key);
+    char *text = run_sets_subtitle(&c->sets, room, cells), *whole = mem_printf("%s%s", text, key);
     free(text);
     free(key);
     return whole;
@@ -144,13 +144,13 @@ static char *subtitle_of(const struct comparison *c, bool dumbbell)
 
 static void begin(struct comparison *c, bool dumbbell)
 {
-    char **names = mem_zalloc(c->sides.count + 1, sizeof *names);
+    char **names = mem_zalloc(c->sets.count + 1, sizeof *names);
     char *title = title_of(c), *subtitle = subtitle_of(c, dumbbell);
-    for (size_t i = 0; i < c->sides.count; i++)
-        names[i] = c->sides.rows[i].name;
+    for (size_t i = 0; i < c->sets.count; i++)
+        names[i] = c->sets.rows[i].name;
     c->layout.name_width = c->plot->script.width * 0.33;
     c->frame = frame_begin(c->plot, title, subtitle);
-    frame_names(c->plot, &c->frame, &c->layout, names, c->sides.count);
+    frame_names(c->plot, &c->frame, &c->layout, names, c->sets.count);
     if (!dumbbell || plot_is_text(c->plot))
         c->frame.right = c->plot->script.width - widest_text(c) * HINTING;
     frame_margins(c->plot, &c->frame);
@@ -166,10 +166,10 @@ static void bar_axis(const struct comparison *c, double *low, double *high)
 {
     double longest = 0;
     *low = *high = 0;
-    for (size_t i = 0; i < c->sides.count; i++)
-        longest = fmax(longest, fabs(value_of(c, &c->sides.rows[i])));
-    for (size_t i = 0; i < c->sides.count; i++) {
-        double value = value_of(c, &c->sides.rows[i]), error = error_of(c, &c->sides.rows[i]);
+    for (size_t i = 0; i < c->sets.count; i++)
+        longest = fmax(longest, fabs(value_of(c, &c->sets.rows[i])));
+    for (size_t i = 0; i < c->sets.count; i++) {
+        double value = value_of(c, &c->sets.rows[i]), error = error_of(c, &c->sets.rows[i]);
         error = error > 0 ? error : 0;
         *high = fmax(*high, fmin(value + error, 2 * longest));
         *low = fmin(*low, fmax(value - error, -2 * longest));
@@ -183,8 +183,8 @@ static void put_bar_characters(struct comparison *c, double low, double high)
 {
     struct characters row;
     characters_begin(&row, &c->frame, low, high);
-    for (size_t i = 0; i < c->sides.count; i++) {
-        double value = value_of(c, &c->sides.rows[i]);
+    for (size_t i = 0; i < c->sets.count; i++) {
+        double value = value_of(c, &c->sets.rows[i]);
         if (value != 0)
             characters_fill(&row, 0, value, value > 0 ? '+' : '-');
         characters_put(&row, 0, '|');
@@ -200,11 +200,11 @@ static void draw_bars(struct comparison *c)
     double low, high, half = fmin(0.36, 1.3 * s->em / c->layout.height);
     begin(c, false);
     bar_axis(c, &low, &high);
-    c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->sides.unit);
+    c->scale = scale_for(fmax(fabs(low), high), c->relative ? "%" : c->sets.unit);
     frame_xaxis(c->plot, &c->frame, low, high, &c->scale,
                 c->relative ? "change of the base" : "difference");
-    for (size_t i = 0; i < c->sides.count; i++) {
-        char *text = text_of(c, &c->sides.rows[i]);
+    for (size_t i = 0; i < c->sets.count; i++) {
+        char *text = text_of(c, &c->sets.rows[i]);
         put_text(c, i, NAN, text);
         free(text);
     }
@@ -231,10 +231,10 @@ static double larger_of(const struct change *row)
 static double largest_shown(const struct comparison *c)
 {
     double most = 0;
-    for (size_t i = 0; i + 1 < c->sides.count; i++)
-        most = fmax(most, larger_of(&c->sides.rows[i]));
-    double last = c->sides.count > 0 ? larger_of(&c->sides.rows[c->sides.count - 1]) : 0;
-    bool beyond = c->sides.count < c->sides.all && most > 0 && last > 1.6 * most;
+    for (size_t i = 0; i + 1 < c->sets.count; i++)
+        most = fmax(most, larger_of(&c->sets.rows[i]));
+    double last = c->sets.count > 0 ? larger_of(&c->sets.rows[c->sets.count - 1]) : 0;
+    bool beyond = c->sets.count < c->sets.all && most > 0 && last > 1.6 * most;
     return beyond ? most : fmax(most, last);
 }
 
@@ -242,8 +242,8 @@ static void put_dumbbell_characters(struct comparison *c, double low, double hig
 {
     struct characters row;
     characters_begin(&row, &c->frame, low, high);
-    for (size_t i = 0; i < c->sides.count; i++) {
-        const struct change *r = &c->sides.rows[i];
+    for (size_t i = 0; i < c->sets.count; i++) {
+        const struct change *r = &c->sets.rows[i];
         characters_fill(&row, r->base, r->with, '-');
         characters_put(&row, r->base, 'o');
         characters_put(&row, r->with, '*');
@@ -255,11 +255,11 @@ static void put_dumbbell_characters(struct comparison *c, double low, double hig
 
 static void put_dumbbell_texts(struct comparison *c, double most)
 {
-    for (size_t i = 0; i < c->sides.count; i++) {
-        const struct change *row = &c->sides.rows[i];
+    for (size_t i = 0; i < c->sets.count; i++) {
+        const struct change *row = &c->sets.rows[i];
         char *text = text_of(c, row);
         if (larger_of(row) > most && !plot_is_text(c->plot)) {
-            char *base = text_value(row->base, c->sides.unit),
+            char *base = text_value(row->base, c->sets.unit),
                  *whole = mem_printf("(%s before)  %s", base, text);
             free(base);
             free(text);
@@ -279,8 +279,8 @@ static void draw_dumbbells(struct comparison *c)
     begin(c, true);
     double width = c->frame.right - c->frame.left;
     double end = most <= 0 ? 1 : cells ? most : most * width / fmax(width * 0.2, width - text);
-    c->scale = scale_for(most, c->sides.unit);
-    frame_xaxis(c->plot, &c->frame, -0.02 * end, end, &c->scale, c->sides.metric_name);
+    c->scale = scale_for(most, c->sets.unit);
+    frame_xaxis(c->plot, &c->frame, -0.02 * end, end, &c->scale, c->sets.metric_name);
     put_dumbbell_texts(c, most);
     frame_row_axes(c->plot);
     if (cells) {
@@ -302,18 +302,18 @@ static int draw(struct plot *plot, bool dumbbell, struct error *err)
 {
     struct comparison c = {.plot = plot, .relative = plot->options->relative && !dumbbell};
     size_t top = plot->options->top;
-    if (sides_read(&c.sides, plot, err) != 0)
+    if (run_sets_read(&c.sets, plot, err) != 0)
         return -1;
-    size_t wanted = top > 0 && top < c.sides.all ? top + 1 : top;
-    c.layout = frame_rows(plot, wanted, c.sides.all, 0);
+    size_t wanted = top > 0 && top < c.sets.all ? top + 1 : top;
+    c.layout = frame_rows(plot, wanted, c.sets.all, 0);
     if (plot->data != NULL)
-        sides_write(&c.sides, plot->data);
-    sides_limit(&c.sides, c.layout.count < c.sides.all ? c.layout.count - 1 : 0);
+        run_sets_write(&c.sets, plot->data);
+    run_sets_limit(&c.sets, c.layout.count < c.sets.all ? c.layout.count - 1 : 0);
     if (dumbbell)
         draw_dumbbells(&c);
     else
         draw_bars(&c);
-    sides_free(&c.sides);
+    run_sets_free(&c.sets);
     return 0;
 }
 

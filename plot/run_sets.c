@@ -1,4 +1,4 @@
-/* Two sides of a comparison.
+/* Two run sets of a comparison.
  * SPDX-License-Identifier: MIT */
 #include "plot/run_sets.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- reading ---- */
 
-static int choose_paths(struct sides *s, const struct plot *plot, struct error *err)
+static int choose_paths(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     const struct plot_options *o = plot->options;
     s->base_paths = o->bases;
@@ -36,7 +36,7 @@ static int choose_paths(struct sides *s, const struct plot *plot, struct error *
 }
 
 /* The first profile determines the keys. */
-static int read_first(struct sides *s, const struct plot *plot, struct error *err)
+static int read_first(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     struct compare_options options = compare_defaults;
     struct aggregate *first = ranking_read(plot, s->base_paths, 1, err);
@@ -45,25 +45,25 @@ static int read_first(struct sides *s, const struct plot *plot, struct error *er
     options.rules.aggregate = *aggregate_options_of(first);
     options.rules.salvage = plot->options->salvage;
     s->compare = compare_new(&options);
-    side_add(compare_side(s->compare), first);
+    run_set_add(compare_add_set(s->compare), first);
     aggregate_delete(first);
     return 0;
 }
 
-static int read_runs(struct side *side, const struct plot *plot, const char *const *paths,
+static int read_runs(struct run_set *set, const struct plot *plot, const char *const *paths,
                      size_t count, struct error *err)
 {
     for (size_t i = 0; i < count; i++)
-        if (side_read(side, paths[i], plot->reporter, err) != 0)
+        if (run_set_read(set, paths[i], plot->reporter, err) != 0)
             return -1;
     return 0;
 }
 
-static int read_all(struct sides *s, const struct plot *plot, struct error *err)
+static int read_all(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     if (choose_paths(s, plot, err) != 0 || read_first(s, plot, err) != 0 ||
-        read_runs(&s->compare->sides[0], plot, s->base_paths + 1, s->base_count - 1, err) != 0 ||
-        read_runs(compare_side(s->compare), plot, s->with_paths, s->with_count, err) != 0)
+        read_runs(&s->compare->sets[0], plot, s->base_paths + 1, s->base_count - 1, err) != 0 ||
+        read_runs(compare_add_set(s->compare), plot, s->with_paths, s->with_count, err) != 0)
         return -1;
     compare_finish(s->compare);
     s->all = s->compare->count;
@@ -72,13 +72,13 @@ static int read_all(struct sides *s, const struct plot *plot, struct error *err)
 
 /* ---- what is compared ---- */
 
-static int choose_metric(struct sides *s, const struct plot *plot, struct error *err)
+static int choose_metric(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     static const enum compare_metric of[METRICS] = {[METRIC_TIME] = COMPARE_TIME,
                                                     [METRIC_ENERGY] = COMPARE_ENERGY,
                                                     [METRIC_POWER] = COMPARE_POWER,
                                                     [METRIC_SAMPLES] = COMPARE_SAMPLES};
-    const struct side *base = &s->compare->sides[0];
+    const struct run_set *base = &s->compare->sets[0];
     enum row_metric metric;
     if (ranking_metric(plot, &base->quantity, base->total.energy != 0, &metric, err) != 0)
         return -1;
@@ -91,29 +91,29 @@ static int choose_metric(struct sides *s, const struct plot *plot, struct error 
     return 0;
 }
 
-static double value_of(const struct sides *s, size_t side, const struct side_row *row)
+static double value_of(const struct run_sets *s, size_t set, const struct run_set_row *row)
 {
-    double value = side_value(&s->compare->sides[side], row, s->metric);
+    double value = run_set_value(&s->compare->sets[set], row, s->metric);
     return isnan(value) ? 0 : value; /* the power of code that did not run */
 }
 
-int sides_read(struct sides *s, const struct plot *plot, struct error *err)
+int run_sets_read(struct run_sets *s, const struct plot *plot, struct error *err)
 {
-    *s = (struct sides){0};
+    *s = (struct run_sets){0};
     if (read_all(s, plot, err) != 0 || choose_metric(s, plot, err) != 0) {
-        sides_free(s);
+        run_sets_free(s);
         return -1;
     }
     s->test = compare_test_of(s->compare, 1, s->metric);
-    s->base_total = value_of(s, 0, &s->compare->sides[0].total);
-    s->with_total = value_of(s, 1, &s->compare->sides[1].total);
+    s->base_total = value_of(s, 0, &s->compare->sets[0].total);
+    s->with_total = value_of(s, 1, &s->compare->sets[1].total);
     return 0;
 }
 
 /* ---- rows ---- */
 
-static struct change change_of(const struct sides *s, const struct side_row *base,
-                               const struct side_row *with)
+static struct change change_of(const struct run_sets *s, const struct run_set_row *base,
+                               const struct run_set_row *with)
 {
     struct change c = {.base = value_of(s, 0, base), .with = value_of(s, 1, with), .error = NAN};
     c.difference = c.with - c.base;
@@ -136,12 +136,12 @@ static int compare_candidates(const void *left, const void *right)
 }
 
 /* Caller frees. */
-static struct candidate *rank(const struct sides *s)
+static struct candidate *rank(const struct run_sets *s)
 {
     struct candidate *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
     for (size_t i = 0; i < s->all; i++) {
-        const struct side_row *const *side = s->compare->rows[i].side;
-        ranked[i] = (struct candidate){i, fabs(change_of(s, side[0], side[1]).difference)};
+        const struct run_set_row *const *set = s->compare->rows[i].set;
+        ranked[i] = (struct candidate){i, fabs(change_of(s, set[0], set[1]).difference)};
     }
     qsort(ranked, s->all, sizeof *ranked, compare_candidates);
     return ranked;
@@ -152,14 +152,14 @@ static const char *text_of(const void *texts, uint64_t number)
     return strings_get(texts, (uint32_t)number);
 }
 
-static void name_rows(struct sides *s, const struct candidate *ranked, size_t count)
+static void name_rows(struct run_sets *s, const struct candidate *ranked, size_t count)
 {
     struct name_source source = {compare_keys(s->compare), text_of, s->compare->texts};
     struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++) {
-        const struct side_row *const *side = s->compare->rows[ranked[i].row].side;
-        memcpy(keys[i].key, side[side[0] == NULL]->key, sizeof keys[i].key);
+        const struct run_set_row *const *set = s->compare->rows[ranked[i].row].set;
+        memcpy(keys[i].key, set[set[0] == NULL]->key, sizeof keys[i].key);
         rows[i] = &keys[i];
     }
     char **names = names_make(&source, rows, count);
@@ -170,7 +170,7 @@ static void name_rows(struct sides *s, const struct candidate *ranked, size_t co
     free(keys);
 }
 
-static void add_row(struct side_row *to, const struct side_row *row)
+static void add_row(struct run_set_row *to, const struct run_set_row *row)
 {
     if (row == NULL)
         return;
@@ -180,62 +180,62 @@ static void add_row(struct side_row *to, const struct side_row *row)
 }
 
 /* The sum of the COUNT rows RANKED. */
-static struct change rest_of(const struct sides *s, const struct candidate *ranked, size_t count)
+static struct change rest_of(const struct run_sets *s, const struct candidate *ranked, size_t count)
 {
-    struct side_row sums[2] = {{.entries = NAN}, {.entries = NAN}};
+    struct run_set_row sums[2] = {{.entries = NAN}, {.entries = NAN}};
     for (size_t i = 0; i < count; i++)
-        for (size_t side = 0; side < 2; side++)
-            add_row(&sums[side], s->compare->rows[ranked[i].row].side[side]);
+        for (size_t set = 0; set < 2; set++)
+            add_row(&sums[set], s->compare->rows[ranked[i].row].set[set]);
     struct change rest = change_of(s, &sums[0], &sums[1]);
     rest.name = mem_strdup(LABEL_OTHER);
-    rest.judgement.p = NAN;
+    rest.result.p = NAN;
     rest.other = true;
     return rest;
 }
 
-void sides_limit(struct sides *s, size_t top)
+void run_sets_limit(struct run_sets *s, size_t top)
 {
     struct candidate *ranked = rank(s);
-    struct judgement *judgements = mem_zalloc(s->all + 1, sizeof *judgements);
+    struct significance *results = mem_zalloc(s->all + 1, sizeof *results);
     size_t kept = top == 0 || top > s->all ? s->all : top;
-    compare_judge(s->compare, 1, s->metric, judgements);
+    compare_significance(s->compare, 1, s->metric, results);
     s->rows = mem_zalloc(kept + 1, sizeof *s->rows);
     for (s->count = 0; s->count < kept; s->count++) {
         size_t row = ranked[s->count].row;
-        const struct side_row *const *side = s->compare->rows[row].side;
-        s->rows[s->count] = change_of(s, side[0], side[1]);
+        const struct run_set_row *const *set = s->compare->rows[row].set;
+        s->rows[s->count] = change_of(s, set[0], set[1]);
         s->rows[s->count].error = compare_interval(s->compare, 1, s->metric, row);
-        s->rows[s->count].judgement = judgements[row];
+        s->rows[s->count].result = results[row];
     }
     name_rows(s, ranked, kept);
     if (kept < s->all)
         s->rows[s->count++] = rest_of(s, ranked + kept, s->all - kept);
     free(ranked);
-    free(judgements);
+    free(results);
 }
 
-void sides_free(struct sides *s)
+void run_sets_free(struct run_sets *s)
 {
     for (size_t i = 0; i < s->count; i++)
         free(s->rows[i].name);
     free(s->rows);
     compare_delete(s->compare);
-    *s = (struct sides){0};
+    *s = (struct run_sets){0};
 }
 
 /* ---- texts ---- */
 
-void sides_write(const struct sides *s, struct output *out)
+void run_sets_write(const struct run_sets *s, struct output *out)
 {
     static const char *const names[] = {"base", "other"};
     struct compare_report report = {.metric = s->metric, .sort = SORT_DIFFERENCE, .names = names};
     report_compare(s->compare, &report, &table_csv, out);
 }
 
-/* The amount of detail about a side. */
+/* The amount of detail about a run set. */
 enum detail { DETAIL_RUNS, DETAIL_FILE, DETAIL_ALL };
 
-static char *side_text(const char *const *paths, size_t count, size_t runs, enum detail detail)
+static char *set_text(const char *const *paths, size_t count, size_t runs, enum detail detail)
 {
     const char *slash = strrchr(paths[0], '/'), *file = slash != NULL ? slash + 1 : paths[0];
     if (detail == DETAIL_RUNS)
@@ -248,20 +248,20 @@ static char *side_text(const char *const *paths, size_t count, size_t runs, enum
     return text;
 }
 
-static char *both_texts(const struct sides *s, enum detail detail)
+static char *both_texts(const struct run_sets *s, enum detail detail)
 {
-    const struct side *sides = s->compare->sides;
-    char *base = side_text(s->base_paths, s->base_count, sides[0].runs, detail);
-    char *with = side_text(s->with_paths, s->with_count, sides[1].runs, detail);
+    const struct run_set *sets = s->compare->sets;
+    char *base = set_text(s->base_paths, s->base_count, sets[0].runs, detail);
+    char *with = set_text(s->with_paths, s->with_count, sets[1].runs, detail);
     char *text = mem_printf("%s against %s%s", with, detail == DETAIL_RUNS ? "" : "base ", base);
     free(base);
     free(with);
     return text;
 }
 
-char *sides_subtitle(const struct sides *s, double room, bool cells)
+char *run_sets_subtitle(const struct run_sets *s, double room, bool cells)
 {
-    bool single = s->compare->sides[0].runs <= 1 && s->compare->sides[1].runs <= 1;
+    bool single = s->compare->sets[0].runs <= 1 && s->compare->sets[1].runs <= 1;
     char *text = both_texts(s, DETAIL_ALL);
     for (int detail = DETAIL_FILE; text_width(text, cells) > room && detail >= (int)single;
          detail--) {

@@ -291,6 +291,7 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
     r.end = isnan(o->end) ? INFINITY : o->end;
     if (r.keys.count == 0)
         r.keys = pbin_keys_of("binary,function");
+    r.keys.caller = o->keys.caller;
     rowset_init(&r.rows, &r.keys);
     key_map_init(&r.map, &r.rows, &r.keys, &everything, NULL);
     int result = read_bins(&r, &scan, err);

@@ -12,7 +12,7 @@
 static volatile unsigned long sink;
 
 /* Each round waits for the one before: a multiplication and an addition, whatever else the processor could do. */
-__attribute__((noinline, noclone)) static void periodic_a(unsigned long n)
+__attribute__((noinline)) static void periodic_a(unsigned long n)
 {
     unsigned long x = n;
     for (; n > 0; n--)
@@ -20,7 +20,7 @@ __attribute__((noinline, noclone)) static void periodic_a(unsigned long n)
     sink = x;
 }
 
-__attribute__((noinline, noclone)) static void periodic_b(unsigned long n)
+__attribute__((noinline)) static void periodic_b(unsigned long n)
 {
     unsigned long x = n;
     for (; n > 0; n--)

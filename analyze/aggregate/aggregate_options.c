@@ -30,12 +30,14 @@ enum {
     KEY_WALL_TIME,
     KEY_MAX_GAP,
     KEY_FILES,
+    KEY_KERNEL,
 };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Rows:", 1},
     {"keys", 'k', "KEY,...", 0,
-     "A row per combination of process, thread, comm, binary, file, function, inline, line, pc "
+     "A row per combination of process, program, thread, comm, binary, file, function, inline, "
+     "line, pc "
      "(default: "
      "binary,function)",
      1},
@@ -66,6 +68,7 @@ static const struct argp_option arguments[] = {
     {"wall-time", KEY_WALL_TIME, NULL, 0,
      "time is the interval of each sample that a thread is seen in, running or not", 3},
     {"subtract-latency", KEY_LATENCY, NULL, 0, "Take the sampler's own time off the intervals", 3},
+    KERNEL_OPTION(KEY_KERNEL, 3),
     {"max-gap", KEY_MAX_GAP, "S", 0, "Charge what an interval has beyond S seconds to _gap", 3},
     {0, 0, NULL, 0, "Several profiles:", 4},
     {"mode", KEY_MODE, "MODE", 0,
@@ -244,6 +247,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case 'k':
         keys_option(&o->aggregate.rows.keys, argument, state);
+        return 0;
+    case KEY_KERNEL:
+        kernel_option(&o->aggregate.rows.keys, argument, state);
         return 0;
     case KEY_MODE:
         o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");

@@ -250,12 +250,12 @@ static int read_all(struct input *in, size_t parts, struct error *err)
 /* Several threads read parts of the profile: this one the first. */
 static int read_parts(struct input *in, size_t count, struct error *err)
 {
-    struct parts *parts = NULL;
+    struct parallel *parts = NULL;
     if (in->attribution.meta->keys == NULL)
-        parts = parts_start(in->reader, &in->attribution, &in->aggregate->options.rows, count);
+        parts = parallel_start(in->reader, &in->attribution, &in->aggregate->options.rows, count);
     if (parts == NULL)
         return read_all(in, 1, err);
-    return parts_join(parts, read_all(in, count, err), err);
+    return parallel_join(parts, read_all(in, count, err), err);
 }
 
 static bool has_key(const struct aggregate *a, const char *name)

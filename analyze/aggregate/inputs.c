@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-enum { PATH_LONGEST = 1 << 16 };
+enum { MAX_PATH = 1 << 16 };
 
 void inputs_add(struct inputs *inputs, const char *path)
 {
@@ -28,15 +28,15 @@ void inputs_free(struct inputs *inputs)
 static int next_path(struct inputs *inputs, struct stream *in, struct error *err)
 {
     const uint8_t *data;
-    int64_t have = stream_peek(in, PATH_LONGEST, &data, err);
+    int64_t have = stream_peek(in, MAX_PATH, &data, err);
     if (have <= 0)
         return (int)have;
-    size_t visible = have < PATH_LONGEST ? (size_t)have : PATH_LONGEST;
+    size_t visible = have < MAX_PATH ? (size_t)have : MAX_PATH;
     const uint8_t *end = memchr(data, inputs->nul ? '\0' : '\n', visible);
     size_t length = end != NULL ? (size_t)(end - data) : visible;
-    if (length == PATH_LONGEST)
+    if (length == MAX_PATH)
         return error_set(err, stream_name(in), stream_offset(in), "path of over %d bytes",
-                         PATH_LONGEST);
+                         MAX_PATH);
     char *path = mem_strndup((const char *)data, length);
     if (path[0] != '\0')
         inputs_add(inputs, path);
@@ -119,6 +119,7 @@ static int collect(struct worker *w, struct aggregate *into, struct reporter *re
                    struct error *err, size_t *failed_at)
 {
     reporter->warnings += w->reporter.warnings;
+    reporter->unprinted += w->reporter.unprinted;
     if (w->result != 0 && w->failed_at < *failed_at) {
         *err = w->err;
         *failed_at = w->failed_at;

@@ -10,4 +10,14 @@
 /* Parses LIST, names joined by commas; what is wrong with it is a usage error. */
 void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
+/* The option --kernel, shared by all tools whose rows have keys: its line in their table of options, and what it does. */
+#define KERNEL_OPTION(key, group)                                                                  \
+    {                                                                                              \
+        "kernel", key, "WHO", 0,                                                                   \
+            "Count time in the kernel as its own (default), or as that of the caller: the user "   \
+            "code that called it",                                                                 \
+            group                                                                                  \
+    }
+void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state);
+
 #endif

@@ -12,7 +12,7 @@
 #include "base/thread.h"
 
 /* A part should take longer than a thread to start, and each needs a copy of what is defined. */
-enum { PART_LEAST = 4 << 20, PARTS_MOST = 8, LOCATIONS_MOST = 1 << 16 };
+enum { MIN_PART = 4 << 20, MAX_PARTS = 8, MAX_LOCATIONS = 1 << 16 };
 
 struct part {
     pthread_t thread;
@@ -25,10 +25,10 @@ struct part {
     int result;
 };
 
-struct parts {
+struct parallel {
     struct attribution *first;
     size_t count; /* without the first */
-    struct part part[PARTS_MOST];
+    struct part part[MAX_PARTS];
 };
 
 static void *read_part(void *opaque)
@@ -73,15 +73,15 @@ static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
     struct stream *again = stream_again(stream);
     size_t parts = 1;
     *size = again == NULL ? 0 : stream_size(again);
-    if (again != NULL && pbin_peek_trailer(again, &counts) && counts.locations <= LOCATIONS_MOST &&
+    if (again != NULL && pbin_peek_trailer(again, &counts) && counts.locations <= MAX_LOCATIONS &&
         counts.arcs == 0)
-        parts = *size / PART_LEAST < threads ? (size_t)(*size / PART_LEAST) : threads;
+        parts = *size / MIN_PART < threads ? (size_t)(*size / MIN_PART) : threads;
     stream_close(again);
-    return parts < PARTS_MOST ? parts : PARTS_MOST;
+    return parts < MAX_PARTS ? parts : MAX_PARTS;
 }
 
-struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
-                          const struct attribution_options *options, size_t threads)
+struct parallel *parallel_start(struct pbin_reader *reader, struct attribution *first,
+                                const struct attribution_options *options, size_t threads)
 {
     struct stream *stream = pbin_reader_stream(reader);
     uint64_t size;
@@ -89,7 +89,7 @@ struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
         threads > 1 && attribution_divides(first) ? count_parts(stream, threads, &size) : 1;
     if (count < 2)
         return NULL;
-    struct parts *parts = mem_zalloc(1, sizeof *parts);
+    struct parallel *parts = mem_zalloc(1, sizeof *parts);
     parts->first = first;
     while (parts->count + 1 < count &&
            open_part(&parts->part[parts->count], stream, first, options))
@@ -105,7 +105,7 @@ struct parts *parts_start(struct pbin_reader *reader, struct attribution *first,
     return parts;
 }
 
-int parts_join(struct parts *parts, int result, struct error *err)
+int parallel_join(struct parallel *parts, int result, struct error *err)
 {
     rowset_fold(parts->first->rows);
     for (size_t i = 0; i < parts->count; i++) {

@@ -72,7 +72,7 @@ static size_t limit(const struct row_view *v, const struct group *groups, size_t
 static void show_label(const struct row_view *v, struct table *table, const char *label,
                        const struct pbin_sums *sums, bool total)
 {
-    struct table_cell cells[VIEW_COLUMNS_MOST] = {{0}};
+    struct table_cell cells[VIEW_MAX_COLUMNS] = {{0}};
     bool any = false;
     for (size_t i = 0; i < v->name_count && !v->report->tree; i++)
         if (pbin_key_get((size_t)v->keys->key[i])->is_text && !(total && any)) {
@@ -89,7 +89,7 @@ static void show_label(const struct row_view *v, struct table *table, const char
 static void show_branch(const struct row_view *v, struct table *table, const char *name,
                         const struct pbin_sums *sums, size_t depth, bool spread, bool indent)
 {
-    struct table_cell cells[VIEW_COLUMNS_MOST];
+    struct table_cell cells[VIEW_MAX_COLUMNS];
     char *shown = mem_printf("%*s%s", indent ? (int)depth * 2 : 0, "", name);
     cells[0] = cell_count(depth);
     cells[1] = cell_text(shown);
@@ -113,7 +113,7 @@ static void show_flat(const struct row_view *v, struct table *table)
         make_groups(v, size > 0 ? aggregate_row(v->aggregate, 0) : NULL, size, true, 0, &count);
     size_t shown = limit(v, groups, count);
     for (size_t i = 0; i < shown; i++) {
-        struct table_cell cells[VIEW_COLUMNS_MOST];
+        struct table_cell cells[VIEW_MAX_COLUMNS];
         for (size_t k = 0; k < v->name_count; k++)
             cells[k] = row_view_key(v, groups[i].begin, k);
         row_view_values(v, &groups[i].sums, true, cells);

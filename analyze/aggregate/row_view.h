@@ -19,16 +19,16 @@ struct report_options {
     bool color;
 };
 
-enum { VIEW_COLUMNS_MOST = PBIN_MAX_KEYS + 24, VIEW_FACTS_MOST = 20 };
+enum { VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24, VIEW_MAX_FACTS = 20 };
 
 struct row_view {
     const struct aggregate *aggregate;
     const struct pbin_keys *keys;
     const struct report_options *report;
-    struct table_column columns[VIEW_COLUMNS_MOST];
+    struct table_column columns[VIEW_MAX_COLUMNS];
     size_t column_count;
     size_t name_count; /* columns before the values: keys, or depth and name of a tree */
-    struct table_fact facts[VIEW_FACTS_MOST];
+    struct table_fact facts[VIEW_MAX_FACTS];
     size_t fact_count;
     size_t runs;
     struct pbin_sums total, excluded;

@@ -237,6 +237,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         make_layout(&layout, reader, a->options->assembly, name, err) != 0)
         return -1;
     layout.options.no_gap_warning = true;
+    layout.options.rows.keys.caller = a->options->keys.caller;
     struct aggregate *from = aggregate_new(&layout.options);
     int result = aggregate_read(from, reader, name, 1, a->reporter, err);
     if (result == 0)

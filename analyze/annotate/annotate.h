@@ -30,6 +30,7 @@ struct annotate_options {
     const char **prefix_maps; /* "OLD=NEW": how paths of sources begin, there and here */
     size_t prefix_map_count, prefix_map_capacity;
     struct elf_search search; /* for binaries */
+    struct pbin_keys keys;    /* only whether the kernel's time is its caller's */
     bool assembly;            /* instructions instead of source lines */
     bool intel;               /* operands as Intel writes them, x86 only */
     enum annotate_metric metric;

@@ -13,9 +13,9 @@
 #include "base/memory.h"
 
 enum {
-    CODE_LONGEST = 1 << 24, /* bytes of one piece of code */
-    NEAR = 256,             /* code without a symbol: addresses that are so close are one piece */
-    TAIL = 16               /* bytes shown behind the last address of such a piece */
+    MAX_CODE = 1 << 24, /* bytes of one piece of code */
+    NEAR = 256,         /* code without a symbol: addresses that are so close are one piece */
+    TAIL = 16           /* bytes shown behind the last address of such a piece */
 };
 
 /* A file that was looked for. */
@@ -219,7 +219,7 @@ static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const s
             n++;
         p->size = spots[n - 1].address - p->address + TAIL;
     }
-    p->size = p->size < CODE_LONGEST ? p->size : CODE_LONGEST;
+    p->size = p->size < MAX_CODE ? p->size : MAX_CODE;
     return n;
 }
 

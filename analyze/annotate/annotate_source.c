@@ -14,8 +14,8 @@
 #include "base/memory.h"
 
 enum {
-    MARGIN = 3,    /* lines shown around those that have samples: heads of functions and loops */
-    NAMES_MOST = 4 /* inlined functions named at one line */
+    MARGIN = 3,   /* lines shown around those that have samples: heads of functions and loops */
+    MAX_NAMES = 4 /* inlined functions named at one line */
 };
 
 /* A line with values: the rows of it, of which there is one per inlined function, joined. */
@@ -49,9 +49,9 @@ static uint64_t more(uint64_t value, uint64_t by)
 
 static void name_inner(struct line *line, const char *name)
 {
-    if (line->inner_count++ >= NAMES_MOST)
+    if (line->inner_count++ >= MAX_NAMES)
         return;
-    if (line->inner_count == NAMES_MOST)
+    if (line->inner_count == MAX_NAMES)
         name = "...";
     char *names = line->inner == NULL ? mem_strdup(name) : mem_printf("%s, %s", line->inner, name);
     free(line->inner);

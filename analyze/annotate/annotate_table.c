@@ -9,12 +9,12 @@
 #include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
 
-enum { COLUMNS_MOST = 16 };
+enum { MAX_COLUMNS = 16 };
 
 struct annotate_table {
     const struct annotation *annotation;
     struct table *table;
-    struct table_column columns[COLUMNS_MOST];
+    struct table_column columns[MAX_COLUMNS];
     size_t column_count;
     struct table_fact facts[8];
     struct table_head head;
@@ -63,7 +63,7 @@ void annotate_table_row(struct annotate_table *t, const struct annotate_function
 {
     static const struct annotate_sums nothing = {0};
     const struct annotate_sums *sums = line->sums != NULL ? line->sums : &nothing;
-    struct table_cell cells[COLUMNS_MOST];
+    struct table_cell cells[MAX_COLUMNS];
     size_t n = 0;
     cells[n++] = text_cell(annotation_text(t->annotation, f->rows->binary));
     cells[n++] = text_cell(annotation_text(t->annotation, f->rows->function));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/aggregate/key_option.h"
 #include "analyze/annotate/annotate_show.h"
 #include "base/memory.h"
 #include "base/tool.h"
@@ -26,7 +27,8 @@ enum {
     KEY_THRESHOLD,
     KEY_CONTEXT,
     KEY_SOURCE_PATH,
-    KEY_PREFIX_MAP
+    KEY_PREFIX_MAP,
+    KEY_KERNEL
 };
 
 static const struct argp_option arguments[] = {
@@ -39,6 +41,7 @@ static const struct argp_option arguments[] = {
      1},
     {"threshold", KEY_THRESHOLD, "PCT", 0, "Hot is a line with PCT % of its function (default 5)",
      1},
+    KERNEL_OPTION(KEY_KERNEL, 1),
     {"context", KEY_CONTEXT, "N", 0, "Only N lines around hot ones (default: whole functions)", 1},
     {0, 0, NULL, 0, "Where files are:", 2},
     {"source-path", KEY_SOURCE_PATH, "DIR", 0,
@@ -83,6 +86,9 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         return 0;
     case KEY_METRIC:
         parse_metric(a, argument, state);
+        return 0;
+    case KEY_KERNEL:
+        kernel_option(&a->keys, argument, state);
         return 0;
     case KEY_THRESHOLD:
         a->threshold = tool_number(state, "--threshold", argument, 0, 100);

@@ -129,7 +129,7 @@ static void follow_phase(struct attribution *a, const struct pbin_definitions *a
                          const struct weighed *v, size_t i, size_t k)
 {
     for (size_t end = k + v->threads[i]; k < end; k++) {
-        bool here = is_marker(a, all, v->location[k]);
+        bool here = is_marker(a, all, key_map_location(&a->keys, all, v->location[k]));
         a->phase += here && !a->in_marker[v->thread[k]];
         a->in_marker[v->thread[k]] = here;
     }

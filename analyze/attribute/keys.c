@@ -19,12 +19,13 @@ enum {
     KEY_INLINE,
     KEY_LINE,
     KEY_PC,
-    KEY_COMM
+    KEY_COMM,
+    KEY_PROGRAM
 };
 
 static bool needs_thread(int key)
 {
-    return key == KEY_PROCESS || key == KEY_THREAD || key == KEY_COMM;
+    return key == KEY_PROCESS || key == KEY_THREAD || key == KEY_COMM || key == KEY_PROGRAM;
 }
 
 void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_keys *keys,
@@ -62,6 +63,15 @@ uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all, u
     return map->texts[number];
 }
 
+/* The base name of the program of THREAD. */
+static uint32_t program_text(struct key_map *map, const struct pbin_definitions *all,
+                             uint64_t thread)
+{
+    const char *path = strings_get(all->strings, all->threads[thread].program);
+    const char *slash = strrchr(path, '/');
+    return strings_intern(map->rows->texts, slash != NULL ? slash + 1 : path);
+}
+
 static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
 {
@@ -75,6 +85,8 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
         return all->threads[thread].tid;
     case KEY_COMM:
         return key_map_text(map, all, all->threads[thread].name);
+    case KEY_PROGRAM:
+        return program_text(map, all, thread);
     case KEY_BINARY:
         return key_map_text(map, all, at->binary);
     case KEY_FILE:
@@ -153,6 +165,7 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
     uint64_t slot = location;
     if (map->by_thread)
         slot = numbers_intern(&map->pairs, thread << 32 | location);
+    location = key_map_location(map, all, location);
     extend(&map->row, &map->count, &map->capacity, slot + 1);
     if (map->row[slot] == NO_ROW && !is_selected(map, all, thread, location)) {
         map->row[slot] = key_find_excluded(map->rows);

@@ -39,6 +39,15 @@ struct row_sums *key_map_label(struct key_map *map, const char *label);
 /* Makes ROW as long as there are locations, where rows depend on them alone. */
 void key_map_reserve(struct key_map *map, const struct pbin_definitions *all);
 
+/* The location that samples at LOCATION count as: itself, or what called the kernel there. */
+static inline uint64_t key_map_location(const struct key_map *map,
+                                        const struct pbin_definitions *all, uint64_t location)
+{
+    bool called =
+        map->keys->caller && all->callers != NULL && all->callers[location] != PBIN_NO_CALLER;
+    return called ? all->callers[location] : location;
+}
+
 /* Slow path of key_map_row. */
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location);

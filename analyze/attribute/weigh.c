@@ -71,18 +71,18 @@ static void *join(const void *a, size_t count, const void *b, size_t more)
 static void hold(struct weigher *w, const struct pbin_samples *more)
 {
     const struct pbin_samples *old = &w->in;
-    size_t count = old->count - w->next, threads = old->entry_count - w->next_thread;
+    size_t count = old->count - w->next, threads = old->thread_sample_count - w->next_thread;
     void *held[] = {
         join(old->interval_ns + w->next, count, more->interval_ns, more->count),
         join(old->value + w->next, count, more->value, more->count),
         join(old->threads + w->next, count, more->threads, more->count),
-        join(old->thread + w->next_thread, threads, more->thread, more->entry_count),
-        join(old->location + w->next_thread, threads, more->location, more->entry_count),
-        join(old->cpu_ns + w->next_thread, threads, more->cpu_ns, more->entry_count)};
+        join(old->thread + w->next_thread, threads, more->thread, more->thread_sample_count),
+        join(old->location + w->next_thread, threads, more->location, more->thread_sample_count),
+        join(old->cpu_ns + w->next_thread, threads, more->cpu_ns, more->thread_sample_count)};
     free_held(w);
     memcpy(w->held, held, sizeof held);
     w->in = (struct pbin_samples){.count = count + more->count,
-                                  .entry_count = threads + more->entry_count,
+                                  .thread_sample_count = threads + more->thread_sample_count,
                                   .interval_ns = held[0],
                                   .value = held[1],
                                   .threads = held[2],

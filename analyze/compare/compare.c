@@ -1,4 +1,4 @@
-/* Rows of several sides brought together.
+/* Rows of several run sets brought together.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/compare.h"
 
@@ -20,21 +20,21 @@ void compare_delete(struct compare *c)
 {
     if (c == NULL)
         return;
-    for (size_t i = 0; i < c->side_count; i++)
-        side_free(&c->sides[i]);
+    for (size_t i = 0; i < c->set_count; i++)
+        run_set_free(&c->sets[i]);
     for (size_t i = 0; i < c->count; i++)
-        free(c->rows[i].side);
+        free(c->rows[i].set);
     free(c->rows);
     strings_delete(c->texts);
     strings_delete(c->tuples);
     free(c);
 }
 
-struct side *compare_side(struct compare *c)
+struct run_set *compare_add_set(struct compare *c)
 {
-    struct side *side = &c->sides[c->side_count++];
-    side_init(side, &c->options.rules, c->texts, c->tuples);
-    return side;
+    struct run_set *set = &c->sets[c->set_count++];
+    run_set_init(set, &c->options.rules, c->texts, c->tuples);
+    return set;
 }
 
 const struct pbin_keys *compare_keys(const struct compare *c)
@@ -42,7 +42,7 @@ const struct pbin_keys *compare_keys(const struct compare *c)
     return &c->options.rules.aggregate.rows.keys;
 }
 
-const char *compare_text(const struct compare *c, const struct side_row *row, size_t i)
+const char *compare_text(const struct compare *c, const struct run_set_row *row, size_t i)
 {
     const struct pbin_key *key = pbin_key_get((size_t)compare_keys(c)->key[i]);
     return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i]) : NULL;
@@ -50,8 +50,8 @@ const char *compare_text(const struct compare *c, const struct side_row *row, si
 
 /* ---- order ---- */
 
-static int compare_key(const struct compare *c, const struct side_row *a, const struct side_row *b,
-                       size_t i)
+static int compare_key(const struct compare *c, const struct run_set_row *a,
+                       const struct run_set_row *b, size_t i)
 {
     if (pbin_key_get((size_t)compare_keys(c)->key[i])->is_text)
         return strcmp(compare_text(c, a, i), compare_text(c, b, i));
@@ -59,8 +59,8 @@ static int compare_key(const struct compare *c, const struct side_row *a, const 
 }
 
 /* Of all keys but the line: are they rows of one function? */
-static int compare_functions(const struct compare *c, const struct side_row *a,
-                             const struct side_row *b)
+static int compare_functions(const struct compare *c, const struct run_set_row *a,
+                             const struct run_set_row *b)
 {
     int order = 0;
     size_t line = pbin_keys_index(compare_keys(c), "line");
@@ -70,7 +70,7 @@ static int compare_functions(const struct compare *c, const struct side_row *a,
     return order;
 }
 
-static uint64_t line_of(const struct compare *c, const struct side_row *row)
+static uint64_t line_of(const struct compare *c, const struct run_set_row *row)
 {
     size_t line = pbin_keys_index(compare_keys(c), "line");
     return line < compare_keys(c)->count ? row->key[line] : 0;
@@ -78,26 +78,26 @@ static uint64_t line_of(const struct compare *c, const struct side_row *row)
 
 static int by_function(const void *left, const void *right, void *opaque)
 {
-    const struct side_row *a = *(const struct side_row *const *)left;
-    const struct side_row *b = *(const struct side_row *const *)right;
+    const struct run_set_row *a = *(const struct run_set_row *const *)left;
+    const struct run_set_row *b = *(const struct run_set_row *const *)right;
     const struct compare *c = opaque;
     int order = compare_functions(c, a, b);
     uint64_t x = line_of(c, a), y = line_of(c, b);
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-static const struct side_row *some_side(const struct compare *c, const struct compare_row *row)
+static const struct run_set_row *some_set(const struct compare *c, const struct compare_row *row)
 {
-    for (size_t i = 0; i < c->side_count; i++)
-        if (row->side[i] != NULL)
-            return row->side[i];
+    for (size_t i = 0; i < c->set_count; i++)
+        if (row->set[i] != NULL)
+            return row->set[i];
     return NULL; /* there are no such rows */
 }
 
 static int by_key(const void *left, const void *right, void *opaque)
 {
     const struct compare *c = opaque;
-    const struct side_row *a = some_side(c, left), *b = some_side(c, right);
+    const struct run_set_row *a = some_set(c, left), *b = some_set(c, right);
     int order = 0;
     for (size_t i = 0; i < compare_keys(c)->count && order == 0; i++)
         order = compare_key(c, a, b, i);
@@ -105,7 +105,7 @@ static int by_key(const void *left, const void *right, void *opaque)
         return order;
     /* --match line: a line that moved away, and one that is new in its place */
     const struct compare_row *x = left, *y = right;
-    return (x->side[0] == NULL) - (y->side[0] == NULL);
+    return (x->set[0] == NULL) - (y->set[0] == NULL);
 }
 
 /* ---- matching ---- */
@@ -119,38 +119,38 @@ struct joiner {
 static size_t new_row(struct compare *c)
 {
     mem_reserve(&c->rows, &c->capacity, c->count + 1, sizeof *c->rows);
-    c->rows[c->count].side = mem_zalloc(c->side_count, sizeof *c->rows->side);
+    c->rows[c->count].set = mem_zalloc(c->set_count, sizeof *c->rows->set);
     return ++c->count;
 }
 
-/* ROW of side NUMBER stands beside base row BASE (NULL: beside none). */
-static void join(struct joiner *j, size_t number, const struct side_row *row,
-                 const struct side_row *base)
+/* ROW of run set NUMBER stands beside base row BASE (NULL: beside none). */
+static void join(struct joiner *j, size_t number, const struct run_set_row *row,
+                 const struct run_set_row *base)
 {
     size_t *at = base != NULL ? &j->base[base->tuple] : &j->extra[row->tuple];
     if (*at == 0)
         *at = new_row(j->compare);
-    j->compare->rows[*at - 1].side[number] = row;
+    j->compare->rows[*at - 1].set[number] = row;
 }
 
 static void join_by_name(struct joiner *j, size_t number)
 {
-    const struct side *side = &j->compare->sides[number];
-    for (size_t i = 0; i < side->count; i++)
-        join(j, number, &side->rows[i], side_find(&j->compare->sides[0], side->rows[i].tuple));
+    const struct run_set *set = &j->compare->sets[number];
+    for (size_t i = 0; i < set->count; i++)
+        join(j, number, &set->rows[i], run_set_find(&j->compare->sets[0], set->rows[i].tuple));
 }
 
-/* Rows of a side in order of functions and lines. */
+/* Rows of a run set in order of functions and lines. */
 struct ordered {
-    const struct side_row **rows;
+    const struct run_set_row **rows;
     size_t count;
 };
 
-static struct ordered order_rows(const struct compare *c, const struct side *side)
+static struct ordered order_rows(const struct compare *c, const struct run_set *set)
 {
-    struct ordered all = {mem_zalloc(side->count + 1, sizeof *all.rows), side->count};
-    for (size_t i = 0; i < side->count; i++)
-        all.rows[i] = &side->rows[i];
+    struct ordered all = {mem_zalloc(set->count + 1, sizeof *all.rows), set->count};
+    for (size_t i = 0; i < set->count; i++)
+        all.rows[i] = &set->rows[i];
     if (all.count > 0)
         qsort_r(all.rows, all.count, sizeof *all.rows, by_function, (void *)c);
     return all;
@@ -165,7 +165,7 @@ static size_t end_of_function(const struct compare *c, const struct ordered *all
     return end;
 }
 
-enum { LINES_MOST = 1 << 24 }; /* no source has more; 0 and others match as they are */
+enum { MAX_LINES = 1 << 24 }; /* no source has more; 0 and others match as they are */
 
 /* Lines FROM .. END as match_lines wants them. *SKIPPED: how many at the beginning have line 0. Caller frees. */
 static struct line_weight *weigh_lines(const struct compare *c, const struct ordered *all,
@@ -178,13 +178,13 @@ static struct line_weight *weigh_lines(const struct compare *c, const struct ord
         double weight = exact_to_double(all->rows[i]->time, TIME_SHIFT, 1);
         if (line == 0)
             ++*skipped;
-        else if (line < LINES_MOST)
+        else if (line < MAX_LINES)
             lines[(*count)++] = (struct line_weight){line, weight > 0 ? weight : 0};
     }
     return lines;
 }
 
-/* Rows A0 .. A1 of the base and B0 .. B1 of side NUMBER belong to one function. */
+/* Rows A0 .. A1 of the base and B0 .. B1 of run set NUMBER belong to one function. */
 static void join_lines(struct joiner *j, size_t number, const struct ordered *a, size_t a0,
                        size_t a1, const struct ordered *b, size_t b0, size_t b1)
 {
@@ -192,7 +192,7 @@ static void join_lines(struct joiner *j, size_t number, const struct ordered *a,
     struct line_weight *base = weigh_lines(j->compare, a, a0, a1, &a_zero, &n);
     struct line_weight *other = weigh_lines(j->compare, b, b0, b1, &b_zero, &m);
     size_t *partner = mem_zalloc(n + 1, sizeof *partner);
-    const struct side_row **of = mem_zalloc(b1 - b0 + 1, sizeof *of); /* by row of B */
+    const struct run_set_row **of = mem_zalloc(b1 - b0 + 1, sizeof *of); /* by row of B */
     match_lines(base, n, other, m, partner);
     for (size_t i = 0; i < n; i++)
         if (partner[i] != NO_PARTNER)
@@ -200,7 +200,7 @@ static void join_lines(struct joiner *j, size_t number, const struct ordered *a,
     for (size_t i = b0; i < b1; i++) {
         bool aligned = i - b0 >= b_zero && i - b0 < b_zero + m;
         join(j, number, b->rows[i],
-             aligned ? of[i - b0] : side_find(&j->compare->sides[0], b->rows[i]->tuple));
+             aligned ? of[i - b0] : run_set_find(&j->compare->sets[0], b->rows[i]->tuple));
     }
     free(base);
     free(other);
@@ -211,7 +211,7 @@ static void join_lines(struct joiner *j, size_t number, const struct ordered *a,
 static void join_by_line(struct joiner *j, size_t number)
 {
     const struct compare *c = j->compare;
-    struct ordered base = order_rows(c, &c->sides[0]), other = order_rows(c, &c->sides[number]);
+    struct ordered base = order_rows(c, &c->sets[0]), other = order_rows(c, &c->sets[number]);
     size_t a = 0;
     for (size_t b = 0, end; b < other.count; b = end) {
         end = end_of_function(c, &other, b);
@@ -229,9 +229,9 @@ static void join_by_line(struct joiner *j, size_t number)
 
 static void find_quantity(struct compare *c)
 {
-    c->quantity = c->sides[0].quantity;
-    for (size_t i = 0; i < c->side_count; i++)
-        if (c->sides[i].quantity_mixed || !quantity_same(&c->quantity, &c->sides[i].quantity))
+    c->quantity = c->sets[0].quantity;
+    for (size_t i = 0; i < c->set_count; i++)
+        if (c->sets[i].quantity_mixed || !quantity_same(&c->quantity, &c->sets[i].quantity))
             c->quantity.name = NULL;
 }
 
@@ -239,10 +239,10 @@ void compare_finish(struct compare *c)
 {
     size_t tuples = strings_count(c->tuples);
     struct joiner j = {c, mem_zalloc(tuples, sizeof *j.base), mem_zalloc(tuples, sizeof *j.extra)};
-    for (size_t i = 0; i < c->side_count; i++)
-        side_finish(&c->sides[i]);
+    for (size_t i = 0; i < c->set_count; i++)
+        run_set_finish(&c->sets[i]);
     join_by_name(&j, 0);
-    for (size_t i = 1; i < c->side_count; i++) {
+    for (size_t i = 1; i < c->set_count; i++) {
         if (c->options.rules.lines)
             join_by_line(&j, i);
         else

@@ -1,22 +1,22 @@
-/* Comparison: the rows of a base and of other sides brought together, and whether they differ by more than
+/* Comparison: the rows of a base and of other run sets brought together, and whether they differ by more than
  * noise.
  *
  *   compare = compare_new(&options);
- *   side = compare_side(compare); side_read(side, ...) ...   the base first, then each other
+ *   set = compare_add_set(compare); run_set_read(set, ...) ...   the base first, then each other
  *   compare_finish(compare);
- *   compare_judge(compare, other, metric, judgements);
+ *   compare_significance(compare, other, metric, results);
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_COMPARE_H
 #define ANALYZE_COMPARE_COMPARE_H
 
 #include "analyze/compare/run_set.h"
 
-enum { SIDES_MOST = 64 };
+enum { MAX_RUN_SETS = 64 };
 
 struct compare_options {
-    struct side_rules rules;
+    struct run_set_rules rules;
     double alpha;       /* level of significance */
-    double least_share; /* [0, 1] rows below it on both sides are not tested */
+    double least_share; /* [0, 1] rows below it on both run sets are not tested */
     double noise;       /* for sampling_test */
 };
 
@@ -24,55 +24,55 @@ struct compare_options {
 extern const struct compare_options compare_defaults;
 
 struct compare_row {
-    const struct side_row **side; /* [sides]; NULL: not there */
+    const struct run_set_row **set; /* [set_count]; NULL: not there */
 };
 
 struct compare {
     struct compare_options options;
     struct strings *texts, *tuples;
-    struct side sides[SIDES_MOST]; /* 0 is the base */
-    size_t side_count;
+    struct run_set sets[MAX_RUN_SETS]; /* 0 is the base */
+    size_t set_count;
     struct compare_row *rows;
     size_t count, capacity;
-    struct quantity quantity; /* that all sides have; name NULL: none, or different ones */
+    struct quantity quantity; /* that all run sets have; name NULL: none, or different ones */
 };
 
 /* OPTIONS are copied; what they point to is borrowed until compare_delete. */
 struct compare *compare_new(const struct compare_options *options);
 void compare_delete(struct compare *compare);
 
-/* The next side, empty. Borrowed until compare_delete. At most SIDES_MOST. */
-struct side *compare_side(struct compare *compare);
+/* The next run set, empty. Borrowed until compare_delete. At most MAX_RUN_SETS. */
+struct run_set *compare_add_set(struct compare *compare);
 
-/* All sides are read: matches their rows. Rows are in order of their keys. */
+/* All run sets are read: matches their rows. Rows are in order of their keys. */
 void compare_finish(struct compare *compare);
 
 /* The keys of all rows. */
 const struct pbin_keys *compare_keys(const struct compare *compare);
 
-/* Text of key number I of ROW of any side, or NULL where the key is a number. */
-const char *compare_text(const struct compare *compare, const struct side_row *row, size_t i);
+/* Text of key number I of ROW of any run set, or NULL where the key is a number. */
+const char *compare_text(const struct compare *compare, const struct run_set_row *row, size_t i);
 
 enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_NEW, VERDICT_GONE };
 
 /* "same?", "faster", "slower", "new", "gone" */
 const char *verdict_name(enum verdict verdict);
 
-struct judgement {
+struct significance {
     double p; /* after Holm's correction; NaN: not tested */
     bool significant;
     enum verdict verdict;
 };
 
-/* Welch's test where both sides have several runs, else the sampling test. */
+/* Welch's test where both run sets have several runs, else the sampling test. */
 enum compare_test { TEST_NONE, TEST_WELCH, TEST_SAMPLING };
 enum compare_test compare_test_of(const struct compare *compare, size_t other,
                                   enum compare_metric metric);
 
-/* Judges METRIC of side OTHER against the base: a judgement for each row in *JUDGEMENTS, then one for the total,
- * which is a test of its own. new and gone say that a row is on one side only, significant or not. */
-void compare_judge(const struct compare *compare, size_t other, enum compare_metric metric,
-                   struct judgement *judgements);
+/* Judges METRIC of run set OTHER against the base: a result for each row in *RESULTS, then one for the total,
+ * which is a test of its own. new and gone say that a row is on one run set only, significant or not. */
+void compare_significance(const struct compare *compare, size_t other, enum compare_metric metric,
+                          struct significance *results);
 
 /* Half of Welch's 95 % interval of the difference of METRIC of row number ROW; NaN where compare_test_of is not
  * TEST_WELCH or the variance is not known. */

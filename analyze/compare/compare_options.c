@@ -21,7 +21,8 @@ enum {
     KEY_ALPHA,
     KEY_SHARE,
     KEY_NOISE,
-    KEY_FAIL
+    KEY_FAIL,
+    KEY_KERNEL
 };
 
 static const struct argp_option arguments[] = {
@@ -31,6 +32,7 @@ static const struct argp_option arguments[] = {
     {"names", 'n', "NAME,...", 0, "Names of the sides, the base first", 1},
     {0, 0, NULL, 0, "Rows:", 2},
     {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 2},
+    KERNEL_OPTION(KEY_KERNEL, 2),
     {"match", KEY_MATCH, "HOW", 0,
      "function: by name without clones (default); line: by file and line, moved lines are found",
      2},
@@ -58,20 +60,20 @@ static const struct argp_option arguments[] = {
      4},
     {0}};
 
-static void new_side(struct compare_command *o, struct argp_state *state)
+static void new_set(struct compare_command *o, struct argp_state *state)
 {
-    if (o->side_count == SIDES_MOST)
-        argp_error(state, "at most %d sides can be compared", SIDES_MOST);
-    o->side_count++;
+    if (o->set_count == MAX_RUN_SETS)
+        argp_error(state, "at most %d sides can be compared", MAX_RUN_SETS);
+    o->set_count++;
     o->started = true;
 }
 
 static void put_input(struct compare_command *o, const char *path, struct argp_state *state)
 {
     if (!o->grouped)
-        new_side(o, state);
+        new_set(o, state);
     mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
-    o->inputs[o->input_count++] = (struct compare_input){path, o->side_count - 1};
+    o->inputs[o->input_count++] = (struct compare_input){path, o->set_count - 1};
 }
 
 static void begin_group(struct compare_command *o, bool base, const char *path,
@@ -84,7 +86,7 @@ static void begin_group(struct compare_command *o, bool base, const char *path,
     if (!base && !o->started)
         argp_error(state, "--base comes before --with");
     o->grouped = true;
-    new_side(o, state);
+    new_set(o, state);
     put_input(o, path, state);
 }
 
@@ -98,10 +100,11 @@ static void put_map(struct compare_command *o, const char *text, struct argp_sta
         (struct binary_map){text, (size_t)(equals - text), equals + 1};
 }
 
-static void put_gate(struct compare_command *o, const char *text, struct argp_state *state)
+static void put_condition(struct compare_command *o, const char *text, struct argp_state *state)
 {
-    mem_reserve(&o->gates, &o->gate_capacity, o->gate_count + 1, sizeof *o->gates);
-    const char *wrong = gate_parse(text, &o->gates[o->gate_count++]);
+    mem_reserve(&o->conditions, &o->condition_capacity, o->condition_count + 1,
+                sizeof *o->conditions);
+    const char *wrong = fail_if_parse(text, &o->conditions[o->condition_count++]);
     if (wrong != NULL)
         argp_error(state, "--fail-if '%s': %s", text, wrong);
 }
@@ -125,7 +128,7 @@ static bool is_taken(const struct compare_command *o, const char *name)
     for (size_t i = 0; i < ERROR_FUNCTIONS; i++)
         if (strcmp(error_function_name((enum error_function)i), name) == 0)
             return true;
-    for (size_t i = 0; i < o->side_count; i++)
+    for (size_t i = 0; i < o->set_count; i++)
         if (o->names[i] != NULL && strcmp(o->names[i], name) == 0)
             return true;
     return pbin_key_find(name, strlen(name)) >= 0;
@@ -136,25 +139,25 @@ static void split_names(struct compare_command *o, struct argp_state *state)
     size_t count = 0;
     char *rest = o->owned_names = mem_strdup(o->name_list), *name;
     while ((name = strsep(&rest, ",")) != NULL) {
-        if (count == o->side_count)
-            argp_error(state, "-n has more names than there are sides (%zu)", o->side_count);
+        if (count == o->set_count)
+            argp_error(state, "-n has more names than there are sides (%zu)", o->set_count);
         if (name[0] == '\0' || is_taken(o, name))
             argp_error(state, "-n: the name '%s' is empty, taken or given twice", name);
         o->names[count++] = name;
     }
-    if (count < o->side_count)
-        argp_error(state, "-n has %zu names for %zu sides", count, o->side_count);
+    if (count < o->set_count)
+        argp_error(state, "-n has %zu names for %zu sides", count, o->set_count);
 }
 
 static void default_names(struct compare_command *o)
 {
-    static const char *const plain[SIDES_MOST] = {"base", "other"};
+    static const char *const plain[MAX_RUN_SETS] = {"base", "other"};
     size_t used = 0;
-    if (o->side_count > 2)
-        o->owned_names = mem_zalloc(SIDES_MOST, 16);
-    for (size_t i = 0; i < o->side_count; i++) {
+    if (o->set_count > 2)
+        o->owned_names = mem_zalloc(MAX_RUN_SETS, 16);
+    for (size_t i = 0; i < o->set_count; i++) {
         o->names[i] = plain[i];
-        if (o->side_count == 2 || i == 0)
+        if (o->set_count == 2 || i == 0)
             continue;
         o->names[i] = o->owned_names + used;
         used += (size_t)sprintf(o->owned_names + used, "other%zu", i) + 1;
@@ -169,11 +172,14 @@ static bool has_key(const struct compare_command *o, const char *name)
 
 static void finish_options(struct compare_command *o, struct argp_state *state)
 {
-    if (o->side_count < 2)
+    if (o->set_count < 2)
         argp_error(state, "a base and something to compare it with are needed");
+    struct pbin_keys *keys = &o->compare.rules.aggregate.rows.keys;
+    bool caller = keys->caller;
     if (!o->keys_given)
-        o->compare.rules.aggregate.rows.keys =
+        *keys =
             pbin_keys_of(o->compare.rules.lines ? "binary,file,function,line" : "binary,function");
+    keys->caller = caller;
     if (o->compare.rules.lines && !(has_key(o, "line") && has_key(o, "function")))
         argp_error(state, "--match line needs the keys function and line");
     if (o->compare.rules.lines && has_key(o, "pc"))
@@ -232,6 +238,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         keys_option(&o->compare.rules.aggregate.rows.keys, argument, state);
         o->keys_given = true;
         return 0;
+    case KEY_KERNEL:
+        kernel_option(&o->compare.rules.aggregate.rows.keys, argument, state);
+        return 0;
     case KEY_MATCH:
         if (strcmp(argument, "function") != 0 && strcmp(argument, "line") != 0)
             argp_error(state, "--match takes function or line, not '%s'", argument);
@@ -255,7 +264,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
                                                           error_aggregate_parse(argument));
         return 0;
     case KEY_FAIL:
-        put_gate(o, argument, state);
+        put_condition(o, argument, state);
         return 0;
     default:
         return parse_more(key, argument, state);
@@ -286,6 +295,6 @@ void compare_options_free(struct compare_command *o)
 {
     free(o->inputs);
     free(o->maps);
-    free(o->gates);
+    free(o->conditions);
     free(o->owned_names);
 }

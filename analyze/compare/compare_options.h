@@ -7,10 +7,10 @@
 #include "analyze/compare/report_compare.h"
 #include "base/tool.h"
 
-/* A file, and the number of the side that it is a run of; in order of the sides. */
+/* A file, and the number of the run set that it is a run of; in order of the run sets. */
 struct compare_input {
     const char *path;
-    size_t side;
+    size_t set;
 };
 
 struct compare_command {
@@ -18,15 +18,15 @@ struct compare_command {
     struct compare_options compare;
     struct compare_report report;
     const char *name_list;
-    const char *names[SIDES_MOST];
+    const char *names[MAX_RUN_SETS];
     char *owned_names;
     struct compare_input *inputs;
-    size_t input_count, input_capacity, side_count;
-    bool grouped, keys_given, started; /* --base or --with was used; -k was; a side is open */
+    size_t input_count, input_capacity, set_count;
+    bool grouped, keys_given, started; /* --base or --with was used; -k was; a run set is open */
     struct binary_map *maps;
     size_t map_capacity;
-    struct gate *gates;
-    size_t gate_count, gate_capacity;
+    struct fail_if *conditions;
+    size_t condition_count, condition_capacity;
 };
 
 /* Parses ARGV into OPTIONS (what it points to is borrowed from ARGV); usage errors end the program. */

@@ -7,7 +7,7 @@
 
 #include "analyze/compare/report_compare.h"
 
-/* Columns of one other side, in this order. */
+/* Columns of one other run set, in this order. */
 enum {
     OF_VALUE,
     OF_DIFFERENCE,
@@ -24,7 +24,7 @@ enum {
 struct compare_view {
     const struct compare *compare;
     const struct compare_report *report;
-    struct judgement **judgements; /* [side][row] */
+    struct significance **results; /* [set][row] */
     double base_sum;               /* of the metric over all rows, for weights */
     struct table_column *columns;
     size_t column_count;
@@ -41,15 +41,14 @@ static inline bool has_column(const struct compare_view *v, int which)
            (which != OF_LINE || v->compare->options.rules.lines);
 }
 
-static inline const struct side_row *pick(const struct compare_view *v, size_t row, size_t side)
+static inline const struct run_set_row *pick(const struct compare_view *v, size_t row, size_t set)
 {
-    return row < v->compare->count ? v->compare->rows[row].side[side]
-                                   : &v->compare->sides[side].total;
+    return row < v->compare->count ? v->compare->rows[row].set[set] : &v->compare->sets[set].total;
 }
 
-static inline double value_of(const struct compare_view *v, size_t row, size_t side)
+static inline double value_of(const struct compare_view *v, size_t row, size_t set)
 {
-    return side_value(&v->compare->sides[side], pick(v, row, side), v->report->metric);
+    return run_set_value(&v->compare->sets[set], pick(v, row, set), v->report->metric);
 }
 
 /* Share of the base in the sum over all rows; NaN where the row has no value. */
@@ -58,7 +57,7 @@ static inline double weight_of(const struct compare_view *v, size_t row)
     return v->base_sum != 0 ? value_of(v, row, 0) / v->base_sum : NAN;
 }
 
-/* Fills the columns and facts of VIEW, whose judgements are there. */
+/* Fills the columns and facts of VIEW, whose results are there. */
 void compare_view_head(struct compare_view *view);
 
 #endif

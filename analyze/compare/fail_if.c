@@ -21,33 +21,33 @@ static const struct unit {
     {"W", COMPARE_POWER, 1},  {"mW", COMPARE_POWER, 1e-3},  {"", COMPARE_SAMPLES, 1},
 };
 
-static const char *parse_limit(const char *text, struct gate *gate)
+static const char *parse_limit(const char *text, struct fail_if *condition)
 {
     size_t digits = strspn(text, "0123456789.eE+-");
     if (digits > 1 && (text[digits - 1] == 'e' || text[digits - 1] == 'E'))
         digits--;
     char *number = mem_strndup(text, digits);
-    bool ok = parse_double(number, 0, 1e300, &gate->limit);
+    bool ok = parse_double(number, 0, 1e300, &condition->limit);
     free(number);
     if (!ok)
         return "the limit is no number of at least 0";
-    gate->percent = strcmp(text + digits, "%") == 0;
-    if (gate->percent)
+    condition->percent = strcmp(text + digits, "%") == 0;
+    if (condition->percent)
         return NULL;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (units[i].metric == gate->metric && strcmp(units[i].name, text + digits) == 0) {
-            gate->limit *= units[i].factor;
+        if (units[i].metric == condition->metric && strcmp(units[i].name, text + digits) == 0) {
+            condition->limit *= units[i].factor;
             return NULL;
         }
     return "the limit ends in % or the unit of its metric: s, ms, us; J, mJ, uJ; W, mW; none for "
            "samples";
 }
 
-const char *gate_parse(const char *text, struct gate *gate)
+const char *fail_if_parse(const char *text, struct fail_if *condition)
 {
-    *gate = (struct gate){.text = text};
+    *condition = (struct fail_if){.text = text};
     if (strncmp(text, "total:", 6) == 0) {
-        gate->total = true;
+        condition->total = true;
         text += 6;
     }
     size_t length = strcspn(text, ">");
@@ -56,23 +56,24 @@ const char *gate_parse(const char *text, struct gate *gate)
         return "the metric is one of time, energy, power and samples";
     if (text[length] != '>')
         return "'>' and a limit are missing";
-    gate->metric = (enum compare_metric)metric;
-    return parse_limit(text + length + 1, gate);
+    condition->metric = (enum compare_metric)metric;
+    return parse_limit(text + length + 1, condition);
 }
 
-static const struct side_row *pick(const struct compare *c, size_t row, size_t side)
+static const struct run_set_row *pick(const struct compare *c, size_t row, size_t set)
 {
-    return row < c->count ? c->rows[row].side[side] : &c->sides[side].total;
+    return row < c->count ? c->rows[row].set[set] : &c->sets[set].total;
 }
 
 /* A row that is not in the base grows by infinitely many percent. */
-static bool exceeds(const struct gate *gate, double base, double value)
+static bool exceeds(const struct fail_if *condition, double base, double value)
 {
     double increase = value - base;
-    return gate->percent ? increase > gate->limit / 100 * fabs(base) : increase > gate->limit;
+    return condition->percent ? increase > condition->limit / 100 * fabs(base)
+                              : increase > condition->limit;
 }
 
-static char *describe(const struct compare *c, const struct side_row *row)
+static char *describe(const struct compare *c, const struct run_set_row *row)
 {
     char *text = mem_strdup("");
     for (size_t i = 0; i < compare_keys(c)->count; i++) {
@@ -88,38 +89,38 @@ static char *describe(const struct compare *c, const struct side_row *row)
     return visible;
 }
 
-static void print(const struct gate *gate, const struct compare *c, size_t row, size_t side,
+static void print(const struct fail_if *condition, const struct compare *c, size_t row, size_t set,
                   const char *name, double p, const struct reporter *reporter)
 {
-    const struct side_row *a = pick(c, row, 0), *b = pick(c, row, side);
-    double base = side_value(&c->sides[0], a, gate->metric);
-    double value = side_value(&c->sides[side], b, gate->metric);
+    const struct run_set_row *a = pick(c, row, 0), *b = pick(c, row, set);
+    double base = run_set_value(&c->sets[0], a, condition->metric);
+    double value = run_set_value(&c->sets[set], b, condition->metric);
     char *what = row < c->count ? describe(c, b != NULL ? b : a) : mem_strdup(LABEL_TOTAL);
-    fprintf(stderr, "%s: %s: %s: %s: %.6g, base %.6g, p %.3g\n", reporter->tool, gate->text, name,
-            what, value, base, p);
+    fprintf(stderr, "%s: %s: %s: %s: %.6g, base %.6g, p %.3g\n", reporter->tool, condition->text,
+            name, what, value, base, p);
     free(what);
 }
 
-size_t gate_check(const struct gate *gate, const struct compare *c, const char *const *names,
-                  struct reporter *reporter)
+size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
+                     const char *const *names, struct reporter *reporter)
 {
-    struct judgement *judgements = mem_zalloc(c->count + 1, sizeof *judgements);
-    size_t found = 0, first = gate->total ? c->count : 0,
-           end = gate->total ? c->count + 1 : c->count;
-    for (size_t side = 1; side < c->side_count; side++) {
-        compare_judge(c, side, gate->metric, judgements);
-        if (gate->total && isnan(judgements[c->count].p))
+    struct significance *results = mem_zalloc(c->count + 1, sizeof *results);
+    size_t found = 0, first = condition->total ? c->count : 0,
+           end = condition->total ? c->count + 1 : c->count;
+    for (size_t set = 1; set < c->set_count; set++) {
+        compare_significance(c, set, condition->metric, results);
+        if (condition->total && isnan(results[c->count].p))
             report_warning(reporter, "%s: %s: totals can be judged only with several runs a side",
-                           gate->text, names[side]);
+                           condition->text, names[set]);
         for (size_t i = first; i < end; i++) {
-            double base = side_value(&c->sides[0], pick(c, i, 0), gate->metric);
-            double value = side_value(&c->sides[side], pick(c, i, side), gate->metric);
-            if (!judgements[i].significant || !exceeds(gate, base, value))
+            double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
+            double value = run_set_value(&c->sets[set], pick(c, i, set), condition->metric);
+            if (!results[i].significant || !exceeds(condition, base, value))
                 continue;
-            print(gate, c, i, side, names[side], judgements[i].p, reporter);
+            print(condition, c, i, set, names[set], results[i].p, reporter);
             found++;
         }
     }
-    free(judgements);
+    free(results);
     return found;
 }

@@ -7,7 +7,7 @@
 
 #include "analyze/compare/compare.h"
 
-struct gate {
+struct fail_if {
     const char *text; /* as typed, borrowed */
     enum compare_metric metric;
     double limit; /* of the increase: [%] of the base, or in the unit of the metric */
@@ -16,11 +16,11 @@ struct gate {
 };
 
 /* Parses TEXT. Returns NULL, or what is wrong with it (static). */
-const char *gate_parse(const char *text, struct gate *gate);
+const char *fail_if_parse(const char *text, struct fail_if *condition);
 
-/* Prints each row of each other side that is significantly over the limit to stderr. NAMES are those of the sides.
+/* Prints each row of each other run set that is significantly over the limit to stderr. NAMES are those of the run sets.
  * Returns how many there were. A total that cannot be tested is a warning. */
-size_t gate_check(const struct gate *gate, const struct compare *compare, const char *const *names,
-                  struct reporter *reporter);
+size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
+                     const char *const *names, struct reporter *reporter);
 
 #endif

@@ -15,8 +15,8 @@ static int check_quantity(const struct compare_command *o, const struct compare 
                           struct error *err)
 {
     bool needed = needs_quantity(o->report.metric);
-    for (size_t i = 0; i < o->gate_count; i++)
-        needed |= needs_quantity(o->gates[i].metric);
+    for (size_t i = 0; i < o->condition_count; i++)
+        needed |= needs_quantity(o->conditions[i].metric);
     if (!needed || compare->quantity.name != NULL)
         return 0;
     return error_set(err, NULL, NO_OFFSET,
@@ -26,11 +26,11 @@ static int check_quantity(const struct compare_command *o, const struct compare 
 
 static int read_all(struct compare *compare, struct compare_command *o, struct error *err)
 {
-    struct side *side = NULL;
+    struct run_set *set = NULL;
     for (size_t i = 0; i < o->input_count; i++) {
-        if (i == 0 || o->inputs[i].side != o->inputs[i - 1].side)
-            side = compare_side(compare);
-        if (side == NULL || side_read(side, o->inputs[i].path, &o->common.reporter, err) != 0)
+        if (i == 0 || o->inputs[i].set != o->inputs[i - 1].set)
+            set = compare_add_set(compare);
+        if (set == NULL || run_set_read(set, o->inputs[i].path, &o->common.reporter, err) != 0)
             return -1;
     }
     compare_finish(compare);
@@ -51,8 +51,8 @@ static int write_result(const struct compare *compare, struct compare_command *o
 static size_t check_gates(const struct compare *compare, struct compare_command *o)
 {
     size_t found = 0;
-    for (size_t i = 0; i < o->gate_count; i++)
-        found += gate_check(&o->gates[i], compare, o->names, &o->common.reporter);
+    for (size_t i = 0; i < o->condition_count; i++)
+        found += fail_if_check(&o->conditions[i], compare, o->names, &o->common.reporter);
     return found;
 }
 

@@ -18,20 +18,20 @@ int compare_sort_parse(const char *name)
     return -1;
 }
 
-static double row_error(const struct compare_view *v, size_t row, size_t side)
+static double row_error(const struct compare_view *v, size_t row, size_t set)
 {
-    return error_of(v->report->error, value_of(v, row, 0), value_of(v, row, side),
+    return error_of(v->report->error, value_of(v, row, 0), value_of(v, row, set),
                     weight_of(v, row));
 }
 
-static double total_error(const struct compare_view *v, size_t side)
+static double total_error(const struct compare_view *v, size_t set)
 {
     size_t count = v->compare->count;
     double *errors = mem_zalloc(count + 1, sizeof *errors);
     double *weights = mem_zalloc(count + 1, sizeof *weights);
     for (size_t i = 0; i < count; i++) {
-        bool present = pick(v, i, 0) != NULL || pick(v, i, side) != NULL;
-        errors[i] = present ? row_error(v, i, side) : NAN;
+        bool present = pick(v, i, 0) != NULL || pick(v, i, set) != NULL;
+        errors[i] = present ? row_error(v, i, set) : NAN;
         weights[i] = weight_of(v, i);
     }
     double result = error_aggregate(v->report->aggregate, errors, weights, count);
@@ -42,7 +42,7 @@ static double total_error(const struct compare_view *v, size_t side)
 
 /* ---- rows ---- */
 
-static struct table_cell key_cell(const struct compare_view *v, const struct side_row *row,
+static struct table_cell key_cell(const struct compare_view *v, const struct run_set_row *row,
                                   size_t i)
 {
     const char *name = pbin_key_get((size_t)compare_keys(v->compare)->key[i])->name;
@@ -54,43 +54,43 @@ static struct table_cell key_cell(const struct compare_view *v, const struct sid
     return strcmp(name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
 }
 
-static struct table_cell line_cell(const struct compare_view *v, const struct side_row *row)
+static struct table_cell line_cell(const struct compare_view *v, const struct run_set_row *row)
 {
     size_t line = pbin_keys_index(compare_keys(v->compare), "line");
     return row != NULL && line < compare_keys(v->compare)->count ? key_cell(v, row, line)
                                                                  : (struct table_cell){0};
 }
 
-static struct table_cell with_tone(struct table_cell cell, const struct judgement *judgement)
+static struct table_cell with_tone(struct table_cell cell, const struct significance *result)
 {
-    if (judgement->significant && judgement->verdict == VERDICT_SLOWER)
+    if (result->significant && result->verdict == VERDICT_SLOWER)
         cell.tone = TONE_BAD;
-    if (judgement->significant && judgement->verdict == VERDICT_FASTER)
+    if (result->significant && result->verdict == VERDICT_FASTER)
         cell.tone = TONE_GOOD;
     return cell;
 }
 
-static size_t fill_side(const struct compare_view *v, size_t row, size_t side,
-                        struct table_cell *cells)
+static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
+                       struct table_cell *cells)
 {
     const struct compare *c = v->compare;
-    const struct judgement *j = &v->judgements[side][row];
-    bool total = row == c->count, there = pick(v, row, 0) != NULL || pick(v, row, side) != NULL;
-    double base = value_of(v, row, 0), value = value_of(v, row, side);
+    const struct significance *j = &v->results[set][row];
+    bool total = row == c->count, there = pick(v, row, 0) != NULL || pick(v, row, set) != NULL;
+    double base = value_of(v, row, 0), value = value_of(v, row, set);
     struct table_cell all[OF_ALL] = {{0}};
     size_t count = 0;
-    all[OF_VALUE] = cell_real(pick(v, row, side) != NULL ? value : NAN);
+    all[OF_VALUE] = cell_real(pick(v, row, set) != NULL ? value : NAN);
     all[OF_DIFFERENCE] = with_tone(cell_real(there ? value - base : NAN), j);
     all[OF_RATIO] = with_tone(cell_real(there && base != 0 ? 100 * value / base : NAN), j);
     if (v->report->has_error)
-        all[OF_ERROR] = cell_real(total   ? total_error(v, side)
-                                  : there ? row_error(v, row, side)
+        all[OF_ERROR] = cell_real(total   ? total_error(v, set)
+                                  : there ? row_error(v, row, set)
                                           : NAN);
     all[OF_P] = cell_real(j->p);
     all[OF_SIGNIFICANT] = cell_text(there ? j->significant ? "yes" : "no" : "");
     all[OF_VERDICT] = with_tone(cell_text(there ? verdict_name(j->verdict) : ""), j);
     if (!total)
-        all[OF_LINE] = line_cell(v, pick(v, row, side));
+        all[OF_LINE] = line_cell(v, pick(v, row, set));
     for (int i = 0; i < OF_ALL; i++)
         if (has_column(v, i))
             cells[count++] = all[i];
@@ -99,8 +99,8 @@ static size_t fill_side(const struct compare_view *v, size_t row, size_t side,
 
 static void fill_keys(const struct compare_view *v, size_t row)
 {
-    const struct side_row *from = NULL;
-    for (size_t s = 0; s < v->compare->side_count && from == NULL; s++)
+    const struct run_set_row *from = NULL;
+    for (size_t s = 0; s < v->compare->set_count && from == NULL; s++)
         from = pick(v, row, s);
     bool new_line = v->compare->options.rules.lines && pick(v, row, 0) == NULL;
     for (size_t i = 0; i < compare_keys(v->compare)->count; i++) {
@@ -124,8 +124,8 @@ static void show_row(struct compare_view *v, struct table *table, size_t row)
     double weight = 100 * weight_of(v, row);
     v->cells[at++] = cell_real(total ? v->base_sum != 0 ? 100 : NAN : weight);
     v->cells[at++] = cell_real(pick(v, row, 0) != NULL ? value_of(v, row, 0) : NAN);
-    for (size_t s = 1; s < c->side_count; s++)
-        at += fill_side(v, row, s, v->cells + at);
+    for (size_t s = 1; s < c->set_count; s++)
+        at += fill_set(v, row, s, v->cells + at);
     (total ? table_total : table_row)(table, v->cells);
 }
 
@@ -136,9 +136,9 @@ struct ranked {
     size_t row;
 };
 
-static double rank_by(const struct compare_view *v, size_t row, size_t side)
+static double rank_by(const struct compare_view *v, size_t row, size_t set)
 {
-    double base = value_of(v, row, 0), value = value_of(v, row, side);
+    double base = value_of(v, row, 0), value = value_of(v, row, set);
     switch (v->report->sort) {
     case SORT_BASE:
         return base;
@@ -147,7 +147,7 @@ static double rank_by(const struct compare_view *v, size_t row, size_t side)
     case SORT_RATIO: /* of a new row it is infinite */
         return base != 0 ? value / base : value > 0 ? INFINITY : NAN;
     case SORT_P:
-        return -v->judgements[side][row].p;
+        return -v->results[set][row].p;
     case SORT_KEY:
         return 0;
     default: /* what is missing counts as 0 */
@@ -169,20 +169,20 @@ static struct ranked *rank_rows(const struct compare_view *v)
     struct ranked *ranked = mem_zalloc(v->compare->count + 1, sizeof *ranked);
     for (size_t i = 0; i < v->compare->count; i++) {
         ranked[i] = (struct ranked){-INFINITY, i};
-        for (size_t s = 1; s < v->compare->side_count; s++)
+        for (size_t s = 1; s < v->compare->set_count; s++)
             ranked[i].by = fmax(ranked[i].by, rank_by(v, i, s)); /* never NaN */
     }
     qsort(ranked, v->compare->count, sizeof *ranked, compare_ranked);
     return ranked;
 }
 
-static void judge_all(struct compare_view *v)
+static void test_all(struct compare_view *v)
 {
     const struct compare *c = v->compare;
-    v->judgements = mem_zalloc(c->side_count, sizeof *v->judgements);
-    for (size_t s = 1; s < c->side_count; s++) {
-        v->judgements[s] = mem_zalloc(c->count + 1, sizeof **v->judgements);
-        compare_judge(c, s, v->report->metric, v->judgements[s]);
+    v->results = mem_zalloc(c->set_count, sizeof *v->results);
+    for (size_t s = 1; s < c->set_count; s++) {
+        v->results[s] = mem_zalloc(c->count + 1, sizeof **v->results);
+        compare_significance(c, s, v->report->metric, v->results[s]);
     }
     for (size_t i = 0; i < c->count; i++) {
         double value = value_of(v, i, 0);
@@ -192,11 +192,11 @@ static void judge_all(struct compare_view *v)
 
 static void free_view(struct compare_view *v)
 {
-    for (size_t s = 1; s < v->compare->side_count; s++)
-        free(v->judgements[s]);
+    for (size_t s = 1; s < v->compare->set_count; s++)
+        free(v->results[s]);
     for (size_t i = 0; i < v->text_count; i++)
         free(v->texts[i]);
-    free(v->judgements);
+    free(v->results);
     free(v->texts);
     free(v->columns);
     free(v->facts);
@@ -207,7 +207,7 @@ void report_compare(const struct compare *c, const struct compare_report *report
                     const struct table_format *format, struct output *out)
 {
     struct compare_view v = {.compare = c, .report = report};
-    judge_all(&v);
+    test_all(&v);
     compare_view_head(&v);
     v.cells = mem_zalloc(v.column_count, sizeof *v.cells);
     struct table_head head = {.facts = v.facts,

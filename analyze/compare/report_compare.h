@@ -17,9 +17,10 @@ struct compare_report {
     bool has_error; /* a column with ERROR, and AGGREGATE of it in the total */
     enum error_function error;
     enum error_aggregate aggregate;
-    enum compare_sort sort; /* largest first; p smallest first; of several sides the extreme one */
-    size_t top;             /* rows at most; 0: all */
-    const char *const *names; /* of the sides, all different */
+    enum compare_sort
+        sort;   /* largest first; p smallest first; of several run sets the extreme one */
+    size_t top; /* rows at most; 0: all */
+    const char *const *names; /* of the run sets, all different */
     bool color;
 };
 

@@ -34,11 +34,11 @@ static void add_column(struct compare_view *v, const char *name, const char *uni
     v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
 }
 
-/* With one other side names stand alone, with several each has the side's name behind it. */
-static void add_side_columns(struct compare_view *v, size_t side)
+/* With one other run set names stand alone, with several each has the run set's name behind it. */
+static void add_set_columns(struct compare_view *v, size_t set)
 {
     bool relative = v->report->has_error && error_function_is_relative(v->report->error);
-    const char *name = v->report->names[side], *unit = unit_of(v);
+    const char *name = v->report->names[set], *unit = unit_of(v);
     char *error = mem_strdup(v->report->has_error ? error_function_name(v->report->error) : "");
     for (char *at = error; *at != '\0'; at++)
         *at = *at == '-' ? '_' : *at;
@@ -51,7 +51,7 @@ static void add_side_columns(struct compare_view *v, size_t side)
     for (int i = 0; i < OF_ALL; i++) {
         if (!has_column(v, i))
             continue;
-        bool alone = i == OF_VALUE || v->compare->side_count == 2;
+        bool alone = i == OF_VALUE || v->compare->set_count == 2;
         add_column(v, alone ? all[i].name : keep(v, mem_printf("%s_%s", all[i].name, name)),
                    all[i].unit, all[i].is_text);
     }
@@ -60,64 +60,64 @@ static void add_side_columns(struct compare_view *v, size_t side)
 static void make_columns(struct compare_view *v)
 {
     const struct pbin_keys *keys = compare_keys(v->compare);
-    v->columns = mem_zalloc(keys->count + 2 + v->compare->side_count * OF_ALL, sizeof *v->columns);
+    v->columns = mem_zalloc(keys->count + 2 + v->compare->set_count * OF_ALL, sizeof *v->columns);
     for (size_t i = 0; i < keys->count; i++)
         add_column(v, pbin_key_get((size_t)keys->key[i])->name, "", true);
     add_column(v, "weight", "%", false);
     add_column(v, v->report->names[0], unit_of(v), false);
-    for (size_t s = 1; s < v->compare->side_count; s++)
-        add_side_columns(v, s);
+    for (size_t s = 1; s < v->compare->set_count; s++)
+        add_set_columns(v, s);
 }
 
-/* Share of the base's time in rows that SIDE has too [%]. */
-static double coverage(const struct compare *c, size_t side)
+/* Share of the base's time in rows that SET has too [%]. */
+static double coverage(const struct compare *c, size_t set)
 {
     exact covered = 0;
     for (size_t i = 0; i < c->count; i++)
-        if (c->rows[i].side[0] != NULL && c->rows[i].side[side] != NULL)
-            covered += c->rows[i].side[0]->time;
-    double total = exact_to_double(c->sides[0].total.time, TIME_SHIFT, 1);
+        if (c->rows[i].set[0] != NULL && c->rows[i].set[set] != NULL)
+            covered += c->rows[i].set[0]->time;
+    double total = exact_to_double(c->sets[0].total.time, TIME_SHIFT, 1);
     return total > 0 ? 100 * exact_to_double(covered, TIME_SHIFT, 1) / total : NAN;
 }
 
 /* ---- facts ---- */
 
-static void add_fact(struct compare_view *v, const char *what, const char *side, const char *unit,
+static void add_fact(struct compare_view *v, const char *what, const char *set, const char *unit,
                      struct table_cell cell)
 {
-    const char *name = keep(v, mem_printf("%s_%s", what, side));
-    const char *title = keep(v, mem_printf("%s of %s", what, side));
+    const char *name = keep(v, mem_printf("%s_%s", what, set));
+    const char *title = keep(v, mem_printf("%s of %s", what, set));
     v->facts[v->fact_count++] = (struct table_fact){name, title, unit, cell};
 }
 
-static const char *test_text(struct compare_view *v, size_t side)
+static const char *test_text(struct compare_view *v, size_t set)
 {
     static const char *const names[] = {
         [TEST_NONE] = "none: a single run cannot tell how this metric varies",
         [TEST_WELCH] = "Welch's t-test over runs",
         [TEST_SAMPLING] = "sampling interval of single runs (approximate)"};
-    enum compare_test test = compare_test_of(v->compare, side, v->report->metric);
+    enum compare_test test = compare_test_of(v->compare, set, v->report->metric);
     return keep(
         v, mem_printf("%s, Holm's correction, level %g", names[test], v->compare->options.alpha));
 }
 
-static size_t count_significant(const struct compare_view *v, size_t side)
+static size_t count_significant(const struct compare_view *v, size_t set)
 {
     size_t count = 0;
     for (size_t i = 0; i < v->compare->count; i++)
-        count += v->judgements[side][i].significant;
+        count += v->results[set][i].significant;
     return count;
 }
 
 static void make_facts(struct compare_view *v)
 {
     const struct compare *c = v->compare;
-    v->facts = mem_zalloc(3 + c->side_count * 5, sizeof *v->facts);
+    v->facts = mem_zalloc(3 + c->set_count * 5, sizeof *v->facts);
     v->facts[v->fact_count++] = (struct table_fact){
         "metric", "metric", "", cell_text(compare_metric_name(v->report->metric))};
-    for (size_t s = 0; s < c->side_count; s++) {
+    for (size_t s = 0; s < c->set_count; s++) {
         const char *name = v->report->names[s];
-        add_fact(v, "runs", name, "", cell_count(c->sides[s].runs));
+        add_fact(v, "runs", name, "", cell_count(c->sets[s].runs));
         if (s == 0)
             continue;
         add_fact(v, "test", name, "", cell_text(test_text(v, s)));

@@ -1,4 +1,4 @@
-/* One side of a comparison.
+/* One run set of a comparison.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/run_set.h"
 
@@ -26,16 +26,16 @@ int compare_metric_parse(const char *name, size_t length)
     return -1;
 }
 
-void side_init(struct side *side, const struct side_rules *rules, struct strings *texts,
-               struct strings *tuples)
+void run_set_init(struct run_set *set, const struct run_set_rules *rules, struct strings *texts,
+                  struct strings *tuples)
 {
-    *side = (struct side){.rules = rules, .texts = texts, .tuples = tuples};
+    *set = (struct run_set){.rules = rules, .texts = texts, .tuples = tuples};
 }
 
-void side_free(struct side *side)
+void run_set_free(struct run_set *set)
 {
-    free(side->index);
-    free(side->rows);
+    free(set->index);
+    free(set->rows);
 }
 
 static double seconds(exact time, size_t runs)
@@ -50,7 +50,7 @@ static double ratio(double a, double b)
 
 /* METRIC as a mean over RUNS, from sums. */
 static double metric_value(exact time, exact energy, double samples, double entries, size_t runs,
-                           const struct side_row *total, enum compare_metric metric)
+                           const struct run_set_row *total, enum compare_metric metric)
 {
     double s = seconds(time, runs);
     switch (metric) {
@@ -76,7 +76,7 @@ static bool missing_is_zero(int metric)
     return metric != COMPARE_POWER && metric != COMPARE_EXECUTION;
 }
 
-static void pad_with_zeros(struct side_row *row, size_t runs)
+static void pad_with_zeros(struct run_set_row *row, size_t runs)
 {
     for (int m = 0; m < COMPARE_METRICS; m++) {
         struct run_moments zeros = {runs - row->moments[m].n, 0, 0};
@@ -87,13 +87,14 @@ static void pad_with_zeros(struct side_row *row, size_t runs)
 
 /* The moments that this profile's runs have, added to ROW's. Of several runs in one profile only time and energy have
  * known squares. */
-static void add_moments(struct side_row *row, const struct side_block *block, size_t runs,
-                        const struct side_row *total)
+static void add_moments(struct run_set_row *row, const struct run_set_block *block, size_t runs,
+                        const struct run_set_row *total)
 {
     for (int m = 0; m < COMPARE_METRICS; m++) {
         struct run_moments moments = {runs, 0, 0};
-        moments.mean = metric_value(block->time, block->energy, block->samples,
-                                    side_block_entries(block), runs, total, (enum compare_metric)m);
+        moments.mean =
+            metric_value(block->time, block->energy, block->samples, run_set_block_entries(block),
+                         runs, total, (enum compare_metric)m);
         if (runs > 1)
             moments.squares = m == COMPARE_TIME     ? block->time_spread * block->time_spread
                               : m == COMPARE_ENERGY ? block->energy_spread * block->energy_spread
@@ -103,40 +104,40 @@ static void add_moments(struct side_row *row, const struct side_block *block, si
     }
 }
 
-static void row_add(struct side_row *row, const struct side_block *block)
+static void row_add(struct run_set_row *row, const struct run_set_block *block)
 {
     row->time += block->time;
     row->energy += block->energy;
     row->samples += block->samples;
-    row->entries += side_block_entries(block);
+    row->entries += run_set_block_entries(block);
 }
 
-static struct side_row *find_row(struct side *side, const uint64_t *key)
+static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
 {
-    uint32_t tuple = strings_intern_bytes(side->tuples, (const char *)key,
-                                          side->rules->aggregate.rows.keys.count * sizeof *key);
-    if (tuple >= side->index_count) {
-        mem_reserve(&side->index, &side->index_capacity, (size_t)tuple + 1, sizeof *side->index);
-        memset(side->index + side->index_count, 0,
-               (side->index_capacity - side->index_count) * sizeof *side->index);
-        side->index_count = side->index_capacity;
+    uint32_t tuple = strings_intern_bytes(set->tuples, (const char *)key,
+                                          set->rules->aggregate.rows.keys.count * sizeof *key);
+    if (tuple >= set->index_count) {
+        mem_reserve(&set->index, &set->index_capacity, (size_t)tuple + 1, sizeof *set->index);
+        memset(set->index + set->index_count, 0,
+               (set->index_capacity - set->index_count) * sizeof *set->index);
+        set->index_count = set->index_capacity;
     }
-    if (side->index[tuple] == 0) {
-        mem_reserve(&side->rows, &side->capacity, side->count + 1, sizeof *side->rows);
-        struct side_row *row = &side->rows[side->count++];
-        *row = (struct side_row){.tuple = tuple};
+    if (set->index[tuple] == 0) {
+        mem_reserve(&set->rows, &set->capacity, set->count + 1, sizeof *set->rows);
+        struct run_set_row *row = &set->rows[set->count++];
+        *row = (struct run_set_row){.tuple = tuple};
         memcpy(row->key, key, sizeof row->key);
-        side->index[tuple] = side->count;
+        set->index[tuple] = set->count;
     }
-    return &side->rows[side->index[tuple] - 1];
+    return &set->rows[set->index[tuple] - 1];
 }
 
 /* The totals of the runs of A one by one, as far as each is known. */
-static void add_total(struct side *side, const struct aggregate *a,
-                      const struct side_blocks *blocks)
+static void add_total(struct run_set *set, const struct aggregate *a,
+                      const struct run_set_blocks *blocks)
 {
-    const struct side_row whole = {.time = blocks->total.time, .samples = blocks->total.samples};
-    add_moments(&side->total, &blocks->total, blocks->runs, &whole);
+    const struct run_set_row whole = {.time = blocks->total.time, .samples = blocks->total.samples};
+    add_moments(&set->total, &blocks->total, blocks->runs, &whole);
     if (blocks->runs < 2)
         return;
     struct run_moments time = {0}, energy = {0}, power = {0};
@@ -149,76 +150,78 @@ static void add_total(struct side *side, const struct aggregate *a,
         run_moments_add(&energy, &e);
         run_moments_add(&power, &p);
     }
-    side->total.moments[COMPARE_TIME].squares += time.squares;
-    side->total.moments[COMPARE_ENERGY].squares += energy.squares;
-    if (isnan(side->total.moments[COMPARE_POWER].squares) && side->runs == 0)
-        side->total.moments[COMPARE_POWER] = power;
+    set->total.moments[COMPARE_TIME].squares += time.squares;
+    set->total.moments[COMPARE_ENERGY].squares += energy.squares;
+    if (isnan(set->total.moments[COMPARE_POWER].squares) && set->runs == 0)
+        set->total.moments[COMPARE_POWER] = power;
 }
 
-static void take_quantity(struct side *side, const struct quantity *q)
+static void take_quantity(struct run_set *set, const struct quantity *q)
 {
-    if (side->quantity_known) {
-        side->quantity_mixed |= !quantity_same(&side->quantity, q);
+    if (set->quantity_known) {
+        set->quantity_mixed |= !quantity_same(&set->quantity, q);
         return;
     }
-    side->quantity_known = true;
-    side->quantity = *q;
-    memcpy(side->unit, q->unit_text, sizeof side->unit);
-    memcpy(side->rate, q->rate_text, sizeof side->rate);
+    set->quantity_known = true;
+    set->quantity = *q;
+    memcpy(set->unit, q->unit_text, sizeof set->unit);
+    memcpy(set->rate, q->rate_text, sizeof set->rate);
     if (q->unit == q->unit_text)
-        side->quantity.unit = side->unit;
+        set->quantity.unit = set->unit;
     if (q->rate_unit == q->rate_text)
-        side->quantity.rate_unit = side->rate;
+        set->quantity.rate_unit = set->rate;
 }
 
-void side_add(struct side *side, const struct aggregate *a)
+void run_set_add(struct run_set *set, const struct aggregate *a)
 {
-    struct side_blocks blocks;
-    side_blocks_read(&blocks, side->rules, side->texts, a);
-    const struct side_row whole = {.time = blocks.total.time, .samples = blocks.total.samples};
+    struct run_set_blocks blocks;
+    run_set_blocks_read(&blocks, set->rules, set->texts, a);
+    const struct run_set_row whole = {.time = blocks.total.time, .samples = blocks.total.samples};
     for (size_t i = 0; i < blocks.count; i++) {
-        struct side_row *row = find_row(side, blocks.at[i].key);
+        struct run_set_row *row = find_row(set, blocks.at[i].key);
         row_add(row, &blocks.at[i]);
         add_moments(row, &blocks.at[i], blocks.runs, &whole);
     }
     if (aggregate_run_count(a) > 0)
-        add_total(side, a, &blocks);
-    row_add(&side->total, &blocks.total);
-    side->runs += blocks.runs;
-    side->moments_sampled += (double)aggregate_meta(a)->samples;
-    take_quantity(side, aggregate_quantity(a));
-    side_blocks_free(&blocks);
+        add_total(set, a, &blocks);
+    row_add(&set->total, &blocks.total);
+    set->runs += blocks.runs;
+    set->moments_sampled += (double)aggregate_meta(a)->samples;
+    take_quantity(set, aggregate_quantity(a));
+    run_set_blocks_free(&blocks);
 }
 
-int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err)
+int run_set_read(struct run_set *set, const char *path, struct reporter *reporter,
+                 struct error *err)
 {
-    struct aggregate *a = aggregate_new(&side->rules->aggregate);
-    int result = inputs_read_one(path, side->rules->salvage, 1, a, reporter, err);
+    struct aggregate *a = aggregate_new(&set->rules->aggregate);
+    int result = inputs_read_one(path, set->rules->salvage, 1, a, reporter, err);
     if (result == 0)
         result = aggregate_finish(a, err);
     if (result == 0)
-        side_add(side, a);
+        run_set_add(set, a);
     aggregate_delete(a);
     return result;
 }
 
-void side_finish(struct side *side)
+void run_set_finish(struct run_set *set)
 {
-    for (size_t i = 0; i < side->count; i++)
-        pad_with_zeros(&side->rows[i], side->runs);
+    for (size_t i = 0; i < set->count; i++)
+        pad_with_zeros(&set->rows[i], set->runs);
 }
 
-const struct side_row *side_find(const struct side *side, uint32_t tuple)
+const struct run_set_row *run_set_find(const struct run_set *set, uint32_t tuple)
 {
-    if (tuple >= side->index_count || side->index[tuple] == 0)
+    if (tuple >= set->index_count || set->index[tuple] == 0)
         return NULL;
-    return &side->rows[side->index[tuple] - 1];
+    return &set->rows[set->index[tuple] - 1];
 }
 
-double side_value(const struct side *side, const struct side_row *row, enum compare_metric metric)
+double run_set_value(const struct run_set *set, const struct run_set_row *row,
+                     enum compare_metric metric)
 {
     if (row == NULL)
         return missing_is_zero(metric) ? 0 : NAN;
-    return metric_value(row->time, row->energy, row->samples, row->entries, side->runs,
-                        &side->total, metric);
+    return metric_value(row->time, row->energy, row->samples, row->entries, set->runs, &set->total,
+                        metric);
 }

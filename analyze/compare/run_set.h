@@ -1,5 +1,5 @@
-/* One side of a comparison: the runs of its profiles, summed and with their moments, in rows under names
- * that both sides share.
+/* One run set of a comparison: the runs of its profiles, summed and with their moments, in rows under names
+ * that both run sets share.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_RUN_SET_H
 #define ANALYZE_COMPARE_RUN_SET_H
@@ -26,7 +26,7 @@ const char *compare_metric_name(enum compare_metric metric);
 int compare_metric_parse(const char *name, size_t length);
 
 /* Sums and moments over the runs; of a row or of the total. */
-struct side_row {
+struct run_set_row {
     uint64_t key[PBIN_MAX_KEYS]; /* numbers of the shared texts, or values */
     uint32_t tuple;              /* number of the key among the shared tuples */
     exact time, energy;          /* summed over all runs */
@@ -34,14 +34,14 @@ struct side_row {
     struct run_moments moments[COMPARE_METRICS];
 };
 
-struct side {
-    const struct side_rules *rules;
-    struct strings *texts, *tuples; /* shared by the sides */
+struct run_set {
+    const struct run_set_rules *rules;
+    struct strings *texts, *tuples; /* shared by the run sets */
     size_t *index;                  /* by tuple: number of the row + 1 */
     size_t index_count, index_capacity;
-    struct side_row *rows;
+    struct run_set_row *rows;
     size_t count, capacity;
-    struct side_row total; /* samples: of all threads */
+    struct run_set_row total; /* samples: of all threads */
     size_t runs;
     double moments_sampled; /* how often all runs together were sampled */
     struct quantity quantity;
@@ -49,25 +49,27 @@ struct side {
     bool quantity_known, quantity_mixed;
 };
 
-/* RULES, TEXTS and TUPLES are borrowed until side_free. */
-void side_init(struct side *side, const struct side_rules *rules, struct strings *texts,
-               struct strings *tuples);
-void side_free(struct side *side);
+/* RULES, TEXTS and TUPLES are borrowed until run_set_free. */
+void run_set_init(struct run_set *set, const struct run_set_rules *rules, struct strings *texts,
+                  struct strings *tuples);
+void run_set_free(struct run_set *set);
 
 /* Adds the runs of the profile PATH. Returns 0, or -1 with ERR filled. */
-int side_read(struct side *side, const char *path, struct reporter *reporter, struct error *err);
+int run_set_read(struct run_set *set, const char *path, struct reporter *reporter,
+                 struct error *err);
 
 /* Adds the runs of A, which has the keys of the rules and is finished. */
-void side_add(struct side *side, const struct aggregate *a);
+void run_set_add(struct run_set *set, const struct aggregate *a);
 
 /* No more profiles: runs that lack a row count as 0 in its moments. */
-void side_finish(struct side *side);
+void run_set_finish(struct run_set *set);
 
-/* The row of TUPLE, NULL for none. Borrowed until side_free. */
-const struct side_row *side_find(const struct side *side, uint32_t tuple);
+/* The row of TUPLE, NULL for none. Borrowed until run_set_free. */
+const struct run_set_row *run_set_find(const struct run_set *set, uint32_t tuple);
 
 /* The value of METRIC of ROW (NULL: no such row, 0 or NaN), as shown: mean over the runs, and ratios are those
  * of the sums. */
-double side_value(const struct side *side, const struct side_row *row, enum compare_metric metric);
+double run_set_value(const struct run_set *set, const struct run_set_row *row,
+                     enum compare_metric metric);
 
 #endif

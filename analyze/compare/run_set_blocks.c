@@ -1,4 +1,4 @@
-/* The rows of one profile under the names that the sides of a comparison share.
+/* The rows of one profile under the names that the run sets of a comparison share.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/run_set_blocks.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-static uint64_t matched_text(const struct side_blocks *blocks, int key, const char *text)
+static uint64_t matched_text(const struct run_set_blocks *blocks, int key, const char *text)
 {
     const char *name = pbin_key_get((size_t)key)->name, *slash = strrchr(text, '/');
     if (strcmp(name, "function") == 0 || strcmp(name, "inline") == 0)
@@ -20,8 +20,8 @@ static uint64_t matched_text(const struct side_blocks *blocks, int key, const ch
     return strings_intern(blocks->texts, text);
 }
 
-static struct side_block *find_block(struct side_blocks *blocks, const struct aggregate *a,
-                                     const struct pbin_row *row)
+static struct run_set_block *find_block(struct run_set_blocks *blocks, const struct aggregate *a,
+                                        const struct pbin_row *row)
 {
     const struct pbin_keys *keys = &blocks->rules->aggregate.rows.keys;
     uint64_t key[PBIN_MAX_KEYS] = {0};
@@ -45,7 +45,7 @@ static double spread(exact sum, const struct wide *squares, size_t runs, int shi
     return sqrt(variance > 0 ? variance * (double)(runs - 1) : 0);
 }
 
-static void block_add(struct side_block *block, const struct pbin_sums *sums, size_t runs)
+static void block_add(struct run_set_block *block, const struct pbin_sums *sums, size_t runs)
 {
     double entries = sums->entries == UINT64_MAX ? 0 : (double)sums->entries;
     block->time += sums->time;
@@ -60,7 +60,7 @@ static void block_add(struct side_block *block, const struct pbin_sums *sums, si
     block->energy_spread += spread(sums->energy, &sums->energy_sq, runs, ENERGY_SHIFT);
 }
 
-double side_block_entries(const struct side_block *block)
+double run_set_block_entries(const struct run_set_block *block)
 {
     double surely = 2 * block->entries_most - block->entries;
     if (block->entries_unknown)
@@ -68,10 +68,10 @@ double side_block_entries(const struct side_block *block)
     return surely >= 1 ? surely : block->entries > 0 ? 1 : 0;
 }
 
-static void add_up(struct side_blocks *blocks)
+static void add_up(struct run_set_blocks *blocks)
 {
     for (size_t i = 0; i < blocks->count; i++) {
-        const struct side_block *block = &blocks->at[i];
+        const struct run_set_block *block = &blocks->at[i];
         blocks->total.time += block->time;
         blocks->total.energy += block->energy;
         blocks->total.samples += block->samples;
@@ -81,10 +81,10 @@ static void add_up(struct side_blocks *blocks)
     blocks->total.entries_most = blocks->total.entries;
 }
 
-void side_blocks_read(struct side_blocks *blocks, const struct side_rules *rules,
-                      struct strings *texts, const struct aggregate *a)
+void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rules *rules,
+                         struct strings *texts, const struct aggregate *a)
 {
-    *blocks = (struct side_blocks){
+    *blocks = (struct run_set_blocks){
         .rules = rules, .texts = texts, .tuples = strings_new(), .runs = aggregate_run_count(a)};
     if (blocks->runs == 0)
         blocks->runs = 1; /* rows without runs: nothing writes that */
@@ -97,7 +97,7 @@ void side_blocks_read(struct side_blocks *blocks, const struct side_rules *rules
     add_up(blocks);
 }
 
-void side_blocks_free(struct side_blocks *blocks)
+void run_set_blocks_free(struct run_set_blocks *blocks)
 {
     strings_delete(blocks->tuples);
     free(blocks->at);

@@ -17,22 +17,22 @@ const char *verdict_name(enum verdict verdict)
 
 enum compare_test compare_test_of(const struct compare *c, size_t other, enum compare_metric metric)
 {
-    if (c->sides[0].runs >= 2 && c->sides[other].runs >= 2)
+    if (c->sets[0].runs >= 2 && c->sets[other].runs >= 2)
         return TEST_WELCH;
     if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
         return TEST_NONE; /* how ratios vary cannot be told from one run */
     return TEST_SAMPLING;
 }
 
-/* A pair of rows, NULL where a side has none. */
+/* A pair of rows, NULL where a run set has none. */
 struct pair {
-    const struct side *base, *other;
-    const struct side_row *a, *b;
+    const struct run_set *base, *other;
+    const struct run_set_row *a, *b;
 };
 
-static double run_samples(const struct side *side, const struct side_row *row)
+static double run_samples(const struct run_set *set, const struct run_set_row *row)
 {
-    return row == NULL ? 0 : row->samples / (double)side->runs;
+    return row == NULL ? 0 : row->samples / (double)set->runs;
 }
 
 /* The smallest variance that is believed: a value cannot be known better than to one sample.
@@ -41,15 +41,15 @@ static double run_samples(const struct side *side, const struct side_row *row)
 static double least_variance(const struct pair *pair, enum compare_metric metric)
 {
     double samples = run_samples(pair->base, pair->a) + run_samples(pair->other, pair->b);
-    double values = fabs(side_value(pair->base, pair->a, metric)) +
-                    fabs(side_value(pair->other, pair->b, metric));
+    double values = fabs(run_set_value(pair->base, pair->a, metric)) +
+                    fabs(run_set_value(pair->other, pair->b, metric));
     double one = values / samples;
     return samples > 0 && isfinite(one) ? one * one : 0;
 }
 
 static struct welch test_runs(const struct pair *pair, enum compare_metric metric)
 {
-    static const struct side_row none;
+    static const struct run_set_row none;
     struct run_moments zeros[2] = {{pair->base->runs, 0, 0}, {pair->other->runs, 0, 0}};
     bool ratios = metric == COMPARE_POWER || metric == COMPARE_EXECUTION;
     const struct run_moments *a = ratios ? &none.moments[metric] : &zeros[0];
@@ -71,18 +71,18 @@ static enum compare_metric sampled_metric(enum compare_metric metric)
                                              : metric;
 }
 
-static struct sampled sampled_of(const struct side *side, const struct side_row *row,
+static struct sampled sampled_of(const struct run_set *set, const struct run_set_row *row,
                                  enum compare_metric metric)
 {
-    struct sampled s = {.runs = (double)side->runs};
-    s.value = side_value(side, row, sampled_metric(metric));
-    s.total = side_value(side, &side->total, sampled_metric(metric));
-    if (metric != sampled_metric(metric)) { /* as if both sides had the same total */
+    struct sampled s = {.runs = (double)set->runs};
+    s.value = run_set_value(set, row, sampled_metric(metric));
+    s.total = run_set_value(set, &set->total, sampled_metric(metric));
+    if (metric != sampled_metric(metric)) { /* as if both run sets had the same total */
         s.value = s.total > 0 ? s.value / s.total : 0;
         s.total = 1;
     }
     s.samples =
-        side->moments_sampled < side->total.samples ? side->moments_sampled : side->total.samples;
+        set->moments_sampled < set->total.samples ? set->moments_sampled : set->total.samples;
     s.entries = row == NULL ? 0 : row->entries;
     return s;
 }
@@ -103,19 +103,19 @@ static double largest_share(const struct pair *pair, enum compare_metric metric)
 {
     if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
         metric = COMPARE_TIME;
-    double a = side_value(pair->base, pair->a, metric) /
-               side_value(pair->base, &pair->base->total, metric);
-    double b = side_value(pair->other, pair->b, metric) /
-               side_value(pair->other, &pair->other->total, metric);
+    double a = run_set_value(pair->base, pair->a, metric) /
+               run_set_value(pair->base, &pair->base->total, metric);
+    double b = run_set_value(pair->other, pair->b, metric) /
+               run_set_value(pair->other, &pair->other->total, metric);
     return fmax(a, b); /* the one that is a number */
 }
 
-static struct judgement judge(const struct pair *pair, enum compare_metric metric, double p,
-                              double alpha)
+static struct significance decide(const struct pair *pair, enum compare_metric metric, double p,
+                                  double alpha)
 {
-    struct judgement j = {p, p <= alpha, VERDICT_SAME};
-    double a = side_value(pair->base, pair->a, metric);
-    double b = side_value(pair->other, pair->b, metric);
+    struct significance j = {p, p <= alpha, VERDICT_SAME};
+    double a = run_set_value(pair->base, pair->a, metric);
+    double b = run_set_value(pair->other, pair->b, metric);
     if (pair->a == NULL)
         j.verdict = pair->b == NULL ? VERDICT_SAME : VERDICT_NEW;
     else if (pair->b == NULL)
@@ -125,15 +125,15 @@ static struct judgement judge(const struct pair *pair, enum compare_metric metri
     return j;
 }
 
-void compare_judge(const struct compare *c, size_t other, enum compare_metric metric,
-                   struct judgement *judgements)
+void compare_significance(const struct compare *c, size_t other, enum compare_metric metric,
+                          struct significance *results)
 {
     enum compare_test test = compare_test_of(c, other, metric);
     double *p = mem_zalloc(c->count + 1, sizeof *p);
-    struct pair pair = {.base = &c->sides[0], .other = &c->sides[other]};
+    struct pair pair = {.base = &c->sets[0], .other = &c->sets[other]};
     for (size_t i = 0; i < c->count; i++) {
-        pair.a = c->rows[i].side[0];
-        pair.b = c->rows[i].side[other];
+        pair.a = c->rows[i].set[0];
+        pair.b = c->rows[i].set[other];
         bool present = pair.a != NULL || pair.b != NULL;
         p[i] = present && largest_share(&pair, metric) >= c->options.least_share
                    ? test_pair(c, &pair, test, metric)
@@ -141,24 +141,23 @@ void compare_judge(const struct compare *c, size_t other, enum compare_metric me
     }
     holm_adjust(p, c->count);
     for (size_t i = 0; i < c->count; i++) {
-        pair.a = c->rows[i].side[0];
-        pair.b = c->rows[i].side[other];
-        judgements[i] = judge(&pair, metric, p[i], c->options.alpha);
+        pair.a = c->rows[i].set[0];
+        pair.b = c->rows[i].set[other];
+        results[i] = decide(&pair, metric, p[i], c->options.alpha);
     }
     pair.a = &pair.base->total;
     pair.b = &pair.other->total;
     double whole = test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
                        ? test_runs(&pair, metric).p
                        : NAN;
-    judgements[c->count] = judge(&pair, metric, whole, c->options.alpha);
+    results[c->count] = decide(&pair, metric, whole, c->options.alpha);
     free(p);
 }
 
 double compare_interval(const struct compare *c, size_t other, enum compare_metric metric,
                         size_t row)
 {
-    struct pair pair = {&c->sides[0], &c->sides[other], c->rows[row].side[0],
-                        c->rows[row].side[other]};
+    struct pair pair = {&c->sets[0], &c->sets[other], c->rows[row].set[0], c->rows[row].set[other]};
     if (compare_test_of(c, other, metric) != TEST_WELCH)
         return NAN;
     struct welch w = test_runs(&pair, metric);

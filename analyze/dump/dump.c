@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 static int read_to_end(struct pbin_reader *reader, struct error *err)
@@ -162,22 +163,90 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
     return got;
 }
 
+int dump_threads(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                 struct error *err)
+{
+    static const struct table_column columns[] = {{"thread", "", false},
+                                                  {"process", "", false},
+                                                  {"thread_name", "", true},
+                                                  {"program", "", true}};
+    struct table_head head = {.columns = columns, .column_count = 4};
+    if (read_to_end(reader, err) != 0)
+        return -1;
+    const struct pbin_definitions *all = pbin_reader_definitions(reader);
+    struct table *table = table_open(format, out, &head);
+    for (size_t i = 0; i < all->thread_count; i++) {
+        const struct pbin_thread *thread = &all->threads[i];
+        struct table_cell cells[] = {
+            cell_count(thread->tid),
+            thread->pid > 0 ? cell_count(thread->pid) : (struct table_cell){0},
+            text_cell(all, thread->name),
+            text_cell(all, thread->program),
+        };
+        table_row(table, cells);
+    }
+    table_close(table);
+    return 0;
+}
+
+static void dump_reading(struct table *table, const struct pbin_definitions *all,
+                         const struct pbin_reading *reading)
+{
+    const struct pbin_source *source = &all->sources[reading->source];
+    bool counter = strcmp(strings_get(all->strings, source->kind), "energy") == 0;
+    struct table_cell cells[] = {
+        cell_real((double)reading->time / 1e9),
+        cell_count(reading->source),
+        text_cell(all, source->name),
+        text_cell(all, source->kind),
+        text_cell(all, source->scope),
+        cell_count(source->role),
+        cell_real(counter ? (double)reading->value * source->per_count
+                          : double_of_bits(reading->value)),
+        text_cell(all, source->unit),
+        reading->busy > 0 ? cell_real((double)reading->busy / 1e9) : (struct table_cell){0},
+    };
+    table_row(table, cells);
+}
+
+int dump_readings(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                  struct error *err)
+{
+    static const struct table_column columns[] = {
+        {"time", "s", false}, {"source", "", false}, {"name", "", true},
+        {"kind", "", true},   {"scope", "", true},   {"role", "", false},
+        {"value", "", false}, {"unit", "", true},    {"busy", "s", false},
+    };
+    struct table_head head = {.columns = columns, .column_count = 9};
+    struct pbin_batch batch;
+    int got;
+    pbin_reader_want_readings(reader);
+    struct table *table = table_open(format, out, &head);
+    while ((got = pbin_reader_next(reader, &batch, err)) > 0)
+        if (batch.item == PBIN_READING)
+            dump_reading(table, pbin_reader_definitions(reader), &batch.reading);
+    table_close(table);
+    return got;
+}
+
 int dump_locations(struct pbin_reader *reader, const struct table_format *format,
                    struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
         {"pc", "", false},    {"frame", "", false},   {"line", "", false}, {"binary", "", true},
-        {"symbol", "", true}, {"function", "", true}, {"file", "", true},
+        {"symbol", "", true}, {"function", "", true}, {"file", "", true},  {"caller_pc", "", false},
     };
     struct table_head head = {.columns = columns, .column_count = 7};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);
+    head.column_count += all->callers != NULL;
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < all->location_count; i++)
         for (uint32_t j = 0; j < all->locations[i].frame_count; j++) {
             const struct pbin_frame *frame = &all->frames[all->locations[i].first_frame + j];
-            struct table_cell cells[7] = {
+            uint32_t caller = all->callers != NULL ? all->callers[i] : PBIN_NO_CALLER;
+            struct table_cell cells[8] = {
                 cell_hex(all->locations[i].pc),
                 cell_count(j),
                 frame->line > 0 ? cell_count(frame->line) : (struct table_cell){0},
@@ -185,6 +254,8 @@ int dump_locations(struct pbin_reader *reader, const struct table_format *format
                 text_cell(all, frame->function),
                 text_cell(all, frame->demangled),
                 text_cell(all, frame->file),
+                caller != PBIN_NO_CALLER ? cell_hex(all->locations[caller].pc)
+                                         : (struct table_cell){0},
             };
             table_row(table, cells);
         }

@@ -15,7 +15,14 @@ int dump_meta(struct pbin_reader *reader, const struct table_format *format, str
  * sample without threads has one row. */
 int dump_samples(struct pbin_reader *reader, const struct table_format *format, struct output *out,
                  struct error *err);
-/* A row per frame of each location, innermost first. */
+/* A row per thread: tid, pid, name and program. */
+int dump_threads(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                 struct error *err);
+/* A row per reading of a power source: time [s], source and what it is, value, busy CPU time of the machine [s]. */
+int dump_readings(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                  struct error *err);
+/* A row per frame of each location, innermost first; with the program counter of the caller of the kernel, if some location
+ * has one. */
 int dump_locations(struct pbin_reader *reader, const struct table_format *format,
                    struct output *out, struct error *err);
 

@@ -17,13 +17,16 @@ struct options {
     const char *input;
 };
 
-enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS };
+enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS, KEY_THREADS, KEY_READINGS };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What (default: facts and mappings):", 1},
     {"samples", KEY_SAMPLES, NULL, 0, "Every sample, a row per thread (without a format: csv)", 1},
     {"locations", KEY_LOCATIONS, NULL, 0,
      "Every program counter with its inlined frames, innermost first", 1},
+    {"threads", KEY_THREADS, NULL, 0, "Every thread with its process and program", 1},
+    {"readings", KEY_READINGS, NULL, 0, "Every reading of a power source (without a format: csv)",
+     1},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -35,6 +38,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_LOCATIONS:
         o->dump = dump_locations;
+        return 0;
+    case KEY_THREADS:
+        o->dump = dump_threads;
+        return 0;
+    case KEY_READINGS:
+        o->dump = dump_readings;
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
@@ -57,11 +66,12 @@ static const struct argp parser = {
            "  pbin-dump --locations --format=json run.pbin\n",
 };
 
-/* The format that was named, else that of the suffix; text holds all rows in memory, so not for samples. */
+/* The format that was named, else that of the suffix; text holds all rows in memory, so not for samples and readings. */
 static const struct table_format *choose_format(const struct options *o)
 {
     return table_format_choose(o->common.format, o->common.output,
-                               o->dump == dump_samples ? &table_csv : &table_text);
+                               o->dump == dump_samples || o->dump == dump_readings ? &table_csv
+                                                                                   : &table_text);
 }
 
 static int run(struct options *o, struct error *err)

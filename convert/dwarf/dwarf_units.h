@@ -11,9 +11,9 @@
 #include <libdwarf/libdwarf.h>
 
 #include "base/intern.h"
+#include "base/interval_map.h"
 #include "convert/dwarf/dwarf_worker.h"
 #include "formats/elf/elf_file.h"
-#include "base/interval_map.h"
 
 struct line_row {
     uint64_t address;

@@ -134,7 +134,7 @@ static size_t count_fitting(const struct raw_samples *s, size_t first, const str
     size_t samples = 0;
     *entries = 0;
     while (samples < room->samples && first + samples < s->count &&
-           s->threads[first + samples] <= room->entries - *entries)
+           s->threads[first + samples] <= room->thread_samples - *entries)
         *entries += s->threads[first + samples++];
     return samples;
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "convert/sthem2pbin/sthem_convert.h"
 #include "formats/elf/elf_file.h"
 #include "formats/elf/elf_search.h"
-#include "convert/sthem2pbin/sthem_convert.h"
 
 static struct code_map *add_map(struct sthem_code *code, size_t *capacity)
 {

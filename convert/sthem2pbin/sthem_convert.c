@@ -21,7 +21,7 @@ struct conversion {
     uint32_t *numbers;           /* of the locations, by place */
     size_t number_count, number_capacity;
     uint32_t *threads; /* by core */
-    struct pbin_entry *entries;
+    struct pbin_thread_sample *entries;
     double carry; /* energy of rows that are shorter than a nanosecond [J] */
 };
 
@@ -86,7 +86,7 @@ static int put_row(struct conversion *c, const struct sthem_row *row)
     size_t count = 0, cores = sthem_core_count(c->reader);
     for (size_t i = 0; i < cores; i++)
         if (row->places[i] != STHEM_IDLE)
-            c->entries[count++] = (struct pbin_entry){.thread = (uint32_t)i};
+            c->entries[count++] = (struct pbin_thread_sample){.thread = (uint32_t)i};
     if (c->locations != NULL && pbin_batch_is_full(c->writer, count))
         locations_resolve(c->locations);
     for (size_t i = 0; i < count; i++) {

@@ -4,9 +4,10 @@
 #define CONVERT_SYMBOLIZE_CODE_FILE_H
 
 #include "base/intern.h"
+#include "base/report.h"
 #include "convert/dwarf/dwarf_worker.h"
+#include "convert/symbolize/symbolizer_input.h"
 #include "formats/elf/elf_file.h"
-#include "convert/symbolize/symbolizer.h"
 
 struct code_file;
 

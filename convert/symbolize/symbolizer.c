@@ -7,7 +7,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
-#include "convert/prof2pbin/code_maps.h"
+#include "convert/symbolize/code_maps.h"
 #include "convert/symbolize/demangle.h"
 #include "convert/symbolize/kallsyms.h"
 

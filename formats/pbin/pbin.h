@@ -144,6 +144,8 @@ int pbin_key_find(const char *name, size_t length);
 struct pbin_keys {
     int key[PBIN_MAX_KEYS];
     size_t count;
+    bool
+        caller; /* samples in the kernel count as in the user code that called it; not changed by pbin_keys_parse */
 };
 
 /* Parses NAMES, joined by commas. Returns 0, or -1 with ERR filled for FILE (NULL: a command line): an unknown name, or
@@ -198,7 +200,7 @@ void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *rea
 /* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
  * threads. Returns 0, or -1 when writing fails (error in the output's struct error). */
 enum { PBIN_MAX_THREADS = 1 << 19 };
-struct pbin_entry {
+struct pbin_thread_sample {
     uint32_t thread, location;
     uint64_t cpu_ns; /* CPU time used since the thread's previous sample */
 };
@@ -206,18 +208,18 @@ struct pbin_entry {
  * defined before that. */
 bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
-                    const struct pbin_entry *entries, size_t count);
+                    const struct pbin_thread_sample *threads, size_t count);
 
-/* The same for callers that fill in the columns themselves: room for SAMPLES samples with ENTRIES threads in total, at
+/* The same for callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES threads in total, at
  * least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1. */
 struct pbin_room {
-    size_t samples, entries;
+    size_t samples, thread_samples;
     uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
-    uint64_t *thread, *location, *cpu_ns;         /* [entries] */
+    uint64_t *thread, *location, *cpu_ns;         /* [thread_samples] */
 };
 int pbin_make_room(struct pbin_writer *writer, size_t count, struct pbin_room *room);
-/* Appends the first SAMPLES samples and ENTRIES entries of the room. */
-void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t entries);
+/* Appends the first SAMPLES samples and THREAD_SAMPLES thread samples of the room. */
+void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t thread_samples);
 
 /* Aggregated profiles: runs and rows, in sorted order. */
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
@@ -234,15 +236,15 @@ void pbin_writer_abandon(struct pbin_writer *writer);
 
 /* A batch of samples in columns; all borrowed until the next call on the reader. */
 struct pbin_samples {
-    size_t count, entry_count;
+    size_t count, thread_sample_count;
     const uint64_t *interval_ns; /* [count] */
     const double *value;         /* [count] */
-    const uint64_t *threads;     /* [count]: number of entries of the sample */
-    const uint64_t *thread;      /* [entry_count]: all entries of the batch, sample by sample */
-    const uint64_t *location;    /* [entry_count] */
-    const uint64_t *cpu_ns;      /* [entry_count] */
+    const uint64_t *threads;     /* [count]: number of thread samples of the sample */
+    const uint64_t *thread;      /* [thread_sample_count]: all of the batch, sample by sample */
+    const uint64_t *location;    /* [thread_sample_count] */
+    const uint64_t *cpu_ns;      /* [thread_sample_count] */
     uint64_t cpu_most;           /* an upper bound of the CPU times */
-    uint64_t threads_each;       /* number of entries of every sample; 0: varies, or no entries */
+    uint64_t threads_each;       /* of every sample; 0: varies, or none */
     bool same_threads;           /* every sample has the same threads, in ascending order */
 };
 
@@ -279,7 +281,7 @@ struct stream *pbin_reader_stream(const struct pbin_reader *reader);
 /* Reads the trailer at the end of STREAM, which must be seekable. Returns whether there is one. Only good for choosing
  * how to read the profile, since nothing else is checked. */
 struct pbin_counts {
-    uint64_t samples, entries;
+    uint64_t samples, thread_samples;
     uint32_t strings, maps, threads, locations, runs, rows, arcs;
 };
 bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts);

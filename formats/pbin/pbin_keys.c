@@ -6,7 +6,7 @@
 
 static const struct pbin_key keys[] = {
     {"process", false}, {"thread", false}, {"binary", true}, {"file", true}, {"function", true},
-    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true},
+    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true}, {"program", true},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 _Static_assert(KEYS <= PBIN_MAX_KEYS, "a row has room for all keys");
@@ -53,7 +53,7 @@ int pbin_keys_parse(struct pbin_keys *list, const char *names, const char *file,
 
 struct pbin_keys pbin_keys_of(const char *names)
 {
-    struct pbin_keys list;
+    struct pbin_keys list = {0};
     struct error unused = {0};
     pbin_keys_parse(&list, names, NULL, &unused);
     return list;

@@ -30,7 +30,7 @@ struct pbin_reader {
         source_capacity;
     size_t caller_count; /* locations that CALLERS covers */
     bool wants_readings;
-    uint64_t samples, entries;
+    uint64_t samples, thread_samples;
     uint32_t runs, rows, arcs;
     enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
     uint32_t left;       /* members that it still has */
@@ -433,11 +433,11 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
     const char *wrong = sample_columns_read(c, &r->block.in);
     if (wrong != NULL)
         return fail(r, err, wrong);
-    if (c->samples.entry_count > 0 &&
+    if (c->samples.thread_sample_count > 0 &&
         (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
         return fail(r, err, "refers to an undefined thread or location");
     r->samples += c->samples.count;
-    r->entries += c->samples.entry_count;
+    r->thread_samples += c->samples.thread_sample_count;
     batch->item = PBIN_SAMPLES;
     batch->samples = c->samples;
     return 1;
@@ -449,7 +449,7 @@ static bool read_counts(struct cursor *in, struct pbin_counts *counts)
                                &counts->locations, &counts->runs, &counts->rows,
                                &counts->arcs};
     counts->samples = cursor_u64(in);
-    counts->entries = cursor_u64(in);
+    counts->thread_samples = cursor_u64(in);
     for (size_t i = 0; i < sizeof small / sizeof small[0]; i++)
         *small[i] = cursor_u32(in);
     return !in->bad;
@@ -471,10 +471,10 @@ static int check_trailer(struct pbin_reader *r, struct error *err)
     const uint8_t *data;
     struct pbin_counts said;
     bool same = read_counts(&r->block.in, &said) && said.samples == r->samples &&
-                said.entries == r->entries && said.strings == strings_count(r->strings) &&
-                said.maps == r->all.map_count && said.threads == r->all.thread_count &&
-                said.locations == r->all.location_count && said.runs == r->runs &&
-                said.rows == r->rows && said.arcs == r->arcs;
+                said.thread_samples == r->thread_samples &&
+                said.strings == strings_count(r->strings) && said.maps == r->all.map_count &&
+                said.threads == r->all.thread_count && said.locations == r->all.location_count &&
+                said.runs == r->runs && said.rows == r->rows && said.arcs == r->arcs;
     if (!same)
         return fail(r, err, "its counts do not match the blocks read: a block is missing");
     int64_t have = stream_peek(r->stream, 1, &data, err);
@@ -535,7 +535,7 @@ static int skip_to_part(struct pbin_reader *r, struct error *err)
         if (offset >= r->begin)
             break;
         r->samples += get_u32(data + 8, false);
-        r->entries += get_u32(data + 12, false);
+        r->thread_samples += get_u32(data + 12, false);
         if (stream_skip(r->stream, (uint64_t)get_u32(data, false) + BLOCK_OVERHEAD, err) != 0)
             return -1;
     }

@@ -4,7 +4,7 @@
 
 #include "base/vectors.h"
 
-enum { MAX_BATCH_SAMPLES = 65536, MAX_BATCH_ENTRIES = 1 << 20 };
+enum { MAX_BATCH_SAMPLES = 65536, MAX_BATCH_THREAD_SAMPLES = 1 << 20 };
 
 VECTORS
 static bool are_equal(const uint64_t *a, const uint64_t *b, size_t count)
@@ -16,29 +16,29 @@ static bool are_equal(const uint64_t *a, const uint64_t *b, size_t count)
 }
 
 /* Whether every sample has the same N threads, in ascending order. */
-static bool same_threads(const uint64_t *thread, size_t n, size_t entries)
+static bool same_threads(const uint64_t *thread, size_t n, size_t thread_samples)
 {
-    for (size_t j = 1; j < n && j < entries; j++)
+    for (size_t j = 1; j < n && j < thread_samples; j++)
         if (thread[j] <= thread[j - 1])
             return false;
-    return n > 0 && (entries <= n || are_equal(thread + n, thread, entries - n));
+    return n > 0 && (thread_samples <= n || are_equal(thread + n, thread, thread_samples - n));
 }
 
-/* Whether the threads per sample add up to ENTRIES. Values up to ENTRIES, at most MAX_BATCH_ENTRIES, cannot overflow the
+/* Whether the threads per sample add up to THREAD_SAMPLES. Values up to THREAD_SAMPLES, at most MAX_BATCH_THREAD_SAMPLES, cannot overflow the
  * sum. */
-static bool adds_up(const struct column *threads, uint64_t entries)
+static bool adds_up(const struct column *threads, uint64_t thread_samples)
 {
     struct column_bounds bounds = threads->bounds;
     uint64_t sum = 0;
-    if (bounds.most > entries)
+    if (bounds.most > thread_samples)
         bounds = column_range(threads->values, threads->count);
-    if (bounds.most > entries)
+    if (bounds.most > thread_samples)
         return threads->count == 0;
     if (bounds.least == bounds.most)
-        return bounds.most * threads->count == entries;
+        return bounds.most * threads->count == thread_samples;
     for (size_t i = 0; i < threads->count; i++)
         sum += threads->values[i];
-    return sum == entries;
+    return sum == thread_samples;
 }
 
 /* Finds what the threads of all samples have in common. */
@@ -53,23 +53,25 @@ static void inspect_threads(struct sample_columns *c)
 
 const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
 {
-    uint32_t count = cursor_u32(in), entries = cursor_u32(in);
-    if (count > MAX_BATCH_SAMPLES || entries > MAX_BATCH_ENTRIES)
+    uint32_t count = cursor_u32(in), thread_samples = cursor_u32(in);
+    if (count > MAX_BATCH_SAMPLES || thread_samples > MAX_BATCH_THREAD_SAMPLES)
         return "has more samples than a block may hold";
     int interval = column_get(&c->interval, in, count), value = column_get(&c->value, in, count);
-    int threads = column_get(&c->threads, in, count), thread = column_get(&c->thread, in, entries);
-    int location = column_get(&c->location, in, entries), cpu = column_get(&c->cpu, in, entries);
+    int threads = column_get(&c->threads, in, count),
+        thread = column_get(&c->thread, in, thread_samples);
+    int location = column_get(&c->location, in, thread_samples),
+        cpu = column_get(&c->cpu, in, thread_samples);
     if (interval < 0 || value < 0 || threads < 0 || thread < 0 || location < 0 || cpu < 0)
         return "column cut short";
-    if (!adds_up(&c->threads, entries))
-        return "threads per sample do not add up to the entries";
+    if (!adds_up(&c->threads, thread_samples))
+        return "threads per sample do not add up to the thread samples";
     if (threads > 0 || thread > 0)
         inspect_threads(c);
     if (location > 0)
-        c->location_most = column_range(c->location.values, entries).most;
+        c->location_most = column_range(c->location.values, thread_samples).most;
     struct pbin_samples *s = &c->samples;
     s->count = count;
-    s->entry_count = entries;
+    s->thread_sample_count = thread_samples;
     s->interval_ns = c->interval.values;
     s->value = (const double *)(const void *)c->value.values;
     s->threads = c->threads.values;

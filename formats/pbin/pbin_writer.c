@@ -13,7 +13,7 @@
 
 enum {
     BATCH_SAMPLES = 4096,
-    BATCH_ENTRIES = 65536,
+    BATCH_THREAD_SAMPLES = 65536,
     MAX_PENDING = 1024 * 1024, /* definitions or rows in one block [bytes] */
     MAX_STRING = 1024 * 1024
 };
@@ -48,11 +48,11 @@ struct pbin_writer {
     struct strings *strings;
     struct pending pending[PENDINGS];
     struct buffer block;
-    uint64_t samples, entries;
-    size_t count, entry_count; /* in the batch */
-    size_t entry_capacity;
+    uint64_t samples, thread_samples;
+    size_t count, thread_sample_count; /* in the batch */
+    size_t thread_sample_capacity;
     uint64_t interval[BATCH_SAMPLES], value[BATCH_SAMPLES], threads[BATCH_SAMPLES];
-    uint64_t *thread, *location, *cpu; /* [entry_capacity] */
+    uint64_t *thread, *location, *cpu; /* [thread_sample_capacity] */
 };
 
 static int write_block(struct pbin_writer *w)
@@ -230,59 +230,67 @@ static int flush_samples(struct pbin_writer *w)
         return -1;
     size_t begin = block_begin(&w->block, "SMPL");
     buffer_u32(&w->block, (uint32_t)w->count);
-    buffer_u32(&w->block, (uint32_t)w->entry_count);
+    buffer_u32(&w->block, (uint32_t)w->thread_sample_count);
     column_put(&w->block, w->interval, w->count);
     column_put(&w->block, w->value, w->count);
     column_put(&w->block, w->threads, w->count);
-    column_put(&w->block, w->thread, w->entry_count);
-    column_put(&w->block, w->location, w->entry_count);
-    column_put(&w->block, w->cpu, w->entry_count);
+    column_put(&w->block, w->thread, w->thread_sample_count);
+    column_put(&w->block, w->location, w->thread_sample_count);
+    column_put(&w->block, w->cpu, w->thread_sample_count);
     block_end(&w->block, begin);
-    w->count = w->entry_count = 0;
+    w->count = w->thread_sample_count = 0;
     return write_block(w);
 }
 
-static void reserve_entries(struct pbin_writer *w, size_t need)
+static void reserve_thread_samples(struct pbin_writer *w, size_t need)
 {
-    size_t capacity = w->entry_capacity, same = capacity;
+    size_t capacity = w->thread_sample_capacity, same = capacity;
     mem_reserve(&w->thread, &capacity, need, sizeof *w->thread);
     capacity = same;
     mem_reserve(&w->location, &capacity, need, sizeof *w->location);
     capacity = same;
     mem_reserve(&w->cpu, &capacity, need, sizeof *w->cpu);
-    w->entry_capacity = capacity;
+    w->thread_sample_capacity = capacity;
 }
 
 bool pbin_batch_is_full(const struct pbin_writer *w, size_t count)
 {
-    return w->count == BATCH_SAMPLES || (w->count > 0 && w->entry_count + count > BATCH_ENTRIES);
+    return w->count == BATCH_SAMPLES ||
+           (w->count > 0 && w->thread_sample_count + count > BATCH_THREAD_SAMPLES);
 }
 
 int pbin_make_room(struct pbin_writer *w, size_t count, struct pbin_room *room)
 {
     if (pbin_batch_is_full(w, count) && flush_samples(w) != 0)
         return -1;
-    size_t most = w->entry_count + count > BATCH_ENTRIES ? w->entry_count + count : BATCH_ENTRIES;
-    if (most > w->entry_capacity)
-        reserve_entries(w, most);
+    size_t most = w->thread_sample_count + count > BATCH_THREAD_SAMPLES
+                      ? w->thread_sample_count + count
+                      : BATCH_THREAD_SAMPLES;
+    if (most > w->thread_sample_capacity)
+        reserve_thread_samples(w, most);
     *room = (struct pbin_room){
-        BATCH_SAMPLES - w->count,     most - w->entry_count,   w->interval + w->count,
-        w->value + w->count,          w->threads + w->count,   w->thread + w->entry_count,
-        w->location + w->entry_count, w->cpu + w->entry_count,
+        BATCH_SAMPLES - w->count,
+        most - w->thread_sample_count,
+        w->interval + w->count,
+        w->value + w->count,
+        w->threads + w->count,
+        w->thread + w->thread_sample_count,
+        w->location + w->thread_sample_count,
+        w->cpu + w->thread_sample_count,
     };
     return 0;
 }
 
-void pbin_fill_room(struct pbin_writer *w, size_t samples, size_t entries)
+void pbin_fill_room(struct pbin_writer *w, size_t samples, size_t thread_samples)
 {
     w->count += samples;
-    w->entry_count += entries;
+    w->thread_sample_count += thread_samples;
     w->samples += samples;
-    w->entries += entries;
+    w->thread_samples += thread_samples;
 }
 
 int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
-                    const struct pbin_entry *entries, size_t count)
+                    const struct pbin_thread_sample *threads, size_t count)
 {
     struct pbin_room room;
     if (pbin_make_room(w, count, &room) != 0)
@@ -291,9 +299,9 @@ int pbin_put_sample(struct pbin_writer *w, uint64_t interval_ns, double value,
     *room.value_bits = bits_of_double(value);
     *room.threads = count;
     for (size_t i = 0; i < count; i++) {
-        room.thread[i] = entries[i].thread;
-        room.location[i] = entries[i].location;
-        room.cpu_ns[i] = entries[i].cpu_ns;
+        room.thread[i] = threads[i].thread;
+        room.location[i] = threads[i].location;
+        room.cpu_ns[i] = threads[i].cpu_ns;
     }
     pbin_fill_room(w, 1, count);
     return 0;
@@ -361,7 +369,7 @@ static int put_trailer(struct pbin_writer *w)
 {
     size_t begin = block_begin(&w->block, "TAIL");
     buffer_u64(&w->block, w->samples);
-    buffer_u64(&w->block, w->entries);
+    buffer_u64(&w->block, w->thread_samples);
     for (int i = 0; i < TRAILED; i++)
         buffer_u32(&w->block, w->pending[i].total);
     block_end(&w->block, begin);

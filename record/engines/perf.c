@@ -207,7 +207,7 @@ static void perf_delete(struct engine_run *run)
     signals_restore(&run->signals);
     perf_setup_free(&run->setup);
     free(run->counters);
-    free(run->rows);
+    perf_window_free(&run->window);
     free(run);
 }
 
@@ -258,41 +258,31 @@ static uint64_t own_cpu(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* CPU time of all threads so far. */
-static uint64_t program_cpu(const struct engine_run *run)
-{
-    uint64_t sum = 0, value;
-    for (size_t i = 0; i < run->counter_count; i++)
-        if (read(run->counters[i], &value, sizeof value) == sizeof value)
-            sum += value;
-    return sum;
-}
-
 /* Makes the mean interval such that the rate is the one asked for, and gives way where this process takes more than
  * its part. Without samples in the kernel a rate that is low says nothing. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
-    uint64_t own = own_cpu(), cpu = program_cpu(run), samples = run->result->samples;
-    double used = (double)(cpu - run->cpu_before), taken = (double)(samples - run->samples_before);
+    uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;
+    double used = (double)(cpu - run->cpu_before),
+           taken = (double)(sightings - run->sightings_before);
     double cost = (double)(own - run->own_before), asked = (double)SECOND / run->options->frequency;
     double allowed = run->options->max_overhead * used + 0.02 * (double)(now - run->checked);
     double mean = run->sets.mean;
     run->checked = now;
     run->own_before = own;
     run->cpu_before = cpu;
-    run->samples_before = samples;
+    run->sightings_before = sightings;
     if (run->options->max_overhead > 0 && cost > allowed) {
-        run->result->throttled = true;
-        perf_sets_rate(&run->sets, fmin(mean * 1.25, (double)SECOND / gentlest));
-        return;
-    }
-    if (mean > asked) { /* it had given way */
+        run->result->throttled = run->gave_way = true;
+        perf_sets_rate(&run->sets, fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest)));
+    } else if (run->gave_way) {
+        run->gave_way = mean > asked;
         if (cost < allowed / 2)
             perf_sets_rate(&run->sets, fmax(mean / 1.1, asked));
     } else if (run->setup.kernel && taken >= 50 && used > 0) {
         double ratio =
             taken / (used / asked); /* the reaction of this process is part of an interval */
-        perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), asked));
+        perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), 1.2 * asked));
     }
 }
 
@@ -376,16 +366,16 @@ static void reap(struct engine_run *run)
 
 static void work(struct engine_run *run)
 {
-    uint64_t begin = clock_now();
-    run->taken = 0;
+    uint64_t begin = clock_now(), before = run->sightings;
     perf_take(run);
     perf_deliver(run, begin - settling);
+    perf_window_end(run, perf_time(run, begin - settling), false);
     run->hooks->tick(run->hooks->context, perf_time(run, clock_now()));
     if (begin - run->checked >= rate_every) {
         perf_finish_ended(run, begin);
         adapt(run, begin);
     }
-    latency_add(&run->latency, clock_now() - begin, run->taken);
+    latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
 /* Rings whose threads have all ended stay readable for poll: they are left out from then on. */
@@ -459,16 +449,17 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     loop(run);
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);
-    uint64_t cpu = program_cpu(run);
+    uint64_t cpu = perf_program_cpu(run);
     perf_sets_free(&run->sets);
     result->wall = perf_time(run, clock_now());
     perf_take(run);
     perf_deliver(run, UINT64_MAX);
+    perf_window_end(run, result->wall, true);
     if (result->wall <= run->last)
         result->wall = run->last + 1;
     hooks->tick(hooks->context, result->wall);
     perf_finish_all(run);
-    result->reached = cpu > 0 ? (double)result->samples * (double)SECOND / (double)cpu : 0;
+    result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
     if (!run->attached)
         reap(run);

@@ -9,6 +9,7 @@
 #include "record/engines/perf_ring.h"
 #include "record/engines/perf_sets.h"
 #include "record/engines/perf_threads.h"
+#include "record/engines/perf_window.h"
 #include "record/engines/signals.h"
 #include "record/engines/spawn.h"
 
@@ -28,17 +29,16 @@ struct engine_run {
     struct perf_thread *ended; /* whose CPU time is still being reported */
     int *counters;             /* of all threads that inherited none, CPU by CPU */
     size_t counter_count, counter_capacity;
-    struct engine_thread *rows; /* of the sample to come: final CPU times */
-    size_t row_count, row_capacity;
+    struct perf_window window;
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */
     uint64_t checked;     /* when the rate was looked at last */
-    uint64_t own_before, cpu_before, samples_before; /* what had been used by then */
-    uint64_t taken;                                  /* samples taken in since the last wake */
-    int stop_signal;                                 /* the terminal asked the job to stop ... */
-    uint64_t stop_until;                             /* ... which holds until then */
+    uint64_t own_before, cpu_before, sightings_before; /* what had been used by then */
+    uint64_t sightings;                                /* so far */
+    int stop_signal;                                   /* the terminal asked the job to stop ... */
+    uint64_t stop_until;                               /* ... which holds until then */
     struct latency latency;
-    bool sampling, told, over;
+    bool sampling, told, over, gave_way;
 };
 
 static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)
@@ -55,6 +55,8 @@ void perf_deliver(struct engine_run *run, uint64_t until);
 void perf_finish_ended(struct engine_run *run, uint64_t now);
 /* The last sample, at the end of the run: the CPU time of all threads that are left. */
 void perf_finish_all(struct engine_run *run);
+/* CPU time of all threads so far, by the counters [ns]. */
+uint64_t perf_program_cpu(const struct engine_run *run);
 /* CPU time of a thread that lives, by the scheduler's count [ns]; 0 when it cannot be read. */
 uint64_t perf_used(uint32_t pid, uint32_t tid);
 

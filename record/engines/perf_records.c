@@ -7,12 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/perf.h"
 
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
-enum { ROWS_MANY = 4096 };                   /* final CPU times that wait for a sample */
 
 /* Bodies of the records, behind the header. */
 struct sample_body {
@@ -57,26 +55,6 @@ uint64_t perf_used(uint32_t pid, uint32_t tid)
     return used;
 }
 
-static void hand_over(struct engine_run *run, uint64_t time)
-{
-    struct engine_sample sample = {time > run->last ? time : run->last + 1, run->rows,
-                                   run->row_count};
-    run->row_count = 0;
-    run->last = sample.time;
-    if (!run->sampling)
-        return;
-    if (run->hooks->sample(run->hooks->context, &sample) != 0)
-        run->sampling = false;
-    else
-        run->result->samples++;
-}
-
-static void add_row(struct engine_run *run, const struct engine_thread *row)
-{
-    mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
-    run->rows[run->row_count++] = *row;
-}
-
 /* ---- the end of threads ------------------------------------------------------------------------- */
 
 static void add_total(struct engine_run *run, const struct perf_thread *thread)
@@ -88,11 +66,9 @@ static void add_total(struct engine_run *run, const struct perf_thread *thread)
         own = perf_used(thread->pid, thread->tid);
         cpu = own > thread->base ? own - thread->base : 0;
     }
-    add_row(run, &(struct engine_thread){.pid = thread->pid,
-                                         .tid = thread->tid,
-                                         .pc = thread->pc,
-                                         .cpu = cpu,
-                                         .flags = RAW_TOTAL});
+    struct engine_thread row = {
+        .pid = thread->pid, .tid = thread->tid, .pc = thread->pc, .cpu = cpu, .flags = RAW_TOTAL};
+    perf_window_add(run, perf_time(run, thread->end), &row);
 }
 
 /* Its CPU time is complete. */
@@ -105,8 +81,6 @@ static void finish(struct engine_run *run, struct perf_thread *thread)
         }
     add_total(run, thread);
     perf_thread_remove(&run->threads, thread);
-    if (run->row_count >= ROWS_MANY)
-        hand_over(run, run->last + 1);
 }
 
 void perf_finish_ended(struct engine_run *run, uint64_t now)
@@ -126,7 +100,7 @@ void perf_finish_all(struct engine_run *run)
         for (struct perf_thread *thread = run->threads.threads[i]; thread != NULL;
              thread = thread->chain)
             add_total(run, thread);
-    hand_over(run, run->result->wall);
+    perf_window_close(run, run->result->wall);
 }
 
 static void end_thread(struct engine_run *run, struct perf_thread *thread, uint64_t clock)
@@ -154,8 +128,7 @@ static void make_room(struct engine_run *run, uint32_t tid, uint64_t clock)
         end_thread(run, thread, clock);
     if ((thread = perf_thread_find(&run->threads, tid)) != NULL)
         finish(run, thread);
-    if (run->row_count > 0)
-        hand_over(run, run->last + 1);
+    perf_window_alone(run);
 }
 
 /* ---- records ------------------------------------------------------------------------------------ */
@@ -207,15 +180,14 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
         caller = body->user_ip;
     thread->nominal += (uint64_t)run->sets.mean;
     thread->pc = body->ip;
-    run->taken++;
+    run->sightings++;
     struct engine_thread row = {.pid = thread->pid,
                                 .tid = thread->tid,
                                 .pc = body->ip,
                                 .caller = caller,
                                 .cpu = thread->nominal,
                                 .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)};
-    add_row(run, &row);
-    hand_over(run, time);
+    perf_window_add(run, time, &row);
 }
 
 static void on_fork(struct engine_run *run, const struct task_body *body, uint64_t clock)

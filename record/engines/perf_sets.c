@@ -46,15 +46,14 @@ static double uniform(struct perf_sets *sets)
     return ((double)((sets->state * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
 }
 
-static uint64_t draw(struct perf_sets *sets)
+static uint64_t draw(struct perf_sets *sets, double least)
 {
     double period = sets->mean;
     if (sets->random && sets->batch)
         period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow) *
                   (1 - 0.5 * period / (double)batch_time); /* half a period is lost to each batch */
     else if (sets->random)
-        period = (period - sets->reaction) *
-                 fmin(sets->least - (1 - sets->least) * log(uniform(sets)), most);
+        period = (period - sets->reaction) * fmin(least - (1 - least) * log(uniform(sets)), most);
     return (uint64_t)fmax(period, shortest);
 }
 
@@ -65,12 +64,12 @@ static void learn_reaction(struct perf_sets *sets, uint64_t time)
     sets->reaction += (reaction - sets->reaction) / 64;
 }
 
-static void arm(struct perf_sets *sets, struct perf_sampler *sampler)
+static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double least)
 {
     if (sampler->fd < 0)
         return;
     sampler->before = sampler->period;
-    sampler->period = draw(sets);
+    sampler->period = draw(sets, least);
     perf_set_period(sets->setup, sampler->fd, sampler->period);
     sampler->armed = clock_now();
     sampler->fired = false;
@@ -125,7 +124,7 @@ static void close_unused(struct perf_sets *sets, struct perf_set *set)
 static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t cpu, pid_t tid,
                     bool on_exec)
 {
-    sampler->period = sampler->before = draw(sets);
+    sampler->period = sampler->before = draw(sets, 0);
     sampler->fd =
         perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, sampler->period);
     if (sampler->fd < 0)
@@ -178,7 +177,7 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
     link_heir(set, child);
     if (sets->random)
         for (size_t i = 0; i < sets->setup->cpu_count; i++)
-            arm(sets, &set->samplers[i]);
+            arm(sets, &set->samplers[i], 0); /* no part of a short life is out of reach */
 }
 
 static bool used_up(int errnum)
@@ -225,7 +224,7 @@ static bool sampled(struct perf_sets *sets, struct perf_sampler *sampler, uint64
     } else if (!is_due(sets, sampler, time)) {
         return false;
     }
-    arm(sets, sampler);
+    arm(sets, sampler, sets->least);
     if (first)
         learn_reaction(sets, time);
     return true;
@@ -241,7 +240,7 @@ bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t
             adopt(sets, thread->from);
     } else if (sets->batch) {
         if (clock_now() - thread->own->samplers[cpu].armed >= batch_time)
-            arm(sets, &thread->own->samplers[cpu]);
+            arm(sets, &thread->own->samplers[cpu], sets->least);
     } else {
         late = sampled(sets, &thread->own->samplers[cpu], time);
     }

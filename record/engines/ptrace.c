@@ -24,12 +24,14 @@ uint64_t ptrace_time(const struct engine_run *run)
 /* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The kernel lets all threads
  * go when the sampler is killed. Only the leader stops when it ends; for the others that would be a stop for nothing. A
  * thread that was attached to alone is followed by no other. */
-unsigned long ptrace_options(const struct engine_run *run, bool leader)
+unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee)
 {
-    unsigned long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+    unsigned long options = PTRACE_O_TRACEEXEC;
+    if (tracee->announces)
+        options |= PTRACE_O_TRACECLONE;
     if (run->options->follow)
         options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-    return leader ? options | PTRACE_O_TRACEEXIT : options;
+    return tracee->tid == tracee->process->pid ? options | PTRACE_O_TRACEEXIT : options;
 }
 
 /* The duration is over: the program is asked to end, then made to; one that was attached to is let go. */
@@ -191,14 +193,16 @@ static void be_prompt(void)
 
 static int start_program(struct engine_run *run)
 {
+    struct tracee model = {.process = &(struct process){0}, .announces = true};
     pid_t pid =
-        launch(run->command, ptrace_options(run, true), &run->signals, run->failure, run->err);
+        launch(run->command, ptrace_options(run, &model), &run->signals, run->failure, run->err);
     if (pid < 0)
         return -1;
     run->pid = pid;
     struct tracee *leader =
         tracees_add(&run->tracees, tracees_add_process(&run->tracees, pid), pid);
     leader->state = TRACEE_HELD;
+    leader->announces = true;
     leader->timed = tracee_read_time(leader, &leader->run);
     if (leader->timed)
         return 0;

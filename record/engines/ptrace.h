@@ -48,16 +48,22 @@ struct engine_run {
 
 /* Nanoseconds since the start of the run. */
 uint64_t ptrace_time(const struct engine_run *run);
-/* The ptrace options for a thread. */
-unsigned long ptrace_options(const struct engine_run *run, bool leader);
+/* The ptrace options for a thread, as its process and it are. */
+unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee);
 
 /* ptrace_attach.c: seizes what the options name. Returns 0, or -1 with the error set. */
 int ptrace_attach(struct engine_run *run);
+/* Seizes the threads that a crowded process has made. */
+void ptrace_find_threads(struct engine_run *run, struct process *process);
 
 /* ptrace_events.c: takes in one report of the kernel; false when there is none. */
 bool ptrace_take_event(struct engine_run *run);
 /* The same for stops alone, sooner. */
 bool ptrace_take_stop(struct engine_run *run);
+/* Adds to the next sample what the threads of a crowded PROCESS have used that nobody has seen: of TOTAL, what neither
+ * threads that are gone nor those LIVE have used [ns]. */
+void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t total,
+                       uint64_t live);
 /* Reports that a process has an image, of kind HOW and with parent image PARENT. */
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
                       uint32_t parent);
@@ -68,7 +74,8 @@ void ptrace_sample(struct engine_run *run);
 void ptrace_see(struct engine_run *run, struct tracee *tracee);
 /* Nobody waits for an AWAITED one any longer. */
 void ptrace_give_up(struct engine_run *run, struct tracee *tracee);
-/* Adds the final CPU time of a thread to the next sample. */
+/* Adds to the next sample: anything; the final CPU time of a thread. */
+void ptrace_add_row(struct engine_run *run, const struct engine_thread *row);
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee);
 /* The sample at the end: the CPU times of all threads that are left, and of those that have ended since the last. */
 void ptrace_last_sample(struct engine_run *run);

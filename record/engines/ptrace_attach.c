@@ -2,34 +2,30 @@
  * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 
 #include "record/engines/ptrace.h"
-
-/* CPU time from before is not this profile's. */
-static void count_from_now(struct tracee *tracee)
-{
-    tracee->state = TRACEE_RUNNING;
-    if (tracee_read_time(tracee, &tracee->run)) {
-        tracee->timed = true;
-        tracee->uncounted = tracee->run.cpu;
-    }
-}
 
 /* Returns 1 when the thread is new and seized, 0 when it is not new or gone, -1 with the error set. */
 static int seize(struct engine_run *run, struct process *process, pid_t tid)
 {
     if (tracees_find(&run->tracees, tid) != NULL)
         return 0;
-    if (ptrace(PTRACE_SEIZE, tid, 0, ptrace_options(run, tid == process->pid)) == 0) {
-        count_from_now(tracees_add(&run->tracees, process, tid));
+    struct tracee *tracee = tracees_add(&run->tracees, process, tid);
+    tracee->state = TRACEE_RUNNING;
+    tracee->announces = !process->crowded;
+    if (ptrace(PTRACE_SEIZE, tid, 0, ptrace_options(run, tracee)) == 0)
         return 1;
-    }
-    if (errno == ESRCH)
+    int errnum = errno;
+    tracees_remove(&run->tracees, tracee);
+    tracees_sweep(&run->tracees);
+    if (errnum == ESRCH || run->hooks != NULL) /* it has ended meanwhile */
         return 0;
-    return error_set_errno(run->err, NULL, errno,
+    return error_set_errno(run->err, NULL, errnum,
                            "cannot attach to %d (it may be traced already, be another user's, or "
                            "kernel.yama.ptrace_scope forbids it)",
                            (int)tid);
@@ -73,16 +69,41 @@ static int attach_to(struct engine_run *run, pid_t id)
     return news;
 }
 
-/* CPU time that ended threads had used before. */
-static void balance(struct tracees *tracees)
+/* CPU time from before is not this profile's, neither that of these threads nor of those that have ended. */
+static void count_from_now(struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->process_count; i++)
         tracees->processes[i]->gone = process_cpu(tracees->processes[i]->pid);
     for (size_t i = 0; i < tracees->count; i++) {
         struct tracee *tracee = tracees->list[i];
+        tracee->timed = tracee_read_time(tracee, &tracee->run);
+        tracee->uncounted = tracee->run.cpu;
         uint64_t used = tracee->run.cpu, *gone = &tracee->process->gone;
         *gone -= used < *gone ? used : *gone;
     }
+}
+
+/* A link for itself, one for its parent, and one for each thread. */
+static bool is_complete(const struct process *process)
+{
+    struct stat st;
+    return fstat(process->folder, &st) == 0 && st.st_nlink == process->threads + 2;
+}
+
+void ptrace_find_threads(struct engine_run *run, struct process *process)
+{
+    if (process->folder < 0) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
+        process->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    if (process->folder < 0 || is_complete(process))
+        return;
+    size_t before = run->tracees.count;
+    seize_threads(run, process);
+    for (size_t i = before; i < run->tracees.count; i++)
+        run->hooks->task(run->hooks->context, (uint32_t)process->pid,
+                         (uint32_t)run->tracees.list[i]->tid, ptrace_time(run), NULL);
 }
 
 int ptrace_attach(struct engine_run *run)
@@ -92,7 +113,7 @@ int ptrace_attach(struct engine_run *run)
             return -1;
     if (run->tracees.count == 0)
         return error_set(run->err, NULL, NO_OFFSET, "cannot attach: the process has ended");
-    balance(&run->tracees);
+    count_from_now(&run->tracees);
     run->pid = run->tracees.processes[0]->pid;
     return 0;
 }

@@ -13,6 +13,9 @@
 
 /* Children of this thread alone: others of the sampler (a power source) have others who wait for them. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };
+enum { CROWD = 64 }; /* births between looks at the clock */
+/* The threads of a process that nobody has seen have this as their thread ID, or-ed with its own: no PID is as large. */
+#define UNSEEN UINT32_C(0x40000000)
 
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
                       uint32_t parent)
@@ -26,6 +29,25 @@ void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_
     process->seen = false;
     if (how != RAW_FORK)
         run->hooks->maps_changed(run->hooks->context, image.pid, image.start);
+}
+
+/* Adds what the threads of PROCESS have used that nobody has seen: of TOTAL, what neither threads that are gone nor LIVE
+ * threads have used [ns]. */
+void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t total,
+                       uint64_t live)
+{
+    uint32_t tid = UNSEEN | (uint32_t)process->pid;
+    char name[32];
+    if (!process->crowded || total <= process->gone + live)
+        return;
+    process->unseen += total - process->gone - live;
+    process->gone = total - live;
+    process_name(process->pid, name, sizeof name);
+    run->hooks->task(run->hooks->context, (uint32_t)process->pid, tid, ptrace_time(run), name);
+    ptrace_add_row(run, &(struct engine_thread){.pid = (uint32_t)process->pid,
+                                                .tid = tid,
+                                                .cpu = process->unseen,
+                                                .flags = RAW_TOTAL});
 }
 
 static void add_thread(struct engine_run *run, struct process *process, pid_t tid)
@@ -45,6 +67,17 @@ static void add_process(struct engine_run *run, pid_t pid, const struct process 
     add_thread(run, process, pid);
 }
 
+/* Half of the time of a program that makes threads this fast would go into the stops at their births. */
+static void count_birth(struct process *process)
+{
+    static const uint64_t fast = CROWD * SECOND / 2500;
+    uint64_t now = clock_now();
+    if (process->births++ % CROWD != 0)
+        return;
+    process->crowded |= process->births > 1 && now - process->births_at < fast;
+    process->births_at = now;
+}
+
 /* The kernel traces what a thread makes from its first instruction on; clone makes threads and processes. */
 static void on_birth(struct engine_run *run, const struct tracee *maker, int event)
 {
@@ -54,9 +87,10 @@ static void on_birth(struct engine_run *run, const struct tracee *maker, int eve
     pid_t tid = (pid_t)message;
     if (tracees_find(&run->tracees, tid) != NULL)
         return;
-    if (event == PTRACE_EVENT_CLONE && process_has(maker->process->pid, tid))
+    if (event == PTRACE_EVENT_CLONE && process_has(maker->process->pid, tid)) {
         add_thread(run, maker->process, tid);
-    else if (run->options->follow)
+        count_birth(maker->process);
+    } else if (run->options->follow)
         add_process(run, tid, maker->process);
 }
 
@@ -92,6 +126,12 @@ static void retire(struct engine_run *run, struct tracee *tracee)
                          ptrace_time(run));
 }
 
+static void set_options(struct engine_run *run, struct tracee *tracee)
+{
+    tracee->announces = !tracee->process->crowded;
+    ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, ptrace_options(run, tracee));
+}
+
 /* The thread that called exec has become the leader, with its own CPU time; of the old leader there is no other word.
  * What that one had used is what the process has used without all others. The leader's count goes on from there. */
 static void become_leader(struct engine_run *run, struct tracee *caller, struct tracee *leader)
@@ -103,7 +143,7 @@ static void become_leader(struct engine_run *run, struct tracee *caller, struct 
         return;
     uint64_t all = process_cpu(process->pid), others = process->gone + time.cpu;
     uint64_t last = leader->run.cpu, before = tracee_cpu(leader);
-    if (all > others && all - others > last) {
+    if (!process->crowded && all > others && all - others > last) {
         before += all - others - last;
         last = all - others;
     }
@@ -119,12 +159,13 @@ static void become_leader(struct engine_run *run, struct tracee *caller, struct 
 static void on_exec(struct engine_run *run, struct tracee *leader)
 {
     struct tracees *tracees = &run->tracees;
+    struct process *process = leader->process;
     unsigned long message = 0;
     ptrace(PTRACE_GETEVENTMSG, leader->tid, 0, &message);
     struct tracee *caller = tracees_find(tracees, (pid_t)message);
     for (size_t i = tracees->count; i-- > 0;) {
         struct tracee *tracee = tracees->list[i];
-        if (tracee->process != leader->process || tracee == leader || tracee == caller)
+        if (tracee->process != process || tracee == leader || tracee == caller)
             continue;
         retire(run, tracee);
         let_go(run, tracee);
@@ -132,10 +173,13 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
     if (caller != NULL && caller != leader) {
         become_leader(run, caller, leader);
         let_go(run, caller);
-        ptrace(PTRACE_SETOPTIONS, leader->tid, 0, ptrace_options(run, true));
     }
+    if (process->crowded && tracee_read_time(leader, &leader->run))
+        ptrace_add_unseen(run, process, process_cpu(process->pid), leader->run.cpu);
+    process->crowded = false;
+    set_options(run, leader);
     leader->pc = 0; /* it was in another image */
-    ptrace_new_image(run, leader->process, RAW_EXEC, RAW_NO_IMAGE);
+    ptrace_new_image(run, process, RAW_EXEC, RAW_NO_IMAGE);
 }
 
 /* The leader is about to end, and mostly the process with it: its mappings are there for the last time. */
@@ -161,8 +205,7 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     else if (tracee->group_stop)
         tracee_read_pc(tracee); /* cannot be asked any more once it listens */
     if (newborn)                /* it has those of its maker */
-        ptrace(PTRACE_SETOPTIONS, tracee->tid, 0,
-               ptrace_options(run, tracee->tid == tracee->process->pid));
+        set_options(run, tracee);
     switch (event) {
     case PTRACE_EVENT_CLONE:
     case PTRACE_EVENT_FORK:
@@ -178,6 +221,8 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     default:
         break;
     }
+    if (tracee->announces && tracee->process->crowded)
+        set_options(run, tracee);
     tracee_resume(tracee);
 }
 
@@ -226,6 +271,8 @@ static void on_end(struct engine_run *run, struct tracee *tracee)
     int status = 0;
     uint64_t total = tid == process->pid ? process_cpu(tid) : 0;
     retire(run, tracee);
+    if (tid == process->pid)
+        ptrace_add_unseen(run, process, total, 0);
     let_go(run, tracee);
     wait4(tid, &status, ANY_CHILD, &usage);
     if (tid == process->pid)

@@ -29,7 +29,7 @@ enum { LOOKS = 256 };
 enum { MOVE = 32 };  /* samples */
 enum { STEADY = 4 }; /* sightings on a CPU in a row: it is expected there */
 
-static void add_row(struct engine_run *run, const struct engine_thread *row)
+void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
     mem_reserve(&run->rows, &run->row_capacity, run->row_count + 1, sizeof *run->rows);
     run->rows[run->row_count++] = *row;
@@ -41,23 +41,23 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
     tracee->ran = tracee->late = false; /* a sighting counts once */
     if (tracee->pc == 0)                /* did not stop yet: its time comes with its next row */
         return;
-    add_row(run, &(struct engine_thread){
-                     .pid = (uint32_t)tracee->process->pid,
-                     .tid = (uint32_t)tracee->tid,
-                     .pc = in_kernel ? KERNEL_PC : tracee->pc,
-                     .caller = in_kernel ? tracee->pc : 0,
-                     .cpu = tracee_cpu(tracee),
-                     .flags = (uint8_t)((ran ? RAW_RAN : 0) | (in_kernel ? RAW_CALLER : 0))});
+    ptrace_add_row(run, &(struct engine_thread){.pid = (uint32_t)tracee->process->pid,
+                                                .tid = (uint32_t)tracee->tid,
+                                                .pc = in_kernel ? KERNEL_PC : tracee->pc,
+                                                .caller = in_kernel ? tracee->pc : 0,
+                                                .cpu = tracee_cpu(tracee),
+                                                .flags = (uint8_t)((ran ? RAW_RAN : 0) |
+                                                                   (in_kernel ? RAW_CALLER : 0))});
 }
 
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
 {
     if (tracee->timed)
-        add_row(run, &(struct engine_thread){.pid = (uint32_t)tracee->process->pid,
-                                             .tid = (uint32_t)tracee->tid,
-                                             .pc = tracee->pc,
-                                             .cpu = tracee_cpu(tracee),
-                                             .flags = RAW_TOTAL});
+        ptrace_add_row(run, &(struct engine_thread){.pid = (uint32_t)tracee->process->pid,
+                                                    .tid = (uint32_t)tracee->tid,
+                                                    .pc = tracee->pc,
+                                                    .cpu = tracee_cpu(tracee),
+                                                    .flags = RAW_TOTAL});
 }
 
 /* Must it be stopped to see where it is? One that was on no CPU since it was last looked at is still where it was; one
@@ -230,6 +230,9 @@ void ptrace_sample(struct engine_run *run)
     uint64_t used = own_time();
     run->hooks->tick(run->hooks->context, ptrace_time(run));
     run->begin = run->resumed = clock_now();
+    for (size_t i = 0; i < run->tracees.process_count; i++)
+        if (run->tracees.processes[i]->crowded)
+            ptrace_find_threads(run, run->tracees.processes[i]);
     interrupt_all(run);
     uint64_t time = ptrace_time(run);
     wait_for_stops(run);
@@ -247,6 +250,14 @@ void ptrace_sample(struct engine_run *run)
     pace_taken(&run->pace, end, 2 * (own_time() - used));
 }
 
+static void add_unseen_so_far(struct engine_run *run, struct process *process)
+{
+    uint64_t total = process_cpu(process->pid), live = 0;
+    for (size_t i = 0; i < run->tracees.count; i++)
+        live += run->tracees.list[i]->process == process ? run->tracees.list[i]->run.cpu : 0;
+    ptrace_add_unseen(run, process, total, live);
+}
+
 void ptrace_last_sample(struct engine_run *run)
 {
     for (size_t i = 0; i < run->tracees.count; i++) {
@@ -254,6 +265,8 @@ void ptrace_last_sample(struct engine_run *run)
         tracee->timed |= tracee_read_time(tracee, &tracee->run);
         ptrace_add_total(run, tracee);
     }
+    for (size_t i = 0; i < run->tracees.process_count; i++)
+        add_unseen_so_far(run, run->tracees.processes[i]);
     run->hooks->tick(run->hooks->context, run->result->wall);
     if (run->sampling)
         hand_over(run, run->result->wall);

@@ -101,7 +101,7 @@ struct process *tracees_add_process(struct tracees *tracees, pid_t pid)
     struct process *process = mem_zalloc(1, sizeof *process);
     mem_reserve(&tracees->processes, &tracees->process_capacity, tracees->process_count + 1,
                 sizeof(struct process *));
-    *process = (struct process){.pid = pid, .index = tracees->process_count};
+    *process = (struct process){.pid = pid, .index = tracees->process_count, .folder = -1};
     tracees->processes[tracees->process_count++] = process;
     return process;
 }
@@ -110,6 +110,8 @@ void tracees_remove_process(struct tracees *tracees, struct process *process)
 {
     tracees->processes[process->index] = tracees->processes[--tracees->process_count];
     tracees->processes[process->index]->index = process->index;
+    if (process->folder >= 0)
+        close(process->folder);
     free(process);
 }
 
@@ -275,16 +277,23 @@ uint64_t process_cpu(pid_t pid)
     return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
 }
 
-pid_t process_of(pid_t tid, pid_t *parent)
+/* Reads the file NAME of process PID as a text into TEXT. */
+static void read_text(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[64], text[1024];
-    int pid = -1, maker = -1;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
     if (fd >= 0)
         close(fd);
     text[got > 0 ? got : 0] = '\0';
+}
+
+pid_t process_of(pid_t tid, pid_t *parent)
+{
+    char text[1024];
+    int pid = -1, maker = -1;
+    read_text(tid, "status", text, sizeof text);
     const char *line = strstr(text, "\nTgid:");
     if (line == NULL || sscanf(line, " Tgid: %d", &pid) != 1)
         return -1;
@@ -299,4 +308,10 @@ bool process_has(pid_t pid, pid_t tid)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
     return access(path, F_OK) == 0;
+}
+
+void process_name(pid_t pid, char *name, size_t size)
+{
+    read_text(pid, "comm", name, size);
+    name[strcspn(name, "\n")] = '\0';
 }

@@ -26,13 +26,18 @@ enum tracee_state {
 
 struct process {
     pid_t pid;
-    pid_t maker;    /* the process that made it, 0: not known */
-    size_t index;   /* in the list */
-    size_t threads; /* tracees of this process */
-    uint32_t image; /* number of its current image */
-    bool attached;  /* it was there before the run */
-    bool seen;      /* a thread of its current image was seen running */
-    uint64_t gone;  /* CPU time of its threads that have ended [ns] */
+    pid_t maker;   /* the process that made it, 0: not known */
+    bool attached; /* it was there before the run */
+    bool crowded; /* it makes threads so fast that none stops at its birth: they are searched for */
+    bool seen;    /* a thread of its current image was seen running */
+    int folder;   /* its threads in /proc, -1: not open */
+    uint32_t image;     /* number of its current image */
+    unsigned births;    /* threads that it has announced ... */
+    uint64_t births_at; /* ... the last but a few of them at this time [ns], absolute */
+    size_t index;       /* in the list */
+    size_t threads;     /* its tracees */
+    uint64_t gone;      /* CPU time of its threads that have ended [ns] */
+    uint64_t unseen;    /* part of that: of threads that were never seen [ns] */
     /* of the children that have ended, with their own children [ns] */
     uint64_t children_user, children_system;
 };
@@ -54,12 +59,13 @@ struct tracee {
     bool stuck;      /* AWAITED for longer than a sample may take: nobody waits for it */
     bool late;       /* it was stuck, and seen for the next sample */
     bool group_stop; /* HELD in a group stop: to listen, not to run, when resumed */
+    bool announces;  /* it stops when it makes a thread */
     bool timed;      /* run is known */
-    unsigned steady; /* so many times in a row it was on a CPU */
     bool ran;        /* it was on a CPU when it was seen for this sample; otherwise it waited */
     bool in_kernel;  /* it was in a system call then; pc is the code that called */
     bool completed;  /* ... which has done what it was called for */
-    unsigned slept;  /* it was seen to wait, in one of so many looks before the last 256 */
+    unsigned steady; /* so many times in a row it was on a CPU */
+    unsigned slept;  /* so many looks to go until it counts as one that does not sleep */
     int signal;      /* to deliver when resumed, 0: none */
     int schedstat, syscall; /* file descriptors, -1: not open */
     uint64_t pc;            /* where it was last seen, 0: never */
@@ -119,5 +125,7 @@ uint64_t process_cpu(pid_t pid);
 pid_t process_of(pid_t tid, pid_t *parent);
 /* Is TID a thread of PID? */
 bool process_has(pid_t pid, pid_t tid);
+/* The name of PID, of at most SIZE - 1 bytes; "" when it is gone. */
+void process_name(pid_t pid, char *name, size_t size);
 
 #endif

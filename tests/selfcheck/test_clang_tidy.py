@@ -14,7 +14,7 @@ import lint
 def settings():
     """The .clang-tidy files, for a tree of planted faults."""
     files = {}
-    for name in (".clang-tidy", "tests/.clang-tidy", "samples/.clang-tidy"):
+    for name in lint.clang_tidy_settings(checking.ROOT):
         with open(os.path.join(checking.ROOT, name), encoding="utf-8") as file:
             files[name] = file.read()
     return files
@@ -43,10 +43,12 @@ class Planted(checking.Case):
         root = self.tree(settings() | {"base/a.h": "static inline " + self.DEEP, "base/a.c": '#include "base/a.h"\n'})
         self.faulty(lint.clang_tidy(root), {"base/a.c": "base/a.h:1:19: error: function 'f' is within a recursive"})
 
-    def test_tests_and_samples_are_checked_less(self):
-        root = self.tree(settings() | {"tests/unit/null.c": self.NULL, "tests/unit/text.c": self.TEXT,
-                                       "samples/null.c": self.NULL, "samples/text.c": self.TEXT})
-        self.faulty(lint.clang_tidy(root), {"tests/unit/null.c": "NullDereference", "samples/null.c": "NullDereference"})
+    def test_some_folders_are_checked_less(self):
+        self.assertEqual(set(settings()), {".clang-tidy"} | {f + "/.clang-tidy" for f in ("record", "samples", "tests")})
+        folders = ("record", "samples", "tests/unit")
+        root = self.tree(settings() | {f + "/null.c": self.NULL for f in folders} |
+                         {f + "/text.c": self.TEXT for f in folders})
+        self.faulty(lint.clang_tidy(root), {f + "/null.c": "NullDereference" for f in folders})
 
 
 class Cache(checking.Case):

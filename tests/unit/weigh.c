@@ -77,13 +77,13 @@ static struct result weigh(const struct energy_model *model, size_t batch)
         uint64_t columns[6][SAMPLES * THREADS];
         struct pbin_samples s = {.count = SAMPLES - first < batch ? SAMPLES - first : batch};
         for (size_t i = 0; i < s.count; i++)
-            s.entry_count += threads[first + i];
+            s.thread_sample_count += threads[first + i];
         memcpy(columns[0], intervals + first, s.count * 8);
         memcpy(columns[1], value + first, s.count * 8);
         memcpy(columns[2], threads + first, s.count * 8);
-        memcpy(columns[3], thread + at, s.entry_count * 8);
-        memcpy(columns[4], location + at, s.entry_count * 8);
-        memcpy(columns[5], cpu_ns + at, s.entry_count * 8);
+        memcpy(columns[3], thread + at, s.thread_sample_count * 8);
+        memcpy(columns[4], location + at, s.thread_sample_count * 8);
+        memcpy(columns[5], cpu_ns + at, s.thread_sample_count * 8);
         s.interval_ns = columns[0];
         s.value = (const double *)(const void *)columns[1];
         s.threads = columns[2];
@@ -93,7 +93,7 @@ static struct result weigh(const struct energy_model *model, size_t batch)
         weigher_add(&w, &s);
         take(&w, &r);
         memset(columns, 0xff, sizeof columns);
-        at += s.entry_count;
+        at += s.thread_sample_count;
     }
     weigher_finish(&w);
     take(&w, &r);

@@ -1,7 +1,7 @@
 /* Mappings of the profiled program, each with its file.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_PROF2PBIN_CODE_MAPS_H
-#define CONVERT_PROF2PBIN_CODE_MAPS_H
+#ifndef CONVERT_SYMBOLIZE_CODE_MAPS_H
+#define CONVERT_SYMBOLIZE_CODE_MAPS_H
 
 #include "convert/symbolize/code_file.h"
 #include "formats/elf/elf_match.h"

@@ -1,6 +1,6 @@
 /* Mappings of the profiled program, each with its file.
  * SPDX-License-Identifier: MIT */
-#include "convert/prof2pbin/code_maps.h"
+#include "convert/symbolize/code_maps.h"
 
 #include <errno.h>
 #include <stdlib.h>
