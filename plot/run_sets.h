@@ -12,7 +12,7 @@ struct change {
     double base, with, difference;
     double ratio; /* with / base; infinite if the base is 0, 1 if both are */
     double error; /* half of Welch's 95 % interval of the difference; NaN: not known */
-    struct significance result; /* of _other: VERDICT_SAME, not tested */
+    struct significance result; /* of _other: VERDICT_NOT_TESTED */
     bool other;                 /* the sum of the other rows */
 };
 

@@ -78,7 +78,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
         return 0;
     }
     if (!quantity_same(&a->quantity, &quantity))
-        return error_set(err, name, NO_OFFSET, "holds %s, the profiles before it %s",
+        return error_set(err, name, NO_OFFSET, "contains %s, but previous profiles contain %s",
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
     forget_what_differs(a, meta);
@@ -118,7 +118,7 @@ void aggregate_take_run(struct aggregate *a, const struct pbin_run *run)
 
 int aggregate_too_large(const char *name, struct error *err)
 {
-    return error_set(err, name, NO_OFFSET, "sums that are too large to be added exactly");
+    return error_set(err, name, NO_OFFSET, "sums too large to add exactly");
 }
 
 void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,

@@ -41,40 +41,44 @@ static const struct argp_option arguments[] = {
      "(default: "
      "binary,function)",
      1},
-    {"threads", KEY_THREADS, NULL, 0, "A row per thread as well: the key thread comes first", 1},
+    {"threads", KEY_THREADS, NULL, 0, "Separate rows per thread (adds thread as the first key)", 1},
     {"tree", KEY_TREE, NULL, 0, "Indent by key, with subtotals", 1},
     {"sort", KEY_SORT, "METRIC", 0,
-     "Largest first by time (default), energy, power, samples or entries", 1},
-    {"top", KEY_TOP, "N", 0, "N rows at most; what a limit cuts off is one row _other", 1},
+     "Sort by time (default), energy, power, samples or entries, largest first", 1},
+    {"top", KEY_TOP, "N", 0, "Show at most N rows; the rest becomes one row, _other", 1},
     {"threshold", KEY_THRESHOLD, "PCT", 0,
-     "Rows with a share of at least PCT (of energy when sorted by it, else of time)", 1},
-    {"cumulative", KEY_CUMULATIVE, "PCT", 0, "Rows until their shares sum to PCT", 1},
-    {"ci", KEY_CI, NULL, 0, "Statistical 95 % interval of each share, approximate", 1},
+     "Show rows with a share of at least PCT (of energy when sorted by energy, else of time)", 1},
+    {"cumulative", KEY_CUMULATIVE, "PCT", 0, "Show rows until their shares add up to PCT", 1},
+    {"ci", KEY_CI, NULL, 0, "Show an approximate 95 % confidence interval of each share", 1},
     {0, 0, NULL, 0, "Selection:", 2},
     {"filter", KEY_FILTER, "KEY=GLOB", 0,
-     "Only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
-    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Leave out what matches (repeatable)", 2},
-    {"exclude-external", KEY_EXTERNAL, NULL, 0, "Only the target binary", 2},
-    {"start", KEY_START, "S", 0, "Samples from S seconds on, since the first", 2},
-    {"end", KEY_END, "S", 0, "Samples before S seconds", 2},
+     "Include only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
+    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Exclude what matches (repeatable)", 2},
+    {"exclude-external", KEY_EXTERNAL, NULL, 0, "Include only the target binary", 2},
+    {"start", KEY_START, "S", 0, "Start S seconds after the first sample", 2},
+    {"end", KEY_END, "S", 0, "End S seconds after the first sample", 2},
     {"phase", KEY_PHASE, "FUNCTION[:N]", 0,
-     "Samples from the first entry into FUNCTION on, or between its entries N and N+1", 2},
+     "Start at the first entry into FUNCTION, or take the samples between its entries N and N+1",
+     2},
     {0, 0, NULL, 0, "Attribution:", 3},
     {"energy-model", KEY_MODEL, "MODEL", 0,
-     "share: a sample's energy is split by CPU time (default); thread: each thread is charged "
-     "power x its CPU time",
+     "share (default): split the energy of a sample by CPU time; thread: charge each thread power "
+     "x its CPU time",
      3},
-    {"cpu-time", KEY_CPU_TIME, NULL, 0, "time is CPU time (default)", 3},
+    {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
     {"wall-time", KEY_WALL_TIME, NULL, 0,
-     "time is the interval of each sample that a thread is seen in, running or not", 3},
-    {"subtract-latency", KEY_LATENCY, NULL, 0, "Take the sampler's own time off the intervals", 3},
+     "Count the whole interval of a sample for every thread in it, running or not", 3},
+    {"subtract-latency", KEY_LATENCY, NULL, 0, "Subtract the sampler's own time from the intervals",
+     3},
     KERNEL_OPTION(KEY_KERNEL, 3),
-    {"max-gap", KEY_MAX_GAP, "S", 0, "Charge what an interval has beyond S seconds to _gap", 3},
+    {"max-gap", KEY_MAX_GAP, "S", 0, "Charge the part of an interval beyond S seconds to _gap", 3},
     {0, 0, NULL, 0, "Several profiles:", 4},
     {"mode", KEY_MODE, "MODE", 0,
-     "mean: each is a run, rows are means (default); add: they are shards of one run", 4},
+     "mean (default): each profile is a run, and rows are means; add: the profiles are shards of "
+     "one run",
+     4},
     {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
-    {"null", '0', NULL, 0, "Names in that FILE end in NUL instead of newline", 4},
+    {"null", '0', NULL, 0, "Names in FILE end in NUL instead of newline", 4},
     {"jobs", 'j', "N", 0,
      "Use N threads, for several profiles or parts of a large one (default: one per CPU)", 4},
     {0}};
@@ -83,7 +87,7 @@ static bool one_of(struct argp_state *state, const char *option, const char *arg
                    const char *no, const char *yes)
 {
     if (strcmp(argument, no) != 0 && strcmp(argument, yes) != 0)
-        argp_error(state, "%s takes %s or %s, not '%s'", option, no, yes, argument);
+        argp_error(state, "%s must be %s or %s, not '%s'", option, no, yes, argument);
     return strcmp(argument, yes) == 0;
 }
 
@@ -94,7 +98,7 @@ static void parse_phase(struct selection *s, char *argument, struct argp_state *
     if (colon != NULL && parse_unsigned(colon + 1, 1, UINT64_MAX, &s->phase_number))
         *colon = '\0';
     if (argument[0] == '\0')
-        argp_error(state, "--phase takes the name of a function");
+        argp_error(state, "--phase needs the name of a function");
     s->phase = argument;
 }
 
@@ -110,7 +114,7 @@ static void parse_sort(struct aggregate_command *o, const char *name, struct arg
 {
     int metric = row_metric_parse(name);
     if (metric < 0)
-        argp_error(state, "--sort takes time, energy, power, samples or entries, not '%s'", name);
+        argp_error(state, "--sort must be time, energy, power, samples or entries, not '%s'", name);
     o->report.sort = (enum row_metric)metric;
 }
 
@@ -156,7 +160,7 @@ static bool parse_weighing(struct weigh_options *w, int key, char *argument,
     case KEY_MAX_GAP:
         w->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
         if (w->max_gap == 0)
-            argp_error(state, "--max-gap takes seconds above 0");
+            argp_error(state, "--max-gap must be greater than 0");
         return true;
     case KEY_LATENCY:
         w->subtract_latency = true;
@@ -238,7 +242,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (o->selection.start > o->selection.end)
-            argp_error(state, "--end lies before --start");
+            argp_error(state, "--end is before --start");
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);
         return 0;

@@ -80,11 +80,11 @@ static int check_row(struct input *in, const struct pbin_row *row, struct error 
 {
     const struct pbin_sums *s = &row->sums;
     if (s->runs == 0)
-        return error_set(err, in->name, NO_OFFSET, "row that is in no run");
+        return error_set(err, in->name, NO_OFFSET, "row without a run");
     if (s->samples < 0 || s->time < 0 || s->time_min < 0)
         return error_set(err, in->name, NO_OFFSET, "row with a negative time or number of samples");
     if (s->time_min > s->time_max || s->energy_min > s->energy_max)
-        return error_set(err, in->name, NO_OFFSET, "row whose least is above its greatest");
+        return error_set(err, in->name, NO_OFFSET, "row whose minimum exceeds its maximum");
     in->most_runs = s->runs > in->most_runs ? s->runs : in->most_runs;
     return 0;
 }
@@ -96,7 +96,7 @@ static int take_run(struct input *in, const struct pbin_run *from, struct error 
     struct pbin_run run = *from;
     if (++in->runs > 1 && (in->columns.coarser || a->options.add))
         return error_set(err, in->name, NO_OFFSET,
-                         "holds sums over several runs: they cannot be %s any more",
+                         "contains sums over several runs, which cannot be %s",
                          a->options.add ? "added as shards of one run" : "joined to fewer keys");
     if (run.time < 0)
         return error_set(err, in->name, NO_OFFSET, "run with a negative time");
@@ -118,7 +118,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     for (size_t i = 0; i < a->options.rows.keys.count; i++) {
         uint64_t value = row->key[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))
-            return error_set(err, in->name, NO_OFFSET, "row refers to a text that is not defined");
+            return error_set(err, in->name, NO_OFFSET, "row refers to an undefined text");
         key[i] = a->rows.is_text[i]
                      ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
                      : value;
@@ -126,7 +126,7 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
     uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
     if (selected && !in->columns.coarser && a->rows.sums[index].input == a->inputs)
-        return error_set(err, in->name, NO_OFFSET, "the same row comes twice");
+        return error_set(err, in->name, NO_OFFSET, "duplicate row");
     a->rows.sums[index].input = a->inputs;
     if (selected && !in->columns.coarser && !a->options.add) {
         a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
@@ -172,18 +172,19 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
     uint64_t median_ns, gaps = gaps_found(&done->gaps, &median_ns);
     if (done->bad_values > 0)
         report_warning(in->reporter,
-                       "%s: %" PRIu64 " PMU values are not finite or too large to be summed: "
+                       "%s: %" PRIu64 " PMU values are not finite or too large to add up: "
                        "counted as 0",
                        in->name, done->bad_values);
     if (done->selection->phase != NULL &&
         done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
-        report_warning(in->reporter, "%s: %s is entered %" PRIu64 " times: there is no such phase",
+        report_warning(in->reporter, "%s: %s is entered only %" PRIu64 " times: no such phase",
                        in->name, done->selection->phase, done->phase);
     if (done->crowded > 0 && done->meta->cpus == 0)
-        report_warning(in->reporter,
-                       "%s: several threads a sample and no CPU times: each counts as running all "
-                       "the time (prof2pbin -c N says how many CPUs there were)",
-                       in->name);
+        report_warning(
+            in->reporter,
+            "%s: several threads per sample, but no CPU times: each counts as running all "
+            "the time (set the number of CPUs with prof2pbin -c N)",
+            in->name);
     if (gaps > 0 && done->weigher.options.max_gap == 0 && !in->aggregate->options.no_gap_warning)
         report_warning(in->reporter,
                        "%s: %" PRIu64 " gap%s: intervals over %d times the median of %.3g ms, the "
@@ -192,8 +193,7 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        (double)done->gaps.longest_ns / 1e9,
                        exact_to_double(done->gaps.longest_at, TIME_SHIFT, 1000000000), LABEL_GAP);
     if (run->wall_ns == 0 && done->samples > 1)
-        report_warning(in->reporter,
-                       "%s: no wall time: the energy and sampling frequency cannot be known",
+        report_warning(in->reporter, "%s: no wall time: energy and sampling frequency are unknown",
                        in->name);
 }
 
@@ -271,17 +271,17 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
     if (w->max_gap > 0 || w->subtract_latency || w->wall_time ||
         (s != NULL && (s->has_window || s->phase != NULL)))
         return error_set(err, name, NO_OFFSET,
-                         "is aggregated: times, phases, gaps and latency need its samples");
+                         "aggregated profile: times, phases, gaps and latency need samples");
     if (s == NULL)
         return 0;
     for (size_t i = 0; i < s->filter_count; i++)
         if (!has_key(a, pbin_key_get((size_t)s->filters[i].key)->name))
             return error_set(err, name, NO_OFFSET,
-                             "is aggregated: a filter on %s needs that among the keys (-k)",
+                             "aggregated profile: a filter needs its key, %s, among the keys (-k)",
                              pbin_key_get((size_t)s->filters[i].key)->name);
     if (s->exclude_external && !has_key(a, "binary"))
         return error_set(err, name, NO_OFFSET,
-                         "is aggregated: --exclude-external needs binary among the keys (-k)");
+                         "aggregated profile: --exclude-external needs binary among the keys (-k)");
     return 0;
 }
 
@@ -294,7 +294,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     if (a->options.rows.selection != NULL && a->options.rows.selection->exclude_external &&
         meta->target == NULL)
         return error_set(err, name, NO_OFFSET,
-                         "does not say which binary is the target: --filter binary=NAME");
+                         "does not name its target binary: use --filter binary=NAME");
     if (aggregate_take_meta(a, meta, name, err) != 0)
         return -1;
     if (meta->keys != NULL && check_selection(a, name, err) != 0)
@@ -311,8 +311,9 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     if (result == 0 && !a->options.add)
         rowset_end_run(&a->rows);
     if (result == 0 && in.most_runs > in.runs)
-        result = error_set(err, name, NO_OFFSET, "a row counts %" PRIu64 " runs of %" PRIu64,
-                           in.most_runs, in.runs);
+        result = error_set(err, name, NO_OFFSET,
+                           "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in.most_runs,
+                           in.runs);
     if (result == 0 && a->rows.overflow)
         result = aggregate_too_large(name, err);
     if (result == 0 && pbin_reader_cut(reader))

@@ -35,7 +35,7 @@ static int next_path(struct inputs *inputs, struct stream *in, struct error *err
     const uint8_t *end = memchr(data, inputs->nul ? '\0' : '\n', visible);
     size_t length = end != NULL ? (size_t)(end - data) : visible;
     if (length == MAX_PATH)
-        return error_set(err, stream_name(in), stream_offset(in), "path of over %d bytes",
+        return error_set(err, stream_name(in), stream_offset(in), "path longer than %d bytes",
                          MAX_PATH);
     char *path = mem_strndup((const char *)data, length);
     if (path[0] != '\0')
@@ -59,7 +59,7 @@ int inputs_complete(struct inputs *inputs, struct error *err)
     while (got > 0)
         got = next_path(inputs, in, err);
     if (got == 0 && inputs->count == 0)
-        got = error_set(err, stream_name(in), NO_OFFSET, "names no profile");
+        got = error_set(err, stream_name(in), NO_OFFSET, "contains no file names");
     stream_close(in);
     return got;
 }

@@ -78,9 +78,8 @@ static int make_layout(struct layout *layout, const struct pbin_reader *reader, 
         layout->at[k] = at < layout->options.rows.keys.count ? at : NOT_THERE;
         bool needed = k == AT_FUNCTION || (assembly ? k == AT_PC : k == AT_FILE || k == AT_LINE);
         if (needed && layout->at[k] == NOT_THERE)
-            return error_set(err, name, NO_OFFSET,
-                             "was aggregated by %.200s: key %s is needed and missing", names,
-                             key_names[k]);
+            return error_set(err, name, NO_OFFSET, "was aggregated by %.200s: key %s is missing",
+                             names, key_names[k]);
     }
     return 0;
 }
@@ -205,7 +204,7 @@ static int take_rows(struct annotation *a, const struct aggregate *from, const c
     for (size_t i = 0; i < aggregate_row_count(from); i++) {
         const struct pbin_row *row = aggregate_row(from, i);
         if (row->sums.runs > 0 && !take_row(a, from, row, layout, places))
-            return error_set(err, name, NO_OFFSET, "holds sums too large to be added up");
+            return error_set(err, name, NO_OFFSET, "contains sums too large to add up");
     }
     return 0;
 }
@@ -222,7 +221,7 @@ static int take_meta(struct annotation *a, const struct pbin_meta *meta, const c
     }
     quantity_of(meta, &quantity);
     if (!quantity_same(&a->quantity, &quantity))
-        return error_set(err, name, NO_OFFSET, "holds %s, the profiles before it %s",
+        return error_set(err, name, NO_OFFSET, "contains %s, but previous profiles contain %s",
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
     return 0;
@@ -246,10 +245,10 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         struct places places;
         places_init(&places, pbin_reader_definitions(reader));
         if (a->options->assembly && meta->keys != NULL && places.all->map_count == 0)
-            report_warning(a->reporter,
-                           "%s: an aggregated profile knows no mappings: instructions can "
-                           "be read for a full one only",
-                           name);
+            report_warning(
+                a->reporter,
+                "%s: aggregated profiles contain no mappings: instructions need a full profile",
+                name);
         for (size_t i = 0; i < places.all->map_count; i++)
             module_of(a, &places, (uint32_t)i);
         result = take_rows(a, from, name, &layout, &places, err);

@@ -255,7 +255,7 @@ static void show_bare(struct listing *listing, const struct annotate_function *f
 {
     listing_section(
         listing, rows->module == NO_MODULE
-                     ? "mapping not known"
+                     ? "unknown mapping"
                      : annotation_text(listing_annotation(listing),
                                        listing_annotation(listing)->modules[rows->module].label));
     for (size_t i = 0; i < count; i++)

@@ -144,7 +144,7 @@ int annotation_show(struct annotation *a, const struct table_format *format, str
     if (count == 0)
         result = error_set(
             err, NULL, NO_OFFSET,
-            "no function matches '%.100s' (most is in '%.100s'; pbin-aggregate lists them all)",
+            "no function matches '%.100s' (the largest is '%.100s'; pbin-aggregate lists all)",
             a->options->functions[0], largest);
     else
         show(a, functions, count, format, out);

@@ -134,10 +134,11 @@ static struct source_file *open_source(struct section *s)
     struct source_file *source = source_file_open(s->file, &search);
     if (source == NULL) {
         if (s->file[0] != '\0' && annotation_may_warn(a, s->file))
-            report_warning(a->reporter,
-                           "%s: source not found: --source-path FOLDER says where it is, "
-                           "--prefix-map OLD=NEW how paths begin here",
-                           s->file);
+            report_warning(
+                a->reporter,
+                "%s: source not found: name its folder with --source-path DIR, or replace the "
+                "beginning of its path with --prefix-map OLD=NEW",
+                s->file);
         return NULL;
     }
     time_t made = binary_made(a, s->function);
@@ -203,7 +204,7 @@ static void put_section(struct section *s)
         title = mem_printf("%s (found as %s)", s->file, source_file_path(source));
     listing_section(s->listing, title != NULL        ? title
                                 : s->file[0] != '\0' ? s->file
-                                                     : "no source known");
+                                                     : "unknown source");
     size_t next = 0;
     put_bare(s, &next, 0);
     for (size_t r = 0; source != NULL && r < s->range_count; r++) {

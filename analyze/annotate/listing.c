@@ -88,7 +88,7 @@ static void put_owned(struct listing *l, char *text)
 /* The function's name, and what it used in all. */
 static void put_heading(struct listing *l, const struct annotate_function *f)
 {
-    static const char *const metrics[] = {"time", "energy", "samples"};
+    static const char *const metrics[] = {"total CPU time", "total energy", "all samples"};
     const struct annotation *a = l->annotation;
     output_printf(l->out, "%s%s", l->functions++ > 0 ? "\n" : "", l->paint.strong);
     put_visible(l, annotation_text(a, f->rows->function));
@@ -102,7 +102,7 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
     if (l->used[ANNOTATE_ENERGY])
         output_printf(l->out, ", %.*f %s", l->decimals[ANNOTATE_ENERGY],
                       annotation_value(l->annotation, &f->sums, ANNOTATE_ENERGY), a->quantity.unit);
-    output_printf(l->out, ", %.*f samples; %.2f %% of all %s\n", l->decimals[ANNOTATE_SAMPLES],
+    output_printf(l->out, ", %.*f samples; %.2f %% of %s\n", l->decimals[ANNOTATE_SAMPLES],
                   annotation_value(l->annotation, &f->sums, ANNOTATE_SAMPLES),
                   annotation_value(l->annotation, &f->sums, ANNOTATE_SHARE),
                   metrics[a->options->metric]);
@@ -237,6 +237,6 @@ void listing_begin(struct listing *l, const struct annotate_function *f)
 void listing_end(struct listing *l)
 {
     if (l->table == NULL && l->lines == 0)
-        output_printf(l->out, "no line has %g %% of it (--threshold)\n",
+        output_printf(l->out, "no line has at least %g %% of it (--threshold)\n",
                       l->annotation->options->threshold);
 }

@@ -38,8 +38,7 @@ struct machine_code *machine_code_open(const struct code_wanted *wanted,
         return NULL;
     }
     if (wanted->build_id[0] == '\0')
-        report_warning(reporter,
-                       "%s: the profile has no build-id of it: it need not be the file that ran",
+        report_warning(reporter, "%s: no build-id in the profile: it may not be the file that ran",
                        code->file->path);
     if (!elf_has_debug(code->file))
         code->debug = elf_search_debug(search, code->file);

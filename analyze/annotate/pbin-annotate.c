@@ -34,20 +34,19 @@ enum {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What:", 1},
     {"function", 'f', "GLOB", 0,
-     "Functions of that name (may be repeated; default: the one with the most time)", 1},
-    {"asm", KEY_ASM, NULL, 0, "Instructions instead of source lines", 1},
+     "Show functions whose name matches (repeatable; default: the one with the most time)", 1},
+    {"asm", KEY_ASM, NULL, 0, "Show instructions instead of source lines", 1},
     {"syntax", KEY_SYNTAX, "SYNTAX", 0, "att (default) or intel, for x86", 1},
-    {"metric", KEY_METRIC, "METRIC", 0, "What makes a line hot: time (default), energy or samples",
-     1},
-    {"threshold", KEY_THRESHOLD, "PCT", 0, "Hot is a line with PCT % of its function (default 5)",
-     1},
+    {"metric", KEY_METRIC, "METRIC", 0, "Measure lines by time (default), energy or samples", 1},
+    {"threshold", KEY_THRESHOLD, "PCT", 0,
+     "Mark lines with at least PCT % of their function (default 5)", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),
-    {"context", KEY_CONTEXT, "N", 0, "Only N lines around hot ones (default: whole functions)", 1},
-    {0, 0, NULL, 0, "Where files are:", 2},
-    {"source-path", KEY_SOURCE_PATH, "DIR", 0,
-     "Folder with sources built elsewhere (may be repeated)", 2},
+    {"context", KEY_CONTEXT, "N", 0,
+     "Show only hot lines and N lines around each (default: whole functions)", 1},
+    {0, 0, NULL, 0, "Sources:", 2},
+    {"source-path", KEY_SOURCE_PATH, "DIR", 0, "Folder of sources built elsewhere (repeatable)", 2},
     {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
-     "Sources recorded below OLD lie below NEW (may be repeated)", 2},
+     "Sources recorded under OLD are under NEW here (repeatable)", 2},
     {0, 0, NULL, 0, "Binaries, for --asm:", ELF_GROUP},
     {0}};
 
@@ -65,7 +64,7 @@ static void parse_metric(struct annotate_options *o, const char *name, struct ar
             o->metric = (enum annotate_metric)i;
             return;
         }
-    argp_error(state, "--metric takes time, energy or samples, not '%s'", name);
+    argp_error(state, "--metric must be time, energy or samples, not '%s'", name);
 }
 
 /* Options that say what is shown. */
@@ -81,7 +80,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         return 0;
     case KEY_SYNTAX:
         if (strcmp(argument, "att") != 0 && strcmp(argument, "intel") != 0)
-            argp_error(state, "--syntax takes att or intel, not '%s'", argument);
+            argp_error(state, "--syntax must be att or intel, not '%s'", argument);
         a->intel = argument[0] == 'i';
         return 0;
     case KEY_METRIC:
@@ -112,7 +111,7 @@ static error_t parse_where(int key, char *argument, struct argp_state *state,
         return 0;
     case KEY_PREFIX_MAP:
         if (argument[0] == '=' || strchr(argument, '=') == NULL)
-            argp_error(state, "--prefix-map takes OLD=NEW, not '%s'", argument);
+            argp_error(state, "--prefix-map must be OLD=NEW, not '%s'", argument);
         append(&a->prefix_maps, &a->prefix_map_count, &a->prefix_map_capacity, argument);
         return 0;
     default:

@@ -20,7 +20,7 @@ const char *selection_add(struct selection *s, const char *text, bool exclude)
     if (text[length] == '=')
         filter.glob = text + length + 1;
     else if (regcomp(&filter.regex, text + length + 1, REG_EXTENDED | REG_NOSUB) != 0)
-        return "holds a regular expression that is not valid";
+        return "contains an invalid regular expression";
     mem_reserve(&s->filters, &s->filter_capacity, s->filter_count + 1, sizeof *s->filters);
     s->filters[s->filter_count++] = filter;
     return NULL;

@@ -97,7 +97,7 @@ int callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
         return 0;
     }
     if (select_along(v, focus, depth, false) == 0 && focus != NULL)
-        return error_set(err, NULL, NO_OFFSET, "no function is called '%s'", focus);
+        return error_set(err, NULL, NO_OFFSET, "no function named '%s'", focus);
     if (focus != NULL)
         select_along(v, focus, depth, true);
     show_cycles(v);

@@ -23,11 +23,13 @@ struct options {
 enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What is shown:", 1},
+    {0, 0, NULL, 0, "Contents:", 1},
     {"keys", 'k', "KEYS", 0, "A node per binary,function (default), or per function", 1},
-    {"focus", KEY_FOCUS, "FUNCTION", 0, "Only FUNCTION, what leads to it and what it leads to", 1},
+    {"focus", KEY_FOCUS, "FUNCTION", 0,
+     "Show only FUNCTION and its direct and indirect callers and callees", 1},
     {"depth", KEY_DEPTH, "N", 0,
-     "At most N calls away from FUNCTION (without --focus: from what nothing calls)", 1},
+     "Show at most N calls away from FUNCTION (without --focus: from functions without callers)",
+     1},
     {0}};
 
 /* An output format by name and by suffix of the file. */
@@ -51,7 +53,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'k':
         if (strcmp(argument, "function") != 0 && strcmp(argument, "binary,function") != 0)
-            argp_error(state, "-k takes binary,function or function, not '%s'", argument);
+            argp_error(state, "-k must be binary,function or function, not '%s'", argument);
         o->aggregate.rows.keys = pbin_keys_of(argument);
         return 0;
     case KEY_FOCUS:
@@ -73,9 +75,8 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[PBIN...]",
-    .doc = "Show which function called which how often, and the time [s] and energy [J] that "
-           "callers answer for; "
-           "several profiles are added up.\v"
+    .doc = "Show which functions call which, how often, and the time [s] and energy [J] spent on "
+           "behalf of each caller; several profiles are added up.\v"
            "Examples:\n"
            "  gmon2pbin -e ./program gmon.out | pbin-callgraph\n"
            "  pbin-callgraph --focus work --depth 2 run.pbin\n"
@@ -99,8 +100,7 @@ static int read_all(struct aggregate *aggregate, struct options *o, struct error
         return -1;
     if (aggregate_arc_count(aggregate) == 0)
         report_warning(&o->common.reporter,
-                       "the profile has no call arcs: nobody answers for anybody else (gmon2pbin "
-                       "makes profiles that have them)");
+                       "no call arcs: callers are unknown; only gmon2pbin records them");
     return 0;
 }
 

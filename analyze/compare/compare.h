@@ -53,9 +53,16 @@ const struct pbin_keys *compare_keys(const struct compare *compare);
 /* Text of key number I of ROW of any run set, or NULL where the key is a number. */
 const char *compare_text(const struct compare *compare, const struct run_set_row *row, size_t i);
 
-enum verdict { VERDICT_SAME, VERDICT_FASTER, VERDICT_SLOWER, VERDICT_NEW, VERDICT_GONE };
+enum verdict {
+    VERDICT_NOT_TESTED,
+    VERDICT_NOT_SIGNIFICANT,
+    VERDICT_FASTER,
+    VERDICT_SLOWER,
+    VERDICT_NEW,
+    VERDICT_GONE
+};
 
-/* "same?", "faster", "slower", "new", "gone" */
+/* "not tested", "not significant", "faster", "slower", "new", "gone" */
 const char *verdict_name(enum verdict verdict);
 
 struct significance {

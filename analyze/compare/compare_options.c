@@ -27,36 +27,39 @@ enum {
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Sides:", 1},
-    {"base", KEY_BASE, "PBIN", 0, "The files from here on are runs of the base", 1},
-    {"with", KEY_WITH, "PBIN", 0, "The files from here on are runs of another side (several)", 1},
+    {"base", KEY_BASE, "PBIN", 0, "The following files are runs of the base", 1},
+    {"with", KEY_WITH, "PBIN", 0, "The following files are runs of another side (repeatable)", 1},
     {"names", 'n', "NAME,...", 0, "Names of the sides, the base first", 1},
     {0, 0, NULL, 0, "Rows:", 2},
     {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 2},
     KERNEL_OPTION(KEY_KERNEL, 2),
     {"match", KEY_MATCH, "HOW", 0,
-     "function: by name without clones (default); line: by file and line, moved lines are found",
+     "function (default): by name, ignoring clone suffixes; line: by file and line, following "
+     "moved lines",
      2},
-    {"map-binary", KEY_MAP, "OLD=NEW", 0, "Binary OLD is the same as NEW (several)", 2},
+    {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"sort", KEY_SORT, "BY", 0, "difference (default), base, other, ratio, p or key", 2},
     {"top", KEY_TOP, "N", 0, "Show N rows and the total", 2},
-    {0, 0, NULL, 0, "What is compared:", 3},
+    {0, 0, NULL, 0, "Comparison:", 3},
     {"metric", KEY_METRIC, "METRIC", 0,
      "time (default), energy, power, samples, execution-time, share or samples-share", 3},
     {"error", KEY_ERROR, "ERROR", 0,
-     "Show error, absolute, relative, absolute-relative, or one of them with weighted- in front",
+     "Add a column: error, absolute, relative, absolute-relative, or one of these with the prefix "
+     "weighted-",
      3},
     {"aggregate", KEY_AGGREGATE, "HOW", 0,
      "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "
      "total",
      3},
     {0, 0, NULL, 0, "Significance:", 4},
-    {"alpha", KEY_ALPHA, "LEVEL", 0, "Chance of any false alarm in a table (default 0.05)", 4},
-    {"min-share", KEY_SHARE, "PCT", 0, "Test rows of at least this share (default 1)", 4},
-    {"noise", KEY_NOISE, "PCT", 0, "Single runs: how much rows vary from run to run (default 5)",
-     4},
+    {"alpha", KEY_ALPHA, "LEVEL", 0,
+     "Significance level: probability of any false positive in a table (default 0.05)", 4},
+    {"min-share", KEY_SHARE, "PCT", 0, "Test only rows with at least this share (default 1)", 4},
+    {"noise", KEY_NOISE, "PCT", 0,
+     "For single runs: assumed variation of rows between runs (default 5)", 4},
     {"fail-if", KEY_FAIL, "CONDITION", 0,
-     "Exit with 3 if a row exceeds METRIC>LIMIT significantly: 'energy>5%', 'time>0.5s', "
-     "'total:time>2%' (several)",
+     "Exit with status 3 if a row has increased significantly, and by more than the limit: "
+     "'energy>5%', 'time>0.5s', 'total:time>2%' (repeatable)",
      4},
     {0}};
 
@@ -80,11 +83,11 @@ static void begin_group(struct compare_command *o, bool base, const char *path,
                         struct argp_state *state)
 {
     if (o->started && !o->grouped)
-        argp_error(state, "'%s': files before --base belong to no side", o->inputs[0].path);
+        argp_error(state, "'%s': files must follow --base or --with", o->inputs[0].path);
     if (base && o->started)
-        argp_error(state, "--base comes first, and once");
+        argp_error(state, "--base must come first and only once");
     if (!base && !o->started)
-        argp_error(state, "--base comes before --with");
+        argp_error(state, "--base must precede --with");
     o->grouped = true;
     new_set(o, state);
     put_input(o, path, state);
@@ -94,7 +97,7 @@ static void put_map(struct compare_command *o, const char *text, struct argp_sta
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0')
-        argp_error(state, "--map-binary takes OLD=NEW, not '%s'", text);
+        argp_error(state, "--map-binary must be OLD=NEW, not '%s'", text);
     mem_reserve(&o->maps, &o->map_capacity, o->compare.rules.map_count + 1, sizeof *o->maps);
     o->maps[o->compare.rules.map_count++] =
         (struct binary_map){text, (size_t)(equals - text), equals + 1};
@@ -113,7 +116,7 @@ static void put_condition(struct compare_command *o, const char *text, struct ar
 static int known(struct argp_state *state, const char *option, const char *argument, int number)
 {
     if (number < 0)
-        argp_error(state, "--%s does not know '%s'; see --help", option, argument);
+        argp_error(state, "unknown --%s '%s'; see --help", option, argument);
     return number;
 }
 
@@ -140,9 +143,9 @@ static void split_names(struct compare_command *o, struct argp_state *state)
     char *rest = o->owned_names = mem_strdup(o->name_list), *name;
     while ((name = strsep(&rest, ",")) != NULL) {
         if (count == o->set_count)
-            argp_error(state, "-n has more names than there are sides (%zu)", o->set_count);
+            argp_error(state, "-n has more names than sides (%zu)", o->set_count);
         if (name[0] == '\0' || is_taken(o, name))
-            argp_error(state, "-n: the name '%s' is empty, taken or given twice", name);
+            argp_error(state, "-n: name '%s' is empty, reserved or repeated", name);
         o->names[count++] = name;
     }
     if (count < o->set_count)
@@ -173,7 +176,7 @@ static bool has_key(const struct compare_command *o, const char *name)
 static void finish_options(struct compare_command *o, struct argp_state *state)
 {
     if (o->set_count < 2)
-        argp_error(state, "a base and something to compare it with are needed");
+        argp_error(state, "expected a base and at least one other profile");
     struct pbin_keys *keys = &o->compare.rules.aggregate.rows.keys;
     bool caller = keys->caller;
     if (!o->keys_given)
@@ -183,7 +186,7 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
     if (o->compare.rules.lines && !(has_key(o, "line") && has_key(o, "function")))
         argp_error(state, "--match line needs the keys function and line");
     if (o->compare.rules.lines && has_key(o, "pc"))
-        argp_error(state, "--match line and the key pc exclude each other");
+        argp_error(state, "--match line and the key pc cannot be combined");
     if (o->name_list != NULL)
         split_names(o, state);
     else
@@ -243,7 +246,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_MATCH:
         if (strcmp(argument, "function") != 0 && strcmp(argument, "line") != 0)
-            argp_error(state, "--match takes function or line, not '%s'", argument);
+            argp_error(state, "--match must be function or line, not '%s'", argument);
         o->compare.rules.lines = argument[0] == 'l';
         return 0;
     case KEY_MAP:
@@ -275,7 +278,7 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "BASE OTHER...\n--base PBIN... --with PBIN... [--with PBIN...]",
-    .doc = "Compare profiles function by function, and tell changes from noise\v"
+    .doc = "Compare profiles function by function, and separate changes from noise.\v"
            "Examples:\n"
            "  pbin-compare before.pbin after.pbin\n"
            "  pbin-compare --base before-*.pbin --with after-*.pbin --metric energy\n"

@@ -30,7 +30,7 @@ static const char *parse_limit(const char *text, struct fail_if *condition)
     bool ok = parse_double(number, 0, 1e300, &condition->limit);
     free(number);
     if (!ok)
-        return "the limit is no number of at least 0";
+        return "the limit must be a number >= 0";
     condition->percent = strcmp(text + digits, "%") == 0;
     if (condition->percent)
         return NULL;
@@ -39,7 +39,7 @@ static const char *parse_limit(const char *text, struct fail_if *condition)
             condition->limit *= units[i].factor;
             return NULL;
         }
-    return "the limit ends in % or the unit of its metric: s, ms, us; J, mJ, uJ; W, mW; none for "
+    return "the limit must end in % or a unit of its metric: s, ms, us; J, mJ, uJ; W, mW; none for "
            "samples";
 }
 
@@ -53,9 +53,9 @@ const char *fail_if_parse(const char *text, struct fail_if *condition)
     size_t length = strcspn(text, ">");
     int metric = compare_metric_parse(text, length);
     if (metric < 0 || metric > COMPARE_SAMPLES)
-        return "the metric is one of time, energy, power and samples";
+        return "the metric must be time, energy, power or samples";
     if (text[length] != '>')
-        return "'>' and a limit are missing";
+        return "missing '>' and a limit";
     condition->metric = (enum compare_metric)metric;
     return parse_limit(text + length + 1, condition);
 }
@@ -110,7 +110,7 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
     for (size_t set = 1; set < c->set_count; set++) {
         compare_significance(c, set, condition->metric, results);
         if (condition->total && isnan(results[c->count].p))
-            report_warning(reporter, "%s: %s: totals can be judged only with several runs a side",
+            report_warning(reporter, "%s: %s: totals can be tested only with several runs per side",
                            condition->text, names[set]);
         for (size_t i = first; i < end; i++) {
             double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);

@@ -20,7 +20,7 @@ static int check_quantity(const struct compare_command *o, const struct compare 
     if (!needed || compare->quantity.name != NULL)
         return 0;
     return error_set(err, NULL, NO_OFFSET,
-                     "energy and power cannot be compared: the profiles hold no PMU values, or "
+                     "energy and power cannot be compared: the profiles contain no PMU values, or "
                      "values of different kinds");
 }
 

@@ -93,7 +93,7 @@ static void add_fact(struct compare_view *v, const char *what, const char *set, 
 static const char *test_text(struct compare_view *v, size_t set)
 {
     static const char *const names[] = {
-        [TEST_NONE] = "none: a single run cannot tell how this metric varies",
+        [TEST_NONE] = "none: a single run does not show how this metric varies",
         [TEST_WELCH] = "Welch's t-test over runs",
         [TEST_SAMPLING] = "sampling interval of single runs (approximate)"};
     enum compare_test test = compare_test_of(v->compare, set, v->report->metric);

@@ -11,7 +11,8 @@ const struct compare_options compare_defaults = {
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = {"same?", "faster", "slower", "new", "gone"};
+    static const char *const names[] = {"not tested", "not significant", "faster", "slower", "new",
+                                        "gone"};
     return names[verdict];
 }
 
@@ -113,15 +114,17 @@ static double largest_share(const struct pair *pair, enum compare_metric metric)
 static struct significance decide(const struct pair *pair, enum compare_metric metric, double p,
                                   double alpha)
 {
-    struct significance j = {p, p <= alpha, VERDICT_SAME};
+    struct significance j = {p, p <= alpha, VERDICT_NOT_SIGNIFICANT};
     double a = run_set_value(pair->base, pair->a, metric);
     double b = run_set_value(pair->other, pair->b, metric);
     if (pair->a == NULL)
-        j.verdict = pair->b == NULL ? VERDICT_SAME : VERDICT_NEW;
+        j.verdict = pair->b == NULL ? VERDICT_NOT_TESTED : VERDICT_NEW;
     else if (pair->b == NULL)
         j.verdict = VERDICT_GONE;
     else if (j.significant)
         j.verdict = b > a ? VERDICT_SLOWER : VERDICT_FASTER;
+    else if (isnan(p))
+        j.verdict = VERDICT_NOT_TESTED;
     return j;
 }
 

@@ -149,7 +149,7 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
     struct position at = {.meta = meta};
     int got;
     if (meta->keys != NULL)
-        return error_set(err, NULL, NO_OFFSET, "an aggregated profile has no samples any more");
+        return error_set(err, NULL, NO_OFFSET, "aggregated profiles contain no samples");
     struct table *table = table_open(format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)

@@ -20,10 +20,10 @@ struct options {
 enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS, KEY_THREADS, KEY_READINGS };
 
 static const struct argp_option arguments[] = {
-    {0, 0, NULL, 0, "What (default: facts and mappings):", 1},
-    {"samples", KEY_SAMPLES, NULL, 0, "Every sample, a row per thread (without a format: csv)", 1},
+    {0, 0, NULL, 0, "Contents (default: metadata and mappings):", 1},
+    {"samples", KEY_SAMPLES, NULL, 0, "All samples, one row per thread (default format: csv)", 1},
     {"locations", KEY_LOCATIONS, NULL, 0,
-     "Every program counter with its inlined frames, innermost first", 1},
+     "All program counters with their inlined frames, innermost first", 1},
     {"threads", KEY_THREADS, NULL, 0, "Every thread with its process and program", 1},
     {"readings", KEY_READINGS, NULL, 0, "Every reading of a power source (without a format: csv)",
      1},
@@ -47,7 +47,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
-            argp_error(state, "one profile at a time, '%s' is too many", argument);
+            argp_error(state, "unexpected argument '%s': only one profile can be shown", argument);
         o->input = argument;
         return 0;
     default:
@@ -59,7 +59,7 @@ static const struct argp parser = {
     .options = arguments,
     .parser = parse,
     .args_doc = "[PBIN]",
-    .doc = "Show what a pbin profile holds.\v"
+    .doc = "Show the contents of a pbin profile.\v"
            "Examples:\n"
            "  pbin-dump run.pbin\n"
            "  pbin-dump --samples run.pbin > samples.csv\n"

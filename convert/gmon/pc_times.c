@@ -60,7 +60,7 @@ static int take_row(struct reading *r, const struct pbin_row *row, struct error 
     struct pc_times *t = r->times;
     const struct pbin_definitions *all = pbin_reader_definitions(r->reader);
     if (row->key[r->binary_key] >= strings_count(all->strings))
-        return error_set(err, r->name, NO_OFFSET, "row refers to a text that is not defined");
+        return error_set(err, r->name, NO_OFFSET, "row refers to an undefined text");
     mem_reserve(&t->items, &t->capacity, t->count + 1, sizeof *t->items);
     t->items[t->count++] = (struct pc_time){.pc = row->key[r->pc_key],
                                             .binary = (uint32_t)row->key[r->binary_key],

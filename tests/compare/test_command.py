@@ -59,7 +59,7 @@ class Gate(tool.Case):
         self.assertEqual(self.gate("total:time>0.4s", BASE, SLOWER, 0), [])
 
     def test_total_of_single_runs_is_a_warning(self):
-        self.assertIn("several runs a side", self.gate("total:time>0%", BASE[:1], SLOWER[:1], 0)[0])
+        self.assertIn("several runs per side", self.gate("total:time>0%", BASE[:1], SLOWER[:1], 0)[0])
         self.assertEqual(self.gate("total:time>0%", BASE[:1], SLOWER[:1], 0, "-q"), [])
 
     def test_several(self):
@@ -91,23 +91,23 @@ class Usage(tool.Case):
     def test_refused(self):
         two = BASE[0], SAME[0]
         for text, *argv in (
-                ("a base and something", ), ("a base and something", BASE[0]),
-                ("a base and something", "--base", *two), ("--base comes before", "--with", *two),
-                ("comes first, and once", "--base", BASE[0], "--base", SAME[0]),
-                ("belong to no side", *two, "--base", BASE[0]),
+                ("a base and at least one other", ), ("a base and at least one other", BASE[0]),
+                ("a base and at least one other", "--base", *two), ("--base must precede", "--with", *two),
+                ("must come first and only once", "--base", BASE[0], "--base", SAME[0]),
+                ("must follow --base or --with", *two, "--base", BASE[0]),
                 ("unknown key 'foo'", "-k", "foo", *two), ("named twice", "-k", "line,line", *two),
-                ("--match takes", "--match", "x", *two), ("needs the keys", "--match", "line", "-k", "file", *two),
-                ("exclude each other", "--match", "line", "-k", "function,line,pc", *two),
-                ("--map-binary takes", "--map-binary", "x", *two), ("--map-binary takes", "--map-binary", "=x", *two),
-                ("--map-binary takes", "--map-binary", "x=", *two),
-                ("--metric does not know", "--metric", "x", *two), ("--error does not know", "--error", "x", *two),
-                ("--aggregate does not know", "--aggregate", "x", *two), ("--sort does not know", "--sort", "x", *two),
+                ("--match must be", "--match", "x", *two), ("needs the keys", "--match", "line", "-k", "file", *two),
+                ("cannot be combined", "--match", "line", "-k", "function,line,pc", *two),
+                ("--map-binary must be", "--map-binary", "x", *two), ("--map-binary must be", "--map-binary", "=x", *two),
+                ("--map-binary must be", "--map-binary", "x=", *two),
+                ("unknown --metric", "--metric", "x", *two), ("unknown --error", "--error", "x", *two),
+                ("unknown --aggregate", "--aggregate", "x", *two), ("unknown --sort", "--sort", "x", *two),
                 ("--top must be", "--top", "0", *two), ("--alpha must be", "--alpha", "0", *two),
                 ("--alpha must be", "--alpha", "0.6", *two), ("--min-share must be", "--min-share", "101", *two),
                 ("--noise must be", "--noise", "-1", *two), ("unknown format", "--format", "xml", *two),
                 ("has 1 names for 2", "-n", "a", *two), ("more names", "-n", "a,b,c", *two),
-                ("given twice", "-n", "a,a", *two), ("empty", "-n", "a,", *two), ("taken", "-n", "a,ratio", *two),
-                ("taken", "-n", "a,function", *two), ("at most 64", *[BASE[0]] * 65)):
+                ("repeated", "-n", "a,a", *two), ("empty", "-n", "a,", *two), ("reserved", "-n", "a,ratio", *two),
+                ("reserved", "-n", "a,function", *two), ("at most 64", *[BASE[0]] * 65)):
             with self.subTest(argv=argv[:4]):
                 self.refused(text, *argv)
 

@@ -45,7 +45,7 @@ class Matching(tool.Case):
                            {"g.isra.4": 2, "h": 1, "h.cold": 1, "f.llvm.123": 2})
         table, rows = self.rows(old, new)
         self.assertEqual(sorted(rows), ["f", "g", "h"])
-        self.assertEqual({r["verdict"] for r in rows.values()}, {"same?"})
+        self.assertEqual({r["verdict"] for r in rows.values()}, {"not significant"})
         self.assertAlmostEqual(table["profile"]["coverage_other"], 100)
         self.assertAlmostEqual(sum(r["other"] for r in rows.values()), table["total"]["other"])
 
@@ -65,10 +65,10 @@ class Matching(tool.Case):
         old = self.profile("a", ["f"], {"f": 1}, "app-1.0")
         new = self.profile("b", ["f"], {"f": 1}, "app-1.1")
         table, _ = self.rows(old, new)
-        self.assertEqual([r["verdict"] for r in table["rows"]].count("same?"), 0)
+        self.assertEqual({r["verdict"] for r in table["rows"]}, {"gone", "new"})
         self.assertEqual(table["profile"]["coverage_other"], 0)
         table, rows = self.rows("--map-binary", "x=y", "--map-binary", "app-1.0=app-1.1", old, new)
-        self.assertEqual((rows["f"]["binary"], rows["f"]["verdict"]), ("app-1.1", "same?"))
+        self.assertEqual((rows["f"]["binary"], rows["f"]["verdict"]), ("app-1.1", "not tested"))
         self.assertEqual(len(table["rows"]), 1)
 
     def test_joined_clones_of_aggregated_runs_have_an_upper_bound_of_variance(self):
@@ -133,7 +133,7 @@ class Lines(tool.Case):
         new = self.profile("new", AFTER, dict(work, **{"sink += 99;": 8}))
         table = json.loads(self.succeeds(["pbin-compare", "--format=json", "--match", "line", old, new]).out)
         pairs = {(r["line"], r["other_line"]): r["verdict"] for r in table["rows"]}
-        want = {(5 + i, 7 + i if i < 2 else 8 + i): "same?" for i in range(5)}
+        want = {(5 + i, 7 + i if i < 2 else 8 + i): "not significant" for i in range(5)}
         want[None, 9] = "new"
         self.assertEqual(pairs, want)
         self.assertAlmostEqual(table["profile"]["coverage_other"], 100)

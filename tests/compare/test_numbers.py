@@ -95,7 +95,7 @@ class Compare(tool.Case):
         elif not ref.is_there(other, key):
             want = "gone"
         elif row["significant" + suffix] == "no":
-            want = "same?"
+            want = "not tested" if row["p" + suffix] is None else "not significant"
         else:
             want = "slower" if row["difference" + suffix] > 0 else "faster"
         self.assertEqual(row["verdict" + suffix], want)

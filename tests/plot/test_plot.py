@@ -497,7 +497,7 @@ class Comparison(Plot):
                         rows = self.check(kind, metric, sides)
                         verdicts |= {(runs, r["significant"], r["verdict"], r["p"] == "") for r in rows}
         for runs in (1, 5):  # nothing is tested in vain: each case occurred
-            for case in (("yes", "slower", False), ("no", "same?", False), ("no", "same?", True), ("yes", "new", False),
+            for case in (("yes", "slower", False), ("no", "not significant", False), ("no", "not tested", True), ("yes", "new", False),
                          ("yes", "gone", False)):
                 self.assertIn((runs, *case), verdicts)
 
