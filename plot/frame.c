@@ -97,11 +97,9 @@ static char *part_of(char *text, size_t n)
 static char *drop_parts(const char *subtitle, double width, bool cells)
 {
     char *text = text_visible(subtitle), *second, *third; /* paths may contain any bytes */
-    while (text_width(text, cells) > width && part_of(text, 3) != NULL) {
-        second = part_of(text, 1);
-        third = part_of(text, 2);
+    while (text_width(text, cells) > width && (second = part_of(text, 1)) != NULL &&
+           (third = part_of(second, 1)) != NULL && part_of(third, 1) != NULL)
         memmove(second, third, strlen(third) + 1);
-    }
     second = part_of(text, 1);
     if (second == NULL || text_width(text, cells) <= width)
         return text;

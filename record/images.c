@@ -149,6 +149,7 @@ static char *look_up_path(uint32_t pid)
 {
     char link[64], path[PATH_LARGEST];
     snprintf(link, sizeof link, "/proc/%" PRIu32 "/exe", pid);
+    /* NOLINTNEXTLINE(readability-suspicious-call-argument): link is the path of readlink */
     ssize_t length = readlink(link, path, sizeof path - 1);
     return mem_strndup(path, length > 0 ? (size_t)length : 0);
 }
@@ -203,8 +204,8 @@ static void set_newest(struct images *images, uint32_t pid, uint32_t number)
 
 uint32_t images_add(struct images *images, const struct raw_image *raw)
 {
-    char *path = raw->path != NULL ? NULL : look_up_path(raw->pid);
-    char *comm = raw->comm != NULL ? NULL : look_up_comm(raw->pid);
+    char *path = raw->path != NULL ? mem_strdup(raw->path) : look_up_path(raw->pid);
+    char *comm = raw->comm != NULL ? mem_strdup(raw->comm) : look_up_comm(raw->pid);
     mem_reserve(&images->list, &images->capacity, images->count + 1, sizeof *images->list);
     uint32_t number = (uint32_t)images->count++;
     struct image *image = &images->list[number];
@@ -212,8 +213,8 @@ uint32_t images_add(struct images *images, const struct raw_image *raw)
         .pid = raw->pid,
         .ppid = raw->ppid,
         .parent = raw->parent < number ? raw->parent : RAW_NO_IMAGE,
-        .path = intern_path(images, path != NULL ? path : raw->path),
-        .comm = strings_intern(images->texts, comm != NULL ? comm : raw->comm),
+        .path = intern_path(images, path),
+        .comm = strings_intern(images->texts, comm),
         .how = raw->how,
         .start = raw->start,
     };
@@ -352,7 +353,8 @@ static bool place(struct image *image, const struct raw_mapx *map, uint32_t path
         struct area *area = &image->areas[i];
         if (!overlap(area, map))
             continue;
-        if (memcmp(area, &new, sizeof new) == 0)
+        if (area->address == new.address && area->size == new.size && area->offset == new.offset &&
+            area->path == new.path)
             return false;
         break;
     }

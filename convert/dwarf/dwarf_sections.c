@@ -7,6 +7,7 @@
 #include "convert/dwarf/dwarf_sections.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,7 @@ static void add_section(struct dwarf_sections *d, const char *name)
     struct debug_section *s = &d->sections[d->count];
     s->section = elf_section_debug(d->file, name);
     s->size = s->section != NULL ? elf_section_size(d->file, s->section) : 0;
-    strcpy(s->name, ".debug_");
-    strcat(s->name, name);
+    snprintf(s->name, sizeof s->name, ".debug_%s", name);
     d->count += s->size > 0;
 }
 

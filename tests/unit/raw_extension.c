@@ -11,12 +11,10 @@ static const uint8_t image[] = {0x7f, 'E', 'L', 'F', 0, 1, 2, 3};
 static struct buffer extension(bool done)
 {
     struct buffer b = {0};
-    struct raw_fact facts[] = {{(char *)"sampler", (char *)"sampler 0.1"},
-                               {(char *)"command", (char *)"./burn -x"},
-                               {(char *)"command_of_the_future", (char *)"ls"},
-                               {(char *)"host", (char *)""},
-                               {(char *)"frequency", (char *)"997.5"},
-                               {(char *)"cpus", (char *)"2"}};
+    struct raw_fact facts[] = {
+        {(char *)"sampler", (char *)"sampler 0.1"},      {(char *)"command", (char *)"./burn -x"},
+        {(char *)"command_of_the_future", (char *)"ls"}, {(char *)"host", (char *)""},
+        {(char *)"frequency", (char *)"997.5"},          {(char *)"cpus", (char *)"2"}};
     struct raw_map maps[] = {{0x401000, 0x2000, 0x1000, 7, (char *)"00ff", (char *)"/bin/burn"},
                              {UINT64_MAX - 4095, 4096, 0, 8, (char *)"", (char *)"/lib/x"}};
     struct raw_thread threads[] = {{7, 7, (char *)"burn"}, {9, 7, (char *)"worker"}};

@@ -26,13 +26,15 @@ void libusb_exit(void *context)
 void *libusb_open_device_with_vid_pid(void *context, uint16_t vendor, uint16_t product)
 {
     const char *path = getenv("LYNSYN_FILE");
-    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
     (void)context;
+    if (vendor != 0x10c4 || product != 0x8c1e || path == NULL)
+        return NULL;
+    FILE *file = fopen(path, "rb");
     if (file == NULL)
         return NULL;
     size_t got = fread(board, 1, sizeof board, file);
     fclose(file);
-    return got == sizeof board && vendor == 0x10c4 && product == 0x8c1e ? board : NULL;
+    return got == sizeof board ? board : NULL;
 }
 
 void libusb_close(void *handle)
