@@ -82,7 +82,7 @@ static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
     perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE);
     struct perf_thread *thread = perf_thread_add(&run->threads, (uint32_t)pid, (uint32_t)tid, "");
     thread->clock = perf_open_clock(tid);
-    thread->base = perf_used((uint32_t)pid, (uint32_t)tid);
+    thread->base = on_exec ? 0 : perf_used((uint32_t)pid, (uint32_t)tid);
     return thread->clock < 0 ? -1 : perf_set_open(&run->sets, thread, on_exec);
 }
 

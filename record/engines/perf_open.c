@@ -63,6 +63,13 @@ int perf_open_clock(pid_t tid)
     return open_event(&attr, tid, -1);
 }
 
+int perf_open_mark(pid_t tid)
+{
+    struct perf_event_attr attr = basic(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+    attr.exclude_kernel = 1;
+    return open_event(&attr, tid, -1);
+}
+
 static uint64_t counts(const struct perf_setup *setup, uint64_t period)
 {
     uint64_t count = (uint64_t)((double)period * setup->per_ns);

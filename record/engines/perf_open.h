@@ -38,6 +38,10 @@ void perf_setup_free(struct perf_setup *setup);
 int perf_open_counter(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
                       uint32_t watermark);
 int perf_open_clock(pid_t tid);
+/* Counts nothing. The kernel exchanges the events of two threads at a switch between them if one has inherited all that
+ * the other has, and a thread that ends may then take the file descriptors of the other with it. Who has this, has
+ * something that nobody inherits. */
+int perf_open_mark(pid_t tid);
 /* PERIOD in ns. */
 int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
                       uint64_t period);

@@ -57,18 +57,28 @@ uint64_t perf_used(uint32_t pid, uint32_t tid)
 
 /* ---- the end of threads ------------------------------------------------------------------------- */
 
-static void add_total(struct engine_run *run, const struct perf_thread *thread)
+static uint64_t later(uint64_t before, uint64_t now)
 {
-    uint64_t cpu = thread->exact, own;
+    return now > before ? now : before;
+}
+
+/* Takes THREAD, which is in no table any more. */
+static void add_total(struct engine_run *run, struct perf_thread *thread)
+{
+    uint64_t cpu = thread->exact, own, used = thread->used;
     if (thread->clock >= 0 && read(thread->clock, &own, sizeof own) == sizeof own)
         cpu += own;
-    else if (!thread->ended) {
-        own = perf_used(thread->pid, thread->tid);
-        cpu = own > thread->base ? own - thread->base : 0;
-    }
-    struct engine_thread row = {
-        .pid = thread->pid, .tid = thread->tid, .pc = thread->pc, .cpu = cpu, .flags = RAW_TOTAL};
-    perf_window_add(run, perf_time(run, thread->end), &row);
+    if (!thread->ended ||
+        thread->tid == thread->pid) /* the leader can be read until it is waited for */
+        used = later(used, perf_used(thread->pid, thread->tid));
+    if (used > thread->base + cpu) /* also what it used on its way out */
+        cpu = used - thread->base;
+    perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
+                                              .total = true,
+                                              .thread = thread,
+                                              .pc = thread->pc,
+                                              .cpu = cpu,
+                                              .flags = RAW_TOTAL});
 }
 
 /* Its CPU time is complete. */
@@ -79,27 +89,28 @@ static void finish(struct engine_run *run, struct perf_thread *thread)
             *link = thread->ended_next;
             break;
         }
-    add_total(run, thread);
     perf_thread_remove(&run->threads, thread);
+    add_total(run, thread);
 }
 
 void perf_finish_ended(struct engine_run *run, uint64_t now)
 {
     for (struct perf_thread *thread = run->ended, *next; thread != NULL; thread = next) {
         next = thread->ended_next;
-        if (now >= thread->end + patience)
+        if (now >= thread->end + patience && thread->tid != (uint32_t)run->pid)
             finish(run, thread);
     }
 }
 
 void perf_finish_all(struct engine_run *run)
 {
-    while (run->ended != NULL)
-        finish(run, run->ended);
     for (size_t i = 0; i < PERF_BUCKETS; i++)
-        for (struct perf_thread *thread = run->threads.threads[i]; thread != NULL;
-             thread = thread->chain)
+        while (run->threads.threads[i] != NULL) {
+            struct perf_thread *thread = run->threads.threads[i];
+            run->threads.threads[i] = thread->chain;
             add_total(run, thread);
+        }
+    run->ended = NULL;
     perf_window_close(run, run->result->wall);
 }
 
@@ -178,16 +189,13 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
     uint64_t caller = 0;
     if (in_kernel && run->setup.kernel && body->abi != PERF_SAMPLE_REGS_ABI_NONE)
         caller = body->user_ip;
-    thread->nominal += (uint64_t)run->sets.mean;
     thread->pc = body->ip;
     run->sightings++;
-    struct engine_thread row = {.pid = thread->pid,
-                                .tid = thread->tid,
-                                .pc = body->ip,
-                                .caller = caller,
-                                .cpu = thread->nominal,
-                                .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)};
-    perf_window_add(run, time, &row);
+    perf_window_add(run, &(struct perf_entry){.time = time,
+                                              .thread = thread,
+                                              .pc = body->ip,
+                                              .caller = caller,
+                                              .flags = RAW_RAN | (caller != 0 ? RAW_CALLER : 0)});
 }
 
 static void on_fork(struct engine_run *run, const struct task_body *body, uint64_t clock)
@@ -328,14 +336,21 @@ static void on_record(struct engine_run *run, const struct perf_record *record,
     }
 }
 
-/* The next period is drawn as soon as a sample is seen; records of other CPUs may have to come before it. */
+/* The next period is drawn as soon as a sample is seen; records of other CPUs may have to come before it. A thread that
+ * is on its way out can be read as long as it is. */
 static void look(void *context, struct perf_record *record, const struct perf_event_header *header)
 {
     struct engine_run *run = context;
-    const struct sample_body *body = (const struct sample_body *)(header + 1);
-    struct perf_thread *thread = perf_thread_find(&run->threads, body->tid);
+    const struct sample_body *sample = (const struct sample_body *)(header + 1);
+    const struct task_body *task = (const struct task_body *)(header + 1);
+    bool ends = header->type == PERF_RECORD_EXIT;
+    struct perf_thread *thread = perf_thread_find(&run->threads, ends ? task->tid : sample->tid);
     if (thread == NULL || thread->ended)
         return;
+    if (ends) {
+        thread->used = perf_used(thread->pid, thread->tid);
+        return;
+    }
     record->known = true;
     record->counts = perf_set_sampled(&run->sets, thread, record->ring, record->time);
 }

@@ -29,7 +29,8 @@ struct perf_rings;
 struct perf_rings *perf_rings_new(const int *fds, size_t count);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
-/* Takes in what is in the rings. LOOK, if not NULL, gets each sample at once, before it is in order. */
+/* Takes in what is in the rings. LOOK, if not NULL, gets each sample and each end of a thread at once, before it is in
+ * order. */
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),

@@ -13,7 +13,8 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-static const double shortest = 10000;                      /* [ns] the kernel fires no sooner */
+/* [ns] A sample costs up to 20 us on virtual machines: with no more than that between them, nothing else would run. */
+static const double shortest = 100000, shortest_batch = 30000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
 static const uint64_t batch_time = SECOND / 1000;          /* a period lasts as long */
@@ -22,6 +23,7 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
                     double frequency, bool random, bool prompt_reaction)
 {
     *sets = (struct perf_sets){.setup = setup,
+                               .prompt = prompt_reaction,
                                .outputs = outputs,
                                .mean = (double)SECOND / frequency,
                                .random = random,
@@ -34,7 +36,7 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
 
 void perf_sets_rate(struct perf_sets *sets, double mean)
 {
-    sets->mean = mean > shortest ? mean : shortest;
+    sets->mean = fmax(mean, shortest_batch);
 }
 
 /* In (0, 1): xorshift64*, the upper 53 bits. */
@@ -54,7 +56,8 @@ static uint64_t draw(struct perf_sets *sets, double least)
                   (1 - 0.5 * period / (double)batch_time); /* half a period is lost to each batch */
     else if (sets->random)
         period = (period - sets->reaction) * fmin(least - (1 - least) * log(uniform(sets)), most);
-    return (uint64_t)fmax(period, shortest);
+    return (uint64_t)fmax(period,
+                          sets->batch || (sets->prompt && least == 0) ? shortest_batch : shortest);
 }
 
 /* How long after a sample at TIME the next period begins is a part of the interval: it is taken off the mean. */
@@ -84,6 +87,8 @@ static void close_set(struct perf_sets *sets, struct perf_set *set)
     for (size_t i = 0; i < sets->setup->cpu_count; i++)
         if (set->samplers[i].fd >= 0)
             close(set->samplers[i].fd);
+    if (set->mark >= 0)
+        close(set->mark);
     free(set);
 }
 
@@ -142,6 +147,8 @@ int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_ex
         set->samplers[i].fd = -1;
     set->chain = sets->list;
     sets->list = set;
+    set->mark = perf_open_mark((pid_t)thread->tid);
+    result = set->mark >= 0 ? 0 : -1;
     for (size_t i = 0; i < count && result == 0; i++)
         result = open_one(sets, &set->samplers[i], i, (pid_t)thread->tid, on_exec);
     if (result != 0) {
@@ -175,9 +182,10 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
     if (set == NULL)
         return;
     link_heir(set, child);
-    if (sets->random)
-        for (size_t i = 0; i < sets->setup->cpu_count; i++)
-            arm(sets, &set->samplers[i], 0); /* no part of a short life is out of reach */
+    uint64_t now = clock_now();
+    for (size_t i = 0; sets->random && i < sets->setup->cpu_count; i++)
+        if ((double)(now - set->samplers[i].armed) >= sets->mean)
+            arm(sets, &set->samplers[i], 0); /* short lives are sampled too */
 }
 
 static bool used_up(int errnum)

@@ -18,7 +18,6 @@
  * drawn evenly from 0.5 to 1.5 means: a program whose period it meets is seen at one phase for no longer than that, and
  * over all batches the error of a share is that of independent samples.
  *
- * A mapping of samples to threads goes by the id of the thread, not of the event.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H
 #define RECORD_ENGINES_PERF_SETS_H
@@ -37,6 +36,7 @@ struct perf_set {
     struct perf_set *chain;    /* all of them */
     struct perf_thread *owner; /* NULL: it has ended */
     struct perf_thread *heirs;
+    int mark; /* file descriptor, see perf_open_mark */
     struct perf_sampler {
         int fd;                  /* -1: none */
         bool fired;              /* a sample of its period has come */
@@ -53,7 +53,7 @@ struct perf_sets {
     double mean;     /* interval [ns] */
     double least;    /* part of it that no period is shorter than */
     double reaction; /* mean time from a sample to the next period [ns] */
-    bool random, batch;
+    bool random, batch, prompt;
     bool full;      /* no more file descriptors are to be had */
     uint64_t state; /* of the random numbers */
 };

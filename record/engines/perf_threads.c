@@ -11,8 +11,11 @@
 void perf_threads_free(struct perf_threads *all)
 {
     for (size_t i = 0; i < PERF_BUCKETS; i++) {
-        while (all->threads[i] != NULL)
-            perf_thread_remove(all, all->threads[i]);
+        while (all->threads[i] != NULL) {
+            struct perf_thread *thread = all->threads[i];
+            all->threads[i] = thread->chain;
+            perf_thread_free(thread);
+        }
         while (all->processes[i] != NULL) {
             struct perf_process *process = all->processes[i];
             all->processes[i] = process->chain;
@@ -68,6 +71,10 @@ void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread)
     all->thread_count--;
     if (!thread->ended)
         perf_thread_end(all, thread);
+}
+
+void perf_thread_free(struct perf_thread *thread)
+{
     if (thread->clock >= 0)
         close(thread->clock);
     free(thread);

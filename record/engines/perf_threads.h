@@ -29,6 +29,7 @@ struct perf_thread {
     uint64_t end;
     unsigned reads;    /* how many counters have reported its CPU time */
     uint64_t exact;    /* their sum [ns] */
+    uint64_t used;     /* its CPU time by the scheduler's count, when it ended; 0: not known [ns] */
     uint64_t base;     /* CPU time before it was attached to [ns] */
     uint64_t nominal;  /* the sum of the intervals that its samples stand for [ns] */
     uint64_t last, pc; /* of its last sample, 0: none */
@@ -52,7 +53,10 @@ struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint
                                     const char *comm);
 /* It has ended, but stays known. Returns whether it was the last one of its process that lived. */
 bool perf_thread_end(struct perf_threads *all, struct perf_thread *thread);
+/* Takes it out of the table; caller calls perf_thread_free. */
 void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread);
+/* Closes its clock as well. */
+void perf_thread_free(struct perf_thread *thread);
 void perf_thread_name(struct perf_thread *thread, const char *comm);
 
 struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid);

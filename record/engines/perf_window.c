@@ -9,41 +9,42 @@
 #include "record/clock.h"
 #include "record/engines/perf.h"
 
-static const uint64_t shortest = SECOND / 100;
+static const uint64_t shortest = SECOND / 100, longest = SECOND / 4;
 static const double least = 0.02; /* part of a window: so much is not told from none */
-enum {
-    COST_SHARE = 50,
-    MANY = 1 << 14
-}; /* a window lasts for COST_SHARE times what its end costs */
+/* A window lasts for COST_SHARE times what its end costs, and has SOME sightings, or one if it is as long as windows get. */
+enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 
-void perf_window_free(struct perf_window *window)
+void perf_window_free(struct perf_window *w)
 {
-    free(window->entries);
-    free(window->threads);
+    for (size_t i = 0; i < w->count; i++)
+        if (w->entries[i].total)
+            perf_thread_free(w->entries[i].thread);
+    free(w->entries);
+    free(w->threads);
 }
 
-void perf_window_add(struct engine_run *run, uint64_t time, const struct engine_thread *thread)
+void perf_window_add(struct engine_run *run, const struct perf_entry *entry)
 {
     struct perf_window *w = &run->window;
     mem_reserve(&w->entries, &w->capacity, w->count + 1, sizeof *w->entries);
-    w->entries[w->count++] = (struct perf_entry){.time = time, .thread = *thread};
+    w->entries[w->count++] = *entry;
+    w->sightings += !entry->total;
 }
 
 void perf_window_alone(struct engine_run *run)
 {
     struct perf_window *w = &run->window;
-    if (w->count > 0 && (w->entries[w->count - 1].thread.flags & RAW_TOTAL))
+    if (w->count > 0 && w->entries[w->count - 1].total)
         w->entries[w->count - 1].alone = true;
 }
 
-/* Hands over the threads that are there. */
-static void emit(struct engine_run *run, uint64_t time)
+/* Hands over the COUNT threads that wait. */
+static void emit(struct engine_run *run, uint64_t time, size_t count)
 {
     struct perf_window *w = &run->window;
-    struct engine_sample sample = {time > run->last ? time : run->last + 1, w->threads,
-                                   w->thread_count};
-    w->thread_count = 0;
+    struct engine_sample sample = {time > run->last ? time : run->last + 1, w->threads, count};
     run->last = sample.time;
+    w->thread_count -= count;
     if (!run->sampling)
         return;
     if (run->hooks->sample(run->hooks->context, &sample) != 0)
@@ -52,32 +53,60 @@ static void emit(struct engine_run *run, uint64_t time)
         run->result->samples++;
 }
 
-/* The part of the time since the last sample that was idle, IDLE of it. Final CPU times wait for the next sighting. */
-static void emit_idle(struct engine_run *run, uint64_t until, double idle)
+static void add_thread(struct perf_window *w, const struct perf_entry *entry, uint64_t cpu)
 {
-    struct perf_window *w = &run->window;
-    size_t waiting = w->thread_count;
-    if (idle < least || until <= run->last + 1)
-        return;
-    w->thread_count = 0;
-    emit(run, run->last + 1 + (uint64_t)((double)(until - run->last - 1) * idle));
-    w->thread_count = waiting;
+    mem_reserve(&w->threads, &w->thread_capacity, w->thread_count + 1, sizeof *w->threads);
+    w->threads[w->thread_count++] = (struct engine_thread){.pid = entry->thread->pid,
+                                                           .tid = entry->thread->tid,
+                                                           .pc = entry->pc,
+                                                           .caller = entry->caller,
+                                                           .cpu = cpu,
+                                                           .flags = entry->flags};
 }
 
-static void emit_all(struct engine_run *run, double idle)
+/* A sighting at TIME or, to leave room for those before and behind it, as near to that as can be; BUSY of the time before
+ * is its own. */
+static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint64_t busy,
+                          uint64_t latest, uint64_t cpu)
 {
     struct perf_window *w = &run->window;
+    uint64_t time = entry->time < latest ? entry->time : latest;
+    if (time < run->last + busy)
+        time = run->last + busy;
+    if (time > run->last + busy + 1)
+        emit(run, time - busy, 0);
+    entry->thread->nominal += cpu;
+    add_thread(w, entry, entry->thread->nominal);
+    emit(run, time, w->thread_count);
+}
+
+/* Totals come along with the next sighting. */
+static void take_total(struct engine_run *run, struct perf_entry *entry)
+{
+    struct perf_window *w = &run->window;
+    add_thread(w, entry, entry->cpu);
+    perf_thread_free(entry->thread);
+    if (entry->alone || w->thread_count >= MANY)
+        emit(run, run->last + 1, w->thread_count);
+}
+
+/* All entries; the sightings share CPU and the time BUSY up to UNTIL. */
+static void emit_all(struct engine_run *run, uint64_t until, double cpu, double busy)
+{
+    struct perf_window *w = &run->window;
+    size_t left = w->sightings;
+    uint64_t part = left > 0 ? (uint64_t)(busy / (double)left) : 0;
+    uint64_t each = left > 0 ? (uint64_t)(cpu / (double)left) : 0;
     for (size_t i = 0; i < w->count; i++) {
-        const struct perf_entry *entry = &w->entries[i];
-        bool sighting = !(entry->thread.flags & RAW_TOTAL);
-        mem_reserve(&w->threads, &w->thread_capacity, w->thread_count + 1, sizeof *w->threads);
-        if (sighting)
-            emit_idle(run, entry->time, idle);
-        w->threads[w->thread_count++] = entry->thread;
-        if (sighting || entry->alone || w->thread_count >= MANY)
-            emit(run, entry->time);
+        struct perf_entry *entry = &w->entries[i];
+        if (entry->total) {
+            take_total(run, entry);
+            continue;
+        }
+        uint64_t behind = --left * part;
+        emit_sighting(run, entry, part, until > behind ? until - behind : 0, each);
     }
-    w->count = 0;
+    w->count = w->sightings = 0;
 }
 
 uint64_t perf_program_cpu(const struct engine_run *run)
@@ -89,25 +118,34 @@ uint64_t perf_program_cpu(const struct engine_run *run)
     return sum;
 }
 
+static bool is_over(const struct perf_window *w, uint64_t lasted)
+{
+    uint64_t length = w->length > shortest ? w->length : shortest;
+    return lasted >= length && w->sightings > 0 &&
+           (w->sightings >= SOME || lasted >= longest || w->count >= MANY);
+}
+
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
 {
     struct perf_window *w = &run->window;
     uint64_t now = clock_now(), begin = w->clock != 0 ? w->clock : run->start;
-    uint64_t length = w->length > shortest ? w->length : shortest;
-    if (!at_once && now < begin + length && w->count < MANY)
+    if (!at_once && !is_over(w, now - begin))
         return;
     uint64_t cpu = perf_program_cpu(run);
     double wall = (double)(now - begin), used = cpu > w->cpu ? (double)(cpu - w->cpu) : 0;
-    double idle = used < wall ? 1 - used / wall : 0;
+    double span = until > run->last ? (double)(until - run->last) : 0;
+    double part = used < (1 - least) * wall ? used / wall : 1;
     w->cpu = cpu;
     w->clock = now;
     w->length = COST_SHARE * (clock_now() - now);
-    emit_all(run, idle);
-    emit_idle(run, until, idle);
+    bool seen = w->sightings > 0;
+    emit_all(run, until, used, part * span);
+    if (seen && part < 1 && until > run->last)
+        emit(run, until, 0);
 }
 
 void perf_window_close(struct engine_run *run, uint64_t time)
 {
-    emit_all(run, 0);
-    emit(run, time);
+    emit_all(run, time, 0, 0);
+    emit(run, time, run->window.thread_count);
 }
