@@ -71,8 +71,8 @@ static int sample(struct options *options, const struct engine *engine, struct e
         return status;
     }
     report_verbose(&options->reporter, "process %d", (int)engine->pid(run));
-    report_verbose(&options->reporter, "engine %s: %s", engine->name, engine->help);
     engine->run(run, recorder_hooks(recorder), &result);
+    report_verbose(&options->reporter, "engine %s: %s", engine->name, engine->help);
     bool failed = recorder_finish(recorder, &result, &left) != 0;
     status = failed ? fail(options, err, left) : EXIT_OK;
     if (!failed)

@@ -21,7 +21,7 @@
 
 #include "base/memory.h"
 #include "record/clock.h"
-#include "record/engines/perf.h"
+#include "record/engines/perf_internal.h"
 
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
 static const uint64_t nap = SECOND / 100; /* no wait is longer: power sources want to be read */
@@ -450,14 +450,12 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);
     uint64_t cpu = perf_program_cpu(run);
-    perf_sets_free(&run->sets);
     result->wall = perf_time(run, clock_now());
     perf_take(run);
     perf_deliver(run, UINT64_MAX);
     perf_window_end(run, result->wall, true);
     if (result->wall <= run->last)
         result->wall = run->last + 1;
-    hooks->tick(hooks->context, result->wall);
     perf_finish_all(run);
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "record/clock.h"
-#include "record/engines/perf.h"
+#include "record/engines/perf_internal.h"
 
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "record/clock.h"
-#include "record/engines/perf.h"
+#include "record/engines/perf_internal.h"
 
 static const uint64_t shortest = SECOND / 100, longest = SECOND / 4;
 static const double least = 0.02; /* part of a window: so much is not told from none */
@@ -121,8 +121,7 @@ uint64_t perf_program_cpu(const struct engine_run *run)
 static bool is_over(const struct perf_window *w, uint64_t lasted)
 {
     uint64_t length = w->length > shortest ? w->length : shortest;
-    return lasted >= length && w->sightings > 0 &&
-           (w->sightings >= SOME || lasted >= longest || w->count >= MANY);
+    return lasted >= length && (w->sightings >= SOME || lasted >= longest || w->count >= MANY);
 }
 
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
@@ -132,15 +131,19 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
     if (!at_once && !is_over(w, now - begin))
         return;
     uint64_t cpu = perf_program_cpu(run);
-    double wall = (double)(now - begin), used = cpu > w->cpu ? (double)(cpu - w->cpu) : 0;
+    double used = cpu > w->cpu ? (double)(cpu - w->cpu) : 0;
     double span = until > run->last ? (double)(until - run->last) : 0;
-    double part = used < (1 - least) * wall ? used / wall : 1;
-    w->cpu = cpu;
+    double busy = used < (1 - least) * span ? used : span;
     w->clock = now;
     w->length = COST_SHARE * (clock_now() - now);
-    bool seen = w->sightings > 0;
-    emit_all(run, until, used, part * span);
-    if (seen && part < 1 && until > run->last)
+    if (w->sightings == 0) { /* what was used belongs to the next sighting */
+        if (span - busy > least * (double)longest)
+            emit(run, until - (uint64_t)busy, 0);
+        return;
+    }
+    w->cpu = cpu;
+    emit_all(run, until, used, busy);
+    if (busy < span && until > run->last)
         emit(run, until, 0);
 }
 

@@ -267,7 +267,6 @@ void ptrace_last_sample(struct engine_run *run)
     }
     for (size_t i = 0; i < run->tracees.process_count; i++)
         add_unseen_so_far(run, run->tracees.processes[i]);
-    run->hooks->tick(run->hooks->context, run->result->wall);
     if (run->sampling)
         hand_over(run, run->result->wall);
 }

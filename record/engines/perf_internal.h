@@ -1,7 +1,7 @@
 /* Inside of record/engines/perf*.c: what the perf engine knows of a run.
  * SPDX-License-Identifier: MIT */
-#ifndef RECORD_ENGINES_PERF_H
-#define RECORD_ENGINES_PERF_H
+#ifndef RECORD_ENGINES_PERF_INTERNAL_H
+#define RECORD_ENGINES_PERF_INTERNAL_H
 
 #include "record/engine.h"
 #include "record/engines/latency.h"
