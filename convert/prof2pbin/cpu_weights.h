@@ -3,7 +3,7 @@
  * A thread that waits when it is seen has used its CPU time before, elsewhere: CPU time goes to sightings of running
  * threads only. A sighting at a random moment of use stands for as much CPU time as any other near it; therefore the CPU
  * time of a stretch is divided equally among its sightings. Simulated (phases f, g and a wait, periods of 0.5 to 10 random
- * intervals): shares are right within 0.2 points, with a spread of 1.0 times sqrt(p (1 - p) / n). Charging the CPU time of
+ * intervals): shares are right within 0.4 points, with a spread of 1.0 times sqrt(p (1 - p) / n). Charging the CPU time of
  * each interval to the sighting at its end is wrong by up to 6 points, and spreads up to 1.5 times as much.
  *
  *   stretch (ptrace): CPU_WINDOW sightings of a thread that follow one another; what is left over belongs to the last

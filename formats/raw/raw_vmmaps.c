@@ -63,8 +63,8 @@ static void unescape(char *text)
     for (; *text != '\0'; to++) {
         bool escaped = text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' &&
                        text[2] <= '7' && text[3] >= '0' && text[3] <= '7';
-        *to =
-            escaped ? (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) : *text;
+        int byte = escaped ? (text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0') : *text;
+        *to = (char)byte;
         text += escaped ? 4 : 1;
     }
     *to = '\0';
