@@ -158,8 +158,10 @@ static void check(const struct options *o, struct argp_state *state)
 {
     if (o->list)
         return;
-    if (o->picture.kind == NULL)
+    if (o->picture.kind == NULL) {
         argp_error(state, "missing kind of plot, expected one of --list");
+        return; /* it does not come back, which only we know */
+    }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
         argp_error(state, "--script writes files beside the picture: it needs -o FILE");
     if (o->plot.base_count + o->plot.with_count > 0 && !o->picture.kind->compares)

@@ -84,6 +84,7 @@ static uint32_t own(struct address_spaces *s, uint32_t at, uint32_t owner)
 }
 
 /* Splits the tree AT into pieces that begin before ADDRESS, and the others. */
+/* NOLINTNEXTLINE(misc-no-recursion): a treap is as deep as the logarithm of its pieces */
 static void split(struct address_spaces *s, uint32_t at, uint64_t address, uint32_t owner,
                   uint32_t *before, uint32_t *after)
 {
@@ -105,6 +106,7 @@ static void split(struct address_spaces *s, uint32_t at, uint64_t address, uint3
 }
 
 /* Joins two trees; all pieces of A are before those of B. */
+/* NOLINTNEXTLINE(misc-no-recursion): a treap is as deep as the logarithm of its pieces */
 static uint32_t join(struct address_spaces *s, uint32_t a, uint32_t b, uint32_t owner)
 {
     if (a == NONE || b == NONE)
@@ -130,6 +132,7 @@ static uint32_t last_piece(const struct address_spaces *s, uint32_t at)
 }
 
 /* Ends the last piece of the tree AT before ADDRESS. Returns the tree. */
+/* NOLINTNEXTLINE(misc-no-recursion): a treap is as deep as the logarithm of its pieces */
 static uint32_t trim(struct address_spaces *s, uint32_t at, uint64_t address, uint32_t owner)
 {
     at = own(s, at, owner);

@@ -98,7 +98,7 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
 {
     uint64_t pc = s->entries[at].pc, caller = 0; /* a caller at 0 is none: no code is there */
     uint32_t token = token_of(c, t, time_ns);
-    if (s->callers != NULL && (s->flags[at] & RAW_CALLER))
+    if (s->callers != NULL && s->flags != NULL && (s->flags[at] & RAW_CALLER))
         caller = s->callers[at];
     struct recent *recent = &c->recent[numbers_hash((pc ^ caller << 1) + token) & (RECENT - 1)];
     if (recent->pc == pc && recent->caller == caller && recent->token == token)

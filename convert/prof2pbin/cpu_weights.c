@@ -193,9 +193,11 @@ static void group_threads(struct cpu_weights *w, const struct raw_extension *ext
             g->groups[number] = (struct group){0};
         }
         if (t->count > 0) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
             g->groups[number].time_ns += t->total_ns;
             g->groups[number].sightings++;
         } else if (t->orphan) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
             g->groups[number].orphan_ns += t->total_ns;
         }
     }
@@ -224,6 +226,7 @@ static void share_orphans(struct cpu_weights *w, struct groups *g)
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
         struct group *group = &g->groups[g->group_of[i]];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each thread has a group */
         if (group->orphan_ns == 0 || group->sightings == 0)
             continue;
         if (t->count == 0) {

@@ -115,11 +115,13 @@ static void take_record(struct list *list, struct moves *moves, const uint8_t *r
         uint32_t number = numbers_intern(&moves->indices, get_u64(record + LOAD_ADDRESS + 16, big));
         if (number == known)
             mem_reserve(&moves->names, &moves->capacity, (size_t)number + 1, sizeof *moves->names);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
         moves->names[number] = list->count > before ? list->names[before] : 0;
     } else if (type == 1 && size >= MOVE_INDEX + 8) {
         uint32_t number = numbers_find(&moves->indices, get_u64(record + MOVE_INDEX, big));
-        const char *name =
-            number == INTERN_NONE ? "" : strings_get(list->strings, moves->names[number]);
+        const char *name = "";
+        if (number != INTERN_NONE && moves->names != NULL)
+            name = strings_get(list->strings, moves->names[number]);
         add(list, get_u64(record + MOVE_INDEX - 16, big), get_u64(record + MOVE_INDEX - 8, big),
             name, strlen(name));
     }
@@ -148,7 +150,7 @@ static void parse(struct jit_names *j, uint32_t image)
 {
     struct list list = {.strings = j->strings};
     struct table *table = &j->tables[image];
-    for (uint8_t kind = 0; kind < RAW_JITS; kind++) {
+    for (unsigned kind = 0; kind < RAW_JITS; kind++) {
         uint32_t number = numbers_find(&j->ext->jit_numbers, (uint64_t)image << 8 | kind);
         if (number == INTERN_NONE)
             continue;
@@ -203,7 +205,7 @@ uint32_t jit_names_find(struct jit_names *j, uint32_t image, uint64_t pc)
     if (!table->parsed)
         parse(j, owner);
     uint32_t value = interval_map_find(&table->by_address, pc);
-    uint32_t name = value == INTERVAL_NONE ? 0 : table->names[value];
+    uint32_t name = value == INTERVAL_NONE || table->names == NULL ? 0 : table->names[value];
     return name != 0 ? name : NO_JIT;
 }
 

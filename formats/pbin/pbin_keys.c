@@ -1,5 +1,6 @@
 /* The keys that rows can have, and lists of them.
  * SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "formats/pbin/pbin.h"
@@ -27,10 +28,10 @@ int pbin_key_find(const char *name, size_t length)
 static int unknown_key(const char *name, size_t length, const char *file, struct error *err)
 {
     char known[128] = "";
-    for (size_t i = 0; i < KEYS; i++) {
-        strcat(known, i > 0 ? ", " : "");
-        strcat(known, keys[i].name);
-    }
+    size_t at = 0;
+    for (size_t i = 0; i < KEYS && at < sizeof known; i++)
+        at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i > 0 ? ", " : "",
+                               keys[i].name);
     return error_set(err, file, NO_OFFSET, "unknown key '%.*s': expected one of %s",
                      (int)(length < 64 ? length : 64), name, known);
 }

@@ -118,6 +118,7 @@ static int read_lines(struct stream *in, struct raw_vmmap **maps, size_t *count,
     size_t capacity = 0;
     int got;
     uint64_t at = 0;
+    line[0] = '\0';
     while ((got = read_line(in, line, sizeof line, err)) > 0) {
         mem_reserve(maps, &capacity, *count + 1, sizeof **maps);
         if (line[0] != '\0' && line[0] != '#' && !parse_line(line, &(*maps)[(*count)++]))

@@ -84,8 +84,10 @@ static void compact(struct perf_rings *rings)
     for (size_t i = rings->next; i < rings->record_count; i++)
         if (rings->records[i].at < keep)
             keep = rings->records[i].at;
-    memmove(rings->records, rings->records + rings->next, left * sizeof *rings->records);
-    memmove(rings->bytes, rings->bytes + keep, rings->byte_count - keep);
+    if (left > 0)
+        memmove(rings->records, rings->records + rings->next, left * sizeof *rings->records);
+    if (rings->byte_count > keep)
+        memmove(rings->bytes, rings->bytes + keep, rings->byte_count - keep);
     for (size_t i = 0; i < left; i++)
         rings->records[i].at -= keep;
     rings->byte_count -= keep;
