@@ -548,7 +548,7 @@ class Damage(Case):
             samples.append(Sample(1, [Thread(ext.tasks[-1].tid, (i * 7919 % 30000) << 12, 1, RAN)]))
             times.append(10 * i)
         data = raw.extended(run_of(samples), times, ext)
-        ended = self.succeeds(["prof2pbin", "-q"], stdin=data, timeout=60)
+        ended = self.succeeds(["prof2pbin", "-q"], stdin=data, timeout=60, peak=True)
         self.assertLess(ended.peak, 700 * tool.MB)
         profile = pbin.Reader(ended.out).read()
         self.assertTrue(all(self.where(profile, s.entries[0])[0] == "x" for s in profile.samples))
