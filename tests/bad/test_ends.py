@@ -88,8 +88,8 @@ class Phases(Case):
         long = self.pbin(1000)
         for phase, times in (("nothing", 0), ("_unknown:2", 1)):
             ended = self.succeeds(["pbin-aggregate", "--phase", phase, long])
-            self.assertEqual(ended.err, f"pbin-aggregate: {long}: {phase.partition(':')[0]} is entered {times} "
-                                        "times: there is no such phase\n")
+            self.assertEqual(ended.err, f"pbin-aggregate: {long}: {phase.partition(':')[0]} is entered only {times} "
+                                        "times: no such phase\n")
         self.assertEqual(self.succeeds(["pbin-aggregate", "--phase", "_unknown:1", long]).err, "")
 
 
