@@ -98,11 +98,13 @@ static int start_command(struct engine_run *run, char *const *command, int *stat
         spawn_cancel(&child);
         return -1;
     }
-    run->pid = child.pid;
-    if (spawn_go(&child, command[0], status, err) == 0)
+    int errnum = 0;
+    if (spawn_go(&child, command[0], err) == 0 && (errnum = spawn_failure(&child)) == 0) {
+        run->pid = child.pid;
         return 0;
-    run->pid = 0;
-    return -1;
+    }
+    spawn_cancel(&child);
+    return errnum == 0 ? -1 : spawn_explain(command[0], errnum, status, err);
 }
 
 /* ---- attaching ---------------------------------------------------------------------------------- */
@@ -151,8 +153,8 @@ static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    for (size_t before = SIZE_MAX; before != run->threads.thread_count;) {
-        before = run->threads.thread_count;
+    for (size_t before = SIZE_MAX; before != run->threads.threads.count;) {
+        before = run->threads.threads.count;
         DIR *folder = opendir(path);
         struct dirent *entry;
         int result = 0;
@@ -317,7 +319,7 @@ static void look_at_program(struct engine_run *run)
 {
     siginfo_t info = {0};
     if (run->attached) {
-        run->over |= run->threads.thread_count == 0;
+        run->over |= run->threads.threads.count == 0;
         return;
     }
     if (waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
@@ -421,15 +423,15 @@ static void begin(struct engine_run *run)
     }
     const struct engine_hooks *hooks = run->hooks;
     run->start = clock_now();
-    for (size_t i = 0; i < PERF_BUCKETS; i++)
-        for (struct perf_process *p = run->threads.processes[i]; p != NULL; p = p->chain) {
-            struct raw_image image = {.pid = p->pid, .parent = RAW_NO_IMAGE, .how = RAW_FIRST};
-            p->image = hooks->image(hooks->context, &image);
-            hooks->maps_changed(hooks->context, p->pid, 0);
-        }
-    for (size_t i = 0; i < PERF_BUCKETS; i++)
-        for (struct perf_thread *t = run->threads.threads[i]; t != NULL; t = t->chain)
-            hooks->task(hooks->context, t->pid, t->tid, 0, t->comm);
+    size_t place = 0;
+    for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;) {
+        struct raw_image image = {.pid = p->pid, .parent = RAW_NO_IMAGE, .how = RAW_FIRST};
+        p->image = hooks->image(hooks->context, &image);
+        hooks->maps_changed(hooks->context, p->pid, 0);
+    }
+    place = 0;
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;)
+        hooks->task(hooks->context, t->pid, t->tid, 0, t->comm);
 }
 
 static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,

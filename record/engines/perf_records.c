@@ -104,12 +104,10 @@ void perf_finish_ended(struct engine_run *run, uint64_t now)
 
 void perf_finish_all(struct engine_run *run)
 {
-    for (size_t i = 0; i < PERF_BUCKETS; i++)
-        while (run->threads.threads[i] != NULL) {
-            struct perf_thread *thread = run->threads.threads[i];
-            run->threads.threads[i] = thread->chain;
-            add_total(run, thread);
-        }
+    size_t place = 0;
+    for (struct perf_thread *thread; (thread = id_map_next(&run->threads.threads, &place)) != NULL;)
+        add_total(run, thread);
+    id_map_free(&run->threads.threads);
     run->ended = NULL;
     perf_window_close(run, run->result->wall);
 }
@@ -238,13 +236,10 @@ static struct perf_thread *only_thread(struct engine_run *run, uint32_t pid, uin
     if (process == NULL || (leader != NULL && !leader->ended && process->threads == 1))
         return leader;
     process->threads++; /* it lives on */
-    for (size_t i = 0; i < PERF_BUCKETS; i++)
-        for (struct perf_thread *thread = run->threads.threads[i], *next; thread != NULL;
-             thread = next) {
-            next = thread->chain;
-            if (thread->pid == pid && !thread->ended)
-                end_thread(run, thread, clock);
-        }
+    size_t place = 0;
+    for (struct perf_thread *thread; (thread = id_map_next(&run->threads.threads, &place)) != NULL;)
+        if (thread->pid == pid && !thread->ended)
+            end_thread(run, thread, clock);
     make_room(run, pid, clock);
     leader = perf_thread_add(&run->threads, pid, pid, "");
     process->threads = 1;

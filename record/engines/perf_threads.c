@@ -10,26 +10,19 @@
 
 void perf_threads_free(struct perf_threads *all)
 {
-    for (size_t i = 0; i < PERF_BUCKETS; i++) {
-        while (all->threads[i] != NULL) {
-            struct perf_thread *thread = all->threads[i];
-            all->threads[i] = thread->chain;
-            perf_thread_free(thread);
-        }
-        while (all->processes[i] != NULL) {
-            struct perf_process *process = all->processes[i];
-            all->processes[i] = process->chain;
-            free(process);
-        }
-    }
+    size_t place = 0;
+    for (struct perf_thread *thread; (thread = id_map_next(&all->threads, &place)) != NULL;)
+        perf_thread_free(thread);
+    place = 0;
+    for (struct perf_process *process; (process = id_map_next(&all->processes, &place)) != NULL;)
+        free(process);
+    id_map_free(&all->threads);
+    id_map_free(&all->processes);
 }
 
 struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid)
 {
-    struct perf_thread *thread = all->threads[tid % PERF_BUCKETS];
-    while (thread != NULL && thread->tid != tid)
-        thread = thread->chain;
-    return thread;
+    return id_map_find(&all->threads, tid);
 }
 
 void perf_thread_name(struct perf_thread *thread, const char *comm)
@@ -41,14 +34,11 @@ struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint
                                     const char *comm)
 {
     struct perf_thread *thread = mem_zalloc(1, sizeof *thread);
-    struct perf_thread **bucket = &all->threads[tid % PERF_BUCKETS];
     thread->pid = pid;
     thread->tid = tid;
     thread->clock = -1;
     perf_thread_name(thread, comm);
-    thread->chain = *bucket;
-    *bucket = thread;
-    all->thread_count++;
+    id_map_set(&all->threads, tid, thread);
     struct perf_process *process = perf_process_find(all, pid);
     if (process != NULL)
         process->threads++;
@@ -64,11 +54,7 @@ bool perf_thread_end(struct perf_threads *all, struct perf_thread *thread)
 
 void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread)
 {
-    struct perf_thread **link = &all->threads[thread->tid % PERF_BUCKETS];
-    while (*link != thread)
-        link = &(*link)->chain;
-    *link = thread->chain;
-    all->thread_count--;
+    id_map_set(&all->threads, thread->tid, NULL);
     if (!thread->ended)
         perf_thread_end(all, thread);
 }
@@ -82,31 +68,22 @@ void perf_thread_free(struct perf_thread *thread)
 
 void perf_process_remove(struct perf_threads *all, struct perf_process *process)
 {
-    struct perf_process **link = &all->processes[process->pid % PERF_BUCKETS];
-    while (*link != process)
-        link = &(*link)->chain;
-    *link = process->chain;
-    all->process_count--;
+    id_map_set(&all->processes, process->pid, NULL);
     free(process);
 }
 
 struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid)
 {
-    struct perf_process *process = all->processes[pid % PERF_BUCKETS];
-    while (process != NULL && process->pid != pid)
-        process = process->chain;
-    return process;
+    return id_map_find(&all->processes, pid);
 }
 
 struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image)
 {
     struct perf_process *process = perf_process_find(all, pid);
     if (process == NULL) {
-        struct perf_process **bucket = &all->processes[pid % PERF_BUCKETS];
         process = mem_zalloc(1, sizeof *process);
-        *process = (struct perf_process){.chain = *bucket, .pid = pid, .image = image};
-        *bucket = process;
-        all->process_count++;
+        *process = (struct perf_process){.pid = pid, .image = image};
+        id_map_set(&all->processes, pid, process);
     }
     return process;
 }

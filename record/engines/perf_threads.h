@@ -7,18 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/engines/id_map.h"
+
 enum { PERF_COMM = 16 };
 
 struct perf_set;
 
 struct perf_process {
-    struct perf_process *chain; /* same bucket */
     uint32_t pid, image;
     size_t threads; /* alive */
 };
 
 struct perf_thread {
-    struct perf_thread *chain; /* same bucket */
     uint32_t pid, tid;
     struct perf_set *own;  /* its samplers, NULL: inherited ones sample it: */
     struct perf_set *from; /* those that it inherited, among whose HEIRS it is */
@@ -36,12 +36,8 @@ struct perf_thread {
     char comm[PERF_COMM];
 };
 
-enum { PERF_BUCKETS = 4096 };
-
 struct perf_threads {
-    struct perf_thread *threads[PERF_BUCKETS];
-    struct perf_process *processes[PERF_BUCKETS];
-    size_t thread_count, process_count;
+    struct id_map threads, processes; /* of struct perf_thread and perf_process */
 };
 
 /* Frees everything in it; the file descriptors are closed, sets are not touched. */

@@ -4,29 +4,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+
+/* read(2), again after a signal. */
+static ssize_t get(int fd, void *data, size_t size)
+{
+    ssize_t got;
+    while ((got = read(fd, data, size)) < 0 && errno == EINTR)
+        ;
+    return got;
+}
 
 /* The child. Its pipe ends close with the exec. */
 static _Noreturn void become(char *const *command, const struct signals *signals, int go,
                              int failure)
 {
     char byte;
-    if (read(go, &byte, 1) != 1)
+    if (get(go, &byte, 1) != 1)
         _exit(NOT_FOUND); /* the sampler gave up */
     signals_restore(signals);
     execvp(command[0], command);
     int errnum = errno;
     ssize_t done = write(failure, &errnum, sizeof errnum);
     _exit(done == sizeof errnum ? NOT_FOUND : NOT_EXECUTABLE);
-}
-
-static void reap(pid_t pid)
-{
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
 }
 
 int spawn(struct spawn *spawn, char *const *command, const struct signals *signals,
@@ -56,20 +61,29 @@ int spawn(struct spawn *spawn, char *const *command, const struct signals *signa
     return -1;
 }
 
-int spawn_go(struct spawn *spawn, const char *command, int *status, struct error *err)
+int spawn_go(struct spawn *spawn, const char *command, struct error *err)
+{
+    ssize_t done;
+    while ((done = write(spawn->go, "", 1)) < 0 && errno == EINTR)
+        ;
+    int errnum = errno;
+    close(spawn->go);
+    spawn->go = -1;
+    return done == 1 ? 0 : error_set_errno(err, NULL, errnum, "cannot start '%s'", command);
+}
+
+int spawn_failure(struct spawn *spawn)
 {
     int errnum = 0;
-    ssize_t done = write(spawn->go, "", 1), got;
-    close(spawn->go);
-    do
-        got = read(spawn->failure, &errnum, sizeof errnum);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = get(spawn->failure, &errnum, sizeof errnum);
     close(spawn->failure);
-    if (done == 1 && got == 0)
-        return 0;
-    reap(spawn->pid);
-    *status = 1;
-    if (got != sizeof errnum)
+    spawn->failure = -1;
+    return got == sizeof errnum ? errnum : 0;
+}
+
+int spawn_explain(const char *command, int errnum, int *status, struct error *err)
+{
+    if (errnum == 0)
         return error_set(err, NULL, NO_OFFSET, "'%s' was killed before it ran", command);
     *status = errnum == ENOENT || errnum == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
     return error_set_errno(err, NULL, errnum, "cannot run '%s'", command);
@@ -77,7 +91,13 @@ int spawn_go(struct spawn *spawn, const char *command, int *status, struct error
 
 void spawn_cancel(struct spawn *spawn)
 {
-    close(spawn->go);
-    close(spawn->failure);
-    reap(spawn->pid);
+    int status = 0;
+    if (spawn->go >= 0)
+        close(spawn->go);
+    if (spawn->failure >= 0)
+        close(spawn->failure);
+    kill(spawn->pid, SIGKILL);
+    while (waitpid(spawn->pid, &status, __WALL) == spawn->pid ? WIFSTOPPED(status)
+                                                              : errno == EINTR)
+        ptrace(PTRACE_CONT, spawn->pid, 0, 0); /* a traced one may stop on its way out */
 }

@@ -1,4 +1,10 @@
-/* Making the process of a command, which waits until it is told to become it.
+/* Making the process of a command, in two steps: the child waits until it may execute the command.
+ *
+ *   spawn(&child, command, &signals, &err);
+ *   ... watch child.pid ...
+ *   spawn_go(&child, command[0], &err);
+ *   errnum = spawn_failure(&child);          0: the command runs
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_SPAWN_H
 #define RECORD_ENGINES_SPAWN_H
@@ -10,17 +16,22 @@
 
 struct spawn {
     pid_t pid;
-    int go, failure; /* ends of pipes */
+    int go, failure; /* ends of pipes, -1: closed */
 };
 
-/* Forks; the child has the signal mask and dispositions of SIGNALS and waits. Returns 0, and the caller calls
- * spawn_go or spawn_cancel; or -1 with ERR filled. */
+/* Forks; the child waits, then restores the signal mask and dispositions of SIGNALS and executes COMMAND (ends in NULL;
+ * looked up in PATH). Returns 0, and the caller calls spawn_failure or spawn_cancel; or -1 with ERR filled. */
 int spawn(struct spawn *spawn, char *const *command, const struct signals *signals,
           struct error *err);
-/* Lets the child execute COMMAND and waits until it does. Returns 0; or -1 with ERR filled and *STATUS the exit status
- * for it (127 not found, 126 not executable, 1 anything else): then the child is gone. */
-int spawn_go(struct spawn *spawn, const char *command, int *status, struct error *err);
-/* The child ends without having become anything. */
+/* Lets the child execute COMMAND. Returns 0, or -1 with ERR filled: the caller calls spawn_cancel. */
+int spawn_go(struct spawn *spawn, const char *command, struct error *err);
+/* After spawn_go, waits until the child has executed its command or failed to. Returns 0, also when the child was killed
+ * before; or why it could not, an errno: the child has exited and the caller waits for it. */
+int spawn_failure(struct spawn *spawn);
+/* Fills ERR for a COMMAND that could not be executed because of ERRNUM (0: it was killed before), and *STATUS with the
+ * exit status for it: 127 not found, 126 not executable; left alone if killed. Returns -1. */
+int spawn_explain(const char *command, int errnum, int *status, struct error *err);
+/* Kills the child and waits for it. */
 void spawn_cancel(struct spawn *spawn);
 
 #endif

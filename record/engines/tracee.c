@@ -25,36 +25,28 @@ void tracees_free(struct tracees *tracees)
     tracees_sweep(tracees);
     while (tracees->process_count > 0)
         tracees_remove_process(tracees, tracees->processes[0]);
+    id_map_free(&tracees->by_tid);
     free(tracees->list);
     free(tracees->processes);
     *tracees = (struct tracees){0};
 }
 
-static struct tracee **bucket(struct tracees *tracees, pid_t tid)
-{
-    return &tracees->buckets[(unsigned)tid % TRACEE_BUCKETS];
-}
-
 struct tracee *tracees_find(const struct tracees *tracees, pid_t tid)
 {
-    struct tracee *tracee = tracees->buckets[(unsigned)tid % TRACEE_BUCKETS];
-    while (tracee != NULL && tracee->tid != tid)
-        tracee = tracee->chain;
-    return tracee;
+    return id_map_find(&tracees->by_tid, (uint32_t)tid);
 }
 
 struct tracee *tracees_add(struct tracees *tracees, struct process *process, pid_t tid)
 {
     struct tracee *tracee = mem_zalloc(1, sizeof *tracee);
     mem_reserve(&tracees->list, &tracees->capacity, tracees->count + 1, sizeof(struct tracee *));
-    *tracee = (struct tracee){.chain = *bucket(tracees, tid),
-                              .index = tracees->count,
+    *tracee = (struct tracee){.index = tracees->count,
                               .tid = tid,
                               .process = process,
                               .state = TRACEE_BORN,
                               .schedstat = -1,
                               .syscall = -1};
-    *bucket(tracees, tid) = tracee;
+    id_map_set(&tracees->by_tid, (uint32_t)tid, tracee);
     tracees->list[tracees->count++] = tracee;
     process->threads++;
     return tracee;
@@ -62,17 +54,15 @@ struct tracee *tracees_add(struct tracees *tracees, struct process *process, pid
 
 void tracees_remove(struct tracees *tracees, struct tracee *tracee)
 {
-    struct tracee **link = bucket(tracees, tracee->tid);
-    while (*link != tracee)
-        link = &(*link)->chain;
-    *link = tracee->chain;
+    if (tracees_find(tracees, tracee->tid) == tracee)
+        id_map_set(&tracees->by_tid, (uint32_t)tracee->tid, NULL);
     tracees->list[tracee->index] = tracees->list[--tracees->count];
     tracees->list[tracee->index]->index = tracee->index;
     tracee->process->threads--;
     tracee->process = NULL;
     tracee->state = TRACEE_DYING;
     tracee_close(tracee);
-    tracee->chain = tracees->removed;
+    tracee->next = tracees->removed;
     tracees->removed = tracee;
 }
 
@@ -80,7 +70,7 @@ void tracees_sweep(struct tracees *tracees)
 {
     while (tracees->removed != NULL) {
         struct tracee *tracee = tracees->removed;
-        tracees->removed = tracee->chain;
+        tracees->removed = tracee->next;
         free(tracee);
     }
 }

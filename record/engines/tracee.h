@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "record/engines/id_map.h"
+
 enum tracee_state {
     TRACEE_BORN,
     TRACEE_RUNNING,
@@ -51,8 +53,8 @@ struct run_time {
 };
 
 struct tracee {
-    struct tracee *chain; /* same bucket; or the list of removed ones */
-    size_t index;         /* in the list */
+    struct tracee *next; /* removed one */
+    size_t index;        /* in the list */
     pid_t tid;
     struct process *process;
     enum tracee_state state;
@@ -74,15 +76,13 @@ struct tracee {
     uint64_t uncounted;     /* the part of run.cpu that is not this profile's [ns], modulo 2^64 */
 };
 
-enum { TRACEE_BUCKETS = 1024 };
-
 /* Zeroed it is empty. */
 struct tracees {
     struct tracee **list; /* in no order */
     size_t count, capacity;
     struct process **processes; /* in no order */
     size_t process_count, process_capacity;
-    struct tracee *buckets[TRACEE_BUCKETS];
+    struct id_map by_tid;
     struct tracee *removed; /* not freed yet */
 };
 

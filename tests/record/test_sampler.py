@@ -17,6 +17,7 @@ from profile_reader import CALLER, RAN, TOTAL, Profile, Spool  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SAMPLER = os.path.join(BUILD, "sampler")
+STUBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stubs")
 PYTHON = os.path.realpath("/usr/bin/python3")
 LIMIT = 50  # [s] for any one run
 
@@ -399,6 +400,16 @@ class Status(Case):
                               "cannot run 'no-such-command': No such file or directory")
         self.assert_one_error(self.run_sampler("/etc/passwd"), 126, "cannot run '/etc/passwd': Permission denied")
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_command_that_cannot_be_let_go(self):
+        """The signal to start is lost: an error at once, nothing runs and nothing remains."""
+        library = os.path.join(self.folder, "go_fails.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, os.path.join(STUBS, "go_fails.c")], check=True)
+        for engine in ("perf", "ptrace") if perf_is_permitted()[0] else ("ptrace",):
+            done = self.run_sampler("touch", os.path.join(self.folder, "ran"), options=["--engine", engine],
+                                    env=dict(os.environ, LD_PRELOAD=library, ASAN_OPTIONS="verify_asan_link_order=0"))
+            self.assert_one_error(done, 1, "cannot start 'touch': Input/output error")
+            self.assertEqual(os.listdir(self.folder), ["go_fails.so"])
 
     def test_output_that_cannot_be_written(self):
         marker = os.path.join(self.folder, "ran")
