@@ -382,6 +382,9 @@ int recorder_finish(struct recorder *r, const struct engine_result *result, cons
         return failed ? -1 : 0;
     r->failed = false; /* what there is goes into the profile */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
+    if (r->options->command != NULL &&
+        r->options->engine.follow) /* else it is not of what was sampled */
+        facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
     facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
     if (r->histogram != NULL)
         return write_histogram(r, result) == 0 && !failed ? 0 : -1;

@@ -265,6 +265,24 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     free(process);
 }
 
+/* Divides equally among all threads what they together lack of WHOLE_NS. */
+static void add_uncounted(struct cpu_weights *w, uint64_t whole_ns)
+{
+    uint64_t counted_ns = 0, threads = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        counted_ns += w->threads[i].total_ns;
+        threads += w->threads[i].records > 0;
+    }
+    if (whole_ns <= counted_ns || whole_ns > MAX_CPU_NS)
+        return;
+    uint64_t left_ns = whole_ns - counted_ns;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->threads[i].records > 0) {
+            w->threads[i].own_ns = left_ns / threads;
+            left_ns -= left_ns / threads--;
+        }
+}
+
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
                    struct error *err)
 {
@@ -278,6 +296,7 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     if (!sane || end_threads(w) != 0)
         return error_set(err, stream_name(raw->stream), NO_OFFSET,
                          "the CPU times of its threads are too large: more than 292 years");
+    add_uncounted(w, raw->ext.facts.cpu_ns);
     place_orphans(w, &raw->ext, tracker);
     raw_rewind(raw);
     return 0;

@@ -13,7 +13,8 @@
  *
  * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
  * its process, else of processes of the same program, in proportion to their CPU time; where there is none at all, it is
- * reported as unsampled with the thread's last record. No nanosecond is lost.
+ * reported as unsampled with the thread's last record. So is what the threads together lack of the run's CPU time, in equal
+parts: each spends it in the kernel while it is made and while it ends, where no event counts. No nanosecond is lost.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
@@ -40,8 +41,9 @@ struct weighed_thread {
     size_t at;
     uint64_t left, left_ns;
     uint64_t each_ns, rest,
-        odd;     /* of equal weights: all get EACH_NS, and REST of every WEIGHT one more */
-    bool orphan; /* its total has no sighting to go to */
+        odd;         /* of equal weights: all get EACH_NS, and REST of every WEIGHT one more */
+    bool orphan;     /* its total has no sighting to go to */
+    uint64_t own_ns; /* CPU time that no engine counted: of its birth and its end in the kernel */
 };
 
 struct cpu_weights {
@@ -70,7 +72,7 @@ static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t th
                                         uint64_t used_ns, uint64_t *unsampled_ns)
 {
     struct weighed_thread *t = &weights->threads[thread];
-    *unsampled_ns = --t->records == 0 && t->orphan ? t->total_ns : 0;
+    *unsampled_ns = --t->records == 0 ? t->own_ns + (t->orphan ? t->total_ns : 0) : 0;
     if ((flags & (RAW_RAN | RAW_TOTAL)) != RAW_RAN || (t->left == 0 && !cpu_weights_open(t)))
         return 0;
     if (weights->nominal)

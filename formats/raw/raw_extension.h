@@ -141,6 +141,7 @@ struct raw_facts {
     double reached;       /* [Hz] */
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
+    uint64_t cpu_ns; /* of the program and of all processes that it waited for, 0: not known */
 };
 
 /* A JIT map, put together from its pieces. */

@@ -32,7 +32,7 @@ static const struct {
     FACT(sampler, 's'), FACT(command, 's'),    FACT(host, 's'),     FACT(started, 's'),
     FACT(cwd, 's'),     FACT(pmu, 's'),        FACT(pmu_kind, 's'), FACT(unit, 's'),
     FACT(engine, 's'),  FACT(interval, 's'),   FACT(target, 's'),   FACT(frequency, 'f'),
-    FACT(reached, 'f'), FACT(baseline_w, 'f'), FACT(cpus, 'u'),
+    FACT(reached, 'f'), FACT(baseline_w, 'f'), FACT(cpus, 'u'),     FACT(cpu_ns, 'u'),
 #undef FACT
 };
 

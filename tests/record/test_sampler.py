@@ -1,6 +1,7 @@
 """Tests of sampler against programs whose behaviour is known. Environment: BUILD, the build folder.
 
 SPDX-License-Identifier: MIT"""
+import json
 import os
 import pty
 import re
@@ -214,6 +215,14 @@ class Truth:
             where = pc - last.address + last.offset - text[0] + text[1] if inside else 0
             yield tid, next((n for n, (a, b) in ranges.items() if a <= where < b), "other")
 
+    def converted_cpu(self):
+        """The CPU time of all rows of the profile, once converted [ns]."""
+        pbin = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", self.out], stdout=subprocess.PIPE, check=True,
+                              timeout=LIMIT)
+        table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "process", "--format", "json"],
+                               input=pbin.stdout, stdout=subprocess.PIPE, check=True, timeout=LIMIT)
+        return 1e9 * sum(row["time"] for row in json.loads(table.stdout)["rows"] if row["process"] != "_total")
+
     def check_burn(self, threads):
         profile, done = self.profile_of(sample("burn"), "-v", "1.5", str(threads))
         count, entries, last = dict.fromkeys(self.NAMES + ("other",), 0), dict.fromkeys(self.NAMES + ("other",), 0), {}
@@ -266,9 +275,19 @@ class Truth:
             seen[tid] = True
         if self.engine == "perf":  # ptrace does not stop each of very many threads: their CPU time is one total
             self.assertGreaterEqual(len(seen), threads * 0.4)  # a slow sampler loses records
-        # what a thread's birth and end cost in the kernel is not counted by perf events
+        # what a thread's birth and end cost in the kernel is not counted by perf events, but part of the run
         self.assertGreater(profile.cpu(), process * (0.85 if self.engine == "perf" else 0.95))
-        self.assertLess(profile.cpu(), process * 1.04 + threads * 10e3)
+        self.assertGreater(self.converted_cpu(), process * 0.99)
+        self.assertLess(self.converted_cpu(), process * 1.04 + 20e6)
+
+    def test_cpu_time_of_children(self):
+        """What the shell itself reports of all processes that it made."""
+        script = f"for i in 1 2 3 4 5 6 7 8 9 10; do {sample('burn')} 0.02 >&2; {PYTHON} -c 'print(1)'; done >&2; times"
+        _, done = self.profile_of("/bin/bash", "-c", script)
+        times = [60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", done.stdout)]
+        self.assertEqual(len(times), 4)
+        self.assertGreater(self.converted_cpu() / 1e9, 0.98 * sum(times))
+        self.assertLess(self.converted_cpu() / 1e9, 1.02 * sum(times) + 0.005)
 
     def test_plugin_is_mapped(self):
         profile, _ = self.profile_of(sample("plugin"), "0.4")
