@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "formats/raw/raw_extension.h"
+#include "record/clock.h"
 
 /* One thread at one moment. */
 struct engine_thread {
@@ -51,9 +52,9 @@ struct engine_options {
  * of the last sample. What they point to is borrowed during the call. */
 struct engine_hooks {
     void *context;
-    /* A good moment to read the power sources that are due: at the start and the end, at each sample of
-     * ptrace, every few ms of perf. */
-    void (*tick)(void *context, uint64_t now);
+    /* A good moment to read the power sources that are due: at the start, with each sample of ptrace or each look into
+     * the rings of perf, and after ENGINE_TICK at the latest. Returns whether it must be called that often. */
+    bool (*tick)(void *context, uint64_t now);
     /* Returns 0, or -1: no more samples, please; the program then runs on without them. */
     int (*sample)(void *context, const struct engine_sample *sample);
     /* An address space begins: at the start of the program, by a fork, by an exec. Its path NULL: look it up; "": it
@@ -88,6 +89,8 @@ struct engine_result {
     uint64_t latency; /* time spent taking samples [ns]; and per sample: */
     uint64_t latency_min, latency_p99;
 };
+
+#define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */
 
 struct engine_run;
 

@@ -425,6 +425,11 @@ int power_tick(struct power *p, uint64_t now)
     return 0;
 }
 
+bool power_is_awaited(const struct power *p)
+{
+    return !p->failed && p->next != UINT64_MAX;
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 /* Takes values that a source has only now, up to LATE_AT_ONCE. Returns 1 when there may be more, 0, -1. */

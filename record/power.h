@@ -71,6 +71,8 @@ int power_begin(struct power *power);
  * was counted between power_begin and then is left out in proportion. Returns 0, or -1 with the ERR of power_open
  * filled when a source has failed: then there is nothing more to come. */
 int power_tick(struct power *power, uint64_t now);
+/* Is there a source that will be due? */
+bool power_is_awaited(const struct power *power);
 
 /* The run ended at NOW: reads everything once more, and fetches what comes late. Returns 1 when there may be more
  * after power_take, 0, or -1 as power_tick. */

@@ -24,7 +24,6 @@
 #include "record/engines/perf_internal.h"
 
 static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
-static const uint64_t nap = SECOND / 100; /* no wait is longer: power sources want to be read */
 static const uint64_t settling =
     SECOND / 10000;                            /* a record may still be in writing on another CPU */
 static const uint64_t rate_every = SECOND / 4; /* the rate is looked at */
@@ -383,7 +382,7 @@ static void work(struct engine_run *run)
 /* Rings whose threads have all ended stay readable for poll: they are left out from then on. */
 static void pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
 {
-    uint64_t now = clock_now(), until = now + nap;
+    uint64_t now = clock_now(), until = now + ENGINE_TICK;
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
     struct timespec timeout = clock_timespec(until > now ? until - now : 0);

@@ -21,6 +21,12 @@ uint64_t ptrace_time(const struct engine_run *run)
     return run->start > 0 ? clock_now() - run->start : 0;
 }
 
+void ptrace_tick(struct engine_run *run)
+{
+    bool again = run->hooks->tick(run->hooks->context, ptrace_time(run));
+    run->next_tick = again ? clock_now() + ENGINE_TICK : UINT64_MAX;
+}
+
 /* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The kernel lets all threads
  * go when the sampler is killed. Only the leader stops when it ends; for the others that would be a stop for nothing. A
  * thread that was attached to alone is followed by no other. */
@@ -106,6 +112,7 @@ static void step(struct engine_run *run)
     uint64_t now = clock_now();
     follow_job(run, now);
     uint64_t until = run->expires != 0 && run->expires < due ? run->expires : due;
+    until = run->next_tick < until ? run->next_tick : until;
     if (run->ended)
         return;
     if (now < until) {
@@ -116,6 +123,8 @@ static void step(struct engine_run *run)
     }
     if (now >= due && !run->ended)
         ptrace_sample(run);
+    else if (now >= run->next_tick)
+        ptrace_tick(run);
     expire(run, now);
 }
 
@@ -129,7 +138,7 @@ static void report_start(struct engine_run *run)
         const struct tracee *tracee = run->tracees.list[i];
         hooks->task(hooks->context, (uint32_t)tracee->process->pid, (uint32_t)tracee->tid, 0, NULL);
     }
-    hooks->tick(hooks->context, 0);
+    ptrace_tick(run);
 }
 
 static void fill_result(struct engine_run *run)

@@ -36,6 +36,7 @@ struct engine_run {
     uint64_t woken, begin,
         resumed; /* absolute [ns]: the sampler, after its last wait; the sample; the last thread that was stopped for it */
     struct pace pace;
+    uint64_t next_tick; /* absolute, UINT64_MAX: with the next sample */
     struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
     uint64_t expires;     /* 0: never */
@@ -49,6 +50,8 @@ struct engine_run {
 /* Nanoseconds since the start of the run. */
 uint64_t ptrace_time(const struct engine_run *run);
 /* The ptrace options for a thread, as its process and it are. */
+/* Lets the caller read its power sources. */
+void ptrace_tick(struct engine_run *run);
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee);
 
 /* ptrace_attach.c: seizes what the options name. Returns 0, or -1 with the error set. */

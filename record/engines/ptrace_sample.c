@@ -228,7 +228,7 @@ static uint64_t own_time(void)
 void ptrace_sample(struct engine_run *run)
 {
     uint64_t used = own_time();
-    run->hooks->tick(run->hooks->context, ptrace_time(run));
+    ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     for (size_t i = 0; i < run->tracees.process_count; i++)
         if (run->tracees.processes[i]->crowded)

@@ -97,7 +97,6 @@ void spawn_cancel(struct spawn *spawn)
     if (spawn->failure >= 0)
         close(spawn->failure);
     kill(spawn->pid, SIGKILL);
-    while (waitpid(spawn->pid, &status, __WALL) == spawn->pid ? WIFSTOPPED(status)
-                                                              : errno == EINTR)
+    while (waitpid(spawn->pid, &status, __WALL) == spawn->pid ? WIFSTOPPED(status) : errno == EINTR)
         ptrace(PTRACE_CONT, spawn->pid, 0, 0); /* a traced one may stop on its way out */
 }
