@@ -11,11 +11,11 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-enum { COMMAND_LARGEST = 64 * 1024 };
+enum { MAX_COMMAND = 64 * 1024 };
 
 void facts_add(struct facts *facts, const char *name, char *value)
 {
-    if (facts->count == FACTS_LARGEST) {
+    if (facts->count == MAX_FACTS) {
         free(value);
         return;
     }
@@ -56,13 +56,13 @@ static void put_word(struct buffer *text, const char *word)
 char *facts_command(char *const *command)
 {
     struct buffer text = {0};
-    for (; *command != NULL && text.size < COMMAND_LARGEST; command++) {
+    for (; *command != NULL && text.size < MAX_COMMAND; command++) {
         if (text.size > 0)
             buffer_u8(&text, ' ');
         put_word(&text, *command);
     }
-    char *result = mem_strndup((const char *)text.data,
-                               text.size < COMMAND_LARGEST ? text.size : COMMAND_LARGEST);
+    char *result =
+        mem_strndup((const char *)text.data, text.size < MAX_COMMAND ? text.size : MAX_COMMAND);
     buffer_free(&text);
     return result;
 }

@@ -7,11 +7,11 @@
 #include "record/options.h"
 #include "record/power.h"
 
-enum { FACTS_LARGEST = 32 };
+enum { MAX_FACTS = 32 };
 
 /* Zeroed it is empty. */
 struct facts {
-    struct raw_fact list[FACTS_LARGEST];
+    struct raw_fact list[MAX_FACTS];
     size_t count;
 };
 

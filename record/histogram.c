@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "record/compose.h"
 
-enum { MAGIC = 1, ENTRY = 16, WAITING_MOST = 1 << 20, BYTE_BITS = 40, UNKNOWN = 0 };
+enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40, UNKNOWN = 0 };
 
 /* A program counter; number 0 stands for all that are in no mapping of a file. */
 struct spot {
@@ -130,7 +130,7 @@ static void settle_waiting(struct histogram *h, bool all)
 {
     uint64_t until = raw_readings_until(h->readings);
     size_t done = 0;
-    all = all || h->waiting_count > WAITING_MOST;
+    all = all || h->waiting_count > MAX_WAITING;
     while (done < h->waiting_count && (all || h->waiting[done].time <= until)) {
         size_t end = done + 1;
         while (end < h->waiting_count && h->waiting[end].time == h->waiting[done].time)

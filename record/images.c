@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "formats/elf/elf_file.h"
 
-enum { PATH_LARGEST = 4096, PUT_AT_ONCE = 1024 };
+enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024 };
 static const char deleted[] = " (deleted)";
 
 /* An executable mapping that an image has now. */
@@ -100,7 +100,7 @@ static void find_vdso(struct images *images)
     FILE *file = image != NULL ? open_maps("self") : NULL;
     while (file != NULL && images->vdso == NULL && getline(&text, &room, file) > 0) {
         if (!parse_line(text, &line) || line.start != (uintptr_t)image ||
-            line.end - line.start > RAW_VDSO_LARGEST)
+            line.end - line.start > MAX_RAW_VDSO)
             continue;
         images->vdso_size = line.end - line.start;
         images->vdso = mem_alloc(images->vdso_size);
@@ -147,7 +147,7 @@ static const char *text(const struct images *images, uint32_t number)
 /* Of a process that may be gone; "" then. */
 static char *look_up_path(uint32_t pid)
 {
-    char link[64], path[PATH_LARGEST];
+    char link[64], path[MAX_PATH];
     snprintf(link, sizeof link, "/proc/%" PRIu32 "/exe", pid);
     /* NOLINTNEXTLINE(readability-suspicious-call-argument): link is the path of readlink */
     ssize_t length = readlink(link, path, sizeof path - 1);
@@ -612,14 +612,14 @@ const char *images_target(const struct images *images)
 
 size_t images_vmmap_count(const struct images *images)
 {
-    return images->placed_count < VMMAPS_MOST ? images->placed_count : VMMAPS_MOST;
+    return images->placed_count < MAX_VMMAPS ? images->placed_count : MAX_VMMAPS;
 }
 
 /* Appends to LIST what RANK says of the places. */
 static size_t append(const struct images *images, uint32_t target, int rank, struct vmmap *list,
                      size_t count)
 {
-    for (size_t i = 0; i < images->placed_count && count < VMMAPS_MOST; i++) {
+    for (size_t i = 0; i < images->placed_count && count < MAX_VMMAPS; i++) {
         const struct placed *place = &images->placed[i];
         int its = place->path == target ? 0 : images->list[place->image].path == target ? 1 : 2;
         if (its == rank)

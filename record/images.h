@@ -60,8 +60,8 @@ void images_put(struct images *images, struct buffer *buffer, bool all);
 const char *images_target(const struct images *images);
 
 /* The mappings of files, each address, size and path once: first the target itself, then what else its images have
- * mapped, then others; at most VMMAPS_MOST of them. */
-enum { VMMAPS_MOST = 65536 };
+ * mapped, then others; at most MAX_VMMAPS of them. */
+enum { MAX_VMMAPS = 65536 };
 /* Caller frees. */
 struct vmmap *images_vmmaps(struct images *images, size_t *count);
 /* An upper limit for their number. */

@@ -34,7 +34,7 @@ enum {
     KEY_USAGE,
     KEY_HELP,
 };
-enum { ATTACH_MOST = 4096, NAME_COLUMN = 29 };
+enum { MAX_ATTACHED = 4096, NAME_COLUMN = 29 };
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
 /* Those with a letter, and --list-pmus, are on the one screen of -h. */
@@ -130,11 +130,11 @@ static void set_attach(struct argp_state *state, struct parsing *parsing, const 
     struct engine_options *engine = &parsing->options->engine;
     char *copy = mem_strdup(text), *rest = NULL;
     free(parsing->attach);
-    parsing->attach = mem_zalloc(ATTACH_MOST, sizeof *parsing->attach);
+    parsing->attach = mem_zalloc(MAX_ATTACHED, sizeof *parsing->attach);
     engine->attach_count = 0;
     for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
-        if (engine->attach_count == ATTACH_MOST)
-            argp_error(state, "--attach: expected %d processes at most", ATTACH_MOST);
+        if (engine->attach_count == MAX_ATTACHED)
+            argp_error(state, "--attach: expected %d processes at most", MAX_ATTACHED);
         parsing->attach[engine->attach_count++] = (pid_t)whole(state, word, "--attach", INT32_MAX);
     }
     if (engine->attach_count == 0)
@@ -227,8 +227,8 @@ static void add_source(struct argp_state *state, struct parsing *parsing, const 
     const struct pmu_source *source = pmu_find(spec, &argument, &err);
     if (source == NULL)
         argp_error(state, "%s", err.text);
-    if (power->count == POWER_SOURCES_MOST)
-        argp_error(state, "-p: expected %d sources at most", POWER_SOURCES_MOST);
+    if (power->count == MAX_POWER_SOURCES)
+        argp_error(state, "-p: expected %d sources at most", MAX_POWER_SOURCES);
     struct power_source *added = &power->sources[power->count];
     *added = (struct power_source){.source = source, .spec = spec, .request = {.kind = -1}};
     if (power->count++ == 0)

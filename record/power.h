@@ -39,10 +39,10 @@ struct power_source {
     struct pmu_request request;
 };
 
-enum { POWER_SOURCES_MOST = 32 };
+enum { MAX_POWER_SOURCES = 32 };
 
 struct power_options {
-    struct power_source sources[POWER_SOURCES_MOST];
+    struct power_source sources[MAX_POWER_SOURCES];
     size_t count;
     double baseline_seconds; /* to measure the power without the program for, 0: not */
     double baseline_w;       /* what it is, by the user; 0: not given */

@@ -17,7 +17,7 @@
 
 enum {
     ROWS_FULL = 256 * 1024,
-    ROWS_LARGEST = 8 * 1024 * 1024 - 64,
+    MAX_ROWS = 8 * 1024 * 1024 - 64,
     ROW_HEAD = 20,
     ROW_THREAD = 20,
     ROOM_TO_MOVE = 8192 /* [bytes] */
@@ -160,7 +160,7 @@ int spool_flush(struct spool *spool)
 
 void spool_sample(struct spool *spool, const struct engine_sample *sample)
 {
-    const size_t most = (ROWS_LARGEST - ROWS_FULL) / ROW_THREAD; /* more than any kernel allows */
+    const size_t most = (MAX_ROWS - ROWS_FULL) / ROW_THREAD; /* more than any kernel allows */
     size_t count = sample->count < most ? sample->count : most;
     buffer_u64(&spool->rows, sample->time);
     buffer_f64(&spool->rows, 0);

@@ -12,14 +12,14 @@
 
 #include "base/memory.h"
 
-enum { LONGEST_LINE = 64 * 1024 };
+enum { MAX_LINE = 64 * 1024 };
 
 struct source_file {
     FILE *file;
     char *path;
     time_t changed;
     uint64_t line; /* that TEXT holds; 0: none yet */
-    char text[LONGEST_LINE + 8];
+    char text[MAX_LINE + 8];
 };
 
 /* A name from a profile may be that of a device or a FIFO: never wait for one. */
@@ -113,7 +113,7 @@ static int read_line(struct source_file *source)
     if (c == EOF)
         return -1;
     for (; c != EOF && c != '\n'; c = getc_unlocked(source->file))
-        if (length < LONGEST_LINE) {
+        if (length < MAX_LINE) {
             if (c == '\0') {
                 memcpy(source->text + length, "\\x00", 4);
                 length += 4;

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 
 /* Times of one item; a billion of them can be added, and multiplied by a rate. */
-#define TIME_MOST    ((exact)1 << 90)
-#define SAMPLES_MOST ((exact)1 << 112)
+#define MAX_TIME    ((exact)1 << 90)
+#define MAX_SAMPLES ((exact)1 << 112)
 
 /* While a profile is read. */
 struct reading {
@@ -108,12 +108,12 @@ static int sum_up(struct reading *r, struct error *err)
     struct pc_times *t = r->times;
     for (size_t i = 0; i < t->count; i++) {
         const struct pc_time *item = &t->items[i];
-        if (item->time < 0 || item->time > TIME_MOST || item->samples < 0 ||
-            item->samples > SAMPLES_MOST)
+        if (item->time < 0 || item->time > MAX_TIME || item->samples < 0 ||
+            item->samples > MAX_SAMPLES)
             return error_set(err, r->name, NO_OFFSET, "holds times that no program can have used");
         t->time += item->time;
         t->samples += item->samples;
-        if (t->time > TIME_MOST || t->samples > SAMPLES_MOST)
+        if (t->time > MAX_TIME || t->samples > MAX_SAMPLES)
             return error_set(err, r->name, NO_OFFSET, "holds times that no program can have used");
     }
     return 0;

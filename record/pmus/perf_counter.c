@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "record/pmus/sysfs.h"
 
-enum { CPUS_MOST = 65536 };
+enum { MAX_CPUS = 65536 };
 
 static char *pmu_folder(const char *pmu)
 {
@@ -22,7 +22,7 @@ static char *pmu_folder(const char *pmu)
 
 static void add_range(struct perf_cpus *cpus, long first, long last)
 {
-    for (long cpu = first; cpu >= 0 && cpu <= last && cpus->count < CPUS_MOST; cpu++) {
+    for (long cpu = first; cpu >= 0 && cpu <= last && cpus->count < MAX_CPUS; cpu++) {
         mem_reserve(&cpus->list, &cpus->capacity, cpus->count + 1, sizeof *cpus->list);
         cpus->list[cpus->count++] = (int)cpu;
     }

@@ -20,13 +20,13 @@
 #include "base/memory.h"
 #include "record/pmus/pmu.h"
 
-enum { LINE_LONGEST = 512, FIRST_LINE_MS = 10000 };
+enum { MAX_LINE = 512, FIRST_LINE_MS = 10000 };
 
 struct process {
     const char *command;
     pid_t keeper;
-    int numbers, status;     /* pipes */
-    char line[LINE_LONGEST]; /* begun, not ended */
+    int numbers, status; /* pipes */
+    char line[MAX_LINE]; /* begun, not ended */
     size_t length;
     double scale, factor;         /* to the unit; counters: from it to counts */
     double last;                  /* the value of the last whole line */
@@ -129,7 +129,7 @@ static int take_text(struct process *p, const char *text, size_t size, struct er
         if (text[i] == '\n') {
             if (take_line(p, err) != 0)
                 return -1;
-        } else if (p->length < LINE_LONGEST - 1) {
+        } else if (p->length < MAX_LINE - 1) {
             p->line[p->length++] = text[i];
         }
     }

@@ -75,14 +75,17 @@ static int open_counter(const struct pmu_request *request, struct pmu_channels *
                          "--unit: expected J with or without a prefix (n u m k), found '%s'",
                          request->unit);
     struct counter_file *f = mem_zalloc(1, sizeof *f);
-    if (sysfs_open(&f->file, NULL, request->argument, err) != 0 ||
-        sysfs_read(&f->file, text, err) <= 0) {
+    if (sysfs_open_filled(&f->file, request->argument, text, err) != 0) {
         close_counter(f);
-        return error_set(err, request->argument, NO_OFFSET, "expected a count, found nothing");
+        return -1;
     }
     f->decimals = text[strspn(text, "0123456789")] == '.';
     uint64_t range = request->range, factor = f->decimals ? MILLION : 1;
-    if (read_counter(f, 0, &value, err) < 0 || __builtin_mul_overflow(range, factor, &range)) {
+    if (read_counter(f, 0, &value, err) < 0) {
+        close_counter(f);
+        return -1;
+    }
+    if (__builtin_mul_overflow(range, factor, &range)) {
         close_counter(f);
         return error_set(err, NULL, NO_OFFSET, "--range: too large for a counter with decimals");
     }

@@ -12,12 +12,12 @@
 #include "record/pmus/pmu.h"
 #include "record/pmus/sysfs.h"
 
-enum { CHANNELS_MOST = 32, TRIES = 10 };
+enum { MAX_CHANNELS = 32, TRIES = 10 };
 
 struct cray {
     struct sysfs_file freshness;
-    struct sysfs_file files[CHANNELS_MOST];
-    uint64_t counts[CHANNELS_MOST];
+    struct sysfs_file files[MAX_CHANNELS];
+    uint64_t counts[MAX_CHANNELS];
     size_t count;
     uint64_t fresh;
     bool known;
@@ -59,7 +59,7 @@ static int add_counter(struct cray *c, const char *folder, const char *name, enu
                        const char *help, struct pmu_channels *channels, struct error *err)
 {
     double hertz = 0;
-    if (c->count == CHANNELS_MOST)
+    if (c->count == MAX_CHANNELS)
         return 0;
     if (sysfs_open(&c->files[c->count], folder, name, err) != 0)
         return -1;

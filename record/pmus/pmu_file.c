@@ -1,13 +1,10 @@
 /* A gauge that is a file with a number in it: what a script keeps writing, or any file of sysfs.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "record/pmus/pmu.h"
 #include "record/pmus/sysfs.h"
-
-enum { TRIES = 20, TRY_NS = 10000000 };
 
 struct gauge_file {
     struct sysfs_file file;
@@ -26,6 +23,7 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
 {
     struct pmu_unit unit;
     double value;
+    char text[SYSFS_TEXT];
     if (pmu_unit_settle(request->unit, request->kind, &unit, err) != 0)
         return -1;
     if (unit.energy)
@@ -34,15 +32,10 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
                          request->unit, request->argument);
     struct gauge_file *f = mem_zalloc(1, sizeof *f);
     f->scale = unit.scale;
-    int got = sysfs_open(&f->file, NULL, request->argument, err) == 0 ? 0 : -1;
-    for (int i = 0; i < TRIES && got == 0; i++) { /* it may be about to be written */
-        got = sysfs_gauge(&f->file, &value, err);
-        if (got == 0)
-            nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
-    }
-    if (got <= 0) {
+    if (sysfs_open_filled(&f->file, request->argument, text, err) != 0 ||
+        sysfs_gauge(&f->file, &value, err) < 0) {
         close_file(f);
-        return error_set(err, request->argument, NO_OFFSET, "expected a number, found nothing");
+        return -1;
     }
     struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
     channel->kind = unit.kind;

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "record/pmus/pmu.h"
 
-enum { GPUS_MOST = 64, NAME_SIZE = 96 };
+enum { MAX_GPUS = 64, NAME_SIZE = 96 };
 
 struct nvml {
     void *library;
@@ -33,7 +33,7 @@ struct amdsmi {
 struct gpus {
     struct nvml nvml;
     struct amdsmi amdsmi;
-    void *handles[GPUS_MOST];
+    void *handles[MAX_GPUS];
     size_t nvidia, count; /* the first NVIDIA ones are NVML's */
 };
 
@@ -96,7 +96,7 @@ static void add_nvidia(struct gpus *g, struct pmu_channels *channels, struct err
     unsigned long long energy;
     if (g->nvml.count(&count) != 0)
         return;
-    for (unsigned i = 0; i < count && g->count < GPUS_MOST; i++) {
+    for (unsigned i = 0; i < count && g->count < MAX_GPUS; i++) {
         void *handle;
         char name[NAME_SIZE] = "an NVIDIA GPU";
         if (g->nvml.handle(i, &handle) != 0)
@@ -134,11 +134,11 @@ static bool load_amdsmi(struct amdsmi *a)
 static void add_amd_socket(struct gpus *g, void *socket, struct pmu_channels *channels,
                            struct error *why)
 {
-    void *handles[GPUS_MOST];
-    uint32_t count = GPUS_MOST;
+    void *handles[MAX_GPUS];
+    uint32_t count = MAX_GPUS;
     if (g->amdsmi.processors(socket, &count, handles) != 0)
         return;
-    for (uint32_t i = 0; i < count && i < GPUS_MOST && g->count < GPUS_MOST; i++) {
+    for (uint32_t i = 0; i < count && i < MAX_GPUS && g->count < MAX_GPUS; i++) {
         uint64_t counts, time;
         float resolution;
         int code = g->amdsmi.energy(handles[i], &counts, &resolution, &time);
@@ -152,11 +152,11 @@ static void add_amd_socket(struct gpus *g, void *socket, struct pmu_channels *ch
 
 static void add_amd(struct gpus *g, struct pmu_channels *channels, struct error *why)
 {
-    void *sockets[GPUS_MOST];
-    uint32_t count = GPUS_MOST;
+    void *sockets[MAX_GPUS];
+    uint32_t count = MAX_GPUS;
     if (g->amdsmi.sockets(&count, sockets) != 0)
         return;
-    for (uint32_t i = 0; i < count && i < GPUS_MOST; i++)
+    for (uint32_t i = 0; i < count && i < MAX_GPUS; i++)
         add_amd_socket(g, sockets[i], channels, why);
 }
 

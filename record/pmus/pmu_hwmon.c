@@ -12,7 +12,7 @@
 #include "record/pmus/pmu.h"
 #include "record/pmus/sysfs.h"
 
-enum { SENSORS_MOST = 1024 };
+enum { MAX_SENSORS = 1024 };
 
 struct sensor {
     struct sysfs_file file, volts; /* volts only where the file is a current */
@@ -142,7 +142,7 @@ static long highest(const char *folder)
         sysfs_list(&list, folder, kinds[kind]);
         for (size_t i = 0; i < list.count; i++) {
             long number = strtol(list.names[i] + strlen(kinds[kind]), NULL, 10);
-            if (number > most && number < SENSORS_MOST)
+            if (number > most && number < MAX_SENSORS)
                 most = number;
         }
         sysfs_list_free(&list);

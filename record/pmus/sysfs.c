@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -141,6 +142,25 @@ int sysfs_read(const struct sysfs_file *file, char text[SYSFS_TEXT], struct erro
         return error_set_errno(err, file->path, errno, "cannot read");
     text[got] = '\0';
     return text[strspn(text, " \t\n")] != '\0';
+}
+
+int sysfs_open_filled(struct sysfs_file *file, const char *path, char text[SYSFS_TEXT],
+                      struct error *err)
+{
+    enum { TRIES = 100, TRY_NS = 2000000 };
+    if (sysfs_open(file, NULL, path, err) != 0)
+        return -1;
+    int got = sysfs_read(file, text, err);
+    for (int i = 0; i < TRIES && got == 0; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
+        got = sysfs_read(file, text, err);
+    }
+    if (got > 0)
+        return 0;
+    if (got == 0)
+        error_set(err, path, NO_OFFSET, "expected a number, found nothing");
+    sysfs_close(file);
+    return -1;
 }
 
 static bool ends(const char *end, const char *text)

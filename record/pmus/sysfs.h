@@ -46,6 +46,10 @@ void sysfs_close(struct sysfs_file *file);
 /* Reads all of it into TEXT. Returns 1; 0 when it is empty or the device has no value now (EAGAIN,
  * ENODATA); -1 with ERR filled. */
 int sysfs_read(const struct sysfs_file *file, char text[SYSFS_TEXT], struct error *err);
+/* Opens the file PATH and reads it. One that is empty may be about to be written: waits for its text, 0.2 s at most.
+ * Returns 0, or -1 with ERR filled. */
+int sysfs_open_filled(struct sysfs_file *file, const char *path, char text[SYSFS_TEXT],
+                      struct error *err);
 /* Reads the number that it begins with, white space behind it: a counter, or any finite number. Returns as
  * sysfs_read; anything else is an error. */
 int sysfs_count(const struct sysfs_file *file, uint64_t *count, struct error *err);

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "formats/pbin/pbin_column.h"
 
-enum { MOST = 100 };
+enum { MAX_COUNT = 100 };
 
 static uint64_t random_bits(uint64_t *state)
 {
@@ -22,7 +22,7 @@ static uint64_t random_bits(uint64_t *state)
 /* Is BUFFER, a column of VALUES, what every machine would write? */
 static bool packs_alike(const struct buffer *buffer, const uint64_t *values, size_t count)
 {
-    uint8_t packed[8 * MOST + 8];
+    uint8_t packed[8 * MAX_COUNT + 8];
     uint64_t base = 0;
     for (int i = 0; i < 8; i++)
         base |= (uint64_t)buffer->data[1 + i] << 8 * i;
@@ -34,7 +34,7 @@ static bool packs_alike(const struct buffer *buffer, const uint64_t *values, siz
 static void round_trip(struct check *check, unsigned width, size_t count, uint64_t base,
                        uint64_t *state)
 {
-    uint64_t values[MOST] = {0}, portable[MOST];
+    uint64_t values[MAX_COUNT] = {0}, portable[MAX_COUNT];
     struct column column = {0};
     uint64_t mask = width == 0 ? 0 : ~UINT64_C(0) >> (64 - width);
     struct buffer buffer = {0};
@@ -67,7 +67,7 @@ static void every_width_comes_back(struct check *check)
 {
     uint64_t state = 88172645463325252;
     for (unsigned width = 0; width <= 64; width++)
-        for (size_t count = 0; count <= MOST; count++) {
+        for (size_t count = 0; count <= MAX_COUNT; count++) {
             round_trip(check, width, count, width == 64 ? 0 : random_bits(&state) >> width, &state);
             if (check->why[0] != '\0')
                 return;
@@ -88,15 +88,15 @@ static void bounds_do_not_wrap(struct check *check)
 /* The same bytes again are not unpacked, others are, whatever their size. */
 static void only_what_changes_is_unpacked(struct check *check)
 {
-    uint64_t values[2][2 * MOST];
+    uint64_t values[2][2 * MAX_COUNT];
     struct buffer packed[2] = {{0}};
     struct column column = {0};
-    for (uint64_t i = 0; i < 2 * MOST; i++) {
+    for (uint64_t i = 0; i < 2 * MAX_COUNT; i++) {
         values[0][i] = i % 2;
         values[1][i] = i % 2 + (i == 150);
     }
     for (int i = 0; i < 2; i++) {
-        column_put(&packed[i], values[i], 2 * MOST);
+        column_put(&packed[i], values[i], 2 * MAX_COUNT);
         buffer_u64(&packed[i], 0);
     }
     const struct {

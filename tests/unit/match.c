@@ -47,7 +47,7 @@ static void binaries(struct check *check)
     CHECK_STR(match_binary("ol", maps, 2), "ol");
 }
 
-enum { MOST = 8 };
+enum { MAX_COUNT = 8 };
 
 /* Lines as text: "10:50 11:30". */
 static size_t parse(const char *text, struct line_weight *lines)
@@ -64,8 +64,8 @@ static size_t parse(const char *text, struct line_weight *lines)
 
 static void check_lines(struct check *check, const char *base, const char *other, const char *want)
 {
-    struct line_weight a[MOST], b[MOST];
-    size_t n = parse(base, a), m = parse(other, b), partner[MOST];
+    struct line_weight a[MAX_COUNT], b[MAX_COUNT];
+    size_t n = parse(base, a), m = parse(other, b), partner[MAX_COUNT];
     char got[200] = "";
     match_lines(a, n, b, m, partner);
     for (size_t i = 0; i < n; i++) {
