@@ -345,10 +345,10 @@ static void expire(struct engine_run *run, uint64_t now)
         run->over = true;
         return;
     }
-    kill(run->pid, run->told ? SIGKILL : SIGTERM);
+    kill(run->pid, run->sigterm_sent ? SIGKILL : SIGTERM);
     kill(run->pid, SIGCONT); /* stopped, it would not notice */
     run->expires = now + grace;
-    run->told = true;
+    run->sigterm_sent = true;
 }
 
 static void reap(struct engine_run *run)

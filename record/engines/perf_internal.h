@@ -38,7 +38,7 @@ struct engine_run {
     int stop_signal;                                   /* the terminal asked the job to stop ... */
     uint64_t stop_until;                               /* ... which holds until then */
     struct latency latency;
-    bool sampling, told, over, gave_way;
+    bool sampling, sigterm_sent, over, gave_way;
 };
 
 static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)

@@ -103,8 +103,8 @@ static void emit_all(struct engine_run *run, uint64_t until, double cpu, double 
             take_total(run, entry);
             continue;
         }
-        uint64_t behind = --left * part;
-        emit_sighting(run, entry, part, until > behind ? until - behind : 0, each);
+        uint64_t reserved = --left * part; /* for the sightings after it */
+        emit_sighting(run, entry, part, until > reserved ? until - reserved : 0, each);
     }
     w->count = w->sightings = 0;
 }
