@@ -1,4 +1,4 @@
-/* Starting the program under ptrace.
+/* Starts the program under ptrace.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/launch.h"
 
@@ -12,7 +12,7 @@
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* The child: waits until it is seized, then becomes COMMAND. Its pipe ends close with the exec. */
+/* The child: waits until it is seized, then executes COMMAND. Its pipe ends are closed by the exec. */
 static _Noreturn void become(char *const *command, const struct signals *signals, int go,
                              int failure)
 {
@@ -56,7 +56,7 @@ static pid_t explain(const char *command, int failure, int *status, struct error
     return error_set_errno(err, NULL, errnum, "cannot run '%s'", command);
 }
 
-/* It would wait at its stops for somebody to let it go on. */
+/* Otherwise it would wait at its stops to be resumed. */
 static void end(pid_t pid)
 {
     int status = 0;

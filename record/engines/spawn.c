@@ -1,4 +1,4 @@
-/* Making the process of a command.
+/* Creates the process of a command.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/spawn.h"
 
@@ -9,7 +9,7 @@
 
 enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* The child. Its pipe ends close with the exec. */
+/* The child. Its pipe ends are closed by the exec. */
 static _Noreturn void become(char *const *command, const struct signals *signals, int go,
                              int failure)
 {

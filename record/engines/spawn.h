@@ -1,4 +1,4 @@
-/* Making the process of a command, which waits until it is told to become it.
+/* Creates the process of a command, which waits for permission to execute it.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_SPAWN_H
 #define RECORD_ENGINES_SPAWN_H
@@ -18,9 +18,9 @@ struct spawn {
 int spawn(struct spawn *spawn, char *const *command, const struct signals *signals,
           struct error *err);
 /* Lets the child execute COMMAND and waits until it does. Returns 0; or -1 with ERR filled and *STATUS the exit status
- * for it (127 not found, 126 not executable, 1 anything else): then the child is gone. */
+ * for it (127 not found, 126 not executable, 1 anything else), the child having ended. */
 int spawn_go(struct spawn *spawn, const char *command, int *status, struct error *err);
-/* The child ends without having become anything. */
+/* Ends the child without executing anything. */
 void spawn_cancel(struct spawn *spawn);
 
 #endif
