@@ -1,7 +1,7 @@
 /* When the next sample is due: at random or fixed intervals, less often when samples cost too much.
  *
- * A fixed interval can beat with a program of a similar period, which makes shares wrong by up to half; with exponential
- * intervals each moment is equally likely, whatever the program does (Poisson sampling).
+ * A fixed interval can beat with a program of a similar period, which makes shares wrong by up to half; with
+ * exponential intervals each moment is equally likely, whatever the program does (Poisson sampling).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PACE_H
 #define RECORD_ENGINES_PACE_H

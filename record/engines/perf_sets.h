@@ -14,9 +14,9 @@
  * A new thread inherits the last period drawn, and its first interval is exponential too, so that threads shorter than
  * an interval are sampled correctly on average.
  *
- * Above PERF_EACH Hz, waking up for each sample costs too much. There a period is used for a batch of samples, 1 ms, and
- * is uniform in 0.5 to 1.5 means: a program with a matching period is seen at one phase for no longer than that, and
- * over all batches the error of a share is that of independent samples.
+ * Above PERF_EACH Hz, waking up for each sample costs too much. There a period is used for a batch of samples, 1 ms,
+ * and is uniform in 0.5 to 1.5 means: a program with a matching period is seen at one phase for no longer than that,
+ * and over all batches the error of a share is that of independent samples.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H

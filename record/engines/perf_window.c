@@ -11,7 +11,8 @@
 
 static const uint64_t shortest = SECOND / 100, longest = SECOND / 4;
 static const double least = 0.02; /* part of a window: a shorter idle time counts as none */
-/* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest length. */
+/* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
+ * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 
 void perf_window_free(struct perf_window *w)

@@ -4,8 +4,8 @@
  * windows of 10 ms or more that contain some sightings. The sightings of a window divide its CPU time equally, which is
  * more exact than an interval for each.
  *
- * The interval before a sample belongs to the sample, with its energy. So each sighting gets an equal part of the time in
- * which some thread ran, and the idle time ends with samples without threads:
+ * The interval before a sample belongs to the sample, with its energy. So each sighting gets an equal part of the time
+ * in which some thread ran, and the idle time ends with samples without threads:
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *

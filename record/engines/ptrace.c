@@ -73,8 +73,8 @@ static void follow_job(struct engine_run *run, uint64_t now)
     run->stop_signal = 0;
 }
 
-/* An attached program has its own terminal and job: a signal that ends the sampler detaches it. The sampler never stops,
- * because the program would stop with it. */
+/* An attached program has its own terminal and job: a signal that ends the sampler detaches it. The sampler never
+ * stops, because the program would stop with it. */
 static void on_signal(struct engine_run *run, const siginfo_t *info)
 {
     if (run->command == NULL)

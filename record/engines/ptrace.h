@@ -34,7 +34,7 @@ struct engine_run {
     size_t row_count, row_capacity;
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */
     uint64_t woken, begin,
-        resumed; /* absolute [ns]: end of the sampler's last wait; start of the sample; last thread resumed after its stop */
+        resumed; /* absolute [ns]: end of the last wait; start of the sample; last thread resumed for it */
     struct pace pace;
     struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
@@ -60,8 +60,8 @@ void ptrace_find_threads(struct engine_run *run, struct process *process);
 bool ptrace_take_event(struct engine_run *run);
 /* The same for stops only, which is faster. */
 bool ptrace_take_stop(struct engine_run *run);
-/* Adds to the next sample the CPU time of threads of a crowded PROCESS that were never seen: TOTAL without that of known
- * ended threads and LIVE, that of known live threads [ns]. */
+/* Adds to the next sample the CPU time of threads of a crowded PROCESS that were never seen: TOTAL without that of
+ * known ended threads and LIVE, that of known live threads [ns]. */
 void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t total,
                        uint64_t live);
 /* Reports that a process has an image, of kind HOW and with parent image PARENT. */

@@ -195,9 +195,9 @@ static int runnable(void)
     return at != NULL ? (int)strtol(at, NULL, 10) : 0;
 }
 
-/* The sampler runs on an idle CPU if possible. If all are busy, it is best on one that runs a thread of the program: then
- * it disturbs no other CPU and preempts no other program. But it avoids the CPUs of threads that sometimes sleep: its
- * timer would wake them. */
+/* The sampler runs on an idle CPU if possible. If all are busy, it is best on one that runs a thread of the program:
+ * then it disturbs no other CPU and preempts no other program. But it avoids the CPUs of threads that sometimes sleep:
+ * its timer would wake them. */
 static void choose_cpu(struct engine_run *run)
 {
     bool sleepers = false;
