@@ -1,4 +1,4 @@
-/* pbin-compare: what changed between profiles, and is it more than noise?
+/* pbin-compare: shows what changed between profiles, and whether it is significant.
  *
  *   pbin-compare a.pbin b.pbin    base [s]  other [s]  difference [s]  ratio [%]  p  verdict  binary  function
  * SPDX-License-Identifier: MIT */
