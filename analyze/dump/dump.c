@@ -1,4 +1,4 @@
-/* What a pbin holds, unsummed.
+/* The contents of a pbin.
  * SPDX-License-Identifier: MIT */
 #include "analyze/dump/dump.h"
 
@@ -96,7 +96,7 @@ static void dump_entry(const struct pbin_definitions *all, const struct pbin_sam
     cells[11] = inner->line > 0 ? cell_count(inner->line) : (struct table_cell){0};
 }
 
-/* Where the dump has got to. */
+/* The next sample. */
 struct position {
     const struct pbin_meta *meta;
     uint64_t sample, time_ns;
@@ -154,7 +154,7 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
             dump_batch(table, &batch.samples, pbin_reader_definitions(reader), &at);
-        if (output_write(out, "", 0) != 0) { /* nobody reads what comes: do not go on for minutes */
+        if (output_write(out, "", 0) != 0) { /* writing failed: do not go on for minutes */
             got = -1;
             break;
         }
