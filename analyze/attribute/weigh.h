@@ -1,5 +1,5 @@
-/* Weighing samples: the interval of each sample, the time and energy of each of its threads, and the energy of no thread.
- * Tables, plots and exports all use it.
+/* Weighing samples: the interval of each sample, the time and energy of each of its threads, and the energy of no
+ * thread. Tables, plots and exports all use it.
  *
  *   weigher_start(&weigher, meta, &quantity, &options);
  *   per batch:   weigher_add(&weigher, &samples);
