@@ -1,4 +1,4 @@
-/* Aggregation: what is collected, merged and handed out.
+/* Aggregation: merging, and the results.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_internal.h"
 
@@ -28,8 +28,7 @@ void aggregate_delete(struct aggregate *a)
     free(a);
 }
 
-/* Texts that are not the same in all profiles are not those of the aggregate; but the unit is part of the
- * quantity, which has been compared. */
+/* Drops texts that differ between profiles; but not the unit, which is part of the quantity and has been compared. */
 static void forget_what_differs(struct aggregate *a, const struct pbin_meta *meta)
 {
     for (size_t i = 0; i < pbin_field_count; i++) {
@@ -45,8 +44,8 @@ static void forget_what_differs(struct aggregate *a, const struct pbin_meta *met
     }
 }
 
-/* What is measured with different volts, or as current here and as power there, is plain power afterwards: not what
- * happened to come first. */
+/* Currents of different supply voltages, or currents and powers, become powers: the result must not depend on the order
+ * of the profiles. */
 static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
 {
     bool custom = a->quantity.name != NULL && strcmp(a->quantity.name, "integral") == 0;
@@ -137,7 +136,7 @@ void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
         __builtin_add_overflow(a->arcs[index].count, arc->count, &a->arcs[index].count);
 }
 
-/* Rows of FROM that are finished, and what its shards have collected so far. */
+/* Merges the finished rows of FROM, and the sums of its shards so far. */
 static void merge_rows(struct aggregate *to, struct aggregate *from)
 {
     for (size_t r = 0; r < from->rows.count; r++) {
@@ -202,7 +201,7 @@ static int compare_arcs(const void *left, const void *right, void *opaque)
     return order;
 }
 
-/* Do totals and subtotals fit? They do if sums without signs do: runs and rows are added in any selection then. */
+/* Do all totals and subtotals fit? They do if the sums of absolute values fit. */
 static bool sums_fit(const struct aggregate *a)
 {
     exact energy = 0, run_energy = 0, run_time = 0;

@@ -1,5 +1,5 @@
-/* Aggregation: samples added up per key, over one profile or many. Sums are exact integers: the result
- * does not depend on the order or grouping of the inputs. Memory grows with keys, never with samples.
+/* Aggregation: adds up samples per key, over one or more profiles. Sums are exact integers: the result does not depend
+ * on the order or grouping of the inputs. Memory grows with the number of rows, not of samples.
  *
  *   aggregate = aggregate_new(&options);
  *   aggregate_read(aggregate, reader, ...)   once per profile
@@ -19,8 +19,8 @@
 
 struct aggregate_options {
     struct attribution_options rows; /* its selection is borrowed until aggregate_delete */
-    bool add;            /* inputs are shards of one run; else each is a run of its own */
-    bool no_gap_warning; /* gaps are another tool's business */
+    bool add;                        /* inputs are shards of one run; else each is a run */
+    bool no_gap_warning;             /* for tools without --max-gap */
 };
 
 struct aggregate;
@@ -29,27 +29,29 @@ struct aggregate;
 struct aggregate *aggregate_new(const struct aggregate_options *options);
 void aggregate_delete(struct aggregate *aggregate);
 
-/* Adds the profile that READER stands at the beginning of, with up to THREADS threads. NAME is that of the file, for
- * warnings. Returns 0, or -1 with ERR filled; then AGGREGATE is of no more use. The result is the same for any number. */
+/* Adds the profile of READER, which must be at its beginning, using up to THREADS threads. NAME is the name of the
+ * file, for warnings. Returns 0, or -1 with ERR filled; then AGGREGATE can only be deleted. The result does not depend
+ * on THREADS. */
 int aggregate_read(struct aggregate *aggregate, struct pbin_reader *reader, const char *name,
                    size_t threads, struct reporter *reporter, struct error *err);
 
-/* Adds all that FROM has read (before its aggregate_finish), as if TO had read it; FROM is of no more use but for
- * aggregate_delete. Both have the same options. Returns 0, or -1 with ERR filled: their quantities differ. */
+/* Adds everything that FROM has read (before its aggregate_finish), as if TO had read it; afterwards FROM can only be
+ * deleted. Both must have the same options. Returns 0, or -1 with ERR filled if their quantities differ. */
 int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err);
 
-/* No more profiles: makes rows and runs available. Returns 0, or -1 with ERR filled: nothing was read. */
+/* Completes rows and runs after the last profile. Returns 0, or -1 with ERR filled if nothing was read or sums are too
+ * large. */
 int aggregate_finish(struct aggregate *aggregate, struct error *err);
 
-/* All of the following: borrowed until aggregate_delete, only after aggregate_finish. Rows are in order of
- * their keys, texts by bytes and numbers by value. */
+/* The following are valid after aggregate_finish; results are borrowed until aggregate_delete. Rows are ordered by
+ * their keys: texts by bytes, numbers by value. */
 size_t aggregate_row_count(const struct aggregate *aggregate);
 const struct pbin_row *aggregate_row(const struct aggregate *aggregate, size_t number);
 const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
 const struct aggregate_options *aggregate_options_of(const struct aggregate *aggregate);
 const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);
-/* What the profiles have in common; texts that differ are NULL. Wall time, latency and samples are sums. */
+/* The metadata common to all profiles; texts that differ are NULL. Wall time, latency and samples are sums. */
 const struct pbin_meta *aggregate_meta(const struct aggregate *aggregate);
 size_t aggregate_run_count(const struct aggregate *aggregate);
 const struct pbin_run *aggregate_run(const struct aggregate *aggregate, size_t number);

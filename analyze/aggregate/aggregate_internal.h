@@ -1,4 +1,4 @@
-/* Inside of analyze/aggregate*: what an aggregate is.
+/* Internal to analyze/aggregate/aggregate*.c: the state of an aggregate.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_AGGREGATE_INTERNAL_H
 #define ANALYZE_AGGREGATE_AGGREGATE_INTERNAL_H
@@ -14,23 +14,24 @@ struct aggregate {
     struct rowset rows;
     struct pbin_run *runs;
     size_t run_count, run_capacity;
-    struct pbin_run shards; /* --mode add: what will be the one run */
+    struct pbin_run shards; /* --mode add: the sums of the one run */
     struct pbin_arc *arcs;
     size_t arc_count, arc_capacity;
     struct strings *arc_keys;
 };
 
-/* Keeps what the profiles have in common. NAME is that of META's file. Returns 0, or -1: quantities differ. */
+/* Keeps the metadata that the profiles have in common. NAME is the file of META. Returns 0, or -1 with ERR filled if
+ * quantities differ. */
 int aggregate_take_meta(struct aggregate *aggregate, const struct pbin_meta *meta, const char *name,
                         struct error *err);
 
-/* A run is done: on its own, or as a shard. RUN's name is a number of the aggregate's texts. */
+/* Adds a complete run, or a shard of one. The name of RUN is a number of the aggregate's texts. */
 void aggregate_take_run(struct aggregate *aggregate, const struct pbin_run *run);
 
-/* Sums overflowed. Returns -1 with ERR filled. */
+/* Fills ERR for sums that overflowed. Returns -1. */
 int aggregate_too_large(const char *name, struct error *err);
 
-/* An arc whose texts are numbers of TEXTS. */
+/* Adds an arc whose texts are numbers of TEXTS. */
 void aggregate_take_arc(struct aggregate *aggregate, const struct pbin_arc *arc,
                         const struct strings *texts);
 

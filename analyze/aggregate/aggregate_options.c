@@ -1,4 +1,4 @@
-/* What pbin-aggregate is told.
+/* The command line of pbin-aggregate.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_options.h"
 
@@ -55,8 +55,8 @@ static const struct argp_option arguments[] = {
      "Include only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
     {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Exclude what matches (repeatable)", 2},
     {"exclude-external", KEY_EXTERNAL, NULL, 0, "Include only the target binary", 2},
-    {"start", KEY_START, "S", 0, "Start S seconds after the first sample", 2},
-    {"end", KEY_END, "S", 0, "End S seconds after the first sample", 2},
+    {"start", KEY_START, "S", 0, "Exclude samples before S seconds of the run", 2},
+    {"end", KEY_END, "S", 0, "Exclude samples at or after S seconds of the run", 2},
     {"phase", KEY_PHASE, "FUNCTION[:N]", 0,
      "Start at the first entry into FUNCTION, or take the samples between its entries N and N+1",
      2},
@@ -91,7 +91,7 @@ static bool one_of(struct argp_state *state, const char *option, const char *arg
     return strcmp(argument, yes) == 0;
 }
 
-/* FUNCTION[:N]; C++ names hold colons, so only a number behind the last one counts. */
+/* FUNCTION[:N]; names in C++ contain colons, so only a number after the last one counts. */
 static void parse_phase(struct selection *s, char *argument, struct argp_state *state)
 {
     char *colon = strrchr(argument, ':');
@@ -118,7 +118,7 @@ static void parse_sort(struct aggregate_command *o, const char *name, struct arg
     o->report.sort = (enum row_metric)metric;
 }
 
-/* Which samples count. Returns whether KEY is about that. */
+/* Options that select samples. Returns whether KEY is one. */
 static bool parse_selection(struct selection *s, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
@@ -149,7 +149,7 @@ static const char *model_name(size_t number)
     return model != NULL ? model->name : NULL;
 }
 
-/* How samples are weighed. Returns whether KEY is about that. */
+/* Options that weigh samples. Returns whether KEY is one. */
 static bool parse_weighing(struct weigh_options *w, int key, char *argument,
                            struct argp_state *state)
 {
@@ -174,7 +174,7 @@ static bool parse_weighing(struct weigh_options *w, int key, char *argument,
     }
 }
 
-/* What the table shows. Returns whether KEY is about that. */
+/* Options of the table. Returns whether KEY is one. */
 static bool parse_report(struct aggregate_command *o, int key, char *argument,
                          struct argp_state *state)
 {
@@ -202,7 +202,7 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
     }
 }
 
-/* Where profiles come from and results go. */
+/* Options of inputs and outputs. */
 static error_t parse_files(struct aggregate_command *o, int key, char *argument,
                            struct argp_state *state)
 {
@@ -224,7 +224,7 @@ static error_t parse_files(struct aggregate_command *o, int key, char *argument,
     }
 }
 
-/* The key thread goes in front. */
+/* Adds the key thread in front of the others. */
 static void add_thread_key(struct pbin_keys *keys)
 {
     if (pbin_keys_index(keys, "thread") < keys->count)

@@ -1,4 +1,4 @@
-/* What pbin-aggregate is told.
+/* The command line of pbin-aggregate.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_AGGREGATE_OPTIONS_H
 #define ANALYZE_AGGREGATE_AGGREGATE_OPTIONS_H
@@ -13,7 +13,7 @@ struct aggregate_command {
     struct tool_common common;
     struct aggregate_options aggregate;
     struct selection selection;
-    bool selects; /* SELECTION says something */
+    bool selects; /* SELECTION is not empty */
     struct report_options report;
     struct inputs inputs;
     bool threads;

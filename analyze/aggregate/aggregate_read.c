@@ -1,4 +1,4 @@
-/* Aggregation: reading full profiles, and ones that are sums already.
+/* Aggregation: reading full and aggregated profiles.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate_internal.h"
 
@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "base/progress.h"
 
-/* Where each key of the aggregate is among the keys of an aggregated input. */
+/* The position of each key of the aggregate among the keys of an aggregated input. */
 struct key_columns {
     size_t at[PBIN_MAX_KEYS];
-    bool coarser; /* rows will be joined: entries cannot be known */
+    bool coarser; /* rows will be joined: entries are unknown */
 };
 
 static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
@@ -31,19 +31,19 @@ static int match_keys(const struct aggregate *a, const struct pbin_reader *reade
     return 0;
 }
 
-/* While one profile is read. */
+/* State while one profile is read. */
 struct input {
     struct aggregate *aggregate;
     struct pbin_reader *reader;
     const char *name;
     struct reporter *reporter;
-    struct quantity quantity; /* of this profile: its volts are its own */
+    struct quantity quantity; /* of this profile, with its supply voltage */
     struct attribution attribution;
     struct key_columns columns;
-    uint64_t runs, most_runs; /* of an aggregated profile, and the most that a row of it counts */
+    uint64_t runs, most_runs; /* of an aggregated profile: its runs, and the most runs of a row */
 };
 
-/* What the selection asks about a row that is a sum. */
+/* The row of an aggregated profile to which filters are applied. */
 struct row_question {
     const struct aggregate *aggregate;
     const uint64_t *key;
@@ -75,7 +75,7 @@ static bool row_is_selected(const struct aggregate *a, const uint64_t *key, cons
     return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
 }
 
-/* Can ROW be a sum? Squares are believed. */
+/* Are the sums of ROW possible? Squares are not checked. */
 static int check_row(struct input *in, const struct pbin_row *row, struct error *err)
 {
     const struct pbin_sums *s = &row->sums;
@@ -89,7 +89,7 @@ static int check_row(struct input *in, const struct pbin_row *row, struct error 
     return 0;
 }
 
-/* Of several runs only sums are there, not each run's part. */
+/* Aggregated profiles of several runs have sums only, not the values of each run. */
 static int take_run(struct input *in, const struct pbin_run *from, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -106,8 +106,8 @@ static int take_run(struct input *in, const struct pbin_run *from, struct error 
     return 0;
 }
 
-/* Rows that are joined (to fewer keys, as shards, as what filters leave out) go through the current run: their
- * squares are not those of the sum. */
+/* Rows that are joined (to fewer keys, as shards, because filters exclude them) are added to the sums of the current
+ * run: the squares of the sum are not the sum of their squares. */
 static int take_row(struct input *in, const struct pbin_row *row, struct error *err)
 {
     struct aggregate *a = in->aggregate;
@@ -165,7 +165,7 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     return 0;
 }
 
-/* Warnings about what was met in a full profile. */
+/* Warnings about the contents of a full profile. */
 static void warn_of_attribution(const struct input *in, const struct pbin_run *run)
 {
     const struct attribution *done = &in->attribution;
@@ -202,7 +202,7 @@ static uint64_t to_ns(exact time)
     return (uint64_t)((time + ((exact)1 << (TIME_SHIFT - 1))) >> TIME_SHIFT);
 }
 
-/* Of the sampler's own time, the part of the samples that count. Profiles may lie about both. */
+/* The part of the sampler's own time that belongs to the selected samples. Profiles may contain any numbers. */
 static uint64_t latency_of(const struct attribution *done)
 {
     const struct pbin_meta *meta = done->meta;
@@ -210,7 +210,7 @@ static uint64_t latency_of(const struct attribution *done)
     return part < 0x1p64 ? (uint64_t)part : UINT64_MAX;
 }
 
-/* A full profile becomes one run. */
+/* Adds a full profile as one run. */
 static void end_full(struct input *in)
 {
     const struct attribution *done = &in->attribution;
@@ -247,7 +247,7 @@ static int read_all(struct input *in, size_t parts, struct error *err)
     return got;
 }
 
-/* Several threads read parts of the profile: this one the first. */
+/* Several threads read parts of the profile; this thread reads the first. */
 static int read_parts(struct input *in, size_t count, struct error *err)
 {
     struct parallel *parts = NULL;
@@ -263,7 +263,7 @@ static bool has_key(const struct aggregate *a, const char *name)
     return pbin_keys_index(&a->options.rows.keys, name) < a->options.rows.keys.count;
 }
 
-/* Of sums only rows can be selected, by the keys that they have. */
+/* Aggregated profiles can only be selected by the keys of their rows. */
 static int check_selection(const struct aggregate *a, const char *name, struct error *err)
 {
     const struct selection *s = a->options.rows.selection;

@@ -1,4 +1,4 @@
-/* An aggregate as pbin: what a cluster's partial results are merged from.
+/* Writes an aggregate as pbin, for example as a partial result of a cluster.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/aggregate.h"
 

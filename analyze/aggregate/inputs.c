@@ -1,4 +1,4 @@
-/* The profiles that a tool was given.
+/* The input profiles of a tool.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/inputs.h"
 
@@ -78,7 +78,7 @@ int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggre
     return result;
 }
 
-/* What a worker knows. Files are handed out one by one; sums are exact, so it does not matter to whom. */
+/* State of a worker. Workers take files one by one; sums are exact, so the assignment does not matter. */
 struct worker {
     pthread_t thread;
     const struct inputs *inputs;
@@ -108,13 +108,13 @@ static void *work(void *opaque)
     }
 }
 
-/* One file has a bar; several at once, or what a pipe brings (its writer has one), have none. */
+/* A single file has a progress bar; several in parallel, or a pipe (whose writer has one), do not. */
 static bool shows_bar(const struct inputs *inputs)
 {
     return inputs->count == 1 && strcmp(inputs->paths[0], "-") != 0;
 }
 
-/* Merges what a worker has; of several failures the first input's is told. */
+/* Merges the result of a worker; of several errors, keeps that of the first input. */
 static int collect(struct worker *w, struct aggregate *into, struct reporter *reporter,
                    struct error *err, size_t *failed_at)
 {
@@ -144,7 +144,7 @@ int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
         workers[i].reporter.no_bar = !shows_bar(inputs);
         workers[i].aggregate = i == 0 ? aggregate : aggregate_new(aggregate_options_of(aggregate));
         if (i > 0 && !thread_start(&workers[i].thread, work, &workers[i]))
-            workers[i].inputs = NULL; /* the others do its share */
+            workers[i].inputs = NULL; /* the others read its files */
     }
     work(&workers[0]);
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
-/* The profiles that a tool was given: as arguments, as a list in a file, on stdin; read one after the other, or by
- * several workers at once.
+/* The input profiles of a tool: arguments, a list in a file, or stdin; read one after the other, or by several workers
+ * in parallel.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_INPUTS_H
 #define ANALYZE_AGGREGATE_INPUTS_H
@@ -19,15 +19,17 @@ struct inputs {
 void inputs_add(struct inputs *inputs, const char *path);
 void inputs_free(struct inputs *inputs);
 
-/* Adds the paths of the list. Without any path stdin is the one profile. Returns 0, or -1 with ERR filled. */
+/* Adds the paths of the list. Without arguments and list, the only profile is stdin. Returns 0, or -1 with ERR
+ * filled. */
 int inputs_complete(struct inputs *inputs, struct error *err);
 
-/* Reads all profiles into AGGREGATE and finishes it. The result is the same for any number of threads; at most one file a
- * thread is open. Returns 0, or -1 with ERR filled. */
+/* Reads all profiles into AGGREGATE and finishes it. The result does not depend on the number of threads; each thread
+ * has at most one file open. Returns 0, or -1 with ERR filled. */
 int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
                      struct reporter *reporter, struct error *err);
 
-/* Reads the one profile PATH (NULL: stdin) into AGGREGATE, with up to THREADS threads. Returns 0, or -1 with ERR filled. */
+/* Reads the one profile PATH (NULL: stdin) into AGGREGATE, with up to THREADS threads. Returns 0, or -1 with ERR
+ * filled. */
 int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
                     struct reporter *reporter, struct error *err);
 

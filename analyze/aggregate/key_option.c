@@ -1,4 +1,4 @@
-/* The option -k of the tools whose rows have keys.
+/* The options -k and --kernel of the tools whose rows have keys.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/key_option.h"
 

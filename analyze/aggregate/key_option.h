@@ -1,4 +1,4 @@
-/* The option -k of the tools whose rows have keys.
+/* The options -k and --kernel of the tools whose rows have keys.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_KEY_OPTION_H
 #define ANALYZE_AGGREGATE_KEY_OPTION_H
@@ -7,10 +7,10 @@
 
 #include "formats/pbin/pbin.h"
 
-/* Parses LIST, names joined by commas; what is wrong with it is a usage error. */
+/* Parses LIST, names joined by commas; an invalid list is a usage error. */
 void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
-/* The option --kernel, shared by all tools whose rows have keys: its line in their table of options, and what it does. */
+/* The option --kernel: its line in the table of options, and its parser. */
 #define KERNEL_OPTION(key, group)                                                                  \
     {                                                                                              \
         "kernel", key, "WHO", 0,                                                                   \

@@ -1,8 +1,8 @@
-/* Parts of one full profile, read by several threads at once.
+/* Reads parts of one full profile with several threads in parallel.
  *
  *   | definitions | samples ... |          | ...          | trailer
  *    part 0: the caller         |  part 1: |
- *    part 1: passes over, but for definitions | reads to the end
+ *    part 1: skips all but definitions | reads to the end
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/parallel.h"
 
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* A part should take longer than a thread to start, and each needs a copy of what is defined. */
+/* Reading a part should take longer than starting a thread, and each needs a copy of the definitions. */
 enum { MIN_PART = 4 << 20, MAX_PARTS = 8, MAX_LOCATIONS = 1 << 16 };
 
 struct part {
@@ -36,7 +36,7 @@ static void *read_part(void *opaque)
     struct part *p = opaque;
     struct pbin_batch batch;
     while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0)
-        if (batch.item == PBIN_SAMPLES) /* arcs are not counted: an error comes */
+        if (batch.item == PBIN_SAMPLES) /* arcs that the trailer does not count are an error */
             attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
     attribution_end(&p->attribution, pbin_reader_definitions(p->reader));
     return NULL;
@@ -66,7 +66,7 @@ static bool open_part(struct part *p, struct stream *stream, const struct attrib
     return true;
 }
 
-/* How many parts are worth it; *SIZE is that of the file. */
+/* How many parts are worthwhile; *SIZE becomes the size of the file. */
 static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
 {
     struct pbin_counts counts;

@@ -1,4 +1,4 @@
-/* pbin-aggregate: pbin in, one row per function (or other keys) out, with time and energy.
+/* pbin-aggregate: reads pbin, writes a row per function (or other keys) with its time and energy.
  *
  *   pbin-aggregate run.pbin          time [s]  share [%]  ...  energy [J]  binary  function
  *                                      1.0012      50.06  ...      20.024  burn    burn_50
@@ -13,7 +13,7 @@ static const char *format_name(size_t number)
     return number == 0 || table_format_name(number - 1) != NULL ? "pbin" : NULL;
 }
 
-/* The format that was named, else that of the suffix, else text; NULL: pbin. */
+/* The format given by --format, else by the suffix of the output, else text; NULL: pbin. */
 static const struct table_format *choose_format(const struct aggregate_command *o)
 {
     if (o->common.format == NULL && path_has_suffix(o->common.output, ".pbin"))

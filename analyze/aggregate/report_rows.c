@@ -8,12 +8,12 @@
 #include "analyze/aggregate/row_view.h"
 #include "base/memory.h"
 
-/* A row, or rows that share the first keys: [begin, end) of the rows in order of their keys. */
+/* A row, or rows with the same first keys: SIZE rows from BEGIN, in order of their keys. */
 struct group {
     const struct pbin_row *begin;
     size_t size;
     struct pbin_sums sums;
-    double by; /* what is sorted by */
+    double by; /* sort value */
 };
 
 static int compare(const void *left, const void *right)
@@ -21,10 +21,10 @@ static int compare(const void *left, const void *right)
     const struct group *a = left, *b = right;
     if (a->by != b->by)
         return a->by > b->by ? -1 : 1;
-    return a->begin < b->begin ? -1 : a->begin > b->begin; /* rows lie in order of their keys */
+    return a->begin < b->begin ? -1 : a->begin > b->begin; /* rows are in order of their keys */
 }
 
-/* Groups ROWS by key number DEPTH (they agree in those before), or each for itself; largest first. Caller
+/* Groups ROWS by key number DEPTH (the keys before it are equal), or with SINGLE each by itself; largest first. Caller
  * frees. */
 static struct group *make_groups(const struct row_view *v, const struct pbin_row *rows, size_t size,
                                  bool single, size_t depth, size_t *count)
@@ -51,7 +51,7 @@ static struct group *make_groups(const struct row_view *v, const struct pbin_row
     return groups;
 }
 
-/* How many of the groups the limits leave. */
+/* How many of the groups are within the limits. */
 static size_t limit(const struct row_view *v, const struct group *groups, size_t count)
 {
     const struct report_options *o = v->report;
@@ -134,7 +134,7 @@ static char *cell_name(const struct table_cell *cell)
     return mem_printf(cell->kind == CELL_HEX ? "0x%llx" : "%llu", (unsigned long long)cell->count);
 }
 
-/* Indents only where there are columns to look at. Recurses at most once per key. */
+/* Indents text only, not formats for programs. Recurses at most once per key. */
 /* NOLINTNEXTLINE(misc-no-recursion): once per key */
 static void show_tree(const struct row_view *v, struct table *table, const struct pbin_row *rows,
                       size_t size, size_t depth, bool indent)

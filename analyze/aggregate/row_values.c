@@ -1,4 +1,4 @@
-/* From exact sums to the numbers that people read.
+/* Converts exact sums to numbers in SI units.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* From exact sums to the numbers that people read.
+/* Converts exact sums to numbers in SI units.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_ROW_VALUES_H
 #define ANALYZE_AGGREGATE_ROW_VALUES_H
@@ -17,7 +17,7 @@ enum row_metric {
     METRICS
 };
 
-/* "time", "energy", ...; and back, -1 for none of them. */
+/* "time", "energy", ...; and the inverse, -1 if unknown. */
 const char *row_metric_name(enum row_metric metric);
 int row_metric_parse(const char *name);
 
@@ -25,14 +25,14 @@ int row_metric_parse(const char *name);
 struct row_values {
     double time;   /* [s] */
     double energy; /* [J] or the profile's quantity */
-    double power;  /* energy / time [W]; NaN where time is 0 */
+    double power;  /* energy / time [W]; NaN if time is 0 */
     double samples;
     double entries; /* NaN: not known */
 };
 
 void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values);
 
-/* Spread over the runs; a run without the row counts as 0. NaN for a single run. */
+/* The spread over the runs; a run without the row counts as 0. NaN for a single run. */
 struct row_spread {
     double time_sd, time_min, time_max,
         time_ci; /* [s]; ci: half of the 95 % interval of the mean */
@@ -42,7 +42,7 @@ struct row_spread {
 /* Standard deviation with divisor n - 1; interval by Student's t with n - 1 degrees of freedom. */
 void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread *spread);
 
-/* TO += FROM for rows of the same runs: sums only, spread is lost. */
+/* TO += FROM for rows of the same runs: only sums, the spread becomes invalid. */
 void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from);
 
 #endif

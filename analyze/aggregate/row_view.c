@@ -1,4 +1,4 @@
-/* The columns of a table of rows, and rows made into cells.
+/* The columns and facts of a table of rows, and the cells of a row.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/row_view.h"
 
@@ -58,7 +58,7 @@ static struct table_cell count_cell(double value)
 {
     if (value >= 0 && value < 9e15 && value == floor(value))
         return cell_count((uint64_t)value);
-    return cell_real(value); /* a mean over runs, or parts of histogram bins */
+    return cell_real(value); /* a mean over runs, or a fraction of a histogram bin */
 }
 
 static double percent(double part, double whole)
@@ -66,7 +66,7 @@ static double percent(double part, double whole)
     return whole != 0 ? 100 * part / whole : NAN;
 }
 
-/* Half of the 95 % interval of a share PERCENT [%] that rests on all samples: 1.96 sqrt(p (1 - p) / n). */
+/* Half-width of the 95 % interval of SHARE [%], with n all samples: 1.96 sqrt(p (1 - p) / n). */
 static struct table_cell interval(const struct row_view *v, double share)
 {
     double p = share / 100, n = v->total_values.samples * (double)(v->runs > 0 ? v->runs : 1);
@@ -212,7 +212,7 @@ static void make_facts(struct row_view *v)
     excluded_facts(v);
 }
 
-/* The spread of the total is that of the runs; filters leave only sums. */
+/* The spread of the total is that of the runs; with filters only its sums are known. */
 static void spread_of_total(struct row_view *v)
 {
     if (v->excluded.runs > 0 || v->runs < 2)

@@ -1,4 +1,4 @@
-/* Inside of analyze/report_*: the columns of a table of rows, and rows made into cells.
+/* The columns and facts of a table of rows, and the cells of a row.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_ROW_VIEW_H
 #define ANALYZE_AGGREGATE_ROW_VIEW_H
@@ -10,10 +10,10 @@
 /* How rows are shown. */
 struct report_options {
     enum row_metric sort; /* largest first; ties in order of the keys */
-    /* Limits; what they cut off is one row _other. Shares are of energy when sorted by it, else of time. */
-    size_t top;        /* rows at most; 0: all */
+    /* Limits; the rows cut off become one row _other. Shares are of energy if sorted by energy, else of time. */
+    size_t top;        /* maximum number of rows; 0: all */
     double threshold;  /* rows with a share of at least this [%] */
-    double cumulative; /* rows until their shares sum to this [%]; 0: all */
+    double cumulative; /* rows until the sum of shares reaches this [%]; 0: all */
     bool tree;         /* a row per prefix of the keys, indented */
     bool intervals;    /* statistical interval of each share from the number of samples */
     bool color;
@@ -40,16 +40,16 @@ struct row_view {
 void row_view_init(struct row_view *view, const struct aggregate *aggregate,
                    const struct report_options *report);
 
-/* Is ROW shown, or only a fact (what filters left out)? */
+/* Is ROW shown as a row? What filters exclude is a fact. */
 bool row_view_shows(const struct row_view *view, const struct pbin_row *row);
 
-/* The value by which rows are sorted; -infinity where it is not known. */
+/* The value by which rows are sorted; -infinity if unknown. */
 double row_view_metric(const struct row_view *view, const struct pbin_sums *sums);
 
-/* Share [%] that limits look at: of energy when sorted by it, else of time. */
+/* The share [%] used by limits: of energy if sorted by energy, else of time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
 
-/* Fills the cell of key number I of ROW, and the cells of values behind the names. */
+/* The cell of key number I of ROW; and filling the cells of values, which follow those of names. */
 struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
                      struct table_cell *cells);

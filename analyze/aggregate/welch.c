@@ -37,14 +37,14 @@ static double beta_fraction(double x, double a, double b)
     return h;
 }
 
-/* lgamma writes a global sign; the reentrant one does not. */
+/* lgamma writes a global variable; lgamma_r does not. */
 static double log_gamma(double x)
 {
     int sign;
     return lgamma_r(x, &sign);
 }
 
-/* I_x(a, b), with X1 = 1 - x given apart: near 1 it would lose its digits. */
+/* I_x(a, b), with X1 = 1 - x given separately, because 1 - x loses digits near 1. */
 static double incomplete_beta(double x, double x1, double a, double b)
 {
     if (x <= 0 || x1 <= 0)
@@ -98,7 +98,7 @@ struct welch welch_test(const struct moments *a, const struct moments *b)
         w.p = difference == 0 ? 1 : 0;
         return w;
     }
-    /* of the shares of the variance, so that tiny variances do not underflow when squared */
+    /* from shares of the variance, so that squares of tiny variances do not underflow */
     double sa = va / (va + vb), sb = vb / (va + vb);
     w.t = difference / w.error;
     w.df = 1 / (sa * sa / (double)(a->n - 1) + sb * sb / (double)(b->n - 1));

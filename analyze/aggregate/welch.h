@@ -1,5 +1,4 @@
-/* Is a difference of means more than noise: Student's t distribution, Welch's test, Holm's
- * correction.
+/* Significance of a difference of means: Student's t distribution, Welch's test, Holm's correction.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_WELCH_H
 #define ANALYZE_AGGREGATE_WELCH_H
@@ -9,7 +8,7 @@
 /* P(T <= t) of Student's t distribution with DF > 0 degrees of freedom (any real). */
 double student_cdf(double t, double df);
 
-/* The t with P(|T| <= t) = CONFIDENCE (0 < CONFIDENCE < 1), as tables list it "two-sided". */
+/* The t with P(|T| <= t) = CONFIDENCE (0 < CONFIDENCE < 1), "two-sided" in tables. */
 double student_quantile(double confidence, double df);
 
 /* Mean, sample variance (divisor n - 1) and number of the values of one side. */
@@ -19,16 +18,16 @@ struct moments {
 };
 
 struct welch {
-    double t;  /* (b - a) / standard error; infinite where both sides have no variance but differ */
-    double df; /* Welch-Satterthwaite; NaN where there is no variance */
-    double p;  /* two-sided; NaN where a side has fewer than 2 values: nothing can be said */
-    double error; /* standard error of b - a; NaN as p */
+    double t;     /* (b - a) / standard error; infinite if the sides differ without any variance */
+    double df;    /* Welch-Satterthwaite; NaN without variance */
+    double p;     /* two-sided; NaN if a side has fewer than 2 values */
+    double error; /* standard error of b - a; NaN if a side has fewer than 2 values */
 };
 
 struct welch welch_test(const struct moments *a, const struct moments *b);
 
-/* Holm's correction in place: P[i] becomes the smallest level at which i is significant among all
- * COUNT tests. NaN stays and does not count as a test. */
+/* Holm's correction in place: P[i] becomes the smallest level at which test i is significant among all COUNT tests. A
+ * NaN remains and does not count as a test. */
 void holm_adjust(double *p, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Annotation: collects what lines or instructions of functions used.
+/* Annotation: adds up the time and energy of lines or instructions.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate.h"
 
@@ -52,7 +52,7 @@ bool annotation_may_warn(const struct annotation *a, const char *path)
     return strings_intern(a->warned, path) == known;
 }
 
-/* The keys that tell lines and instructions, and where each stands among those of the aggregate. */
+/* The keys of lines and instructions, and the position of each among the keys of the aggregate. */
 enum { AT_BINARY, AT_FUNCTION, AT_INLINE, AT_FILE, AT_LINE, AT_PC, ROW_KEYS };
 static const char *const key_names[ROW_KEYS] = {"binary", "function", "inline",
                                                 "file",   "line",     "pc"};
@@ -63,8 +63,8 @@ struct layout {
     size_t at[ROW_KEYS]; /* index of the key, or NOT_THERE */
 };
 
-/* An aggregated profile keeps its keys, all of them: joining rows to fewer is done here, where no
- * variance over runs is needed. */
+/* An aggregated profile is read with all its keys: rows are joined to fewer keys here, where no variance over runs is
+ * needed. */
 static int make_layout(struct layout *layout, const struct pbin_reader *reader, bool assembly,
                        const char *name, struct error *err)
 {
@@ -84,7 +84,7 @@ static int make_layout(struct layout *layout, const struct pbin_reader *reader, 
     return 0;
 }
 
-/* Which mapping a program counter lies in, as the profile's locations say. */
+/* The mapping of each program counter, according to the locations of the profile. */
 struct places {
     const struct pbin_definitions *all;
     struct numbers pcs;
@@ -129,7 +129,7 @@ static uint32_t module_of(struct annotation *a, struct places *p, uint32_t map)
     return p->module[map] = number;
 }
 
-/* Where PC lies: ROW's module and address in it. */
+/* Sets the module of ROW, and its address in it, from PC. */
 static void place(struct annotation *a, struct places *p, uint64_t pc, struct annotate_row *row)
 {
     uint32_t number = numbers_find(&p->pcs, pc);
@@ -162,7 +162,7 @@ static uint32_t text_at(struct annotation *a, const struct aggregate *from,
     return strings_intern(a->texts, aggregate_text(from, row->key[layout->at[key]]));
 }
 
-/* No sum of some rows can be beyond an exact when that of all their magnitudes is not. */
+/* If the sum of all absolute values fits in an exact, so does the sum of any rows. */
 static bool fits(struct annotation *a, const struct annotate_sums *sums)
 {
     const exact values[] = {sums->time, sums->energy, sums->samples};
@@ -209,7 +209,7 @@ static int take_rows(struct annotation *a, const struct aggregate *from, const c
     return 0;
 }
 
-/* What the first profile measured, all must have measured. */
+/* All profiles must have the same quantity. */
 static int take_meta(struct annotation *a, const struct pbin_meta *meta, const char *name,
                      struct error *err)
 {

@@ -1,5 +1,4 @@
-/* Annotation: where the time and joules of a function went, source line by line or instruction by
- * instruction.
+/* Annotation: the time and energy of a function, per source line or per instruction.
  *
  *   annotation = annotation_new(&options);
  *   annotation_read(annotation, reader, ...)   once per profile
@@ -18,25 +17,25 @@
 #include "formats/pbin/pbin.h"
 #include "formats/table/table.h"
 
-/* What makes a line hot. */
+/* The metric of shares and hot lines. */
 enum annotate_metric { HEAT_TIME, HEAT_ENERGY, HEAT_SAMPLES };
 
 struct annotate_options {
     const char *
-        *functions; /* globs over demangled names; none: the function with the most of the metric */
+        *functions; /* globs over demangled names; none: the function with the largest metric */
     size_t function_count, function_capacity;
-    const char **source_paths; /* folders that hold sources built elsewhere */
+    const char **source_paths; /* folders with sources built elsewhere */
     size_t source_path_count, source_path_capacity;
-    const char **prefix_maps; /* "OLD=NEW": how paths of sources begin, there and here */
+    const char **prefix_maps; /* "OLD=NEW": recorded and local prefixes of source paths */
     size_t prefix_map_count, prefix_map_capacity;
     struct elf_search search; /* for binaries */
-    struct pbin_keys keys;    /* only whether the kernel's time is its caller's */
+    struct pbin_keys keys;    /* only `caller` is used: time in the kernel counts for its caller */
     bool assembly;            /* instructions instead of source lines */
-    bool intel;               /* operands as Intel writes them, x86 only */
+    bool intel;               /* Intel syntax, x86 only */
     enum annotate_metric metric;
-    double threshold; /* a line with at least so much of its function is hot [%] */
+    double threshold; /* smallest share of its function that makes a line hot [%] */
     bool has_context;
-    uint64_t context; /* show that many lines around each hot one and fold the rest; else whole
+    uint64_t context; /* show this many lines around each hot one and fold the rest; else whole
                          functions */
     bool color;
 };
@@ -46,24 +45,24 @@ struct annotate_sums {
     exact time, energy, samples;
 };
 
-/* What one line or instruction of a function collected. Texts are numbers in the annotation's. */
+/* The sums of a line or instruction of a function. Texts are numbers of the annotation's texts. */
 struct annotate_row {
-    uint32_t binary, function, inner, file; /* inner: the inlined function that the line is of */
+    uint32_t binary, function, inner, file; /* inner: the inlined function that contains the line */
     uint32_t module;                        /* index; NO_MODULE: not known */
     uint64_t line;                          /* 0: not known */
-    uint64_t address; /* of the instruction in its module, see there; else 0 */
+    uint64_t address; /* of the instruction in its module, see annotate_module; else 0 */
     struct annotate_sums sums;
 };
 #define NO_MODULE UINT32_MAX
 
-/* A mapped file: what addresses of rows are relative to, so that runs at other addresses agree. */
+/* A mapped file: addresses of rows are relative to it, so that runs at different addresses agree. */
 struct annotate_module {
     uint32_t label, path, build_id; /* texts as struct pbin_map has them */
-    bool has_offset; /* addresses are offsets in the file; else from the mapping's begin */
-    uint64_t size;   /* of the mapping [bytes], where that must tell which segment it is; else 0 */
+    bool has_offset; /* addresses are offsets in the file; else from the start of the mapping */
+    uint64_t size; /* of the mapping [bytes], needed without offsets to find the segment; else 0 */
 };
 
-/* A function that is shown: a run of rows. */
+/* A function to be shown: consecutive rows. */
 struct annotate_function {
     struct annotate_row *rows;
     size_t count;
@@ -75,7 +74,7 @@ struct annotation {
     struct reporter *reporter;
     struct strings *texts;
     struct strings *keys, *module_keys; /* of rows and modules as bytes; number - 1 = index */
-    struct strings *warned;             /* messages about files: one each */
+    struct strings *warned;             /* files that a message has been printed for */
     struct annotate_row *rows;
     size_t row_count, row_capacity;
     struct annotate_module *modules;
@@ -85,7 +84,7 @@ struct annotation {
     bool any;
     uint64_t runs;
     struct annotate_sums total; /* of all functions */
-    /* sums of what was added to time, energy, samples, without its sign */
+    /* sums of the absolute values added to time, energy, samples */
     unsigned __int128 most[3];
 };
 
@@ -94,13 +93,13 @@ struct annotation *annotation_new(const struct annotate_options *options,
                                   struct reporter *reporter);
 void annotation_delete(struct annotation *annotation);
 
-/* Adds the profile that READER stands at the beginning of, full or aggregated by keys that tell
- * lines (instructions with options->assembly). NAME is that of the file. Returns 0, or -1 with ERR
- * filled. */
+/* Adds the profile of READER, which must be at its beginning: a full profile, or one aggregated by keys that include
+ * function, file and line (function and pc with options->assembly). NAME is the name of the file. Returns 0, or -1 with
+ * ERR filled. */
 int annotation_read(struct annotation *annotation, struct pbin_reader *reader, const char *name,
                     struct error *err);
 
-/* The rest is for the files that show. */
+/* The rest is for the other files of analyze/annotate/. */
 
 /* Text NUMBER, borrowed until annotation_delete. */
 const char *annotation_text(const struct annotation *annotation, uint32_t number);
@@ -108,7 +107,7 @@ const char *annotation_text(const struct annotation *annotation, uint32_t number
 /* TO += PART. */
 void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
 
-/* May there be a message about the source PATH? Once. */
+/* Returns whether this is the first call for the source PATH, so that there is one message for each. */
 bool annotation_may_warn(const struct annotation *annotation, const char *path);
 
 #endif

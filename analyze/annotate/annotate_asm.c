@@ -1,4 +1,4 @@
-/* Annotated machine code: the instructions of a function with what each used.
+/* Annotated machine code: the instructions of a function with their time and energy.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_asm.h"
 
@@ -14,11 +14,11 @@
 
 enum {
     MAX_CODE = 1 << 24, /* bytes of one piece of code */
-    NEAR = 256,         /* code without a symbol: addresses that are so close are one piece */
-    TAIL = 16           /* bytes shown behind the last address of such a piece */
+    NEAR = 256,         /* code without a symbol: addresses closer than this are one piece */
+    TAIL = 16           /* bytes shown after the last address of such a piece */
 };
 
-/* A file that was looked for. */
+/* The file of a module. */
 struct opened {
     bool tried;
     struct machine_code *code;         /* NULL: not found */
@@ -49,7 +49,7 @@ void assembler_delete(struct assembler *assembler)
 
 /* ---- files ---- */
 
-/* The file of MODULE; PLACE: a place in it. */
+/* Opens the file of MODULE; PLACE: an address in it. */
 static struct opened *open_file(struct assembler *assembler, const struct annotation *a,
                                 uint32_t module, uint64_t place)
 {
@@ -79,7 +79,7 @@ static struct opened *open_file(struct assembler *assembler, const struct annota
 
 /* ---- pieces of code ---- */
 
-/* What was seen at an address of the file. */
+/* A row, and its address in the file. */
 struct spot {
     uint64_t address;
     const struct annotate_row *row;
@@ -87,9 +87,9 @@ struct spot {
 
 /* An instruction of a piece. */
 struct instruction {
-    uint32_t at, size; /* [bytes] from the begin of the piece */
+    uint32_t at, size; /* [bytes] from the start of the piece */
     struct annotate_sums sums;
-    const struct annotate_row *row; /* NULL: nothing was seen there */
+    const struct annotate_row *row; /* NULL: no samples */
 };
 
 /* The code of a symbol, or around addresses that have none. */
@@ -115,8 +115,8 @@ static size_t decode(const struct piece *p, size_t at)
     return disassembler_decode(p->file->disassembler, p->address + at, p->bytes + at, p->size - at);
 }
 
-/* All instructions, with the sums of the COUNT spots that lie in them. Returns the spots that do:
- * the rest is behind the code that the file has. */
+/* Decodes all instructions, and adds the sums of the COUNT spots in them. Returns the number of spots used: the others
+ * are after the end of the code in the file. */
 static size_t split(struct piece *p, const struct spot *spots, size_t count)
 {
     size_t used = 0;
@@ -193,7 +193,7 @@ static void put_piece(struct piece *p, const char *name)
     free(ranges);
 }
 
-/* Addresses of which no instruction is known. */
+/* Addresses without a known instruction. */
 static void put_bare(struct listing *listing, const struct annotate_function *f,
                      const struct spot *spots, size_t count)
 {
@@ -203,7 +203,8 @@ static void put_bare(struct listing *listing, const struct annotate_function *f,
             put_spot(listing, f, spots[i].address, spots[i].row, &spots[i].row->sums, NULL);
 }
 
-/* How many of the spots lie in one piece with the first: in its symbol, else close together. */
+/* Sets address and size of the piece of the first spot. Returns how many spots are in it: in the same symbol, or
+ * without symbols close together. */
 static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const struct spot *spots,
                        size_t count)
 {
@@ -223,7 +224,7 @@ static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const s
     return n;
 }
 
-/* Shows the piece that the first spot is in; returns how many spots it has. */
+/* Shows the piece of the first spot; returns how many spots it has. */
 static size_t show_piece(struct listing *listing, const struct annotate_function *f,
                          const struct opened *file, const struct spot *spots, size_t count)
 {

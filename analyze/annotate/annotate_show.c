@@ -1,4 +1,4 @@
-/* Annotation: chooses the functions that were asked for, and shows them.
+/* Annotation: chooses functions, and shows them.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_show.h"
 
@@ -24,7 +24,7 @@ static int compare_rows(const void *left, const void *right)
     return 0;
 }
 
-/* All functions, by their binary and name; caller frees. */
+/* Groups rows to functions, by binary and name; caller frees. */
 static struct annotate_function *group(struct annotation *a, size_t *count)
 {
     struct annotate_function *functions = NULL;
@@ -58,8 +58,7 @@ static int compare_functions(const void *left, const void *right, void *opaque)
                : strcmp(annotation_text(a, f->rows->binary), annotation_text(a, g->rows->binary));
 }
 
-/* Names of C++ hold '*' and '[': one that is typed as it is matches too. MATCHED[i] counts for glob
- * i. */
+/* Names in C++ contain '*' and '[': an exact name matches too. MATCHED[i] counts the matches of glob i. */
 static bool is_wanted(const struct annotation *a, const struct annotate_function *f,
                       size_t *matched)
 {
@@ -74,7 +73,7 @@ static bool is_wanted(const struct annotation *a, const struct annotate_function
     return wanted;
 }
 
-/* Something to show: a line, or an address in a file. */
+/* Does the function have anything to show: a line, or an address in a file? */
 static bool has_code(const struct annotation *a, const struct annotate_function *f)
 {
     for (size_t i = 0; i < f->count; i++)
@@ -83,7 +82,7 @@ static bool has_code(const struct annotation *a, const struct annotate_function 
     return false;
 }
 
-/* Without -f the first function of which there is something to show, else the first of all. */
+/* Without -f: the first function with code to show, or the first of all. */
 static size_t choose_first(const struct annotation *a, struct annotate_function *functions,
                            size_t count)
 {

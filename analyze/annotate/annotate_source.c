@@ -1,5 +1,4 @@
-/* Annotated source: the lines of a function file by file, with those of functions that were
- * inlined.
+/* Annotated source: the lines of a function, file by file, including those of inlined functions.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_source.h"
 
@@ -14,11 +13,11 @@
 #include "base/memory.h"
 
 enum {
-    MARGIN = 3,   /* lines shown around those that have samples: heads of functions and loops */
-    MAX_NAMES = 4 /* inlined functions named at one line */
+    MARGIN = 3,   /* lines shown around those with samples: heads of functions and loops */
+    MAX_NAMES = 4 /* inlined functions named on one line */
 };
 
-/* A line with values: the rows of it, of which there is one per inlined function, joined. */
+/* A line with samples: the sum of its rows, one per inlined function. */
 struct line {
     uint64_t number;
     struct annotate_sums sums;
@@ -26,7 +25,7 @@ struct line {
     size_t inner_count;
 };
 
-/* What is shown of one source file. */
+/* The lines of one source file. */
 struct section {
     struct listing *listing;
     const struct annotate_function *function;
@@ -73,7 +72,7 @@ static void make_lines(struct section *s, const struct annotate_row *rows, size_
     }
 }
 
-/* Around hot lines, when that was asked for. */
+/* With --context: ranges around hot lines. */
 static void range_around_hot(struct section *s)
 {
     const struct annotation *a = listing_annotation(s->listing);
@@ -94,8 +93,7 @@ static int by_inner(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Whole functions: the first to the last line of the function, and of each that was inlined there.
- */
+/* Whole functions: from the first to the last line of the function, and of each inlined function. */
 static void range_functions(struct section *s, struct annotate_row *rows, size_t count)
 {
     uint32_t inner = 0;
@@ -110,7 +108,7 @@ static void range_functions(struct section *s, struct annotate_row *rows, size_t
     }
 }
 
-/* The binary that FUNCTION is in: when its file was made, 0 if it is not there. */
+/* Modification time of the binary of FUNCTION, 0 if its file is missing. */
 static time_t binary_made(const struct annotation *a, const struct annotate_function *f)
 {
     struct stat info;
@@ -158,7 +156,7 @@ static void put_line(struct section *s, uint64_t number, const char *text, const
     listing_line(s->listing, s->function, &listed);
 }
 
-/* Is anything shown of line NUMBER? The ranges are sorted, as are the questions: *AT goes on. */
+/* Is line NUMBER in a range? The ranges are sorted, and calls have increasing numbers: *AT is the current range. */
 static bool in_ranges(const struct section *s, uint64_t number, size_t *at)
 {
     while (*at < s->range_count && s->ranges[*at].last < number)
@@ -166,7 +164,7 @@ static bool in_ranges(const struct section *s, uint64_t number, size_t *at)
     return *at < s->range_count && s->ranges[*at].first <= number;
 }
 
-/* Lines that have values and stand in a range, from *NEXT on, up to LAST: without text. */
+/* Shows lines with samples that are in a range, beginning with *NEXT, up to LAST, without text. */
 static void put_bare(struct section *s, size_t *next, uint64_t last)
 {
     size_t at = 0;
@@ -177,7 +175,7 @@ static void put_bare(struct section *s, size_t *next, uint64_t last)
     }
 }
 
-/* Range R with its text. Returns false when the file ended in it. */
+/* Shows range R with its text. Returns false if the file ends in it. */
 static bool put_range(struct section *s, const struct line_range *r, struct source_file *source,
                       size_t *next)
 {
@@ -241,7 +239,7 @@ static void show_file(struct listing *listing, const struct annotate_function *f
 /* The rows of one file. */
 struct part {
     size_t first, count;
-    bool own, known; /* holds the function itself; has a name */
+    bool own, known; /* contains the function itself; has a name */
     struct annotate_sums sums;
 };
 
@@ -257,8 +255,8 @@ static int compare_parts(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Rows of a function are sorted by file and line, as all have module and address 0. The file that
- * the function stands in comes first, then the one with the most time. */
+/* Rows of a function are sorted by file and line, because all have module and address 0. The file of the function comes
+ * first, then the others by their time. */
 void show_source(struct listing *listing, struct annotate_function *f)
 {
     struct part *parts = NULL;

@@ -1,4 +1,4 @@
-/* Annotated source: the lines of a function file by file, with those of functions that were inlined.
+/* Annotated source: the lines of a function, file by file, including those of inlined functions.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_ANNOTATE_SOURCE_H
 #define ANALYZE_ANNOTATE_ANNOTATE_SOURCE_H

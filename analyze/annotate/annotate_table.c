@@ -1,4 +1,4 @@
-/* Annotated lines as rows for programs.
+/* Annotated lines as a table.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_table.h"
 

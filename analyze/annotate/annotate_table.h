@@ -1,4 +1,4 @@
-/* Annotated lines as rows for programs.
+/* Annotated lines as a table.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_ANNOTATE_TABLE_H
 #define ANALYZE_ANNOTATE_ANNOTATE_TABLE_H
@@ -7,14 +7,14 @@
 
 /* A line of source or an instruction; texts are borrowed during the call. */
 struct listed {
-    const struct annotate_sums *sums; /* NULL: nothing was seen there */
+    const struct annotate_sums *sums; /* NULL: no samples */
     const char *file, *inner;         /* inner: name of the inlined function, NULL or "": none */
     uint64_t line;                    /* 0: not known */
     uint64_t address;                 /* assembly only */
     const char *text;                 /* NULL: not known */
 };
 
-/* Lines as rows for programs. ANNOTATION and OUT are borrowed until annotate_table_close; NULL closes nothing. */
+/* A table with a row per line. ANNOTATION and OUT are borrowed until annotate_table_close, which accepts NULL. */
 struct annotate_table;
 struct annotate_table *annotate_table_open(const struct annotation *annotation,
                                            const struct table_format *format, struct output *out);

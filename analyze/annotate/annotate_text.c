@@ -1,4 +1,4 @@
-/* Annotation: texts and ranges of lines as a listing wants them.
+/* Annotation: texts and ranges of lines for a listing.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_text.h"
 
@@ -23,7 +23,7 @@ char *text_expand_tabs(const char *text)
     return wide;
 }
 
-/* Length of an operator's name at TEXT, which may hold brackets; 0 where none begins. */
+/* Length of the name of an operator at TEXT, which may contain brackets; 0 if none begins there. */
 static size_t operator_length(const char *text)
 {
     if (strncmp(text, "operator", 8) != 0)
@@ -52,7 +52,7 @@ char *text_short_name(const char *name)
     *to = '\0';
     if (depth == 0)
         return brief;
-    free(brief); /* what is not balanced is no such name */
+    free(brief); /* unbalanced brackets: not a name in C++ */
     return mem_strdup(name);
 }
 

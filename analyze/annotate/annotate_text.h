@@ -1,4 +1,4 @@
-/* Annotation: texts and ranges of lines as a listing wants them.
+/* Annotation: texts and ranges of lines for a listing.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_ANNOTATE_TEXT_H
 #define ANALYZE_ANNOTATE_ANNOTATE_TEXT_H
@@ -6,20 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TEXT with tabs as spaces: to columns of the line, not of the terminal. Caller frees. */
+/* TEXT with tabs expanded to spaces, relative to its first character. Caller frees. */
 char *text_expand_tabs(const char *text);
 
 /* A demangled NAME without template arguments and parameters, which can be hundreds of characters.
  * Caller frees. */
 char *text_short_name(const char *name);
 
-/* Lines FIRST to LAST, to be shown. */
+/* Lines FIRST to LAST. */
 struct line_range {
     uint64_t first, last;
 };
 
-/* Sorts COUNT ranges and joins those that meet, or have no line between them but one. Returns how
- * many are left. */
+/* Sorts COUNT ranges and joins those that overlap, touch, or have only one line between them. Returns how many
+ * remain. */
 size_t line_ranges_join(struct line_range *ranges, size_t count);
 
 #endif

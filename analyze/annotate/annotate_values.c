@@ -1,4 +1,4 @@
-/* Annotation: what sums are as numbers.
+/* Annotation: sums as numbers.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_values.h"
 

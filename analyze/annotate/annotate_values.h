@@ -1,4 +1,4 @@
-/* Annotation: what sums are as numbers.
+/* Annotation: sums as numbers.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_ANNOTATE_VALUES_H
 #define ANALYZE_ANNOTATE_ANNOTATE_VALUES_H
@@ -7,10 +7,10 @@
 
 /* The metric of the options, in its exact unit: for comparisons. */
 double annotation_metric(const struct annotation *annotation, const struct annotate_sums *sums);
-/* PART in WHOLE by the metric of the options [%]; 0 where there is nothing. */
+/* The share of PART in WHOLE by the metric of the options [%]; 0 if WHOLE is 0. */
 double annotation_share(const struct annotation *annotation, const struct annotate_sums *part,
                         const struct annotate_sums *whole);
-/* What SUMS are, a mean over the runs: [s], [%] of all, [J] or the quantity, number. */
+/* SUMS as a mean over the runs: [s], [%] of all, [J] or the quantity, number. */
 enum annotate_value {
     ANNOTATE_TIME,
     ANNOTATE_SHARE,
@@ -21,7 +21,7 @@ enum annotate_value {
 double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
                         enum annotate_value value);
 
-/* Is the line or instruction with SUMS a hot one of FUNCTION? */
+/* Is the line or instruction of FUNCTION with SUMS hot? */
 bool annotation_is_hot(const struct annotation *annotation, const struct annotate_sums *sums,
                        const struct annotate_function *function);
 

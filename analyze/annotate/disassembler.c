@@ -1,4 +1,4 @@
-/* Instructions of a binary as text: the one file that knows capstone.
+/* Instructions of a binary as text: the only code that uses capstone.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/disassembler.h"
 
@@ -22,7 +22,7 @@ static const struct machine {
     unsigned machine;
     cs_arch arch;
     cs_mode mode;
-    size_t unit; /* [bytes]: what is not an instruction counts as so many */
+    size_t unit; /* [bytes] that data counts as which is not an instruction */
 } machines[] = {
     {EM_X86_64, CS_ARCH_X86, CS_MODE_64, 1},     {EM_386, CS_ARCH_X86, CS_MODE_32, 1},
     {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM, 4}, {EM_ARM, CS_ARCH_ARM, CS_MODE_ARM, 4},
@@ -74,7 +74,7 @@ size_t disassembler_decode(struct disassembler *d, uint64_t address, const uint8
     return unit;
 }
 
-/* The symbol at the TARGET of the instruction: where "0x..." alone is the operand it is one. */
+/* The symbol at the TARGET of the instruction: an operand that is just "0x..." is a target. */
 static const struct elf_symbol *find_target(const struct disassembler *d, uint64_t *target)
 {
     const char *operand = d->last->op_str[0] == '#' ? d->last->op_str + 1 : d->last->op_str;

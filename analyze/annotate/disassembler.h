@@ -1,4 +1,4 @@
-/* Instructions of a binary as text: the one file that knows capstone.
+/* Instructions of a binary as text: the only code that uses capstone.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_DISASSEMBLER_H
 #define ANALYZE_ANNOTATE_DISASSEMBLER_H
@@ -7,20 +7,20 @@
 
 struct disassembler;
 
-/* For CODE, borrowed until disassembler_delete; INTEL: operands as Intel writes them, x86 only. NULL after a
- * warning through REPORTER when its machine is not known. */
+/* Disassembler for CODE, borrowed until disassembler_delete; INTEL: Intel syntax, x86 only. Returns NULL after a
+ * warning through REPORTER if the machine is not supported. */
 struct disassembler *disassembler_new(const struct machine_code *code, bool intel,
                                       struct reporter *reporter);
 /* NULL is allowed. */
 void disassembler_delete(struct disassembler *disassembler);
 
-/* Decodes the first instruction of SIZE BYTES (at least one) at ADDRESS. Returns how many bytes it has; what is not an instruction
- * counts as one byte, or one word where instructions are words. */
+/* Decodes the first instruction of SIZE BYTES (at least one) at ADDRESS. Returns its size in bytes; data that is not an
+ * instruction counts as one byte, or one word if instructions have a fixed size. */
 size_t disassembler_decode(struct disassembler *disassembler, uint64_t address,
                            const uint8_t *bytes, size_t size);
 
-/* The instruction that was decoded last; a target has the name of its function, left out for the function that
- * begins at BEGIN. Caller frees. */
+/* The instruction that was decoded last, with the function of a branch target, except the function that begins at
+ * BEGIN. Caller frees. */
 char *disassembler_text(const struct disassembler *disassembler, uint64_t begin);
 
 #endif

@@ -1,4 +1,4 @@
-/* A listing of annotated lines: columns and colours for people.
+/* A listing of annotated lines: text with columns and colours.
  *
  *   time [s]  share [%]   line  source
  *    0.64435     100.00     57 |         number = number * 0.75 + 1.0 / (number + 1.0);
@@ -45,7 +45,7 @@ static void choose_paint(struct listing *l)
                      : (struct paint){"", "", "", "", ""};
 }
 
-/* Columns as wide as the title or the sum of FUNCTION: no line has more. */
+/* Makes columns as wide as the title or the sum of FUNCTION, which no line exceeds. */
 static void measure(struct listing *l, const struct annotate_function *f)
 {
     const struct quantity *q = &l->annotation->quantity;
@@ -85,7 +85,7 @@ static void put_owned(struct listing *l, char *text)
     free(text);
 }
 
-/* The function's name, and what it used in all. */
+/* The name of the function and its totals. */
 static void put_heading(struct listing *l, const struct annotate_function *f)
 {
     static const char *const metrics[] = {"total CPU time", "total energy", "all samples"};
@@ -108,7 +108,7 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
                   metrics[a->options->metric]);
 }
 
-/* Blank where there is nothing. */
+/* Blank without samples. */
 static void put_values(struct listing *l, const struct annotate_sums *sums)
 {
     for (int value = 0; value < ANNOTATE_VALUES; value++) {
@@ -156,7 +156,7 @@ static const char *paint_of(const struct listing *l, const struct annotate_funct
     return share > 0 && share * 10 >= l->annotation->options->threshold ? l->paint.warm : "";
 }
 
-/* Where an instruction comes from, and whose code it was before it was inlined. */
+/* The source line of an instruction, and the inlined function it belongs to. */
 static void put_origin(struct listing *l, const struct listed *line)
 {
     bool inlined = line->inner != NULL && line->inner[0] != '\0';

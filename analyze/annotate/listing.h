@@ -7,17 +7,17 @@
 
 struct listing;
 
-/* For people when FORMAT is NULL, else a table. ANNOTATION and OUT are borrowed until listing_close. */
+/* Text if FORMAT is NULL, else a table. ANNOTATION and OUT are borrowed until listing_close. */
 struct listing *listing_open(struct annotation *annotation, const struct table_format *format,
                              struct output *out);
 void listing_close(struct listing *listing);
 struct annotation *listing_annotation(struct listing *listing);
 
-/* Around the lines of FUNCTION: its heading, and a remark where it had no line. */
+/* Before and after the lines of FUNCTION: its heading, and a note if it has no lines. */
 void listing_begin(struct listing *listing, const struct annotate_function *function);
 void listing_end(struct listing *listing);
 
-/* A section is a file or a range of code, a gap what was folded. */
+/* A section is a file or a range of code; a gap, lines that were folded. */
 void listing_section(struct listing *listing, const char *title);
 void listing_gap(struct listing *listing);
 void listing_line(struct listing *listing, const struct annotate_function *function,

@@ -1,4 +1,4 @@
-/* Machine code of a file that was profiled: bytes and symbols by address.
+/* Machine code of a profiled file: bytes and symbols by address.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/machine_code.h"
 
@@ -9,7 +9,7 @@
 #include "formats/elf/elf_sections.h"
 
 struct machine_code {
-    struct elf_file *file, *debug; /* debug: where the symbols of a stripped file are, or NULL */
+    struct elf_file *file, *debug; /* debug: the symbols of a stripped file, or NULL */
     struct elf_symbols *symbols;
     struct elf_mapping mapping;
 };

@@ -1,4 +1,4 @@
-/* Machine code of a file that was profiled: bytes and symbols by address.
+/* Machine code of a profiled file: bytes and symbols by address.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_MACHINE_CODE_H
 #define ANALYZE_ANNOTATE_MACHINE_CODE_H
@@ -7,21 +7,20 @@
 #include "formats/elf/elf_search.h"
 #include "formats/elf/elf_symbols.h"
 
-/* What a profile says about a mapped file. Places are what samples have: offsets in the file, or
- * where those are not known, distances from the begin of the mapping [bytes]. */
+/* A mapped file as recorded in the profile. Places are the addresses of samples: offsets in the file or, if those are
+ * not known, from the start of the mapping [bytes]. */
 struct code_wanted {
     struct elf_sought sought;
     const char *build_id; /* lower-case hex, "": not known */
     bool has_offset;
     uint64_t place;    /* of a sample */
-    uint64_t map_size; /* of the mapping [bytes], where there are no offsets; else 0 */
+    uint64_t map_size; /* of the mapping [bytes], without offsets; else 0 */
 };
 
 struct machine_code;
 
-/* Opens the file that ran, and its debug file. Returns NULL after one warning through REPORTER when
- * there is none; warns when the profile has no build-id, as the file need not be the one that ran.
- */
+/* Opens the file that ran, and its debug file. Returns NULL after one warning through REPORTER if it is not found;
+ * warns if the profile has no build-id, because the file may not be the one that ran. */
 struct machine_code *machine_code_open(const struct code_wanted *wanted,
                                        const struct elf_search *search, struct reporter *reporter);
 void machine_code_close(struct machine_code *code);
@@ -29,10 +28,10 @@ void machine_code_close(struct machine_code *code);
 /* Borrowed until machine_code_close. */
 const struct elf_file *machine_code_file(const struct machine_code *code);
 
-/* The address of the file that a place means. */
+/* The address in the file of a place. */
 uint64_t machine_code_address(const struct machine_code *code, uint64_t place);
 
-/* The function that ADDRESS is in, borrowed until machine_code_close; NULL for none. */
+/* The function that contains ADDRESS, borrowed until machine_code_close; NULL: none. */
 const struct elf_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address);
 
 #endif

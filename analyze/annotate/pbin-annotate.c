@@ -1,4 +1,4 @@
-/* pbin-annotate: pbin in, source lines or instructions out, with time and energy beside them.
+/* pbin-annotate: reads pbin, writes source lines or instructions with their time and energy.
  *
  *   pbin-annotate -f burn_30 run.pbin     time [s]  share [%]    line   source
  *                                                              56 |     for (int i = 0; i < 50000; i++)
@@ -67,7 +67,7 @@ static void parse_metric(struct annotate_options *o, const char *name, struct ar
     argp_error(state, "--metric must be time, energy or samples, not '%s'", name);
 }
 
-/* Options that say what is shown. */
+/* Options that choose what is shown. */
 static error_t parse_what(int key, char *argument, struct argp_state *state,
                           struct annotate_options *a)
 {
@@ -101,7 +101,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
     }
 }
 
-/* Options that say where files are. */
+/* Options that locate files. */
 static error_t parse_where(int key, char *argument, struct argp_state *state,
                            struct annotate_options *a)
 {
@@ -170,7 +170,7 @@ static int read_all(struct annotation *annotation, struct options *o, struct err
     return 0;
 }
 
-/* The format that was named, else that of the suffix; NULL: text. */
+/* The format given by --format, else by the suffix of the output; NULL: text. */
 static const struct table_format *choose_format(const struct options *o)
 {
     const struct table_format *format =

@@ -1,4 +1,4 @@
-/* Source files: found although they were built elsewhere, read line by line.
+/* Source files: searches those built elsewhere, and reads lines.
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/source_file.h"
 
@@ -18,11 +18,11 @@ struct source_file {
     FILE *file;
     char *path;
     time_t changed;
-    uint64_t line; /* that TEXT holds; 0: none yet */
+    uint64_t line; /* number of the line in TEXT; 0: none yet */
     char text[MAX_LINE + 8];
 };
 
-/* A name from a profile may be that of a device or a FIFO: never wait for one. */
+/* A name from a profile may be a device or a FIFO: never wait for one. */
 static struct source_file *try_open(const char *path)
 {
     struct stat info;
@@ -42,7 +42,7 @@ static struct source_file *try_open(const char *path)
     return source;
 }
 
-/* PATH as it is called here; caller frees. */
+/* PATH with its prefix replaced; caller frees. */
 static char *map_prefix(const char *path, const struct source_search *search)
 {
     for (size_t i = 0; i < search->prefix_map_count; i++) {
@@ -54,7 +54,7 @@ static char *map_prefix(const char *path, const struct source_search *search)
     return mem_strdup(path);
 }
 
-/* REST in every folder. */
+/* Tries REST in every folder. */
 static struct source_file *try_folders(const char *rest, const struct source_search *search)
 {
     struct source_file *source = NULL;
@@ -73,7 +73,7 @@ struct source_file *source_file_open(const char *path, const struct source_searc
         return NULL;
     char *here = map_prefix(path, search);
     struct source_file *source = try_open(here);
-    /* of a longer path no more than this can be opened: hostile ones have a million slashes */
+    /* longer paths cannot be opened, and hostile ones have a million slashes: try only the base name */
     const char *rest = strlen(here) < PATH_MAX ? here : strrchr(here, '/');
     for (; rest != NULL && source == NULL; rest = strchr(rest, '/')) {
         rest += strspn(rest, "/");
@@ -105,7 +105,7 @@ time_t source_file_changed(const struct source_file *source)
     return source->changed;
 }
 
-/* The next line into the text; NUL bytes become visible, what is too long is dropped. */
+/* Reads the next line into TEXT; NUL bytes become visible, the excess of long lines is dropped. */
 static int read_line(struct source_file *source)
 {
     size_t length = 0;

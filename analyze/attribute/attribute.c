@@ -10,7 +10,7 @@
 
 static const struct selection everything;
 
-/* The time of SECONDS, or the last one there is. */
+/* SECONDS as a time, or the largest time. */
 static exact time_of(double seconds)
 {
     double ns = seconds * 1e9;
@@ -41,11 +41,11 @@ void attribution_free(struct attribution *a)
     free(a->in_marker);
 }
 
-/* Thread samples K to END of the window to their rows. */
+/* Charges thread samples K to END of the window to their rows. */
 static void charge_threads(struct attribution *a, const struct pbin_definitions *all,
                            const struct weighed *v, size_t k, size_t end)
 {
-    exact time = 0, energy = 0; /* times are below 2^97 each: their sum fits */
+    exact time = 0, energy = 0; /* each time is below 2^97: their sum fits */
     bool overflow = false;
     for (; k < end; k++) {
         uint32_t row = key_map_row(&a->keys, all, v->thread[k], v->location[k]);
@@ -73,7 +73,7 @@ static void charge_label(struct attribution *a, const char *label, exact time, e
     a->rows->overflow |= overflow;
 }
 
-/* Sample I of the window, whose thread samples are from K on. */
+/* Charges sample I of the window, whose thread samples begin at K. */
 static void charge_sample(struct attribution *a, const struct pbin_definitions *all,
                           const struct weighed *v, size_t i, size_t k)
 {
@@ -104,7 +104,7 @@ static void new_threads(struct attribution *a, size_t count)
     a->thread_count = count;
 }
 
-/* Is LOCATION in the marker function, as a function or as one that was inlined? Asked once each. */
+/* Is LOCATION in the marker function, or inlined code of it? Determined once per location. */
 static bool is_marker(struct attribution *a, const struct pbin_definitions *all, uint64_t location)
 {
     if (location >= a->marker_count) {
@@ -140,7 +140,7 @@ static bool selects_by_time(const struct attribution *a)
     return a->selection->has_window || a->selection->phase != NULL;
 }
 
-/* Does sample I of the window count at all? */
+/* Is sample I of the window selected? */
 static bool counts(struct attribution *a, const struct pbin_definitions *all,
                    const struct weighed *v, size_t i, size_t k)
 {
@@ -152,7 +152,7 @@ static bool counts(struct attribution *a, const struct pbin_definitions *all,
     return s->phase == NULL || (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
 }
 
-/* The next window. Returns false when there is none. */
+/* Attributes the next window. Returns false if no window is complete. */
 static bool attribute_window(struct attribution *a, const struct pbin_definitions *all)
 {
     const struct weighed *v = weigher_next(&a->weigher);
@@ -175,7 +175,7 @@ void attribution_add(struct attribution *a, const struct pbin_samples *samples,
     weigher_add(&a->weigher, samples);
     while (more) {
         size_t done = packs ? attribute_packed(a, all, max) : 0;
-        /* where samples that do not fit are many, little is tried in vain */
+        /* back off, so that many samples that do not fit cost few failed attempts */
         max = done > 0 ? 2 * done : 1;
         if (done == 0)
             more = attribute_window(a, all);
@@ -195,7 +195,7 @@ bool attribution_divides(const struct attribution *a)
     return !selects_by_time(a) && weigher_divides(&a->weigher);
 }
 
-/* Threads that were in a row and are there again have not entered it twice. */
+/* A thread that is in the same row at the end of A and at the start of LATER has entered it once, not twice. */
 static void join_threads(struct attribution *a, const struct attribution *later,
                          const uint32_t *row)
 {

@@ -1,4 +1,4 @@
-/* Attribution: the time and energy of samples go to the rows of their threads.
+/* Attribution: charges the time and energy of samples to the rows of their threads.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_ATTRIBUTE_H
 #define ANALYZE_ATTRIBUTE_ATTRIBUTE_H
@@ -13,24 +13,24 @@ struct attribution_options {
     struct weigh_options weigh;
 };
 
-/* What is known and counted while one full profile is read. */
+/* State while one full profile is read. */
 struct attribution {
     const struct pbin_meta *meta;
     const struct selection *selection;
     struct weigher weigher;
     struct rowset *rows;
     struct key_map keys;
-    uint32_t *first_row, *last_row; /* by thread: the rows it was seen in first and last */
+    uint32_t *first_row, *last_row; /* by thread: the rows in which it was first and last seen */
     size_t thread_count, first_row_capacity, last_row_capacity;
-    uint8_t *marker; /* by location: 1 it is in the marker function, 2 it is not, 0 not asked yet */
-    uint8_t *in_marker; /* by thread: it was there when it was seen last */
+    uint8_t *marker;    /* by location: 1 in the marker function, 2 not in it, 0 not known yet */
+    uint8_t *in_marker; /* by thread: it was in the marker function when last seen */
     size_t marker_count, marker_capacity, in_marker_capacity;
     uint64_t phase;      /* entries into the marker function so far */
-    exact start, end;    /* of the window that is selected [2^-32 ns] */
+    exact start, end;    /* of the selected window [2^-32 ns] */
     exact time, energy;  /* of all rows */
-    exact wall;          /* sum of the intervals that count [2^-32 ns] */
-    uint64_t samples;    /* that count */
-    uint64_t bad_values; /* not finite, or beyond what can be summed */
+    exact wall;          /* sum of the selected intervals [2^-32 ns] */
+    uint64_t samples;    /* selected */
+    uint64_t bad_values; /* energies that are not finite or too large to sum */
     uint64_t crowded;    /* samples with several threads and no CPU time */
     struct gaps gaps;
 };
@@ -42,13 +42,13 @@ void attribution_start(struct attribution *attribution, const struct pbin_meta *
 void attribution_add(struct attribution *attribution, const struct pbin_samples *samples,
                      const struct pbin_definitions *all);
 
-/* May samples be attributed in parts that are joined afterwards? Not where it matters what was before them. */
+/* Can samples be attributed in parts that are joined afterwards? Not if the result depends on earlier samples. */
 bool attribution_divides(const struct attribution *attribution);
 
-/* ATTRIBUTION goes on with the samples that LATER has, in rows of its own; both are at their end. */
+/* Appends the samples attributed by LATER, which has its own rows, to ATTRIBUTION; both are at their end. */
 void attribution_join(struct attribution *attribution, const struct attribution *later);
 
-/* All samples have been added, ALL is what they refer to: sums are complete. */
+/* Completes the sums after the last sample; ALL are the definitions that the samples refer to. */
 void attribution_end(struct attribution *attribution, const struct pbin_definitions *all);
 void attribution_free(struct attribution *attribution);
 

@@ -1,11 +1,11 @@
-/* Attribution: what its parts share.
+/* Internal to analyze/attribute/attribute*.c.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_ATTRIBUTE_INTERNAL_H
 #define ANALYZE_ATTRIBUTE_ATTRIBUTE_INTERNAL_H
 
 #include "analyze/attribute/attribute.h"
 
-/* THREAD is in ROW: was it in another one before? */
+/* Records that THREAD is in ROW. Returns whether it was in another row before. */
 static inline bool attribution_enter(struct attribution *a, uint64_t thread, uint32_t row)
 {
     uint32_t before = a->last_row[thread];
@@ -15,8 +15,8 @@ static inline bool attribution_enter(struct attribution *a, uint64_t thread, uin
     return before != row;
 }
 
-/* Charges at most MAX of the samples that were added to the weigher, as long as they fit in packed sums. Returns how
- * many; 0 when the first does not. Only when the weigher packs, and not for selections by time or phase. */
+/* Charges at most MAX of the samples in the weigher, as long as they fit in packed sums. Returns how many; 0 if the
+ * first one does not fit. Only if weigher_packs, and without selections by time or phase. */
 size_t attribute_packed(struct attribution *attribution, const struct pbin_definitions *all,
                         size_t max);
 

@@ -1,5 +1,5 @@
-/* Attribution of packed samples to rows, by chunks of arrays, one simple loop per step:
- *   rows -> who entered them -> shares, as words to add -> sums of the rows
+/* Attribution of packed samples to rows, in chunks of arrays, with one simple loop per step:
+ *   rows -> entries -> shares, as words to add -> sums of the rows
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/attribute_internal.h"
 #include "analyze/attribute/weigh_packed.h"
@@ -37,7 +37,7 @@ static void find_rows(struct chunk *c)
         c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
 }
 
-/* Each is one thread sample, and one more entry into its row where the thread was in another one BEFORE. */
+/* Counts one thread sample each, and an entry where the thread was in another row BEFORE. */
 VECTORS
 static void see(const uint32_t *row, const uint32_t *before, size_t count, uint64_t *seen)
 {
@@ -56,7 +56,8 @@ static void enter_rows(struct chunk *c)
         c->attribution->last_row[thread[k]] = c->row[k];
 }
 
-/* Neither the samples of a thread nor the threads of a sample follow each other in one of the LANES, a power of 2. */
+/* Successive samples of a thread and the threads of a sample go to different lanes (their number is a power of 2), so
+ * that additions to one row do not wait for each other. */
 static inline __attribute__((always_inline)) void add_samples(struct rowset *rows,
                                                               const uint32_t *row,
                                                               const packed_sums *part, size_t n,

@@ -1,4 +1,4 @@
-/* Gaps: intervals far longer than usual, as a stalled sampler or a suspended laptop leaves them.
+/* Gaps: intervals far longer than usual, for example of a stalled sampler or a suspended laptop.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_GAPS_H
 #define ANALYZE_ATTRIBUTE_GAPS_H
@@ -9,15 +9,15 @@
 
 enum { GAP_TIMES = 20, GAP_STEPS = 32 /* classes per doubling: 2 % wide */ };
 
-/* Intervals counted in classes of their logarithm: bounded memory, one pass. Zeroed it is empty. */
+/* A histogram of the logarithms of intervals: bounded memory, one pass. All zero: empty. */
 struct gaps {
     uint64_t counts[64 * GAP_STEPS];
     uint64_t total;
     uint64_t longest_ns;
-    exact longest_at; /* when it ended, since the first sample [2^-32 ns] */
+    exact longest_at; /* its end, since the first sample [2^-32 ns] */
 };
 
-/* INTERVAL_NS ended at AT [2^-32 ns since the first sample]; 0 is not counted. */
+/* Counts INTERVAL_NS, which ended at AT [2^-32 ns since the first sample]; 0 is not counted. */
 static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
 {
     if (interval_ns == 0)
@@ -32,10 +32,10 @@ static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
     }
 }
 
-/* GAPS go on with those of LATER, which were counted from AT on. */
+/* Adds the counts of LATER, whose time 0 is AT. */
 void gaps_join(struct gaps *gaps, const struct gaps *later, exact at);
 
-/* How many intervals are longer than GAP_TIMES the median, to the width of a class; *MEDIAN_NS is set. */
+/* Returns how many intervals are longer than GAP_TIMES the median, to the width of a class. Sets *MEDIAN_NS. */
 uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which row a sample's thread and location belong to.
+/* The row of a thread sample, by its thread and location.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/keys.h"
 
@@ -102,7 +102,7 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     }
 }
 
-/* What the selection asks about. */
+/* The thread sample to which filters are applied. */
 struct question {
     struct key_map *map;
     const struct pbin_definitions *all;
@@ -145,7 +145,7 @@ static const char *label_text(void *context, int key)
 
 struct row_sums *key_map_label(struct key_map *map, const char *label)
 {
-    /* the callback's context is not changed: it is the label itself */
+    /* the callback does not change its context, the label itself */
     bool selected = !map->selection->exclude_external &&
                     selection_passes(map->selection, label_text, (void *)(uintptr_t)label);
     uint32_t row = selected ? rowset_find_label(map->rows, label) : key_find_excluded(map->rows);

@@ -1,4 +1,4 @@
-/* Which row a sample's thread and location belong to.
+/* The row of a thread sample, by its thread and location.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_KEYS_H
 #define ANALYZE_ATTRIBUTE_KEYS_H
@@ -10,12 +10,12 @@
 
 #define NO_ROW UINT32_MAX
 
-/* For the profile that is being read: rows by location, found once each. */
+/* For the profile being read: a cache from locations to rows. */
 struct key_map {
     struct rowset *rows;
     const struct pbin_keys *keys;
     const struct selection *selection;
-    const char *target; /* binary that --exclude-external keeps */
+    const char *target; /* the binary that --exclude-external keeps */
     bool by_thread;     /* some key needs the thread */
     uint32_t *row;      /* by location, or by number in PAIRS */
     size_t count, capacity;
@@ -29,17 +29,18 @@ void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_ke
                   const struct selection *selection, const char *target);
 void key_map_free(struct key_map *map);
 
-/* Index in ROWS for what filters leave out. */
+/* Index in ROWS of the row for what filters exclude. */
 uint32_t key_find_excluded(struct rowset *rows);
 
-/* The sums of the row of LABEL, which is there from now on. It stands for no code; like any other it may be left out by
- * the selection, as if all its texts were LABEL and its numbers 0. Borrowed until a row is added. */
+/* The sums of the row of LABEL, which has no code; adds the row if it is new. Filters apply to it as if all its texts
+ * were LABEL and all its numbers 0: they may replace it by the row for what they exclude. Borrowed until a row is
+ * added. */
 struct row_sums *key_map_label(struct key_map *map, const char *label);
 
-/* Makes ROW as long as there are locations, where rows depend on them alone. */
+/* Gives ROW an element per location if rows depend on the location only. */
 void key_map_reserve(struct key_map *map, const struct pbin_definitions *all);
 
-/* The location that samples at LOCATION count as: itself, or what called the kernel there. */
+/* The location to which samples at LOCATION are charged: itself, or with --kernel=caller that of its caller. */
 static inline uint64_t key_map_location(const struct key_map *map,
                                         const struct pbin_definitions *all, uint64_t location)
 {

@@ -10,7 +10,8 @@
 #define LABEL_OTHER "_other" /* what a limit cut off */
 #define LABEL_TOTAL "_total"
 
-/* What filters leave out is a fact of the table, not a row of it: all texts are this label, all numbers this one. */
+/* What filters exclude has a row of its own, which tables show as a fact: all its texts are this label, all its numbers
+ * this number. */
 #define LABEL_EXCLUDED  "_excluded"
 #define NUMBER_EXCLUDED UINT64_MAX
 

@@ -1,4 +1,4 @@
-/* Sums of a row as four words, added each for itself, in one vector.
+/* The sums of a row as four words in one vector, added independently.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_PACKED_SUMS_H
 #define ANALYZE_ATTRIBUTE_PACKED_SUMS_H
@@ -15,7 +15,7 @@ enum {
 #define PACKED_HIGH_SHIFT 36
 typedef uint64_t packed_sums __attribute__((vector_size(PACKED_WORDS * 8)));
 
-/* Limits of what one thread sample adds, and so many of them fit: */
+/* Limits of what one thread sample adds, and how many of them fit: */
 #define PACKED_MAX_J  0x1p7               /* less energy than this; at a kilohertz that is 128 kW */
 #define PACKED_MAX_NS (UINT64_C(1) << 36) /* less CPU time than this */
 enum { PACKED_MAX_ADDED = 1 << 18 };

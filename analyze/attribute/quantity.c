@@ -15,7 +15,7 @@ static const struct {
     [PMU_CUSTOM] = {"integral", NULL, "mean", NULL},
 };
 
-/* Cuts a unit that is too long between two characters. */
+/* Truncates a unit that is too long between two characters. */
 static void copy_unit(char *to, size_t size, const char *unit)
 {
     size_t length = strlen(unit);

@@ -12,7 +12,7 @@ struct quantity {
     const char *name, *unit;           /* "energy", "J"; name NULL: the profile has no values */
     const char *rate_name, *rate_unit; /* "power", "W" */
     double scale;                      /* of the PMU value: volts for a current, else 1 */
-    char unit_text[32], rate_text[24]; /* where a custom unit stands */
+    char unit_text[32], rate_text[24]; /* storage for a custom unit */
 };
 
 /* Fills QUANTITY from META. */

@@ -24,7 +24,7 @@ void rowset_free(struct rowset *set)
     free(set->packed);
 }
 
-/* A sum that was just stored is slow to load again: few rows have several lanes. */
+/* Loading a sum just after it was stored is slow: if there are few rows, each has several lanes. */
 enum { LANES = 4, LANES_ROWS = 1 << 12 };
 
 /* Aligned, so that no row straddles cache lines. */
@@ -150,6 +150,6 @@ static int compare(const void *left, const void *right, void *opaque)
 
 void rowset_sort(struct rowset *set)
 {
-    if (set->count > 0) /* no rows are no array */
+    if (set->count > 0) /* without rows the array is NULL */
         qsort_r(set->rows, set->count, sizeof *set->rows, compare, set);
 }

@@ -7,10 +7,10 @@
 #include "base/intern.h"
 #include "formats/pbin/pbin.h"
 
-/* What a row has collected in the run that is being read. */
+/* The sums of a row in the run being read. */
 struct row_sums {
     uint64_t entries;
-    uint64_t input; /* number of the last aggregated profile that had the row: once is enough */
+    uint64_t input; /* number of the last aggregated profile that had the row, to find duplicates */
     exact energy, samples, time;
     bool entries_unknown;
     bool touched;
@@ -18,25 +18,25 @@ struct row_sums {
 
 struct rowset {
     struct strings *texts;  /* of text keys */
-    struct strings *tuples; /* key tuples as bytes; number of a tuple - 1 = index of its row */
+    struct strings *tuples; /* key tuples as bytes; the row of tuple N has index N - 1 */
     struct pbin_row *rows;
     struct row_sums *sums; /* same index */
-    packed_sums *packed;   /* more of the same, LANES a row, used turn by turn */
+    packed_sums *packed;   /* further sums of the rows, LANES per row, used in turn */
     size_t lanes, packed_rows;
-    size_t packed_added; /* thread samples that PACKED has summed up */
+    size_t packed_added; /* thread samples in PACKED */
     size_t count, row_capacity, sums_capacity;
     size_t key_count;
     bool is_text[PBIN_MAX_KEYS];
-    bool overflow; /* some sum was too large: what is here is wrong */
+    bool overflow; /* a sum was too large: the contents are invalid */
 };
 
 void rowset_init(struct rowset *set, const struct pbin_keys *keys);
 void rowset_free(struct rowset *set);
 
-/* Index of the row with KEY (text numbers of SET), made when it is new. */
+/* Index of the row with KEY (text numbers of SET); adds the row if it is new. */
 uint32_t rowset_find(struct rowset *set, const uint64_t *key);
 
-/* Index in SET of the row that has the key of row NUMBER of FROM. */
+/* Index in SET of the row with the key of row NUMBER of FROM; adds the row if it is new. */
 uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number);
 
 /* Index of the row whose text keys are all LABEL and whose numbers are 0. */
@@ -51,7 +51,7 @@ void rowset_packed_room(struct rowset *set, size_t count);
 /* Moves the packed sums into the exact ones. */
 void rowset_fold(struct rowset *set);
 
-/* Adds what the current run has collected to the rows, and forgets it. */
+/* Adds the sums of the current run to the rows, and resets them. */
 void rowset_end_run(struct rowset *set);
 
 /* Sorts rows by key; indices change. */

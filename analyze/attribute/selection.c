@@ -1,4 +1,4 @@
-/* Which samples count.
+/* Which samples are selected.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/selection.h"
 

@@ -1,4 +1,4 @@
-/* Which samples count: filters on keys, a window of time, a phase between marker functions.
+/* Which samples are selected: filters on keys, a window of time, a phase between entries into a marker function.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_SELECTION_H
 #define ANALYZE_ATTRIBUTE_SELECTION_H
@@ -23,17 +23,17 @@ struct selection {
     bool has_window;
     double start, end; /* [s] since the first sample; start <= t < end */
     const char *phase; /* marker function: each entry into it begins a phase; NULL: all */
-    /* 1: from the first entry on to the second; 0: from the first entry to the end */
+    /* N: from entry N to entry N + 1; 0: from the first entry to the end */
     uint64_t phase_number;
 };
 
-/* Adds the condition TEXT, "KEY=GLOB" or "KEY~REGEX" (TEXT is borrowed). Returns NULL, or what is wrong with it (static
- * text). */
+/* Adds the condition TEXT, "KEY=GLOB" or "KEY~REGEX" (TEXT is borrowed). Returns NULL, or a static text that says what
+ * is wrong with it. */
 const char *selection_add(struct selection *selection, const char *text, bool exclude);
 void selection_free(struct selection *selection);
 
-/* Does what TEXT_OF(context, key) tells of a row pass the conditions? Of several conditions that include by the same
- * key one must hold; conditions of different keys must all hold; any that excludes is decisive. */
+/* Does the row whose keys are TEXT_OF(context, key) pass the filters? If several filters include by the same key, one
+ * must match; filters on different keys must all match; a match of any excluding filter excludes the row. */
 typedef const char *key_text(void *context, int key);
 bool selection_passes(const struct selection *selection, key_text *text_of, void *context);
 

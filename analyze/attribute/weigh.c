@@ -1,8 +1,8 @@
-/* What a sample weighs.
+/* Weighing samples.
  *
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
  *   time   = c_ij                            (without CPU time: d_i * min(1, cpus / threads))
- *   energy = P_i * d_i * c_ij / sum_j(c_ij)  (nobody used CPU: all of it is idle)
+ *   energy = P_i * d_i * c_ij / sum_j(c_ij)  (if no thread used CPU time, all of it is idle)
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 
@@ -67,7 +67,7 @@ static void *join(const void *a, size_t count, const void *b, size_t more)
     return both;
 }
 
-/* Keeps the samples of a window that is not complete, and MORE, in columns of the weigher's own. */
+/* Copies the samples of an incomplete window, and MORE, to columns owned by the weigher. */
 static void hold(struct weigher *w, const struct pbin_samples *more)
 {
     const struct pbin_samples *old = &w->in;
@@ -105,7 +105,7 @@ void weigher_add(struct weigher *w, const struct pbin_samples *samples)
 
 /* ---- intervals and times ---- */
 
-/* Takes the sampler's own time off an interval; what an interval is too short for is owed by the next. */
+/* Subtracts the sampler's own time from an interval; if the interval is too short, the rest from the next. */
 static exact pay_latency(struct weigher *w, exact interval)
 {
     w->debt += w->latency;
@@ -153,7 +153,7 @@ static void weigh_intervals(struct weigher *w, struct weighed *v)
             v->seconds[i] = w->even_seconds;
 }
 
-/* Without CPU time every thread counts alike: each ran, as far as there were CPUs. */
+/* Without CPU times all threads count the same: each ran, as far as there were CPUs. */
 static void weigh_times(const struct weigher *w, struct weighed *v)
 {
     if (w->meta->cpu_time && !w->options.wall_time) {
@@ -187,7 +187,7 @@ static bool multiply(const double *value, double scale, const double *seconds, s
     return bad == 0;
 }
 
-/* What cannot be summed, and the energy of gaps. */
+/* Sets energies that cannot be summed to 0, and computes those of gaps. */
 static void correct_energies(const struct weigher *w, struct weighed *v)
 {
     for (size_t i = 0; i < v->count; i++) {
@@ -214,8 +214,8 @@ static void weigh_energies(const struct weigher *w, struct weighed *v, const dou
         correct_energies(w, v);
 }
 
-/* ENERGY split by CPU time over COUNT threads; what rounding leaves goes to the last that has some. Returns what is left
- * where none has. */
+/* Splits ENERGY by CPU time over COUNT threads; the rounding error goes to the last that has some. Returns what remains
+ * if none has. */
 static exact share_by_cpu(double energy, const uint64_t *cpu_ns, size_t count, exact *energy_of)
 {
     uint64_t total = 0, wraps = 0;
@@ -257,7 +257,7 @@ static void spread_by_share(const struct weigher *w, struct weighed *v)
     }
 }
 
-/* Power * SECONDS of a thread, which may have run far longer than the interval. */
+/* Power * SECONDS of a thread, which may exceed the interval by far. */
 static exact thread_energy(double power, double seconds, uint64_t *bad_values)
 {
     bool good = is_summable(power * seconds);
@@ -265,7 +265,7 @@ static exact thread_energy(double power, double seconds, uint64_t *bad_values)
     return good ? exact_of_double(power * seconds, ENERGY_SHIFT) : 0;
 }
 
-/* COUNT threads that used CPU_NS each. Returns whether any did. */
+/* Charges COUNT threads that used CPU_NS each. Returns whether any used CPU time. */
 static bool charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, exact *energy_of,
                           uint64_t *bad_values)
 {
@@ -313,7 +313,7 @@ const struct energy_model *energy_model_get(size_t number)
 
 /* ---- windows ---- */
 
-/* Of the samples that are left, from the first on. */
+/* Number of the remaining samples that are in the next window. */
 static size_t window_size(const struct weigher *w)
 {
     size_t left = w->in.count - w->next;
@@ -323,7 +323,7 @@ static size_t window_size(const struct weigher *w)
     return size == 0 && w->finished ? left : size;
 }
 
-/* Columns of one array each for samples and for thread samples. */
+/* Allocates the columns: one array for those of samples, one for those of thread samples. */
 static void make_room(struct weigher *w, size_t samples, size_t threads)
 {
     struct weighed *v = &w->window;

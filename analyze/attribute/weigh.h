@@ -1,5 +1,5 @@
-/* What samples weigh: the interval of each, the time and energy of each of its threads, and the energy of none of them.
- * Tables, plots and exports all ask here.
+/* Weighing samples: the interval of each sample, the time and energy of each of its threads, and the energy of no
+ * thread. Tables, plots and exports all use it.
  *
  *   weigher_start(&weigher, meta, &quantity, &options);
  *   per batch:   weigher_add(&weigher, &samples);
@@ -8,8 +8,8 @@
  *                while ((window = weigher_next(&weigher)) != NULL) ...
  *   weigher_free(&weigher);
  *
- * Samples come out in windows, in the order of the profile. A model of energy chooses its windows, which may span
- * batches: between two readings of the sensor, say.
+ * The result is windows of samples, in the order of the profile. An energy model chooses its windows, which may span
+ * batches, for example from one reading of the sensor to the next.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_WEIGH_H
 #define ANALYZE_ATTRIBUTE_WEIGH_H
@@ -20,69 +20,68 @@
 /* A window of samples in columns, borrowed until the next call on the weigher. */
 struct weighed {
     size_t count, thread_samples;
-    const uint64_t *threads;                    /* [count]: how many thread samples each has */
+    const uint64_t *threads;                    /* [count]: number of thread samples of each */
     const uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
     const uint64_t *interval_ns;                /* [count] as recorded */
-    exact begin;     /* time of the sample before the first, since the first of all [2^-32 ns] */
-    exact *at;       /* [count] when each was taken [2^-32 ns] */
-    exact *interval; /* [count] since the one before, as the options correct it [2^-32 ns] */
+    exact begin;     /* time of the sample before the window, since the start [2^-32 ns] */
+    exact *at;       /* [count] time of each sample, since the start [2^-32 ns] */
+    exact *interval; /* [count] since the previous sample, corrected as in the options [2^-32 ns] */
     double *seconds; /* [count] the same [s] */
     double *rate;    /* [count] power [W], or what the profile measures; NaN: none, or not finite */
     double *energy;  /* [count] of the interval [J]; 0 where it cannot be summed */
     exact *gap_time,
-        *gap_energy; /* [count] beyond the longest interval allowed [2^-32 ns] [2^-80 J] */
-    uint64_t
-        *bad_values;  /* [count]: how many energies were not finite or too large; they count as 0 */
-    exact *time_of;   /* [thread_samples] [2^-32 ns] */
-    exact *energy_of; /* [thread_samples] [2^-80 J] */
-    exact *idle_energy; /* [count] no thread's [2^-80 J] */
+        *gap_energy;      /* [count] beyond the longest allowed interval [2^-32 ns] [2^-80 J] */
+    uint64_t *bad_values; /* [count]: number of energies not finite or too large; they count as 0 */
+    exact *time_of;       /* [thread_samples] [2^-32 ns] */
+    exact *energy_of;     /* [thread_samples] [2^-80 J] */
+    exact *idle_energy;   /* [count] of no thread [2^-80 J] */
 };
 
 struct weigher;
 
-/* A model of energy: one of these, and a line in the table of models. */
+/* An energy model: one of these, and a line in the table of models. */
 struct energy_model {
     const char *name;
-    /* How many samples from number FIRST on share their energy; 0: more than there are so far. At the end of the profile
-     * those that are left are a window. NULL: each sample keeps its energy. */
+    /* The number of samples, beginning with FIRST, in the next window; 0: more than available so far. At the end of the
+     * profile the remaining samples are a window. NULL: each sample keeps its energy. */
     size_t (*window)(const struct weigher *weigher, const struct pbin_samples *samples,
                      size_t first);
-    /* Spreads the energy of a window: sets ENERGY_OF and IDLE_ENERGY, all else is there. */
+    /* Spreads the energy of a window: sets ENERGY_OF and IDLE_ENERGY; everything else is set already. */
     void (*spread)(const struct weigher *weigher, struct weighed *window);
 };
 
-/* Each sample's energy is split over its threads by CPU time, and what rounding leaves goes to the last one that has
- * some: sums to that of the run. Energy while no thread used CPU time is idle. */
+/* Splits the energy of each sample over its threads by CPU time; the rounding error goes to the last one that has some,
+ * so that the sum is the energy of the run. Energy while no thread used CPU time is idle. */
 extern const struct energy_model energy_by_share;
-/* Each thread: power * its CPU time, as the scripts of 2019 had it. */
+/* Charges each thread power * its CPU time, as the scripts of 2019 did. */
 extern const struct energy_model energy_by_thread;
-/* The model number NUMBER, NULL past the last. */
+/* Model number NUMBER, NULL past the last. */
 const struct energy_model *energy_model_get(size_t number);
 
 struct weigh_options {
     const struct energy_model *model; /* NULL: energy_by_share */
-    double max_gap;        /* [s]; what an interval has beyond it goes to a gap; 0: no limit */
-    bool subtract_latency; /* take the sampler's own time off the intervals */
-    bool wall_time;        /* a thread that is seen is charged the interval, running or not */
-    exact untimed;   /* interval where the profile knows neither times nor wall time [2^-32 ns] */
-    bool times_only; /* energies are not wanted, and not set */
+    double max_gap;        /* [s]; the part of an interval beyond it is a gap; 0: no limit */
+    bool subtract_latency; /* subtract the sampler's own time from the intervals */
+    bool wall_time;        /* charge each thread in a sample the interval, running or not */
+    exact untimed;         /* interval if the profile has neither times nor wall time [2^-32 ns] */
+    bool times_only;       /* do not compute energies */
 };
 
 struct weigher {
     const struct pbin_meta *meta;
     const struct quantity *quantity;
     struct weigh_options options;
-    double even_seconds; /* interval of a profile without times [s] */
-    exact even;          /* the same [2^-32 ns] */
-    exact longest;       /* max_gap [2^-32 ns] */
-    exact latency;       /* of one sample [2^-32 ns] */
-    exact debt;          /* latency that is still to be taken off intervals */
-    exact at;            /* time of the sample that was weighed last, since the first [2^-32 ns] */
-    struct pbin_samples in; /* what was added, from NEXT on still to be weighed */
+    double even_seconds;    /* interval of a profile without times [s] */
+    exact even;             /* the same [2^-32 ns] */
+    exact longest;          /* max_gap [2^-32 ns] */
+    exact latency;          /* of one sample [2^-32 ns] */
+    exact debt;             /* latency not yet subtracted from intervals */
+    exact at;               /* time of the last sample weighed, since the start [2^-32 ns] */
+    struct pbin_samples in; /* what was added; weighed up to NEXT */
     size_t next, next_thread;
-    void *held[6]; /* the columns of IN where they are the weigher's own */
+    void *held[6]; /* the columns of IN if the weigher owns them */
     bool finished;
-    bool packs; /* weigher_next_packed is in use: what it leaves is weighed one by one */
+    bool packs; /* weigher_next_packed is in use: samples that it leaves are weighed one by one */
     struct weighed window;
     size_t capacity, thread_capacity; /* of its columns */
 };
@@ -95,13 +94,13 @@ void weigher_free(struct weigher *weigher);
 /* The next samples of the profile, borrowed until weigher_next returns NULL. */
 void weigher_add(struct weigher *weigher, const struct pbin_samples *samples);
 
-/* No more samples: the window that is open is complete. */
+/* No more samples follow: the open window is complete. */
 void weigher_finish(struct weigher *weigher);
 
-/* The next window. NULL: add more samples first, or the end. */
+/* The next window. NULL: more samples are needed, or the end. */
 const struct weighed *weigher_next(struct weigher *weigher);
 
-/* Can the samples of a profile be weighed in parts, without those before? */
+/* Can the samples of a profile be weighed in parts, independently of earlier ones? */
 bool weigher_divides(const struct weigher *weigher);
 
 /* The recorded interval of a sample [2^-32 ns]. */
@@ -110,7 +109,7 @@ static inline exact weigher_elapsed(const struct weigher *w, uint64_t interval_n
     return w->meta->times ? (exact)interval_ns << TIME_SHIFT : w->even;
 }
 
-/* Can an energy or a power be summed up? */
+/* Can an energy or a power be summed? */
 enum { WEIGH_ROOM = 16 /* 2^16 samples of the largest power; real ones are far from it */ };
 static inline bool is_summable(double value)
 {

@@ -1,4 +1,4 @@
-/* Samples weighed many at a time: energies, then shares of them by CPU time.
+/* Weighs many samples at a time: energies, then shares of them by CPU time.
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh_packed.h"
 
@@ -6,7 +6,7 @@
 
 /* ---- which samples, and their energies ---- */
 
-/* How many of COUNT samples, from the first on, have as many threads as it. */
+/* How many of COUNT samples, including the first, have the same number of threads as the first. */
 static size_t alike(const uint64_t *threads, size_t count)
 {
     size_t same = 1;
@@ -29,7 +29,7 @@ static bool weigh(const double *value, const uint64_t *interval_ns, size_t count
     return other == 0;
 }
 
-/* The same of the next samples; returns how many fit. */
+/* The same for the next samples; returns how many fit. */
 static size_t weigh_fitting(const struct weigher *w, size_t count, double *energy)
 {
     const double *value = w->quantity->name != NULL ? w->in.value + w->next : NULL;
@@ -44,7 +44,7 @@ static size_t weigh_fitting(const struct weigher *w, size_t count, double *energ
     return fit;
 }
 
-/* How many of COUNT samples with N threads each used CPU times that fit. */
+/* How many of COUNT samples with N threads each have CPU times that fit. */
 static size_t fitting_times(const uint64_t *cpu_ns, size_t n, size_t count)
 {
     size_t fit = 0;
@@ -53,7 +53,7 @@ static size_t fitting_times(const uint64_t *cpu_ns, size_t n, size_t count)
     return fit / n;
 }
 
-/* Their sum, if that fits; ANY becomes their OR. */
+/* The sum of VALUES, if it fits; *ANY becomes their OR. */
 VECTORS
 static uint64_t sum_up(const uint64_t *values, size_t count, uint64_t *any)
 {
@@ -135,7 +135,7 @@ static inline double small_to_double(uint64_t value)
     return double_of_bits(value | UINT64_C(0x433) << 52) - 0x1p52;
 }
 
-/* A sample's energy in words; what nobody is there for, as nobody used CPU time in TOTAL, is idle. */
+/* The energy of a sample in words; 0 if it is idle because no thread used CPU time. */
 struct whole {
     uint64_t high, low;
     double per_ns;
@@ -167,7 +167,7 @@ static inline void put_part(uint64_t *part, uint64_t seen, uint64_t cpu_ns, uint
     part[PACKED_LOW] = low;
 }
 
-/* Shares of COUNT samples with N threads each, where vectors go over samples: N is a small constant. */
+/* Shares of COUNT samples with N threads each, vectorized over samples: N is a small constant. */
 static inline __attribute__((always_inline)) struct packed_totals
 share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, const uint64_t *seen,
       uint64_t *part)
@@ -184,7 +184,7 @@ share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, cons
             split(left.per_ns * small_to_double(ns[j]), &high, &low);
             before += ns[j];
             uint64_t rest =
-                -(uint64_t)(before == total); /* the last, or behind it, where 0 is left */
+                -(uint64_t)(before == total); /* the last, or after it, where 0 is left */
             high = (high & ~rest) | (left.high & rest);
             low = (low & ~rest) | (left.low & rest);
             left.high -= high;
@@ -209,7 +209,7 @@ static struct packed_totals share_in_two(const uint64_t *cpu_ns, size_t count, c
     return share(cpu_ns, 2, count, energy, seen, part);
 }
 
-/* The same of any number of threads, where vectors go over the threads of a sample. */
+/* The same for any number of threads, vectorized over the threads of a sample. */
 VECTORS
 static struct packed_totals share_in_many(const uint64_t *ns, size_t n, size_t count,
                                           const double *energy, const uint64_t *seen,

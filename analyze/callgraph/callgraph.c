@@ -1,4 +1,4 @@
-/* gprof's call graph.
+/* The call graph of gprof.
  * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/callgraph.h"
 
@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "base/memory.h"
 
-/* While the graph is built. */
+/* State while the graph is built. */
 struct builder {
     const struct aggregate *aggregate;
     struct callgraph *graph;
@@ -34,7 +34,7 @@ static uint32_t find_node(struct builder *b, uint64_t binary, uint64_t function)
     return number;
 }
 
-/* Counts stop at the largest number: a damaged profile must not look like few calls. */
+/* Saturates: a damaged profile must not look like few calls. */
 static void add_count(uint64_t *to, uint64_t count)
 {
     if (__builtin_add_overflow(*to, count, to))
@@ -79,8 +79,7 @@ static int compare_arcs(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* Each function's callees as a stretch of the arcs, and its callers as one of by_callee (a counting
- * sort). */
+/* Makes the callees of each function a range of the arcs, and its callers a range of by_callee (a counting sort). */
 static void link_arcs(struct callgraph *g)
 {
     if (g->arc_count > 0)
@@ -117,7 +116,7 @@ static void find_components(const struct callgraph *g, struct components *compon
     free(callees);
 }
 
-/* A node for each component of several functions. */
+/* Adds a node for each component of several functions. */
 static void make_cycles(struct callgraph *g, const struct components *components)
 {
     uint32_t number = 0, most = components->count;
@@ -162,7 +161,7 @@ static struct call_cost scaled(const struct call_cost *cost, double by)
     return (struct call_cost){cost->time * by, cost->energy * by};
 }
 
-/* Passes what a complete function or cycle costs on to one of its callers. */
+/* Propagates the cost of a complete function or cycle to one of its callers. */
 static void pass_on(struct callgraph *g, struct call_arc *arc)
 {
     const struct call_node *callee = whole(g, arc->callee);
@@ -184,8 +183,8 @@ static void propagate(struct callgraph *g, const struct components *components)
 {
     for (uint32_t i = 0; i < g->function_count; i++) {
         const struct call_node *node = &g->nodes[components->sequence[i]];
-        /* a cycle's callees are all done when its first member comes: its calls carry nothing
-         * inside */
+        /* all callees of a cycle are complete at its first member: its internal arcs propagate
+         * nothing */
         for (uint32_t k = 0; k < node->caller_count; k++)
             pass_on(g, &g->arcs[g->by_callee[node->first_caller + k]]);
     }
@@ -246,7 +245,7 @@ static void list_members(struct callgraph *g)
 static int read_aggregate(struct builder *b, struct error *err)
 {
     const struct aggregate *a = b->aggregate;
-    /* numbers are of 32 bits, and a cycle may need one besides each function */
+    /* numbers have 32 bits, and a cycle may need one in addition to the functions */
     if (aggregate_row_count(a) > INT32_MAX / 4 || aggregate_arc_count(a) > INT32_MAX / 4)
         return error_set(err, NULL, NO_OFFSET, "more than 500 million functions or arcs");
     for (size_t i = 0; i < aggregate_row_count(a); i++)

@@ -1,9 +1,9 @@
-/* gprof's call graph: call arcs and self times become times that callers answer for.
+/* The call graph of gprof: computes from call arcs and self times the times spent on behalf of callers.
  *
- * Callees come first: a caller receives (self + children of the callee) * arc's calls / callee's
- * calls. Functions that call each other in a circle (a strongly connected component) are one node,
- * the cycle: its self time is that of its members, its calls are those from outside, and arcs
- * inside carry no time. A function that calls itself does not count as called by that.
+ * Callees are processed first: a caller receives (self + children of the callee) * calls of the arc / calls of the
+ * callee. Mutually recursive functions (a strongly connected component) are one node, the cycle: its self time is the
+ * sum of its members, its calls are those from outside, and arcs inside it propagate no time. Calls of a function by
+ * itself are counted separately.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_CALLGRAPH_CALLGRAPH_H
 #define ANALYZE_CALLGRAPH_CALLGRAPH_H
@@ -18,16 +18,15 @@ struct call_cost {
 struct call_arc {
     uint32_t caller, callee; /* numbers of nodes */
     uint64_t count;
-    bool inside;                     /* of a cycle, or from a function to itself: carries nothing */
-    struct call_cost self, children; /* what it passes on to the caller */
+    bool inside;                     /* a cycle, or from a function to itself: propagates nothing */
+    struct call_cost self, children; /* propagated to the caller */
 };
 
-/* A function, or a cycle as a whole: cycles are the nodes behind all functions. */
+/* A function, or a whole cycle: nodes of cycles follow those of functions. */
 struct call_node {
-    const char *binary,
-        *function;  /* BINARY "" where rows are by function only; both "" for a cycle */
-    uint32_t cycle; /* its number, 1, 2, ...; 0: in none */
-    uint32_t index; /* 1, 2, ...: place in the report, costliest first */
+    const char *binary, *function; /* BINARY "" if rows are by function only; both "" for a cycle */
+    uint32_t cycle;                /* its number, 1, 2, ...; 0: not in a cycle */
+    uint32_t index;                /* 1, 2, ...: position in the report, largest time first */
     struct call_cost self, children;
     uint64_t calls;                      /* by others; of a cycle: from outside */
     uint64_t recursive;                  /* by itself; of a cycle: between different members */
@@ -47,20 +46,19 @@ struct callgraph {
     struct call_cost total;
 };
 
-/* The graph of AGGREGATE, whose keys are function or binary,function. Texts are borrowed from it.
- * Rows of several runs are summed. Returns NULL with ERR filled when there are too many functions.
- */
+/* The graph of AGGREGATE, whose keys are function or binary,function. Texts are borrowed from it. Rows of several runs
+ * are summed. Returns NULL with ERR filled if there are too many functions. */
 struct callgraph *callgraph_new(const struct aggregate *aggregate, struct error *err);
 void callgraph_delete(struct callgraph *graph);
 
-/* The node of the whole cycle that NODE is in; NODE must be in one. */
+/* The node of the cycle that contains NODE, which must be in one. */
 static inline const struct call_node *callgraph_cycle(const struct callgraph *graph,
                                                       const struct call_node *node)
 {
     return &graph->nodes[graph->function_count + node->cycle - 1];
 }
 
-/* Whose calls an arc to NODE is a share of: the cycle's or its own. */
+/* The node whose calls an arc to NODE is a share of: its cycle, or itself. */
 static inline const struct call_node *callgraph_whole(const struct callgraph *graph,
                                                       const struct call_node *node)
 {

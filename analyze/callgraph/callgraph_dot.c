@@ -1,5 +1,5 @@
-/* A call graph for Graphviz: a box per function with its shares, an arrow per arc with its calls, a
- * frame around each cycle.
+/* A call graph for Graphviz: a box per function with its shares, an arrow per arc with its calls, and a frame around
+ * each cycle.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "analyze/callgraph/callgraph_view.h"
 #include "base/utf8.h"
 
-/* TEXT inside a quoted string: names may hold anything. */
+/* TEXT inside a quoted string: names may contain anything. */
 static void put_text(struct output *out, const char *text)
 {
     char *valid = utf8_repair(text);

@@ -15,7 +15,7 @@ static void set(json_t *object, const char *name, json_t *value)
     json_object_set_new(object, name, value);
 }
 
-/* "energy_J": the names that pbin-aggregate's facts have. */
+/* "energy_J": the same names as in the facts of pbin-aggregate. */
 static void set_energy(const struct callgraph_view *v, json_t *object, const char *what,
                        double energy)
 {

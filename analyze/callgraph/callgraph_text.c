@@ -1,5 +1,4 @@
-/* A call graph as text, in the layout of gprof -q: for each function its callers above it, its
- * callees below.
+/* A call graph as text, in the layout of gprof -q: for each function, its callers above and its callees below it.
  *
  *   index  % time      self  children    called        name
  *                    0.0510    0.2000       3/4            main [1]
@@ -37,8 +36,7 @@ static void put_name(const struct callgraph_view *v, struct output *out,
     output_printf(out, " [%" PRIu32 "]\n", node->index);
 }
 
-/* A line above or below the function that an entry is about. OTHER is the one that the line names.
- */
+/* A line above or below the primary line of an entry. OTHER is the function that it names. */
 static void put_arc(const struct callgraph_view *v, struct output *out, const struct call_arc *arc,
                     const struct call_node *other)
 {
@@ -121,7 +119,7 @@ static void put_member(const struct callgraph_view *v, struct output *out,
     put_name(v, out, node);
 }
 
-/* A cycle: who calls into it, then its members with what each of them costs. */
+/* A cycle: its callers, then its members with their cost. */
 static void put_cycle(const struct callgraph_view *v, struct output *out,
                       const struct call_node *cycle)
 {

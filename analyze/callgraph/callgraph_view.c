@@ -1,4 +1,4 @@
-/* What of a call graph is shown, and in which order.
+/* Which nodes of a call graph are shown, and in which order.
  * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/callgraph_view.h"
 
@@ -7,14 +7,14 @@
 
 #include "base/memory.h"
 
-/* Is NAME what the user calls FOCUS? C++ functions answer to their name without parameters too. */
+/* Does FOCUS name the function NAME? Parameters of C++ functions may be omitted. */
 static bool is_called(const char *name, const char *focus)
 {
     size_t length = strlen(focus);
     return strncmp(name, focus, length) == 0 && (name[length] == '\0' || name[length] == '(');
 }
 
-/* Breadth first from what QUEUE holds, along the calls or against them. */
+/* Breadth-first search from the nodes in QUEUE, to callees or to callers. */
 struct walk {
     const struct callgraph *graph;
     bool *shown;
@@ -53,7 +53,7 @@ static bool is_start(const struct call_node *node, const char *focus)
     return focus != NULL ? is_called(node->function, focus) : node->calls == 0;
 }
 
-/* Returns how many functions the walk began at. */
+/* Returns the number of functions at which the search began. */
 static uint32_t select_along(struct callgraph_view *v, const char *focus, uint64_t depth, bool up)
 {
     const struct callgraph *g = v->graph;
@@ -72,7 +72,7 @@ static uint32_t select_along(struct callgraph_view *v, const char *focus, uint64
     return begun;
 }
 
-/* A cycle is shown with the first of its members. */
+/* A cycle is shown if any of its members is. */
 static void show_cycles(struct callgraph_view *v)
 {
     const struct callgraph *g = v->graph;

@@ -1,5 +1,5 @@
-/* Strongly connected components by Tarjan's algorithm, on a stack of our own: a chain of calls may
- * be as deep as the program has functions.
+/* Strongly connected components by Tarjan's algorithm, with an explicit stack: a call chain may be as deep as the
+ * program has functions.
  * SPDX-License-Identifier: MIT */
 #include "analyze/callgraph/components.h"
 
@@ -9,10 +9,10 @@
 #include "base/memory.h"
 
 struct visit {
-    uint32_t number; /* order of discovery, from 1; 0: not seen */
-    uint32_t low;    /* the earliest one that it reaches */
-    uint32_t next;   /* callee to be looked at */
-    uint32_t caller; /* from which it was entered */
+    uint32_t number; /* order of discovery, 1, 2, ...; 0: not seen */
+    uint32_t low;    /* the earliest node that it reaches */
+    uint32_t next;   /* callee to visit next */
+    uint32_t caller; /* from which it was visited */
     bool open;       /* its component is not complete */
 };
 
@@ -20,7 +20,7 @@ struct search {
     const uint32_t *first, *next;
     struct components *out;
     struct visit *visits;
-    uint32_t *open; /* stack of the functions without component */
+    uint32_t *open; /* stack of the functions without a component */
     uint32_t open_count, seen, done;
 };
 
@@ -32,8 +32,7 @@ static void enter(struct search *s, uint32_t node, uint32_t caller)
     s->open[s->open_count++] = node;
 }
 
-/* NODE's callees are done: if it reaches nothing earlier, all that is open since is its component.
- */
+/* All callees of NODE are done: if it reaches no earlier node, the nodes opened since form its component. */
 static void leave(struct search *s, uint32_t node)
 {
     uint32_t member;

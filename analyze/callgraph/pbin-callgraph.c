@@ -1,4 +1,4 @@
-/* pbin-callgraph: who called what how often, and what that cost - gprof's call graph of a pbin.
+/* pbin-callgraph: which functions called which, how often, and at what cost - the call graph of gprof, from a pbin.
  *
  *   pbin-callgraph run.pbin        index % time   self [s]   children           called      name
  *                                  [2]     50.1     0.0510     0.2000              3+2      work [2]

@@ -1,4 +1,4 @@
-/* Rows of several run sets brought together.
+/* Matches the rows of several run sets.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/compare.h"
 
@@ -58,7 +58,7 @@ static int compare_key(const struct compare *c, const struct run_set_row *a,
     return (a->key[i] > b->key[i]) - (a->key[i] < b->key[i]);
 }
 
-/* Of all keys but the line: are they rows of one function? */
+/* Compares all keys except the line: 0 for rows of the same function. */
 static int compare_functions(const struct compare *c, const struct run_set_row *a,
                              const struct run_set_row *b)
 {
@@ -91,7 +91,7 @@ static const struct run_set_row *some_set(const struct compare *c, const struct 
     for (size_t i = 0; i < c->set_count; i++)
         if (row->set[i] != NULL)
             return row->set[i];
-    return NULL; /* there are no such rows */
+    return NULL; /* not reached: each row is in some run set */
 }
 
 static int by_key(const void *left, const void *right, void *opaque)
@@ -103,14 +103,14 @@ static int by_key(const void *left, const void *right, void *opaque)
         order = compare_key(c, a, b, i);
     if (order != 0)
         return order;
-    /* --match line: a line that moved away, and one that is new in its place */
+    /* --match line: a line that moved, and a new one in its place */
     const struct compare_row *x = left, *y = right;
     return (x->set[0] == NULL) - (y->set[0] == NULL);
 }
 
 /* ---- matching ---- */
 
-/* Rows of the comparison by tuple: of the base, and of what only others have. Number + 1, 0: none. */
+/* Rows of the comparison by tuple: of the base, and of other run sets only. Number + 1, 0: none. */
 struct joiner {
     struct compare *compare;
     size_t *base, *extra;
@@ -156,7 +156,7 @@ static struct ordered order_rows(const struct compare *c, const struct run_set *
     return all;
 }
 
-/* End of the rows of the function that begins at row FROM. */
+/* End of the rows of the function whose rows begin at FROM. */
 static size_t end_of_function(const struct compare *c, const struct ordered *all, size_t from)
 {
     size_t end = from;
@@ -165,9 +165,9 @@ static size_t end_of_function(const struct compare *c, const struct ordered *all
     return end;
 }
 
-enum { MAX_LINES = 1 << 24 }; /* no source has more; 0 and others match as they are */
+enum { MAX_LINES = 1 << 24 }; /* no source has more; larger numbers and 0 match only themselves */
 
-/* Lines FROM .. END as match_lines wants them. *SKIPPED: how many at the beginning have line 0. Caller frees. */
+/* Lines FROM .. END for match_lines. *SKIPPED: how many at the beginning have line 0. Caller frees. */
 static struct line_weight *weigh_lines(const struct compare *c, const struct ordered *all,
                                        size_t from, size_t end, size_t *skipped, size_t *count)
 {
@@ -184,7 +184,7 @@ static struct line_weight *weigh_lines(const struct compare *c, const struct ord
     return lines;
 }
 
-/* Rows A0 .. A1 of the base and B0 .. B1 of run set NUMBER belong to one function. */
+/* Joins rows A0 .. A1 of the base and B0 .. B1 of run set NUMBER, which belong to the same function. */
 static void join_lines(struct joiner *j, size_t number, const struct ordered *a, size_t a0,
                        size_t a1, const struct ordered *b, size_t b0, size_t b1)
 {

@@ -1,5 +1,4 @@
-/* Comparison: the rows of a base and of other run sets brought together, and whether they differ by more than
- * noise.
+/* Comparison: matches the rows of a base and of other run sets, and tests whether they differ significantly.
  *
  *   compare = compare_new(&options);
  *   set = compare_add_set(compare); run_set_read(set, ...) ...   the base first, then each other
@@ -16,15 +15,15 @@ enum { MAX_RUN_SETS = 64 };
 struct compare_options {
     struct run_set_rules rules;
     double alpha;       /* level of significance */
-    double least_share; /* [0, 1] rows below it on both run sets are not tested */
+    double least_share; /* [0, 1] rows below it in both run sets are not tested */
     double noise;       /* for sampling_test */
 };
 
-/* As pbin-compare has them without options; rules are empty. */
+/* The defaults of pbin-compare; rules are empty. */
 extern const struct compare_options compare_defaults;
 
 struct compare_row {
-    const struct run_set_row **set; /* [set_count]; NULL: not there */
+    const struct run_set_row **set; /* [set_count]; NULL: missing in this run set */
 };
 
 struct compare {
@@ -34,23 +33,23 @@ struct compare {
     size_t set_count;
     struct compare_row *rows;
     size_t count, capacity;
-    struct quantity quantity; /* that all run sets have; name NULL: none, or different ones */
+    struct quantity quantity; /* of all run sets; name NULL: none, or different ones */
 };
 
 /* OPTIONS are copied; what they point to is borrowed until compare_delete. */
 struct compare *compare_new(const struct compare_options *options);
 void compare_delete(struct compare *compare);
 
-/* The next run set, empty. Borrowed until compare_delete. At most MAX_RUN_SETS. */
+/* Adds an empty run set, borrowed until compare_delete. At most MAX_RUN_SETS. */
 struct run_set *compare_add_set(struct compare *compare);
 
-/* All run sets are read: matches their rows. Rows are in order of their keys. */
+/* Matches the rows after all run sets have been read. Rows are in order of their keys. */
 void compare_finish(struct compare *compare);
 
 /* The keys of all rows. */
 const struct pbin_keys *compare_keys(const struct compare *compare);
 
-/* Text of key number I of ROW of any run set, or NULL where the key is a number. */
+/* Text of key number I of ROW of any run set, or NULL if the key is a number. */
 const char *compare_text(const struct compare *compare, const struct run_set_row *row, size_t i);
 
 enum verdict {
@@ -71,17 +70,17 @@ struct significance {
     enum verdict verdict;
 };
 
-/* Welch's test where both run sets have several runs, else the sampling test. */
+/* Welch's test if both run sets have several runs, else the sampling test. */
 enum compare_test { TEST_NONE, TEST_WELCH, TEST_SAMPLING };
 enum compare_test compare_test_of(const struct compare *compare, size_t other,
                                   enum compare_metric metric);
 
-/* Judges METRIC of run set OTHER against the base: a result for each row in *RESULTS, then one for the total,
- * which is a test of its own. new and gone say that a row is on one run set only, significant or not. */
+/* Tests METRIC of run set OTHER against the base: RESULTS gets a result for each row, then one for the total, which is
+ * tested separately. The verdicts new and gone mean that the row is in one run set only, significant or not. */
 void compare_significance(const struct compare *compare, size_t other, enum compare_metric metric,
                           struct significance *results);
 
-/* Half of Welch's 95 % interval of the difference of METRIC of row number ROW; NaN where compare_test_of is not
+/* Half-width of Welch's 95 % interval of the difference of METRIC of row number ROW; NaN if compare_test_of is not
  * TEST_WELCH or the variance is not known. */
 double compare_interval(const struct compare *compare, size_t other, enum compare_metric metric,
                         size_t row);

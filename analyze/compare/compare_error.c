@@ -56,7 +56,7 @@ double error_of(enum error_function function, double base, double value, double 
     return function >= ERROR_WEIGHTED_ERROR ? weight * error : error;
 }
 
-/* What the aggregates are made of. */
+/* The sums from which aggregates are computed. */
 struct sums {
     double count, sum, squares, least, most;
     double weights, weighted, weighted_squares;

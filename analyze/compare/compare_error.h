@@ -1,4 +1,4 @@
-/* Error functions and aggregates: one number for how far two profiles are apart.
+/* Error functions and aggregates: the difference of two profiles as one number.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_COMPARE_ERROR_H
 #define ANALYZE_COMPARE_COMPARE_ERROR_H
@@ -33,17 +33,17 @@ enum error_aggregate {
 
 const char *error_function_name(enum error_function function);
 const char *error_aggregate_name(enum error_aggregate aggregate);
-/* Back; -1 for none of them. */
+/* The inverse; -1 if unknown. */
 int error_function_parse(const char *name);
 int error_aggregate_parse(const char *name);
 
 /* Is it a percentage, whatever the unit of the values? */
 bool error_function_is_relative(enum error_function function);
 
-/* NaN where it is not defined: a missing value, or relative to 0. */
+/* NaN if undefined: a value is missing, or the error is relative to 0. */
 double error_of(enum error_function function, double base, double value, double weight);
 
-/* Errors that are NaN do not count; NaN when none is left. */
+/* Ignores errors that are NaN; NaN if none remains. */
 double error_aggregate(enum error_aggregate aggregate, const double *errors, const double *weights,
                        size_t count);
 

@@ -112,7 +112,7 @@ static void put_condition(struct compare_command *o, const char *text, struct ar
         argp_error(state, "--fail-if '%s': %s", text, wrong);
 }
 
-/* NUMBER of a name that must be one of a list. */
+/* Returns NUMBER, or reports an unknown name if it is negative. */
 static int known(struct argp_state *state, const char *option, const char *argument, int number)
 {
     if (number < 0)
@@ -120,7 +120,7 @@ static int known(struct argp_state *state, const char *option, const char *argum
     return number;
 }
 
-/* Column names would not be unique. */
+/* Would NAME make column names ambiguous? */
 static bool is_taken(const struct compare_command *o, const char *name)
 {
     static const char *const taken[] = {"weight",      "difference", "ratio",     "p",

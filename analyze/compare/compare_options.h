@@ -7,7 +7,7 @@
 #include "analyze/compare/report_compare.h"
 #include "base/tool.h"
 
-/* A file, and the number of the run set that it is a run of; in order of the run sets. */
+/* A file and the number of its run set; in order of the run sets. */
 struct compare_input {
     const char *path;
     size_t set;
@@ -22,7 +22,7 @@ struct compare_command {
     char *owned_names;
     struct compare_input *inputs;
     size_t input_count, input_capacity, set_count;
-    bool grouped, keys_given, started; /* --base or --with was used; -k was; a run set is open */
+    bool grouped, keys_given, started; /* --base or --with was given; -k was; a run set is open */
     struct binary_map *maps;
     size_t map_capacity;
     struct fail_if *conditions;

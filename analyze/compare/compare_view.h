@@ -1,4 +1,4 @@
-/* The table that report_compare writes: what its head and its rows are made from. Only for report_compare*.c.
+/* Internal to report_compare*.c: the table of a comparison.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_COMPARE_VIEW_H
 #define ANALYZE_COMPARE_COMPARE_VIEW_H
@@ -20,7 +20,7 @@ enum {
     OF_ALL
 };
 
-/* The table that is being written. */
+/* The table being written. */
 struct compare_view {
     const struct compare *compare;
     const struct compare_report *report;
@@ -30,9 +30,9 @@ struct compare_view {
     size_t column_count;
     struct table_fact *facts;
     size_t fact_count;
-    char **texts; /* that columns and facts point to */
+    char **texts; /* of columns and facts, owned */
     size_t text_count, text_capacity;
-    struct table_cell *cells; /* of the row that is being shown */
+    struct table_cell *cells; /* of the row being shown */
 };
 
 static inline bool has_column(const struct compare_view *v, int which)
@@ -51,13 +51,13 @@ static inline double value_of(const struct compare_view *v, size_t row, size_t s
     return run_set_value(&v->compare->sets[set], pick(v, row, set), v->report->metric);
 }
 
-/* Share of the base in the sum over all rows; NaN where the row has no value. */
+/* The share of the row in the sum of all rows of the base; NaN without a value. */
 static inline double weight_of(const struct compare_view *v, size_t row)
 {
     return v->base_sum != 0 ? value_of(v, row, 0) / v->base_sum : NAN;
 }
 
-/* Fills the columns and facts of VIEW, whose results are there. */
+/* Fills the columns and facts of VIEW, whose results must be set. */
 void compare_view_head(struct compare_view *view);
 
 #endif

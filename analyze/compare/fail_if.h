@@ -15,11 +15,11 @@ struct fail_if {
     bool total; /* of the total instead of each row */
 };
 
-/* Parses TEXT. Returns NULL, or what is wrong with it (static). */
+/* Parses TEXT. Returns NULL, or a static text that says what is wrong with it. */
 const char *fail_if_parse(const char *text, struct fail_if *condition);
 
-/* Prints each row of each other run set that is significantly over the limit to stderr. NAMES are those of the run sets.
- * Returns how many there were. A total that cannot be tested is a warning. */
+/* Prints to stderr each row of each other run set that exceeds the limit significantly. NAMES are the names of the run
+ * sets. Returns how many rows there were. A total that cannot be tested is a warning. */
 size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
                      const char *const *names, struct reporter *reporter);
 

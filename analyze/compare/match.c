@@ -1,4 +1,4 @@
-/* Names that mean the same code.
+/* Names of the same code.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/match.h"
 

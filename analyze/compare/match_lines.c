@@ -1,4 +1,4 @@
-/* Lines that moved: the cheapest series of shifts, found line by line (Viterbi).
+/* Moved lines: the best series of shifts, by dynamic programming over the lines (Viterbi).
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@ enum { SHIFTS = 32, HEAVY = 256 /* lines that propose shifts */ };
 
 struct shift {
     int64_t by;
-    double score; /* weight that lines have in common if all are shifted by it */
+    double score; /* common weight if all lines are shifted by it */
 };
 
 static int by_shift(const void *left, const void *right)
@@ -20,7 +20,7 @@ static int by_shift(const void *left, const void *right)
     return (a->by > b->by) - (a->by < b->by);
 }
 
-/* Largest score first; then the smallest step, so that what did not move stays. */
+/* Largest score first, then the smallest shift: lines stay unless moving them is better. */
 static int by_score(const void *left, const void *right)
 {
     const struct shift *a = left, *b = right;
@@ -38,7 +38,7 @@ static int by_weight(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* The heaviest lines, HEAVY at most, with shares for weights. Caller frees. */
+/* The heaviest lines, at most HEAVY, with shares as weights. Caller frees. */
 static struct line_weight *heaviest(const struct line_weight *lines, size_t *count, double total)
 {
     struct line_weight *sorted = mem_zalloc(*count, sizeof *sorted);
@@ -54,7 +54,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* Neighbours of the same shift become one with their scores added. Returns how many remain. */
+/* Joins neighbours with the same shift, adding their scores. Returns how many remain. */
 static size_t join_equal(struct shift *all, size_t count)
 {
     size_t kept = 0;
@@ -74,7 +74,7 @@ struct lines {
     double total; /* of the weights */
 };
 
-/* The most promising shifts, always with 0, in order of their size. */
+/* The best single shifts, always including 0, in ascending order. Returns how many. */
 static size_t propose(const struct lines *base, const struct lines *other, int64_t *shifts)
 {
     size_t n = base->count, m = other->count, count = 0;
@@ -85,7 +85,7 @@ static size_t propose(const struct lines *base, const struct lines *other, int64
         for (size_t j = 0; j < m; j++)
             all[count++] =
                 (struct shift){(int64_t)(b[j].line - a[i].line), least(a[i].weight, b[j].weight)};
-    all[count++] = (struct shift){0, 2}; /* more than any other can have */
+    all[count++] = (struct shift){0, 2}; /* more than any other score */
     qsort(all, count, sizeof *all, by_shift);
     count = join_equal(all, count);
     qsort(all, count, sizeof *all, by_score);
@@ -128,8 +128,8 @@ static double gain(const struct lines *base, const struct lines *other, size_t i
                : least(base->at[i].weight / base->total, other->at[j].weight / other->total);
 }
 
-/* The best way to line I - 1 from which line I can be shifted by SHIFTS[k]: order is kept when the step
- * backwards is shorter than the lines are apart. */
+/* The best score up to line I - 1 if line I is shifted by SHIFTS[k]: the order is kept if a step backwards is shorter
+ * than the distance APART of the lines. */
 static double best_before(const double *score, const int64_t *shifts, size_t count, size_t k,
                           uint64_t apart, uint8_t *from)
 {
@@ -144,7 +144,7 @@ static double best_before(const double *score, const int64_t *shifts, size_t cou
     return best;
 }
 
-/* Walks the best series back from the last line. */
+/* Follows the best series back from the last line. */
 static void trace_back(const struct lines *base, const struct lines *other, const int64_t *shifts,
                        const uint8_t *from, size_t last, size_t *partner)
 {
@@ -164,7 +164,7 @@ void match_lines(const struct line_weight *base_lines, size_t n,
     if (n == 0)
         return;
     base.total =
-        base.total > 0 ? base.total : 1; /* nothing has weight: lines stay where they are */
+        base.total > 0 ? base.total : 1; /* without any weight, lines stay where they are */
     other.total = other.total > 0 ? other.total : 1;
     size_t count = propose(&base, &other, shifts), best = 0;
     uint8_t *from = mem_zalloc(n, SHIFTS);

@@ -1,10 +1,10 @@
-/* pbin-compare: what changed between profiles, and is it more than noise?
+/* pbin-compare: shows what changed between profiles, and whether it is significant.
  *
  *   pbin-compare a.pbin b.pbin    base [s]  other [s]  difference [s]  ratio [%]  p  verdict  binary  function
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/compare_options.h"
 
-enum { EXIT_GATE = 3 };
+enum { EXIT_CONDITION_MET = 3 };
 
 static bool needs_quantity(enum compare_metric metric)
 {
@@ -48,7 +48,7 @@ static int write_result(const struct compare *compare, struct compare_command *o
     return output_commit(out);
 }
 
-static size_t check_gates(const struct compare *compare, struct compare_command *o)
+static size_t check_conditions(const struct compare *compare, struct compare_command *o)
 {
     size_t found = 0;
     for (size_t i = 0; i < o->condition_count; i++)
@@ -67,9 +67,9 @@ int main(int argc, char **argv)
     int result = read_all(compare, &o, &err);
     if (result == 0)
         result = write_result(compare, &o, &err);
-    size_t found = result == 0 ? check_gates(compare, &o) : 0;
+    size_t found = result == 0 ? check_conditions(compare, &o) : 0;
     compare_delete(compare);
     compare_options_free(&o);
     int status = tool_end(&o.common, result, &err);
-    return status == EXIT_OK && found > 0 ? EXIT_GATE : status;
+    return status == EXIT_OK && found > 0 ? EXIT_CONDITION_MET : status;
 }

@@ -144,13 +144,13 @@ static double rank_by(const struct compare_view *v, size_t row, size_t set)
         return base;
     case SORT_OTHER:
         return value;
-    case SORT_RATIO: /* of a new row it is infinite */
+    case SORT_RATIO: /* infinite for a new row */
         return base != 0 ? value / base : value > 0 ? INFINITY : NAN;
     case SORT_P:
         return -v->results[set][row].p;
     case SORT_KEY:
         return 0;
-    default: /* what is missing counts as 0 */
+    default: /* a missing value counts as 0 */
         return fabs((isnan(value) ? 0 : value) - (isnan(base) ? 0 : base));
     }
 }
@@ -160,7 +160,7 @@ static int compare_ranked(const void *left, const void *right)
     const struct ranked *a = left, *b = right;
     if (a->by != b->by)
         return a->by > b->by ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row); /* rows lie in order of their keys */
+    return (a->row > b->row) - (a->row < b->row); /* rows are in order of their keys */
 }
 
 /* Caller frees. */

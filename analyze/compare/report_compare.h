@@ -1,4 +1,4 @@
-/* A comparison as a table: a row per key with base, other values, differences and verdicts.
+/* A comparison as a table: a row per key with the values of base and others, differences and verdicts.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_REPORT_COMPARE_H
 #define ANALYZE_COMPARE_REPORT_COMPARE_H
@@ -9,17 +9,17 @@
 
 enum compare_sort { SORT_DIFFERENCE, SORT_BASE, SORT_OTHER, SORT_RATIO, SORT_P, SORT_KEY, SORTS };
 
-/* From "difference", "base", "other", "ratio", "p", "key"; -1 for none of them. */
+/* Parses "difference", "base", "other", "ratio", "p" or "key"; -1 if unknown. */
 int compare_sort_parse(const char *name);
 
 struct compare_report {
     enum compare_metric metric;
-    bool has_error; /* a column with ERROR, and AGGREGATE of it in the total */
+    bool has_error; /* show a column with ERROR, and AGGREGATE of it in the total */
     enum error_function error;
     enum error_aggregate aggregate;
     enum compare_sort
-        sort;   /* largest first; p smallest first; of several run sets the extreme one */
-    size_t top; /* rows at most; 0: all */
+        sort;   /* largest first, p smallest first; with several run sets, by the extreme one */
+    size_t top; /* maximum number of rows; 0: all */
     const char *const *names; /* of the run sets, all different */
     bool color;
 };

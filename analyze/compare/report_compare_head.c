@@ -34,7 +34,7 @@ static void add_column(struct compare_view *v, const char *name, const char *uni
     v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
 }
 
-/* With one other run set names stand alone, with several each has the run set's name behind it. */
+/* With several other run sets, the names of columns end in the name of the run set. */
 static void add_set_columns(struct compare_view *v, size_t set)
 {
     bool relative = v->report->has_error && error_function_is_relative(v->report->error);
@@ -69,7 +69,7 @@ static void make_columns(struct compare_view *v)
         add_set_columns(v, s);
 }
 
-/* Share of the base's time in rows that SET has too [%]. */
+/* The share of the time of the base in rows that SET has too [%]. */
 static double coverage(const struct compare *c, size_t set)
 {
     exact covered = 0;

@@ -85,8 +85,8 @@ static void pad_with_zeros(struct run_set_row *row, size_t runs)
     }
 }
 
-/* The moments that this profile's runs have, added to ROW's. Of several runs in one profile only time and energy have
- * known squares. */
+/* Adds the moments of the runs of one profile to those of ROW. If a profile has several runs, squares are known for
+ * time and energy only. */
 static void add_moments(struct run_set_row *row, const struct run_set_block *block, size_t runs,
                         const struct run_set_row *total)
 {
@@ -132,7 +132,7 @@ static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
     return &set->rows[set->index[tuple] - 1];
 }
 
-/* The totals of the runs of A one by one, as far as each is known. */
+/* Adds the totals of the runs of A, from the values of each run as far as they are known. */
 static void add_total(struct run_set *set, const struct aggregate *a,
                       const struct run_set_blocks *blocks)
 {

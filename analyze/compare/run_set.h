@@ -1,5 +1,4 @@
-/* One run set of a comparison: the runs of its profiles, summed and with their moments, in rows under names
- * that both run sets share.
+/* One run set of a comparison: sums and moments of the runs of its profiles, in rows with keys shared by all run sets.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_RUN_SET_H
 #define ANALYZE_COMPARE_RUN_SET_H
@@ -21,11 +20,11 @@ enum compare_metric {
     COMPARE_METRICS
 };
 
-/* "time", ..., "execution-time", "share", "samples-share"; and back (LENGTH bytes of NAME), -1 for none. */
+/* "time", ..., "execution-time", "share", "samples-share"; and the inverse (LENGTH bytes of NAME), -1 if unknown. */
 const char *compare_metric_name(enum compare_metric metric);
 int compare_metric_parse(const char *name, size_t length);
 
-/* Sums and moments over the runs; of a row or of the total. */
+/* Sums and moments over the runs, of a row or of the total. */
 struct run_set_row {
     uint64_t key[PBIN_MAX_KEYS]; /* numbers of the shared texts, or values */
     uint32_t tuple;              /* number of the key among the shared tuples */
@@ -43,9 +42,9 @@ struct run_set {
     size_t count, capacity;
     struct run_set_row total; /* samples: of all threads */
     size_t runs;
-    double moments_sampled; /* how often all runs together were sampled */
+    double moments_sampled; /* samples of all runs */
     struct quantity quantity;
-    char unit[32], rate[24]; /* of QUANTITY, when it is the profile's own */
+    char unit[32], rate[24]; /* of QUANTITY, if custom */
     bool quantity_known, quantity_mixed;
 };
 
@@ -58,17 +57,16 @@ void run_set_free(struct run_set *set);
 int run_set_read(struct run_set *set, const char *path, struct reporter *reporter,
                  struct error *err);
 
-/* Adds the runs of A, which has the keys of the rules and is finished. */
+/* Adds the runs of A, which must have the keys of the rules and be finished. */
 void run_set_add(struct run_set *set, const struct aggregate *a);
 
-/* No more profiles: runs that lack a row count as 0 in its moments. */
+/* Completes the moments after the last profile: runs without a row count as 0. */
 void run_set_finish(struct run_set *set);
 
-/* The row of TUPLE, NULL for none. Borrowed until run_set_free. */
+/* The row of TUPLE, NULL: none. Borrowed until run_set_free. */
 const struct run_set_row *run_set_find(const struct run_set *set, uint32_t tuple);
 
-/* The value of METRIC of ROW (NULL: no such row, 0 or NaN), as shown: mean over the runs, and ratios are those
- * of the sums. */
+/* The value of METRIC of ROW as shown: a mean over the runs, ratios from sums. 0 or NaN if ROW is NULL. */
 double run_set_value(const struct run_set *set, const struct run_set_row *row,
                      enum compare_metric metric);
 

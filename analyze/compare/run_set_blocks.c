@@ -1,4 +1,4 @@
-/* The rows of one profile under the names that the run sets of a comparison share.
+/* The rows of one profile with the keys shared by the run sets of a comparison.
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/run_set_blocks.h"
 
@@ -87,7 +87,7 @@ void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rul
     *blocks = (struct run_set_blocks){
         .rules = rules, .texts = texts, .tuples = strings_new(), .runs = aggregate_run_count(a)};
     if (blocks->runs == 0)
-        blocks->runs = 1; /* rows without runs: nothing writes that */
+        blocks->runs = 1; /* rows without runs, which no tool writes */
     for (size_t i = 0; i < aggregate_row_count(a); i++) {
         const struct pbin_row *row = aggregate_row(a, i);
         if (row->sums.runs == 0)

@@ -1,4 +1,4 @@
-/* The rows of one profile under the names that the run sets of a comparison share.
+/* The rows of one profile with the keys shared by the run sets of a comparison.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_RUN_SET_BLOCKS_H
 #define ANALYZE_COMPARE_RUN_SET_BLOCKS_H
@@ -6,17 +6,17 @@
 #include "analyze/aggregate/aggregate.h"
 #include "analyze/compare/match.h"
 
-/* How rows become the same row. */
+/* How rows are matched. */
 struct run_set_rules {
     struct aggregate_options aggregate;
     bool lines;   /* --match line: files count by their base names */
-    bool salvage; /* read what there is of a truncated profile */
+    bool salvage; /* keep what can be read of a truncated profile */
     const struct binary_map *maps;
     size_t map_count;
 };
 
-/* A row's sums in the profile that is being added. Rows that become one are added up; for the standard deviation of
- * a sum over several runs only an upper bound is known, the sum of theirs. */
+/* The sums of a row in the profile being added. Rows that become one are summed; for the standard deviation over
+ * several runs only an upper bound is known, the sum of the standard deviations. */
 struct run_set_block {
     uint64_t key[PBIN_MAX_KEYS];
     exact time, energy;
@@ -35,15 +35,15 @@ struct run_set_blocks {
     struct run_set_block total;
 };
 
-/* Adds up what all rows of A have, by the keys of RULES. RULES, and TEXTS, which get the names, are borrowed until
+/* Sums all rows of A by the keys of RULES. RULES, and TEXTS, to which names are added, are borrowed until
  * run_set_blocks_free. */
 void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rules *rules,
                          struct strings *texts, const struct aggregate *a);
 void run_set_blocks_free(struct run_set_blocks *blocks);
 
-/* How often threads entered the code of BLOCK; NaN: not known. Rows that became one: threads that went from one part to
- * another did not enter the whole. At least as many as this did: not every entry of the largest part can have come
- * from the others. */
+/* How often threads entered the code of BLOCK; NaN: not known. For joined rows a lower bound, because a thread that
+ * moved from one part to another did not enter the whole: the entries of the largest part that cannot have come from
+ * the others. */
 double run_set_block_entries(const struct run_set_block *block);
 
 #endif

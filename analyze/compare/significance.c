@@ -1,4 +1,4 @@
-/* Is a row different by more than noise?
+/* Significance of differences.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ enum compare_test compare_test_of(const struct compare *c, size_t other, enum co
     if (c->sets[0].runs >= 2 && c->sets[other].runs >= 2)
         return TEST_WELCH;
     if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
-        return TEST_NONE; /* how ratios vary cannot be told from one run */
+        return TEST_NONE; /* one run does not show how ratios vary */
     return TEST_SAMPLING;
 }
 
-/* A pair of rows, NULL where a run set has none. */
+/* A pair of rows, NULL: missing in the run set. */
 struct pair {
     const struct run_set *base, *other;
     const struct run_set_row *a, *b;
@@ -36,9 +36,8 @@ static double run_samples(const struct run_set *set, const struct run_set_row *r
     return row == NULL ? 0 : row->samples / (double)set->runs;
 }
 
-/* The smallest variance that is believed: a value cannot be known better than to one sample.
- * Without it a row that has the same small number of samples in each run would seem to have no
- * noise at all. */
+/* The smallest plausible variance: the resolution of a value is one sample. Without it, a row with the same small
+ * number of samples in each run would seem to have no noise at all. */
 static double least_variance(const struct pair *pair, enum compare_metric metric)
 {
     double samples = run_samples(pair->base, pair->a) + run_samples(pair->other, pair->b);
@@ -64,7 +63,7 @@ static struct welch test_runs(const struct pair *pair, enum compare_metric metri
     return welch_test(&left, &right);
 }
 
-/* Shares count as shares of the value that they are shares of. */
+/* The metric that a share is a share of. */
 static enum compare_metric sampled_metric(enum compare_metric metric)
 {
     return metric == COMPARE_SHARE           ? COMPARE_TIME
@@ -78,7 +77,7 @@ static struct sampled sampled_of(const struct run_set *set, const struct run_set
     struct sampled s = {.runs = (double)set->runs};
     s.value = run_set_value(set, row, sampled_metric(metric));
     s.total = run_set_value(set, &set->total, sampled_metric(metric));
-    if (metric != sampled_metric(metric)) { /* as if both run sets had the same total */
+    if (metric != sampled_metric(metric)) { /* shares: as if both run sets had the same total */
         s.value = s.total > 0 ? s.value / s.total : 0;
         s.total = 1;
     }
@@ -108,7 +107,7 @@ static double largest_share(const struct pair *pair, enum compare_metric metric)
                run_set_value(pair->base, &pair->base->total, metric);
     double b = run_set_value(pair->other, pair->b, metric) /
                run_set_value(pair->other, &pair->other->total, metric);
-    return fmax(a, b); /* the one that is a number */
+    return fmax(a, b); /* ignores a NaN */
 }
 
 static struct significance decide(const struct pair *pair, enum compare_metric metric, double p,

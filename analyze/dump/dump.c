@@ -1,4 +1,4 @@
-/* What a pbin holds, unsummed.
+/* The contents of a pbin.
  * SPDX-License-Identifier: MIT */
 #include "analyze/dump/dump.h"
 
@@ -78,16 +78,16 @@ int dump_meta(struct pbin_reader *reader, const struct table_format *format, str
 
 enum { SAMPLE_COLUMNS = 12 };
 
-static void dump_entry(const struct pbin_definitions *all, const struct pbin_samples *s,
-                       size_t entry, struct table_cell *cells)
+static void dump_thread_sample(const struct pbin_definitions *all, const struct pbin_samples *s,
+                               size_t k, struct table_cell *cells)
 {
-    const struct pbin_thread *thread = &all->threads[s->thread[entry]];
-    const struct pbin_location *location = &all->locations[s->location[entry]];
+    const struct pbin_thread *thread = &all->threads[s->thread[k]];
+    const struct pbin_location *location = &all->locations[s->location[k]];
     const struct pbin_frame *inner = &all->frames[location->first_frame];
     const struct pbin_frame *outer = inner + location->frame_count - 1;
     cells[3] = cell_count(thread->tid);
     cells[4] = text_cell(all, thread->name);
-    cells[5] = cell_real((double)s->cpu_ns[entry] / 1e9);
+    cells[5] = cell_real((double)s->cpu_ns[k] / 1e9);
     cells[6] = cell_hex(location->pc);
     cells[7] = text_cell(all, location->binary);
     cells[8] = text_cell(all, outer->function);
@@ -96,7 +96,7 @@ static void dump_entry(const struct pbin_definitions *all, const struct pbin_sam
     cells[11] = inner->line > 0 ? cell_count(inner->line) : (struct table_cell){0};
 }
 
-/* Where the dump has got to. */
+/* The next sample. */
 struct position {
     const struct pbin_meta *meta;
     uint64_t sample, time_ns;
@@ -105,7 +105,7 @@ struct position {
 static void dump_batch(struct table *table, const struct pbin_samples *s,
                        const struct pbin_definitions *all, struct position *at)
 {
-    size_t entry = 0;
+    size_t k = 0;
     double step =
         at->meta->samples > 0 ? (double)at->meta->wall_ns / 1e9 / (double)at->meta->samples : 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -119,7 +119,7 @@ static void dump_batch(struct table *table, const struct pbin_samples *s,
         if (s->threads[i] == 0)
             table_row(table, cells);
         for (size_t j = 0; j < s->threads[i]; j++) {
-            dump_entry(all, s, entry++, cells);
+            dump_thread_sample(all, s, k++, cells);
             table_row(table, cells);
         }
         at->sample++;
@@ -154,7 +154,7 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
             dump_batch(table, &batch.samples, pbin_reader_definitions(reader), &at);
-        if (output_write(out, "", 0) != 0) { /* nobody reads what comes: do not go on for minutes */
+        if (output_write(out, "", 0) != 0) { /* writing failed: do not go on for minutes */
             got = -1;
             break;
         }

@@ -1,4 +1,4 @@
-/* What a pbin holds, unsummed: its facts, its locations, every sample.
+/* The contents of a pbin: metadata, mappings, locations, threads, samples, readings.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_DUMP_DUMP_H
 #define ANALYZE_DUMP_DUMP_H
@@ -8,7 +8,7 @@
 
 /* Each reads all of READER and writes a table to OUT. Returns 0, or -1 with ERR filled. */
 
-/* Facts about the profile and its mappings. */
+/* The metadata of the profile and its mappings. */
 int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
               struct error *err);
 /* A row per thread of each sample: sample, time [s], value, tid, CPU time [s], pc, binary, function, file, line. A
@@ -18,10 +18,10 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
 /* A row per thread: tid, pid, name and program. */
 int dump_threads(struct pbin_reader *reader, const struct table_format *format, struct output *out,
                  struct error *err);
-/* A row per reading of a power source: time [s], source and what it is, value, busy CPU time of the machine [s]. */
+/* A row per reading of a power source: time [s], the source and its properties, value, CPU time of the machine [s]. */
 int dump_readings(struct pbin_reader *reader, const struct table_format *format, struct output *out,
                   struct error *err);
-/* A row per frame of each location, innermost first; with the program counter of the caller of the kernel, if some location
+/* A row per frame of each location, innermost first; with the program counter that called the kernel, if any location
  * has one. */
 int dump_locations(struct pbin_reader *reader, const struct table_format *format,
                    struct output *out, struct error *err);

@@ -1,4 +1,4 @@
-/* pbin-dump: what a pbin holds - its facts and mappings, its locations, or every sample.
+/* pbin-dump: shows the contents of a pbin - metadata and mappings, locations, threads, samples or readings.
  *
  *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
  * SPDX-License-Identifier: MIT */
@@ -25,8 +25,7 @@ static const struct argp_option arguments[] = {
     {"locations", KEY_LOCATIONS, NULL, 0,
      "All program counters with their inlined frames, innermost first", 1},
     {"threads", KEY_THREADS, NULL, 0, "Every thread with its process and program", 1},
-    {"readings", KEY_READINGS, NULL, 0, "Every reading of a power source (without a format: csv)",
-     1},
+    {"readings", KEY_READINGS, NULL, 0, "Every reading of a power source (default format: csv)", 1},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -66,7 +65,8 @@ static const struct argp parser = {
            "  pbin-dump --locations --format=json run.pbin\n",
 };
 
-/* The format that was named, else that of the suffix; text holds all rows in memory, so not for samples and readings. */
+/* The format given by --format, else by the suffix of the output; else CSV for samples and readings, because text keeps
+ * all rows in memory, and text for the rest. */
 static const struct table_format *choose_format(const struct options *o)
 {
     return table_format_choose(o->common.format, o->common.output,

@@ -1,4 +1,4 @@
-/* What samples cost.
+/* Statistics of the time that each sample took.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/latency.h"
 

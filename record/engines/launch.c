@@ -1,4 +1,4 @@
-/* Starting the program under ptrace.
+/* Starts the program under ptrace.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/launch.h"
 

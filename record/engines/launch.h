@@ -1,4 +1,4 @@
-/* Starting the program under ptrace, held before its first instruction.
+/* Starts the program under ptrace, stopped before its first instruction.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_LAUNCH_H
 #define RECORD_ENGINES_LAUNCH_H

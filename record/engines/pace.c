@@ -6,11 +6,11 @@
 
 #include "record/clock.h"
 
-/* The program runs for this part of an interval at least, or every sample would see the sampler's own traces. */
+/* The program runs for at least this part of an interval; otherwise samples would show the effects of sampling. */
 static const double floor_part = 0.1;
-static const double backlog = 2; /* intervals that may be caught up with */
+static const double backlog = 2; /* intervals that may be made up for */
 static const double smoothing = 1. / 32;
-static const double outlier = 4; /* times the usual cost: the machine was elsewhere */
+static const double outlier = 4; /* times the usual cost: the sampler was preempted */
 
 /* Uniform in (0, 1): xorshift64*. */
 static double uniform(struct pace *pace)

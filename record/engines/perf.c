@@ -1,8 +1,9 @@
-/* The perf engine: the kernel interrupts threads that run, writes down where, and this process reads it from rings.
+/* The perf engine: the kernel interrupts running threads and writes their PCs into rings, which this process reads.
  *
  * Nothing is stopped, and no system call ends with EINTR. Each thread is sampled in its own CPU time (perf_sets.h); its
- * CPU time is counted by the kernel (perf_open.h). When this process is killed, its events go with it and the program
- * runs on. SPDX-License-Identifier: MIT */
+ * CPU time is counted by the kernel (perf_open.h). If this process is killed, the kernel closes its events and the
+ * program continues.
+ * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -23,16 +24,15 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-static const uint64_t grace = 5 * SECOND; /* between SIGTERM and SIGKILL */
-static const uint64_t settling =
-    SECOND / 10000;                            /* a record may still be in writing on another CPU */
-static const uint64_t rate_every = SECOND / 4; /* the rate is looked at */
-static const double gentlest = 100;            /* [Hz] the rate gives way no further than that */
+static const uint64_t grace = 5 * SECOND;        /* between SIGTERM and SIGKILL */
+static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
+static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
+static const double gentlest = 100;              /* [Hz] lowest rate that adaptation chooses */
 
 /* ---- start -------------------------------------------------------------------------------------- */
 
-/* A file descriptor for each thread and CPU: as many as are to be had. Not before the fork, the program would inherit
- * it. */
+/* Each thread and CPU needs a file descriptor: allow as many as possible. Not before the fork, because the program
+ * would inherit the limit. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -42,7 +42,7 @@ static void raise_file_limit(void)
     }
 }
 
-/* How full a ring gets before this process wakes up: at once where each sample asks for the next period. */
+/* Bytes in a ring that wake this process up: any where each sample sets the next period. */
 static uint32_t watermark(const struct engine_options *options)
 {
     const double record = 64;
@@ -51,7 +51,7 @@ static uint32_t watermark(const struct engine_options *options)
     return (uint32_t)fmax(options->frequency * record / 1000, options->random ? 1 : 16384);
 }
 
-/* The counters of a thread that has inherited none. The rings belong to the first ones. */
+/* Opens the counters of a thread that has inherited none. The first ones own the rings. */
 static int open_counters(struct engine_run *run, pid_t tid, bool on_exec)
 {
     size_t first = run->counter_count;
@@ -70,7 +70,7 @@ static int open_counters(struct engine_run *run, pid_t tid, bool on_exec)
     return run->rings != NULL ? 0 : -1;
 }
 
-/* All that is to be known of thread TID of process PID from now on. Returns 0, or -1 with errno set. */
+/* Starts observing thread TID of process PID. Returns 0, or -1 with errno set. */
 static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
 {
     if (open_counters(run, tid, on_exec) != 0)
@@ -120,7 +120,7 @@ static bool read_comm(uint32_t tid, char comm[PERF_COMM + 1])
     return got;
 }
 
-/* The process of thread TID, 0: there is none. */
+/* The process of thread TID, 0: not found. */
 static pid_t process_of(pid_t tid)
 {
     char path[64], line[256];
@@ -147,7 +147,7 @@ static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid, struct er
     return 0;
 }
 
-/* All threads; those that are made meanwhile are found in the next round, or inherit. */
+/* All threads; those created meanwhile are found in the next round, or inherit. */
 static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
 {
     char path[64];
@@ -178,7 +178,7 @@ static int attach(struct engine_run *run, struct error *err)
     for (size_t i = 0; i < run->options->attach_count; i++) {
         pid_t tid = run->options->attach[i], pid = process_of(tid);
         if (pid == 0)
-            return error_set(err, NULL, NO_OFFSET, "cannot attach to %d: there is no such process",
+            return error_set(err, NULL, NO_OFFSET, "cannot attach to %d: no such process",
                              (int)tid);
         if ((pid == tid ? attach_process(run, pid, err) : attach_thread(run, pid, tid, err)) != 0)
             return -1;
@@ -218,7 +218,7 @@ static bool set_priority(int policy, int priority)
     return sched_setscheduler(0, policy, &param) == 0;
 }
 
-/* May this process run before all others? What it starts must not. */
+/* May this process use a real-time priority? Its children must not inherit one. */
 static bool can_be_prompt(void)
 {
     bool can = sched_getscheduler(0) == SCHED_OTHER && set_priority(SCHED_RR, 1);
@@ -259,8 +259,8 @@ static uint64_t own_cpu(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Makes the mean interval such that the rate is the one asked for, and gives way where this process takes more than
- * its part. Without samples in the kernel a rate that is low says nothing. */
+/* Adjusts the mean interval to reach the requested rate, and lowers the rate when this process uses more than its share
+ * of CPU time. Without samples in the kernel a low rate is no evidence: time in the kernel is not sampled. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
     uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;
@@ -313,7 +313,7 @@ static void take_signals(struct engine_run *run)
         on_signal(run, (int)info.ssi_signo, info.ssi_code);
 }
 
-/* A job that the terminal has stopped is one as a whole for the shell: stops along with the program. */
+/* The shell regards the job as one: if the terminal stops the program, stop as well. */
 static void look_at_program(struct engine_run *run)
 {
     siginfo_t info = {0};
@@ -346,10 +346,10 @@ static void expire(struct engine_run *run, uint64_t now)
         run->over = true;
         return;
     }
-    kill(run->pid, run->told ? SIGKILL : SIGTERM);
-    kill(run->pid, SIGCONT); /* stopped, it would not notice */
+    kill(run->pid, run->sigterm_sent ? SIGKILL : SIGTERM);
+    kill(run->pid, SIGCONT); /* a stopped process would not see the signal */
     run->expires = now + grace;
-    run->told = true;
+    run->sigterm_sent = true;
 }
 
 static void reap(struct engine_run *run)
@@ -379,7 +379,7 @@ static void work(struct engine_run *run)
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
-/* Rings whose threads have all ended stay readable for poll: they are left out from then on. */
+/* Rings whose threads have all ended stay readable for poll: stop polling them. */
 static void pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
 {
     uint64_t now = clock_now(), until = now + ENGINE_TICK;
@@ -410,7 +410,7 @@ static void loop(struct engine_run *run)
     free(polls);
 }
 
-/* The run starts with the first record, that of the exec. */
+/* The run starts with the first record, the exec. */
 static void begin(struct engine_run *run)
 {
     if (!run->attached) {

@@ -1,4 +1,4 @@
-/* Inside of record/engines/perf*.c: what the perf engine knows of a run.
+/* Internal to record/engines/perf*.c: the state of a run of the perf engine.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_INTERNAL_H
 #define RECORD_ENGINES_PERF_INTERNAL_H
@@ -18,7 +18,7 @@ struct engine_run {
     const struct engine_hooks *hooks;
     struct engine_result *result;
     struct signals signals;
-    int signal_fd; /* reports what they would have answered */
+    int signal_fd; /* signalfd for the signals taken */
     pid_t pid;     /* of the program; attached: the first one */
     bool attached, ran;
     bool prompt; /* this process runs before all others */
@@ -26,19 +26,19 @@ struct engine_run {
     struct perf_rings *rings;
     struct perf_sets sets;
     struct perf_threads threads;
-    struct perf_thread *ended; /* whose CPU time is still being reported */
+    struct perf_thread *ended; /* threads whose CPU time is still being reported */
     int *counters;             /* of all threads that inherited none, CPU by CPU */
     size_t counter_count, counter_capacity;
     struct perf_window window;
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */
-    uint64_t checked;     /* when the rate was looked at last */
-    uint64_t own_before, cpu_before, sightings_before; /* what had been used by then */
+    uint64_t checked;     /* when the rate was last checked */
+    uint64_t own_before, cpu_before, sightings_before; /* totals at that time */
     uint64_t sightings;                                /* so far */
     int stop_signal;                                   /* the terminal asked the job to stop ... */
     uint64_t stop_until;                               /* ... which holds until then */
     struct latency latency;
-    bool sampling, told, over, gave_way;
+    bool sampling, sigterm_sent, over, gave_way;
 };
 
 static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)
@@ -46,18 +46,18 @@ static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)
     return clock > run->start ? clock - run->start : 0;
 }
 
-/* Takes in what is in the rings, at once what concerns the next samples. */
+/* Reads the rings; what affects the next samples is handled at once. */
 void perf_take(struct engine_run *run);
-/* Hands over what was taken in, in order of time, up to UNTIL [CLOCK_MONOTONIC]. */
+/* Processes the records read, in order of time, up to UNTIL [CLOCK_MONOTONIC]. */
 void perf_deliver(struct engine_run *run, uint64_t until);
-/* The CPU times of threads that have ended by NOW [CLOCK_MONOTONIC] and were not reported by all counters are as
- * complete as they get. */
+/* Finishes threads that ended well before NOW [CLOCK_MONOTONIC] although not all counters have reported their CPU
+ * times. */
 void perf_finish_ended(struct engine_run *run, uint64_t now);
-/* The last sample, at the end of the run: the CPU time of all threads that are left. */
+/* The last sample, at the end of the run: the CPU times of all remaining threads. */
 void perf_finish_all(struct engine_run *run);
 /* CPU time of all threads so far, by the counters [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
-/* CPU time of a thread that lives, by the scheduler's count [ns]; 0 when it cannot be read. */
+/* CPU time of a live thread as counted by the scheduler [ns]; 0 when it cannot be read. */
 uint64_t perf_used(uint32_t pid, uint32_t tid);
 
 #endif

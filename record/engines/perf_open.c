@@ -59,7 +59,7 @@ int perf_open_counter(const struct perf_setup *setup, pid_t tid, int cpu, bool o
 int perf_open_clock(pid_t tid)
 {
     struct perf_event_attr attr = basic(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-    attr.exclude_kernel = 1; /* counts the kernel's time all the same, and needs no right to */
+    attr.exclude_kernel = 1; /* needs fewer rights; kernel time is counted all the same */
     return open_event(&attr, tid, -1);
 }
 
@@ -85,8 +85,7 @@ int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool o
     attr.inherit_thread = setup->narrow;
     attr.exclude_kernel = !setup->kernel;
     attr.sample_period = counts(setup, period);
-    if (setup
-            ->kernel) { /* the user code that called: its PC is all that is needed of its registers */
+    if (setup->kernel) { /* of the registers of the calling user code, only the PC is needed */
         attr.sample_type |= PERF_SAMPLE_REGS_USER;
         attr.sample_regs_user = pc_register;
     }
@@ -132,7 +131,7 @@ static int find_cpus(struct perf_setup *setup, struct error *err)
     return error_set(err, path, NO_OFFSET, "expected the numbers of CPUs, found '%.40s'", text);
 }
 
-/* How many cycles a nanosecond of CPU time has. */
+/* Cycles per nanosecond of CPU time. */
 static double measure(struct perf_setup *setup)
 {
     struct perf_event_attr attr = basic(setup->type, setup->config);
@@ -165,17 +164,17 @@ static int choose_event(struct perf_setup *setup, const char *name, struct error
     setup->per_ns = measure(setup);
     if (setup->per_ns > 0)
         return 0;
-    return error_set(err, NULL, NO_OFFSET, "this processor has no counter of cycles to be used");
+    return error_set(err, NULL, NO_OFFSET, "this processor has no usable cycle counter");
 }
 
-/* Tries the events on this process, with fewer and fewer wishes. */
+/* Tries the events on this process, with fewer features each time. */
 static int probe(struct perf_setup *setup, struct error *err)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
         setup->kernel = attempt == 0;
         int fd = perf_open_sampler(setup, 0, setup->cpus[0], true, SECOND);
         if (fd < 0 && errno == EINVAL && setup->narrow) {
-            setup->narrow = false; /* before Linux 5.13; what is not wanted is left out later */
+            setup->narrow = false; /* before Linux 5.13; unwanted processes are dropped later */
             fd = perf_open_sampler(setup, 0, setup->cpus[0], true, SECOND);
         }
         if (fd >= 0) {

@@ -1,7 +1,7 @@
 /* Opening events of perf_event_open for the perf engine.
  *
  * Three kinds of events are attached to a thread:
- *   counter   one per CPU, inherited by all that the thread makes. It counts CPU time without samples, owns the ring
+ *   counter   one per CPU, inherited by the threads and processes it creates. It counts CPU time, owns the ring
  *             of that CPU, and reports mappings, names, forks and ends. When a thread that inherited it ends, it reports
  *             the CPU time of that thread (PERF_RECORD_READ).
  *   clock     of a thread that inherited no counter: its own CPU time.
@@ -18,18 +18,18 @@
 #include "base/error.h"
 #include "record/engine.h"
 
-/* What the kernel permits, and what the events are like. */
+/* What the kernel permits, and the properties of the events. */
 struct perf_setup {
     int *cpus; /* numbers of those online */
     size_t cpu_count;
     bool kernel;   /* samples in the kernel are permitted */
-    bool narrow;   /* children of a process do not inherit, only threads: --no-follow */
+    bool narrow;   /* only threads inherit, child processes do not: --no-follow */
     uint32_t type; /* of the sampling event */
     uint64_t config;
-    double per_ns; /* what it counts in 1 ns of CPU time */
+    double per_ns; /* counts per ns of CPU time */
 };
 
-/* Finds out. Returns 0, caller calls perf_setup_free; or -1 with ERR filled. */
+/* Probes the kernel. Returns 0, caller calls perf_setup_free; or -1 with ERR filled. */
 int perf_setup(struct perf_setup *setup, const struct engine_options *options, struct error *err);
 void perf_setup_free(struct perf_setup *setup);
 
@@ -38,14 +38,14 @@ void perf_setup_free(struct perf_setup *setup);
 int perf_open_counter(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
                       uint32_t watermark);
 int perf_open_clock(pid_t tid);
-/* Counts nothing. The kernel exchanges the events of two threads at a switch between them if one has inherited all that
- * the other has, and a thread that ends may then take the file descriptors of the other with it. Who has this, has
- * something that nobody inherits. */
+/* An event that counts nothing. The kernel exchanges the events of two threads at a switch between them if one has
+ * inherited all that the other has; a thread that ends may then close the events of the other. An event that is not
+ * inherited prevents the exchange. */
 int perf_open_mark(pid_t tid);
 /* PERIOD in ns. */
 int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool on_exec,
                       uint64_t period);
-/* Changes the period of sampler FD [ns], of what it will be inherited with, and begins a new one. */
+/* Changes the period of sampler FD [ns], also for threads that inherit it later, and starts a new period. */
 void perf_set_period(const struct perf_setup *setup, int fd, uint64_t period);
 
 #endif

@@ -12,7 +12,7 @@
 
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
-/* Bodies of the records, behind the header. */
+/* Bodies of the records, after the header. */
 struct sample_body {
     uint64_t ip;
     uint32_t pid, tid;
@@ -62,7 +62,7 @@ static uint64_t later(uint64_t before, uint64_t now)
     return now > before ? now : before;
 }
 
-/* Takes THREAD, which is in no table any more. */
+/* Takes THREAD, which has been removed from the table. */
 static void add_total(struct engine_run *run, struct perf_thread *thread)
 {
     uint64_t cpu = thread->exact, own, used = thread->used;
@@ -71,7 +71,7 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
     if (!thread->ended ||
         thread->tid == thread->pid) /* the leader can be read until it is waited for */
         used = later(used, perf_used(thread->pid, thread->tid));
-    if (used > thread->base + cpu) /* also what it used on its way out */
+    if (used > thread->base + cpu) /* includes the time spent in exit */
         cpu = used - thread->base;
     perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
                                               .total = true,
@@ -127,7 +127,7 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     run->ended = thread;
 }
 
-/* TID is to be another thread's: what is left of the one before comes before that. */
+/* TID is about to be reused: finishes the thread that had it. */
 static void make_room(struct engine_run *run, uint32_t tid, uint64_t clock)
 {
     struct perf_thread *thread = perf_thread_find(&run->threads, tid);
@@ -147,7 +147,7 @@ static bool is_wanted(const struct engine_run *run, uint32_t pid)
     return run->options->follow || perf_process_find(&run->threads, pid) != NULL;
 }
 
-/* A process of which only now something is heard. */
+/* Finds process PID, or adds it if this is its first record. */
 static struct perf_process *find_process(struct engine_run *run, uint32_t pid, uint64_t time)
 {
     const struct engine_hooks *hooks = run->hooks;
@@ -228,7 +228,7 @@ static void on_end(struct engine_run *run, const struct task_body *body, uint64_
         end_thread(run, thread, clock);
 }
 
-/* A thread that calls exec takes the place of the leader of its process, and is the only one left. */
+/* A thread that calls exec replaces the leader of its process; all others have ended. */
 static struct perf_thread *only_thread(struct engine_run *run, uint32_t pid, uint64_t clock)
 {
     struct perf_process *process = perf_process_find(&run->threads, pid);
@@ -331,8 +331,8 @@ static void on_record(struct engine_run *run, const struct perf_record *record,
     }
 }
 
-/* The next period is drawn as soon as a sample is seen; records of other CPUs may have to come before it. A thread that
- * is on its way out can be read as long as it is. */
+/* Draws the next period as soon as a sample is read, although earlier records of other CPUs may still follow. A thread
+ * that is exiting is read while that is possible. */
 static void look(void *context, struct perf_record *record, const struct perf_event_header *header)
 {
     struct engine_run *run = context;

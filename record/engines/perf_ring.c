@@ -77,7 +77,7 @@ void perf_rings_delete(struct perf_rings *rings)
     free(rings);
 }
 
-/* Forgets what was delivered. */
+/* Drops what was delivered. */
 static void compact(struct perf_rings *rings)
 {
     size_t left = rings->record_count - rings->next, keep = rings->byte_count;
@@ -95,7 +95,7 @@ static void compact(struct perf_rings *rings)
     rings->next = 0;
 }
 
-/* Every record ends with its time, but a sample, which has it behind PC and thread. */
+/* Every record ends with its time, except a sample, where it follows the PC and the thread. */
 static uint64_t time_of(const struct perf_event_header *header)
 {
     uint64_t time;
@@ -132,7 +132,7 @@ static int by_time(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Most come in order already. */
+/* Most are in order already. */
 static void sort(struct perf_rings *rings)
 {
     for (size_t i = 1; i < rings->record_count; i++)
@@ -157,7 +157,7 @@ void perf_rings_read(struct perf_rings *rings,
             size_t from = tail % rings->size; /* multiples of 8: the header does not wrap */
             memcpy(&header, ring->data + from, sizeof header);
             if (header.size < sizeof header + 8 || header.size > head - tail) {
-                tail = head; /* nothing that follows could be told apart */
+                tail = head; /* the boundaries of the following records are unknown */
                 break;
             }
             take(rings, i, tail, header.size);

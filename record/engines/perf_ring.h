@@ -1,10 +1,10 @@
 /* The rings into which the kernel writes what it sees, one for each CPU, read as one stream in order of time.
  *
- *   perf_rings_read(rings);                          takes in what has come
+ *   perf_rings_read(rings);                          reads new records
  *   while ((record = perf_rings_next(rings, until)) != NULL) ...
  *
- * A CPU may still be writing a record while that of a later time on another CPU can be read: UNTIL lies a little in
- * the past.
+ * One CPU may still be writing a record while a later record of another CPU can already be read; therefore UNTIL is a
+ * little in the past.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_RING_H
 #define RECORD_ENGINES_PERF_RING_H
@@ -18,9 +18,9 @@ struct perf_event_header;
 struct perf_record {
     uint64_t time;  /* CLOCK_MONOTONIC [ns] */
     uint64_t order; /* of arrival */
-    size_t at;      /* where it is in the bytes taken in */
+    size_t at;      /* offset in the bytes read */
     uint32_t ring;
-    bool known, counts; /* for the reader: decided in the first look, and how */
+    bool known, counts; /* for the reader: LOOK has decided, and whether the sample counts */
 };
 
 struct perf_rings;
@@ -29,8 +29,7 @@ struct perf_rings;
 struct perf_rings *perf_rings_new(const int *fds, size_t count);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
-/* Takes in what is in the rings. LOOK, if not NULL, gets each sample and each end of a thread at once, before it is in
- * order. */
+/* Reads the rings. LOOK, if not NULL, gets each sample and each end of a thread at once, before they are sorted. */
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
@@ -41,7 +40,7 @@ void perf_rings_read(struct perf_rings *rings,
 const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t until,
                                           const struct perf_event_header **header);
 
-/* The same, which stays the next one. */
+/* The same, without consuming it. */
 const struct perf_record *perf_rings_peek(struct perf_rings *rings,
                                           const struct perf_event_header **header);
 

@@ -13,11 +13,11 @@
 #include "base/memory.h"
 #include "record/clock.h"
 
-/* [ns] A sample costs up to 20 us on virtual machines: with no more than that between them, nothing else would run. */
+/* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
 static const double shortest = 100000, shortest_batch = 30000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
-static const uint64_t batch_time = SECOND / 1000;          /* a period lasts as long */
+static const uint64_t batch_time = SECOND / 1000;          /* for which a period is used */
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
@@ -60,7 +60,7 @@ static uint64_t draw(struct perf_sets *sets, double least)
                           sets->batch || (sets->prompt && least == 0) ? shortest_batch : shortest);
 }
 
-/* How long after a sample at TIME the next period begins is a part of the interval: it is taken off the mean. */
+/* The time from a sample at TIME to the start of the next period is part of the interval: subtract it from the mean. */
 static void learn_reaction(struct perf_sets *sets, uint64_t time)
 {
     double reaction = fmin((double)(clock_now() - time), 0.25 * sets->mean);
@@ -118,7 +118,7 @@ static void link_heir(struct perf_set *set, struct perf_thread *thread)
     set->heirs = thread;
 }
 
-/* Nobody uses it any more? */
+/* Closes SET if no thread uses it. */
 static void close_unused(struct perf_sets *sets, struct perf_set *set)
 {
     if (set != NULL && set->owner == NULL && set->heirs == NULL)
@@ -193,8 +193,8 @@ static bool used_up(int errnum)
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
-/* Gives all who live on SET samplers of their own, and closes it: an event that was inherited ends only with the one
- * that it was inherited from. Who cannot get any has ended, or has more rights than we. */
+/* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. A thread
+ * whose samplers cannot be opened has ended, or has more privileges than this process. */
 static void adopt(struct perf_sets *sets, struct perf_set *set)
 {
     struct perf_thread *owner = set->owner, *heir;
@@ -213,7 +213,7 @@ static void adopt(struct perf_sets *sets, struct perf_set *set)
         sets->full = used_up(errno);
 }
 
-/* A sample came from a period that should have been replaced, and had been counted. Does it count? */
+/* The period of this sample has already produced one, but was not replaced in time. Does the sample count? */
 static bool is_due(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
 {
     sampler->since += time >= sampler->armed ? sampler->period : sampler->before;

@@ -1,4 +1,4 @@
-/* The threads and processes that the perf engine knows of.
+/* The threads and processes known to the perf engine.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_threads.h"
 

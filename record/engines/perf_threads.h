@@ -1,4 +1,4 @@
-/* The threads and processes that the perf engine knows of.
+/* The threads and processes known to the perf engine.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_THREADS_H
 #define RECORD_ENGINES_PERF_THREADS_H
@@ -20,18 +20,18 @@ struct perf_process {
 
 struct perf_thread {
     uint32_t pid, tid;
-    struct perf_set *own;  /* its samplers, NULL: inherited ones sample it: */
-    struct perf_set *from; /* those that it inherited, among whose HEIRS it is */
+    struct perf_set *own;  /* its samplers, NULL: inherited ones sample it */
+    struct perf_set *from; /* the set that it inherited; it is one of its heirs */
     struct perf_thread *heir_next, **heir_link;
     struct perf_thread *ended_next;
-    int clock;  /* file descriptor of its clock, -1: it inherited a counter */
-    bool ended; /* its end was reported, at: */
-    uint64_t end;
+    int clock;         /* file descriptor of its clock, -1: it inherited a counter */
+    bool ended;        /* its end was reported ... */
+    uint64_t end;      /* ... at this time */
     unsigned reads;    /* how many counters have reported its CPU time */
     uint64_t exact;    /* their sum [ns] */
-    uint64_t used;     /* its CPU time by the scheduler's count, when it ended; 0: not known [ns] */
+    uint64_t used;     /* its CPU time when it ended, by the scheduler's count; 0: not known [ns] */
     uint64_t base;     /* CPU time before it was attached to [ns] */
-    uint64_t nominal;  /* the sum of the intervals that its samples stand for [ns] */
+    uint64_t nominal;  /* the sum of the intervals of its samples [ns] */
     uint64_t last, pc; /* of its last sample, 0: none */
     char comm[PERF_COMM];
 };
@@ -40,16 +40,16 @@ struct perf_threads {
     struct id_map threads, processes; /* of struct perf_thread and perf_process */
 };
 
-/* Frees everything in it; the file descriptors are closed, sets are not touched. */
+/* Frees everything in it and closes the file descriptors, but not the sets. */
 void perf_threads_free(struct perf_threads *all);
 
 struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid);
-/* A new one, in the process PID, which is there. */
+/* Adds one to the process PID, which must exist. */
 struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint32_t tid,
                                     const char *comm);
-/* It has ended, but stays known. Returns whether it was the last one of its process that lived. */
+/* Marks it as ended, but keeps it. Returns whether it was the last live thread of its process. */
 bool perf_thread_end(struct perf_threads *all, struct perf_thread *thread);
-/* Takes it out of the table; caller calls perf_thread_free. */
+/* Removes it from the table; caller calls perf_thread_free. */
 void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread);
 /* Closes its clock as well. */
 void perf_thread_free(struct perf_thread *thread);

@@ -1,4 +1,4 @@
-/* What is handed over: sightings, and the time in which nobody ran.
+/* Windows of sightings, and the time in which no thread ran.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/perf_window.h"
 
@@ -10,8 +10,9 @@
 #include "record/engines/perf_internal.h"
 
 static const uint64_t shortest = SECOND / 100, longest = SECOND / 4;
-static const double least = 0.02; /* part of a window: so much is not told from none */
-/* A window lasts for COST_SHARE times what its end costs, and has SOME sightings, or one if it is as long as windows get. */
+static const double least = 0.02; /* part of a window: a shorter idle time counts as none */
+/* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
+ * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
 
 void perf_window_free(struct perf_window *w)
@@ -38,7 +39,7 @@ void perf_window_alone(struct engine_run *run)
         w->entries[w->count - 1].alone = true;
 }
 
-/* Hands over the COUNT threads that wait. */
+/* Delivers the first COUNT waiting threads. */
 static void emit(struct engine_run *run, uint64_t time, size_t count)
 {
     struct perf_window *w = &run->window;
@@ -64,8 +65,8 @@ static void add_thread(struct perf_window *w, const struct perf_entry *entry, ui
                                                            .flags = entry->flags};
 }
 
-/* A sighting at TIME or, to leave room for those before and behind it, as near to that as can be; BUSY of the time before
- * is its own. */
+/* Delivers a sighting as near to its time as the sightings before and after it permit, at LATEST; the BUSY ns before it
+ * are its own. */
 static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint64_t busy,
                           uint64_t latest, uint64_t cpu)
 {
@@ -80,7 +81,7 @@ static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint
     emit(run, time, w->thread_count);
 }
 
-/* Totals come along with the next sighting. */
+/* Totals are delivered with the next sighting. */
 static void take_total(struct engine_run *run, struct perf_entry *entry)
 {
     struct perf_window *w = &run->window;
@@ -90,7 +91,7 @@ static void take_total(struct engine_run *run, struct perf_entry *entry)
         emit(run, run->last + 1, w->thread_count);
 }
 
-/* All entries; the sightings share CPU and the time BUSY up to UNTIL. */
+/* Delivers all entries; the sightings divide CPU and the time BUSY up to UNTIL. */
 static void emit_all(struct engine_run *run, uint64_t until, double cpu, double busy)
 {
     struct perf_window *w = &run->window;
@@ -103,8 +104,8 @@ static void emit_all(struct engine_run *run, uint64_t until, double cpu, double 
             take_total(run, entry);
             continue;
         }
-        uint64_t behind = --left * part;
-        emit_sighting(run, entry, part, until > behind ? until - behind : 0, each);
+        uint64_t reserved = --left * part; /* for the sightings after it */
+        emit_sighting(run, entry, part, until > reserved ? until - reserved : 0, each);
     }
     w->count = w->sightings = 0;
 }

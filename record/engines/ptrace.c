@@ -27,9 +27,9 @@ void ptrace_tick(struct engine_run *run)
     run->next_tick = again ? clock_now() + ENGINE_TICK : UINT64_MAX;
 }
 
-/* No PTRACE_O_EXITKILL: a program that is measured must not die because its observer does. The kernel lets all threads
- * go when the sampler is killed. Only the leader stops when it ends; for the others that would be a stop for nothing. A
- * thread that was attached to alone is followed by no other. */
+/* No PTRACE_O_EXITKILL: the program must not die with the sampler. If the sampler is killed, the kernel detaches all
+ * threads. Only the leader stops at its exit; for other threads that stop would be useless. Nothing follows from a
+ * thread that was attached to alone. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee)
 {
     unsigned long options = PTRACE_O_TRACEEXEC;
@@ -40,7 +40,7 @@ unsigned long ptrace_options(const struct engine_run *run, const struct tracee *
     return tracee->tid == tracee->process->pid ? options | PTRACE_O_TRACEEXIT : options;
 }
 
-/* The duration is over: the program is asked to end, then made to; one that was attached to is let go. */
+/* The duration is over: terminates the program, and later kills it; detaches from attached ones. */
 static void expire(struct engine_run *run, uint64_t now)
 {
     if (run->expires == 0 || now < run->expires)
@@ -51,7 +51,7 @@ static void expire(struct engine_run *run, uint64_t now)
         return;
     }
     kill(run->pid, run->asked_to_end ? SIGKILL : SIGTERM);
-    kill(run->pid, SIGCONT); /* stopped, it would not notice */
+    kill(run->pid, SIGCONT); /* a stopped process would not see the signal */
     run->expires = now + grace;
     run->asked_to_end = true;
 }
@@ -67,7 +67,7 @@ static bool program_is_stopped(const struct engine_run *run)
     return true;
 }
 
-/* A job that the terminal has stopped is one as a whole for the shell: stops along with the program. */
+/* The shell regards the job as one: if the terminal stops the program, stop as well. */
 static void follow_job(struct engine_run *run, uint64_t now)
 {
     if (run->stop_signal == 0)
@@ -80,8 +80,8 @@ static void follow_job(struct engine_run *run, uint64_t now)
     run->stop_signal = 0;
 }
 
-/* A program that was attached to has its own terminal and job: what ends the sampler lets it go, and the sampler never
- * stops, because the program would with it. */
+/* An attached program has its own terminal and job: a signal that ends the sampler detaches it. The sampler never
+ * stops, because the program would stop with it. */
 static void on_signal(struct engine_run *run, const siginfo_t *info)
 {
     if (run->command == NULL)
@@ -95,7 +95,7 @@ static void on_signal(struct engine_run *run, const siginfo_t *info)
         kill(run->pid, info->si_signo);
 }
 
-/* Takes in what has come, but no flood of it keeps a sample from its time. */
+/* Handles pending events, but not so many that the next sample is late. */
 static void take_events(struct engine_run *run, uint64_t until)
 {
     for (int i = 0; !run->ended && (i < 16 || clock_now() < until); i++)
@@ -103,7 +103,7 @@ static void take_events(struct engine_run *run, uint64_t until)
             return;
 }
 
-/* Events are taken in before each wait: a SIGCHLD may have been used up while a sample was taken. */
+/* Handles events before each wait: the SIGCHLD may have been consumed during a sample. */
 static void step(struct engine_run *run)
 {
     siginfo_t info;
@@ -128,7 +128,7 @@ static void step(struct engine_run *run)
     expire(run, now);
 }
 
-/* The program waits until the sampler has read it; who attaches reports what was there. */
+/* A started program waits until the sampler has read its image; attaching reports what already exists. */
 static void report_start(struct engine_run *run)
 {
     const struct engine_hooks *hooks = run->hooks;
@@ -169,7 +169,7 @@ static void trace(struct engine_run *run)
     ptrace_last_sample(run);
 }
 
-/* Two file descriptors per thread: as many as are to be had. */
+/* Each thread needs two file descriptors: allow as many as possible. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -179,8 +179,8 @@ static void raise_file_limit(void)
     }
 }
 
-/* A tracer that gets its CPU late sees the program when that waits rather than when it computes. It uses little time,
- * and nothing that it starts inherits this. */
+/* A tracer that gets its CPU late sees the program waiting rather than computing. It uses little time, and its children
+ * do not inherit this. */
 static void be_prompt(void)
 {
     const struct sched_param lowest = {.sched_priority = 1};
@@ -231,7 +231,7 @@ static void *tracer(void *opaque)
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
     run->cancelled = failed != 0;
     if (!run->cancelled) {
-        raise_file_limit(); /* these two not before the fork: the program would inherit them */
+        raise_file_limit(); /* both not before the fork: the program would inherit them */
         be_prompt();
         if (sched_getaffinity(0, sizeof run->cpus, &run->cpus) != 0)
             CPU_ZERO(&run->cpus);
@@ -308,7 +308,7 @@ static struct engine_run *ptrace_start(char *const *command, const struct engine
 
 static int ptrace_available(struct error *why)
 {
-    (void)why; /* what is forbidden shows when it starts */
+    (void)why; /* missing permissions are reported at the start */
     return 0;
 }
 

@@ -1,7 +1,7 @@
-/* Inside of record/engines/ptrace*.c: what the ptrace engine knows of a run.
+/* Internal to record/engines/ptrace*.c: the state of a run of the ptrace engine.
  *
- * All of it but start, run and delete happens in one thread, the tracer: for the kernel a tracer is a thread, and one
- * that ends lets go of all that it traces without stopping any of it.
+ * Everything but start, run and delete happens in one thread, the tracer: for the kernel a tracer is a thread, and its
+ * end detaches all its tracees without stopping them.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PTRACE_H
 #define RECORD_ENGINES_PTRACE_H
@@ -27,14 +27,14 @@ struct engine_run {
     pthread_t tracer;
     sem_t started, go;
     struct signals signals;
-    pid_t pid; /* of the program, 0: there is none */
+    pid_t pid; /* of the program, 0: none */
     struct tracees tracees;
-    cpu_set_t cpus, used;       /* that the sampler may use; that it uses */
-    struct engine_thread *rows; /* of the sample being taken: the departed first */
+    cpu_set_t cpus, used;       /* CPUs that the sampler may use; that it uses */
+    struct engine_thread *rows; /* of the sample being taken: ended threads first */
     size_t row_count, row_capacity;
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */
     uint64_t woken, begin,
-        resumed; /* absolute [ns]: the sampler, after its last wait; the sample; the last thread that was stopped for it */
+        resumed; /* absolute [ns]: end of the last wait; start of the sample; last thread resumed for it */
     struct pace pace;
     uint64_t next_tick; /* absolute, UINT64_MAX: with the next sample */
     struct latency latency;
@@ -42,45 +42,45 @@ struct engine_run {
     uint64_t expires;     /* 0: never */
     int stop_signal;      /* the terminal asked the job to stop ... */
     uint64_t stop_until;  /* ... which holds until then */
-    bool traced;          /* the tracer is there */
-    bool cancelled;       /* there will be no run */
+    bool traced;          /* the tracer exists */
+    bool cancelled;       /* the run was deleted before it started */
     bool sampling, asked_to_end, ended;
 };
 
 /* Nanoseconds since the start of the run. */
 uint64_t ptrace_time(const struct engine_run *run);
-/* The ptrace options for a thread, as its process and it are. */
 /* Lets the caller read its power sources. */
 void ptrace_tick(struct engine_run *run);
+/* The ptrace options for a thread and its process. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee);
 
 /* ptrace_attach.c: seizes what the options name. Returns 0, or -1 with the error set. */
 int ptrace_attach(struct engine_run *run);
-/* Seizes the threads that a crowded process has made. */
+/* Seizes the threads that a crowded process has created. */
 void ptrace_find_threads(struct engine_run *run, struct process *process);
 
-/* ptrace_events.c: takes in one report of the kernel; false when there is none. */
+/* ptrace_events.c: handles one event from the kernel; false: none is pending. */
 bool ptrace_take_event(struct engine_run *run);
-/* The same for stops alone, sooner. */
+/* The same for stops only, which is faster. */
 bool ptrace_take_stop(struct engine_run *run);
-/* Adds to the next sample what the threads of a crowded PROCESS have used that nobody has seen: of TOTAL, what neither
- * threads that are gone nor those LIVE have used [ns]. */
+/* Adds to the next sample the CPU time of threads of a crowded PROCESS that were never seen: TOTAL without that of
+ * known ended threads and LIVE, that of known live threads [ns]. */
 void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t total,
                        uint64_t live);
 /* Reports that a process has an image, of kind HOW and with parent image PARENT. */
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
                       uint32_t parent);
 
-/* ptrace_sample.c: looks at all threads and hands that over. */
+/* ptrace_sample.c: takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
-/* An AWAITED one has stopped: where is it? */
+/* An AWAITED one has stopped: reads its PC and times. */
 void ptrace_see(struct engine_run *run, struct tracee *tracee);
-/* Nobody waits for an AWAITED one any longer. */
+/* Stops waiting for an AWAITED one. */
 void ptrace_give_up(struct engine_run *run, struct tracee *tracee);
-/* Adds to the next sample: anything; the final CPU time of a thread. */
+/* Adds to the next sample: a row; the final CPU time of a thread. */
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row);
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee);
-/* The sample at the end: the CPU times of all threads that are left, and of those that have ended since the last. */
+/* The last sample: the CPU times of all remaining threads, and of those that have ended since the previous one. */
 void ptrace_last_sample(struct engine_run *run);
 
 #endif

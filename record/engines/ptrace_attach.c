@@ -1,4 +1,4 @@
-/* Attaching to threads and processes that run already, without stopping any.
+/* Attaches to running threads and processes, without stopping any.
  * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "record/engines/ptrace.h"
 
-/* Returns 1 when the thread is new and seized, 0 when it is not new or gone, -1 with the error set. */
+/* Returns 1 when the thread is new and seized, 0 when it is known or has ended, -1 with the error set. */
 static int seize(struct engine_run *run, struct process *process, pid_t tid)
 {
     if (tracees_find(&run->tracees, tid) != NULL)
@@ -23,7 +23,7 @@ static int seize(struct engine_run *run, struct process *process, pid_t tid)
     int errnum = errno;
     tracees_remove(&run->tracees, tracee);
     tracees_sweep(&run->tracees);
-    if (errnum == ESRCH || run->hooks != NULL) /* it has ended meanwhile */
+    if (errnum == ESRCH || run->hooks != NULL) /* it has ended in the meantime */
         return 0;
     return error_set_errno(run->err, NULL, errnum,
                            "cannot attach to %d (it may be traced already, be another user's, or "
@@ -31,7 +31,7 @@ static int seize(struct engine_run *run, struct process *process, pid_t tid)
                            (int)tid);
 }
 
-/* One pass over the threads that PROCESS has. Returns how many were new, or -1. */
+/* One pass over the threads of PROCESS. Returns how many were new, or -1. */
 static int seize_threads(struct engine_run *run, struct process *process)
 {
     char path[64];
@@ -49,12 +49,12 @@ static int seize_threads(struct engine_run *run, struct process *process)
     return done < 0 ? -1 : news;
 }
 
-/* A thread that is seized announces those that it makes: a pass that finds none has them all. */
+/* A seized thread announces the threads it creates: once a pass finds no new one, all are known. */
 static int attach_to(struct engine_run *run, pid_t id)
 {
     pid_t parent = 0, pid = process_of(id, &parent);
     if (pid < 0)
-        return error_set(run->err, NULL, NO_OFFSET, "cannot attach to %d: there is no such process",
+        return error_set(run->err, NULL, NO_OFFSET, "cannot attach to %d: no such process",
                          (int)id);
     struct process *process = tracees_process(&run->tracees, pid);
     if (process == NULL)
@@ -69,7 +69,7 @@ static int attach_to(struct engine_run *run, pid_t id)
     return news;
 }
 
-/* CPU time from before is not this profile's, neither that of these threads nor of those that have ended. */
+/* Earlier CPU time does not belong to this profile, neither of these threads nor of those that have ended. */
 static void count_from_now(struct tracees *tracees)
 {
     for (size_t i = 0; i < tracees->process_count; i++)

@@ -1,7 +1,7 @@
 /* What the kernel reports about threads: stops, forks, clones, execs, ends.
  *
- * Whatever stops a thread - our interrupt, a signal, a clone - answers the interrupt, because any trap clears a pending
- * one; so every stop counts, in any order, and keeps its signal until the thread is resumed, which is at once.
+ * Any stop - our interrupt, a signal, a clone - answers a pending interrupt, because any trap clears it. So every stop
+ * counts, in any order, and keeps its signal until the thread is resumed, which is immediately.
  * SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -11,10 +11,10 @@
 #include "record/clock.h"
 #include "record/engines/ptrace.h"
 
-/* Children of this thread alone: others of the sampler (a power source) have others who wait for them. */
+/* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };
-enum { CROWD = 64 }; /* births between looks at the clock */
-/* The threads of a process that nobody has seen have this as their thread ID, or-ed with its own: no PID is as large. */
+enum { CROWD = 64 }; /* births between readings of the clock */
+/* The unseen threads of a process share the thread ID UNSEEN | PID: no PID is as large. */
 #define UNSEEN UINT32_C(0x40000000)
 
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
@@ -31,8 +31,6 @@ void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_
         run->hooks->maps_changed(run->hooks->context, image.pid, image.start);
 }
 
-/* Adds what the threads of PROCESS have used that nobody has seen: of TOTAL, what neither threads that are gone nor LIVE
- * threads have used [ns]. */
 void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t total,
                        uint64_t live)
 {
@@ -57,7 +55,7 @@ static void add_thread(struct engine_run *run, struct process *process, pid_t ti
                      NULL);
 }
 
-/* PARENT has made process PID by a fork of whatever kind. */
+/* PARENT has created process PID by any kind of fork. */
 static void add_process(struct engine_run *run, pid_t pid, const struct process *parent)
 {
     struct process *process = tracees_add_process(&run->tracees, pid);
@@ -67,7 +65,7 @@ static void add_process(struct engine_run *run, pid_t pid, const struct process 
     add_thread(run, process, pid);
 }
 
-/* Half of the time of a program that makes threads this fast would go into the stops at their births. */
+/* A program that creates threads this fast would lose half of its time to the stops at their births. */
 static void count_birth(struct process *process)
 {
     static const uint64_t fast = CROWD * SECOND / 2500;
@@ -78,7 +76,7 @@ static void count_birth(struct process *process)
     process->births_at = now;
 }
 
-/* The kernel traces what a thread makes from its first instruction on; clone makes threads and processes. */
+/* The kernel traces new threads and processes from their first instruction; clone creates both. */
 static void on_birth(struct engine_run *run, const struct tracee *maker, int event)
 {
     unsigned long message;
@@ -94,7 +92,7 @@ static void on_birth(struct engine_run *run, const struct tracee *maker, int eve
         add_process(run, tid, maker->process);
 }
 
-/* A newborn that stopped before its maker did. Returns NULL when it is not to be followed, or gone. */
+/* A new thread that stopped before its creator did. Returns NULL when it is not followed, or has ended. */
 static struct tracee *on_stranger(struct engine_run *run, pid_t tid)
 {
     pid_t parent = 0, pid = process_of(tid, &parent);
@@ -116,7 +114,7 @@ static void let_go(struct engine_run *run, struct tracee *tracee)
     tracees_remove(&run->tracees, tracee);
 }
 
-/* Its row of the next sample is its last one. */
+/* Its row in the next sample is its last one. */
 static void retire(struct engine_run *run, struct tracee *tracee)
 {
     tracee->timed |= tracee_read_time(tracee, &tracee->run);
@@ -132,13 +130,13 @@ static void set_options(struct engine_run *run, struct tracee *tracee)
     ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, ptrace_options(run, tracee));
 }
 
-/* The thread that called exec has become the leader, with its own CPU time; of the old leader there is no other word.
- * What that one had used is what the process has used without all others. The leader's count goes on from there. */
+/* The thread that called exec has become the leader, with its own CPU time; the kernel does not report the end of the
+ * old leader. That one has used the time of the process without all others. The leader's count continues from there. */
 static void become_leader(struct engine_run *run, struct tracee *caller, struct tracee *leader)
 {
     struct process *process = leader->process;
     struct run_time time;
-    tracee_close(leader); /* the files are the old leader's */
+    tracee_close(leader); /* the files belong to the old leader */
     if (!tracee_read_time(leader, &time))
         return;
     uint64_t all = process_cpu(process->pid), others = process->gone + time.cpu;
@@ -178,11 +176,11 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
         ptrace_add_unseen(run, process, process_cpu(process->pid), leader->run.cpu);
     process->crowded = false;
     set_options(run, leader);
-    leader->pc = 0; /* it was in another image */
+    leader->pc = 0; /* it belonged to the old image */
     ptrace_new_image(run, process, RAW_EXEC, RAW_NO_IMAGE);
 }
 
-/* The leader is about to end, and mostly the process with it: its mappings are there for the last time. */
+/* The leader is about to end, usually with the process: the last chance to read its mappings. */
 static void on_leader_exit(struct engine_run *run, struct tracee *tracee)
 {
     ptrace_give_up(run, tracee);
@@ -203,8 +201,8 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     if (awaited)
         ptrace_see(run, tracee);
     else if (tracee->group_stop)
-        tracee_read_pc(tracee); /* cannot be asked any more once it listens */
-    if (newborn)                /* it has those of its maker */
+        tracee_read_pc(tracee); /* not possible any more while it listens */
+    if (newborn)                /* it has the options of its creator */
         set_options(run, tracee);
     switch (event) {
     case PTRACE_EVENT_CLONE:
@@ -231,7 +229,7 @@ static uint64_t time_of(const struct timeval *time)
     return (uint64_t)time->tv_sec * SECOND + (uint64_t)time->tv_usec * 1000;
 }
 
-/* CPU time without that of its children; the kernel has counted those that it has waited for, which is mostly all. */
+/* CPU time without children; the kernel includes those that were waited for, usually all. */
 static struct raw_cpu own_time(const struct process *process, uint64_t total,
                                const struct rusage *usage)
 {
@@ -286,7 +284,7 @@ static void on_end(struct engine_run *run, struct tracee *tracee)
     run->ended |= run->tracees.count == 0;
 }
 
-/* Takes in a stop of the thread that WHICH and ID name; false when there is none. */
+/* Handles a stop of the thread selected by WHICH and ID; false: none is pending. */
 static bool take_stop(struct engine_run *run, idtype_t which, pid_t id)
 {
     siginfo_t info = {0};
@@ -306,7 +304,7 @@ bool ptrace_take_stop(struct engine_run *run)
     return take_stop(run, P_ALL, 0);
 }
 
-/* The way out of a thread costs CPU time too. Until it is reaped its times can be read: look before that. */
+/* Exiting costs a thread CPU time too. Its times can be read until it is reaped: read them just before. */
 bool ptrace_take_event(struct engine_run *run)
 {
     siginfo_t info = {0};

@@ -1,7 +1,7 @@
-/* A sample: each thread that runs is stopped, read and let go; those that wait are only read.
+/* A sample: each running thread is stopped, read and resumed; waiting threads are only read.
  *
- * To stop a thread that waits would wake it: the CPU time of that would be counted as the program's, and some system
- * calls would end with EINTR. The kernel shows where it waits.
+ * Stopping a waiting thread would wake it: that CPU time would be counted as the program's, and some system calls would
+ * end with EINTR. The kernel shows where it waits.
  * SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <sched.h>
@@ -14,20 +14,19 @@
 #include "record/clock.h"
 #include "record/engines/ptrace.h"
 
-/* The PC of code in the kernel of which no more is known: the start of the kernel's half of the addresses, which is
- * nobody's code. */
+/* The PC of unknown code in the kernel: the first address of the kernel's half, where no code is. */
 #define KERNEL_PC UINT64_C(0xffff800000000000)
 
-/* A thread that waits for a CPU stops late, one in an uninterruptible wait (a dead file server) does not stop: the
- * others must not wait for them longer than half an interval. */
+/* A thread that waits for a CPU stops late; one in an uninterruptible wait (a dead file server) does not stop. A sample
+ * does not wait for them longer than half an interval. */
 static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 100;
-/* Between the moment at which the scheduler takes a thread off a CPU in favour of the sampler, and the sampler's first
- * look at the clock, at most. */
+/* At most this passes between the moment at which the scheduler preempts a thread for the sampler and the sampler's
+ * first reading of the clock. */
 static const uint64_t switch_time = SECOND / 100000;
 
 enum { LOOKS = 256 };
 enum { MOVE = 32 };  /* samples */
-enum { STEADY = 4 }; /* sightings on a CPU in a row: it is expected there */
+enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -39,7 +38,7 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
 {
     bool ran = tracee->ran, in_kernel = ran && tracee->in_kernel;
     tracee->ran = tracee->late = false; /* a sighting counts once */
-    if (tracee->pc == 0)                /* did not stop yet: its time comes with its next row */
+    if (tracee->pc == 0)                /* has not stopped yet: its next row includes the time */
         return;
     ptrace_add_row(run, &(struct engine_thread){.pid = (uint32_t)tracee->process->pid,
                                                 .tid = (uint32_t)tracee->tid,
@@ -60,9 +59,9 @@ void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
                                                     .flags = RAW_TOTAL});
 }
 
-/* Must it be stopped to see where it is? One that was on no CPU since it was last looked at is still where it was; one
- * that stopped after the sample before this one was over has been seen for this one. Of one that was last seen on a CPU
- * the times then are good enough to see whether it has been there since. */
+/* Must it be stopped to read its PC? A thread that has been on no CPU since the last look is still where it was; one
+ * that stopped after the end of the previous sample has been seen for this one. For one last seen on a CPU, the times
+ * read then suffice to find out whether it has been there since. */
 static bool look(struct engine_run *run, struct tracee *tracee)
 {
     struct run_time time;
@@ -87,8 +86,8 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     return !waits;
 }
 
-/* They need not be held until the last has stopped: all are asked at once, and one that waits for a CPU meanwhile stays
- * where it is. */
+/* Threads are not held until the last has stopped: all are interrupted at once, and one that waits for a CPU meanwhile
+ * stays where it is. */
 static void interrupt_all(struct engine_run *run)
 {
     run->awaited = 0;
@@ -102,13 +101,13 @@ static void interrupt_all(struct engine_run *run)
     }
 }
 
-/* Was it on a CPU until the sampler woke for this sample? If not, it has waited for one since before that: it had been
- * preempted, or had just been woken and is where it slept. Neither has used CPU time there. The times are from the start
- * of this sample, or from when a steady one was seen last: it may have waited at any time since then.
+/* Was it on a CPU until the sampler woke for this sample? If not, it had been waiting for one since before that: it was
+ * preempted, or had just been woken and is where it slept. In both cases it has used no CPU time there. The times are
+ * from the start of this sample, or from the last sighting of a steady thread, which may have waited at any time since.
  *
- * The interrupt that wakes the sampler also wakes those threads on this CPU whose sleep may end 50 us later as well
- * (timer slack), more often than chance would have it. They look like one that the sampler took off the CPU in a system
- * call: of a thread that sleeps now and then, a call that has done its work does not count if the thread had to wait. */
+ * The interrupt that wakes the sampler also wakes threads on this CPU whose sleep ends up to 50 us later (timer slack),
+ * more often than chance. They look like a thread that the sampler preempted in a system call. Therefore, for a thread
+ * that sometimes sleeps, a completed call does not count if the thread had to wait. */
 static bool was_on_cpu(const struct tracee *tracee, const struct run_time *now)
 {
     uint64_t waited = now->delay - tracee->run.delay;
@@ -134,7 +133,7 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
         run->resumed = clock_now();
 }
 
-/* Waits until all that were interrupted have stopped and go on, or patience is over. */
+/* Waits until all interrupted threads have stopped and been resumed, or patience is over. */
 static void wait_for_stops(struct engine_run *run)
 {
     uint64_t patience = (uint64_t)(run->pace.mean / 2), now;
@@ -181,8 +180,8 @@ static void move_to(struct engine_run *run, const cpu_set_t *cpus)
         run->used = usable;
 }
 
-/* Threads of the machine that run or wait for a CPU, this one among them; 0: not known. The fourth word of the file is
- * "2/345". */
+/* Threads of the machine that run or wait for a CPU, including this one; 0: not known. The fourth word of the file is
+ * like "2/345". */
 static int runnable(void)
 {
     char text[128], *at = text;
@@ -196,9 +195,9 @@ static int runnable(void)
     return at != NULL ? (int)strtol(at, NULL, 10) : 0;
 }
 
-/* While a CPU is idle, the sampler works there. When all are busy, it is best on one on which a thread of the program
- * runs: no other CPU has to be interrupted then, nor given back by somebody else. But threads that sleep now and then
- * are better left alone there: the timer of the sampler would wake them. */
+/* The sampler runs on an idle CPU if possible. If all are busy, it is best on one that runs a thread of the program:
+ * then it disturbs no other CPU and preempts no other program. But it avoids the CPUs of threads that sometimes sleep:
+ * its timer would wake them. */
 static void choose_cpu(struct engine_run *run)
 {
     bool sleepers = false;
@@ -224,7 +223,7 @@ static uint64_t own_time(void)
     return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
 }
 
-/* To be stopped and woken costs the threads together about what it costs the sampler. */
+/* Stops and wake-ups cost the threads together about as much as the sampler. */
 void ptrace_sample(struct engine_run *run)
 {
     uint64_t used = own_time();
@@ -244,7 +243,7 @@ void ptrace_sample(struct engine_run *run)
             run->tracees.list[i]->state < TRACEE_DYING)
             add_sighting(run, run->tracees.list[i]);
     hand_over(run, time);
-    /* who waits for a CPU before it can stop is not held up */
+    /* a thread that waits for a CPU before it stops is not delayed by the sample */
     uint64_t end = clock_now(), idle = stopped - run->resumed;
     latency_add(&run->latency, end - run->begin - idle, 1);
     pace_taken(&run->pace, end, 2 * (own_time() - used));

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was before, for the program that is started. */
+/* The previous state, restored for the program. */
 struct signals {
     sigset_t before;              /* mask */
     struct sigaction child, pipe; /* dispositions of SIGCHLD, SIGPIPE */
@@ -16,23 +16,22 @@ struct signals {
 
 /* Blocks what signals_wait answers; a signal that was ignored stays so. */
 void signals_take(struct signals *signals);
-/* Mask and dispositions as before: for the child before exec, and at the end. */
+/* Restores mask and dispositions: in the child before exec, and at the end. */
 void signals_restore(const struct signals *signals);
 
 /* Waits at most NS for a signal. Returns its number with *INFO filled, or 0. */
 int signals_wait(const struct signals *signals, uint64_t ns, siginfo_t *info);
-/* Waits at most NS for SIGCHLD alone, and leaves all others pending. */
+/* Waits at most NS for SIGCHLD only, and leaves all others pending. */
 void signals_wait_child(uint64_t ns);
 
-/* Is it one that ends or concerns the program (SIGINT, SIGTERM, ...) and came to this process
- * alone? What a terminal sends goes to its whole foreground group: the program has it already. */
+/* Must it be passed on to the program (SIGINT, SIGTERM, ... sent to this process only)? A signal from the terminal goes
+ * to the whole foreground group: the program has received it already. */
 bool signals_passed_on(const siginfo_t *info);
-/* Is it one that asks a process to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT)? */
+/* Is it a request to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT)? */
 bool signals_ends(int number);
-/* Is it one by which a terminal stops a job? */
+/* Does a terminal stop jobs with it? */
 bool signals_stop(int number);
-/* Stops this process by NUMBER, as a shell with job control expects; returns when it is continued.
- */
+/* Stops this process with signal NUMBER, as a shell with job control expects; returns when it is continued. */
 void signals_stop_self(int number);
 
 #endif

@@ -1,4 +1,4 @@
-/* Making the process of a command.
+/* Creates the process of a command.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/spawn.h"
 
@@ -20,7 +20,7 @@ static ssize_t get(int fd, void *data, size_t size)
     return got;
 }
 
-/* The child. Its pipe ends close with the exec. */
+/* The child. Its pipe ends are closed by the exec. */
 static _Noreturn void become(char *const *command, const struct signals *signals, int go,
                              int failure)
 {

@@ -1,4 +1,4 @@
-/* Making the process of a command, in two steps: the child waits until it may execute the command.
+/* Creates the process of a command in two steps: the child waits until it may execute the command.
  *
  *   spawn(&child, command, &signals, &err);
  *   ... watch child.pid ...

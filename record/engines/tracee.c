@@ -1,4 +1,4 @@
-/* The processes and threads that the ptrace engine holds on to.
+/* The processes and threads that the ptrace engine traces.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/tracee.h"
 
@@ -114,7 +114,7 @@ void tracee_interrupt(struct tracee *tracee)
 
 void tracee_resume(struct tracee *tracee)
 {
-    /* ESRCH: it was killed while it was held; its end is reported in time. */
+    /* ESRCH: it was killed while held; the kernel reports its end later. */
     if (tracee->group_stop)
         ptrace(PTRACE_LISTEN, tracee->tid, 0, 0);
     else
@@ -131,7 +131,7 @@ struct registers {
 };
 
 #if defined __x86_64__
-/* A 32-bit program has registers of its own, 17 of 4 bytes: the 7th is eax, the 12th orig_eax, the 13th eip. */
+/* A 32-bit program has 17 registers of 4 bytes: the 7th is eax, the 12th orig_eax, the 13th eip. */
 static bool read_registers(pid_t tid, struct registers *registers)
 {
     union {
@@ -173,7 +173,7 @@ static bool read_registers(pid_t tid, struct registers *registers)
 #error "no PC is known on this processor: add its registers here"
 #endif
 
-/* EINTR, and what the kernel has inside for "to be restarted" (ERESTARTSYS and others). */
+/* EINTR, and the kernel's internal codes for a call to be restarted (ERESTARTSYS and others). */
 static bool is_cut_short(int64_t result)
 {
     return result == -EINTR || (result <= -512 && result >= -516);
@@ -190,8 +190,8 @@ bool tracee_read_pc(struct tracee *tracee)
     return true;
 }
 
-/* Reads the file NAME of the thread as a text. It remains open as *FD where there are descriptors left. Returns its
- * length, 0 for none. */
+/* Reads the file NAME of the thread as text, and keeps it open as *FD if descriptors suffice. Returns its length, 0 if
+ * it cannot be read. */
 static size_t read_file(const struct tracee *tracee, const char *name, int *fd, char *text,
                         size_t size)
 {
@@ -243,7 +243,7 @@ void tracee_close(struct tracee *tracee)
     tracee->schedstat = tracee->syscall = -1;
 }
 
-/* Its 39th field; the second one, a name in parentheses, may hold anything. */
+/* The 39th field; the second one, a name in parentheses, may contain anything. */
 int tracee_cpu_number(const struct tracee *tracee)
 {
     char text[512];
@@ -257,7 +257,7 @@ int tracee_cpu_number(const struct tracee *tracee)
     return at != NULL ? (int)strtol(at, NULL, 10) : -1;
 }
 
-/* The clock of another process; clock_getcpuclockid makes the same number with one system call more. */
+/* The clock of another process; clock_getcpuclockid computes the same number with one more system call. */
 uint64_t process_cpu(pid_t pid)
 {
     enum { CPU_CLOCK = 2 };
