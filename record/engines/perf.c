@@ -24,10 +24,12 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-static const uint64_t grace = 5 * SECOND;        /* between SIGTERM and SIGKILL */
-static const uint64_t settling = SECOND / 10000; /* another CPU may still be writing a record */
-static const uint64_t rate_every = SECOND / 4;   /* between checks of the rate */
-static const double gentlest = 100;              /* [Hz] lowest rate that adaptation chooses */
+static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL */
+static const uint64_t settling = SECOND / 10000;  /* another CPU may still be writing a record */
+static const uint64_t rate_every = SECOND / 4;    /* between checks of the rate */
+static const uint64_t thread_start = SECOND / 50; /* after the birth of a thread, look often */
+static const double shortest_pause = SECOND / 4000.;
+static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
 
 /* ---- start -------------------------------------------------------------------------------------- */
 
@@ -45,10 +47,10 @@ static void raise_file_limit(void)
 /* Bytes in a ring that wake this process up: any where each sample sets the next period. */
 static uint32_t watermark(const struct engine_options *options)
 {
-    const double record = 64;
-    if (options->random && options->frequency <= PERF_EACH)
-        return 1;
-    return (uint32_t)fmax(options->frequency * record / 1000, options->random ? 1 : 16384);
+    const double record = 64, batch = fmax(PERF_BATCH, options->frequency / 1000);
+    if (options->random)
+        return options->frequency <= PERF_EACH ? 1 : (uint32_t)(batch * record);
+    return (uint32_t)fmax(options->frequency * record / 1000, 16384);
 }
 
 /* Opens the counters of a thread that has inherited none. The first ones own the rings. */
@@ -383,6 +385,9 @@ static void work(struct engine_run *run)
 static void pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
 {
     uint64_t now = clock_now(), until = now + ENGINE_TICK;
+    if (now - run->born <
+        thread_start) /* new threads get samplers of their own at their first sample */
+        until = now + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
     struct timespec timeout = clock_timespec(until > now ? until - now : 0);

@@ -32,6 +32,7 @@ struct engine_run {
     struct perf_window window;
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */
+    uint64_t born;        /* the last thread [CLOCK_MONOTONIC] */
     uint64_t checked;     /* when the rate was last checked */
     uint64_t own_before, cpu_before, sightings_before; /* totals at that time */
     uint64_t sightings;                                /* so far */

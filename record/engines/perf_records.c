@@ -202,6 +202,7 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
     uint64_t time = perf_time(run, clock);
     if (body->pid != body->ppid && !run->options->follow)
         return;
+    run->born = clock;
     make_room(run, body->tid, clock);
     struct perf_thread *parent = find_thread(run, body->ppid, body->ptid, time);
     if (parent == NULL)

@@ -17,7 +17,7 @@
 static const double shortest = 100000, shortest_batch = 30000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
-static const uint64_t batch_time = SECOND / 1000;          /* for which a period is used */
+static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
@@ -48,12 +48,19 @@ static double uniform(struct perf_sets *sets)
     return ((double)((sets->state * UINT64_C(0x2545F4914F6CDD1D)) >> 11) + 0.5) * 0x1p-53;
 }
 
+/* How long a period is used [ns]. */
+static double batch_length(const struct perf_sets *sets)
+{
+    return fmax((double)batch_time, PERF_BATCH * sets->mean);
+}
+
+/* A period [ns]. LEAST is 0 for the first one of a thread. */
 static uint64_t draw(struct perf_sets *sets, double least)
 {
     double period = sets->mean;
-    if (sets->random && sets->batch)
+    if (sets->random && sets->batch && least > 0)
         period *= (narrow + (wide - narrow) * uniform(sets)) * log(wide / narrow) *
-                  (1 - 0.5 * period / (double)batch_time); /* half a period is lost to each batch */
+                  (1 - 0.5 * period / batch_length(sets)); /* half a period is lost to each batch */
     else if (sets->random)
         period = (period - sets->reaction) * fmin(least - (1 - least) * log(uniform(sets)), most);
     return (uint64_t)fmax(period,
@@ -73,6 +80,8 @@ static void arm(struct perf_sets *sets, struct perf_sampler *sampler, double lea
         return;
     sampler->before = sampler->period;
     sampler->period = draw(sets, least);
+    sampler->born = sampler->birth;
+    sampler->birth = least == 0;
     perf_set_period(sets->setup, sampler->fd, sampler->period);
     sampler->armed = clock_now();
     sampler->fired = false;
@@ -130,6 +139,7 @@ static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t
                     bool on_exec)
 {
     sampler->period = sampler->before = draw(sets, 0);
+    sampler->birth = true;
     sampler->fd =
         perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, sampler->period);
     if (sampler->fd < 0)
@@ -233,27 +243,33 @@ static bool sampled(struct perf_sets *sets, struct perf_sampler *sampler, uint64
         return false;
     }
     arm(sets, sampler, sets->least);
-    if (first)
+    if (first && !sets->batch)
         learn_reaction(sets, time);
+    return true;
+}
+
+static bool sampled_in_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
+{
+    if (sampler->birth)
+        return sampled(sets, sampler, time);
+    if (sampler->born && time < sampler->armed)
+        return is_due(sets, sampler, time);
+    if ((double)(clock_now() - sampler->armed) >= batch_length(sets))
+        arm(sets, sampler, sets->least);
     return true;
 }
 
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
 {
-    bool late = thread->last == 0 || (double)(time - thread->last) >= sets->mean;
+    bool counts = thread->last == 0 || (double)(time - thread->last) >= sets->mean;
     if (!sets->random)
         return true;
-    if (thread->own == NULL) {
-        if (thread->from != NULL && !sets->full)
-            adopt(sets, thread->from);
-    } else if (sets->batch) {
-        if (clock_now() - thread->own->samplers[cpu].armed >= batch_time)
-            arm(sets, &thread->own->samplers[cpu], sets->least);
-    } else {
-        late = sampled(sets, &thread->own->samplers[cpu], time);
-    }
-    if (!sets->batch && !late)
-        return false;
-    thread->last = time;
-    return true;
+    if (thread->own != NULL)
+        counts =
+            (sets->batch ? sampled_in_batch : sampled)(sets, &thread->own->samplers[cpu], time);
+    else if (thread->from != NULL && !sets->full)
+        adopt(sets, thread->from);
+    if (counts)
+        thread->last = time;
+    return counts;
 }
