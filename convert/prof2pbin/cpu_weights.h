@@ -36,11 +36,10 @@ struct weighed_thread {
     uint32_t task, image;
     uint64_t records; /* that are still to come */
     uint64_t total_ns;
-    /* while it is taken: of the stretch before AT, so much weight is left, and so much CPU time */
+    /* while it is taken: of the stretch before AT, LEFT of WEIGHT is left; each unit of weight gets EACH_NS, and REST of
+     * every WEIGHT units one more: ODD is how near the next one is */
     size_t at;
-    uint64_t left, left_ns;
-    uint64_t each_ns, rest,
-        odd;     /* of equal weights: all get EACH_NS, and REST of every WEIGHT one more */
+    uint64_t left, each_ns, rest, odd;
     bool orphan; /* its total has no sighting to go to */
 };
 
@@ -81,5 +80,11 @@ static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t th
     t->odd = odd - (t->weight & -more);
     return t->each_ns + more;
 }
+
+/* The same of all entries of STEADY at SEAT, which are of thread number THREAD, no orphan: CPU_NS[k] becomes that of entry
+ * k. KNOWN_NS: CPU time of the thread before. */
+void cpu_weights_take_steady(struct cpu_weights *weights, uint32_t thread,
+                             const struct steady *steady, size_t seat, uint64_t known_ns,
+                             uint64_t *cpu_ns);
 
 #endif
