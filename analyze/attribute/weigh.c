@@ -227,11 +227,11 @@ static exact share_by_cpu(double energy, const uint64_t *cpu_ns, size_t count, e
     double whole = 0x1p64 * (double)wraps + (double)total, per_ns = whole > 0 ? energy / whole : 0;
     exact left = exact_of_double(energy, ENERGY_SHIFT);
     for (size_t j = 0; j < count; j++) {
-        energy_of[j] = 0;
+        exact part = 0;
         if (cpu_ns[j] > 0)
-            energy_of[j] =
-                j == last ? left : exact_of_double(per_ns * (double)cpu_ns[j], ENERGY_SHIFT);
-        left -= energy_of[j];
+            part = j == last ? left : exact_of_double(per_ns * (double)cpu_ns[j], ENERGY_SHIFT);
+        energy_of[j] = part;
+        left -= part;
     }
     return left;
 }
