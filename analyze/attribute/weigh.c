@@ -156,9 +156,9 @@ static void weigh_intervals(struct weigher *w, struct weighed *v)
 /* Without CPU time every thread counts alike: each ran, as far as there were CPUs. */
 static void weigh_times(const struct weigher *w, struct weighed *v)
 {
-    if (w->meta->cpu_time && !w->options.wall_time) {
+    if (weigher_times_are_cpu(w)) {
         for (size_t k = 0; k < v->thread_samples; k++)
-            v->time_of[k] = (exact)v->cpu_ns[k] << TIME_SHIFT;
+            v->time_of[k] = weigh_cpu(v->cpu_ns[k]);
         return;
     }
     uint64_t cpus = w->options.wall_time || w->meta->cpus == 0 ? UINT64_MAX : w->meta->cpus;
