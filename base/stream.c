@@ -14,7 +14,8 @@
 #include "base/memory.h"
 #include "base/temporary.h"
 
-enum { WINDOW = 256 * 1024, MAX_WINDOW = 32 * 1024 * 1024 };
+/* No more than WINDOW bytes are read at once: what is to be decoded next is in a near cache, and a seek drops little. */
+enum { WINDOW = 256 * 1024, MAX_WINDOW = 32 * 1024 * 1024, SMALL_REST = 4096 };
 
 /*   buffer                 window.next                capacity
  *   |  consumed            |  window.visible  |  free    |
@@ -55,7 +56,11 @@ static ssize_t read_some(int fd, void *to, size_t count)
 static int64_t fill_some(struct stream *s, size_t want, struct error *err)
 {
     uint8_t *to = s->buffer + end_of(s);
-    size_t room = s->sparing ? want - s->window.visible : s->capacity - end_of(s);
+    size_t room = s->capacity - end_of(s), missing = want - s->window.visible;
+    if (s->sparing)
+        room = missing;
+    else if (room > WINDOW)
+        room = missing > WINDOW ? missing : WINDOW;
     struct error damage = {0};
     int64_t got;
     if (s->bunzip != NULL)
@@ -85,7 +90,8 @@ int64_t stream_fill(struct stream *s, size_t want, const uint8_t **data, struct 
         want = MAX_WINDOW;
     if (s->window.visible == 0)
         s->window.next = s->buffer;
-    if (s->capacity - (size_t)(s->window.next - s->buffer) < want)
+    size_t consumed = (size_t)(s->window.next - s->buffer);
+    if (s->capacity - consumed < want || (consumed > 0 && s->window.visible < SMALL_REST))
         make_room(s, want);
     while (s->window.visible < want) {
         int64_t got = fill_some(s, want, err);

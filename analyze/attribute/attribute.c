@@ -55,7 +55,7 @@ static void charge_threads(struct attribution *a, const struct pbin_definitions 
         sums->entries += attribution_enter(a, v->thread[k], row);
         overflow |= __builtin_add_overflow(sums->time, v->time_of[k], &sums->time);
         overflow |= __builtin_add_overflow(sums->energy, v->energy_of[k], &sums->energy);
-        time += v->time_of[k];
+        overflow |= __builtin_add_overflow(time, v->time_of[k], &time);
         overflow |= __builtin_add_overflow(energy, v->energy_of[k], &energy);
     }
     overflow |= __builtin_add_overflow(a->time, time, &a->time);
@@ -83,8 +83,20 @@ static void charge_sample(struct attribution *a, const struct pbin_definitions *
     charge_threads(a, all, v, k, k + v->threads[i]);
     if (v->idle_energy[i] != 0)
         charge_label(a, LABEL_IDLE, 0, v->idle_energy[i]);
+}
+
+/* Do all sums of the window belong to threads? */
+static bool is_threads_only(const struct weighed *v)
+{
+    exact any = 0;
+    for (size_t i = 0; i < v->count; i++)
+        any |= v->gap_time[i] | v->idle_energy[i];
+    return any == 0;
+}
+
+static void count_sample(struct attribution *a, const struct weighed *v, size_t i)
+{
     a->samples++;
-    a->wall += v->at[i] - (i > 0 ? v->at[i - 1] : v->begin);
     a->bad_values += v->bad_values[i];
     a->crowded += !a->meta->cpu_time && v->threads[i] > 1;
     gaps_count(&a->gaps, v->interval_ns[i], v->at[i]);
@@ -159,9 +171,20 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     bool selects = selects_by_time(a);
     if (v == NULL)
         return false;
-    for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++])
-        if (!selects || counts(a, all, v, i, k))
-            charge_sample(a, all, v, i, k);
+    bool at_once = !selects && is_threads_only(v);
+    if (at_once)
+        charge_threads(a, all, v, 0, v->thread_samples);
+    exact before = v->begin, wall = 0;
+    for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
+        if (!selects || counts(a, all, v, i, k)) {
+            if (!at_once)
+                charge_sample(a, all, v, i, k);
+            count_sample(a, v, i);
+            wall += v->at[i] - before;
+        }
+        before = v->at[i];
+    }
+    a->wall += wall;
     return true;
 }
 

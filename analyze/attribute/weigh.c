@@ -156,9 +156,9 @@ static void weigh_intervals(struct weigher *w, struct weighed *v)
 /* Without CPU times all threads count the same: each ran, as far as there were CPUs. */
 static void weigh_times(const struct weigher *w, struct weighed *v)
 {
-    if (w->meta->cpu_time && !w->options.wall_time) {
+    if (weigher_times_are_cpu(w)) {
         for (size_t k = 0; k < v->thread_samples; k++)
-            v->time_of[k] = (exact)v->cpu_ns[k] << TIME_SHIFT;
+            v->time_of[k] = weigh_cpu(v->cpu_ns[k]);
         return;
     }
     uint64_t cpus = w->options.wall_time || w->meta->cpus == 0 ? UINT64_MAX : w->meta->cpus;
@@ -227,11 +227,11 @@ static exact share_by_cpu(double energy, const uint64_t *cpu_ns, size_t count, e
     double whole = 0x1p64 * (double)wraps + (double)total, per_ns = whole > 0 ? energy / whole : 0;
     exact left = exact_of_double(energy, ENERGY_SHIFT);
     for (size_t j = 0; j < count; j++) {
-        energy_of[j] = 0;
+        exact part = 0;
         if (cpu_ns[j] > 0)
-            energy_of[j] =
-                j == last ? left : exact_of_double(per_ns * (double)cpu_ns[j], ENERGY_SHIFT);
-        left -= energy_of[j];
+            part = j == last ? left : exact_of_double(per_ns * (double)cpu_ns[j], ENERGY_SHIFT);
+        energy_of[j] = part;
+        left -= part;
     }
     return left;
 }

@@ -103,6 +103,18 @@ const struct weighed *weigher_next(struct weigher *weigher);
 /* Can the samples of a profile be weighed in parts, independently of earlier ones? */
 bool weigher_divides(const struct weigher *weigher);
 
+/* Is the time of each thread sample its CPU time? It then needs no window. */
+static inline bool weigher_times_are_cpu(const struct weigher *w)
+{
+    return w->meta->cpu_time && !w->options.wall_time;
+}
+
+/* The time of a thread sample that used CPU_NS, if so [2^-32 ns]. */
+static inline exact weigh_cpu(uint64_t cpu_ns)
+{
+    return (exact)cpu_ns << TIME_SHIFT;
+}
+
 /* The recorded interval of a sample [2^-32 ns]. */
 static inline exact weigher_elapsed(const struct weigher *w, uint64_t interval_ns)
 {

@@ -27,20 +27,24 @@ void pc_times_free(struct pc_times *t)
     free(t->arcs);
 }
 
-/* The item of LOCATION; items of a full profile are its locations. */
-static struct pc_time *item_of(struct reading *r, uint64_t location)
+/* Makes items for all locations there are: items of a full profile are its locations. */
+static void define_items(struct reading *r)
 {
     struct pc_times *t = r->times;
     const struct pbin_definitions *all = pbin_reader_definitions(r->reader);
-    if (location >= t->count) {
-        mem_reserve(&t->items, &t->capacity, all->location_count, sizeof *t->items);
-        for (; t->count < all->location_count; t->count++) {
-            const struct pbin_location *at = &all->locations[t->count];
-            t->items[t->count] =
-                (struct pc_time){.pc = at->pc, .binary = at->binary, .map = at->map};
-        }
+    if (t->count >= all->location_count)
+        return;
+    mem_reserve(&t->items, &t->capacity, all->location_count, sizeof *t->items);
+    for (; t->count < all->location_count; t->count++) {
+        const struct pbin_location *at = &all->locations[t->count];
+        t->items[t->count] = (struct pc_time){.pc = at->pc, .binary = at->binary, .map = at->map};
     }
-    return &t->items[location];
+}
+
+static inline void add(struct pc_time *item, exact time)
+{
+    item->time += time;
+    item->samples += (exact)1 << SAMPLES_SHIFT;
 }
 
 /* Takes the samples that are weighed. */
@@ -48,11 +52,21 @@ static void take_weighed(struct reading *r)
 {
     const struct weighed *window;
     while ((window = weigher_next(&r->weigher)) != NULL)
-        for (size_t k = 0; k < window->thread_samples; k++) {
-            struct pc_time *item = item_of(r, window->location[k]);
-            item->time += window->time_of[k];
-            item->samples += (exact)1 << SAMPLES_SHIFT;
-        }
+        for (size_t k = 0; k < window->thread_samples; k++)
+            add(&r->times->items[window->location[k]], window->time_of[k]);
+}
+
+static void take_samples(struct reading *r, const struct pbin_samples *s)
+{
+    define_items(r);
+    struct pc_time *items = r->times->items;
+    if (weigher_times_are_cpu(&r->weigher)) {
+        for (size_t k = 0; k < s->thread_sample_count; k++)
+            add(&items[s->location[k]], weigh_cpu(s->cpu_ns[k]));
+        return;
+    }
+    weigher_add(&r->weigher, s);
+    take_weighed(r);
 }
 
 static int take_row(struct reading *r, const struct pbin_row *row, struct error *err)
@@ -80,8 +94,7 @@ static void take_arc(struct reading *r, const struct pbin_arc *arc)
 static int take(struct reading *r, const struct pbin_batch *batch, struct error *err)
 {
     if (batch->item == PBIN_SAMPLES) {
-        weigher_add(&r->weigher, &batch->samples);
-        take_weighed(r);
+        take_samples(r, &batch->samples);
     } else if (batch->item == PBIN_ROW) {
         return take_row(r, &batch->row, err);
     } else if (batch->item == PBIN_ARC) {

@@ -25,6 +25,8 @@ struct seen_conversion {
     struct pbin_writer *writer;
     struct locations *locations;
     struct tracker tracker;
+    uint32_t *tokens; /* by place in the sample, of a steady batch */
+    size_t token_capacity;
     struct recent recent[RECENT];
 };
 
@@ -50,6 +52,7 @@ void seen_conversion_delete(struct seen_conversion *c)
         return;
     jit_names_delete(c->jits);
     tracker_free(&c->tracker);
+    free(c->tokens);
     free(c);
 }
 
@@ -92,19 +95,24 @@ static inline uint32_t token_of(struct seen_conversion *c, struct tracked *t, ui
     return t->token;
 }
 
-/* The location of thread sample AT, of T. */
+static inline struct recent *recent_of(struct seen_conversion *c, uint64_t pc, uint64_t caller,
+                                       uint32_t token)
+{
+    return &c->recent[numbers_hash((pc ^ caller << 1) + token) & (RECENT - 1)];
+}
+
+/* The location of thread sample AT, in IMAGE when TOKEN is what that has mapped. */
 static inline uint32_t locate(struct seen_conversion *c, const struct raw_samples *s, size_t at,
-                              struct tracked *t, uint64_t time_ns)
+                              uint32_t image, uint32_t token)
 {
     uint64_t pc = s->entries[at].pc, caller = 0; /* a caller at 0 is none: no code is there */
-    uint32_t token = token_of(c, t, time_ns);
     if (s->callers != NULL && s->flags != NULL && (s->flags[at] & RAW_CALLER))
         caller = s->callers[at];
-    struct recent *recent = &c->recent[numbers_hash((pc ^ caller << 1) + token) & (RECENT - 1)];
+    struct recent *recent = recent_of(c, pc, caller, token);
     if (recent->pc == pc && recent->caller == caller && recent->token == token)
         return recent->location;
-    uint32_t from = caller != 0 ? place(c, t->image, caller, PBIN_NO_CALLER) : PBIN_NO_CALLER;
-    *recent = (struct recent){pc, caller, token, place(c, t->image, pc, from)};
+    uint32_t from = caller != 0 ? place(c, image, caller, PBIN_NO_CALLER) : PBIN_NO_CALLER;
+    *recent = (struct recent){pc, caller, token, place(c, image, pc, from)};
     return recent->location;
 }
 
@@ -137,8 +145,56 @@ static inline bool put_entry(struct seen_conversion *c, const struct raw_samples
     room->cpu_ns[to] = cpu_ns + unsampled_ns;
     if ((flags & RAW_TOTAL) && unsampled_ns == 0)
         return false;
-    room->location[to] = unsampled_ns > 0 ? unsampled(c) : locate(c, s, from, t, time_ns);
+    room->location[to] =
+        unsampled_ns > 0 ? unsampled(c) : locate(c, s, from, t->image, token_of(c, t, time_ns));
     return true;
+}
+
+/* Can STEADY be put at once, with what its threads have mapped at TIME_NS until LAST_NS? Sets their tokens. */
+static bool has_tokens(struct seen_conversion *c, const struct steady *steady, uint64_t time_ns,
+                       uint64_t last_ns)
+{
+    mem_reserve(&c->tokens, &c->token_capacity, steady->each, sizeof *c->tokens);
+    for (size_t seat = 0; seat < steady->each; seat++) {
+        struct tracked *t = tracker_seat(&c->tracker, seat);
+        if (cpu_weights_may_end(c->weights, t->thread, steady->count / steady->each))
+            return false;
+        c->tokens[seat] = token_of(c, t, time_ns);
+        if (c->tokens[seat] != UINT32_MAX && last_ns >= t->token_until)
+            return false;
+    }
+    return true;
+}
+
+/* The locations of STEADY, whose first entry is number ENTRY of S. */
+static void put_places(struct seen_conversion *c, const struct raw_samples *s, size_t entry,
+                       const struct steady *steady, uint64_t *location)
+{
+    const uint32_t *tokens = c->tokens;
+    size_t each = steady->each, seat = 0;
+    for (size_t k = 0; k < steady->count; k++, seat = seat + 1 < each ? seat + 1 : 0) {
+        uint64_t pc = steady->entries[k].pc;
+        const struct recent *recent = recent_of(c, pc, 0, tokens[seat]);
+        bool known = recent->pc == pc && recent->token == tokens[seat] && recent->caller == 0 &&
+                     (steady->flags[k] & RAW_CALLER) == 0;
+        location[k] =
+            known ? recent->location
+                  : locate(c, s, entry + k, tracker_seat(&c->tracker, seat)->image, tokens[seat]);
+    }
+}
+
+static void put_steady(struct seen_conversion *c, const struct raw_samples *s, size_t entry,
+                       const struct steady *steady, const struct pbin_room *room)
+{
+    size_t each = steady->each;
+    for (size_t seat = 0; seat < each; seat++) {
+        const struct tracked *t = tracker_seat(&c->tracker, seat);
+        cpu_weights_take_steady(c->weights, t->thread, steady, seat, t->cpu_ns, room->cpu_ns);
+        for (size_t k = seat; k < steady->count; k += each)
+            room->thread[k] = t->number;
+    }
+    put_places(c, s, entry, steady, room->location);
+    tracker_pass(&c->tracker, steady);
 }
 
 size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *s, size_t first,
@@ -146,6 +202,14 @@ size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *
                            const struct pbin_room *room)
 {
     size_t to = 0;
+    struct steady steady;
+    uint64_t last_ns = time_ns[count - 1];
+    if (s->flags != NULL &&
+        tracker_is_steady(&c->tracker, s, first, count, entry, last_ns, &steady) &&
+        has_tokens(c, &steady, time_ns[0], last_ns)) {
+        put_steady(c, s, entry, &steady, room);
+        return steady.count;
+    }
     for (size_t i = 0; i < count; i++) {
         size_t begin = to;
         for (size_t seat = 0; seat < s->threads[first + i]; seat++)

@@ -25,7 +25,6 @@ bool cpu_weights_open(struct weighed_thread *t)
         return false;
     const struct stretch *stretch = &t->stretches[t->at++];
     t->left = t->weight = stretch->weight;
-    t->left_ns = t->cpu_ns = stretch->cpu_ns;
     t->each_ns = stretch->cpu_ns / stretch->weight;
     t->rest = stretch->cpu_ns % stretch->weight;
     t->odd = 0;
@@ -34,11 +33,62 @@ bool cpu_weights_open(struct weighed_thread *t)
 
 uint64_t cpu_weights_divide(struct weighed_thread *t, uint64_t weight)
 {
-    t->left = t->left > weight ? t->left - weight : 0;
-    uint64_t left_ns = t->cpu_ns - scale(t->cpu_ns, t->weight - t->left, t->weight);
-    uint64_t share_ns = t->left_ns - left_ns;
-    t->left_ns = left_ns;
-    return share_ns;
+    uint64_t part = weight < t->left ? weight : t->left, odd;
+    t->left -= part;
+    if (__builtin_mul_overflow(t->rest, part, &odd) || __builtin_add_overflow(odd, t->odd, &odd)) {
+        unsigned __int128 whole = (unsigned __int128)t->rest * part + t->odd;
+        t->odd = (uint64_t)(whole % t->weight);
+        return t->each_ns * part + (uint64_t)(whole / t->weight);
+    }
+    t->odd = odd % t->weight;
+    return t->each_ns * part + odd / t->weight;
+}
+
+/* Of equal weights. */
+static void divide_equally(struct weighed_thread *t, const struct steady *s, size_t seat,
+                           uint64_t *cpu_ns)
+{
+    uint64_t left = t->left, odd = t->odd;
+    for (size_t i = seat; i < s->count; i += s->each) {
+        uint64_t ran = s->flags[i] & RAW_RAN;
+        if (left == 0 && ran && cpu_weights_open(t)) {
+            left = t->left;
+            odd = t->odd;
+        }
+        ran = left > 0 ? ran : 0;
+        odd += t->rest & -ran;
+        uint64_t more = odd >= t->weight ? ran : 0;
+        odd -= t->weight & -more;
+        left -= ran;
+        cpu_ns[i] = (t->each_ns & -ran) + more;
+    }
+    t->left = left;
+    t->odd = odd;
+}
+
+static void divide_nominal(struct weighed_thread *thread, const struct steady *s, size_t seat,
+                           uint64_t known_ns, uint64_t *cpu_ns)
+{
+    struct weighed_thread t = *thread;
+    for (size_t i = seat; i < s->count; i += s->each) {
+        uint64_t used_ns = s->entries[i].cpu_ns - known_ns, share_ns = 0;
+        known_ns = s->entries[i].cpu_ns;
+        if ((s->flags[i] & RAW_RAN) && (t.left > 0 || cpu_weights_open(&t)))
+            share_ns = cpu_weights_divide(&t, used_ns > 0 ? used_ns : 1);
+        cpu_ns[i] = share_ns;
+    }
+    *thread = t;
+}
+
+void cpu_weights_take_steady(struct cpu_weights *w, uint32_t thread, const struct steady *s,
+                             size_t seat, uint64_t known_ns, uint64_t *cpu_ns)
+{
+    struct weighed_thread *t = &w->threads[thread];
+    t->records -= s->count / s->each;
+    if (w->nominal)
+        divide_nominal(t, s, seat, known_ns, cpu_ns);
+    else
+        divide_equally(t, s, seat, cpu_ns);
 }
 
 static void close_stretch(struct weighed_thread *t)
@@ -84,28 +134,102 @@ static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_n
     }
 }
 
+static int add_entry(struct cpu_weights *w, const struct tracked *tracked, uint8_t flags,
+                     uint64_t used_ns)
+{
+    struct weighed_thread *t = thread_at(w, tracked->thread);
+    t->task = tracked->task;
+    t->image = tracked->image;
+    t->records++;
+    if (w->nominal)
+        add_nominal(t, flags, used_ns, tracked->cpu_ns);
+    else
+        add_exact(t, flags, used_ns);
+    if ((t->total_ns | t->weight | used_ns) > MAX_CPU_NS)
+        return -1;
+    if (t->image != RAW_NO_IMAGE)
+        w->by_image[t->image] += used_ns;
+    return 0;
+}
+
+/* Entries of a thread that CPU time up to KNOWN_NS has been counted of. */
+static void add_steady_exact(struct weighed_thread *t, const struct steady *s, size_t seat,
+                             uint64_t known_ns)
+{
+    uint64_t weight = t->weight;
+    for (size_t i = seat; i < s->count; i += s->each) {
+        weight += s->flags[i] & RAW_RAN;
+        if (weight == CPU_WINDOW) {
+            t->cpu_ns += s->entries[i].cpu_ns - known_ns;
+            t->weight = weight;
+            close_stretch(t);
+            known_ns = s->entries[i].cpu_ns;
+            weight = 0;
+        }
+    }
+    t->weight = weight;
+    t->cpu_ns += s->entries[s->count - s->each + seat].cpu_ns - known_ns;
+}
+
+static void add_steady_nominal(struct weighed_thread *t, const struct steady *s, size_t seat,
+                               uint64_t known_ns)
+{
+    uint64_t weight = t->weight;
+    for (size_t i = seat; i < s->count; i += s->each) {
+        uint64_t used_ns = s->entries[i].cpu_ns - known_ns;
+        if (s->flags[i] & RAW_RAN)
+            weight += used_ns > 0 ? used_ns : 1;
+        known_ns = s->entries[i].cpu_ns;
+    }
+    t->weight = weight;
+    t->last_ns = known_ns;
+}
+
+/* The same as add_entry of each entry. */
+static int add_steady(struct cpu_weights *w, struct tracker *tracker, const struct steady *s)
+{
+    for (size_t seat = 0; seat < s->each; seat++) {
+        const struct tracked *tracked = tracker_seat(tracker, seat);
+        struct weighed_thread *t = &w->threads[tracked->thread];
+        uint64_t known_ns = tracked->cpu_ns;
+        uint64_t used_ns = s->entries[s->count - s->each + seat].cpu_ns - known_ns;
+        if (used_ns > MAX_CPU_NS)
+            return -1;
+        t->records += s->count / s->each;
+        if (w->nominal) {
+            add_steady_nominal(t, s, seat, known_ns);
+        } else {
+            add_steady_exact(t, s, seat, known_ns);
+            t->total_ns += used_ns;
+        }
+        if ((t->total_ns | t->weight) > MAX_CPU_NS)
+            return -1;
+        if (t->image != RAW_NO_IMAGE)
+            w->by_image[t->image] += used_ns;
+    }
+    tracker_pass(tracker, s);
+    return 0;
+}
+
 static int add_samples(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < s->count; i++) {
+    uint64_t last_ns = w->last_ns;
+    struct steady steady;
+    for (size_t i = 0; i < s->count; i++)
+        last_ns = s->time_ns[i] > last_ns ? s->time_ns[i] : last_ns;
+    if (s->flags != NULL && tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
+        w->last_ns = last_ns;
+        return add_steady(w, tracker, &steady);
+    }
+    for (size_t i = 0, at = 0; i < s->count; i++) {
         w->last_ns = s->time_ns[i] > w->last_ns ? s->time_ns[i] : w->last_ns;
         for (size_t seat = 0; seat < s->threads[i]; seat++, at++) {
             uint64_t used_ns;
             uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
             const struct tracked *tracked =
                 tracker_follow(tracker, &s->entries[at], flags, w->last_ns, seat, &used_ns);
-            struct weighed_thread *t = thread_at(w, tracked->thread);
-            t->task = tracked->task;
-            t->image = tracked->image;
-            t->records++;
-            if (w->nominal)
-                add_nominal(t, flags, used_ns, tracked->cpu_ns);
-            else
-                add_exact(t, flags, used_ns);
-            if ((t->total_ns | t->weight | used_ns) > MAX_CPU_NS)
+            if (add_entry(w, tracked, flags, used_ns) != 0)
                 return -1;
-            if (t->image != RAW_NO_IMAGE)
-                w->by_image[t->image] += used_ns;
         }
     }
     return 0;
@@ -135,11 +259,14 @@ static int end_threads(struct cpu_weights *w)
     return 0;
 }
 
+enum { SHORT = 16 }; /* records of a thread whose CPU time its few sightings do not show well */
+
 /* Threads that may stand in for one another. */
 struct group {
-    uint64_t time_ns, sightings; /* of threads that were seen running */
-    uint64_t orphan_ns;          /* of threads that were not, and are nobody else's */
-    uint64_t used, given_ns;     /* of time_ns, or sightings, and orphan_ns: divided so far */
+    uint64_t time_ns, sightings;     /* of threads that were seen running */
+    uint64_t short_ns, short_weight; /* of short ones among them */
+    uint64_t orphan_ns;              /* of threads that were not, and are still to be placed */
+    uint64_t used, given_ns;         /* divided so far */
 };
 
 enum { BY_NAME, BY_PROCESS, BY_PROGRAM, LEVELS };
@@ -150,6 +277,19 @@ struct groups {
     size_t capacity;
     uint32_t *group_of; /* [thread]: number of its group, INTERN_NONE */
 };
+
+static bool is_short(const struct weighed_thread *t)
+{
+    return t->count > 0 && t->records <= SHORT;
+}
+
+static uint64_t weight_of(const struct weighed_thread *t)
+{
+    uint64_t weight = 0;
+    for (size_t i = 0; i < t->count; i++)
+        weight += t->stretches[i].weight;
+    return weight;
+}
 
 /* Processes by image: an image that is made by exec is of the process before. */
 static uint32_t *list_processes(const struct raw_extension *ext, const struct tracker *tracker)
@@ -192,14 +332,13 @@ static void group_threads(struct cpu_weights *w, const struct raw_extension *ext
             mem_reserve(&g->groups, &g->capacity, (size_t)number + 1, sizeof *g->groups);
             g->groups[number] = (struct group){0};
         }
-        if (t->count > 0) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
-            g->groups[number].time_ns += t->total_ns;
-            g->groups[number].sightings++;
-        } else if (t->orphan) {
-            /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
-            g->groups[number].orphan_ns += t->total_ns;
-        }
+        struct group *group = &g->groups[number];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
+        group->time_ns += t->count > 0 ? t->total_ns : 0;
+        group->sightings += t->count > 0;
+        group->short_ns += is_short(t) ? t->total_ns : 0;
+        group->short_weight += is_short(t) ? weight_of(t) : 0;
+        group->orphan_ns += t->orphan ? t->total_ns : 0;
     }
 }
 
@@ -220,6 +359,28 @@ static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
     }
 }
 
+/* Gives T its part of what the short threads of GROUP and the orphans have used together, in place of its own. */
+static void share_pool(struct weighed_thread *t, struct group *group)
+{
+    group->used += weight_of(t);
+    uint64_t due_ns = scale(group->short_ns + group->orphan_ns, group->used, group->short_weight);
+    for (size_t i = 0; i < t->count; i++)
+        t->stretches[i].cpu_ns = 0;
+    t->total_ns = due_ns - group->given_ns;
+    add_extra(t, t->total_ns);
+    group->given_ns = due_ns;
+}
+
+/* Gives T, which was seen, its part of the CPU time of the orphans of GROUP. */
+static void share_time(struct weighed_thread *t, struct group *group)
+{
+    group->used += group->time_ns > 0 ? t->total_ns : 1;
+    uint64_t due_ns = scale(group->orphan_ns, group->used,
+                            group->time_ns > 0 ? group->time_ns : group->sightings);
+    add_extra(t, due_ns - group->given_ns);
+    group->given_ns = due_ns;
+}
+
 /* Gives the CPU time of orphans to the threads of their groups that were seen running. */
 static void share_orphans(struct cpu_weights *w, struct groups *g)
 {
@@ -229,15 +390,12 @@ static void share_orphans(struct cpu_weights *w, struct groups *g)
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each thread has a group */
         if (group->orphan_ns == 0 || group->sightings == 0)
             continue;
-        if (t->count == 0) {
+        if (t->count == 0)
             t->orphan = false;
-            continue;
-        }
-        group->used += group->time_ns > 0 ? t->total_ns : 1;
-        uint64_t due_ns = scale(group->orphan_ns, group->used,
-                                group->time_ns > 0 ? group->time_ns : group->sightings);
-        add_extra(t, due_ns - group->given_ns);
-        group->given_ns = due_ns;
+        else if (group->short_weight == 0)
+            share_time(t, group);
+        else if (is_short(t))
+            share_pool(t, group);
     }
 }
 

@@ -12,7 +12,9 @@
  *                     says is divided in proportion.
  *
  * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
- * its process, else of processes of the same program, in proportion to their CPU time; where there is none at all, it is
+ * its process, else of processes of the same program. Of short threads, those seen at random stand for those not seen:
+ * they pool their CPU time, and each sighting gets its part by weight. Where no short one was seen, the others get it in
+ * proportion to their CPU time; where none was seen at all, it is
  * reported as unsampled with the thread's last record. So is what the threads together lack of the run's CPU time, in equal
 parts: each spends it in the kernel while it is made and while it ends, where no event counts. No nanosecond is lost.
  * SPDX-License-Identifier: MIT */
@@ -37,11 +39,10 @@ struct weighed_thread {
     uint32_t task, image;
     uint64_t records; /* that are still to come */
     uint64_t total_ns;
-    /* while it is taken: of the stretch before AT, so much weight is left, and so much CPU time */
+    /* while it is taken: of the stretch before AT, LEFT of WEIGHT is left; each unit of weight gets EACH_NS, and REST of
+     * every WEIGHT units one more: ODD is how near the next one is */
     size_t at;
-    uint64_t left, left_ns;
-    uint64_t each_ns, rest,
-        odd;         /* of equal weights: all get EACH_NS, and REST of every WEIGHT one more */
+    uint64_t left, each_ns, rest, odd;
     bool orphan;     /* its total has no sighting to go to */
     uint64_t own_ns; /* CPU time that no engine counted: of its birth and its end in the kernel */
 };
@@ -83,5 +84,19 @@ static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t th
     t->odd = odd - (t->weight & -more);
     return t->each_ns + more;
 }
+
+/* May CPU time that belongs to no sighting come with one of the next COUNT records of thread number THREAD? */
+static inline bool cpu_weights_may_end(const struct cpu_weights *weights, uint32_t thread,
+                                       uint64_t count)
+{
+    const struct weighed_thread *t = &weights->threads[thread];
+    return t->records <= count && (t->orphan || t->own_ns > 0);
+}
+
+/* The same of all entries of STEADY at SEAT, which are of thread number THREAD, and not its last: CPU_NS[k] becomes that of entry
+ * k. KNOWN_NS: CPU time of the thread before. */
+void cpu_weights_take_steady(struct cpu_weights *weights, uint32_t thread,
+                             const struct steady *steady, size_t seat, uint64_t known_ns,
+                             uint64_t *cpu_ns);
 
 #endif

@@ -61,7 +61,7 @@ const char *tracker_name(const struct tracker *t, uint32_t task)
     return task == NO_TASK ? "" : t->ext->tasks[task].name;
 }
 
-struct tracked *tracker_find(struct tracker *t, uint32_t tid, size_t seat)
+uint32_t tracker_find(struct tracker *t, uint32_t tid, size_t seat)
 {
     uint32_t known = t->tids.count, at = numbers_intern(&t->tids, tid);
     if (at == known) {
@@ -77,8 +77,68 @@ struct tracked *tracker_find(struct tracker *t, uint32_t tid, size_t seat)
         memset(t->seats + t->seat_count, 0, (seat + 1 - t->seat_count) * sizeof *t->seats);
         t->seat_count = seat + 1;
     }
-    t->seats[seat] = at;
-    return &t->tracked[at];
+    return at;
+}
+
+/* How many threads each of COUNT samples has that has any, 0 if that differs or is none; *SUM becomes their sum. */
+static size_t threads_each(const uint32_t *threads, size_t count, size_t *sum)
+{
+    size_t first = 0, odd = 0;
+    while (first < count && threads[first] == 0)
+        first++;
+    uint32_t each = first < count ? threads[first] : 0;
+    *sum = 0;
+    for (size_t i = first; i < count; i++) {
+        *sum += threads[i];
+        odd += (threads[i] != each) & (threads[i] != 0);
+    }
+    return odd == 0 ? each : 0;
+}
+
+/* Are the threads of the first entries those of the seats, each another one, and known until after TIME_NS? */
+static bool are_seated(struct tracker *t, const struct steady *s, uint64_t time_ns)
+{
+    uint32_t batch = ++t->batches;
+    if (s->each > t->seat_count)
+        return false;
+    for (size_t seat = 0; seat < s->each; seat++) {
+        struct tracked *tracked = tracker_seat(t, seat);
+        if (tracked->tid != s->entries[seat].tid || tracked->cpu_ns > s->entries[seat].cpu_ns ||
+            tracked->until <= time_ns || tracked->batch == batch)
+            return false;
+        tracked->batch = batch;
+    }
+    return true;
+}
+
+bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, size_t first,
+                       size_t count, size_t entry, uint64_t time_ns, struct steady *s)
+{
+    uint8_t any = 0;
+    uint32_t other = 0;
+    uint64_t falls = 0; /* its highest bit counts */
+    *s = (struct steady){.entries = samples->entries + entry, .flags = samples->flags + entry};
+    s->each = threads_each(samples->threads + first, count, &s->count);
+    if (s->each == 0 || !are_seated(t, s, time_ns))
+        return false;
+    for (size_t i = 0; i < s->count; i++)
+        any |= s->flags[i];
+    const struct raw_entry *before = s->entries, *end = s->entries + s->count;
+    for (const struct raw_entry *at = before + s->each; at < end && other == 0; at++, before++) {
+        other |= at->tid ^ before->tid;
+        falls |= at->cpu_ns - before->cpu_ns;
+    }
+    return (any & RAW_TOTAL) == 0 && other == 0 && falls <= INT64_MAX;
+}
+
+void tracker_pass(struct tracker *t, const struct steady *s)
+{
+    const struct raw_entry *last = s->entries + s->count - s->each;
+    for (size_t seat = 0; seat < s->each; seat++) {
+        struct tracked *tracked = tracker_seat(t, seat);
+        tracked->cpu_ns = last[seat].cpu_ns;
+        tracked->renewed = tracked->ended = false;
+    }
 }
 
 void tracker_begin(struct tracker *t, struct tracked *tracked)

@@ -19,6 +19,7 @@ struct tracked {
     bool renewed;    /* another thread, name, process or program than at the record before */
     uint64_t cpu_ns; /* at its last record */
     uint64_t until;  /* task or image may be another from this time on */
+    uint32_t batch;  /* the steady one in which it was found last */
     /* for the caller's use; 0 at first */
     uint32_t number, token, token_image;
     uint64_t token_until;
@@ -34,6 +35,7 @@ struct tracker {
     uint32_t threads; /* so far */
     uint32_t *seats;  /* by place in the sample: the number in tids that was there last */
     size_t seat_count, seat_capacity;
+    uint32_t batches; /* so far */
 };
 
 /* EXT is borrowed until tracker_free. */
@@ -43,22 +45,45 @@ void tracker_free(struct tracker *tracker);
 /* Name of a task, borrowed from the extension; "" for NO_TASK. */
 const char *tracker_name(const struct tracker *tracker, uint32_t task);
 
-/* Slow paths of tracker_follow. */
-struct tracked *tracker_find(struct tracker *tracker, uint32_t tid, size_t seat);
+/* The thread that was at SEAT, a place in the sample, last. */
+static inline struct tracked *tracker_seat(const struct tracker *tracker, size_t seat)
+{
+    return &tracker->tracked[tracker->seats[seat]];
+}
+
+/* Entries of samples that have the same threads in the same places as the one before, or none: thread K is that of seat K %
+ * EACH. All are sightings, and neither a thread nor its name, process or program changes. Most batches are steady. */
+struct steady {
+    const struct raw_entry *entries;
+    const uint8_t *flags;
+    size_t count, each; /* COUNT is a multiple of EACH */
+};
+
+/* Are the COUNT samples of SAMPLES from number FIRST on, the first of whose entries is number ENTRY, steady? They end at
+ * TIME_NS. Requires flags. */
+bool tracker_is_steady(struct tracker *tracker, const struct raw_samples *samples, size_t first,
+                       size_t count, size_t entry, uint64_t time_ns, struct steady *steady);
+
+/* Goes on to the end of STEADY, as tracker_follow would entry by entry. */
+void tracker_pass(struct tracker *tracker, const struct steady *steady);
+
+/* Slow paths of tracker_follow. tracker_find returns the number in tids. */
+uint32_t tracker_find(struct tracker *tracker, uint32_t tid, size_t seat);
 void tracker_update(struct tracker *tracker, struct tracked *tracked, uint64_t time_ns);
 void tracker_begin(struct tracker *tracker, struct tracked *tracked);
 
 /* The thread of ENTRY, number SEAT in its sample at TIME_NS, and in *USED_NS the CPU time since its last record. Borrowed
- * until the next call. Threads mostly keep their places from sample to sample. A thread is another one when its CPU time
- * falls, except in a total; when its pid changes; and when a task begins after a total. */
+ * until the next call. A thread is another one when its CPU time falls, except in a total; when its pid changes; and when a
+ * task begins after a total. */
 static inline struct tracked *tracker_follow(struct tracker *tracker, const struct raw_entry *entry,
                                              uint8_t flags, uint64_t time_ns, size_t seat,
                                              uint64_t *used_ns)
 {
-    struct tracked *tracked =
-        seat < tracker->seat_count ? &tracker->tracked[tracker->seats[seat]] : NULL;
-    if (tracked == NULL || tracked->tid != entry->tid)
-        tracked = tracker_find(tracker, entry->tid, seat);
+    uint32_t at = numbers_find(&tracker->tids, entry->tid);
+    if (at == INTERN_NONE || seat >= tracker->seat_count)
+        at = tracker_find(tracker, entry->tid, seat);
+    tracker->seats[seat] = at;
+    struct tracked *tracked = &tracker->tracked[at];
     tracked->renewed = tracked->cpu_ns == UINT64_MAX; /* new */
     if (tracked->renewed)
         tracked->cpu_ns = 0;

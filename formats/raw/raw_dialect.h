@@ -110,24 +110,33 @@ void raw_seen_free(struct raw_seen *seen);
 int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
                   struct error *err);
 
-/* Whether there is room for a sample of COUNT threads. An empty batch has room for any. */
-bool raw_batch_has_room(const struct raw_batch *batch, size_t count);
-
 /* The samples in the batch. */
 struct raw_samples raw_batch_samples(const struct raw_batch *batch);
 
-/* Appends a sample with COUNT threads at FROM, THREAD_SIZE bytes each; requires raw_batch_has_room. */
+/* Decodes COUNT threads of THREAD_SIZE bytes at FROM. */
+static inline void raw_get_threads(struct raw_entry *entries, const uint8_t *from, size_t count,
+                                   size_t thread_size, bool big)
+{
+    for (size_t i = 0; i < count; i++, from += thread_size) {
+        entries[i].tid = get_u32(from, big);
+        entries[i].pc = get_u64(from + 4, big);
+        entries[i].cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
+    }
+}
+
+/* Makes room for COUNT more entries, and one that is never used, so that there are some. */
+static inline void raw_batch_reserve(struct raw_batch *b, size_t count)
+{
+    if (b->entry_count + count >= b->capacity)
+        mem_reserve(&b->entries, &b->capacity, b->entry_count + count + 1, sizeof *b->entries);
+}
+
+/* Appends a sample with COUNT threads at FROM, THREAD_SIZE bytes each. */
 static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double value,
                                  const uint8_t *from, size_t count, size_t thread_size, bool big)
 {
-    if (b->entry_count + count >= b->capacity) /* never NULL */
-        mem_reserve(&b->entries, &b->capacity, b->entry_count + count + 1, sizeof *b->entries);
-    struct raw_entry *entry = b->entries + b->entry_count;
-    for (size_t i = 0; i < count; i++, entry++, from += thread_size) {
-        entry->tid = get_u32(from, big);
-        entry->pc = get_u64(from + 4, big);
-        entry->cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
-    }
+    raw_batch_reserve(b, count);
+    raw_get_threads(b->entries + b->entry_count, from, count, thread_size, big);
     b->time_ns[b->count] = time_ns;
     b->value[b->count] = value;
     b->threads[b->count++] = (uint32_t)count;

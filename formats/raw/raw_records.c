@@ -288,17 +288,11 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
     return stream_seek(p->stream, back, err);
 }
 
-/* The time of sample NUMBER [ns]: from the extension, which is exact, or else from the record. */
-static inline uint64_t sample_time(struct raw_profile *p, const uint8_t *record, uint64_t number,
-                                   bool big)
+/* The time of the sample in RECORD [ns], which has one in [us]; of the first sample it is 0. */
+static uint64_t record_time(struct raw_reader *r, const uint8_t *record, bool first, bool big)
 {
-    struct raw_reader *r = p->reader;
-    if (p->ext.time_at != 0)
-        return r->times[number - r->times_first];
-    if (p->dialect->record.time_size == 0)
-        return 0;
     uint64_t time_us = get_u64(record, big);
-    if (number == 0)
+    if (first)
         r->first_us = time_us;
     return time_us > r->first_us ? (time_us - r->first_us) * 1000 : 0;
 }
@@ -309,28 +303,63 @@ static int lost(struct raw_profile *p, struct error *err)
                      "the file changed while it was being read");
 }
 
-/* Decodes the complete records in the HAVE bytes at DATA, at least one, as far as times are loaded and the batch has
- * room. Returns the number of bytes decoded. */
-static inline __attribute__((always_inline)) size_t
-decode(struct raw_profile *p, const uint8_t *data, size_t have, bool big)
+/* The number of the sample before which to stop decoding: times are loaded up to there, and the batch has room. */
+static uint64_t decodable(const struct raw_profile *p)
 {
-    struct raw_reader *r = p->reader;
-    size_t thread_size = p->dialect->record.thread_size, at = 0;
+    const struct raw_reader *r = p->reader;
     uint64_t end = p->samples;
     if (p->ext.time_at != 0 && r->times_first + r->times_count < end)
         end = r->times_first + r->times_count;
-    for (uint64_t number = p->done; number < end && have - at >= r->fixed; number++) {
-        const uint8_t *record = data + at;
-        size_t count = get_u32(record + r->fixed - 4, big), size = r->fixed + count * thread_size;
-        if (count > RAW_MAX_THREADS || have - at < size || !raw_batch_has_room(&r->batch, count))
+    return end - p->done < RAW_BATCH_SAMPLES ? end : p->done + RAW_BATCH_SAMPLES;
+}
+
+/* Decodes the complete records in the HAVE bytes at DATA, at least one, into the empty batch, as far as that is possible.
+ * THREAD_SIZE, BIG and PLAIN are constants where that matters; PLAIN: the value is an f64, and times are not in the
+ * records. Returns the number of bytes decoded. */
+static inline __attribute__((always_inline)) size_t decode(struct raw_profile *p,
+                                                           const uint8_t *data, size_t have,
+                                                           size_t thread_size, bool big, bool plain)
+{
+    struct raw_reader *r = p->reader;
+    struct raw_batch *b = &r->batch;
+    const size_t fixed = r->fixed, samples = (size_t)(decodable(p) - p->done);
+    const uint64_t *times =
+        p->ext.time_at != 0 ? r->times + (size_t)(p->done - r->times_first) : NULL;
+    const uint8_t *at = data, *end = data + have;
+    bool timed = times == NULL && !plain && p->dialect->record.time_size != 0;
+    size_t i = 0, entries = 0;
+    raw_batch_reserve(b, RAW_BATCH_ENTRIES);
+    for (; i < samples && (size_t)(end - at) >= fixed; i++) {
+        size_t count = get_u32(at + fixed - 4, big), size = fixed + count * thread_size;
+        if (count > RAW_MAX_THREADS || (size_t)(end - at) < size)
             break;
-        double value = p->value == RAW_F64 ? get_f64(record + r->value_at, big)
-                                           : get_value(record + r->value_at, p->value, big);
-        raw_batch_put(&r->batch, sample_time(p, record, number, big), value, record + r->fixed,
-                      count, thread_size, big);
+        if (entries + count > RAW_BATCH_ENTRIES) {
+            if (i > 0)
+                break;
+            raw_batch_reserve(b, count);
+        }
+        raw_get_threads(b->entries + entries, at + fixed, count, thread_size, big);
+        b->time_ns[i] = times != NULL ? times[i]
+                        : timed       ? record_time(r, at, p->done + i == 0, big)
+                                      : 0;
+        b->value[i] =
+            plain ? get_f64(at + r->value_at, big) : get_value(at + r->value_at, p->value, big);
+        b->threads[i] = (uint32_t)count;
+        entries += count;
         at += size;
     }
-    return at;
+    b->count = i;
+    b->entry_count = entries;
+    return (size_t)(at - data);
+}
+
+static size_t decode_any(struct raw_profile *p, const uint8_t *data, size_t have)
+{
+    const struct raw_record *record = &p->dialect->record;
+    bool plain = p->value == RAW_F64 && (record->time_size == 0 || p->ext.time_at != 0);
+    if (plain && record->thread_size == 20 && !p->layout.big)
+        return decode(p, data, have, 20, false, true);
+    return decode(p, data, have, record->thread_size, p->layout.big, false);
 }
 
 /* Makes the next record completely visible; detection has already seen all of them. Returns the number of visible
@@ -369,19 +398,12 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
     if (have < 0)
         return -1;
     r->batch.count = r->batch.entry_count = 0;
-    stream_advance(p->stream, p->layout.big ? decode(p, data, (size_t)have, true)
-                                            : decode(p, data, (size_t)have, false));
+    stream_advance(p->stream, decode_any(p, data, (size_t)have));
     if (p->has_flags && raw_seen_fill(&r->seen, p->stream, &r->batch, err) != 0)
         return -1;
     *samples = raw_batch_samples(&r->batch);
     p->done += samples->count;
     return 1;
-}
-
-bool raw_batch_has_room(const struct raw_batch *b, size_t count)
-{
-    return b->count == 0 ||
-           (b->count < RAW_BATCH_SAMPLES && b->entry_count + count <= RAW_BATCH_ENTRIES);
 }
 
 struct raw_samples raw_batch_samples(const struct raw_batch *b)

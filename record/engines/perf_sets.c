@@ -14,7 +14,8 @@
 #include "record/clock.h"
 
 /* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
-static const double shortest = 100000, shortest_batch = 30000;
+static const double shortest = 100000, shortest_batch = 30000, shortest_birth = 10000;
+static const double rare = 400000; /* mean from which on a short first period is rare enough */
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
 static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
@@ -54,6 +55,13 @@ static double batch_length(const struct perf_sets *sets)
     return fmax((double)batch_time, PERF_BATCH * sets->mean);
 }
 
+static double floor_of(const struct perf_sets *sets, bool birth)
+{
+    if (birth && (sets->batch || sets->prompt))
+        return sets->mean >= rare ? shortest_birth : shortest_batch;
+    return sets->batch ? shortest_batch : shortest;
+}
+
 /* A period [ns]. LEAST is 0 for the first one of a thread. */
 static uint64_t draw(struct perf_sets *sets, double least)
 {
@@ -63,8 +71,7 @@ static uint64_t draw(struct perf_sets *sets, double least)
                   (1 - 0.5 * period / batch_length(sets)); /* half a period is lost to each batch */
     else if (sets->random)
         period = (period - sets->reaction) * fmin(least - (1 - least) * log(uniform(sets)), most);
-    return (uint64_t)fmax(period,
-                          sets->batch || (sets->prompt && least == 0) ? shortest_batch : shortest);
+    return (uint64_t)fmax(period, floor_of(sets, least == 0));
 }
 
 /* The time from a sample at TIME to the start of the next period is part of the interval: subtract it from the mean. */

@@ -178,6 +178,10 @@ class Rule(Case):
                 machine = Machine(seed, "perf")
                 run, times, ext = machine.run(20 if seed % 2 else 300)
                 self.check(run, times, ext, machine.used)
+                ext.facts["cpu_ns"] = str(machine.used + 10**6 + seed)
+                self.check(run, times, ext, machine.used + 10**6 + seed)
+                ext.facts["cpu_ns"] = str(machine.used // 2)  # it cannot be less than was seen
+                self.check(run, times, ext, machine.used)
 
     def test_waiting_gets_nothing(self):
         """Computes 9 ms between any two waits; is seen waiting, and now and then running."""

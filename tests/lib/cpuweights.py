@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 from rawprofile import EXEC, RAN, TOTAL
 
 WINDOW = 64
+SHORT = 16
 
 
 def last_started(list_, time):
@@ -116,6 +117,7 @@ def weigh(run, times, ext):
     for t in threads:
         t.stretches, t.orphan = (stretches_nominal if nominal else stretches_exact)(t)
         t.total = sum(s[1] for s in t.stretches)
+    counted = sum(t.total + t.orphan for t in threads)
     for level in range(3):
         groups = {}
         for t in threads:
@@ -124,8 +126,15 @@ def weigh(run, times, ext):
             extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
             if not extra or not givers:
                 continue
-            parts = [t.total for t in givers]
-            for t, share in zip(givers, divide(extra, parts if any(parts) else [1] * len(givers))):
+            short = [t for t in givers if len(t.records) <= SHORT]
+            if short:  # they stand for those not seen: all pool what they used
+                weights = [sum(w for s in t.stretches for _, w in s[0]) for t in short]
+                for t, share in zip(short, divide(extra + sum(t.total for t in short), weights)):
+                    t.total = share
+                    for stretch, part in zip(t.stretches, divide(share, [sum(w for _, w in s[0]) for s in t.stretches])):
+                        stretch[1] = part
+            parts = [] if short else [t.total for t in givers]
+            for t, share in zip([] if short else givers, divide(extra, parts if any(parts) else [1] * len(givers))):
                 own = [s[1] for s in t.stretches]
                 if not any(own):
                     own = [sum(w for _, w in s[0]) for s in t.stretches]
@@ -133,6 +142,11 @@ def weigh(run, times, ext):
                     stretch[1] += part
             for t in group:
                 t.orphan = 0
+    lacking = int(ext.facts.get("cpu_ns", 0)) - counted
+    own = []
+    for left in range(len(threads), 0, -1):  # what no event counted is divided equally
+        own.append(max(0, lacking) // left)
+        lacking -= own[-1]
     times_of = {where: share for t in threads for sightings, cpu in t.stretches
                 for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}
-    return times_of, {t.records[-1][4]: t.orphan for t in threads if t.orphan}
+    return times_of, {t.records[-1][4]: t.orphan + more for t, more in zip(threads, own) if t.orphan + more}

@@ -61,6 +61,28 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
+    def test_short_threads(self):
+        """Most threads end before a sample: those seen stand for them."""
+        for engine in ("perf", "ptrace"):
+            with self.subTest(engine), tempfile.TemporaryDirectory() as folder:
+                raw, pbin = os.path.join(folder, "short.bin"), os.path.join(folder, "short.pbin")
+                done = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
+                                       os.path.join(BUILD, "samples", "short_threads"), "300", "3000"],
+                                      capture_output=True, text=True)
+                if engine == "perf" and "perf_event_paranoid" in done.stderr:
+                    self.skipTest(done.stderr.strip())
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+                table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", pbin]).stdout)
+                rows = {r["function"]: r for r in table["rows"]}
+                used = float(done.stdout.split()[1]) / 1e9
+                both = [rows[name]["time"] for name in ("short_30", "short_70")]
+                samples = sum(rows[name]["samples"] for name in ("short_30", "short_70"))
+                self.assertGreater(samples, 100)
+                self.assertLess(abs(sum(both) / used - 1), 0.5)  # a machine that is busy shows less of such threads
+                # the first microseconds of a thread are not sampled
+                self.assertLess(abs(both[0] / sum(both) - 0.3), 0.05 + 4 * (0.3 * 0.7 / samples) ** 0.5)
+
 
 if __name__ == "__main__":
     unittest.main()
