@@ -9,7 +9,7 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
-static const uint64_t shortest = SECOND / 100, longest = SECOND / 4;
+static const uint64_t shortest = SECOND / 100, longest = SECOND / 10;
 static const double least = 0.02; /* part of a window: a shorter idle time counts as none */
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
