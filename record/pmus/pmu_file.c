@@ -1,4 +1,4 @@
-/* A gauge that is a file with a number in it: what a script keeps writing, or any file of sysfs.
+/* A gauge in a file that contains a number: written by a script, or any file of sysfs.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <time.h>
@@ -35,7 +35,7 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
     struct gauge_file *f = mem_zalloc(1, sizeof *f);
     f->scale = unit.scale;
     int got = sysfs_open(&f->file, NULL, request->argument, err) == 0 ? 0 : -1;
-    for (int i = 0; i < TRIES && got == 0; i++) { /* it may be about to be written */
+    for (int i = 0; i < TRIES && got == 0; i++) { /* a script may be rewriting it */
         got = sysfs_gauge(&f->file, &value, err);
         if (got == 0)
             nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);

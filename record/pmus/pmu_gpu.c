@@ -1,5 +1,5 @@
-/* GPUs: the energy that NVIDIA's NVML and AMD's SMI library count. The libraries are those of the driver, found
- * at run time: their few functions are declared here, as their documentation has them.
+/* GPUs: the energy counters of NVIDIA's NVML and AMD's SMI library. The libraries come with the driver and are opened
+ * at run time: the few functions used are declared here, as documented.
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -34,10 +34,10 @@ struct gpus {
     struct nvml nvml;
     struct amdsmi amdsmi;
     void *handles[GPUS_MOST];
-    size_t nvidia, count; /* the first NVIDIA ones are NVML's */
+    size_t nvidia, count; /* the first NVIDIA channels belong to NVML */
 };
 
-/* A function of a library; its type is the member's that it is put in. */
+/* A function of a library, with the type of the member that stores it. */
 static bool find(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);

@@ -481,7 +481,7 @@ class Libraries(Case):
 
     def test_lynsyn_that_fails(self):
         self.use("usb")
-        self.fails("there is no Lynsyn board here", "-p", "lynsyn")
+        self.fails("no accessible Lynsyn board", "-p", "lynsyn")
         self.board(0x40, [0] * 7)
         self.fails("Lynsyn hardware 4.0: expected one of 2.0", "-p", "lynsyn")
         self.board(0x30, [0] * 7, software=0x14)
