@@ -24,7 +24,7 @@ struct reporter {
     size_t warnings;  /* number of warnings, printed or not */
     size_t unprinted; /* of those, what was too many of one kind */
     struct {
-        const char *format; /* tells kinds apart */
+        const char *format; /* identifies the kind */
         size_t count;
     } kinds[WARNING_KINDS];
 };

@@ -22,24 +22,23 @@ struct elf_sought {
 /* Offers paths for SOUGHT to TAKE, in this order, until it returns true:
  *   1. each search path: with the whole label under it, then with its base name;
  *   2. SOUGHT->path;
- *   3. an absolute label: under the sysroot, or as it is when there is no sysroot; a
- *      relative one: in the current directory;
+ *   3. an absolute label: under the sysroot, or unchanged without a sysroot; a relative
+ *      one: in the current directory;
  *   4. the base name in the current directory;
  *   5. the base name in the system's folders for libraries and programs (under the sysroot).
- * Whether a path exists is for TAKE to see. Returns whether one was taken. */
+ * TAKE checks whether a path exists. Returns whether one was taken. */
 bool elf_search_paths(const struct elf_search *search, const struct elf_sought *sought,
                       bool (*take)(void *context, const char *path), void *context);
 
-/* Opens the first of those files that FITS accepts (0; -1: it does not, with ERR filled). Returns
- * NULL when there is none, with ERR filled by the first that was there and did not fit, or empty
- * when none was there. Caller closes. */
+/* Opens the first of those files that FITS accepts (0; -1: it does not, with ERR filled). Returns NULL if none fits,
+ * with ERR filled for the first existing file, or empty if none exists. Caller closes. */
 struct elf_file *elf_search_file(const struct elf_search *search, const struct elf_sought *sought,
                                  int (*fits)(void *context, const struct elf_file *file,
                                              struct error *err),
                                  void *context, struct error *err);
 
-/* Warns that there is no file for LABEL, why elf_search_file REFUSED one (empty: there was none),
- * and of the CONSEQUENCE. */
+/* Warns that the file for LABEL is missing, why elf_search_file REFUSED one (empty: none exists), and of the
+ * CONSEQUENCE. */
 void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
                      const char *consequence);
 

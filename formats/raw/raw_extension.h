@@ -80,7 +80,7 @@ struct raw_mapx {
     char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
 };
 
-/* A thread, from START on [ns since the start of the run]: again when its name changes, or its tid is reused. */
+/* A thread since START [ns since the start of the run]; repeated when its name changes or its tid is reused. */
 struct raw_task {
     uint32_t tid, pid;
     uint64_t start;
