@@ -1,5 +1,5 @@
-"""Power sources without hardware: trees in place of /sys, libraries that stand in for drivers, commands, logs. What the
-sampler says is compared with sums made here.
+"""Power sources without hardware: trees in place of /sys, libraries in place of drivers, commands, logs. The results of
+the sampler are compared with sums computed here.
 
 SPDX-License-Identifier: MIT"""
 import os
@@ -143,7 +143,7 @@ class Trees(Tree):
 
     def test_wraps_several_times(self):
         most = 1000000
-        # the rate is known before the first wrap, so that a wrap is told from a reset on a busy machine, too
+        # the rate is known before the first wrap, so that a wrap is not taken for a reset on a busy machine
         self.zone("intel-rapl:0", "package-0", 100000, most)
         steps = [50000 + 137 * (i % 7) for i in range(100)]
         thread = self.moving(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 100000, steps, most)
