@@ -11,7 +11,7 @@
 /* Exit status of every tool. */
 enum { EXIT_OK = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
-/* Of warnings of one kind so many are printed; the rest is counted. */
+/* At most this many warnings of one kind are printed; the rest is counted. */
 enum { MAX_PRINTED_WARNINGS = 10, WARNING_KINDS = 16 };
 
 /* What a tool prints on stderr. Passed down by pointer; libraries use it only to warn. */

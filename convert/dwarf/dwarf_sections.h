@@ -1,4 +1,4 @@
-/* Debug sections of an ELF file as libdwarf wants to see them. Used in the DWARF worker only.
+/* Debug sections of an ELF file for libdwarf. Used in the DWARF worker only.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_SECTIONS_H
 #define CONVERT_DWARF_DWARF_SECTIONS_H

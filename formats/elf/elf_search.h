@@ -6,7 +6,7 @@
 #include "base/report.h"
 #include "formats/elf/elf_file.h"
 
-/* What the user says about it; zeroed: nothing. */
+/* The options of the user; all zero: none. */
 struct elf_search {
     const char **folders; /* search paths, tried first, in this order */
     size_t folder_count;
@@ -45,7 +45,7 @@ void elf_search_warn(struct reporter *reporter, const char *label, const struct 
 /* Finds the file that holds the debug information of FILE, a stripped one: by build-id, as
  * .build-id/ab/cdef.debug below each search path and below usr/lib/debug in the sysroot; by
  * .gnu_debuglink beside FILE, in .debug there, and below usr/lib/debug in the sysroot.
- * elf_match_debug says whether it fits. Returns NULL when there is none; caller closes. */
+ * elf_match_debug decides whether it fits. Returns NULL if not found; caller closes. */
 struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file);
 
 /* Base name of LABEL, borrowed from it; all of it when it ends in '/'. */

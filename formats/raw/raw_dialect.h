@@ -93,7 +93,7 @@ struct raw_batch {
 
 void raw_batch_free(struct raw_batch *batch);
 
-/* The flags of thread samples, read in the order of the file. Zeroed and with AT set it begins. */
+/* The flags of thread samples, read in the order of the file. Begin with all zero except AT. */
 struct raw_seen {
     uint64_t at;     /* offset from which to look for the next block */
     uint64_t number; /* of the next thread sample */
