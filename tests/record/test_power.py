@@ -55,7 +55,7 @@ class Case(unittest.TestCase):
         return float(found[1]), found[2], seconds, done.stderr
 
     def listed(self, source):
-        """What --list-pmus says about a source: [(number, name, kind, scope, the rest)], or its complaint."""
+        """The output of --list-pmus for a source: [(number, name, kind, scope, the rest)], or its error."""
         done = subprocess.run([SAMPLER, "--list-pmus"], text=True, capture_output=True, timeout=LIMIT, env=self.env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         text = re.search(rf"^{source}[:\[ ].*\n((?:    .*\n)*)", done.stdout, re.M)[1]
@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
         return [tuple(re.split(r"\s+", line.strip(), maxsplit=4)) for line in text.splitlines()[1:]]
 
     def waiting(self, seconds):
-        """A command that says that it has started, and runs for so long; see wait_for_command."""
+        """A command that reports its start, and runs for this long; see wait_for_command."""
         return ("sh", "-c", f"sleep 0.1; touch {self.at('started')}; sleep {seconds}")
 
     def wait_for_command(self):

@@ -102,7 +102,7 @@ static void collect(struct power *p, struct raw_readings *to)
 
 struct outcome {
     double joules, highest; /* sum over the samples, and the highest power of one */
-    double summary;         /* what power_summarize says */
+    double summary;         /* energy by power_summarize */
     size_t warnings;
     struct error err;
 };
