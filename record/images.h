@@ -60,8 +60,8 @@ void images_put(struct images *images, struct buffer *buffer, bool all);
 /* The executable that was seen using CPU most often, "": none. Borrowed until images_delete. */
 const char *images_target(const struct images *images);
 
-/* The mappings of files, each address, size and path once: first the target itself, then other mappings of its images,
- * then the rest; at most VMMAPS_MOST of them. */
+/* The mappings of files, each address, size and path once: first the target itself, then what else its images have
+ * mapped, then others; at most VMMAPS_MOST of them. */
 enum { VMMAPS_MOST = 65536 };
 /* Caller frees. */
 struct vmmap *images_vmmaps(struct images *images, size_t *count);

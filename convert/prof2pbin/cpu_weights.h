@@ -12,9 +12,9 @@
  *   stretch (perf):   from one total to the next. The total is divided among its sightings in proportion to their
  *                     nominal CPU time.
  *
- * CPU time of a thread that was never seen running is charged to sightings of threads of its process with the same
- * name, else of its process, else of processes of the same program, in proportion to their CPU time; if there are none
- * at all, it is reported as unsampled with the last record of the thread. No nanosecond is lost.
+ * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
+ * its process, else of processes of the same program, in proportion to their CPU time; where there is none at all, it is
+ * reported as unsampled with the thread's last record. No nanosecond is lost.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H

@@ -35,7 +35,7 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
     struct gauge_file *f = mem_zalloc(1, sizeof *f);
     f->scale = unit.scale;
     int got = sysfs_open(&f->file, NULL, request->argument, err) == 0 ? 0 : -1;
-    for (int i = 0; i < TRIES && got == 0; i++) { /* a script may be rewriting it */
+    for (int i = 0; i < TRIES && got == 0; i++) { /* it may be about to be written */
         got = sysfs_gauge(&f->file, &value, err);
         if (got == 0)
             nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);

@@ -34,7 +34,7 @@ struct gpus {
     struct nvml nvml;
     struct amdsmi amdsmi;
     void *handles[GPUS_MOST];
-    size_t nvidia, count; /* the first NVIDIA channels belong to NVML */
+    size_t nvidia, count; /* the first NVIDIA ones are NVML's */
 };
 
 /* A function of a library, with the type of the member that stores it. */

@@ -46,8 +46,8 @@ void sysfs_close(struct sysfs_file *file);
 /* Reads all of it into TEXT. Returns 1; 0 if it is empty or the device has no value at the moment (EAGAIN, ENODATA); -1
  * with ERR filled. */
 int sysfs_read(const struct sysfs_file *file, char text[SYSFS_TEXT], struct error *err);
-/* Reads a file that contains a number followed by white space: a counter, or any finite number. Returns as sysfs_read;
- * any other content is an error. */
+/* Reads the number that it begins with, white space behind it: a counter, or any finite number. Returns as
+ * sysfs_read; anything else is an error. */
 int sysfs_count(const struct sysfs_file *file, uint64_t *count, struct error *err);
 int sysfs_gauge(const struct sysfs_file *file, double *value, struct error *err);
 
