@@ -135,10 +135,10 @@ static int end_threads(struct cpu_weights *w)
     return 0;
 }
 
-/* Threads whose CPU time may be charged to sightings of the others. */
+/* Threads that may stand in for one another. */
 struct group {
     uint64_t time_ns, sightings; /* of threads that were seen running */
-    uint64_t orphan_ns;          /* of threads that were not, and is not charged yet */
+    uint64_t orphan_ns;          /* of threads that were not, and are nobody else's */
     uint64_t used, given_ns;     /* of time_ns, or sightings, and orphan_ns: divided so far */
 };
 
