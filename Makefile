@@ -94,7 +94,7 @@ $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 
 -include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d)
 
-# ---- what people type; "make help" prints the texts after ## ----
+# ---- targets for users; "make help" prints the texts after ## ----
 
 help: ## list the targets
 	@sed -nE 's/^([a-z][a-z_.-]*):[^#=]*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name text; do printf '%-22s %s\n' "$$name" "$$text"; done
@@ -130,7 +130,7 @@ install: all ## copy tools and man pages to PREFIX (default /usr/local) below DE
 	install -m 644 $(filter %.5,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 $(filter %.7,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man7
 
-uninstall: ## remove what install has copied
+uninstall: ## remove the files copied by install
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(TOOLS)))
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 
@@ -147,7 +147,7 @@ compile_commands.json: Makefile $(C_FILES) ## write the compile commands for edi
 	$(call SAY,WRITE $@)
 	$(file >$@,[$(subst } {,}$(COMMA)$(NEWLINE) {,$(foreach f,$(C_FILES) $(patsubst $(BUILD)/%,%.c,$(UNIT) $(DRIVER)),$(call entry,$(f))))])
 
-clean: ## remove all that was built
+clean: ## remove everything that was built
 	rm -rf build demo-out compile_commands.json
 
 .PHONY: all help debug check check-only bench demo pictures deps install uninstall format clean

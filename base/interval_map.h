@@ -15,7 +15,7 @@ struct interval {
     uint32_t value; /* where ranges overlap the largest value wins */
 };
 
-/* Zeroed it is an empty map: disjoint pieces, ascending. */
+/* Disjoint pieces in ascending order. All zero: an empty map. */
 struct interval_map {
     struct interval *pieces;
     size_t count;

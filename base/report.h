@@ -11,7 +11,7 @@
 /* Exit status of every tool. */
 enum { EXIT_OK = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 
-/* Of warnings of one kind so many are printed; the rest is counted. */
+/* At most this many warnings of one kind are printed; the rest is counted. */
 enum { MAX_PRINTED_WARNINGS = 10, WARNING_KINDS = 16 };
 
 /* What a tool prints on stderr. Passed down by pointer; libraries use it only to warn. */
@@ -24,7 +24,7 @@ struct reporter {
     size_t warnings;  /* number of warnings, printed or not */
     size_t unprinted; /* of those, what was too many of one kind */
     struct {
-        const char *format; /* tells kinds apart */
+        const char *format; /* identifies the kind */
         size_t count;
     } kinds[WARNING_KINDS];
 };

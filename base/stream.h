@@ -82,7 +82,7 @@ int stream_skip(struct stream *stream, uint64_t count, struct error *err);
  * hole, if it is unknown, and before stream_make_seekable; -1 on an error. */
 int64_t stream_hole(struct stream *stream, struct error *err);
 
-/* From now on, damaged or truncated bzip2 data ends the data without an error: for salvage. */
+/* For salvage: makes damaged or truncated bzip2 data end the data without an error. */
 void stream_forgive(struct stream *stream);
 
 /* Makes stream_seek and stream_size possible: a pipe or compressed data is copied to an unlinked

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Length [bytes] of the valid UTF-8 character at TEXT (NUL-terminated), 0 if there is none: stray bytes, overlong
+/* Length [bytes] of the valid UTF-8 character at TEXT (NUL-terminated), 0 if invalid: stray bytes, overlong
  * forms, surrogates. */
 size_t utf8_length(const char *text);
 

@@ -9,7 +9,7 @@
 
 #include "record/clock.h"
 
-/* The kernel makes the whole file for its first line, with a column for each interrupt of each processor. */
+/* The kernel generates the whole file for its first line, with a column for each interrupt of each processor. */
 enum { COST_SHARE = 50 };
 
 void busy_open(struct busy *busy)

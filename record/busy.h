@@ -7,7 +7,7 @@
 
 struct busy {
     int fd;
-    uint64_t due;  /* CLOCK_MONOTONIC [ns]: before that there is nothing new */
+    uint64_t due;  /* CLOCK_MONOTONIC [ns] of the next update */
     uint64_t last; /* [ns] */
 };
 

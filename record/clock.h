@@ -1,4 +1,4 @@
-/* The clock of everything that is timed here.
+/* The clock of the recorder.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_CLOCK_H
 #define RECORD_CLOCK_H

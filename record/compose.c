@@ -1,6 +1,6 @@
 /* The finished profile, composed from the spool.
  *
- * The spool is gone through several times: for the CPU times of threads, the records, all blocks that are copied, the
+ * The spool is read several times: for the CPU times of threads, the records, all blocks that are copied, the
  * times. SPDX-License-Identifier: MIT */
 #include "record/compose.h"
 
@@ -22,7 +22,7 @@ enum { NS_PER_US = 1000, THREAD_SIZE = 20, THREAD_CPU = 12 };
 struct scales {
     struct numbers tids; /* tid -> index in THREADS */
     struct scaled {
-        size_t number; /* of the thread that has the tid now, SIZE_MAX: none */
+        size_t number; /* of the current thread of the tid, SIZE_MAX: none */
         uint64_t last; /* its CPU time so far */
     } * threads;
     size_t thread_capacity;
@@ -61,7 +61,7 @@ void compose_label(char label[LABEL_SIZE], const char *path)
     memcpy(label, path, length + 1);
 }
 
-/* Hands over what the buffer holds. */
+/* Writes the contents of the buffer. */
 static int put(struct composition *c)
 {
     int result = output_write(c->out, c->buffer.data, c->buffer.size);
@@ -69,7 +69,7 @@ static int put(struct composition *c)
     return result;
 }
 
-/* The magic of the `sampler` dialect says what its value is. */
+/* The magic of the `sampler` dialect encodes the kind of its value. */
 static uint32_t magic_of(enum pmu_kind kind)
 {
     static const uint32_t magics[] = {
@@ -95,7 +95,7 @@ static int put_header(struct composition *c)
     return put(c);
 }
 
-/* Goes through the spool; DO_IT sees each block. */
+/* Reads the spool; DO_IT gets each block. */
 static int each_block(struct composition *c, int (*do_it)(struct composition *, struct block *))
 {
     struct block block;
@@ -140,7 +140,7 @@ static struct scaled *find_scaled(struct scales *s, uint32_t tid)
     return &s->threads[index];
 }
 
-/* The thread of TID, a new one if the last one has got its total. */
+/* The thread of TID, a new one if the last one has its total already. */
 static struct scaled *current(struct scales *s, uint32_t tid)
 {
     struct scaled *thread = find_scaled(s, tid);
@@ -149,7 +149,7 @@ static struct scaled *current(struct scales *s, uint32_t tid)
     return thread;
 }
 
-/* First pass: what each thread's sum of intervals is to be multiplied by. */
+/* First pass: the factor for the sum of intervals of each thread. */
 static void learn(struct scales *s, uint32_t tid, uint64_t cpu, uint8_t flags)
 {
     size_t known = s->count;
@@ -183,8 +183,8 @@ static void restart(struct scales *s)
     s->count = 0;
 }
 
-/* Rows and, in the block that follows, the flags of their threads; DO_IT sees each thread. A block of rows without one
- * is the last, and cut. */
+/* Rows and, in the block that follows, the flags of their threads; DO_IT gets each thread. A block of rows without
+ * flags is the last, and truncated. */
 static int with_flags(struct composition *c, struct block *block,
                       void (*do_it)(struct composition *, uint8_t *thread, uint8_t flags))
 {
@@ -244,7 +244,7 @@ static void add_readings(struct composition *c, struct block *block)
     }
 }
 
-/* Readings come to the spool after the samples that need them. */
+/* In the spool, readings follow the samples that need them. */
 static int read_ahead(struct composition *c, uint64_t time)
 {
     struct block block;
@@ -259,7 +259,7 @@ static int read_ahead(struct composition *c, uint64_t time)
     return 0;
 }
 
-/* Puts the records of the rows that are held. */
+/* Writes the records of the rows held. */
 static int put_rows(struct composition *c)
 {
     struct cursor in = {.data = c->rows.data, .size = c->rows.size};

@@ -10,25 +10,24 @@
 #include "formats/raw/raw_extension.h"
 #include "record/images.h"
 
-/* What stands in the header and in the extension; all borrowed. */
+/* The contents of the header and the extension; all borrowed. */
 struct profile {
     enum pmu_kind kind;
     uint64_t wall, latency; /* [ns] */
     uint64_t samples;       /* in the spool */
-    /* The CPU times of sightings are sums of intervals, and the exact one comes with RAW_TOTAL: they are brought to
-     * its scale, thread by thread. */
+    /* CPU times of sightings are sums of intervals; they are scaled, thread by thread, to the exact total that comes
+     * with RAW_TOTAL. */
     bool nominal;
     const struct raw_fact *facts;
     size_t fact_count;
-    const struct raw_source *sources; /* of the readings in the spool, which have `srcs` there */
+    const struct raw_source *sources; /* of the readings in the spool */
     size_t source_count;
     const struct vmmap *vmmaps;
     size_t vmmap_count;
 };
 
-/* Writes PROFILE with the samples and all else that the spool at SPOOL_PATH has to OUT, in memory that does not grow
- * with the samples. Returns 0 with *ENERGY the sum of values times intervals [J of a power]; or -1 with ERR or the error
- * of output_open filled. */
+/* Writes PROFILE with all contents of the spool at SPOOL_PATH to OUT; memory does not grow with the samples. Returns 0
+ * with *ENERGY the sum of values times intervals [J for a power]; or -1 with ERR or the error of output_open filled. */
 int compose(struct output *out, const char *spool_path, const struct profile *profile,
             double *energy, struct error *err);
 

@@ -1,4 +1,4 @@
-/* The facts about a run that the raw extension tells.
+/* The facts about a run for the raw extension.
  * SPDX-License-Identifier: MIT */
 #include "record/facts.h"
 

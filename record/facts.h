@@ -1,4 +1,4 @@
-/* The facts about a run that the raw extension tells.
+/* The facts about a run for the raw extension.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_FACTS_H
 #define RECORD_FACTS_H
@@ -9,20 +9,20 @@
 
 enum { MAX_FACTS = 32 };
 
-/* Zeroed it is empty. */
+/* All zero: empty. */
 struct facts {
     struct raw_fact list[MAX_FACTS];
     size_t count;
 };
 
-/* All that is known when the command starts: now is its time. */
+/* Adds everything known at the start of the command, with the current time as its start. */
 void facts_begin(struct facts *facts, const struct options *options, const char *engine,
                  const struct power *power);
-/* Adds one; takes VALUE. */
+/* Adds a fact; takes VALUE. */
 void facts_add(struct facts *facts, const char *name, char *value);
 void facts_free(struct facts *facts);
 
-/* COMMAND as a shell would take it. Caller frees. */
+/* COMMAND quoted for a shell. Caller frees. */
 char *facts_command(char *const *command);
 
 #endif

@@ -13,15 +13,15 @@
 
 enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40, UNKNOWN = 0 };
 
-/* A program counter; number 0 stands for all that are in no mapping of a file. */
+/* A program counter; number 0 is for all that are in no mapping of a file. */
 struct spot {
     uint32_t map; /* number of its mapping among the texts */
     uint64_t byte, samples;
     double joules;
 };
 
-/* A sighting that waits for the energy of its sample; the first of a sample is nobody's, its CPU time that of all
- * threads that are not running. */
+/* A sighting that waits for the energy of its sample; the first of a sample belongs to no thread, its CPU time is that
+ * of all threads that are not running. */
 struct sighting {
     uint64_t time, cpu;
     size_t spot;
@@ -42,7 +42,7 @@ struct histogram {
     uint64_t ran;
     int64_t cpu;            /* of all threads */
     size_t last;            /* spot that got energy last */
-    double joules, carried; /* given; used by threads when nobody was seen running [J] */
+    double joules, carried; /* assigned; used while no thread was seen running [J] */
 };
 
 struct histogram *histogram_new(struct raw_readings *readings)
@@ -88,8 +88,8 @@ static size_t spot_of(struct histogram *h, const struct vmmap *map, uint64_t pc)
     return spot;
 }
 
-/* CPU time that a thread has used since it was last seen. Less than then: another thread of that number, except
- * that a final one corrects what was known. */
+/* CPU time of a thread since it was last seen. A smaller value than before means another thread of the same number,
+ * unless it is a final value, which corrects the previous one. */
 static int64_t cpu_since(struct histogram *h, const struct engine_thread *thread)
 {
     size_t number = numbers_intern(&h->tids, thread->tid), had = h->cpu_capacity;
@@ -101,8 +101,8 @@ static int64_t cpu_since(struct histogram *h, const struct engine_thread *thread
                                                                    : (int64_t)thread->cpu;
 }
 
-/* Gives the sightings FIRST to END, of one sample, their energy: first what was used by threads that do not run
- * any more, then a sighting for each that does. */
+/* Assigns energy to the sightings FIRST to END of one sample: first what threads used that no longer run, then the part
+ * of each sighting. */
 static void settle(struct histogram *h, size_t first, size_t end)
 {
     uint64_t time = h->waiting[first].time, used = 0, running = 0;
@@ -125,7 +125,7 @@ static void settle(struct histogram *h, size_t first, size_t end)
     h->before = time;
 }
 
-/* Settles what has waited long enough: readings have come, or there is too much, or it is the end. */
+/* Assigns energy to waiting samples whose readings have arrived; or to more, if too many wait or at the end. */
 static void settle_waiting(struct histogram *h, bool all)
 {
     uint64_t until = raw_readings_until(h->readings);
@@ -175,7 +175,7 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
 double histogram_end(struct histogram *h)
 {
     settle_waiting(h, true);
-    if (h->spots[h->last].samples > 0) { /* nobody was seen running after that */
+    if (h->spots[h->last].samples > 0) { /* no thread was seen running after that */
         h->spots[h->last].joules += h->carried;
         h->joules += h->carried;
     }
@@ -224,7 +224,7 @@ static int put_header(struct output *out, struct buffer *buffer,
     return put(out, buffer);
 }
 
-/* One map: its address, then an entry for each of its bytes; the spots from SPOT to END are sorted, and its. */
+/* Writes a map: its address, then a value for each of its bytes; its sorted spots are SPOT to END. */
 static int put_map(struct output *out, struct buffer *buffer, const struct vmmap *map,
                    const struct spot *spot, const struct spot *end, double measure)
 {

@@ -18,7 +18,7 @@
 enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024 };
 static const char deleted[] = " (deleted)";
 
-/* An executable mapping that an image has now. */
+/* A current executable mapping of an image. */
 struct area {
     uint64_t address, size, offset;
     uint32_t path; /* among the texts */
@@ -29,10 +29,10 @@ struct image {
     uint32_t before;                        /* image of the same process, RAW_NO_IMAGE: none */
     uint32_t dump;                          /* path of a JIT's dump, 0: none */
     uint8_t how;
-    bool named; /* its path is as it will be */
+    bool named; /* its path is final */
     bool over;
     uint64_t start, ran;
-    struct area *areas; /* in order of appearance; none covers another as a whole */
+    struct area *areas; /* in order of appearance; none covers another completely */
     size_t area_count, area_capacity;
 };
 
@@ -57,7 +57,7 @@ struct images {
     struct numbers files;                                /* path and inode -> index in BUILD_IDS */
     uint32_t *build_ids;                                 /* among the texts */
     size_t build_id_capacity;
-    uint8_t *vdso; /* of this process: the kernel has one for all */
+    uint8_t *vdso; /* of this process: all processes have the same */
     size_t vdso_size;
     bool vdso_put;
 };
@@ -69,7 +69,7 @@ struct line {
     const char *path; /* in the line, without line end; "" when anonymous */
 };
 
-/* Returns whether the line is one and tells of an executable mapping. */
+/* Returns whether the line is valid and describes an executable mapping. */
 static bool parse_line(char *text, struct line *line)
 {
     char rights[5];
@@ -90,7 +90,7 @@ static FILE *open_maps(const char *who)
     return fopen(name, "re");
 }
 
-/* The vdso is the same in every process of the machine, but for those of 32 bits. */
+/* The vdso is the same in all processes of the machine, except those with 32 bits. */
 static void find_vdso(struct images *images)
 {
     const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -144,7 +144,7 @@ static const char *text(const struct images *images, uint32_t number)
 
 /* ---- images ------------------------------------------------------------------------------------- */
 
-/* Of a process that may be gone; "" then. */
+/* The path of the executable of PID; "" if the process has ended. Caller frees. */
 static char *look_up_path(uint32_t pid)
 {
     char link[64], path[MAX_PATH];
@@ -167,7 +167,7 @@ static char *look_up_comm(uint32_t pid)
     return mem_strdup(comm);
 }
 
-/* The path of a file that was deleted, or replaced while it is in use, ends so. */
+/* Interns PATH without the suffix of a file that was deleted or replaced while in use. */
 static uint32_t intern_path(struct images *images, const char *path)
 {
     size_t length = strlen(path), tail = sizeof deleted - 1;
@@ -183,7 +183,7 @@ static void forget_areas(struct image *image)
     image->area_count = image->area_capacity = 0;
 }
 
-/* A forked image begins with what its parent has. */
+/* A forked image begins with the mappings of its parent. */
 static void copy_areas(struct image *to, const struct image *from)
 {
     mem_reserve(&to->areas, &to->area_capacity, from->area_count, sizeof *to->areas);
@@ -304,7 +304,7 @@ static enum raw_mapping kind_of(const char *path)
     return is_file ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
 }
 
-/* The file that is mapped, not one that has come to its name since. */
+/* The mapped file, not one that has replaced it since. */
 static char *read_build_id(uint32_t pid, const struct raw_mapx *map, const char *path)
 {
     struct stat st;
@@ -332,7 +332,7 @@ static uint32_t build_id_for(struct images *images, uint32_t pid, const struct r
     return images->build_ids[index];
 }
 
-/* Files that a JIT maps for nothing but to be found by. */
+/* Files that a JIT maps only as a marker for profilers. */
 static bool is_dump(const char *path)
 {
     const char *name = strrchr(path, '/');
@@ -345,7 +345,7 @@ static bool overlap(const struct area *area, const struct raw_mapx *map)
     return area->address < map->address + map->size && map->address < area->address + area->size;
 }
 
-/* Takes MAP into the areas; false: it was there already. */
+/* Adds MAP to the areas; false: it was known. */
 static bool place(struct image *image, const struct raw_mapx *map, uint32_t path)
 {
     struct area new = {map->address, map->size, map->offset, path};
@@ -382,7 +382,7 @@ static int by_place(const void *left, const void *right)
     return a->image < b->image ? -1 : a->image > b->image;
 }
 
-/* Leaves the first image of each place. */
+/* Keeps only the first image of each place. */
 static size_t unique(struct placed *placed, size_t count)
 {
     size_t kept = 0;
@@ -405,7 +405,7 @@ static void note_file(struct images *images, const struct raw_mapx *map, uint32_
         (struct placed){map->address, map->size, path, map->image};
 }
 
-/* Returns whether it is new. */
+/* Adds the mapping RAW. Returns whether it is new. */
 static bool take_mapping(struct images *images, const struct raw_mapx *raw)
 {
     struct image *image = &images->list[raw->image];
@@ -439,8 +439,8 @@ void images_map(struct images *images, const struct raw_mapx *map)
         take_mapping(images, map);
 }
 
-/* Neighbours of one file that follow each other in it are one segment whose rights were changed in
- * parts: *LINE grows by NEXT. */
+/* Adjacent mappings of adjacent parts of a file are one segment whose permissions were changed in parts: extends *LINE
+ * by NEXT. */
 static bool joins(struct line *line, const struct line *next)
 {
     if (line->end != next->start || kind_of(line->path) != RAW_MAP_FILE ||
@@ -506,7 +506,7 @@ bool images_place(const struct images *images, uint32_t number, uint64_t pc, str
     if (number >= images->count)
         return false;
     const struct image *image = &images->list[number];
-    for (size_t i = image->area_count; i-- > 0;) { /* the newest one covers those before */
+    for (size_t i = image->area_count; i-- > 0;) { /* newer ones cover older ones */
         const struct area *area = &image->areas[i];
         if (pc - area->address >= area->size)
             continue;
@@ -518,7 +518,7 @@ bool images_place(const struct images *images, uint32_t number, uint64_t pc, str
 
 /* ---- what goes to the spool --------------------------------------------------------------------- */
 
-/* How many images can be put: not one before its path is known, except all. */
+/* How many images can be put: only those before the first without a path, or all. */
 static size_t images_ready(const struct images *images, bool all)
 {
     size_t ready = images->put;
@@ -615,7 +615,7 @@ size_t images_vmmap_count(const struct images *images)
     return images->placed_count < MAX_VMMAPS ? images->placed_count : MAX_VMMAPS;
 }
 
-/* Appends to LIST what RANK says of the places. */
+/* Appends to LIST the places of RANK. */
 static size_t append(const struct images *images, uint32_t target, int rank, struct vmmap *list,
                      size_t count)
 {

@@ -1,8 +1,9 @@
 /* The address spaces of a run and the executable mappings in them.
  *
- * An image is an address space: of a process from its start, a fork or an exec on. What is found out goes to the spool
- * as blocks `imgs` and `mapx`; memory holds what each image that lives has mapped now, and every mapping of a file once
- * for the VMMaps of the header. SPDX-License-Identifier: MIT */
+ * An image is the address space of a process, from its start, a fork or an exec. Images are written to the spool as
+ * blocks `imgs` and `mapx`; memory contains the current mappings of live images, and every mapping of a file once for
+ * the VMMaps of the header.
+ * SPDX-License-Identifier: MIT */
 #ifndef RECORD_IMAGES_H
 #define RECORD_IMAGES_H
 
@@ -24,39 +25,39 @@ struct vmmap {
 struct images *images_new(void);
 void images_delete(struct images *images); /* NULL is allowed */
 
-/* A new one, with what is NULL in it looked up in /proc. A path "" is that of the first mapping of a file, or for a fork
- * that of the parent. Returns its number. */
+/* Adds an image, looking up in /proc what is NULL in it. A path "" is that of the first mapping of a file, or for a
+ * fork that of the parent. Returns its number. */
 uint32_t images_add(struct images *images, const struct raw_image *image);
-/* The newest one of process PID, RAW_NO_IMAGE: none. */
+/* The newest image of process PID, RAW_NO_IMAGE: none. */
 uint32_t images_find(const struct images *images, uint32_t pid);
-/* An image has got a mapping: its kind is seen from its path, a build_id NULL is looked up. */
+/* Adds a mapping of an image: its path determines its kind; a build_id NULL is looked up. */
 void images_map(struct images *images, const struct raw_mapx *map);
 /* Reads /proc/PID/maps of the newest image of PID. Returns how many mappings are new. */
 size_t images_read(struct images *images, uint32_t pid, uint64_t time);
-/* Was PC in an executable mapping of IMAGE when it was last heard of? */
+/* Is PC in a known executable mapping of IMAGE? */
 bool images_know(const struct images *images, uint32_t image, uint64_t pc);
-/* The mapping of a file that PC of IMAGE is in now. Returns whether there is one. */
+/* Finds the mapping of a file that now contains PC of IMAGE. Returns whether it was found. */
 bool images_place(const struct images *images, uint32_t image, uint64_t pc, struct vmmap *place);
-/* A thread of IMAGE was seen using CPU. */
+/* Records that a thread of IMAGE was seen using CPU. */
 void images_ran(struct images *images, uint32_t image);
-/* Nothing more will happen in it. */
+/* Ends IMAGE: its process has ended or replaced it. */
 void images_end(struct images *images, uint32_t image);
 
 /* A JIT's dump file that IMAGE has mapped, NULL: none. Borrowed until images_delete. */
 const char *images_dump(const struct images *images, uint32_t image);
-/* Since when IMAGE was there [ns of the run]. */
+/* The start of IMAGE [ns of the run]. */
 uint64_t images_start(const struct images *images, uint32_t image);
-/* How many images there are. */
+/* The number of images. */
 uint32_t images_count(const struct images *images);
 /* The process of IMAGE; has it not ended, and is it the newest one of that? */
 uint32_t images_pid(const struct images *images, uint32_t image);
 bool images_alive(const struct images *images, uint32_t image);
 
-/* Appends what is new since the last call to BUFFER: `imgs`, `mapx` and `vdso` blocks. ALL: also the images whose path is
- * not known yet. */
+/* Appends what is new since the last call to BUFFER: `imgs`, `mapx` and `vdso` blocks. ALL: also the images whose path
+ * is not known yet. */
 void images_put(struct images *images, struct buffer *buffer, bool all);
 
-/* The executable that was seen using CPU most often, "" when there is none. Borrowed until images_delete. */
+/* The executable that was seen using CPU most often, "": none. Borrowed until images_delete. */
 const char *images_target(const struct images *images);
 
 /* The mappings of files, each address, size and path once: first the target itself, then what else its images have

@@ -1,4 +1,4 @@
-/* Code that programs generate.
+/* Generated code.
  * SPDX-License-Identifier: MIT */
 #include "record/jit.h"
 
@@ -16,7 +16,7 @@
 enum { PIECE = 1 << 20, SLACK = 2 };             /* SLACK [s]: file times are coarse */
 static const size_t largest = (size_t)256 << 20; /* of one file [bytes] */
 
-/* An old file of an earlier process with the same number is nobody's. */
+/* An older file belongs to an earlier process with the same number. */
 static int open_new(const char *path, int64_t since)
 {
     struct stat st;

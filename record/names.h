@@ -1,4 +1,4 @@
-/* Names of threads: as an engine reports them, or looked up now and then and at their end.
+/* Names of threads: reported by an engine, or looked up from time to time and at their end.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_NAMES_H
 #define RECORD_NAMES_H
@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "formats/raw/raw_extension.h"
 
-enum { NAMES_MANY = 1024 }; /* news that should be put soon */
+enum { NAMES_MANY = 1024 }; /* news after which names should be put */
 
 /* A thread whose name is looked up. */
 struct named_thread {
@@ -21,7 +21,7 @@ struct named_thread {
 
 enum { NAMES_BUCKETS = 1024 };
 
-/* Zeroed it is empty. Memory is that of the threads alive, and of the news. */
+/* All zero: empty. Memory is for live threads and for news. */
 struct names {
     struct named_thread *threads[NAMES_BUCKETS];
     struct raw_task *news; /* for the spool */
@@ -30,11 +30,11 @@ struct names {
 
 void names_free(struct names *names);
 
-/* A thread is there since START, or called NAME since then; NAME NULL: to be looked up. */
+/* Records that a thread has existed, or has been called NAME, since START; NULL: look its name up. */
 void names_add(struct names *names, uint32_t pid, uint32_t tid, uint64_t start, const char *name);
 /* Looks up the names of all threads that were added without one, at TIME. */
 void names_look(struct names *names, uint64_t time);
-/* The thread is about to end: the last look. */
+/* Looks the name up for the last time: the thread is about to end. */
 void names_end(struct names *names, uint32_t pid, uint32_t tid, uint64_t time);
 /* Appends the news to BUFFER, as `task` blocks. */
 void names_put(struct names *names, struct buffer *buffer);

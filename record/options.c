@@ -37,7 +37,7 @@ enum {
 enum { MAX_ATTACHED = 4096, NAME_COLUMN = 29 };
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
-/* Those with a letter, and --list-pmus, are on the one screen of -h. */
+/* The short help of -h shows those with a letter, and --list-pmus. */
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is written", 1},
     {"output", 'o', "FILE", 0,
@@ -90,7 +90,7 @@ static const char examples[] = "Examples:\n"
                                "  sampler -o out.bin -f 500 --duration 60 -- make check\n"
                                "  sampler -o out.bin -p file:power1_input --unit uW -- ./program\n";
 
-/* Beside the options: what was said about a source before the first -p. */
+/* The options, and the properties of a source given before the first -p. */
 struct parsing {
     struct options *options;
     struct pmu_request early;
@@ -116,7 +116,7 @@ static uint64_t whole(struct argp_state *state, const char *text, const char *wh
     return value;
 }
 
-/* Which of two words TEXT is. */
+/* Parses TEXT as one of two words. */
 static bool either(struct argp_state *state, const char *option, const char *text,
                    const char *first, const char *second)
 {
@@ -168,7 +168,7 @@ static const char *rank_of_job(void)
     return "0";
 }
 
-/* What %LETTER in the name of the output is. Returns whether there is such a letter. */
+/* Expands %LETTER in the name of the output. Returns whether the letter is known. */
 static bool put_pattern(struct buffer *name, char letter)
 {
     char text[256] = "";
@@ -240,7 +240,7 @@ static void add_source(struct argp_state *state, struct parsing *parsing, const 
     options->pmu_specs = specs;
 }
 
-/* What is said about a source belongs to the -p before, or to the first one. */
+/* Properties belong to the source of the -p before them, or to the first one. */
 static struct pmu_request *request_of(struct parsing *parsing)
 {
     struct power_options *power = &parsing->options->power;
@@ -256,7 +256,7 @@ static int kind_of(struct argp_state *state, const char *name)
     return kind;
 }
 
-/* Options that say something that is known already, or contradict each other. */
+/* Options that are redundant, or contradict each other. */
 static void check_sources(struct argp_state *state, const struct options *options)
 {
     for (size_t i = 0; i < options->power.count; i++) {
@@ -295,7 +295,7 @@ static void finish(struct argp_state *state, struct parsing *parsing)
 
 /* ---- help --------------------------------------------------------------------------------------- */
 
-/* The sources of the help come from their table. */
+/* The power sources in the help come from their table. */
 static char *describe_sources(int key, const char *text, void *input)
 {
     (void)input;
@@ -333,7 +333,7 @@ static void print_wrapped(const char *text)
     putchar('\n');
 }
 
-/* One screen: the options that the original sampler had, and where the rest is. */
+/* The short help: the options of the original sampler, and a reference to the rest. */
 static _Noreturn void print_short_help(void)
 {
     printf("Usage: sampler [OPTION...] -- COMMAND [ARGUMENT...]\n");
@@ -468,7 +468,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case 'v':
         options->reporter.verbose = true;
         return 0;
-    case ARGP_KEY_ARG: /* the rest is the command's own */
+    case ARGP_KEY_ARG: /* the rest belongs to the command */
         options->command = state->argv + state->next - 1;
         state->next = state->argc;
         return 0;

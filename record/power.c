@@ -15,24 +15,24 @@
 #define MS UINT64_C(1000000)
 static const uint64_t shortest = MS;            /* between two readings */
 static const uint64_t longest_stale = 100 * MS; /* and while a counter does not move */
-static const uint64_t measuring = 100 * MS;     /* how long to look for a period */
-static const uint64_t long_gap = 2 * SECOND;    /* without a value: worth a warning */
+static const uint64_t measuring = 100 * MS;     /* how long to search for a period */
+static const uint64_t long_gap = 2 * SECOND;    /* without a value: causes a warning */
 enum { COST_SHARE = 20, CHANGES = 8, LATE_AT_ONCE = 65536, PROBE_NS = 100000 };
 
-/* A channel while it is read. */
+/* The state of a channel. */
 struct track {
     uint32_t number; /* among all channels */
     const struct pmu_channel *channel;
     bool skip;       /* another source delivers the same */
     bool value;      /* it is part of the value */
-    bool has;        /* there was a reading, */
-    bool first;      /* which is not recorded yet */
-    bool still;      /* and the counter had not moved when the run had begun */
+    bool has;        /* there was a reading ... */
+    bool first;      /* ... which is not recorded yet ... */
+    bool still;      /* ... and the counter had not moved when the run began */
     bool moved;      /* by the last reading */
     uint64_t raw;    /* of a counter, at the last reading that moved it */
     uint64_t counts; /* since the first reading */
     double gauge;
-    uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading that told something new */
+    uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading with a new value */
     double rate;    /* of a counter [counts/ns], smoothed */
     double joules;  /* since the first reading */
     uint64_t wraps, resets,
@@ -40,7 +40,7 @@ struct track {
     uint64_t assumed, gap; /* [ns]: for how long the power before was assumed; the longest gap */
 };
 
-/* A source that is open. */
+/* An open source. */
 struct meter {
     const struct power_source *from;
     void *state;
@@ -114,7 +114,7 @@ static void choose_value(struct power *p)
     }
 }
 
-/* A name that no channel has yet. */
+/* An unused name for a channel. */
 static char *unique_name(const struct power *p, const struct meter *meter, const char *channel)
 {
     char *name = mem_printf("%s:%s", meter->from->source->name, channel);
@@ -158,8 +158,8 @@ static void describe(struct power *p)
 
 /* ---- readings ----------------------------------------------------------------------------------- */
 
-/* The part of what happened from the last reading to CLOCK that was in the run: it may have begun after the one, or
- * end before the other. (Begun before: as much in the time before.) */
+/* The part of the time from the last reading to CLOCK that is in the run, which may have begun after the one or ended
+ * before the other. */
 static double part_in_run(const struct power *p, const struct track *t, uint64_t clock)
 {
     double from = t->first && !t->still ? (double)p->start : (double)t->clock;
@@ -183,7 +183,7 @@ static void put_reading(struct power *p, const struct track *t, uint64_t clock, 
     p->total++;
 }
 
-/* The first reading was made just before the run; what it says of time 0 is known with the second one. */
+/* The first reading was made just before the run; its value at time 0 is known with the second one. */
 static void put_first(struct power *p, struct track *t)
 {
     if (t->first)
@@ -226,7 +226,7 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->raw = raw;
         t->clock = clock;
         t->has = t->first = true;
-        t->still = p->started; /* it comes late: nothing is known of the time before */
+        t->still = p->started; /* it is late: nothing is known about the time before */
         return;
     }
     if (raw == t->raw && !slept) {
@@ -265,7 +265,7 @@ static void take_gauge(struct power *p, struct track *t, double gauge, uint64_t 
     record(p, t, clock, busy);
 }
 
-/* The last word of a channel that said nothing new: it is where it was. */
+/* The last reading of a channel without a new value: it has not moved. */
 static void take_nothing(struct power *p, struct track *t, uint64_t clock, uint64_t busy)
 {
     if (!t->channel->counter)
@@ -274,8 +274,8 @@ static void take_nothing(struct power *p, struct track *t, uint64_t clock, uint6
     record(p, t, clock, busy);
 }
 
-/* CLOCK_BOOTTIME goes on while the machine is suspended, CLOCK_MONOTONIC does not. Never too much: what passes between
- * the two clocks being read counts as none. */
+/* CLOCK_BOOTTIME advances while the machine is suspended, CLOCK_MONOTONIC does not. Never too much: the time between
+ * the readings of the two clocks does not count. */
 static uint64_t suspended_so_far(void)
 {
     struct timespec boot;
@@ -284,7 +284,7 @@ static uint64_t suspended_so_far(void)
     return total > now ? total - now : 0;
 }
 
-/* Sets ERR of power_open for WHY, which a source has said. */
+/* Sets ERR of power_open to WHY, the error of a source. */
 static int fail(struct power *p, const struct meter *meter, const struct error *why)
 {
     const char *file = why->file[0] != '\0' ? why->file : meter->from->spec;
@@ -321,7 +321,7 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     return 0;
 }
 
-/* When to read METER again. */
+/* Sets when to read METER again. */
 static void pace(struct meter *meter, bool moved)
 {
     uint64_t base = meter->base > meter->cost * COST_SHARE ? meter->base : meter->cost * COST_SHARE;
@@ -356,7 +356,7 @@ static int read_meter(struct power *p, struct meter *meter)
         p->slept += suspended - meter->suspended;
     if (suspended > meter->suspended)
         meter->suspended = suspended;
-    /* a read that was interrupted once is no slow device: up slowly, down fast */
+    /* one interrupted read does not make a device slow: up slowly, down fast */
     meter->cost =
         cost > meter->cost ? meter->cost + (cost - meter->cost) / 16 : (meter->cost + cost) / 2;
     p->reading += cost;
@@ -365,7 +365,7 @@ static int read_meter(struct power *p, struct meter *meter)
     return 0;
 }
 
-/* Forgets what was read so far. */
+/* Drops all readings so far. */
 static void forget(struct power *p)
 {
     for (size_t m = 0; m < p->meter_count; m++) {
@@ -405,7 +405,7 @@ int power_tick(struct power *p, uint64_t now)
 {
     if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
-    if (!p->started) /* the engine knows when that was */
+    if (!p->started) /* NOW is relative to the start, which the engine knows */
         p->start = clock_now() - now;
     p->started = true;
     uint64_t clock = p->start + now;
@@ -432,7 +432,7 @@ bool power_is_awaited(const struct power *p)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
-/* Takes values that a source has only now, up to LATE_AT_ONCE. Returns 1 when there may be more, 0, -1. */
+/* Takes values that a source delivers only at the end, up to LATE_AT_ONCE. Returns 1 if there may be more, 0, -1. */
 static int take_late(struct power *p, struct meter *meter)
 {
     struct timespec real;
@@ -581,7 +581,7 @@ static int by_length(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Looks at channel INDEX once. Returns 1 when that is enough, 0, -1. */
+/* Reads channel INDEX once. Returns 1 if its period is known now, 0, -1. */
 static int watch(struct power *p, struct meter *meter, size_t index, struct watch *w)
 {
     const struct pmu_channel *c = &meter->channels.list[index];
@@ -603,8 +603,8 @@ static int watch(struct power *p, struct meter *meter, size_t index, struct watc
     return 0;
 }
 
-/* Watches the counters of METER for a while, or until each has moved some times: the median of the times between is
- * the period where that is not known. */
+/* Watches the counters of METER for some time, or until each has moved several times: the median time between two
+ * movements is the period if the source does not give one. */
 static int measure_periods(struct power *p, struct meter *meter)
 {
     struct watch *all = mem_zalloc(meter->channels.count + 1, sizeof *all);
@@ -666,7 +666,7 @@ static int open_meter(struct power *p, struct meter *meter)
     return measure_periods(p, meter);
 }
 
-/* Reads all sources for the time that the baseline is to be measured. */
+/* Reads all sources for the time of the baseline. */
 static int measure_baseline(struct power *p, double seconds)
 {
     uint64_t length = (uint64_t)(seconds * 1e9), now = 0;

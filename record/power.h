@@ -1,5 +1,5 @@
-/* Power readings of a run: opens the sources, reads each when it has something new to say, undoes the wraps of
- * counters, and hands over readings as the raw extension has them.
+/* Power readings of a run: opens the sources, reads each when it has a new value, unwraps counters, and delivers
+ * readings in the form of the raw extension.
  *
  *   power = power_open(&options, &reporter, err);       before the program exists
  *   power_begin(power);                                 just before it starts
@@ -8,16 +8,15 @@
  *   readings = power_take(power, &count);               after any of them: what is new
  *   power_close(power);
  *
- * What a source is read for. A counter is read at the pace at which it moves (its period is measured at the start
- * where it is not known), more often when it would wrap, and not so often that reading takes more than a twentieth
- * of the time. A reading that found the counter where it was is dropped, because the line between two readings
- * must not have a step that only shows when the reader looked. When the counter has gone down and was not near its
- * range, it was reset; then, and when the machine was suspended, the power before is assumed, and the report says
- * for how long.
+ * A counter is read once per update (its period is measured at the start if it is not known), more often if it would
+ * wrap, but not so often that reading takes more than a twentieth of the time. A reading that finds the counter
+ * unchanged is dropped: otherwise the line between two readings would have a step that depends on when it was read. If
+ * a counter has decreased without being near its range, it was reset; then, and if the machine was suspended, the
+ * previous power is assumed, and the report states for how long.
  *
- * The value of a run (role 1) is the sum of the channels that measure different things: those of the first source
- * first, then what does not overlap with them; or the one that the user chose of a source. All others are recorded
- * beside it (role 0).
+ * The value of a run (role 1) is the sum of the channels that measure different things: those of the first source, then
+ * those that do not overlap with them; or the one that the user chose of a source. All others are recorded in addition
+ * (role 0).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_POWER_H
 #define RECORD_POWER_H
@@ -32,10 +31,10 @@
 #include "formats/raw/raw_extension.h"
 #include "record/pmus/pmu.h"
 
-/* One -p. */
+/* One option -p. */
 struct power_source {
     const struct pmu_source *source;
-    const char *spec; /* as it was given */
+    const char *spec; /* as given */
     struct pmu_request request;
 };
 
@@ -44,8 +43,8 @@ enum { MAX_POWER_SOURCES = 32 };
 struct power_options {
     struct power_source sources[MAX_POWER_SOURCES];
     size_t count;
-    double baseline_seconds; /* to measure the power without the program for, 0: not */
-    double baseline_w;       /* what it is, by the user; 0: not given */
+    double baseline_seconds; /* for which to measure the power without the program, 0: do not */
+    double baseline_w;       /* power without the program, given by the user; 0: not given */
 };
 
 struct power;
@@ -57,31 +56,31 @@ struct power *power_open(const struct power_options *options, struct reporter *r
 /* NULL is allowed. */
 void power_close(struct power *power);
 
-/* All channels of all sources, borrowed until power_close: what readings are of. */
+/* All channels of all sources, borrowed until power_close. */
 const struct raw_source *power_channels(const struct power *power, size_t *count);
 
-/* What the value is, PMU_NONE without sources; and its unit. */
+/* The kind of the value, PMU_NONE without sources; and its unit. */
 enum pmu_kind power_kind(const struct power *power);
 const char *power_unit(const struct power *power);
 
-/* The program is about to start: reads everything. Returns as power_tick, which does it where it was not done. */
+/* Reads everything just before the program starts. Returns as power_tick, which does it if this was not called. */
 int power_begin(struct power *power);
 
-/* Reads what is due at NOW [ns since the start of the run]. The start itself is known from the first call: what
- * was counted between power_begin and then is left out in proportion. Returns 0, or -1 with the ERR of power_open
- * filled when a source has failed: then there is nothing more to come. */
+/* Reads what is due at NOW [ns since the start of the run]. The first call defines the start: what was counted between
+ * power_begin and the start is excluded in proportion to the time. Returns 0, or -1 with the ERR of power_open filled
+ * if a source has failed: then there are no more readings. */
 int power_tick(struct power *power, uint64_t now);
 /* Is there a source that will be due? */
 bool power_is_awaited(const struct power *power);
 
-/* The run ended at NOW: reads everything once more, and fetches what comes late. Returns 1 when there may be more
- * after power_take, 0, or -1 as power_tick. */
+/* Call when the run has ended at NOW: reads everything once more, and fetches late values. Returns 1 if there may be
+ * more after power_take, 0, or -1 as power_tick. */
 int power_end(struct power *power, uint64_t now);
 
 /* Readings since the last call, borrowed until the next one of power_tick or power_end. */
 const struct raw_reading *power_take(struct power *power, size_t *count);
 
-/* What is known at the end. */
+/* Results at the end. */
 struct power_summary {
     char *value; /* the channels that make up the value: "rapl:package-0 + rapl:package-0/dram" */
     char *scope; /* "package", "package, dram" */
@@ -97,13 +96,13 @@ struct power_summary {
 void power_summarize(const struct power *power, struct power_summary *summary);
 void power_summary_free(struct power_summary *summary);
 
-/* Warns of what the numbers hide: resets, suspends, counters that wrapped too fast, gaps without a value. */
+/* Warns about resets, suspends, counters that wrapped too fast, and gaps without a value. */
 void power_warn(const struct power *power);
 
-/* The baseline that was measured or given [W], < 0: not known. */
+/* The measured or given baseline [W], < 0: not known. */
 double power_baseline(const struct power *power);
 
-/* Prints all sources to OUT, with their channels or the reason why they do not work here. */
+/* Prints all sources to OUT, with their channels or the reason why they cannot be used here. */
 void power_list(FILE *out);
 
 #endif

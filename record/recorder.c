@@ -1,4 +1,4 @@
-/* What happens to what an engine observes.
+/* Records what an engine observes.
  * SPDX-License-Identifier: MIT */
 #include "record/recorder.h"
 
@@ -22,10 +22,10 @@
 #include "record/power.h"
 #include "record/spool.h"
 
-/* A PC outside all mappings makes us look again, but not more often than this when that brings
- * nothing new (code that a program generates). */
+/* A PC outside all mappings makes the recorder read the mappings again, but not more often than this if that finds
+ * nothing new (generated code). */
 static const uint64_t look_again = SECOND / 50;
-static const uint64_t flush_every = SECOND / 20; /* so much is lost when the sampler is killed */
+static const uint64_t flush_every = SECOND / 20; /* lost at most if the sampler is killed */
 static const uint64_t names_every = SECOND / 2;
 enum { AT_ONCE = 16384, VMMAP_SIZE = 272 };
 
@@ -33,21 +33,21 @@ struct recorder {
     struct options *options;
     const struct engine *engine;
     struct error *err;
-    struct output *out;  /* NULL: nothing is written, */
-    struct spool *spool; /* as is this */
+    struct output *out;  /* NULL: nothing is written */
+    struct spool *spool; /* NULL too then */
     struct engine_hooks hooks;
     struct facts facts;
     struct images *images;
     struct names names;
-    struct raw_cpu *cpus; /* not in the spool yet, as the next ones */
+    struct raw_cpu *cpus; /* like the following, not in the spool yet */
     size_t cpu_count, cpu_capacity;
     struct raw_reading *readings;
     size_t reading_count, reading_capacity;
-    struct histogram *histogram; /* NULL, except with --aggregate: then there is no spool */
+    struct histogram *histogram; /* NULL, except with --aggregate, which has no spool */
     struct raw_readings *values; /* for it */
     struct power *power;
-    bool failed;                     /* ERR says why; no more samples */
-    uint64_t flushed, looked, named; /* when that was done last [ns of the run] */
+    bool failed;                     /* ERR is filled; no more samples */
+    uint64_t flushed, looked, named; /* last times of flushing and looking up [ns of the run] */
     int64_t started;                 /* CLOCK_REALTIME of time 0 [ns] */
     double energy;
 };
@@ -65,7 +65,7 @@ static void take_readings(struct recorder *r)
     r->reading_count += count;
 }
 
-/* Appends the blocks of all that is new to what the spool has. */
+/* Appends blocks with everything new to the spool. */
 static void put_news(struct recorder *r, bool all)
 {
     struct buffer *blocks = spool_blocks(r->spool);
@@ -80,7 +80,7 @@ static void put_news(struct recorder *r, bool all)
     r->reading_count = r->cpu_count = 0;
 }
 
-/* A profile that can be completed is worth more than samples for which there is no room. */
+/* Stops while the disk still has room to complete the profile. */
 static int flush(struct recorder *r, uint64_t now, bool all)
 {
     r->flushed = now;
@@ -159,7 +159,7 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
     r->cpus[r->cpu_count++] = *cpu;
 }
 
-/* Looks for new mappings (dlopen) when a PC is in none that is known. */
+/* Looks for new mappings (dlopen) if a PC is in no known mapping. */
 static void find_pc(struct recorder *r, uint32_t image, const struct engine_thread *thread,
                     uint64_t time)
 {
@@ -209,7 +209,7 @@ static int on_sample(void *context, const struct engine_sample *sample)
     return flush(r, sample->time, false);
 }
 
-/* A device such as /dev/full says no even to nothing: better now than when the command has run. */
+/* Detects a device such as /dev/full before the command runs. */
 static int check_device(const char *path, struct error *err)
 {
     struct stat st;
@@ -335,7 +335,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
     return output_commit(out);
 }
 
-/* The sums instead of a profile; then what is known of facts and mappings. */
+/* --aggregate: writes the sums instead of samples, then facts and mappings. */
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
     struct histogram_target target = {.wall = result->wall, .latency = result->latency};
@@ -360,7 +360,7 @@ static int write_histogram(struct recorder *r, const struct engine_result *resul
     return output_commit(out);
 }
 
-/* What comes late from the power sources. */
+/* Late values of the power sources. */
 static void end_power(struct recorder *r, uint64_t wall)
 {
     int got = r->failed ? 0 : 1;
@@ -381,7 +381,7 @@ int recorder_finish(struct recorder *r, const struct engine_result *result, cons
     failed = failed || r->failed;
     if (r->out == NULL)
         return failed ? -1 : 0;
-    r->failed = false; /* what there is goes into the profile */
+    r->failed = false; /* the profile gets what was recorded */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
     if (r->options->command != NULL &&
         r->options->engine.follow) /* else it is not of what was sampled */

@@ -26,15 +26,15 @@ static void summarize(const struct options *options, const struct engine *engine
     power_summary_free(&power);
 }
 
-/* What the caller sees is what the command did: killed by a signal, so are we, without a second
- * core. */
+/* Ends like the command, so that the caller sees its status: if a signal killed it, by the same signal, without a
+ * second core. */
 static int pass_on(const struct engine_result *result)
 {
     int number = WIFSIGNALED(result->status) ? WTERMSIG(result->status) : 0;
     if (number == 0)
         return WEXITSTATUS(result->status);
     if (result->expired && (number == SIGTERM || number == SIGKILL))
-        return EXIT_OK; /* ended as asked */
+        return EXIT_OK; /* ended because the duration was over */
     struct rlimit none = {0, 0};
     sigset_t set;
     setrlimit(RLIMIT_CORE, &none);
@@ -46,7 +46,7 @@ static int pass_on(const struct engine_result *result)
     return 128 + number;
 }
 
-/* Reports why there is no profile, and where the samples are. */
+/* Reports why the profile is missing, and where the samples are. */
 static int fail(const struct options *options, const struct error *err, const char *left)
 {
     report_error(&options->reporter, err);

@@ -24,8 +24,8 @@ enum {
 };
 
 struct spool {
-    char *name; /* NULL: it has none */
-    char *path; /* to read it by */
+    char *name; /* NULL: none */
+    char *path; /* for reading it */
     int fd;
     bool keep, failed;
     struct error *err;
@@ -33,7 +33,7 @@ struct spool {
     uint64_t *callers;
     size_t caller_count, caller_capacity;
     size_t row_count;             /* samples in rows */
-    size_t largest;               /* flush so far [bytes] */
+    size_t largest;               /* largest flush so far [bytes] */
     uint64_t samples, seen, size; /* on disk; SEEN: thread samples */
 };
 
@@ -51,7 +51,7 @@ static int open_named(struct spool *spool, const char *out, struct error *err)
             ? "an unfinished recording is in the way: keep what it holds with prof2pbin "
               "--salvage, or remove it"
             : "cannot write");
-    free(spool->name); /* not ours to remove */
+    free(spool->name); /* do not remove another sampler's file */
     spool->name = NULL;
     return -1;
 }
@@ -78,7 +78,7 @@ static int write_out(struct spool *spool, const struct buffer *data)
     return spool->failed ? -1 : 0;
 }
 
-/* Whole blocks or nothing: what is on disk can be composed. */
+/* Writes whole blocks or nothing, so that what is on disk can always be composed. */
 static int flush_blocks(struct spool *spool)
 {
     uint64_t before = spool->size;
@@ -185,7 +185,7 @@ bool spool_full(const struct spool *spool)
     return spool->rows.size >= ROWS_FULL;
 }
 
-/* What there is room for on its disk, and in one file of this process. */
+/* The room on its disk, limited by the largest file that this process may write. */
 static uint64_t room(const struct spool *spool)
 {
     struct statvfs disk;

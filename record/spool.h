@@ -1,5 +1,4 @@
-/* The unfinished recording on disk: what a killed sampler leaves, and what the profile is made
- * from.
+/* The unfinished recording on disk: the profile is composed from it, and it remains if the sampler is killed.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_SPOOL_H
 #define RECORD_SPOOL_H
@@ -16,31 +15,28 @@ enum { SPOOL_START = 32 + RAW_SIGNATURE_SIZE }; /* offset of the first block */
 
 struct spool;
 
-/* Makes the spool of the profile OUT: OUT.part, which must not exist, or a file without a name when
- * OUT is no regular file (pipe, device). Returns NULL with ERR filled; ERR is kept, and filled by
- * whatever fails later. */
+/* Creates the spool of the profile OUT: OUT.part, which must not exist, or an unnamed file if OUT is not a regular file
+ * (pipe, device). Returns NULL with ERR filled; ERR is kept, and filled by later failures. */
 struct spool *spool_new(const char *out, struct error *err);
-/* Removes the file, except when spool_keep was called. NULL is allowed. */
+/* Removes the file, unless spool_keep was called. NULL is allowed. */
 void spool_delete(struct spool *spool);
-/* From now on the file outlives spool_delete. Returns its name, borrowed until then, or NULL when
- * it has none. */
+/* Makes spool_delete keep the file. Returns its name, borrowed until spool_delete, or NULL if it has none. */
 const char *spool_keep(struct spool *spool);
 
-/* Where whole blocks are to be appended that go to disk with the next flush, before the samples. */
+/* The buffer for whole blocks to be written by the next flush, before the samples. */
 struct buffer *spool_blocks(struct spool *spool);
-/* Takes in a sample. */
+/* Adds a sample. */
 void spool_sample(struct spool *spool, const struct engine_sample *sample);
 /* Should it be flushed, before the next sample? */
 bool spool_full(const struct spool *spool);
-/* Blocks and samples so far go to disk. Returns 0, or -1 with the error filled; after a failure it always fails. */
+/* Writes blocks and samples to disk. Returns 0, or -1 with the error filled; after a failure it always fails. */
 int spool_flush(struct spool *spool);
-/* Is there room for the profile that would be composed now, with MORE bytes that the spool does not have, after another
- * flush? */
+/* Is there room for another flush and the profile composed then, with MORE bytes that are not in the spool? */
 bool spool_has_room(const struct spool *spool, uint64_t more);
 
 /* Samples on disk. */
 uint64_t spool_samples(const struct spool *spool);
-/* A name to read it by, borrowed until spool_delete; it holds all after spool_flush. */
+/* A path for reading it, borrowed until spool_delete; complete after spool_flush. */
 const char *spool_path(const struct spool *spool);
 
 #endif

@@ -1,4 +1,4 @@
-/* What sampler prints when a run is over.
+/* The summary that sampler prints after a run.
  * SPDX-License-Identifier: MIT */
 #include "record/summary.h"
 
@@ -24,7 +24,7 @@ static void print_samples(const struct options *o, const struct engine_result *r
             samples > 0 ? (double)r->latency / 1000 / samples : 0, o->pmu_specs);
 }
 
-/* The counter's energy is what the samples got and the rest; it has a part that is drawn without the command. */
+/* The energy of the counter is that of the samples and the rest; part of it is also used without the command. */
 static void print_energy(const struct engine_result *r, const struct power_summary *p,
                          double sampled)
 {

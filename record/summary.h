@@ -1,4 +1,4 @@
-/* What sampler prints on the standard error output when a run is over.
+/* The summary that sampler prints on standard error after a run.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_SUMMARY_H
 #define RECORD_SUMMARY_H
@@ -8,7 +8,7 @@
 #include "record/power.h"
 
 /* Prints one line about the samples, and the balance of energy where power was measured; with -d details.
- * SAMPLED: energy of the documented samples [J], < 0: there is no profile. */
+ * SAMPLED: energy of the documented samples [J], < 0: no profile. */
 void summary_print(const struct options *options, const char *engine,
                    const struct engine_result *result, const struct power_summary *power,
                    double sampled);

@@ -23,8 +23,8 @@ static void append(char **path, const char *part)
     *path = joined;
 }
 
-/* DWARF 5 counts folders from 0, the compilation's; before, 0 is that one and the list begins at 1.
- * libdwarf goes by the version too, although its header says otherwise. */
+/* In DWARF 5, the list of folders begins at 0 with that of the compilation; in earlier versions, 0 is that folder and
+ * the list begins at 1. libdwarf does the same, although its header documents it differently. */
 static const char *folder(struct dwarf_units *units, Dwarf_Line_Context context, uint64_t index,
                           uint64_t version)
 {

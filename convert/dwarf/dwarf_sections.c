@@ -1,4 +1,4 @@
-/* Debug sections of an ELF file as libdwarf wants to see them.
+/* Debug sections of an ELF file for libdwarf.
  *
  * libdwarf 20210528 would read ELF and inflate by itself, but refuses sections that shrank to less
  * than a sixteenth (a legal line table of gcc -gz shrinks 300 times), looks at other files by

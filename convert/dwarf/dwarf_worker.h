@@ -30,7 +30,7 @@ struct dwarf_frame {
     uint32_t function, file, line;
 };
 
-/* Zeroed it is empty; dwarf_answer_free releases it. */
+/* All zero: empty; dwarf_answer_free frees it. */
 struct dwarf_answer {
     struct dwarf_frame *frames;
     /* frames of address i: FIRST[i] and COUNT[i] of them; addresses may share them */

@@ -1,5 +1,4 @@
-/* The program that wrote a gmon.out: which file it is, what its addresses mean, what its code is
- * called.
+/* The program that wrote a gmon.out: its file, addresses and symbols.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_GMON_GMON_PROGRAM_H
 #define CONVERT_GMON_GMON_PROGRAM_H
@@ -34,12 +33,11 @@ const char *gmon_program_name(const struct gmon_program *program);
 /* Address of the file for one of the gmon.out. */
 uint64_t gmon_program_address(const struct gmon_program *program, uint64_t recorded);
 
-/* Is ADDRESS of the file code? True where there is no file. */
+/* Is ADDRESS of the file code? True without a file. */
 bool gmon_program_is_code(const struct gmon_program *program, uint64_t address);
 
-/* The piece of code at ADDRESS (of the file): up to *LAST it is called *NAME (linkage name,
- * borrowed until gmon_program_delete; LABEL_UNKNOWN for none). A symbol reaches over the padding
- * after it, which no program counter is in. */
+/* The symbol *NAME (linkage name, borrowed until gmon_program_delete; LABEL_UNKNOWN: none) at ADDRESS of the file,
+ * which extends to *LAST. A symbol includes the padding after it, which is never executed. */
 void gmon_program_piece(const struct gmon_program *program, uint64_t address, uint64_t *last,
                         const char **name);
 

@@ -1,8 +1,8 @@
 /* Which mapping held an address of a process at a time.
  *
  * What an image has mapped is a treap: a binary tree of disjoint pieces by address, with random priorities. A forked
- * image begins with its parent's tree; nodes belong to an owner, and who does not own a node copies it before a change, so
- * that a fork costs nothing and a mapping O(log n).
+ * image begins with its parent's tree; nodes belong to an owner, and who does not own a node copies it before a change,
+ * so that a fork costs nothing and a mapping O(log n).
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/address_spaces.h"
 
@@ -203,7 +203,7 @@ static void apply_events(struct address_spaces *s, struct space *space, uint64_t
         space->token = ++s->tokens;
 }
 
-/* A forked image has what its parent has at that time; from then on both copy what they change. */
+/* A forked image shares the mappings of its parent at that time; after that, both copy what they change. */
 static void start(struct address_spaces *s, uint32_t image)
 {
     struct space *space = &s->spaces[image];
@@ -289,7 +289,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The name of a mapping that is no file of code, caller frees; NULL for a file. */
+/* The name of a mapping without a file of code, caller frees; NULL for a file. */
 static char *anonymous_name(const struct raw_mapx *map)
 {
     static const char *const names[RAW_MAPPINGS] = {
@@ -326,7 +326,8 @@ static struct code_map describe(const struct address_spaces *s, const struct raw
     return to;
 }
 
-/* Gives mappings that differ in nothing but image and time one number. Texts are interned: equal ones are one pointer. */
+/* Gives mappings that differ in nothing but image and time one number. Texts are interned: equal ones are one
+ * pointer. */
 static void list_maps(struct address_spaces *s)
 {
     const struct raw_extension *ext = s->ext;

@@ -1,4 +1,4 @@
-/* What CPU time each sighting of a thread stands for.
+/* The CPU time represented by each sighting of a thread.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/cpu_weights.h"
 
@@ -311,7 +311,7 @@ static uint64_t key_of(struct groups *g, const struct raw_extension *ext, const 
     const char *name = t->task != NO_TASK ? ext->tasks[t->task].name : "";
     bool known = t->image != RAW_NO_IMAGE;
     uint64_t pid = t->task != NO_TASK ? ext->tasks[t->task].pid : 0;
-    /* without images pids tell processes apart */
+    /* without images, pids identify processes */
     uint64_t number = known ? process[t->image] : UINT64_C(1) << 31 | (pid & 0x7fffffff);
     if (level == BY_NAME)
         return number << 32 | numbers_intern(&g->names, (uintptr_t)name);

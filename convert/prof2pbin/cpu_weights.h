@@ -1,15 +1,16 @@
-/* What CPU time each sighting of a thread stands for, where a profile says how threads were seen.
+/* The CPU time represented by each sighting of a thread, for profiles that record how threads were seen.
  *
- * A thread that waits when it is seen has used its CPU time before, elsewhere: CPU time goes to sightings of running
- * threads only. A sighting at a random moment of use stands for as much CPU time as any other near it; therefore the CPU
- * time of a stretch is divided equally among its sightings. Simulated (phases f, g and a wait, periods of 0.5 to 10 random
- * intervals): shares are right within 0.4 points, with a spread of 1.0 times sqrt(p (1 - p) / n). Charging the CPU time of
- * each interval to the sighting at its end is wrong by up to 6 points, and spreads up to 1.5 times as much.
+ * A waiting thread has used its CPU time before, elsewhere: CPU time is charged to sightings of running threads only.
+ * Each sighting at a random moment of use represents the same CPU time as its neighbours; therefore the CPU time of a
+ * stretch is divided equally among its sightings. In simulations (phases f, g and a wait, periods of 0.5 to 10 random
+ * intervals), shares are right within 0.4 points, with a standard deviation of 1.0 times sqrt(p (1 - p) / n). Charging
+ * the CPU time of each interval to the sighting at its end is wrong by up to 6 points, with up to 1.5 times that
+ * deviation.
  *
- *   stretch (ptrace): CPU_WINDOW sightings of a thread that follow one another; what is left over belongs to the last
- *                     stretch. Its CPU time is known exactly from the records at its ends.
- *   stretch (perf):   from one total to the next. Its sightings are weighted by their nominal CPU time, and what the total
- *                     says is divided in proportion.
+ *   stretch (ptrace): CPU_WINDOW successive sightings of a thread; the remaining ones belong to the last stretch. Its
+ *                     CPU time is known exactly from the records at its ends.
+ *   stretch (perf):   from one total to the next. The total is divided among its sightings in proportion to their
+ *                     nominal CPU time.
  *
  * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
  * its process, else of processes of the same program. Of short threads, those seen at random stand for those not seen:
@@ -34,10 +35,10 @@ struct stretch {
 struct weighed_thread {
     struct stretch *stretches;
     size_t count, capacity;
-    /* while samples are measured: the open stretch, and the last CPU time that is known exactly */
+    /* while samples are measured: the open stretch, and the last exact CPU time */
     uint64_t weight, cpu_ns, known_ns, last_ns;
     uint32_t task, image;
-    uint64_t records; /* that are still to come */
+    uint64_t records; /* remaining */
     uint64_t total_ns;
     /* while it is taken: of the stretch before AT, LEFT of WEIGHT is left; each unit of weight gets EACH_NS, and REST of
      * every WEIGHT units one more: ODD is how near the next one is */
@@ -55,7 +56,7 @@ struct cpu_weights {
     uint64_t last_ns;   /* time of the last sample */
 };
 
-/* Goes through the samples of RAW, which are at their start before and after. Returns 0 with WEIGHTS filled, caller calls
+/* Reads the samples of RAW, which are at their start before and after. Returns 0 with WEIGHTS filled, caller calls
  * cpu_weights_free in any case; or -1. */
 int cpu_weights_measure(struct cpu_weights *weights, struct raw_profile *raw, struct error *err);
 void cpu_weights_free(struct cpu_weights *weights);
@@ -67,8 +68,8 @@ const char *cpu_weights_target(const struct cpu_weights *weights, const struct r
 bool cpu_weights_open(struct weighed_thread *thread);
 uint64_t cpu_weights_divide(struct weighed_thread *thread, uint64_t weight);
 
-/* CPU time [ns] of the next record of thread number THREAD, with FLAGS; USED_NS as tracker_follow gives it. *UNSAMPLED_NS
- * becomes what belongs to no sighting. */
+/* CPU time [ns] of the next record of thread number THREAD, with FLAGS; USED_NS as tracker_follow gives it.
+ * *UNSAMPLED_NS becomes what belongs to no sighting. */
 static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t thread, uint8_t flags,
                                         uint64_t used_ns, uint64_t *unsampled_ns)
 {

@@ -66,8 +66,7 @@ static uint32_t thread_of(struct conversion *c, size_t core)
     return c->threads[core];
 }
 
-/* The power that gives the row's energy: as it is, or where the interval is not a whole number of nanoseconds, what
- * makes up for the rounding. */
+/* The power that yields the energy of the row: corrected for the rounding of the interval to whole nanoseconds. */
 static double power_of(struct conversion *c, const struct sthem_row *row)
 {
     double watts = 0;

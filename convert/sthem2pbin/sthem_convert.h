@@ -17,7 +17,7 @@ struct sthem_convert_options {
     struct symbolizer_options symbols;
 };
 
-/* The mappings that OPTIONS name. Zeroed it is empty; sthem_code_free releases it. */
+/* The mappings given by OPTIONS. All zero: empty; sthem_code_free frees it. */
 struct sthem_code {
     struct raw_vmmap *vmmaps; /* read from the text file */
     uint8_t *image;           /* the bytes of the ELF file */

@@ -19,12 +19,11 @@ void code_file_delete(struct code_file *file);
 
 const struct elf_file *code_file_image(const struct code_file *file);
 
-/* Name of the symbol that covers ADDRESS of the file, borrowed until code_file_delete; NULL if
- * there is none. */
+/* Name of the symbol that covers ADDRESS of the file, borrowed until code_file_delete; NULL: none. */
 const char *code_file_symbol(struct code_file *file, uint64_t address);
 
-/* Asks the debug information about COUNT (at most MAX_QUESTION) ascending addresses. Returns
- * false when there is none, or no more: there was a warning about its loss. */
+/* Looks up COUNT (at most MAX_QUESTION) ascending addresses in the debug information. Returns false if there is none,
+ * or it was lost after a warning. */
 bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
                       struct strings *strings, struct dwarf_answer *answer);
 

@@ -17,11 +17,11 @@ void code_maps_delete(struct code_maps *maps);
 /* Index of the mapping that holds PC, the first one where several do; UINT32_MAX for none. */
 uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 
-/* Name of mapping INDEX for people, borrowed until code_maps_delete. */
+/* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* The file of mapping INDEX, searched when first asked for and borrowed until code_maps_delete; NULL
- * when there is none, after a warning. *MAPPING is for elf_mapping_address, borrowed too. */
+/* The file of mapping INDEX, searched at the first call and borrowed until code_maps_delete; NULL after a warning if it
+ * is not found. *MAPPING is for elf_mapping_address, borrowed too. */
 struct code_file *code_maps_file(struct code_maps *maps, size_t index,
                                  const struct elf_mapping **mapping);
 

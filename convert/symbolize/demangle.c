@@ -1,8 +1,8 @@
-/* Names for people: C++ and Rust linkage names undone, by libiberty.
+/* Demangles C++ and Rust names with libiberty.
  *
  * A short name can expand to gigabytes of text (substitutions double), so the text is taken in
- * pieces and the library is left with longjmp when there is too much of it. That leaks
- * nothing: on this path it keeps all it needs on the stack.
+ * pieces, and longjmp leaves the library when it becomes too long. Nothing leaks: on this path
+ * the library keeps everything on the stack.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/demangle.h"
 

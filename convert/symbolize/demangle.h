@@ -1,4 +1,4 @@
-/* Names for people: C++ and Rust linkage names undone.
+/* Demangles C++ and Rust names.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_DEMANGLE_H
 #define CONVERT_SYMBOLIZE_DEMANGLE_H

@@ -10,8 +10,7 @@
  *   elf_search.h    where the file of a mapping, and its debug file, may be
  *   elf_options.h   the command-line options of the search
  *
- * Files are read, not mapped: somebody else may truncate them meanwhile, and reading a mapped file
- * would then end in a SIGBUS.
+ * Files are read, not mapped: another process may truncate them, and reading a mapped file would then raise SIGBUS.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_FILE_H
@@ -46,7 +45,7 @@ struct elf_file {
     size_t segment_count;
     struct elf_section *sections; /* index as in the file; 0 of them is legal */
     size_t section_count;
-    char build_id[129]; /* lower-case hex, "" if there is none */
+    char build_id[129]; /* lower-case hex, "": none */
 };
 
 /* Opens the regular file PATH. Returns NULL with ERR filled: not there (errno in *ERRNUM, which
@@ -70,12 +69,11 @@ char *elf_build_id(const char *path);
 /* Copies SIZE bytes from OFFSET. Returns false when the file does not have them all. */
 bool elf_file_read(const struct elf_file *file, uint64_t offset, void *to, uint64_t size);
 
-/* Copies up to SIZE bytes of the segment at ADDRESS of the file. Returns how many there are. */
+/* Copies up to SIZE bytes of the segment at ADDRESS of the file. Returns how many were available. */
 size_t elf_file_read_code(const struct elf_file *file, uint64_t address, uint8_t *to, size_t size);
 
-/* Maps the file into memory: from now on it is read from there, without system calls. A file that
- * is truncated then kills the process: only for a process that may die. Returns false when the
- * system refuses. */
+/* Maps the file into memory, to be read without system calls. Truncating the file then kills the process: only for a
+ * process that may die. Returns false if the system refuses. */
 bool elf_file_map(struct elf_file *file);
 
 /* Is ADDRESS in an executable section (or segment, in a file without section headers)? */

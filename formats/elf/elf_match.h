@@ -33,8 +33,8 @@ uint64_t elf_mapping_address(const struct elf_file *file, const struct elf_mappi
 /* Is FILE for a program of that pointer size and byte order? Returns 0, or -1 with ERR filled. */
 int elf_match_layout(const struct elf_file *file, bool is_64, bool big_endian, struct error *err);
 
-/* Was DEBUG split off FILE, or off another build? CRC: the checksum that FILE's link to it gives,
- * NULL: there is no link, as it was found by FILE's build-id. */
+/* Was DEBUG split off FILE, not off another build? CRC: the checksum in the link from FILE, NULL if DEBUG was found by
+ * the build-id of FILE. */
 bool elf_match_debug(const struct elf_file *file, const struct elf_file *debug,
                      const uint32_t *crc);
 

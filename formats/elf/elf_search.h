@@ -6,7 +6,7 @@
 #include "base/report.h"
 #include "formats/elf/elf_file.h"
 
-/* What the user says about it; zeroed: nothing. */
+/* The options of the user; all zero: none. */
 struct elf_search {
     const char **folders; /* search paths, tried first, in this order */
     size_t folder_count;
@@ -22,31 +22,30 @@ struct elf_sought {
 /* Offers paths for SOUGHT to TAKE, in this order, until it returns true:
  *   1. each search path: with the whole label under it, then with its base name;
  *   2. SOUGHT->path;
- *   3. an absolute label: under the sysroot, or as it is when there is no sysroot; a
- *      relative one: in the current directory;
+ *   3. an absolute label: under the sysroot, or unchanged without a sysroot; a relative
+ *      one: in the current directory;
  *   4. the base name in the current directory;
  *   5. the base name in the system's folders for libraries and programs (under the sysroot).
- * Whether a path exists is for TAKE to see. Returns whether one was taken. */
+ * TAKE checks whether a path exists. Returns whether one was taken. */
 bool elf_search_paths(const struct elf_search *search, const struct elf_sought *sought,
                       bool (*take)(void *context, const char *path), void *context);
 
-/* Opens the first of those files that FITS accepts (0; -1: it does not, with ERR filled). Returns
- * NULL when there is none, with ERR filled by the first that was there and did not fit, or empty
- * when none was there. Caller closes. */
+/* Opens the first of those files that FITS accepts (0; -1: it does not, with ERR filled). Returns NULL if none fits,
+ * with ERR filled for the first existing file, or empty if none exists. Caller closes. */
 struct elf_file *elf_search_file(const struct elf_search *search, const struct elf_sought *sought,
                                  int (*fits)(void *context, const struct elf_file *file,
                                              struct error *err),
                                  void *context, struct error *err);
 
-/* Warns that there is no file for LABEL, why elf_search_file REFUSED one (empty: there was none),
- * and of the CONSEQUENCE. */
+/* Warns that the file for LABEL is missing, why elf_search_file REFUSED one (empty: none exists), and of the
+ * CONSEQUENCE. */
 void elf_search_warn(struct reporter *reporter, const char *label, const struct error *refused,
                      const char *consequence);
 
 /* Finds the file that holds the debug information of FILE, a stripped one: by build-id, as
  * .build-id/ab/cdef.debug below each search path and below usr/lib/debug in the sysroot; by
  * .gnu_debuglink beside FILE, in .debug there, and below usr/lib/debug in the sysroot.
- * elf_match_debug says whether it fits. Returns NULL when there is none; caller closes. */
+ * elf_match_debug decides whether it fits. Returns NULL if not found; caller closes. */
 struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file);
 
 /* Base name of LABEL, borrowed from it; all of it when it ends in '/'. */

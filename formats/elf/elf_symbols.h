@@ -21,22 +21,22 @@ void elf_symbols_delete(struct elf_symbols *symbols);
 /* The symbol that covers ADDRESS of the file: the one that begins last before it; among those
  * that begin together the largest, then the last in the file's table (which has globals after
  * locals; llvm-symbolizer chooses alike). A symbol without size reaches to the next one
- * or to the end of its section. Borrowed until elf_symbols_delete; NULL when there is none. */
+ * or to the end of its section. Borrowed until elf_symbols_delete; NULL: none. */
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address);
 
-/* Addresses that elf_symbols_find answers with one symbol, as far as they are contiguous. NAME is
- * borrowed until elf_symbols_delete. */
+/* Contiguous addresses for which elf_symbols_find returns the same symbol. NAME is borrowed until
+ * elf_symbols_delete. */
 struct elf_symbol_range {
     uint64_t begin, last; /* both inside */
     const char *name;
 };
 
-/* The first range that ends at ADDRESS or after it; false when there is none. */
+/* The first range that ends at ADDRESS or after it; false: none. */
 bool elf_symbols_next(const struct elf_symbols *symbols, uint64_t address,
                       struct elf_symbol_range *range);
 
 /* The value of the symbol called NAME, whatever its type and section, of FILE or its DEBUG file
- * (NULL: none). Returns false when there is none. */
+ * (NULL: none). Returns false if it is not found. */
 bool elf_symbol_value(const struct elf_file *file, const struct elf_file *debug, const char *name,
                       uint64_t *value);
 

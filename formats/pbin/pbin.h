@@ -193,8 +193,8 @@ uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_loca
 void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
 uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
 
-/* A reading of a source that is defined. The readings of a source are in order of time, and each comes before the samples
- * that are later. */
+/* A reading of a source that is defined. The readings of a source are in order of time, and each comes before the
+ * samples that are later. */
 void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
 
 /* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
@@ -210,8 +210,8 @@ bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_thread_sample *threads, size_t count);
 
-/* The same for callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES threads in total, at
- * least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1. */
+/* The same for callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES threads in
+ * total, at least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1. */
 struct pbin_room {
     size_t samples, thread_samples;
     uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
@@ -272,7 +272,7 @@ void pbin_reader_close(struct pbin_reader *reader);
  * pbin_reader_next; the stream must be seekable. */
 void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
-/* From now on pbin_reader_next delivers readings as well, which it passes over otherwise. */
+/* Makes pbin_reader_next deliver readings, which it skips by default. */
 void pbin_reader_want_readings(struct pbin_reader *reader);
 
 /* The stream of the reader; borrowed. */

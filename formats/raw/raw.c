@@ -112,7 +112,7 @@ static void adopt_maps(struct raw_profile *p)
     p->map_count = p->ext.map_count;
 }
 
-/* What the extension says of samples must be said of all; of a salvaged profile those count of which it is. */
+/* The extension must describe all samples; of a salvaged profile, only those that it describes count. */
 static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
 {
     const struct raw_extension *ext = &p->ext;

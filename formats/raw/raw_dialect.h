@@ -17,7 +17,7 @@ enum raw_verdict {
 struct raw_probe {
     uint64_t records_at, records_end; /* offsets of the first sample and after the last */
     uint64_t samples;                 /* number of complete samples found */
-    uint64_t threads;                 /* in them: tells a real salvage from a chance fit */
+    uint64_t threads;                 /* in them: few mean that a salvage is a chance match */
     uint64_t extension_at;            /* offset of the signature; 0: none */
     uint64_t maps_at;
     bool odd;           /* labels have control characters: right only if no other reading is */
@@ -72,8 +72,8 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
 int raw_records_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 void raw_records_close(struct raw_profile *profile);
-/* Sets *SAMPLES to the number of complete samples, from the first one on, that have no more than THREADS threads together.
- * Returns 0, or -1 on a read error. */
+/* Sets *SAMPLES to the number of complete samples, from the first one on, that have no more than THREADS threads
+ * together. Returns 0, or -1 on a read error. */
 int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *samples,
                       struct error *err);
 
@@ -93,7 +93,7 @@ struct raw_batch {
 
 void raw_batch_free(struct raw_batch *batch);
 
-/* The flags of thread samples, read in the order of the file. Zeroed and with AT set it begins. */
+/* The flags of thread samples, read in the order of the file. Begin with all zero except AT. */
 struct raw_seen {
     uint64_t at;     /* offset from which to look for the next block */
     uint64_t number; /* of the next thread sample */
@@ -105,8 +105,8 @@ struct raw_seen {
 int raw_seen_open(struct raw_seen *seen, struct cursor *in);
 void raw_seen_free(struct raw_seen *seen);
 
-/* Gives the entries of BATCH their flags, which STREAM has in blocks from seen->at on; the stream comes back to where it
- * was. Returns 0, or -1. */
+/* Gives the entries of BATCH their flags, which STREAM has in blocks from seen->at on; the stream comes back to where
+ * it was. Returns 0, or -1. */
 int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
                   struct error *err);
 
@@ -143,12 +143,13 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
     b->entry_count += count;
 }
 
-/* Reads COUNT VMMaps at OFFSET and checks them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set
- * if a label has control characters. Returns 1 if plausible, 0 if not, 2 if cut short, -1 on a read error. */
+/* Reads COUNT VMMaps at OFFSET and checks them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is
+ * set if a label has control characters. Returns 1 if plausible, 0 if not, 2 if cut short, -1 on a read error. */
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
                     struct raw_vmmap *maps, bool *odd, struct error *err);
 
-/* Returns 1 if OFFSET is the end of the data, 2 if the raw extension begins there, 0 for neither, -1 on a read error. */
+/* Returns 1 if OFFSET is the end of the data, 2 if the raw extension begins there, 0 for neither, -1 on a read
+ * error. */
 int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);
 
 #endif

@@ -80,7 +80,7 @@ struct raw_mapx {
     char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
 };
 
-/* A thread, from START on [ns since the start of the run]: again when its name changes, or its tid is reused. */
+/* A thread since START [ns since the start of the run]; repeated when its name changes or its tid is reused. */
 struct raw_task {
     uint32_t tid, pid;
     uint64_t start;
@@ -125,13 +125,13 @@ struct raw_cpu {
     uint64_t user, system;
 };
 
-/* A fact about the run, as it is written; raw_facts has the names that are understood: sampler (name and version),
+/* A fact about the run as stored; raw_facts lists the known names: sampler (name and version),
  * started (RFC 3339 UTC), ... */
 struct raw_fact {
     char *name, *value;
 };
 
-/* The same as they are read: NULL and 0 where there is none. Borrowed from the extension. */
+/* The known facts: NULL and 0 if missing. Borrowed from the extension. */
 struct raw_facts {
     const char *sampler, *command, *host, *started, *cwd, *pmu, *pmu_kind, *unit;
     const char *engine;   /* "perf" or "ptrace" */

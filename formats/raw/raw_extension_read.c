@@ -47,7 +47,7 @@ static void set_fact(struct raw_facts *to, const char *name, const char *value)
             *(const char **)at = value;
         else if (facts[i].type == 'u')
             *(uint64_t *)at = strtoull(value, NULL, 10);
-        else if (parse_double(value, 0, 1e12, &number)) /* stays 0 where it is no number */
+        else if (parse_double(value, 0, 1e12, &number)) /* stays 0 if it is not a number */
             *(double *)at = number;
     }
 }
@@ -309,7 +309,7 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
     }
     if (got > 0)
         got = error_set(&damage, stream_name(stream), ext->end,
-                        "%" PRIu64 " bytes behind the end of the raw extension",
+                        "%" PRIu64 " bytes after the end of the raw extension",
                         stream_size(stream) - ext->end);
     else if (got == 0 && !ext->done)
         got = error_set(&damage, stream_name(stream), ext->end,

@@ -25,12 +25,12 @@ struct raw_readings;
 struct raw_readings *raw_readings_new(const struct raw_source *sources, size_t count);
 void raw_readings_delete(struct raw_readings *readings); /* NULL is allowed */
 
-/* Takes in READING. Returns 0; or -1 and leaves it out: of no source, before the last one of its source, a counter that
- * went down, or no finite number. */
+/* Adds READING. Returns 0, or -1 if it is dropped: without a source, earlier than the last one of its source, a counter
+ * that decreased, or not a finite number. */
 int raw_readings_add(struct raw_readings *readings, const struct raw_reading *reading);
 
-/* The time [ns] up to which all sources of the documented value have readings; 0 where one has none, UINT64_MAX where
- * there is no such source. */
+/* The time [ns] up to which all sources of the documented value have readings; 0 if one has none, UINT64_MAX without
+ * any such source. */
 uint64_t raw_readings_until(const struct raw_readings *readings);
 
 /* Drops readings that no question about FROM or later needs. */

@@ -3,6 +3,7 @@
 #ifndef FORMATS_TABLE_TABLE_H
 #define FORMATS_TABLE_TABLE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,12 @@ static inline struct table_cell cell_real(double real)
 static inline struct table_cell cell_hex(uint64_t count)
 {
     return (struct table_cell){.kind = CELL_HEX, .count = count};
+}
+
+/* Is the cell shown as missing? */
+static inline bool cell_is_missing(const struct table_cell *cell)
+{
+    return cell->kind == CELL_MISSING || (cell->kind == CELL_REAL && !isfinite(cell->real));
 }
 
 struct table_column {

@@ -55,8 +55,7 @@ static void put_facts(struct output *out, const struct table_head *head)
     bool any = false;
     for (size_t i = 0; i < head->fact_count; i++) {
         const struct table_fact *fact = &head->facts[i];
-        if (fact->cell.kind == CELL_MISSING ||
-            (fact->cell.kind == CELL_REAL && !isfinite(fact->cell.real)))
+        if (cell_is_missing(&fact->cell))
             continue;
         output_printf(out, "- ");
         put_text(out, fact->title);

@@ -44,11 +44,6 @@ static void *begin(struct output *out, const struct table_head *head)
     return s;
 }
 
-static bool is_missing(const struct table_cell *cell)
-{
-    return cell->kind == CELL_MISSING || (cell->kind == CELL_REAL && !isfinite(cell->real));
-}
-
 static void row(void *opaque, const struct table_cell *cells, bool total)
 {
     struct state *s = opaque;
@@ -59,7 +54,7 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
         *kept = cells[i];
         if (kept->kind == CELL_TEXT)
             kept->text = mem_strdup(kept->text);
-        s->columns[i].used |= !is_missing(kept) || s->head->columns[i].is_text;
+        s->columns[i].used |= !cell_is_missing(kept) || s->head->columns[i].is_text;
         if (kept->kind == CELL_REAL && fabs(kept->real) > s->columns[i].largest)
             s->columns[i].largest = fabs(kept->real);
     }
@@ -74,7 +69,7 @@ static struct shown show(const struct table_cell *cell, int decimals)
         shown.text = utf8_visible(cell->text, &shown.width);
         return shown;
     }
-    if (is_missing(cell))
+    if (cell_is_missing(cell))
         shown.text = mem_strdup("-");
     else if (cell->kind == CELL_COUNT)
         shown.text = mem_printf("%" PRIu64, cell->count);
@@ -176,11 +171,11 @@ static void put_facts(struct state *s)
 {
     size_t width = 0;
     for (size_t i = 0; i < s->head->fact_count; i++)
-        if (!is_missing(&s->head->facts[i].cell) && strlen(s->head->facts[i].title) > width)
+        if (!cell_is_missing(&s->head->facts[i].cell) && strlen(s->head->facts[i].title) > width)
             width = strlen(s->head->facts[i].title);
     for (size_t i = 0; i < s->head->fact_count; i++) {
         const struct table_fact *fact = &s->head->facts[i];
-        if (is_missing(&fact->cell))
+        if (cell_is_missing(&fact->cell))
             continue;
         struct table_column like = {fact->name, fact->unit, false};
         struct shown shown =

@@ -1,4 +1,4 @@
-/* Energy counters that the kernel offers as perf events.
+/* Energy counters of the kernel's perf events.
  * SPDX-License-Identifier: MIT */
 #include "record/pmus/perf_counter.h"
 

@@ -1,5 +1,5 @@
-/* Energy counters that the kernel offers as perf events: the PMUs `power` and `power_core`. They count per
- * processor of a mask, cannot sample, and are extended to 64 bits by the kernel.
+/* Energy counters of the kernel's perf events: the PMUs `power` and `power_core`. They count per processor of a mask,
+ * cannot sample, and are extended to 64 bits by the kernel.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_PMUS_PERF_COUNTER_H
 #define RECORD_PMUS_PERF_COUNTER_H
@@ -9,17 +9,17 @@
 
 #include "base/error.h"
 
-/* The processors that stand for a package or core each. */
+/* The processors that each represent a package or core. */
 struct perf_cpus {
     int *list;
     size_t count, capacity;
 };
 
-/* Reads the cpumask of PMU ("0,28" or "0-3"). Empty when there is no such PMU. */
+/* Reads the cpumask of PMU ("0,28" or "0-3"). Empty if the PMU does not exist. */
 void perf_cpus_read(struct perf_cpus *cpus, const char *pmu);
 
 /* Opens EVENT of PMU on processor CPU. Returns its descriptor with *PER_COUNT [J], or -1 with ERR filled;
- * *ABSENT says that there is no such event. */
+ * *ABSENT: the event does not exist. */
 int perf_counter_open(const char *pmu, const char *event, int cpu, double *per_count, int *absent,
                       struct error *err);
 /* Returns 1 with *COUNT, or -1 with ERR filled. NAME is for messages. */

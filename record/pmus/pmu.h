@@ -1,5 +1,5 @@
-/* Sources of power readings: counters of energy, and gauges of power, current, voltage or whatever a
- * file says. A source is opened for one -p and has one or more channels, each with a value of its own.
+/* Sources of power readings: counters of energy, and gauges of power, current, voltage or a custom quantity. A source
+ * is opened for one -p and has one or more channels, each with its own value.
  *
  *   source = pmu_find("rapl:dram", &argument, err);
  *   source->open(&request, &channels, &state, err);
@@ -30,7 +30,7 @@ enum pmu_scope {
 
 struct pmu_channel {
     char *name; /* unique within the source: "package-0" */
-    char *help; /* one line for people */
+    char *help; /* one line for --list-pmus */
     char *unit; /* "J" for counters, else "W", "A", "V" or a custom one */
     enum pmu_kind kind;
     enum pmu_scope scope;
@@ -41,33 +41,33 @@ struct pmu_channel {
     uint64_t period;  /* between two updates [ns], 0: not known */
 };
 
-/* What a source can be read for, the most telling first. Zeroed it is empty. */
+/* The channels of a source, most important first. All zero: empty. */
 struct pmu_channels {
     struct pmu_channel *list;
     size_t count, capacity;
     size_t chosen; /* 1 + the one that the argument of -p names, 0: none */
 };
 
-/* What the command line says about one source; all borrowed. */
+/* The options of one source; all borrowed. */
 struct pmu_request {
     const char *argument; /* after the colon of -p, NULL: none */
     const char *unit;     /* NULL: not given */
     int kind;             /* enum pmu_kind, -1: not given */
     uint64_t range;       /* 0: not given */
-    size_t sensor;        /* 1 + the channel that is the value, 0: not given */
-    double clock_offset;  /* [s] that the source's clock is ahead of ours */
+    size_t sensor;        /* 1 + the channel to use as the value, 0: not given */
+    double clock_offset;  /* [s] by which the clock of the source is ahead of this machine's */
 };
 
 struct pmu_value {
     uint64_t count; /* of a counter: raw, it may have wrapped */
     double gauge;   /* of others, in the channel's unit */
-    uint64_t time;  /* CLOCK_MONOTONIC [ns] at which it was true; 0: when it was read */
+    uint64_t time;  /* CLOCK_MONOTONIC [ns] of the measurement; 0: when it was read */
 };
 
 /* The run, for sources that deliver at its end; clocks in ns. */
 struct pmu_window {
     uint64_t from, to; /* CLOCK_MONOTONIC */
-    int64_t real;      /* what CLOCK_REALTIME is ahead of it */
+    int64_t real;      /* by which CLOCK_REALTIME is ahead of it */
 };
 
 /* A source. A new one is a file with one of these and a line in pmu_table.c. */
@@ -76,16 +76,16 @@ struct pmu_source {
     const char
         *argument; /* what follows the colon, for the help: "PATH", "[ZONE]"; NULL: nothing */
     const char *help;
-    bool takes_unit, takes_range; /* --unit and --pmu-kind, --range say something about it */
-    /* Opens and adds its channels to CHANNELS. What cannot work fails here, before the program starts.
+    bool takes_unit, takes_range; /* accepts --unit and --pmu-kind; --range */
+    /* Opens the source and adds its channels to CHANNELS. Fails if it cannot work, before the program starts.
      * Returns 0 with *STATE for the others, or -1 with ERR filled. REQUEST is borrowed until close. */
     int (*open)(const struct pmu_request *request, struct pmu_channels *channels, void **state,
                 struct error *err);
-    /* Reads CHANNEL. Returns 1 with VALUE, 0 when there is nothing new to know, -1 with ERR filled: it
-     * will not work any more. Takes as long as the device needs, but waits for nothing else. */
+    /* Reads CHANNEL. Returns 1 with VALUE, 0 without a new value, -1 with ERR filled after a permanent
+     * failure. Takes as long as the device needs, but waits for nothing else. */
     int (*read)(void *state, size_t channel, struct pmu_value *value, struct error *err);
-    /* NULL for most. Called again and again after the run: values that only come then, channel by
-     * channel in order of time. Returns 1 with *CHANNEL and VALUE, 0 at the end, -1 with ERR filled. */
+    /* NULL for most. Called repeatedly after the run: values that are available only then, each channel
+     * in order of time. Returns 1 with *CHANNEL and VALUE, 0 at the end, -1 with ERR filled. */
     int (*late)(void *state, const struct pmu_window *window, size_t *channel,
                 struct pmu_value *value, struct error *err);
     void (*close)(void *state);
@@ -101,22 +101,21 @@ const struct pmu_source *pmu_find(const char *spec, const char **argument, struc
 /* "NAME:ARGUMENT" of SOURCE as the help shows it. Caller frees. */
 char *pmu_usage(const struct pmu_source *source);
 
-/* Adds a channel called NAME (copied), a gauge of power of unknown scope until the caller changes it.
- * Borrowed until the next call. */
+/* Adds a channel called NAME (copied), by default a gauge of power of unknown scope. Borrowed until the next call. */
 struct pmu_channel *pmu_channel_add(struct pmu_channels *channels, const char *name,
                                     const char *help);
 /* Makes CHANNEL an energy counter of PER_COUNT joules that wraps after RANGE counts (0: never). */
 void pmu_channel_counter(struct pmu_channel *channel, double per_count, uint64_t range);
 void pmu_channels_free(struct pmu_channels *channels);
-/* The channel that is called NAME: 1 + its number, 0 for none. */
+/* The channel called NAME: 1 + its number, 0: none. */
 size_t pmu_channel_find(const struct pmu_channels *channels, const char *name);
 
-/* Chooses the channel that REQUEST's argument names, if there is one. Returns 0, or -1 with ERR filled
- * when no channel is called so. */
+/* Chooses the channel named by the argument of REQUEST, if any. Returns 0, or -1 with ERR filled if no channel has that
+ * name. */
 int pmu_channels_choose(struct pmu_channels *channels, const char *source, const char *name,
                         struct error *err);
 
-/* Are the energies of A and B of each other's, so that they must not be added? SAME: they belong to one
+/* Does one of the energies of A and B include the other, so that they must not be added? SAME: they belong to one
  * source, whose list is CHANNELS. */
 bool pmu_overlap(const struct pmu_channels *channels, const struct pmu_channel *a,
                  const struct pmu_channel *b, bool same);
@@ -126,14 +125,14 @@ const char *pmu_scope_name(enum pmu_scope scope);
 /* ---- units -------------------------------------------------------------------------------------- */
 
 struct pmu_unit {
-    const char *name; /* what values are recorded in: "J", "W", "A", "V" or the custom one */
+    const char *name; /* unit of recorded values: "J", "W", "A", "V" or the custom one */
     enum pmu_kind kind;
     bool energy;
-    double scale; /* from the unit that was given to that one */
+    double scale; /* from the given unit to that one */
 };
 
-/* What UNIT ("mW", "uJ", "ticks"; NULL: not given) and KIND (enum pmu_kind or -1) together mean.
- * Returns 0, or -1 with ERR filled when they contradict each other. */
+/* Combines UNIT ("mW", "uJ", "ticks"; NULL: not given) and KIND (enum pmu_kind or -1). Returns 0, or -1 with ERR filled
+ * if they contradict each other. */
 int pmu_unit_settle(const char *unit, int kind, struct pmu_unit *result, struct error *err);
 
 #endif

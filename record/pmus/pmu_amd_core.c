@@ -46,7 +46,7 @@ static int open_cores(const struct pmu_request *request, struct pmu_channels *ch
     c->fds = mem_zalloc(cpus.count + 1, sizeof *c->fds);
     int result = cpus.count > 0
                      ? 0
-                     : error_set(err, NULL, NO_OFFSET, "there is no perf PMU 'power_core' here");
+                     : error_set(err, NULL, NO_OFFSET, "this machine has no perf PMU 'power_core'");
     for (size_t i = 0; i < cpus.count && result == 0; i++)
         result = open_core(c, cpus.list[i], channels, err);
     if (result == 0)

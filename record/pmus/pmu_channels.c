@@ -1,4 +1,4 @@
-/* Channels of power sources: what they are called, what they contain, in which unit they measure.
+/* Channels of power sources: names, scopes and units.
  * SPDX-License-Identifier: MIT */
 #include "record/pmus/pmu.h"
 
@@ -78,7 +78,7 @@ static bool inside(const struct pmu_channels *channels, const struct pmu_channel
     return false;
 }
 
-/* Whatever is of scope B is part of what is of scope A. */
+/* Does scope A include scope B? */
 static bool contains(enum pmu_scope a, enum pmu_scope b)
 {
     switch (a) {
@@ -132,7 +132,7 @@ static double prefix_scale(char prefix)
     }
 }
 
-/* A unit of ours, with or without a prefix. */
+/* A known unit, with or without a prefix. */
 static bool known_unit(const char *unit, struct pmu_unit *result)
 {
     static const struct pmu_unit units[] = {{"J", PMU_POWER, true, 1},
@@ -167,7 +167,7 @@ int pmu_unit_settle(const char *unit, int kind, struct pmu_unit *result, struct 
         return error_set(err, NULL, NO_OFFSET,
                          "--unit: expected %s with or without a prefix (n u m k), found '%s'", base,
                          unit);
-    if (kind == PMU_CUSTOM) /* as it comes, whatever the unit is called */
+    if (kind == PMU_CUSTOM) /* not scaled, whatever the name of the unit */
         *result = (struct pmu_unit){unit != NULL ? unit : "", PMU_CUSTOM, false, 1};
     return 0;
 }

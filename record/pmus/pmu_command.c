@@ -1,10 +1,10 @@
-/* A command that prints a number a line for as long as it runs, each the value at that moment.
+/* A command that prints a number per line as long as it runs, each the value at that moment.
  *
  *   sampler -- keeper -- /bin/sh -c COMMAND
  *                 |                |
  *                 +--- status      +--- stdout: numbers
  *
- * The keeper is no child of the sampler (it was forked twice), because an engine waits for any child. It leads
+ * The keeper is not a child of the sampler (it is forked twice), because an engine waits for any child. It leads
  * a session of its own, which ^C does not reach, and passes on how COMMAND ended. SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static void close_command(void *state)
     struct process *p = state;
     int status;
     if (p->keeper > 0 && read(p->status, &status, sizeof status) != sizeof status)
-        kill(-p->keeper, SIGTERM); /* still there: its end of the pipe is open */
+        kill(-p->keeper, SIGTERM); /* it is alive: its end of the pipe is open */
     if (p->numbers >= 0)
         close(p->numbers);
     if (p->status >= 0)
@@ -46,7 +46,7 @@ static void close_command(void *state)
     free(p);
 }
 
-/* Becomes the keeper: tells its PID, runs COMMAND, tells how it ended. */
+/* Runs the keeper: reports its PID, runs COMMAND, reports its status. */
 static _Noreturn void keep(const char *command, int numbers, int status)
 {
     sigset_t none;
@@ -56,7 +56,7 @@ static _Noreturn void keep(const char *command, int numbers, int status)
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_IGN);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    dup2(null, STDIN_FILENO); /* the caller's streams are not its own */
+    dup2(null, STDIN_FILENO); /* it must not use the streams of the caller */
     dup2(null, STDOUT_FILENO);
     if (write(status, &self, sizeof self) != sizeof self)
         _exit(1);
@@ -140,7 +140,7 @@ static int ended(struct process *p, struct error *err)
 {
     int how = 0;
     struct pollfd ready = {.fd = p->status, .events = POLLIN};
-    poll(&ready, 1, 1000); /* the keeper is about to say */
+    poll(&ready, 1, 1000); /* the keeper is about to report */
     if (read(p->status, &how, sizeof how) == sizeof how)
         p->keeper = 0;
     if (WIFSIGNALED(how))
@@ -159,7 +159,7 @@ static int read_command(void *state, size_t channel, struct pmu_value *value, st
     while ((got = read(p->numbers, text, sizeof text)) > 0 || (got < 0 && errno == EINTR))
         if (got > 0 && take_text(p, text, (size_t)got, err) != 0)
             return -1;
-    if (got == 0 && !p->fresh) /* what it has said counts; then its end is an error */
+    if (got == 0 && !p->fresh) /* its last value counts; after that, its end is an error */
         return ended(p, err);
     if (!p->fresh && !(p->counter && p->has_any))
         return 0;
@@ -172,7 +172,7 @@ static int read_command(void *state, size_t channel, struct pmu_value *value, st
     return 1;
 }
 
-/* Waits for the first line, so that a command that does not work is known before the program starts. */
+/* Waits for the first line, so that a command that fails is detected before the program starts. */
 static int await(struct process *p, struct error *err)
 {
     struct pmu_value value;
@@ -185,7 +185,7 @@ static int await(struct process *p, struct error *err)
         if (got < 0)
             return -1;
     }
-    p->fresh = true; /* the first reading is one */
+    p->fresh = true; /* it is the first reading */
     return 0;
 }
 

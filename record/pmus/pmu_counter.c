@@ -1,4 +1,4 @@
-/* An energy counter that is a file with a number in it, in microjoules unless --unit says otherwise.
+/* An energy counter in a file that contains a number, in microjoules unless --unit is given.
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void close_counter(void *state)
     free(f);
 }
 
-/* The digits after the point, cut or filled up to DECIMALS. *END is the first byte that is none. */
+/* The digits after the point, truncated or padded to DECIMALS. *END is the first byte after them. */
 static uint64_t fraction(const char *digits, const char **end)
 {
     uint64_t value = 0;

@@ -1,9 +1,9 @@
 /* Cray: the power management counters of a node, in joules, about ten times a second.
  *
  *   /sys/cray/pm_counters/energy       "123456 J"         the node
- *   /sys/cray/pm_counters/freshness    "789"              another number whenever all have been updated
+ *   /sys/cray/pm_counters/freshness    "789"              changes with each update of all counters
  *
- * All counters are read together, between two looks at `freshness` that agree, and only when it has changed.
+ * All counters are read together, between two equal readings of `freshness`, and only when it has changed.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void close_cray(void *state)
     free(c);
 }
 
-/* Reads all counters of one update. Returns 1, 0 when there was none since the last one, -1. */
+/* Reads all counters of one update. Returns 1, 0 without a new update, -1. */
 static int update(struct cray *c, struct error *err)
 {
     uint64_t before, after;
@@ -107,7 +107,7 @@ static int open_cray(const struct pmu_request *request, struct pmu_channels *cha
         result = -1;
     if (result == 0)
         result = pmu_channels_choose(channels, "cray", request->argument, err);
-    c->known = false; /* the first reading is one */
+    c->known = false; /* the first reading counts as an update */
     free(folder);
     if (result != 0)
         close_cray(c);
@@ -122,7 +122,7 @@ static int read_cray(void *state, size_t channel, struct pmu_value *value, struc
     if (channel == 0 && update(c, err) < 0)
         return -1;
     value->count = c->counts[channel];
-    return c->known; /* the same count again: nothing has moved */
+    return c->known; /* the same count again: no new update */
 }
 
 extern const struct pmu_source pmu_cray;

@@ -1,4 +1,4 @@
-/* A gauge that is a file with a number in it: what a script keeps writing, or any file of sysfs.
+/* A gauge in a file that contains a number: written by a script, or any file of sysfs.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 

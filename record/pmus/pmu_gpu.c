@@ -1,5 +1,5 @@
-/* GPUs: the energy that NVIDIA's NVML and AMD's SMI library count. The libraries are those of the driver, found
- * at run time: their few functions are declared here, as their documentation has them.
+/* GPUs: the energy counters of NVIDIA's NVML and AMD's SMI library. The libraries come with the driver and are opened
+ * at run time: the few functions used are declared here, as documented.
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct gpus {
     size_t nvidia, count; /* the first NVIDIA ones are NVML's */
 };
 
-/* A function of a library; its type is the member's that it is put in. */
+/* A function of a library, with the type of the member that stores it. */
 static bool find(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);

@@ -1,9 +1,9 @@
-/* hwmon: sensors of boards and of parts of them, from /sys/class/hwmon.
+/* hwmon: sensors of boards and their components, from /sys/class/hwmon.
  *
  *   energy1_input [uJ]    power1_input, power1_average [uW]    curr1_input [mA] times in1_input [mV]
  *
- * Of a number the first of these three is used. What a sensor measures is known of few chips only: sensors
- * of others are of scope `other` and never added up, for a rail is often part of another one.
+ * For each sensor number, the first of these three is used. The scope of a sensor is known for few chips only; sensors
+ * of other chips have the scope `other` and are never added up, because a rail is often part of another one.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 enum { MAX_SENSORS = 1024 };
 
 struct sensor {
-    struct sysfs_file file, volts; /* volts only where the file is a current */
+    struct sysfs_file file, volts; /* volts only if the file is a current */
     bool counter, product;
 };
 
@@ -24,7 +24,7 @@ struct hwmon {
     size_t count, capacity;
 };
 
-/* One chip while it is looked at. */
+/* A chip while it is examined. */
 struct chip {
     char *folder, *name;
     struct hwmon *hwmon;
@@ -44,7 +44,7 @@ static void close_hwmon(void *state)
     free(h);
 }
 
-/* What chips and labels are known to measure. */
+/* Chips and labels with a known scope. */
 static enum pmu_scope scope_of(const char *chip, const char *label)
 {
     static const struct {
@@ -80,7 +80,7 @@ static bool open_if_there(struct sysfs_file *file, const struct chip *chip, cons
     return there;
 }
 
-/* The label of a sensor, else what its file is called. Caller frees. */
+/* The label of a sensor, or the name of its file. Caller frees. */
 static char *label_of(const struct chip *chip, const char *kind, long number)
 {
     char *file = mem_printf("%s%ld_label", kind, number);
@@ -107,7 +107,7 @@ static struct pmu_channel *add_sensor(struct chip *chip, const struct sensor *se
     return channel;
 }
 
-/* Sensor NUMBER of CHIP, by the best file that it has. */
+/* Adds sensor NUMBER of CHIP, using the best of its files. */
 static void look_at(struct chip *chip, long number)
 {
     struct sensor sensor = {0};
@@ -214,7 +214,7 @@ static int read_hwmon(void *state, size_t channel, struct pmu_value *value, stru
 {
     const struct hwmon *h = state;
     const struct sensor *sensor = &h->sensors[channel];
-    double first, volts = 1; /* power files are in uW, the product of mA and mV is as well */
+    double first, volts = 1; /* power files are in uW, and so is the product of mA and mV */
     if (sensor->counter)
         return sysfs_count(&sensor->file, &value->count, err);
     int got = sysfs_gauge(&sensor->file, &first, err);

@@ -1,4 +1,4 @@
-/* The log of a meter: lines of time and watts, read when the run is over and aligned by the clock.
+/* The log of a meter: lines of time and watts, read after the run and aligned by the clock.
  *
  *   time;power                               a heading or a comment is skipped
  *   1700000000.250;41.5                      seconds since 1970 (ms, us, ns: by their size)
@@ -29,13 +29,13 @@ struct row {
 struct log {
     const char *path;
     double scale, offset;
-    size_t column; /* of the value, from 1 on */
+    size_t column; /* of the value, >= 1 */
     FILE *file;    /* open while it is delivered */
     char *line;
     size_t room;
     uint64_t number;  /* of the line */
-    struct row row;   /* the last one that was read */
-    bool held, ended; /* it is yet to be delivered; it was the last one */
+    struct row row;   /* the last one read */
+    bool held, ended; /* it has not been delivered yet; it was the last one */
 };
 
 static void close_log(void *state)
@@ -52,7 +52,7 @@ static bool is_separator(char c)
     return c == ',' || c == ';' || c == '\t' || c == ' ';
 }
 
-/* Seconds since 1970 of a number of seconds, ms, us or ns: today is 1.8e9 s. */
+/* Seconds since 1970 from seconds, ms, us or ns, by magnitude: the present is 1.8e9 s. */
 static double by_size(double number)
 {
     return number > 1e17   ? number * 1e-9
@@ -61,7 +61,7 @@ static double by_size(double number)
                            : number;
 }
 
-/* "+01:30" or "-0800" as seconds; *END is after it, or where it began. */
+/* "+01:30" or "-0800" in seconds; *END is after it, or at its start if it is invalid. */
 static long zone_of(const char *at, const char **end)
 {
     char *after;
@@ -100,7 +100,7 @@ static void end_of_time(const char *at, struct tm *tm, double *time, const char 
     *end = at;
 }
 
-/* The time that a line begins with; *END is after it. */
+/* The time at the start of a line; *END is after it. */
 static bool parse_time(const char *text, double *time, const char **end)
 {
     struct tm tm = {0};
@@ -119,7 +119,7 @@ static bool parse_time(const char *text, double *time, const char **end)
     return after != text && isfinite(*time);
 }
 
-/* A line of the log; a heading, a comment or an empty line is not. */
+/* Parses a line of the log. Returns false for a heading, a comment or an empty line. */
 static bool parse_line(const struct log *l, const char *text, struct row *row)
 {
     const char *at = text + strspn(text, " \t\""), *end;
@@ -171,7 +171,7 @@ static int open_log(const struct pmu_request *request, struct pmu_channels *chan
     channel->kind = unit.kind;
     free(channel->unit);
     channel->unit = mem_strdup(unit.name);
-    channels->chosen = 1; /* --sensor was its column */
+    channels->chosen = 1; /* --sensor is the column here */
     *state = l;
     return 0;
 }
@@ -182,11 +182,11 @@ static int read_log(void *state, size_t channel, struct pmu_value *value, struct
     (void)channel;
     (void)value;
     (void)err;
-    return 0; /* everything comes late */
+    return 0; /* all values are delivered after the run */
 }
 
-/* Reads rows from the start of the file until one at or after UNTIL; REWIND: look again from the start, for
- * the meter may have written more. Returns whether there is one. */
+/* Reads rows until one at or after UNTIL; REWIND: from the start of the file, because the meter may have written more.
+ * Returns whether one was found. */
 static bool covers(struct log *l, double until)
 {
     struct row row;
@@ -198,7 +198,7 @@ static bool covers(struct log *l, double until)
     return found;
 }
 
-/* Opens the log at the end of the run, which a meter may not have written to its end yet. */
+/* Opens the log at the end of the run, when the meter may not have written all of it yet. */
 static int begin(struct log *l, double until, struct error *err)
 {
     l->file = fopen(l->path, "re");
@@ -227,8 +227,8 @@ static int next_row(struct log *l, struct row *row, struct error *err)
     return 0;
 }
 
-/* Skips what was before the run: L->row is the first row of the run, and the value at its begin FROM is on the
- * line between that and the one before. Returns 1 with that value, -1 when the log is of another time. */
+/* Skips rows before the run: L->row is the first row of the run, and the value at its start FROM is interpolated
+ * between that row and the previous one. Returns 1 with that value, -1 if the log does not cover the run. */
 static int first_value(struct log *l, double from, double to, double *value, struct error *err)
 {
     struct row before = {.time = -HUGE_VAL};
@@ -250,12 +250,12 @@ static int first_value(struct log *l, double from, double to, double *value, str
     return 1;
 }
 
-/* A value at the begin of the run, then the rows up to the first one at or after its end. */
+/* A value at the start of the run, then the rows up to the first one at or after its end. */
 static int late_log(void *state, const struct pmu_window *window, size_t *channel,
                     struct pmu_value *value, struct error *err)
 {
     struct log *l = state;
-    /* ours, in the meter's clock */
+    /* the time of the run, in the clock of the meter */
     double from = (double)((int64_t)window->from + window->real) * 1e-9 + l->offset;
     double to = (double)((int64_t)window->to + window->real) * 1e-9 + l->offset;
     *channel = 0;

@@ -1,14 +1,14 @@
-/* Lynsyn boards, by USB: currents and powers that the board itself averages from one reading to the next.
+/* Lynsyn boards, by USB: currents and powers that the board averages from one reading to the next.
  *
  *   'i'                                          -> 62 bytes: versions; calibration
  *   {u8 7, u64 cores, u64 flags}                 -> {s64 time, u64 pc[4], s16 channel[7], u32 flags}
  *
  * Little endian, packed to 4 bytes. A board 2.x has 7 current sensors, a board 3.x three sensors of current and
- * voltage. A power that is averaged over an interval of the board's own clock is an energy: sensors of boards
- * 3.x are counters in nanojoules, made here.
+ * voltage. An average power times the interval, by the clock of the board, is an energy: the sensors of boards 3.x
+ * become counters in nanojoules.
  *
- * libusb is opened at run time, so that the sampler needs it only where there is such a board; its few functions
- * are declared here (their binary interface has not changed since libusb 1.0).
+ * libusb is opened at run time, so that the sampler needs it only for such a board; the few functions used are declared
+ * here (their binary interface has not changed since libusb 1.0).
  * SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -31,10 +31,10 @@ enum {
     AVERAGE = 0x10,
     GET_SAMPLE = 7,
     CLOCK_HZ = 48000000,
-    PERIOD_NS = 1000000 /* a new average whenever it is asked; an exchange takes about that long */
+    PERIOD_NS = 1000000 /* each request gets a new average; an exchange takes about that long */
 };
 
-/* The calibration of one quantity: where it is in the packet. */
+/* The position of the calibration of a quantity in the packet. */
 struct table {
     size_t counts, offsets, gains, points;
 };
@@ -67,8 +67,8 @@ struct lynsyn {
     uint8_t reply[REPLY_SIZE];
     int64_t time; /* of the last reply [1 / CLOCK_HZ s] */
     bool has_time;
-    double energy[SENSORS];    /* so far [J]; may go down a little, for powers may be below 0 */
-    uint64_t counted[SENSORS]; /* what was delivered of it [nJ] */
+    double energy[SENSORS]; /* so far [J]; may decrease slightly, because powers may be negative */
+    uint64_t counted[SENSORS]; /* delivered part [nJ] */
 };
 
 /* ---- USB ---------------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ static void close_lynsyn(void *state)
     free(l);
 }
 
-/* The bulk endpoints of the interface, from the configuration's descriptors: {u8 length, u8 type, ...} each. */
+/* The bulk endpoints of the interface, from the descriptors of the configuration: {u8 length, u8 type, ...} each. */
 static int find_endpoints(struct lynsyn *l, struct error *err)
 {
     enum { IN = 0x80, GET_DESCRIPTOR = 6, CONFIGURATION = 2, INTERFACE_TYPE = 4, ENDPOINT = 5 };
@@ -171,7 +171,7 @@ static int greet(struct lynsyn *l, struct error *err)
     return transfer(l, l->in, l->calibration, CALIBRATION_SIZE, err);
 }
 
-/* Volts at the converter, of RAW of SENSOR by TABLE: the first point above RAW counts, else the last. */
+/* Volts at the converter for RAW of SENSOR by TABLE: from the first point above RAW, or the last point. */
 static double calibrated(const struct lynsyn *l, const struct table *table, size_t sensor, int raw)
 {
     const uint8_t *c = l->calibration;
@@ -205,7 +205,7 @@ static double voltage_of(const struct lynsyn *l, size_t sensor)
            (82000 + 10000) / 10000;
 }
 
-/* Has the board average since the last time, and adds up the energies. */
+/* Requests the averages since the last request, and adds up the energies. */
 static int sample(struct lynsyn *l, struct error *err)
 {
     uint8_t request[REQUEST_SIZE] = {[0] = GET_SAMPLE, [12] = AVERAGE};
@@ -238,8 +238,7 @@ static int connect_board(struct lynsyn *l, struct error *err)
     }
     l->handle = l->usb.open(l->context, VENDOR, PRODUCT);
     if (l->handle == NULL)
-        return error_set(err, NULL, NO_OFFSET,
-                         "there is no Lynsyn board here that may be opened (USB %04x:%04x)", VENDOR,
+        return error_set(err, NULL, NO_OFFSET, "no accessible Lynsyn board (USB %04x:%04x)", VENDOR,
                          PRODUCT);
     l->usb.detach(l->handle, 1);
     int code = l->usb.claim(l->handle, INTERFACE);

@@ -1,10 +1,10 @@
-/* RAPL: the energy counters of x86 processors, by the files of powercap where they can be read, else by the
- * perf PMU `power`.
+/* RAPL: the energy counters of x86 processors, from the files of powercap if they are readable, else from the perf PMU
+ * `power`.
  *
  *   /sys/class/powercap/intel-rapl:0/{name,energy_uj,max_energy_range_uj}     package-0
  *   /sys/class/powercap/intel-rapl:0:1/...                                    package-0/dram
  *
- * The mmio interface (intel-rapl-mmio:0) shows the same package again: it is left out. AMD processors have
+ * The mmio interface (intel-rapl-mmio:0) is the same package again and is ignored. AMD processors have
  * the same tree. SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@ static const char no_rapl[] = "there are no RAPL counters here";
 
 struct domain {
     struct sysfs_file file; /* of powercap */
-    int fd;                 /* of perf, -1: it is of powercap */
+    int fd;                 /* of perf, -1: powercap */
 };
 
 struct rapl {
     struct domain *domains; /* one for each channel */
     size_t count, capacity;
-    struct pmu_channels *channels; /* while it is being opened */
+    struct pmu_channels *channels; /* while opening */
 };
 
 static void close_rapl(void *state)
@@ -86,7 +86,7 @@ static struct domain *add_domain(struct rapl *r, const char *name, enum pmu_scop
 
 /* ---- powercap ----------------------------------------------------------------------------------- */
 
-/* One zone; its counter is opened first, so that a zone without one adds nothing. */
+/* Adds a zone; its counter is opened first, so that a zone without a counter adds nothing. */
 static int add_zone(struct rapl *r, const char *zone, const char *name, enum pmu_scope scope,
                     size_t inside, struct error *err)
 {
@@ -99,8 +99,7 @@ static int add_zone(struct rapl *r, const char *zone, const char *name, enum pmu
     return 0;
 }
 
-/* The zones in ROOT (a powercap folder) that are called intel-rapl:N[:M], packages and memory before what is
- * part of them. */
+/* The zones in ROOT (a powercap folder) called intel-rapl:N[:M], packages and memory before their parts. */
 static int add_zones(struct rapl *r, const char *root, bool parts, struct error *err)
 {
     struct sysfs_list list;
@@ -152,7 +151,7 @@ static const struct {
               {"energy-psys", "psys"}};
 enum { EVENTS = sizeof events / sizeof events[0] };
 
-/* The package that processor CPU is part of. */
+/* The package of processor CPU. */
 static int package_of(int cpu)
 {
     double number = 0;

@@ -14,7 +14,7 @@ const struct pmu_source *const pmu_sources[] = {
     &pmu_none,   &pmu_rapl, &pmu_amd_core, &pmu_hwmon,   &pmu_cray, &pmu_gpu,
     &pmu_lynsyn, &pmu_file, &pmu_counter,  &pmu_command, &pmu_log,  NULL};
 
-/* An argument in brackets can be left out. */
+/* An argument in brackets is optional. */
 static bool accepts(const struct pmu_source *source, const char *argument)
 {
     bool given = argument != NULL && argument[0] != '\0';

@@ -1,4 +1,4 @@
-/* Files that hold a number.
+/* Files that contain a number.
  * SPDX-License-Identifier: MIT */
 #include "record/pmus/sysfs.h"
 
@@ -58,7 +58,7 @@ void sysfs_list_free(struct sysfs_list *list)
     free(list->names);
 }
 
-/* Not blocking, in case it is a FIFO. Returns the bytes read, or -1 with errno set. */
+/* Does not block, in case it is a FIFO. Returns the bytes read, or -1 with errno set. */
 static ssize_t read_path(const char *path, char *text, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

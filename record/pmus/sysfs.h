@@ -1,8 +1,8 @@
-/* Files that hold a number: those of /sys, and whatever stands in for them.
+/* Files that contain a number: those of /sys, and replacements for them.
  *
- * The root of /sys can be moved for tests and containers: the environment variable PBIN_SYSROOT goes in
- * front of every path that this module makes. It is ignored in a program with raised privileges (setuid,
- * file capabilities), whose caller must not choose what it opens.
+ * The root of /sys can be moved for tests and containers: the environment variable PBIN_SYSROOT is put in front of
+ * every path of this module. It is ignored in a program with raised privileges (setuid, file capabilities), whose
+ * caller must not choose the files that it opens.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_PMUS_SYSFS_H
 #define RECORD_PMUS_SYSFS_H
@@ -16,8 +16,8 @@
 /* A path below the root, of FORMAT ("/sys/class/..."). Caller frees. */
 char *sysfs_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The entries of FOLDER whose names begin with PREFIX, in the order that people count in (2 before 10);
- * empty when there is no such folder. */
+/* The entries of FOLDER whose names begin with PREFIX, in numerical order (2 before 10); empty if FOLDER does not
+ * exist. */
 struct sysfs_list {
     char **names;
     size_t count, capacity;
@@ -27,11 +27,11 @@ void sysfs_list_free(struct sysfs_list *list);
 
 /* The first line of FOLDER/NAME. Returns it, caller frees, or NULL with errno set. */
 char *sysfs_line(const char *folder, const char *name);
-/* The number at its start. Returns whether there is one, at least 0. */
+/* The number at the start of that line. Returns whether there is a number >= 0. */
 bool sysfs_number(const char *folder, const char *name, double *number);
 
-/* A file that is read again and again. On sysfs its descriptor is kept; elsewhere it is opened each time, so
- * that a file that was replaced is read anew, and one that was removed is missed. */
+/* A file that is read repeatedly. On sysfs its descriptor is kept; elsewhere it is opened each time, so that a replaced
+ * file is read, and a removed one is detected. */
 struct sysfs_file {
     char *path;
     int fd; /* -1: opened each time */
@@ -43,8 +43,8 @@ enum { SYSFS_TEXT = 128 };
 int sysfs_open(struct sysfs_file *file, const char *folder, const char *name, struct error *err);
 void sysfs_close(struct sysfs_file *file);
 
-/* Reads all of it into TEXT. Returns 1; 0 when it is empty or the device has no value now (EAGAIN,
- * ENODATA); -1 with ERR filled. */
+/* Reads all of it into TEXT. Returns 1; 0 if it is empty or the device has no value at the moment (EAGAIN, ENODATA); -1
+ * with ERR filled. */
 int sysfs_read(const struct sysfs_file *file, char text[SYSFS_TEXT], struct error *err);
 /* Opens the file PATH and reads it. One that is empty may be about to be written: waits for its text, 0.2 s at most.
  * Returns 0, or -1 with ERR filled. */

@@ -20,7 +20,7 @@ class Writer:
     def __init__(self, **meta):
         self.meta = {"cpu_time": 1, "times": 1, **meta}
         self.strings, self.maps, self.locations = {"": 0}, [], []
-        self.more = b""  # blocks in place of the samples, and what the trailer says of them
+        self.more = b""  # blocks in place of the samples, and their counts in the trailer
         self.counts = {"samples": 0, "entries": 0, "runs": 0, "rows": 0}
         self.thread_count = 1
 

@@ -72,7 +72,7 @@ class Matching(tool.Case):
         self.assertEqual(len(table["rows"]), 1)
 
     def test_joined_clones_of_aggregated_runs_have_an_upper_bound_of_variance(self):
-        """Two parts whose runs vary against each other: the sum is steadier than the bound says."""
+        """Two parts whose runs vary against each other: the sum varies less than the bound."""
         files = []
         for i, first in enumerate((10, 90, 50)):
             files.append(self.profile(f"r{i}", ["f", "f.cold"], {"f": first, "f.cold": 100 - first}, seed=i))

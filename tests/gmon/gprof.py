@@ -1,4 +1,4 @@
-"""What gprof says about a gmon.out, and the exact answer computed from nm.
+"""The output of gprof for a gmon.out, and the exact answer computed from nm.
 
 SPDX-License-Identifier: MIT
 """

@@ -1,4 +1,4 @@
-"""What CPU time each record stands for, after prof2pbin.1 and raw.5 alone, as plainly as possible.
+"""The CPU time represented by each record, written from prof2pbin.1 and raw.5 only, as plainly as possible.
 
 SPDX-License-Identifier: MIT
 """

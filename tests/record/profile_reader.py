@@ -123,7 +123,7 @@ class Profile:
         flags = data.take(f"{count}s")
         self.seen += [(flag, data.take("Q") if flag & CALLER else None) for flag in flags]
         if data.left():
-            raise Damaged("bytes behind the last caller")
+            raise Damaged("bytes after the last caller")
 
     def read_srcs(self, data):
         for _ in range(data.take("I")):

@@ -1,5 +1,5 @@
-"""Power sources without hardware: trees in place of /sys, libraries that stand in for drivers, commands, logs. What the
-sampler says is compared with sums made here.
+"""Power sources without hardware: trees in place of /sys, libraries in place of drivers, commands, logs. The results of
+the sampler are compared with sums computed here.
 
 SPDX-License-Identifier: MIT"""
 import os
@@ -55,7 +55,7 @@ class Case(unittest.TestCase):
         return float(found[1]), found[2], seconds, done.stderr
 
     def listed(self, source):
-        """What --list-pmus says about a source: [(number, name, kind, scope, the rest)], or its complaint."""
+        """The output of --list-pmus for a source: [(number, name, kind, scope, the rest)], or its error."""
         done = subprocess.run([SAMPLER, "--list-pmus"], text=True, capture_output=True, timeout=LIMIT, env=self.env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         text = re.search(rf"^{source}[:\[ ].*\n((?:    .*\n)*)", done.stdout, re.M)[1]
@@ -64,7 +64,7 @@ class Case(unittest.TestCase):
         return [tuple(re.split(r"\s+", line.strip(), maxsplit=4)) for line in text.splitlines()[1:]]
 
     def waiting(self, seconds):
-        """A command that says that it has started, and runs for so long; see wait_for_command."""
+        """A command that reports its start, and runs for this long; see wait_for_command."""
         return ("sh", "-c", f"sleep 0.1; touch {self.at('started')}; sleep {seconds}")
 
     def wait_for_command(self):
@@ -143,7 +143,7 @@ class Trees(Tree):
 
     def test_wraps_several_times(self):
         most = 1000000
-        # the rate is known before the first wrap, so that a wrap is told from a reset on a busy machine, too
+        # the rate is known before the first wrap, so that a wrap is not taken for a reset on a busy machine
         self.zone("intel-rapl:0", "package-0", 100000, most)
         steps = [50000 + 137 * (i % 7) for i in range(100)]
         thread = self.moving(self.at("sys/class/powercap/intel-rapl:0/energy_uj"), 100000, steps, most)
@@ -481,7 +481,7 @@ class Libraries(Case):
 
     def test_lynsyn_that_fails(self):
         self.use("usb")
-        self.fails("there is no Lynsyn board here", "-p", "lynsyn")
+        self.fails("no accessible Lynsyn board", "-p", "lynsyn")
         self.board(0x40, [0] * 7)
         self.fails("Lynsyn hardware 4.0: expected one of 2.0", "-p", "lynsyn")
         self.board(0x30, [0] * 7, software=0x14)

@@ -16,7 +16,7 @@ def run(argv, **more):
 
 
 class Shares(unittest.TestCase):
-    """burn says what its functions and the whole process used, by the clocks of the kernel."""
+    """burn prints the CPU times of its functions and of the whole process, by the clocks of the kernel."""
 
     def measure(self, threads):
         with tempfile.TemporaryDirectory() as folder:

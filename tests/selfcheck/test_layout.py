@@ -73,7 +73,7 @@ class Planted(checking.Case):
         self.assertEqual(sources.include_cycles(self.tree(both | {"base/b.c": '#include "base/b.h"\n'})), [])
 
     def test_internal_header_hides_no_cycle(self):
-        """The header that the parts of a module share is no module, but what it includes counts."""
+        """The internal header of a module is not a module of its own, but its includes count."""
         root = self.tree({"base/a.h": "", "base/a.c": '#include "base/a_internal.h"\n',
                           "base/a_part.c": '#include "base/a_internal.h"\n', "base/a_internal.h": '#include "base/a.h"\n'})
         self.assertEqual(sources.include_cycles(root), [])

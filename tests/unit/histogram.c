@@ -39,7 +39,7 @@ struct line {
     double joules;
 };
 
-/* Two threads for 100 ms, a thread of another process for the second half, 4 W; every 10th ms nobody runs. */
+/* Two threads for 100 ms, a thread of another process for the second half, 4 W; every 10th ms no thread runs. */
 static void record_run(struct histogram *a, struct raw_readings *readings)
 {
     for (uint64_t ms = 1; ms <= 100; ms++) {
@@ -100,7 +100,7 @@ static void adds_up(struct check *check)
     CHECK_EQ(first, 90);
     CHECK_EQ(other, 45 - 2);
     CHECK_EQ(samples, 90 + 90 + 45);
-    CHECK(fabs(joules - 0.362) < 1e-9); /* 4 W for the 90.5 ms in which somebody ran */
+    CHECK(fabs(joules - 0.362) < 1e-9); /* 4 W for the 90.5 ms in which a thread ran */
     CHECK(fabs(histogram_end(a) - 0.362) < 1e-9);
     /* samples * wall / samples of the header = CPU time, as near as a whole number allows */
     double time = (double)samples * 0.1 / (double)p->samples;

@@ -17,7 +17,7 @@ struct simulation {
     double watts;
     uint64_t reset_at; /* the counter starts again from 0; 0: never */
     uint64_t stall_from, stall_to;
-    uint64_t fail_at; /* reads fail from then on */
+    uint64_t fail_at; /* time after which reads fail */
     uint64_t quantum; /* the counter moves in steps of this time */
     bool real;        /* it follows the real clock */
     unsigned reads;
@@ -102,7 +102,7 @@ static void collect(struct power *p, struct raw_readings *to)
 
 struct outcome {
     double joules, highest; /* sum over the samples, and the highest power of one */
-    double summary;         /* what power_summarize says */
+    double summary;         /* energy by power_summarize */
     size_t warnings;
     struct error err;
 };

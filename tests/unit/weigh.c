@@ -103,7 +103,7 @@ static struct result weigh(const struct energy_model *model, size_t batch)
 
 static void windows_span_batches(struct check *check)
 {
-    /* 24 J for 1 + 0 + 1 + 1 ns, 4 J for 0 + 0 + 3 + 1 ns, 5 J that nobody used */
+    /* 24 J for 1 + 0 + 1 + 1 ns, 4 J for 0 + 0 + 3 + 1 ns, 5 J of no thread */
     static const double expected[] = {0, 0, 8, 0, 8, 8, 0, 0, 3, 1, 0, 0};
     for (size_t batch = 1; batch <= SAMPLES; batch++) {
         struct result r = weigh(&windows, batch);

@@ -1,4 +1,4 @@
-/* Stands in for AMD's SMI library: two sockets with a GPU each, 30 and 12 W, in counts of 15.3 uJ.
+/* Replaces AMD's SMI library: two sockets with a GPU each, 30 and 12 W, in counts of 15.3 uJ.
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>
 #include <time.h>

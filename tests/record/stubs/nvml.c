@@ -1,4 +1,4 @@
-/* Stands in for NVIDIA's NVML: two GPUs, the first of 50 W, the second without an energy counter.
+/* Replaces NVIDIA's NVML: two GPUs, the first of 50 W, the second without an energy counter.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
