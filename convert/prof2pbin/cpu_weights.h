@@ -13,11 +13,11 @@
  *                     nominal CPU time.
  *
  * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
- * its process, else of processes of the same program. Of short threads, those seen at random stand for those not seen:
- * they pool their CPU time, and each sighting gets its part by weight. Where no short one was seen, the others get it in
- * proportion to their CPU time; where none was seen at all, it is
- * reported as unsampled with the thread's last record. So is what the threads together lack of the run's CPU time, in equal
-parts: each spends it in the kernel while it is made and while it ends, where no event counts. No nanosecond is lost.
+ * its process, else of processes of the same program. The short threads among these stand for those that were missed: they
+ * pool their CPU time, and each sighting gets its part by weight. Without short threads, the others share it in proportion
+ * to their CPU time. If no such thread was seen at all, it is reported as unsampled with the thread's last record. So is
+ * what all threads together lack of the run's CPU time, in equal parts: each spends it in the kernel while it is made and
+ * while it ends, where no event counts. No nanosecond is lost.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
