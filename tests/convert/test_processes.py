@@ -145,6 +145,19 @@ class Machine:
         return run_of(self.samples), self.times, self.ext
 
 
+class CalmMachine(Machine):
+    """Changes rarely: most batches of samples have the same threads in the same places."""
+
+    def __init__(self, seed, engine, threads):
+        super().__init__(seed, engine)
+        for tid in range(50, 50 + threads - 1):
+            self.begin(100, tid)
+
+    def change(self):
+        if self.rng.random() < 0.03:
+            super().change()
+
+
 class Rule(Case):
     def check(self, run, times, ext, used=None):
         profile = self.convert(run, times, ext)
@@ -178,6 +191,16 @@ class Rule(Case):
                 machine = Machine(seed, "perf")
                 run, times, ext = machine.run(20 if seed % 2 else 300)
                 self.check(run, times, ext, machine.used)
+
+    def test_few_changes(self):
+        for seed in range(12):
+            with self.subTest(seed):
+                machine = CalmMachine(seed, "perf" if seed % 2 else "ptrace", 1 + seed // 2 % 3)
+                run, times, ext = machine.run(1500)
+                profile = self.check(run, times, ext, machine.used)
+                seen = [t.pc for s in run.samples for t in s.threads if not t.flags & TOTAL]
+                pcs = [profile.locations[e[1]] for s in profile.samples for e in s.entries]
+                self.assertEqual([p.pc for p in pcs if p.binary != "_unsampled"], seen)
 
     def test_waiting_gets_nothing(self):
         """Computes 9 ms between any two waits; is seen waiting, and now and then running."""
