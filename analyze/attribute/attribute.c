@@ -164,19 +164,26 @@ static bool counts(struct attribution *a, const struct pbin_definitions *all,
     return s->phase == NULL || (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
 }
 
+/* Do all samples of the window count? Time does not go backwards. */
+static bool all_count(const struct attribution *a, const struct weighed *v)
+{
+    const struct selection *s = a->selection;
+    bool inside = !s->has_window || (v->at[0] >= a->start && v->at[v->count - 1] < a->end);
+    return inside && s->phase == NULL;
+}
+
 /* Attributes the next window. Returns false if no window is complete. */
 static bool attribute_window(struct attribution *a, const struct pbin_definitions *all)
 {
     const struct weighed *v = weigher_next(&a->weigher);
-    bool selects = selects_by_time(a);
     if (v == NULL)
         return false;
-    bool at_once = !selects && is_threads_only(v);
+    bool all_in = all_count(a, v), at_once = all_in && is_threads_only(v);
     if (at_once)
         charge_threads(a, all, v, 0, v->thread_samples);
     exact before = v->begin, wall = 0;
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
-        if (!selects || counts(a, all, v, i, k)) {
+        if (all_in || counts(a, all, v, i, k)) {
             if (!at_once)
                 charge_sample(a, all, v, i, k);
             count_sample(a, v, i);

@@ -1,94 +1,148 @@
-"""What sampling costs: CPU and wall time of a program under sampler, under perf record, and alone, in turn.
+"""The part of the bench that is about sampler; `bench` runs it.
 
-The programs do a fixed amount of work. Times are CPU times of the program and its observer together (user and system,
-by wait4) and wall times; medians of the ratios to the runs alone, round by round.
-Environment: BUILD. Arguments: rounds (default 7).
-SPDX-License-Identifier: MIT"""
+A program does a fixed amount of work: alone, under sampler with either engine, and under perf record, in turn. Costs are
+CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing, and
+that is taken off: what remains is the cost of sampling itself. Ratios are medians of ratios to the run alone in the same
+round. Wall times are printed where they mean something: perf record takes 1.1 s for a program that does nothing.
+SPDX-License-Identifier: MIT
+"""
 import os
 import re
 import shutil
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 
-BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
-SAMPLER = os.path.join(BUILD, "sampler")
-WORK = """
-#define _GNU_SOURCE
+RATES = (100, 1000, 10000)
+WORK, THREADS = 500_000_000, 12_000
+LIMIT_PERF, LIMIT_RATE, LIMIT_PTRACE, LIMIT_THREADS = 1.1, 0.99, 1.08, 1.4
+# work ROUNDS THREADS: that many rounds in each of 1 or 2 threads; work born THREADS: as many threads, four at a time
+SOURCE = """
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 static volatile unsigned long sink;
-static void *work(void *nothing) {
+static void *work(void *rounds) {
     unsigned long x = 1;
-    for (unsigned long n = 0; n < 500000000; n++) x = x * 6364136223846793005UL + n;
-    sink = x; return nothing;
+    for (unsigned long n = (unsigned long)rounds; n > 0; n--) x = x * 6364136223846793005UL + n;
+    sink = x;
+    return 0;
 }
 int main(int argc, char **argv) {
-    pthread_t other; (void)argv;
-    if (argc > 1) pthread_create(&other, 0, work, 0);
-    work(0);
-    if (argc > 1) pthread_join(other, 0);
+    pthread_t thread[4];
+    long number = argc > 2 ? atol(argv[2]) : 1, born = strcmp(argv[1], "born") == 0;
+    void *rounds = (void *)(born ? 10000 : atol(argv[1]));
+    for (long step = born ? 4 : number; number > 0; number -= step) {
+        for (long i = 0; i < step; i++) pthread_create(&thread[i], 0, work, rounds);
+        for (long i = 0; i < step; i++) pthread_join(thread[i], 0);
+    }
     return 0;
 }
 """
 
 
 def timed(argv):
-    """(wall, CPU) [s]"""
+    """(CPU, wall) time [s]; the CPU time with that of children."""
+    null = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in (1, 2)]
     begin = time.monotonic()
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[
-        (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0), (os.POSIX_SPAWN_OPEN, 2, "/dev/null", os.O_WRONLY, 0)])
-    _, status, used = os.wait4(pid, 0)
+    _, status, used = os.wait4(os.posix_spawn(argv[0], argv, os.environ, file_actions=null), 0)
     if status:
-        raise SystemExit(f"{argv}: status {status}")
-    return time.monotonic() - begin, used.ru_utime + used.ru_stime
+        raise SystemExit(f"bench: {' '.join(argv)}: status {status}")
+    return used.ru_utime + used.ru_stime, time.monotonic() - begin
 
 
-def rate(raw):
-    with open(raw, "rb") as file:
-        found = re.search(rb"reached....([0-9.e+]+)", file.read(), re.S)
-    return float(found.group(1)) if found else 0
+def why_not(argv):
+    """Why a way of sampling does not work here; None: it does."""
+    run = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    lines = run.stderr.strip().splitlines() or [f"exit status {run.returncode}"]
+    return lines[0] if run.returncode != 0 else None
 
 
-def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
-    perf = shutil.which("perf")
-    with tempfile.TemporaryDirectory() as folder:
-        source, work = os.path.join(folder, "work.c"), os.path.join(folder, "work")
-        with open(source, "w") as file:
-            file.write(WORK)
-        subprocess.run(["gcc", "-O1", "-pthread", "-o", work, source], check=True)
-        raw, data = os.path.join(folder, "out.bin"), os.path.join(folder, "perf.data")
-        for more in ([], ["2"]):
-            for hertz in (100, 1000, 10000):
-                ways = {"alone": [work, *more]}
-                for engine in ("perf", "ptrace"):
-                    ways[engine] = [SAMPLER, "-q", "--engine", engine, "-f", str(hertz), "-o", raw, "--", work, *more]
-                ways["fixed"] = [SAMPLER, "-q", "--engine", "perf", "--interval", "fixed", "-f", str(hertz),
-                                 "-o", raw, "--", work, *more]
-                if perf:
-                    ways["perf record"] = [perf, "record", "-q", "-e", "cpu-clock", "-F", str(hertz), "-o", data,
-                                           work, *more]
-                ratios, rates = {}, {}
-                for _ in range(rounds):
-                    times = {}
-                    for name, argv in ways.items():
-                        if os.path.exists(raw):
-                            os.unlink(raw)
-                        times[name] = timed(argv)
-                        if os.path.exists(raw):
-                            rates.setdefault(name, []).append(rate(raw))
-                    for name, both in times.items():
-                        ratios.setdefault(name, []).append([t / a for t, a in zip(both, times["alone"])])
-                for name in ways:
-                    if name == "alone":
-                        continue
-                    wall, cpu = (statistics.median(r[i] for r in ratios[name]) for i in (0, 1))
-                    reached = f", {statistics.median(rates[name]):8.1f} Hz reached" if name in rates else ""
-                    print(f"{1 + len(more)} threads, {hertz:5} Hz, {name:12} {wall:.3f} wall, {cpu:.3f} CPU{reached}",
-                          flush=True)
+class Ways:
+    """How to run a program: {name: function of its argv that gives the argv to run}, without the names LEFT_OUT."""
+
+    def __init__(self, bench, hertz, left_out=()):
+        self.raw, data = (os.path.join(bench.CACHE, name) for name in ("sampling.bin", "sampling.data"))
+        self.make = {"alone": lambda argv: argv}
+        for engine in ("perf", "ptrace"):
+            self.make[engine] = lambda argv, engine=engine: [
+                bench.tool("sampler"), "-q", "--engine", engine, "-f", str(hertz), "-o", self.raw, "--", *argv]
+        perf = shutil.which("perf")
+        if perf:
+            self.make["perf record"] = lambda argv: [perf, "record", "-q", "-e", "cpu-clock", "-F", str(hertz), "-o",
+                                                     data, "--", *argv]
+
+        for name in left_out:
+            self.make.pop(name, None)
+
+    def broken(self, nothing):
+        """{name: why} of the ways that do not work here."""
+        reasons = {name: why_not(way(nothing)) for name, way in self.make.items()}
+        if "perf record" not in self.make:
+            reasons["perf record"] = "perf is not installed"
+        return {n: why for n, why in reasons.items() if why}
+
+    def reached(self):
+        """The rate [Hz] of the last profile."""
+        with open(self.raw, "rb") as file:
+            found = re.search(rb"reached....([0-9.e+]+)", file.read(), re.S)
+        return float(found.group(1)) if found else 0.0
 
 
-if __name__ == "__main__":
-    main()
+def measure(ways, argv, nothing, rounds):
+    """({way: (CPU, wall)} as ratios to alone, {way: rate [Hz]}), of what is more than with the argv NOTHING."""
+    ratios, rates = {n: [] for n in ways.make}, {n: [] for n in ("perf", "ptrace") if n in ways.make}
+    base = {n: [min(t) for t in zip(*(timed(way(nothing)) for _ in range(2)))] for n, way in ways.make.items()}
+    for _ in range(rounds):
+        for name, way in ways.make.items():
+            more = [w - b for w, b in zip(timed(way(argv)), base[name])]
+            if name == "alone":
+                alone = more
+            if name in rates:
+                rates[name].append(ways.reached())
+            ratios[name].append([m / a for m, a in zip(more, alone)])
+    median = {n: [statistics.median(r[i] for r in all_) for i in (0, 1)] for n, all_ in ratios.items()}
+    return median, {n: statistics.median(r) for n, r in rates.items()}
+
+
+def report_rate(report, ways, hertz, threads, work, rounds):
+    ratios, rates = measure(ways, [work, str(WORK), str(threads)], [work, "0", "1"], rounds)
+    print(f"sampler at {hertz} Hz on {threads} busy thread{'s' if threads > 1 else ''}, times alone")
+    for name, (cpu, _) in ratios.items():
+        if name == "alone":
+            continue
+        limit = LIMIT_PTRACE if name == "ptrace" and hertz == 1000 else None
+        report.line(f"{name}: CPU time", f"{cpu:.3f}", f"<= {limit}" if limit else "", not limit or cpu <= limit)
+        if name in rates:
+            share, is_limited = rates[name] / hertz, name == "perf"
+            report.line("  rate reached / asked for", f"{share:.3f}", f">= {LIMIT_RATE}" if is_limited else "",
+                        not is_limited or share >= LIMIT_RATE)
+    if "perf" in ratios and "perf record" in ratios:
+        ratio = ratios["perf"][0] / ratios["perf record"][0]
+        report.line("perf: CPU time, times perf record", f"{ratio:.3f}", f"<= {LIMIT_PERF}", ratio <= LIMIT_PERF)
+
+
+def report_threads(report, ways, work, rounds):
+    ratios, _ = measure(ways, [work, "born", str(THREADS)], [work, "0", "1"], rounds)
+    print(f"sampler at 1000 Hz on {THREADS} threads that are born and end after 0.01 ms, times alone")
+    for name, (cpu, wall) in ratios.items():
+        if name == "alone":
+            continue
+        limit = "" if name == "perf record" else f"<= {LIMIT_THREADS}"
+        report.line(f"{name}: CPU time", f"{cpu:.3f}", limit, not limit or cpu <= LIMIT_THREADS)
+        if name != "perf record":
+            report.line("  wall time", f"{wall:.3f}")
+
+
+def report_sampling(report, bench, rounds, rates=RATES):
+    source, work = (os.path.join(bench.CACHE, name) for name in ("work.c", "work"))
+    with open(source, "w") as file:
+        file.write(SOURCE)
+    subprocess.run(["gcc", "-O1", "-pthread", "-o", work, source], check=True)
+    broken = Ways(bench, 1000).broken([work, "0", "1"])
+    for name, why in broken.items():
+        print(f"sampling with {name} is left out: {why}")
+    for hertz in rates:
+        for threads in (1, 2):
+            report_rate(report, Ways(bench, hertz, broken), hertz, threads, work, rounds)
+    report_threads(report, Ways(bench, 1000, broken), work, rounds)

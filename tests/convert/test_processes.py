@@ -145,6 +145,19 @@ class Machine:
         return run_of(self.samples), self.times, self.ext
 
 
+class CalmMachine(Machine):
+    """Changes rarely: most batches of samples have the same threads in the same places."""
+
+    def __init__(self, seed, engine, threads):
+        super().__init__(seed, engine)
+        for tid in range(50, 50 + threads - 1):
+            self.begin(100, tid)
+
+    def change(self):
+        if self.rng.random() < 0.03:
+            super().change()
+
+
 class Rule(Case):
     def check(self, run, times, ext, used=None):
         profile = self.convert(run, times, ext)
@@ -182,6 +195,16 @@ class Rule(Case):
                 self.check(run, times, ext, machine.used + 10**6 + seed)
                 ext.facts["cpu_ns"] = str(machine.used // 2)  # it cannot be less than was seen
                 self.check(run, times, ext, machine.used)
+
+    def test_few_changes(self):
+        for seed in range(12):
+            with self.subTest(seed):
+                machine = CalmMachine(seed, "perf" if seed % 2 else "ptrace", 1 + seed // 2 % 3)
+                run, times, ext = machine.run(1500)
+                profile = self.check(run, times, ext, machine.used)
+                seen = [t.pc for s in run.samples for t in s.threads if not t.flags & TOTAL]
+                pcs = [profile.locations[e[1]] for s in profile.samples for e in s.entries]
+                self.assertEqual([p.pc for p in pcs if p.binary != "_unsampled"], seen)
 
     def test_waiting_gets_nothing(self):
         """Computes 9 ms between any two waits; is seen waiting, and now and then running."""
@@ -556,6 +579,29 @@ class Damage(Case):
         self.assertLess(ended.peak, 700 * tool.MB)
         profile = pbin.Reader(ended.out).read()
         self.assertTrue(all(self.where(profile, s.entries[0])[0] == "x" for s in profile.samples))
+
+    def test_forks_and_mappings_in_turns(self):
+        """A process with 10,000 mappings forks as often, and each time parent and child map something: neither has what
+        the other maps from then on. Memory must not be that of 10,000 times 10,000 mappings (4 GB)."""
+        count, base, page = 10000, 0x10000, 0x1000
+        for is_chain in (False, True):  # each child forks the next one
+            ext, samples, times, parent = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)]), [], [], 0
+            ext.mappings += [Mapping(0, base + 2 * i * page, page, "/lib/old") for i in range(count)]
+            for i in range(count):
+                now, child, at = 10 * (i + 1), i + 1, base + 2 * (i * 7919 % count) * page
+                ext.images.append(Image(child + 1, "/bin/a", now, 1, parent, raw.FORK))
+                ext.tasks.append(Task(child + 1, child + 1, now))
+                ext.mappings.append(Mapping(child, at, page, "/lib/child", now + 1))
+                ext.mappings.append(Mapping(parent, at, page, "/lib/parent", now + 1))
+                samples.append(Sample(1, [Thread(ext.images[parent].pid, at, 1, RAN), Thread(child + 1, at, 1, RAN)]))
+                times.append(now + 2)
+                parent = child if is_chain else 0
+            data = raw.extended(run_of(samples), times, ext)
+            ended = self.succeeds(["prof2pbin", "-q"], stdin=data, timeout=60, peak=True)
+            self.assertLess(ended.peak, 700 * tool.MB)
+            profile = pbin.Reader(ended.out).read()
+            self.assertTrue(all([self.where(profile, e)[0] for e in s.entries] == ["parent", "child"]
+                                for s in profile.samples))
 
 
 if __name__ == "__main__":
