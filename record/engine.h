@@ -45,6 +45,7 @@ struct engine_options {
     const char *event;   /* perf: the event that intervals count, NULL: cpu-clock */
     const pid_t *attach; /* threads or whole processes to attach to; COMMAND is NULL then */
     size_t attach_count;
+    bool attach_some; /* those that have ended since they were listed are left out */
 };
 
 /* What the engine reports to its caller. With ptrace the process concerned waits during image, maps_changed, task_end

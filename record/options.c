@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/tool.h"
+#include "record/targets.h"
 
 enum {
     KEY_KIND = 0x100,
@@ -34,7 +35,7 @@ enum {
     KEY_USAGE,
     KEY_HELP,
 };
-enum { MAX_ATTACHED = 4096, NAME_COLUMN = 29 };
+enum { NAME_COLUMN = 29 };
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
 /* The short help of -h shows those with a letter, and --list-pmus. */
@@ -56,7 +57,8 @@ static const struct argp_option option_table[] = {
     {"interval", KEY_INTERVAL, "KIND", 0, "between samples: random (default) or fixed", 2},
     {"follow", KEY_FOLLOW, NULL, 0, "sample the processes that it starts (default)", 2},
     {"no-follow", KEY_NO_FOLLOW, NULL, 0, "sample the first process only", 2},
-    {"attach", KEY_ATTACH, "PID[,TID...]", 0, "sample what is running already, no COMMAND", 2},
+    {"attach", KEY_ATTACH, "TARGET", 0,
+     "PID[,TID...], session:SID or cgroup:PATH: sample what runs already", 2},
     {"max-overhead", KEY_OVERHEAD, "PERCENT", 0,
      "what sampling may cost before the rate gives way (default 10; 0: no limit)", 2},
     {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 3},
@@ -94,7 +96,7 @@ static const char examples[] = "Examples:\n"
 struct parsing {
     struct options *options;
     struct pmu_request early;
-    pid_t *attach;
+    struct targets targets; /* the options own its list */
 };
 
 /* ---- numbers and lists -------------------------------------------------------------------------- */
@@ -128,19 +130,17 @@ static bool either(struct argp_state *state, const char *option, const char *tex
 static void set_attach(struct argp_state *state, struct parsing *parsing, const char *text)
 {
     struct engine_options *engine = &parsing->options->engine;
-    char *copy = mem_strdup(text), *rest = NULL;
-    free(parsing->attach);
-    parsing->attach = mem_zalloc(MAX_ATTACHED, sizeof *parsing->attach);
-    engine->attach_count = 0;
-    for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
-        if (engine->attach_count == MAX_ATTACHED)
-            argp_error(state, "--attach: expected %d processes at most", MAX_ATTACHED);
-        parsing->attach[engine->attach_count++] = (pid_t)whole(state, word, "--attach", INT32_MAX);
-    }
-    if (engine->attach_count == 0)
-        argp_error(state, "--attach: expected PID[,TID...], found '%s'", text);
-    free(copy);
-    engine->attach = parsing->attach;
+    struct error why = {0};
+    targets_free(&parsing->targets);
+    int result = targets_add(&parsing->targets, text, &why);
+    if (result == TARGETS_MALFORMED)
+        argp_error(state, "%s", why.text);
+    else if (result != 0)
+        argp_failure(state, EXIT_DATA, 0, "%s%s%s", why.file, why.file[0] != '\0' ? ": " : "",
+                     why.text);
+    engine->attach = parsing->targets.list;
+    engine->attach_count = parsing->targets.count;
+    engine->attach_some = strchr(text, ':') != NULL;
 }
 
 /* "2s" and "2" are seconds, "12.5W" is watts. */

@@ -179,14 +179,18 @@ static int attach(struct engine_run *run, struct error *err)
     raise_file_limit();
     for (size_t i = 0; i < run->options->attach_count; i++) {
         pid_t tid = run->options->attach[i], pid = process_of(tid);
+        if (pid == 0 && run->options->attach_some)
+            continue;
         if (pid == 0)
             return error_set(err, NULL, NO_OFFSET, "cannot attach to %d: no such process",
                              (int)tid);
         if ((pid == tid ? attach_process(run, pid, err) : attach_thread(run, pid, tid, err)) != 0)
             return -1;
-        if (i == 0)
+        if (run->pid == 0)
             run->pid = pid;
     }
+    if (run->pid == 0)
+        return error_set(err, NULL, NO_OFFSET, "cannot attach: all processes have ended");
     return 0;
 }
 

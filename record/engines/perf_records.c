@@ -97,7 +97,8 @@ void perf_finish_ended(struct engine_run *run, uint64_t now)
 {
     for (struct perf_thread *thread = run->ended, *next; thread != NULL; thread = next) {
         next = thread->ended_next;
-        if (now >= thread->end + patience && thread->tid != (uint32_t)run->pid)
+        bool is_waited_for = !run->attached && thread->tid == (uint32_t)run->pid;
+        if (now >= thread->end + patience && !is_waited_for)
             finish(run, thread);
     }
 }

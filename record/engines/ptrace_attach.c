@@ -53,6 +53,8 @@ static int seize_threads(struct engine_run *run, struct process *process)
 static int attach_to(struct engine_run *run, pid_t id)
 {
     pid_t parent = 0, pid = process_of(id, &parent);
+    if (pid < 0 && run->options->attach_some)
+        return 0;
     if (pid < 0)
         return error_set(run->err, NULL, NO_OFFSET, "cannot attach to %d: no such process",
                          (int)id);

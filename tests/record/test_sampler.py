@@ -646,6 +646,76 @@ class Signals:
         self.assertGreater(threads, 30)  # held up it would be next to nothing, whatever else runs here
 
 
+class Attach:
+    """Programs that run already; see PerfAttach and PtraceAttach."""
+
+    def begin(self, *arguments):
+        program = subprocess.Popen([sample("burn"), *arguments], stdout=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(self.reap, program)
+        self.assertTrue(wait_until(lambda: len(os.listdir(f"/proc/{program.pid}/task")) >= int(arguments[-1])))
+        return program
+
+    def attach(self, target, *options):
+        return subprocess.run([SAMPLER, "-o", self.out, "--engine", self.engine, "--attach", target, *options],
+                              capture_output=True, text=True, timeout=LIMIT)
+
+    def threads_seen(self):
+        return {tid for _, tid, _, _, flags, _ in Profile(self.out).sightings() if flags & RAN and not flags & TOTAL}
+
+    def test_process_runs_on(self):
+        program = self.begin("2", "3")
+        threads = {int(tid) for tid in os.listdir(f"/proc/{program.pid}/task")}
+        done = self.attach(str(program.pid), "--duration", "0.8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(f"/proc/{program.pid}/status") as file:
+            status = file.read()
+        self.assertIn("TracerPid:\t0\n", status)
+        self.assertNotRegex(status, r"State:\s+[tT]")
+        self.assertEqual(self.threads_seen(), threads)
+        self.assertEqual(program.wait(LIMIT), 0)
+
+    def test_one_thread(self):
+        program = self.begin("2", "3")
+        thread = max(map(int, os.listdir(f"/proc/{program.pid}/task")))
+        self.assertEqual(self.attach(str(thread), "--duration", "0.5").returncode, 0)
+        self.assertEqual(self.threads_seen(), {thread})
+
+    def test_session(self):
+        shell = subprocess.Popen(["/bin/sh", "-c", f"{sample('burn')} 2 >&2 & {sample('burn')} 2 >&2; wait"],
+                                 stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(self.reap, shell)
+
+        def members():
+            return subprocess.run(["pgrep", "-s", str(shell.pid), "-x", "burn"], capture_output=True,
+                                  text=True).stdout.split()
+        self.assertTrue(wait_until(lambda: len(members()) == 2))
+        self.assertEqual(self.attach(f"session:{shell.pid}", "--duration", "0.8").returncode, 0)
+        self.assertEqual(self.threads_seen(), set(map(int, members())))
+        self.assertEqual(shell.wait(LIMIT), 0)
+
+    def test_ends_with_the_program(self):
+        program = self.begin("0.7", "1")
+        self.assertEqual(self.attach(str(program.pid)).returncode, 0)
+        self.assertEqual(program.wait(LIMIT), 0)
+
+    def test_nothing_to_attach_to(self):
+        for target, status, pattern in (("999999999", 1, "no such process"), ("session:999999999", 1, "no process in"),
+                                        ("cgroup:/no/group", 1, "/no/group/cgroup.procs: cannot read")):
+            self.assert_one_error(self.attach(target), status, pattern)
+        for target in ("", "x", "1,x", "session:", "session:x", "0", "-1"):
+            done = self.attach(target)
+            self.assertEqual(done.returncode, 2, target)
+            self.assertRegex(done.stderr, "--attach: expected PID")
+
+
+class PerfAttach(Attach, Case):
+    engine = "perf"
+
+
+class PtraceAttach(Attach, Case):
+    engine = "ptrace"
+
+
 class PerfSignals(Signals, Case):
     engine = "perf"
 

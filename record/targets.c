@@ -1,0 +1,150 @@
+/* The processes that --attach names.
+ * SPDX-License-Identifier: MIT */
+#include "record/targets.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+
+enum { MAX_TARGETS = 4096, MAX_DEPTH = 32 };
+
+void targets_free(struct targets *targets)
+{
+    free(targets->list);
+    *targets = (struct targets){0};
+}
+
+static int add(struct targets *targets, pid_t id, struct error *err)
+{
+    if (targets->count == MAX_TARGETS)
+        return error_set(err, NULL, NO_OFFSET, "--attach: expected at most %d processes",
+                         MAX_TARGETS);
+    mem_reserve(&targets->list, &targets->capacity, targets->count + 1, sizeof *targets->list);
+    targets->list[targets->count++] = id;
+    return 0;
+}
+
+static bool parse_id(const char *text, pid_t *id)
+{
+    uint64_t number;
+    if (!parse_unsigned(text, 1, INT32_MAX, &number))
+        return false;
+    *id = (pid_t)number;
+    return true;
+}
+
+static int malformed(const char *text, struct error *err)
+{
+    error_set(err, NULL, NO_OFFSET,
+              "--attach: expected PID[,TID...], session:SID or cgroup:PATH, found '%s'", text);
+    return TARGETS_MALFORMED;
+}
+
+static int add_list(struct targets *targets, const char *text, struct error *err)
+{
+    char *copy = mem_strdup(text), *rest = NULL;
+    int result = 0;
+    for (char *word = strtok_r(copy, ",", &rest); word != NULL && result == 0;
+         word = strtok_r(NULL, ",", &rest)) {
+        pid_t id;
+        result = parse_id(word, &id) ? add(targets, id, err) : malformed(text, err);
+    }
+    free(copy);
+    return result;
+}
+
+/* The session of process PID, 0: it is gone. */
+static int session_of(pid_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    size_t got = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    int session = 0;
+    const char *name_end = strrchr(text, ')'); /* a name may contain anything */
+    if (name_end == NULL || sscanf(name_end + 1, " %*c %*d %*d %d", &session) != 1)
+        return 0;
+    return session;
+}
+
+static int add_session(struct targets *targets, const char *text, struct error *err)
+{
+    pid_t wanted, pid;
+    if (!parse_id(text, &wanted))
+        return malformed(text, err);
+    DIR *proc = opendir("/proc");
+    if (proc == NULL)
+        return error_set_errno(err, "/proc", errno, "cannot read");
+    int result = 0;
+    for (struct dirent *entry; result == 0 && (entry = readdir(proc)) != NULL;)
+        if (parse_id(entry->d_name, &pid) && pid != getpid() && session_of(pid) == wanted)
+            result = add(targets, pid, err);
+    closedir(proc);
+    return result;
+}
+
+static int add_group(struct targets *targets, const char *folder, int depth, struct error *err);
+
+static int add_groups_below(struct targets *targets, const char *folder, int depth,
+                            struct error *err)
+{
+    int result = 0;
+    DIR *dir = opendir(folder);
+    if (dir == NULL)
+        return error_set_errno(err, folder, errno, "cannot read");
+    for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || depth == MAX_DEPTH)
+            continue;
+        char *path = mem_printf("%s/%s", folder, entry->d_name);
+        result = add_group(targets, path, depth + 1, err);
+        free(path);
+    }
+    closedir(dir);
+    return result;
+}
+
+static int add_group(struct targets *targets, const char *folder, int depth, struct error *err)
+{
+    char *path = mem_printf("%s/cgroup.procs", folder);
+    FILE *file = fopen(path, "re");
+    int result = 0, pid;
+    if (file == NULL)
+        error_set_errno(err, path, errno, "cannot read the processes of the control group");
+    free(path);
+    if (file == NULL)
+        return -1;
+    while (result == 0 && fscanf(file, "%d", &pid) == 1)
+        if (pid > 0 && pid != getpid())
+            result = add(targets, pid, err);
+    fclose(file);
+    return result == 0 ? add_groups_below(targets, folder, depth, err) : -1;
+}
+
+int targets_add(struct targets *targets, const char *text, struct error *err)
+{
+    static const char session[] = "session:", group[] = "cgroup:";
+    size_t before = targets->count;
+    int result;
+    if (strncmp(text, session, strlen(session)) == 0)
+        result = add_session(targets, text + strlen(session), err);
+    else if (strncmp(text, group, strlen(group)) == 0)
+        result = add_group(targets, text + strlen(group), 0, err);
+    else
+        result = add_list(targets, text, err);
+    if (result == 0 && text[0] == '\0')
+        return malformed(text, err);
+    if (result == 0 && targets->count == before)
+        return error_set(err, NULL, NO_OFFSET, "--attach: no process in '%s'", text);
+    return result;
+}

@@ -1,0 +1,25 @@
+/* The processes that --attach names.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_TARGETS_H
+#define RECORD_TARGETS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* Thread and process IDs; zeroed it is empty. */
+struct targets {
+    pid_t *list;
+    size_t count, capacity;
+};
+
+void targets_free(struct targets *targets);
+
+/* Adds what TEXT names: "PID[,TID...]"; "session:SID", all processes of a session; "cgroup:PATH", all processes of a
+ * control group and of those below it. This process is left out of a session or a group. Returns 0; or with ERR filled
+ * TARGETS_MALFORMED, or -1 if TEXT names no process or it cannot be read which. */
+enum { TARGETS_MALFORMED = -2 };
+int targets_add(struct targets *targets, const char *text, struct error *err);
+
+#endif
