@@ -61,18 +61,19 @@ static struct thread *find_thread(struct conversion *c, uint32_t tid, size_t sea
     return &c->threads[at];
 }
 
-/* The thread of ENTRY, number SEAT in its sample, and the CPU time it used since its last sample. Threads
+/* The thread of THREAD_SAMPLE, number SEAT in its sample, and the CPU time it used since its last sample. Threads
  * mostly keep their places from sample to sample. */
-static inline uint32_t follow_thread(struct conversion *c, const struct raw_entry *entry,
-                                     size_t seat, uint64_t *cpu_ns)
+static inline uint32_t follow_thread(struct conversion *c,
+                                     const struct raw_thread_sample *thread_sample, size_t seat,
+                                     uint64_t *cpu_ns)
 {
     struct thread *thread = seat < c->seat_count ? &c->threads[c->seats[seat]] : NULL;
-    if (thread == NULL || thread->tid != entry->tid)
-        thread = find_thread(c, entry->tid, seat);
-    if (entry->cpu_ns < thread->cpu_ns)
-        begin_thread(c, thread, entry->tid);
-    *cpu_ns = entry->cpu_ns - thread->cpu_ns;
-    thread->cpu_ns = entry->cpu_ns;
+    if (thread == NULL || thread->tid != thread_sample->tid)
+        thread = find_thread(c, thread_sample->tid, seat);
+    if (thread_sample->cpu_ns < thread->cpu_ns)
+        begin_thread(c, thread, thread_sample->tid);
+    *cpu_ns = thread_sample->cpu_ns - thread->cpu_ns;
+    thread->cpu_ns = thread_sample->cpu_ns;
     return thread->number;
 }
 
@@ -97,23 +98,24 @@ static void put_facts(struct conversion *c, const struct raw_samples *s, size_t 
     }
 }
 
-static void put_locations(struct conversion *c, const struct raw_entry *entries, size_t count,
-                          uint64_t *location)
+static void put_locations(struct conversion *c, const struct raw_thread_sample *thread_samples,
+                          size_t count, uint64_t *location)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t number = numbers_find(c->pcs, entries[i].pc);
+        uint32_t number = numbers_find(c->pcs, thread_samples[i].pc);
         location[i] =
-            number != INTERN_NONE ? number : locations_number(c->locations, entries[i].pc);
+            number != INTERN_NONE ? number : locations_number(c->locations, thread_samples[i].pc);
     }
 }
 
 static void put_threads(struct conversion *c, const uint32_t *threads, size_t count,
-                        const struct raw_entry *entries, const struct pbin_room *room)
+                        const struct raw_thread_sample *thread_samples,
+                        const struct pbin_room *room)
 {
     size_t at = 0;
     for (size_t i = 0; i < count; i++)
         for (size_t seat = 0; seat < threads[i]; seat++, at++)
-            room->thread[at] = follow_thread(c, &entries[at], seat, &room->cpu_ns[at]);
+            room->thread[at] = follow_thread(c, &thread_samples[at], seat, &room->cpu_ns[at]);
 }
 
 /* Hands on the readings up to TIME_NS. Returns 0, or -1. */
@@ -129,19 +131,19 @@ static int put_readings(struct conversion *c, uint64_t time_ns, struct error *er
 
 /* Samples that fit in ROOM, from number FIRST on; *ENTRIES is how many they have. */
 static size_t count_fitting(const struct raw_samples *s, size_t first, const struct pbin_room *room,
-                            size_t *entries)
+                            size_t *thread_samples)
 {
     size_t samples = 0;
-    *entries = 0;
+    *thread_samples = 0;
     while (samples < room->samples && first + samples < s->count &&
-           s->threads[first + samples] <= room->thread_samples - *entries)
-        *entries += s->threads[first + samples++];
+           s->threads[first + samples] <= room->thread_samples - *thread_samples)
+        *thread_samples += s->threads[first + samples++];
     return samples;
 }
 
 static int put_batch(struct conversion *c, const struct raw_samples *s, struct error *err)
 {
-    size_t entry = 0;
+    size_t thread_sample = 0;
     for (size_t i = 0, samples; i < s->count; i += samples) {
         struct pbin_room room;
         size_t count;
@@ -156,14 +158,14 @@ static int put_batch(struct conversion *c, const struct raw_samples *s, struct e
         put_facts(c, s, i, samples, &room);
         if (c->seen != NULL) {
             size_t sightings =
-                seen_conversion_put(c->seen, s, i, samples, entry, c->times_ns, &room);
+                seen_conversion_put(c->seen, s, i, samples, thread_sample, c->times_ns, &room);
             pbin_fill_room(c->writer, samples, sightings);
         } else {
-            put_locations(c, s->entries + entry, count, room.location);
-            put_threads(c, s->threads + i, samples, s->entries + entry, &room);
+            put_locations(c, s->thread_samples + thread_sample, count, room.location);
+            put_threads(c, s->threads + i, samples, s->thread_samples + thread_sample, &room);
             pbin_fill_room(c->writer, samples, count);
         }
-        entry += count;
+        thread_sample += count;
     }
     return 0;
 }

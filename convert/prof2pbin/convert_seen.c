@@ -105,7 +105,8 @@ static inline struct recent *recent_of(struct seen_conversion *c, uint64_t pc, u
 static inline uint32_t locate(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                               uint32_t image, uint32_t token)
 {
-    uint64_t pc = s->entries[at].pc, caller = 0; /* a caller at 0 is none: no code is there */
+    uint64_t pc = s->thread_samples[at].pc,
+             caller = 0; /* a caller at 0 is none: no code is there */
     if (s->callers != NULL && s->flags != NULL && (s->flags[at] & RAW_CALLER))
         caller = s->callers[at];
     struct recent *recent = recent_of(c, pc, caller, token);
@@ -128,14 +129,15 @@ static void define(struct seen_conversion *c, struct tracked *t)
                               t->image == RAW_NO_IMAGE ? NULL : ext->images[t->image].path);
 }
 
-/* One thread sample. Returns whether it is an entry. */
-static inline bool put_entry(struct seen_conversion *c, const struct raw_samples *s, size_t from,
-                             size_t seat, uint64_t time_ns, const struct pbin_room *room, size_t to)
+/* One record. Returns whether it became a thread sample. */
+static inline bool put_thread_sample(struct seen_conversion *c, const struct raw_samples *s,
+                                     size_t from, size_t seat, uint64_t time_ns,
+                                     const struct pbin_room *room, size_t to)
 {
     uint8_t flags = s->flags != NULL ? s->flags[from] : RAW_RAN;
     uint64_t used_ns, unsampled_ns = 0;
     struct tracked *t =
-        tracker_follow(&c->tracker, &s->entries[from], flags, time_ns, seat, &used_ns);
+        tracker_follow(&c->tracker, &s->thread_samples[from], flags, time_ns, seat, &used_ns);
     uint64_t cpu_ns = used_ns;
     if (s->flags != NULL)
         cpu_ns = cpu_weights_take(c->weights, t->thread, flags, used_ns, &unsampled_ns);
@@ -166,24 +168,24 @@ static bool has_tokens(struct seen_conversion *c, const struct steady *steady, u
     return true;
 }
 
-/* The locations of STEADY, whose first entry is number ENTRY of S. */
-static void put_places(struct seen_conversion *c, const struct raw_samples *s, size_t entry,
+/* The locations of STEADY, which starts at thread sample THREAD_SAMPLE of S. */
+static void put_places(struct seen_conversion *c, const struct raw_samples *s, size_t thread_sample,
                        const struct steady *steady, uint64_t *location)
 {
     const uint32_t *tokens = c->tokens;
     size_t each = steady->each, seat = 0;
     for (size_t k = 0; k < steady->count; k++, seat = seat + 1 < each ? seat + 1 : 0) {
-        uint64_t pc = steady->entries[k].pc;
+        uint64_t pc = steady->thread_samples[k].pc;
         const struct recent *recent = recent_of(c, pc, 0, tokens[seat]);
         bool known = recent->pc == pc && recent->token == tokens[seat] && recent->caller == 0 &&
                      (steady->flags[k] & RAW_CALLER) == 0;
-        location[k] =
-            known ? recent->location
-                  : locate(c, s, entry + k, tracker_seat(&c->tracker, seat)->image, tokens[seat]);
+        location[k] = known ? recent->location
+                            : locate(c, s, thread_sample + k,
+                                     tracker_seat(&c->tracker, seat)->image, tokens[seat]);
     }
 }
 
-static void put_steady(struct seen_conversion *c, const struct raw_samples *s, size_t entry,
+static void put_steady(struct seen_conversion *c, const struct raw_samples *s, size_t thread_sample,
                        const struct steady *steady, const struct pbin_room *room)
 {
     size_t each = steady->each;
@@ -193,27 +195,27 @@ static void put_steady(struct seen_conversion *c, const struct raw_samples *s, s
         for (size_t k = seat; k < steady->count; k += each)
             room->thread[k] = t->number;
     }
-    put_places(c, s, entry, steady, room->location);
+    put_places(c, s, thread_sample, steady, room->location);
     tracker_pass(&c->tracker, steady);
 }
 
 size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *s, size_t first,
-                           size_t count, size_t entry, const uint64_t *time_ns,
+                           size_t count, size_t thread_sample, const uint64_t *time_ns,
                            const struct pbin_room *room)
 {
     size_t to = 0;
     struct steady steady;
     uint64_t last_ns = time_ns[count - 1];
     if (s->flags != NULL &&
-        tracker_is_steady(&c->tracker, s, first, count, entry, last_ns, &steady) &&
+        tracker_is_steady(&c->tracker, s, first, count, thread_sample, last_ns, &steady) &&
         has_tokens(c, &steady, time_ns[0], last_ns)) {
-        put_steady(c, s, entry, &steady, room);
+        put_steady(c, s, thread_sample, &steady, room);
         return steady.count;
     }
     for (size_t i = 0; i < count; i++) {
         size_t begin = to;
         for (size_t seat = 0; seat < s->threads[first + i]; seat++)
-            to += put_entry(c, s, entry++, seat, time_ns[i], room, to);
+            to += put_thread_sample(c, s, thread_sample++, seat, time_ns[i], room, to);
         room->threads[i] = to - begin;
     }
     return to;

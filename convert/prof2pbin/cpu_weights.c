@@ -71,8 +71,8 @@ static void divide_nominal(struct weighed_thread *thread, const struct steady *s
 {
     struct weighed_thread t = *thread;
     for (size_t i = seat; i < s->count; i += s->each) {
-        uint64_t used_ns = s->entries[i].cpu_ns - known_ns, share_ns = 0;
-        known_ns = s->entries[i].cpu_ns;
+        uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns, share_ns = 0;
+        known_ns = s->thread_samples[i].cpu_ns;
         if ((s->flags[i] & RAW_RAN) && (t.left > 0 || cpu_weights_open(&t)))
             share_ns = cpu_weights_divide(&t, used_ns > 0 ? used_ns : 1);
         cpu_ns[i] = share_ns;
@@ -134,8 +134,8 @@ static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_n
     }
 }
 
-static int add_entry(struct cpu_weights *w, const struct tracked *tracked, uint8_t flags,
-                     uint64_t used_ns)
+static int add_thread_sample(struct cpu_weights *w, const struct tracked *tracked, uint8_t flags,
+                             uint64_t used_ns)
 {
     struct weighed_thread *t = thread_at(w, tracked->thread);
     t->task = tracked->task;
@@ -152,7 +152,7 @@ static int add_entry(struct cpu_weights *w, const struct tracked *tracked, uint8
     return 0;
 }
 
-/* Entries of a thread that CPU time up to KNOWN_NS has been counted of. */
+/* Thread samples of a thread that CPU time up to KNOWN_NS has been counted of. */
 static void add_steady_exact(struct weighed_thread *t, const struct steady *s, size_t seat,
                              uint64_t known_ns)
 {
@@ -160,15 +160,15 @@ static void add_steady_exact(struct weighed_thread *t, const struct steady *s, s
     for (size_t i = seat; i < s->count; i += s->each) {
         weight += s->flags[i] & RAW_RAN;
         if (weight == CPU_WINDOW) {
-            t->cpu_ns += s->entries[i].cpu_ns - known_ns;
+            t->cpu_ns += s->thread_samples[i].cpu_ns - known_ns;
             t->weight = weight;
             close_stretch(t);
-            known_ns = s->entries[i].cpu_ns;
+            known_ns = s->thread_samples[i].cpu_ns;
             weight = 0;
         }
     }
     t->weight = weight;
-    t->cpu_ns += s->entries[s->count - s->each + seat].cpu_ns - known_ns;
+    t->cpu_ns += s->thread_samples[s->count - s->each + seat].cpu_ns - known_ns;
 }
 
 static void add_steady_nominal(struct weighed_thread *t, const struct steady *s, size_t seat,
@@ -176,23 +176,23 @@ static void add_steady_nominal(struct weighed_thread *t, const struct steady *s,
 {
     uint64_t weight = t->weight;
     for (size_t i = seat; i < s->count; i += s->each) {
-        uint64_t used_ns = s->entries[i].cpu_ns - known_ns;
+        uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns;
         if (s->flags[i] & RAW_RAN)
             weight += used_ns > 0 ? used_ns : 1;
-        known_ns = s->entries[i].cpu_ns;
+        known_ns = s->thread_samples[i].cpu_ns;
     }
     t->weight = weight;
     t->last_ns = known_ns;
 }
 
-/* The same as add_entry of each entry. */
+/* The same as add_thread_sample of each thread sample. */
 static int add_steady(struct cpu_weights *w, struct tracker *tracker, const struct steady *s)
 {
     for (size_t seat = 0; seat < s->each; seat++) {
         const struct tracked *tracked = tracker_seat(tracker, seat);
         struct weighed_thread *t = &w->threads[tracked->thread];
         uint64_t known_ns = tracked->cpu_ns;
-        uint64_t used_ns = s->entries[s->count - s->each + seat].cpu_ns - known_ns;
+        uint64_t used_ns = s->thread_samples[s->count - s->each + seat].cpu_ns - known_ns;
         if (used_ns > MAX_CPU_NS)
             return -1;
         t->records += s->count / s->each;
@@ -227,8 +227,8 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
             uint64_t used_ns;
             uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
             const struct tracked *tracked =
-                tracker_follow(tracker, &s->entries[at], flags, w->last_ns, seat, &used_ns);
-            if (add_entry(w, tracked, flags, used_ns) != 0)
+                tracker_follow(tracker, &s->thread_samples[at], flags, w->last_ns, seat, &used_ns);
+            if (add_thread_sample(w, tracked, flags, used_ns) != 0)
                 return -1;
         }
     }

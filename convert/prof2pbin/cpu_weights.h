@@ -94,8 +94,8 @@ static inline bool cpu_weights_may_end(const struct cpu_weights *weights, uint32
     return t->records <= count && (t->orphan || t->own_ns > 0);
 }
 
-/* The same of all entries of STEADY at SEAT, which are of thread number THREAD, and not its last: CPU_NS[k] becomes that of entry
- * k. KNOWN_NS: CPU time of the thread before. */
+/* The same for all thread samples of STEADY at SEAT, which belong to thread number THREAD and are not its last ones:
+ * CPU_NS[k] becomes the CPU time of thread sample k. KNOWN_NS: CPU time of the thread before them. */
 void cpu_weights_take_steady(struct cpu_weights *weights, uint32_t thread,
                              const struct steady *steady, size_t seat, uint64_t known_ns,
                              uint64_t *cpu_ns);

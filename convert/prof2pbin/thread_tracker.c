@@ -95,7 +95,7 @@ static size_t threads_each(const uint32_t *threads, size_t count, size_t *sum)
     return odd == 0 ? each : 0;
 }
 
-/* Are the threads of the first entries those of the seats, each another one, and known until after TIME_NS? */
+/* Are the threads of the first thread samples those of the seats, each another one, and known until after TIME_NS? */
 static bool are_seated(struct tracker *t, const struct steady *s, uint64_t time_ns)
 {
     uint32_t batch = ++t->batches;
@@ -103,8 +103,9 @@ static bool are_seated(struct tracker *t, const struct steady *s, uint64_t time_
         return false;
     for (size_t seat = 0; seat < s->each; seat++) {
         struct tracked *tracked = tracker_seat(t, seat);
-        if (tracked->tid != s->entries[seat].tid || tracked->cpu_ns > s->entries[seat].cpu_ns ||
-            tracked->until <= time_ns || tracked->batch == batch)
+        if (tracked->tid != s->thread_samples[seat].tid ||
+            tracked->cpu_ns > s->thread_samples[seat].cpu_ns || tracked->until <= time_ns ||
+            tracked->batch == batch)
             return false;
         tracked->batch = batch;
     }
@@ -112,19 +113,21 @@ static bool are_seated(struct tracker *t, const struct steady *s, uint64_t time_
 }
 
 bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, size_t first,
-                       size_t count, size_t entry, uint64_t time_ns, struct steady *s)
+                       size_t count, size_t thread_sample, uint64_t time_ns, struct steady *s)
 {
     uint8_t any = 0;
     uint32_t other = 0;
     uint64_t falls = 0; /* its highest bit counts */
-    *s = (struct steady){.entries = samples->entries + entry, .flags = samples->flags + entry};
+    *s = (struct steady){.thread_samples = samples->thread_samples + thread_sample,
+                         .flags = samples->flags + thread_sample};
     s->each = threads_each(samples->threads + first, count, &s->count);
     if (s->each == 0 || !are_seated(t, s, time_ns))
         return false;
     for (size_t i = 0; i < s->count; i++)
         any |= s->flags[i];
-    const struct raw_entry *before = s->entries, *end = s->entries + s->count;
-    for (const struct raw_entry *at = before + s->each; at < end && other == 0; at++, before++) {
+    const struct raw_thread_sample *before = s->thread_samples, *end = s->thread_samples + s->count;
+    for (const struct raw_thread_sample *at = before + s->each; at < end && other == 0;
+         at++, before++) {
         other |= at->tid ^ before->tid;
         falls |= at->cpu_ns - before->cpu_ns;
     }
@@ -133,7 +136,7 @@ bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, siz
 
 void tracker_pass(struct tracker *t, const struct steady *s)
 {
-    const struct raw_entry *last = s->entries + s->count - s->each;
+    const struct raw_thread_sample *last = s->thread_samples + s->count - s->each;
     for (size_t seat = 0; seat < s->each; seat++) {
         struct tracked *tracked = tracker_seat(t, seat);
         tracked->cpu_ns = last[seat].cpu_ns;

@@ -51,20 +51,20 @@ static inline struct tracked *tracker_seat(const struct tracker *tracker, size_t
     return &tracker->tracked[tracker->seats[seat]];
 }
 
-/* Entries of samples that have the same threads in the same places as the one before, or none: thread K is that of seat K %
- * EACH. All are sightings, and neither a thread nor its name, process or program changes. Most batches are steady. */
+/* Thread samples of successive samples that all have the same threads in the same places: number K is of the thread at
+ * seat K % EACH. All are sightings, and no thread, name, process or program changes. Most batches are steady. */
 struct steady {
-    const struct raw_entry *entries;
+    const struct raw_thread_sample *thread_samples;
     const uint8_t *flags;
     size_t count, each; /* COUNT is a multiple of EACH */
 };
 
-/* Are the COUNT samples of SAMPLES from number FIRST on, the first of whose entries is number ENTRY, steady? They end at
- * TIME_NS. Requires flags. */
+/* Are COUNT samples of SAMPLES steady, starting at sample FIRST and thread sample THREAD_SAMPLE? They end at TIME_NS.
+ * Requires flags. */
 bool tracker_is_steady(struct tracker *tracker, const struct raw_samples *samples, size_t first,
-                       size_t count, size_t entry, uint64_t time_ns, struct steady *steady);
+                       size_t count, size_t thread_sample, uint64_t time_ns, struct steady *steady);
 
-/* Goes on to the end of STEADY, as tracker_follow would entry by entry. */
+/* Skips to the end of STEADY, with the same result as tracker_follow for each of its thread samples. */
 void tracker_pass(struct tracker *tracker, const struct steady *steady);
 
 /* Slow paths of tracker_follow. tracker_find returns the number in tids. */
@@ -72,16 +72,17 @@ uint32_t tracker_find(struct tracker *tracker, uint32_t tid, size_t seat);
 void tracker_update(struct tracker *tracker, struct tracked *tracked, uint64_t time_ns);
 void tracker_begin(struct tracker *tracker, struct tracked *tracked);
 
-/* The thread of ENTRY, number SEAT in its sample at TIME_NS, and in *USED_NS the CPU time since its last record. Borrowed
- * until the next call. A thread is another one when its CPU time falls, except in a total; when its pid changes; and when a
+/* The thread of THREAD_SAMPLE, number SEAT in its sample at TIME_NS, and in *USED_NS the CPU time since its last record.
+ * Borrowed until the next call. A thread is another one when its CPU time falls, except in a total; when its pid changes; and when a
  * task begins after a total. */
-static inline struct tracked *tracker_follow(struct tracker *tracker, const struct raw_entry *entry,
+static inline struct tracked *tracker_follow(struct tracker *tracker,
+                                             const struct raw_thread_sample *thread_sample,
                                              uint8_t flags, uint64_t time_ns, size_t seat,
                                              uint64_t *used_ns)
 {
-    uint32_t at = numbers_find(&tracker->tids, entry->tid);
+    uint32_t at = numbers_find(&tracker->tids, thread_sample->tid);
     if (at == INTERN_NONE || seat >= tracker->seat_count)
-        at = tracker_find(tracker, entry->tid, seat);
+        at = tracker_find(tracker, thread_sample->tid, seat);
     tracker->seats[seat] = at;
     struct tracked *tracked = &tracker->tracked[at];
     tracked->renewed = tracked->cpu_ns == UINT64_MAX; /* new */
@@ -89,10 +90,11 @@ static inline struct tracked *tracker_follow(struct tracker *tracker, const stru
         tracked->cpu_ns = 0;
     if (time_ns >= tracked->until)
         tracker_update(tracker, tracked, time_ns);
-    if (entry->cpu_ns < tracked->cpu_ns && !(flags & RAW_TOTAL))
+    if (thread_sample->cpu_ns < tracked->cpu_ns && !(flags & RAW_TOTAL))
         tracker_begin(tracker, tracked);
-    *used_ns = entry->cpu_ns > tracked->cpu_ns ? entry->cpu_ns - tracked->cpu_ns : 0;
-    tracked->cpu_ns = entry->cpu_ns;
+    *used_ns =
+        thread_sample->cpu_ns > tracked->cpu_ns ? thread_sample->cpu_ns - tracked->cpu_ns : 0;
+    tracked->cpu_ns = thread_sample->cpu_ns;
     tracked->ended = (flags & RAW_TOTAL) != 0;
     return tracked;
 }

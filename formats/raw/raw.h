@@ -30,7 +30,7 @@ struct raw_vmmap {
     char label[RAW_LABEL_SIZE + 1];
 };
 
-struct raw_entry {
+struct raw_thread_sample {
     uint32_t tid;
     uint64_t pc;
     uint64_t cpu_ns; /* cumulative CPU time [ns]; 0 if the dialect has none */
@@ -38,14 +38,14 @@ struct raw_entry {
 
 /* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
 struct raw_samples {
-    size_t count, entry_count; /* COUNT is at most RAW_BATCH_SAMPLES */
+    size_t count, thread_sample_count; /* COUNT is at most RAW_BATCH_SAMPLES */
     /* [count]: since the start of the clock; 0 if the dialect has no times */
     const uint64_t *time_ns;
-    const double *value;             /* [count]: of the PMU; 0 without one */
-    const uint32_t *threads;         /* [count]: number of entries of the sample */
-    const struct raw_entry *entries; /* [entry_count], sample by sample */
-    const uint8_t *flags;            /* [entry_count]: RAW_RAN, ...; NULL: not known, all ran */
-    const uint64_t *callers;         /* [entry_count], where flags have RAW_CALLER; NULL: nowhere */
+    const double *value;     /* [count]: of the PMU; 0 without one */
+    const uint32_t *threads; /* [count]: number of thread samples of the sample */
+    const struct raw_thread_sample *thread_samples; /* [thread_sample_count], sample by sample */
+    const uint8_t *flags;    /* [thread_sample_count]: RAW_RAN, ...; NULL: not known, all ran */
+    const uint64_t *callers; /* [thread_sample_count], where flags have RAW_CALLER; NULL: nowhere */
 };
 
 /* A line of an aggregated profile: how often PC was sampled, and the sum of the currents [A] of those samples. */

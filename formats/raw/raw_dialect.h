@@ -78,15 +78,15 @@ int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *s
                       struct error *err);
 
 /* Decoded samples. Empty when zeroed; raw_batch_free releases it. */
-enum { RAW_BATCH_ENTRIES = 1024 };
+enum { RAW_BATCH_THREAD_SAMPLES = 1024 };
 struct raw_batch {
-    size_t count, entry_count, capacity;
+    size_t count, thread_sample_count, capacity;
     uint64_t time_ns[RAW_BATCH_SAMPLES];
     double value[RAW_BATCH_SAMPLES];
     uint32_t threads[RAW_BATCH_SAMPLES];
-    struct raw_entry *entries; /* [capacity] */
-    uint8_t *flags;            /* [capacity], NULL: there are none */
-    uint64_t *callers;         /* the same */
+    struct raw_thread_sample *thread_samples; /* [capacity] */
+    uint8_t *flags;                           /* [capacity], NULL: there are none */
+    uint64_t *callers;                        /* the same */
     size_t flag_capacity, caller_capacity;
     bool has_callers;
 };
@@ -105,8 +105,8 @@ struct raw_seen {
 int raw_seen_open(struct raw_seen *seen, struct cursor *in);
 void raw_seen_free(struct raw_seen *seen);
 
-/* Gives the entries of BATCH their flags, which STREAM has in blocks from seen->at on; the stream comes back to where
- * it was. Returns 0, or -1. */
+/* Gives the thread samples of BATCH their flags, which STREAM has in blocks starting at seen->at; restores the position
+ * of the stream. Returns 0, or -1. */
 int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
                   struct error *err);
 
@@ -114,21 +114,22 @@ int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch
 struct raw_samples raw_batch_samples(const struct raw_batch *batch);
 
 /* Decodes COUNT threads of THREAD_SIZE bytes at FROM. */
-static inline void raw_get_threads(struct raw_entry *entries, const uint8_t *from, size_t count,
-                                   size_t thread_size, bool big)
+static inline void raw_get_threads(struct raw_thread_sample *thread_samples, const uint8_t *from,
+                                   size_t count, size_t thread_size, bool big)
 {
     for (size_t i = 0; i < count; i++, from += thread_size) {
-        entries[i].tid = get_u32(from, big);
-        entries[i].pc = get_u64(from + 4, big);
-        entries[i].cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
+        thread_samples[i].tid = get_u32(from, big);
+        thread_samples[i].pc = get_u64(from + 4, big);
+        thread_samples[i].cpu_ns = thread_size == 20 ? get_u64(from + 12, big) : 0;
     }
 }
 
-/* Makes room for COUNT more entries, and one that is never used, so that there are some. */
+/* Makes room for COUNT more thread samples, and one that is never used, so that there are some. */
 static inline void raw_batch_reserve(struct raw_batch *b, size_t count)
 {
-    if (b->entry_count + count >= b->capacity)
-        mem_reserve(&b->entries, &b->capacity, b->entry_count + count + 1, sizeof *b->entries);
+    if (b->thread_sample_count + count >= b->capacity)
+        mem_reserve(&b->thread_samples, &b->capacity, b->thread_sample_count + count + 1,
+                    sizeof *b->thread_samples);
 }
 
 /* Appends a sample with COUNT threads at FROM, THREAD_SIZE bytes each. */
@@ -136,11 +137,11 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
                                  const uint8_t *from, size_t count, size_t thread_size, bool big)
 {
     raw_batch_reserve(b, count);
-    raw_get_threads(b->entries + b->entry_count, from, count, thread_size, big);
+    raw_get_threads(b->thread_samples + b->thread_sample_count, from, count, thread_size, big);
     b->time_ns[b->count] = time_ns;
     b->value[b->count] = value;
     b->threads[b->count++] = (uint32_t)count;
-    b->entry_count += count;
+    b->thread_sample_count += count;
 }
 
 /* Reads COUNT VMMaps at OFFSET and checks them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is

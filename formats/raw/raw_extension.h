@@ -25,7 +25,7 @@ enum {
     RAW_TIMES_PER_BLOCK = 65536,
     RAW_SEEN_PER_BLOCK = 1 << 20, /* thread samples: 9 bytes each at most */
     RAW_JIT_PER_BLOCK = 8 << 20,  /* bytes of a JIT map */
-    MAX_RAW_VDSO = 1 << 20    /* [bytes] */
+    MAX_RAW_VDSO = 1 << 20        /* [bytes] */
 };
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 

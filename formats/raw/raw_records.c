@@ -327,29 +327,29 @@ static inline __attribute__((always_inline)) size_t decode(struct raw_profile *p
         p->ext.time_at != 0 ? r->times + (size_t)(p->done - r->times_first) : NULL;
     const uint8_t *at = data, *end = data + have;
     bool timed = times == NULL && !plain && p->dialect->record.time_size != 0;
-    size_t i = 0, entries = 0;
-    raw_batch_reserve(b, RAW_BATCH_ENTRIES);
+    size_t i = 0, thread_samples = 0;
+    raw_batch_reserve(b, RAW_BATCH_THREAD_SAMPLES);
     for (; i < samples && (size_t)(end - at) >= fixed; i++) {
         size_t count = get_u32(at + fixed - 4, big), size = fixed + count * thread_size;
         if (count > RAW_MAX_THREADS || (size_t)(end - at) < size)
             break;
-        if (entries + count > RAW_BATCH_ENTRIES) {
+        if (thread_samples + count > RAW_BATCH_THREAD_SAMPLES) {
             if (i > 0)
                 break;
             raw_batch_reserve(b, count);
         }
-        raw_get_threads(b->entries + entries, at + fixed, count, thread_size, big);
+        raw_get_threads(b->thread_samples + thread_samples, at + fixed, count, thread_size, big);
         b->time_ns[i] = times != NULL ? times[i]
                         : timed       ? record_time(r, at, p->done + i == 0, big)
                                       : 0;
         b->value[i] =
             plain ? get_f64(at + r->value_at, big) : get_value(at + r->value_at, p->value, big);
         b->threads[i] = (uint32_t)count;
-        entries += count;
+        thread_samples += count;
         at += size;
     }
     b->count = i;
-    b->entry_count = entries;
+    b->thread_sample_count = thread_samples;
     return (size_t)(at - data);
 }
 
@@ -397,7 +397,7 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
     int64_t have = show_record(p, &data, err);
     if (have < 0)
         return -1;
-    r->batch.count = r->batch.entry_count = 0;
+    r->batch.count = r->batch.thread_sample_count = 0;
     stream_advance(p->stream, decode_any(p, data, (size_t)have));
     if (p->has_flags && raw_seen_fill(&r->seen, p->stream, &r->batch, err) != 0)
         return -1;
@@ -409,13 +409,13 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
 struct raw_samples raw_batch_samples(const struct raw_batch *b)
 {
     return (struct raw_samples){
-        b->count,   b->entry_count, b->time_ns, b->value,
-        b->threads, b->entries,     b->flags,   b->has_callers ? b->callers : NULL};
+        b->count,   b->thread_sample_count, b->time_ns, b->value,
+        b->threads, b->thread_samples,      b->flags,   b->has_callers ? b->callers : NULL};
 }
 
 void raw_batch_free(struct raw_batch *b)
 {
-    free(b->entries);
+    free(b->thread_samples);
     free(b->flags);
     free(b->callers);
 }

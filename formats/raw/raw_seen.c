@@ -43,7 +43,7 @@ static int load(struct raw_seen *s, struct stream *stream, struct error *err)
     return stream_seek(stream, back, err);
 }
 
-/* Flags of COUNT entries from number FROM of the batch on. */
+/* Flags of COUNT thread samples from number FROM of the batch on. */
 static void take(struct raw_seen *s, struct raw_batch *batch, size_t from, size_t count)
 {
     uint8_t any = 0;
@@ -60,14 +60,14 @@ static void take(struct raw_seen *s, struct raw_batch *batch, size_t from, size_
 int raw_seen_fill(struct raw_seen *s, struct stream *stream, struct raw_batch *batch,
                   struct error *err)
 {
-    mem_reserve(&batch->flags, &batch->flag_capacity, batch->entry_count + 1, 1);
-    mem_reserve(&batch->callers, &batch->caller_capacity, batch->entry_count + 1,
+    mem_reserve(&batch->flags, &batch->flag_capacity, batch->thread_sample_count + 1, 1);
+    mem_reserve(&batch->callers, &batch->caller_capacity, batch->thread_sample_count + 1,
                 sizeof *batch->callers);
     batch->has_callers = false;
-    for (size_t done = 0, part; done < batch->entry_count; done += part) {
+    for (size_t done = 0, part; done < batch->thread_sample_count; done += part) {
         if (cursor_left(&s->flags) == 0 && load(s, stream, err) != 0)
             return -1;
-        part = batch->entry_count - done;
+        part = batch->thread_sample_count - done;
         if (part > cursor_left(&s->flags))
             part = cursor_left(&s->flags);
         take(s, batch, done, part);

@@ -128,7 +128,7 @@ static int next(struct raw_profile *p, struct raw_samples *samples, struct error
                          "block 'rows': sample %" PRIu64 " is cut short", p->done);
     if (find_value(p, time_ns, &value, err) != 0)
         return -1;
-    r->batch.count = r->batch.entry_count = 0;
+    r->batch.count = r->batch.thread_sample_count = 0;
     raw_batch_put(&r->batch, time_ns, value, threads, count, THREAD, false);
     if (p->has_flags && cursor_left(&r->seen.flags) < count)
         return error_set(err, stream_name(p->stream), at,
