@@ -123,7 +123,7 @@ static int open_file(struct output *o, const char *path)
         return -1;
     int fd = open_unfinished(o);
     if (fd >= 0 && exists)
-        fchmod(fd, st.st_mode & 07777);
+        fchmod(fd, st.st_mode & 0777); /* the new content gets no setuid, setgid or sticky bit */
     return fd;
 }
 

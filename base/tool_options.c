@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -130,8 +131,12 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     const struct argp whole = {.parser = hand_down, .children = parsing.children};
     /* messages begin with this, whatever path started the tool */
     argv[0] = program_invocation_short_name;
-    argp_parse(&whole, argc, argv, (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0, NULL,
-               &parsing);
+    error_t failed = argp_parse(&whole, argc, argv,
+                                (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0, NULL, &parsing);
+    if (failed != 0) { /* out of memory: options may be lost */
+        fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
+        exit(EXIT_DATA);
+    }
 }
 
 void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last)

@@ -458,7 +458,7 @@ static bool read_counts(struct cursor *in, struct pbin_counts *counts)
 bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts)
 {
     const uint64_t whole = 2 * 8 + 7 * 4 + BLOCK_OVERHEAD;
-    struct error unused;
+    struct error unused = {0};
     struct block block;
     return stream_size(stream) > whole &&
            stream_seek(stream, stream_size(stream) - whole, &unused) == 0 &&

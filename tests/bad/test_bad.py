@@ -397,6 +397,38 @@ class Output(BadCase):
                 with open(out, "rb") as f:
                     self.assertEqual(f.read(), b"precious")
 
+    def test_new_output_keeps_only_plain_permissions(self):
+        """A program that is overwritten must not lend its rights to a profile."""
+        out = self.file("out", b"old")
+        os.chmod(out, 0o6751)
+        self.succeeds(["prof2pbin", "-q", "-o", out], stdin=raw.write(small_run(), "sampler"))
+        self.assertEqual(os.stat(out).st_mode & 0o7777, 0o751)
+
+    def test_command_line_that_cannot_be_parsed(self):
+        """Without memory argp parses nothing: options and files would vanish."""
+        source, library = self.file("parse.c", PARSE_FAILS.encode()), os.path.join(self.folder, "parse.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+        environment = {**tool.environment(), "LD_PRELOAD": library}
+        if tool.is_asan():  # its runtime must come first, and checks that
+            environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        for name in (*TOOLS, "sampler"):
+            with self.subTest(name):
+                ended = subprocess.run([tool.path(name), "-o", self.folder + "/out", "/no/such/file"], env=environment,
+                                       capture_output=True, text=True, timeout=30)
+                self.assertEqual((ended.returncode, ended.stderr),
+                                 (1, f"{name}: cannot read the command line: Cannot allocate memory\n"))
+
+
+PARSE_FAILS = r"""
+#include <errno.h>
+struct argp;
+int argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags, int *index, void *input)
+{
+    (void)argp, (void)argc, (void)argv, (void)flags, (void)index, (void)input;
+    return ENOMEM;
+}
+"""
+
 
 class Salvage(BadCase):
     def samples_in(self, pbin):
