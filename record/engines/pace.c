@@ -9,7 +9,9 @@
 /* The program runs for at least this part of an interval; otherwise samples would show the effects of sampling. */
 static const double floor_part = 0.1;
 static const double backlog = 2; /* intervals that may be made up for */
-static const double smoothing = 1. / 32;
+/* [ns] The rate must not follow the phases of the program: a sample of threads that wait costs little, and a rate that
+ * rises while they wait would show too much of what they do first. */
+static const double memory = 1e9;
 static const double outlier = 4; /* times the usual cost: the sampler was preempted */
 
 /* Uniform in (0, 1): xorshift64*. */
@@ -32,25 +34,25 @@ static double interval(struct pace *pace)
 
 void pace_start(struct pace *pace, double frequency, bool random, double most, uint64_t now)
 {
-    *pace = (struct pace){.random = random, .most = most, .state = now | 1};
+    *pace = (struct pace){.random = random, .most = most, .state = now | 1, .last = now};
     pace->wanted = pace->mean = (double)SECOND / frequency;
     pace->next = now + (uint64_t)interval(pace);
 }
 
-static void count_cost(struct pace *pace, uint64_t cost)
+static void count_cost(struct pace *pace, uint64_t end, uint64_t cost)
 {
-    double usual = (double)cost;
-    if (pace->taken == 0)
-        pace->cost = usual;
-    if (usual > outlier * pace->cost)
+    double usual = (double)cost, share = 1 / (double)(pace->taken + 1);
+    double passed = (double)(end - pace->last) / memory;
+    if (pace->taken > 0 && usual > outlier * pace->cost)
         usual = outlier * pace->cost;
-    pace->cost += (usual - pace->cost) * smoothing;
+    pace->cost += (usual - pace->cost) * fmin(fmax(share, passed), 1);
+    pace->last = end;
     pace->taken++;
 }
 
 void pace_taken(struct pace *pace, uint64_t end, uint64_t cost)
 {
-    count_cost(pace, cost);
+    count_cost(pace, end, cost);
     double bearable = pace->most > 0 ? pace->cost / pace->most : 0;
     pace->mean = bearable > pace->wanted ? bearable : pace->wanted;
     pace->slowed += bearable > pace->wanted;

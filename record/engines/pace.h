@@ -14,7 +14,8 @@ struct pace {
     double wanted;          /* mean interval [ns] */
     double most;            /* part of the time that samples may take, 0: no limit */
     double mean;            /* interval now [ns] */
-    double cost;            /* of a sample, smoothed [ns] */
+    double cost;            /* of a sample, mean of about the last second [ns] */
+    uint64_t last;          /* when the last sample ended [CLOCK_MONOTONIC] */
     uint64_t next;          /* CLOCK_MONOTONIC at which the next sample is due [ns] */
     uint64_t state;         /* of the random numbers */
     uint64_t taken, slowed; /* samples; those after which the rate was reduced for their cost */

@@ -24,6 +24,8 @@ static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 1
  * first reading of the clock. */
 static const uint64_t switch_time = SECOND / 100000;
 
+static const uint64_t soon = SECOND / 10000; /* a running thread has stopped after this time */
+
 enum { LOOKS = 256 };
 enum { MOVE = 32 };  /* samples */
 enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
@@ -103,7 +105,8 @@ static void interrupt_all(struct engine_run *run)
 
 /* Was it on a CPU until the sampler woke for this sample? If not, it had been waiting for one since before that: it was
  * preempted, or had just been woken and is where it slept. In both cases it has used no CPU time there. The times are
- * from the start of this sample, or from the last sighting of a steady thread, which may have waited at any time since.
+ * from the start of this sample, or from the last sighting of a steady thread, which may have waited at any time since:
+ * it was on a CPU if it stopped soon, as one that waits for a CPU does not.
  *
  * The interrupt that wakes the sampler also wakes threads on this CPU whose sleep ends up to 50 us later (timer slack),
  * more often than chance. They look like a thread that the sampler preempted in a system call. Therefore, for a thread
@@ -113,7 +116,8 @@ static bool was_on_cpu(const struct tracee *tracee, const struct run_time *now)
     uint64_t waited = now->delay - tracee->run.delay;
     if (waited > switch_time && tracee->completed && tracee->slept > 0)
         return false;
-    return waited <= clock_now() - tracee->interrupted + switch_time;
+    uint64_t passed = clock_now() - tracee->interrupted;
+    return waited <= passed + switch_time || (tracee->steady >= STEADY && passed < soon);
 }
 
 void ptrace_see(struct engine_run *run, struct tracee *tracee)

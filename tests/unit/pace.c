@@ -1,0 +1,43 @@
+/* The rate at which the ptrace engine samples: within its budget, and the same in all phases of a program.
+ * SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include "record/engines/pace.h"
+
+#define MS UINT64_C(1000000)
+
+/* 10 ms of waiting, whose samples cost 10 us, and 10 ms of computing, whose samples cost 120 us, in turns for 20 s. */
+static void phases(struct check *check)
+{
+    const double budget = 0.1;
+    struct pace pace;
+    double cost = 0, least = 1e18, most = 0;
+    uint64_t begin = 1000 * MS, now = begin, end = begin + 20000 * MS;
+    pace_start(&pace, 5000, true, budget, now);
+    while (now < end) {
+        now = pace.next;
+        uint64_t each = now / (10 * MS) % 2 == 0 ? 10000 : 120000;
+        pace_taken(&pace, now + each, each);
+        cost += (double)each;
+        if (now < begin + 3000 * MS)
+            continue;
+        least = pace.mean < least ? pace.mean : least;
+        most = pace.mean > most ? pace.mean : most;
+    }
+    CHECK(most / least < 1.1);
+    CHECK(cost < 1.1 * budget * (double)(end - begin));
+    CHECK(cost > 0.9 * budget * (double)(end - begin));
+}
+
+static void without_limit(struct check *check)
+{
+    struct pace pace;
+    pace_start(&pace, 1000, false, 0, 0);
+    for (uint64_t i = 1; i <= 100; i++) {
+        CHECK(pace.next == i * MS);
+        pace_taken(&pace, pace.next + MS / 2, MS / 2);
+    }
+    CHECK(pace.missed == 0);
+}
+
+CHECK_MAIN({"phases", phases}, {"without_limit", without_limit})
