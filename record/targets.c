@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-enum { MAX_TARGETS = 4096, MAX_DEPTH = 32 };
+enum { MAX_TARGETS = 4096 };
 
 void targets_free(struct targets *targets)
 {
@@ -94,27 +95,7 @@ static int add_session(struct targets *targets, const char *text, struct error *
     return result;
 }
 
-static int add_group(struct targets *targets, const char *folder, int depth, struct error *err);
-
-static int add_groups_below(struct targets *targets, const char *folder, int depth,
-                            struct error *err)
-{
-    int result = 0;
-    DIR *dir = opendir(folder);
-    if (dir == NULL)
-        return error_set_errno(err, folder, errno, "cannot read");
-    for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;) {
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || depth == MAX_DEPTH)
-            continue;
-        char *path = mem_printf("%s/%s", folder, entry->d_name);
-        result = add_group(targets, path, depth + 1, err);
-        free(path);
-    }
-    closedir(dir);
-    return result;
-}
-
-static int add_group(struct targets *targets, const char *folder, int depth, struct error *err)
+static int add_group(struct targets *targets, const char *folder, struct error *err)
 {
     char *path = mem_printf("%s/cgroup.procs", folder);
     FILE *file = fopen(path, "re");
@@ -128,7 +109,21 @@ static int add_group(struct targets *targets, const char *folder, int depth, str
         if (pid > 0 && pid != getpid())
             result = add(targets, pid, err);
     fclose(file);
-    return result == 0 ? add_groups_below(targets, folder, depth, err) : -1;
+    return result;
+}
+
+static int add_groups_of(struct targets *targets, const char *text, struct error *err)
+{
+    char *folder = mem_strdup(text), *roots[] = {folder, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int result = walk != NULL ? 0 : error_set_errno(err, text, errno, "cannot read");
+    for (const FTSENT *entry; result == 0 && (entry = fts_read(walk)) != NULL;)
+        if (entry->fts_info == FTS_D || entry->fts_info == FTS_NS || entry->fts_info == FTS_DNR)
+            result = add_group(targets, entry->fts_path, err);
+    if (walk != NULL)
+        fts_close(walk);
+    free(folder);
+    return result;
 }
 
 int targets_add(struct targets *targets, const char *text, struct error *err)
@@ -139,7 +134,7 @@ int targets_add(struct targets *targets, const char *text, struct error *err)
     if (strncmp(text, session, strlen(session)) == 0)
         result = add_session(targets, text + strlen(session), err);
     else if (strncmp(text, group, strlen(group)) == 0)
-        result = add_group(targets, text + strlen(group), 0, err);
+        result = add_groups_of(targets, text + strlen(group), err);
     else
         result = add_list(targets, text, err);
     if (result == 0 && text[0] == '\0')
