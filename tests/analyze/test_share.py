@@ -3,14 +3,18 @@
 SPDX-License-Identifier: MIT
 """
 import json
+import os
 import random
 import struct
+import subprocess
+import sys
 
 import pbin
 import profiles
 import tool
 
 MS = 1_000_000
+TRUTH = os.path.join(os.environ["TESTS"], "bench", "truth.py")
 
 
 def make(taken, threads=1, cpus=0, **meta):
@@ -131,3 +135,9 @@ class ShareTest(tool.Case):
                          memory=None if tool.is_asan() else 400 * tool.MB, timeout=60)
         self.assertEqual((ended.status, ended.err), (0, ""))
         self.assertAlmostEqual(json.loads(ended.out)["total"]["energy"], count * 0.005, 9)
+
+    def test_simulation(self):
+        """Errors of the default model against exact integrals, with less patience than make bench-truth."""
+        ended = subprocess.run([sys.executable, TRUTH, "--check", "--seeds", "4", "--length", "1"],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout.decode())
