@@ -112,6 +112,9 @@ check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
 bench: all ## measure speed, as ratios
 	BUILD=$(BUILD) tests/bench/bench
 
+bench-truth: all ## measure how far attributed energy is from the truth, in simulations
+	BUILD=$(BUILD) python3 tests/bench/truth.py
+
 demo: ## install missing packages, build, record and plot a bundled program
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN)
 	@$(MAKE) --no-print-directory all
@@ -150,5 +153,5 @@ compile_commands.json: Makefile $(C_FILES) ## write the compile commands for edi
 clean: ## remove everything that was built
 	rm -rf build demo-out compile_commands.json
 
-.PHONY: all help debug check check-only bench demo pictures deps install uninstall format clean
+.PHONY: all help debug check check-only bench bench-truth demo pictures deps install uninstall format clean
 .DELETE_ON_ERROR:

@@ -62,8 +62,8 @@ static const struct argp_option arguments[] = {
      2},
     {0, 0, NULL, 0, "Attribution:", 3},
     {"energy-model", KEY_MODEL, "MODEL", 0,
-     "share (default): split the energy of a sample by CPU time; thread: charge each thread power "
-     "x its CPU time",
+     "share (default): energy by the CPU time around each sample, unused time to _idle; sample: "
+     "split the energy of each sample by CPU time; thread: charge each thread power x its CPU time",
      3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
     {"wall-time", KEY_WALL_TIME, NULL, 0,

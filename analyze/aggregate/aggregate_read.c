@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/parallel.h"
+#include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
 #include "base/progress.h"
 
@@ -197,6 +198,16 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        in->name);
 }
 
+/* Where the sensor was read more often than it moved. */
+static void tell_of_windows(const struct input *in)
+{
+    const struct share_work *share = in->attribution.weigher.share;
+    if (share != NULL && share->windows > 0)
+        report_verbose(in->reporter,
+                       "%s: the power moves every %.3g samples: energy is shared over that time",
+                       in->name, (double)share->intervals / (double)share->windows);
+}
+
 static uint64_t to_ns(exact time)
 {
     return (uint64_t)((time + ((exact)1 << (TIME_SHIFT - 1))) >> TIME_SHIFT);
@@ -226,6 +237,7 @@ static void end_full(struct input *in)
     if (done->weigher.options.subtract_latency)
         run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
     warn_of_attribution(in, &run);
+    tell_of_windows(in);
     aggregate_take_run(in->aggregate, &run);
 }
 
@@ -304,7 +316,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     quantity_of(meta, &in.quantity);
     attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
-    attribution_end(&in.attribution, pbin_reader_definitions(reader));
+    if (result == 0)
+        attribution_end(&in.attribution, pbin_reader_definitions(reader));
     if (result == 0 && meta->keys == NULL)
         end_full(&in);
     attribution_free(&in.attribution);

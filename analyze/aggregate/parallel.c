@@ -11,8 +11,9 @@
 #include "base/memory.h"
 #include "base/thread.h"
 
-/* Reading a part should take longer than starting a thread, and each needs a copy of the definitions. */
-enum { MIN_PART = 4 << 20, MAX_PARTS = 8, MAX_LOCATIONS = 1 << 16 };
+/* A part should take longer than a thread to start; each needs a copy of what is defined, and holds some samples, which should
+ * have few threads. */
+enum { MIN_PART = 4 << 20, MAX_PARTS = 8, MAX_LOCATIONS = 1 << 16, MAX_THREADS = 128 };
 
 struct part {
     pthread_t thread;
@@ -35,10 +36,22 @@ static void *read_part(void *opaque)
 {
     struct part *p = opaque;
     struct pbin_batch batch;
-    while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0)
-        if (batch.item == PBIN_SAMPLES) /* arcs that the trailer does not count are an error */
-            attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
-    attribution_end(&p->attribution, pbin_reader_definitions(p->reader));
+    bool begun = false;
+    while ((p->result = pbin_reader_next(p->reader, &batch, &p->err)) > 0) {
+        if (batch.item != PBIN_SAMPLES) /* arcs that the trailer does not count are an error */
+            continue;
+        if (!begun)
+            attribution_begin_part(&p->attribution,
+                                   pbin_reader_samples(p->reader) - batch.samples.count);
+        begun = true;
+        attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
+        if (weigher_left(&p->attribution.head).thread_sample_count > WEIGH_MOST_THREADS) {
+            p->result = error_set(&p->err, stream_name(p->in), NO_OFFSET,
+                                  "has far more thread samples than its trailer says");
+            break;
+        }
+    }
+    attribution_end_part(&p->attribution);
     return NULL;
 }
 
@@ -74,7 +87,7 @@ static size_t count_parts(struct stream *stream, size_t threads, uint64_t *size)
     size_t parts = 1;
     *size = again == NULL ? 0 : stream_size(again);
     if (again != NULL && pbin_peek_trailer(again, &counts) && counts.locations <= MAX_LOCATIONS &&
-        counts.arcs == 0)
+        counts.arcs == 0 && counts.thread_samples / MAX_THREADS <= counts.samples)
         parts = *size / MIN_PART < threads ? (size_t)(*size / MIN_PART) : threads;
     stream_close(again);
     return parts < MAX_PARTS ? parts : MAX_PARTS;
@@ -115,7 +128,9 @@ int parallel_join(struct parallel *parts, int result, struct error *err)
         else
             read_part(p);
         if (result == 0 && p->result == 0) {
-            attribution_join(parts->first, &p->attribution);
+            attribution_join(parts->first, &p->attribution, pbin_reader_definitions(p->reader));
+            if (i + 1 == parts->count)
+                attribution_end(parts->first, pbin_reader_definitions(p->reader));
         } else if (result == 0) {
             *err = p->err;
             result = -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/attribute/weigh_packed.h"
+#include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
 
 static const struct selection everything;
@@ -34,6 +35,7 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
 void attribution_free(struct attribution *a)
 {
     weigher_free(&a->weigher);
+    weigher_free(&a->head);
     key_map_free(&a->keys);
     free(a->first_row);
     free(a->last_row);
@@ -195,14 +197,13 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     return true;
 }
 
-void attribution_add(struct attribution *a, const struct pbin_samples *samples,
-                     const struct pbin_definitions *all)
+/* What was added to the weigher. */
+static void attribute_all(struct attribution *a, const struct pbin_definitions *all)
 {
     bool packs = !selects_by_time(a) && weigher_packs(&a->weigher), more = true;
     size_t max = SIZE_MAX;
     new_threads(a, all->thread_count);
     key_map_reserve(&a->keys, all);
-    weigher_add(&a->weigher, samples);
     while (more) {
         size_t done = packs ? attribute_packed(a, all, max) : 0;
         /* back off, so that many samples that do not fit cost few failed attempts */
@@ -210,6 +211,19 @@ void attribution_add(struct attribution *a, const struct pbin_samples *samples,
         if (done == 0)
             more = attribute_window(a, all);
     }
+}
+
+void attribution_add(struct attribution *a, const struct pbin_samples *samples,
+                     const struct pbin_definitions *all)
+{
+    struct pbin_samples rest = *samples;
+    if (a->is_part) {
+        weigher_set_aside(&a->head, &rest);
+        if (rest.count == 0)
+            return;
+    }
+    weigher_add(&a->weigher, &rest);
+    attribute_all(a, all);
 }
 
 void attribution_end(struct attribution *a, const struct pbin_definitions *all)
@@ -223,6 +237,21 @@ void attribution_end(struct attribution *a, const struct pbin_definitions *all)
 bool attribution_divides(const struct attribution *a)
 {
     return !selects_by_time(a) && weigher_divides(&a->weigher);
+}
+
+void attribution_begin_part(struct attribution *a, uint64_t number)
+{
+    size_t step = a->weigher.options.model->step;
+    uint64_t before = step > 0 ? (step - number % step) % step : 0;
+    a->is_part = true;
+    weigher_start(&a->head, a->meta, a->weigher.quantity, &a->weigher.options);
+    weigher_begin_at(&a->head, before); /* so many are set aside */
+    weigher_begin_at(&a->weigher, number + before);
+}
+
+void attribution_end_part(struct attribution *a)
+{
+    rowset_fold(a->rows);
 }
 
 /* A thread that is in the same row at the end of A and at the start of LATER has entered it once, not twice. */
@@ -240,7 +269,16 @@ static void join_threads(struct attribution *a, const struct attribution *later,
     }
 }
 
-void attribution_join(struct attribution *a, const struct attribution *later)
+static void add_left(struct attribution *a, const struct weigher *from,
+                     const struct pbin_definitions *all)
+{
+    struct pbin_samples left = weigher_left(from);
+    if (left.count > 0)
+        attribution_add(a, &left, all);
+}
+
+/* Rows and sums of samples that follow. */
+static void join_rows(struct attribution *a, const struct attribution *later)
 {
     uint32_t *row = mem_alloc(later->rows->count * sizeof *row);
     bool overflow = later->rows->overflow;
@@ -253,10 +291,25 @@ void attribution_join(struct attribution *a, const struct attribution *later)
     overflow |= __builtin_add_overflow(a->time, later->time, &a->time);
     overflow |= __builtin_add_overflow(a->energy, later->energy, &a->energy);
     a->weigher.at += later->weigher.at;
+    if (a->weigher.share != NULL) {
+        a->weigher.share->windows += later->weigher.share->windows;
+        a->weigher.share->intervals += later->weigher.share->intervals;
+    }
     a->wall += later->wall;
     a->samples += later->samples;
     a->bad_values += later->bad_values;
     a->crowded += later->crowded;
     a->rows->overflow |= overflow;
     free(row);
+}
+
+void attribution_join(struct attribution *a, struct attribution *later,
+                      const struct pbin_definitions *all)
+{
+    add_left(a, &later->head, all);
+    rowset_fold(a->rows);
+    join_rows(a, later);
+    if (later->samples > 0)
+        weigher_begin_at(&a->weigher, later->weigher.number);
+    add_left(a, &later->weigher, all);
 }

@@ -18,6 +18,8 @@ struct attribution {
     const struct pbin_meta *meta;
     const struct selection *selection;
     struct weigher weigher;
+    struct weigher head; /* of a part: holds the samples before the first step of the model */
+    bool is_part;
     struct rowset *rows;
     struct key_map keys;
     uint32_t *first_row, *last_row; /* by thread: the rows in which it was first and last seen */
@@ -45,8 +47,16 @@ void attribution_add(struct attribution *attribution, const struct pbin_samples 
 /* Can samples be attributed in parts that are joined afterwards? Not if the result depends on earlier samples. */
 bool attribution_divides(const struct attribution *attribution);
 
-/* Appends the samples attributed by LATER, which has its own rows, to ATTRIBUTION; both are at their end. */
-void attribution_join(struct attribution *attribution, const struct attribution *later);
+/* The samples that will be added follow others, and are from number NUMBER of the profile on; to be joined to what has
+ * those before. Only where attribution_divides, before any sample is added. */
+void attribution_begin_part(struct attribution *attribution, uint64_t number);
+
+/* The last samples of a part have been added; what is there can be joined, and is kept until attribution_free. */
+void attribution_end_part(struct attribution *attribution);
+
+/* ATTRIBUTION goes on with the samples of part LATER, which has rows of its own; ALL is what they refer to. */
+void attribution_join(struct attribution *attribution, struct attribution *later,
+                      const struct pbin_definitions *all);
 
 /* Completes the sums after the last sample; ALL are the definitions that the samples refer to. */
 void attribution_end(struct attribution *attribution, const struct pbin_definitions *all);

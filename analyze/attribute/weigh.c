@@ -1,14 +1,16 @@
 /* Weighing samples.
  *
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
- *   time   = c_ij                            (without CPU time: d_i * min(1, cpus / threads))
- *   energy = P_i * d_i * c_ij / sum_j(c_ij)  (if no thread used CPU time, all of it is idle)
+ *   time   = c_ij                                    (without CPU time: d_i * min(1, cpus / threads))
+ *   energy: of the windows around it, by CPU time    (see stretch.h; what nobody used is idle)
+ *   as of old: P_i * d_i * c_ij / sum_j(c_ij)        (nobody used CPU: all of it is idle)
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
 #include "base/vectors.h"
 
@@ -20,6 +22,8 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     *w = (struct weigher){.meta = meta, .quantity = quantity, .options = *options};
     if (w->options.model == NULL)
         w->options.model = &energy_by_share;
+    if (w->options.model == &energy_by_share)
+        w->share = share_work_new();
     w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
     if (!meta->times && meta->samples > 0 && meta->wall_ns > 0) {
         w->even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
@@ -43,6 +47,7 @@ void weigher_free(struct weigher *w)
     free_held(w);
     free(w->window.at);
     free(w->window.time_of);
+    share_work_delete(w->share);
 }
 
 void weigher_finish(struct weigher *w)
@@ -50,9 +55,15 @@ void weigher_finish(struct weigher *w)
     w->finished = true;
 }
 
+void weigher_begin_at(struct weigher *w, uint64_t number)
+{
+    w->number = number;
+}
+
 bool weigher_divides(const struct weigher *w)
 {
-    return w->latency == 0 && w->options.model->window == NULL;
+    const struct energy_model *model = w->options.model;
+    return w->latency == 0 && (model->window == NULL || model->step > 0);
 }
 
 /* ---- batches ---- */
@@ -67,22 +78,44 @@ static void *join(const void *a, size_t count, const void *b, size_t more)
     return both;
 }
 
-/* Copies the samples of an incomplete window, and MORE, to columns owned by the weigher. */
-static void hold(struct weigher *w, const struct pbin_samples *more)
+/* All but the first COUNT, which have THREADS thread samples. */
+static struct pbin_samples skip(const struct pbin_samples *s, size_t count, size_t threads)
 {
-    const struct pbin_samples *old = &w->in;
-    size_t count = old->count - w->next, threads = old->thread_sample_count - w->next_thread;
-    void *held[] = {
-        join(old->interval_ns + w->next, count, more->interval_ns, more->count),
-        join(old->value + w->next, count, more->value, more->count),
-        join(old->threads + w->next, count, more->threads, more->count),
-        join(old->thread + w->next_thread, threads, more->thread, more->thread_sample_count),
-        join(old->location + w->next_thread, threads, more->location, more->thread_sample_count),
-        join(old->cpu_ns + w->next_thread, threads, more->cpu_ns, more->thread_sample_count)};
+    struct pbin_samples rest = *s;
+    rest.count -= count;
+    rest.thread_sample_count -= threads;
+    rest.interval_ns += count;
+    rest.value += count;
+    rest.threads += count;
+    rest.thread += threads;
+    rest.location += threads;
+    rest.cpu_ns += threads;
+    return rest;
+}
+
+static size_t count_threads(const uint64_t *threads, size_t count)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += threads[i];
+    return sum;
+}
+
+/* Keeps the samples that are left, and the first TAKE of the rest, in columns of the weigher's own. */
+static void hold(struct weigher *w, size_t take)
+{
+    const struct pbin_samples old = weigher_left(w), *more = &w->rest;
+    size_t threads = take > 0 ? count_threads(more->threads, take) : 0;
+    void *held[] = {join(old.interval_ns, old.count, more->interval_ns, take),
+                    join(old.value, old.count, more->value, take),
+                    join(old.threads, old.count, more->threads, take),
+                    join(old.thread, old.thread_sample_count, more->thread, threads),
+                    join(old.location, old.thread_sample_count, more->location, threads),
+                    join(old.cpu_ns, old.thread_sample_count, more->cpu_ns, threads)};
     free_held(w);
     memcpy(w->held, held, sizeof held);
-    w->in = (struct pbin_samples){.count = count + more->count,
-                                  .thread_sample_count = threads + more->thread_sample_count,
+    w->in = (struct pbin_samples){.count = old.count + take,
+                                  .thread_sample_count = old.thread_sample_count + threads,
                                   .interval_ns = held[0],
                                   .value = held[1],
                                   .threads = held[2],
@@ -91,16 +124,62 @@ static void hold(struct weigher *w, const struct pbin_samples *more)
                                   .cpu_ns = held[5],
                                   .cpu_most = UINT64_MAX};
     w->next = w->next_thread = 0;
+    w->rest = take < more->count ? skip(more, take, threads) : (struct pbin_samples){.count = 0};
+}
+
+void weigher_set_aside(struct weigher *w, struct pbin_samples *samples)
+{
+    size_t take = w->number < samples->count ? (size_t)w->number : samples->count;
+    w->rest = *samples;
+    hold(w, take);
+    w->number -= take;
+    *samples = w->rest;
+    w->rest = (struct pbin_samples){.count = 0};
+}
+
+/* How many of the rest a window that is not complete may need. */
+static size_t count_needed(const struct weigher *w)
+{
+    size_t step = w->options.model->step, left = w->in.count - w->next;
+    return step == 0 || w->rest.count <= step - left % step ? w->rest.count : step - left % step;
+}
+
+struct pbin_samples weigher_left(const struct weigher *w)
+{
+    return w->next < w->in.count ? skip(&w->in, w->next, w->next_thread)
+                                 : (struct pbin_samples){.count = 0};
 }
 
 void weigher_add(struct weigher *w, const struct pbin_samples *samples)
 {
-    if (w->next < w->in.count) {
-        hold(w, samples);
-        return;
+    w->rest = *samples;
+}
+
+/* Of the samples that are left, from the first on. */
+static size_t window_size(const struct weigher *w)
+{
+    size_t left = w->in.count - w->next;
+    if (w->options.model->window == NULL)
+        return left < WINDOW ? left : w->packs ? 1 : WINDOW;
+    size_t size = left > 0 ? w->options.model->window(w, &w->in, w->next) : 0;
+    return size == 0 && w->finished && w->rest.count == 0 ? left : size;
+}
+
+bool weigher_ready(struct weigher *w)
+{
+    while (window_size(w) == 0) {
+        bool left = w->next < w->in.count;
+        if (left && (w->rest.count > 0 || w->in.interval_ns != w->held[0])) {
+            hold(w, count_needed(w));
+        } else if (w->rest.count > 0) {
+            w->in = w->rest;
+            w->rest = (struct pbin_samples){.count = 0};
+            w->next = w->next_thread = 0;
+        } else {
+            return false;
+        }
     }
-    w->in = *samples;
-    w->next = w->next_thread = 0;
+    return true;
 }
 
 /* ---- intervals and times ---- */
@@ -247,7 +326,7 @@ static exact share_evenly(double energy, size_t count, exact *energy_of)
     return left;
 }
 
-static void spread_by_share(const struct weigher *w, struct weighed *v)
+static void spread_by_sample(const struct weigher *w, struct weighed *v)
 {
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         size_t n = v->threads[i];
@@ -302,26 +381,17 @@ static void spread_by_thread(const struct weigher *w, struct weighed *v)
     }
 }
 
-const struct energy_model energy_by_share = {.name = "share", .spread = spread_by_share};
+const struct energy_model energy_by_sample = {.name = "sample", .spread = spread_by_sample};
 const struct energy_model energy_by_thread = {.name = "thread", .spread = spread_by_thread};
 
 const struct energy_model *energy_model_get(size_t number)
 {
-    static const struct energy_model *const models[] = {&energy_by_share, &energy_by_thread};
+    static const struct energy_model *const models[] = {&energy_by_share, &energy_by_sample,
+                                                        &energy_by_thread};
     return number < sizeof models / sizeof models[0] ? models[number] : NULL;
 }
 
 /* ---- windows ---- */
-
-/* Number of the remaining samples that are in the next window. */
-static size_t window_size(const struct weigher *w)
-{
-    size_t left = w->in.count - w->next;
-    if (w->options.model->window == NULL)
-        return left < WINDOW ? left : w->packs ? 1 : WINDOW;
-    size_t size = left > 0 ? w->options.model->window(w, &w->in, w->next) : 0;
-    return size == 0 && w->finished ? left : size;
-}
 
 /* Allocates the columns: one array for those of samples, one for those of thread samples. */
 static void make_room(struct weigher *w, size_t samples, size_t threads)
@@ -357,15 +427,11 @@ const struct weighed *weigher_next(struct weigher *w)
 {
     struct weighed *v = &w->window;
     const struct pbin_samples *in = &w->in;
-    v->count = window_size(w);
-    v->thread_samples = 0;
-    if (v->count == 0 && w->next < in->count && in->interval_ns != w->held[0])
-        hold(w, &(struct pbin_samples){.count = 0});
-    if (v->count == 0)
+    if (!weigher_ready(w))
         return NULL;
+    v->count = window_size(w);
     v->threads = in->threads + w->next;
-    for (size_t i = 0; i < v->count; i++)
-        v->thread_samples += v->threads[i];
+    v->thread_samples = count_threads(v->threads, v->count);
     make_room(w, v->count, v->thread_samples);
     v->interval_ns = in->interval_ns + w->next;
     v->thread = in->thread + w->next_thread;
@@ -378,5 +444,6 @@ const struct weighed *weigher_next(struct weigher *w)
         w->options.model->spread(w, v);
     w->next += v->count;
     w->next_thread += v->thread_samples;
+    w->number += v->count;
     return v;
 }

@@ -46,13 +46,19 @@ struct energy_model {
      * profile the remaining samples are a window. NULL: each sample keeps its energy. */
     size_t (*window)(const struct weigher *weigher, const struct pbin_samples *samples,
                      size_t first);
+    /* Not 0: no window is larger, and one begins with each sample whose number is a multiple of this, whatever was before:
+     * samples can be weighed in parts. */
+    size_t step;
     /* Spreads the energy of a window: sets ENERGY_OF and IDLE_ENERGY; everything else is set already. */
     void (*spread)(const struct weigher *weigher, struct weighed *window);
 };
 
-/* Splits the energy of each sample over its threads by CPU time; the rounding error goes to the last one that has some,
- * so that the sum is the energy of the run. Energy while no thread used CPU time is idle. */
+/* By the CPU time around each sample, in the windows in which power was measured; what nobody used is idle. See
+ * stretch.h. What rounding leaves goes to the last thread that has some: sums to that of the run. */
 extern const struct energy_model energy_by_share;
+/* Each sample's energy is split over its threads by CPU time, however little that is. Energy while no thread used any is
+ * idle. */
+extern const struct energy_model energy_by_sample;
 /* Charges each thread power * its CPU time, as the scripts of 2019 did. */
 extern const struct energy_model energy_by_thread;
 /* Model number NUMBER, NULL past the last. */
@@ -77,13 +83,16 @@ struct weigher {
     exact latency;          /* of one sample [2^-32 ns] */
     exact debt;             /* latency not yet subtracted from intervals */
     exact at;               /* time of the last sample weighed, since the start [2^-32 ns] */
+    uint64_t number;        /* of the next sample, in the profile */
     struct pbin_samples in; /* what was added; weighed up to NEXT */
     size_t next, next_thread;
-    void *held[6]; /* the columns of IN if the weigher owns them */
+    struct pbin_samples rest; /* what was added and is not yet in IN */
+    void *held[6];            /* the columns of IN if the weigher owns them */
     bool finished;
     bool packs; /* weigher_next_packed is in use: samples that it leaves are weighed one by one */
     struct weighed window;
     size_t capacity, thread_capacity; /* of its columns */
+    struct share_work *share;         /* of energy_by_share, else NULL */
 };
 
 /* META and QUANTITY are borrowed until weigher_free. */
@@ -96,6 +105,18 @@ void weigher_add(struct weigher *weigher, const struct pbin_samples *samples);
 
 /* No more samples follow: the open window is complete. */
 void weigher_finish(struct weigher *weigher);
+
+/* The next sample is number NUMBER of the profile; nothing has been added before. Only where weigher_divides. */
+void weigher_begin_at(struct weigher *weigher, uint64_t number);
+
+/* Gets what was added ready for the next window. Returns false: add more samples first, or the end. */
+bool weigher_ready(struct weigher *weigher);
+
+/* The samples that have been added and not yet weighed, borrowed until the next call on the weigher. */
+struct pbin_samples weigher_left(const struct weigher *weigher);
+
+/* Keeps the first of SAMPLES, which leave it, until WEIGHER has as many as weigher_begin_at said; for weigher_left only. */
+void weigher_set_aside(struct weigher *weigher, struct pbin_samples *samples);
 
 /* The next window. NULL: more samples are needed, or the end. */
 const struct weighed *weigher_next(struct weigher *weigher);
@@ -120,6 +141,9 @@ static inline exact weigher_elapsed(const struct weigher *w, uint64_t interval_n
 {
     return w->meta->times ? (exact)interval_ns << TIME_SHIFT : w->even;
 }
+
+/* What is held for a window has no more thread samples than this, but for those of one sample; after so many it ends. */
+enum { WEIGH_MOST_THREADS = 1 << 20 };
 
 /* Can an energy or a power be summed? */
 enum { WEIGH_ROOM = 16 /* 2^16 samples of the largest power; real ones are far from it */ };

@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh_packed.h"
 
+#include <string.h>
+
+#include "analyze/attribute/stretch_work.h"
 #include "base/vectors.h"
 
 /* ---- which samples, and their energies ---- */
@@ -84,38 +87,177 @@ static void pass_time(struct weigher *w, struct packed_chunk *c)
 bool weigher_packs(const struct weigher *w)
 {
     bool corrected = w->longest > 0 || w->latency > 0 || w->options.wall_time;
-    return w->meta->cpu_time && w->options.model == &energy_by_share && !corrected;
+    bool known = w->options.model == &energy_by_sample || w->options.model == &energy_by_share;
+    return w->meta->cpu_time && known && !corrected;
 }
 
-size_t weigher_next_packed(struct weigher *w, size_t max, struct packed_chunk *c)
+/* Fills in what the samples from the next on have in common, but for how many they are. */
+static void begin_chunk(const struct weigher *w, struct packed_chunk *c)
 {
     const struct pbin_samples *s = &w->in;
-    size_t count = s->count - w->next, n = count > 0 ? s->threads[w->next] : 0;
-    w->packs = true;
-    if (n == 0 || n > CHUNK_THREAD_SAMPLES)
-        return 0;
-    max = max < CHUNK_SAMPLES ? max : CHUNK_SAMPLES;
-    max = max < CHUNK_THREAD_SAMPLES / n ? max : CHUNK_THREAD_SAMPLES / n;
-    count = count < max ? count : max;
-    c->threads = n;
+    c->threads = s->threads[w->next];
     c->interval_ns = s->interval_ns + w->next;
     c->thread = s->thread + w->next_thread;
     c->location = s->location + w->next_thread;
     c->cpu_ns = s->cpu_ns + w->next_thread;
     c->same_threads = s->same_threads;
-    if (s->threads_each == 0)
-        count = alike(s->threads + w->next, count);
-    if (s->cpu_most >= PACKED_MAX_NS)
-        count = fitting_times(c->cpu_ns, n, count);
-    c->samples = weigh_fitting(w, count, c->energy);
-    c->thread_samples = c->samples * n;
-    pass_time(w, c);
-    w->next += c->samples;
-    w->next_thread += c->thread_samples;
-    return c->samples;
 }
 
-/* ---- shares of them ---- */
+static size_t end_chunk(struct weigher *w, size_t samples, struct packed_chunk *c)
+{
+    c->samples = samples;
+    c->thread_samples = samples * c->threads;
+    pass_time(w, c);
+    w->next += samples;
+    w->next_thread += c->thread_samples;
+    w->number += samples;
+    return samples;
+}
+
+static size_t most_samples(size_t threads)
+{
+    size_t most = CHUNK_THREAD_SAMPLES / threads;
+    return most < CHUNK_SAMPLES ? most : CHUNK_SAMPLES;
+}
+
+/* The next part of the stretch that is settled. */
+static size_t next_of_stretch(struct weigher *w, struct packed_chunk *c)
+{
+    struct packed_stretch *p = &w->share->packed;
+    begin_chunk(w, c);
+    size_t most = most_samples(c->threads), count = p->left < most ? p->left : most;
+    c->of = w->share->of + p->done * c->threads;
+    c->last = p->last - p->done * c->threads;
+    c->rest_high = p->rest_high;
+    c->rest_low = p->rest_low;
+    c->idle = p->idle;
+    c->idle_high = p->idle_high;
+    c->idle_low = p->idle_low;
+    p->idle = p->idle_high = p->idle_low = 0;
+    p->done += count;
+    p->left -= count;
+    return end_chunk(w, count, c);
+}
+
+/* ---- stretches ---- */
+
+/* Have COUNT samples the same N threads, in ascending order? */
+static bool have_same(const struct pbin_samples *s, const uint64_t *thread, size_t n, size_t count)
+{
+    for (size_t k = 1; k < n; k++)
+        if (thread[k] <= thread[k - 1])
+            return false;
+    return s->same_threads || memcmp(thread, thread + n, (count - 1) * n * sizeof *thread) == 0;
+}
+
+/* Do several of N threads use CPU time? */
+static bool run_at_once(const uint64_t *cpu_ns, size_t n, size_t count)
+{
+    size_t runners = 0;
+    for (size_t j = 0; j < n && runners < 2; j++) {
+        uint64_t any = 0;
+        for (size_t k = j; k < n * count && any == 0; k += n)
+            any |= cpu_ns[k];
+        runners += any > 0;
+    }
+    return runners > 1;
+}
+
+/* An integer below 2^52, in a way that vectors have too. */
+static inline double small_to_double(uint64_t value)
+{
+    return double_of_bits(value | UINT64_C(0x433) << 52) - 0x1p52;
+}
+
+VECTORS
+static void small_to_doubles(const uint64_t *values, size_t count, double *to)
+{
+    for (size_t k = 0; k < count; k++)
+        to[k] = small_to_double(values[k]);
+}
+
+static inline __attribute__((always_inline)) void sum_samples(const double *values, size_t n,
+                                                              size_t count, double *sum)
+{
+    for (size_t i = 0; i < count; i++) {
+        sum[i] = 0;
+        for (size_t j = 0; j < n; j++)
+            sum[i] += values[n * i + j];
+    }
+}
+
+VECTORS
+static void sum_cpu(const double *values, size_t n, size_t count, double *sum)
+{
+    if (n == 1)
+        sum_samples(values, 1, count, sum);
+    else if (n == 2)
+        sum_samples(values, 2, count, sum);
+    else
+        sum_samples(values, n, count, sum);
+}
+
+/* Intervals of COUNT samples. */
+VECTORS
+static void fill_times(const uint64_t *restrict interval_ns, size_t count, double seconds,
+                       double *restrict ns, double *restrict passed)
+{
+    for (size_t i = 0; i < count; i++) {
+        passed[i] = interval_ns != NULL ? (double)interval_ns[i] / 1e9 : seconds;
+        ns[i] = passed[i] * 1e9;
+    }
+}
+
+/* Powers and energies, from intervals to energies in place. Returns whether they fit in packed sums. */
+VECTORS
+static bool fill_energies(const double *restrict value, size_t count, double scale,
+                          double *restrict rate, double *restrict energy)
+{
+    uint64_t other = 0;
+    for (size_t i = 0; i < count; i++) {
+        rate[i] = value[i] * scale;
+        energy[i] *= rate[i];
+        other |= (uint64_t)!is_summable(rate[i]) |
+                 (uint64_t) !(fabs(energy[i]) < PACKED_MAX_STRETCH_J / STRETCH);
+    }
+    return other == 0;
+}
+
+static bool fill(const struct weigher *w, size_t count, struct stretch *s)
+{
+    fill_times(w->meta->times ? w->in.interval_ns + w->next : NULL, count, w->even_seconds, s->ns,
+               s->energy);
+    if (w->quantity->name != NULL)
+        return fill_energies(w->in.value + w->next, count, w->quantity->scale, s->rate, s->energy);
+    for (size_t i = 0; i < count; i++) {
+        s->rate[i] = NAN;
+        s->energy[i] = 0;
+    }
+    return true;
+}
+
+/* The next stretch, if there is a whole one with the same threads in all of its samples, whose numbers are small. */
+static bool take_stretch(struct weigher *w)
+{
+    const struct pbin_samples *in = &w->in;
+    struct stretch *s = &w->share->stretch;
+    size_t n = in->threads[w->next], count = w->options.model->window(w, in, w->next);
+    const uint64_t *cpu_ns = in->cpu_ns + w->next_thread;
+    if (count < 2 || n == 0 || n > CHUNK_THREAD_SAMPLES || w->number == 0)
+        return false;
+    if (in->threads_each == 0 && alike(in->threads + w->next, count) < count)
+        return false;
+    if (in->cpu_most >= PACKED_MAX_NS && fitting_times(cpu_ns, n, count) < count)
+        return false;
+    if (!have_same(in, in->thread + w->next_thread, n, count) || !fill(w, count, s))
+        return false;
+    share_work_reserve(w->share, n * count);
+    small_to_doubles(cpu_ns, n * count, w->share->cpu_ns);
+    sum_cpu(w->share->cpu_ns, n, count, s->cpu_ns);
+    s->count = count;
+    s->in_turn = w->meta->cpus == 1 || n == 1 || !run_at_once(cpu_ns, n, count);
+    return true;
+}
 
 /* The sum of these numbers and a far smaller one has 1 as its last bit in units of 2^-36 and 2^-80. */
 #define ROUND_HIGH 0x1.8p16
@@ -129,11 +271,87 @@ static inline void split(double value, uint64_t *high, uint64_t *low)
     *low = bits_of_double(rest) - bits_of_double(ROUND_LOW);
 }
 
-/* An integer below 2^52, in a way that vectors have too. */
-static inline double small_to_double(uint64_t value)
+struct words {
+    uint64_t high, low, any;
+};
+
+/* The sum of values in words. */
+VECTORS
+static struct words sum_words(const double *values, size_t count)
 {
-    return double_of_bits(value | UINT64_C(0x433) << 52) - 0x1p52;
+    struct words sum = {0};
+    for (size_t i = 0; i < count; i++) {
+        uint64_t high, low;
+        split(values[i], &high, &low);
+        sum.high += high;
+        sum.low += low;
+        sum.any |= high | low;
+    }
+    return sum;
 }
+
+/* What rounding leaves of COUNT thread samples goes to the last that used CPU time, else it is idle. */
+static void pack(struct share_work *work, size_t count)
+{
+    struct packed_stretch *p = &work->packed;
+    struct words all = sum_words(work->stretch.energy, work->stretch.count);
+    struct words idle = sum_words(work->stretch.idle, work->stretch.count);
+    struct words used = sum_words(work->of, count);
+    size_t last = count;
+    while (last > 0 && !(work->cpu_ns[last - 1] > 0))
+        last--;
+    *p = (struct packed_stretch){.last = last,
+                                 .left = work->stretch.count,
+                                 .rest_high = all.high - idle.high - used.high,
+                                 .rest_low = all.low - idle.low - used.low,
+                                 .idle = idle.any,
+                                 .idle_high = idle.high,
+                                 .idle_low = idle.low};
+    if (last == 0) {
+        p->idle |= p->rest_high | p->rest_low;
+        p->idle_high += p->rest_high;
+        p->idle_low += p->rest_low;
+    }
+}
+
+/* Settles the next stretch. Returns whether it could. */
+static bool settle(struct weigher *w)
+{
+    struct share_work *work = w->share;
+    if (!take_stretch(w))
+        return false;
+    share_work_settle(work, w->in.threads + w->next, NULL);
+    pack(work, w->in.threads[w->next] * work->stretch.count);
+    return true;
+}
+
+/* ---- chunks ---- */
+
+size_t weigher_next_packed(struct weigher *w, size_t max, struct packed_chunk *c)
+{
+    c->of = NULL;
+    if (w->share != NULL && w->share->packed.left > 0)
+        return next_of_stretch(w, c);
+    w->packs = true;
+    if (!weigher_ready(w))
+        return 0;
+    if (w->share != NULL)
+        return settle(w) ? next_of_stretch(w, c) : 0;
+    const struct pbin_samples *s = &w->in;
+    size_t count = s->count - w->next, n = s->threads[w->next];
+    if (n == 0 || n > CHUNK_THREAD_SAMPLES)
+        return 0;
+    max = max < most_samples(n) ? max : most_samples(n);
+    count = count < max ? count : max;
+    begin_chunk(w, c);
+    if (s->threads_each == 0)
+        count = alike(s->threads + w->next, count);
+    if (s->cpu_most >= PACKED_MAX_NS)
+        count = fitting_times(c->cpu_ns, n, count);
+    return end_chunk(w, weigh_fitting(w, count, c->energy), c);
+}
+
+/* ---- shares of them ---- */
 
 /* The energy of a sample in words; 0 if it is idle because no thread used CPU time. */
 struct whole {
@@ -237,10 +455,39 @@ static struct packed_totals share_in_many(const uint64_t *ns, size_t n, size_t c
     return t;
 }
 
+/* Shares that have been settled. */
+VECTORS
+static struct packed_totals split_settled(const struct packed_chunk *c,
+                                          const uint64_t *restrict seen, uint64_t *restrict part)
+{
+    struct packed_totals t = {.idle = c->idle, .idle_high = c->idle_high, .idle_low = c->idle_low};
+    const uint64_t *cpu_ns = c->cpu_ns;
+    const double *of = c->of;
+    for (size_t k = 0; k < c->thread_samples; k++) {
+        uint64_t high, low;
+        split(of[k], &high, &low);
+        put_part(part + PACKED_WORDS * k, seen[k], cpu_ns[k], high, low);
+        t.cpu_ns += cpu_ns[k];
+        t.high += high;
+        t.low += low;
+    }
+    t.high += c->idle_high;
+    t.low += c->idle_low;
+    if (c->last - 1 < c->thread_samples) {
+        part[PACKED_WORDS * (c->last - 1) + PACKED_HIGH] += c->rest_high;
+        part[PACKED_WORDS * (c->last - 1) + PACKED_LOW] += c->rest_low;
+        t.high += c->rest_high;
+        t.low += c->rest_low;
+    }
+    return t;
+}
+
 struct packed_totals packed_weigh(const struct packed_chunk *c, const uint64_t *seen,
                                   packed_sums *part)
 {
     uint64_t *words = (uint64_t *)part;
+    if (c->of != NULL)
+        return split_settled(c, seen, words);
     if (c->threads == 1)
         return share_in_one(c->cpu_ns, c->samples, c->energy, seen, words);
     if (c->threads == 2)

@@ -22,6 +22,11 @@ struct packed_chunk {
     bool any_interval; /* not all of INTERVAL_NS are 0 */
     /* vectors that straddle cache lines are slow */
     _Alignas(64) double energy[CHUNK_SAMPLES]; /* [J] */
+    /* where the energy of thread samples is settled: it, else NULL; the number from 1 of the one that gets a rest;
+     * nobody's, IDLE: some is not 0 */
+    const double *of;
+    size_t last;
+    uint64_t rest_high, rest_low, idle, idle_high, idle_low;
 };
 
 /* Can samples be packed? Not with corrected intervals or other energy models. */

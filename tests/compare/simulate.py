@@ -58,7 +58,8 @@ def run(prog, seed, work, samples, stay=1.5, speed=1.0, tids=(100,), power=2.0, 
             used[i] += int(speed * rng.uniform(0.9, 1.1) * 1e6)
             threads.append(raw.Thread(tid, prog.address[next(walks[i])] + 4 * rng.randrange(places), used[i]))
         out.append(raw.Sample(power * rng.uniform(0.8, 1.2), threads))
-    return raw.Run(out, [prog.map], int(samples * speed * 1000), kind=raw.POWER)
+    # less time than CPU time: nothing is idle
+    return raw.Run(out, [prog.map], int(samples * speed * 890), kind=raw.POWER)
 
 
 def save(folder, name, simulated):

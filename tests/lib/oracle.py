@@ -7,6 +7,8 @@ SPDX-License-Identifier: MIT
 from dataclasses import dataclass
 from fractions import Fraction
 
+import stretches
+
 IDLE = ("_idle", "_idle")
 BILLION, MILLION = 10**9, 10**6
 
@@ -58,28 +60,39 @@ def cpu_deltas(samples):
 def attribute(samples, key, *, wall, watts, times=None, has_cpu=True, cpus=None):
     """Rows {key: Row}. WALL [s]; WATTS: power for one unit of a sample's value (volts for a current, 1 for a
     power); TIMES: seconds of each sample, exact, or None; CPUS: only for dialects without CPU time."""
-    rows, place = {}, {}
+    rows, place, around = {}, {}, []
     spans = intervals(times, len(samples), wall)
     for sample, span, deltas in zip(samples, spans, cpu_deltas(samples)):
-        energy = Fraction(sample.value) * Fraction(watts) * span
-        count = len(sample.threads)
         if not has_cpu:
-            each = span * min(Fraction(1), Fraction(cpus, count)) if count else Fraction(0)
-            deltas = [(each * BILLION, False)] * count
-        used = sum((Fraction(d) for d, _ in deltas), Fraction(0))
+            deltas = [(0, t.tid not in place) for t in sample.threads]
+        ids = thread_numbers(sample, deltas, place)
+        if not has_cpu:
+            deltas = [(each, new) for (_, each), (_, new) in zip(stretches.ran(span * BILLION, ids, cpus), deltas)]
+        power = Fraction(sample.value) * Fraction(watts)
+        around.append(stretches.Sample(span * BILLION, power, power * span,
+                                       [(t, Fraction(d)) for t, (d, _) in zip(ids, deltas)]))
         for thread, (delta, new) in zip(sample.threads, deltas):
             where = key(thread.pc)
             row = rows.setdefault(where, Row())
             row.samples += 1
-            row.entries += new or place.get(thread.tid) != where
+            row.entries += new or place[thread.tid][1] != where
             row.time += Fraction(delta) / BILLION
-            # without CPU time all threads weigh the same, also over an interval of length 0
-            share = Fraction(delta) / used if used else Fraction(0)
-            row.energy += energy * share
-            place[thread.tid] = where
-        if not used and energy:
-            rows.setdefault(IDLE, Row()).energy += energy
+            place[thread.tid] = place[thread.tid][0], where
+    energies, idle = stretches.spread(around, cpus or 0)
+    for sample, energy, nobody in zip(samples, energies, idle):
+        for thread, joules in zip(sample.threads, energy):
+            rows[key(thread.pc)].energy += joules
+        if nobody:
+            rows.setdefault(IDLE, Row()).energy += nobody
     return rows
+
+
+def thread_numbers(sample, deltas, place):
+    """A thread that reuses a tid is another one."""
+    for thread, (_, new) in zip(sample.threads, deltas):
+        number, where = place.get(thread.tid, (0, None))
+        place[thread.tid] = number + new, where
+    return [(t.tid, place[t.tid][0]) for t in sample.threads]
 
 
 def attribute_aggregated(table, key, *, wall, samples, volts):

@@ -1,7 +1,7 @@
 """What pbin-aggregate must say of full pbin profiles: time, energy, samples and entries per key, exactly.
 
 The second implementation of attribution, in rationals, after DESIGN's words: time is the CPU time that threads
-used, energy is power times interval and is split by CPU time.
+used, energy is power times interval and is split by CPU time (the default model is in stretches.py).
 SPDX-License-Identifier: MIT
 """
 import fnmatch
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import pbin
+import stretches
 
 KEYS = ("process", "thread", "comm", "binary", "file", "function", "inline", "line", "pc")
 BILLION = 10**9
@@ -111,6 +112,7 @@ class Attribution:
     def __init__(self, profile, options):
         self.profile, self.options, self.meta = profile, options, profile.meta
         self.rows, self.excluded = {}, Row()
+        self.pending = []  # (sample in stretches.py, rows of its threads; None: it does not count)
         self.last, self.inside, self.phase = {}, {}, 0
         self.debt = self.at = self.wall = Fraction(0)
         self.count = self.bad = 0
@@ -169,10 +171,10 @@ class Attribution:
     def sample(self, s):
         interval = Fraction(s.interval_ns, BILLION) if self.meta.get("times") else self.even
         self.at += interval
-        if not self.counts(s):
-            return
-        self.count += 1
-        self.wall += interval
+        counts = self.counts(s)
+        if counts:
+            self.count += 1
+            self.wall += interval
         if self.options.subtract_latency:
             self.debt += self.latency
             paid = min(self.debt, interval)
@@ -181,14 +183,18 @@ class Attribution:
         beyond = Fraction(0)
         if self.options.max_gap is not None and interval > self.options.max_gap:
             interval, beyond = self.options.max_gap, interval - self.options.max_gap
+        bad = self.bad
         power = self.power(s.value, interval + beyond)
-        if beyond:
+        if not counts:
+            self.bad = bad
+        elif beyond:
             self.label("_gap").energy += power * beyond
             self.label("_gap").time += beyond if self.options.wall_time else 0
-        self.split(s, interval, power)
+        if counts or self.options.model == "share":
+            self.split(s, interval, power, counts)
 
-    def split(self, s, interval, power):
-        rows = [self.row(t, l) for t, l, _ in s.entries]
+    def split(self, s, interval, power, counts):
+        rows = [self.row(t, l) if counts else None for t, l, _ in s.entries]
         if self.meta.get("cpu_time"):
             cpu = [Fraction(c, BILLION) for _, _, c in s.entries]
             time = cpu if not self.options.wall_time else [interval] * len(cpu)
@@ -198,19 +204,40 @@ class Attribution:
             crowd = Fraction(cpus, len(rows)) if cpus and len(rows) > cpus and not self.options.wall_time else 1
             time, weight = [interval * crowd] * len(rows), [1] * len(rows)
         for row, t, w in zip(rows, time, weight):
-            row.time += t
+            if counts:
+                row.time += t
             if self.options.model == "thread":
                 row.energy += power * (w if self.meta.get("cpu_time") else t)
-            elif sum(weight):
+            elif self.options.model == "sample" and sum(weight):
                 row.energy += power * interval * w / sum(weight)
-        if not sum(weight) and power * interval:
+        if self.options.model == "share":
+            self.put_off(s, interval, power, rows, counts)
+        elif not sum(weight) and power * interval:
             self.label("_idle").energy += power * interval
+
+    def put_off(self, s, interval, power, rows, counts):
+        """The energy of a sample depends on those around it."""
+        threads = [t for t, _, _ in s.entries]
+        cpu = [(t, Fraction(c)) for t, _, c in s.entries]
+        if not self.meta.get("cpu_time"):
+            cpu = stretches.ran(interval * BILLION, threads, self.meta.get("cpus", 0))
+        rate = Fraction(s.value) * self.scale if math.isfinite(s.value) and self.scale else None
+        self.pending.append((stretches.Sample(interval * BILLION, rate, power * interval, cpu), rows, counts))
+
+    def settle(self):
+        energies, idle = stretches.spread([s for s, _, _ in self.pending], self.meta.get("cpus", 0))
+        for (_, rows, counts), energy, nobody in zip(self.pending, energies, idle):
+            for row, joules in zip(rows if counts else (), energy):
+                row.energy += joules
+            if counts and nobody:
+                self.label("_idle").energy += nobody
 
 
 def aggregate(profile, options):
     a = Attribution(profile, options)
     for s in profile.samples:
         a.sample(s)
+    a.settle()
     part = options.start is not None or options.end is not None or options.phase
     meta = profile.meta
     wall = a.wall if part or not meta.get("wall_ns") else Fraction(meta["wall_ns"], BILLION)

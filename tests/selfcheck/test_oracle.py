@@ -23,20 +23,31 @@ class ByHand(unittest.TestCase):
         rows = oracle.attribute(samples, key, wall=F(4, 1000), watts=1, times=oracle.times_of(samples))
         f, g = rows["b", "f"], rows["b", "g"]
         self.assertEqual((f.samples, f.entries, f.time), (2, 1, F(5_250_000, 10**9)))
-        self.assertEqual(f.energy, F(1, 1000))  # 4 mJ * 0.25 / (0.25 + 0.75)
+        self.assertEqual(f.energy, F(1, 1000))  # 0.25 ms at 4 W
         # tid 8 went back from 750 to 100 us: another thread, so one more entry, and its 100 us count
         self.assertEqual((g.samples, g.entries, g.time), (3, 3, F(850_000, 10**9)))
-        self.assertEqual(g.energy, F(3 + 16, 1000))
+        self.assertEqual(g.energy, F(3_000 + 800, 10**6))  # 0.75 ms at 4 W, 0.1 ms at 8 W
         self.assertEqual(f.power, F(1, 1000) / F(5_250_000, 10**9))
+        self.assertEqual(rows[oracle.IDLE].energy, F(15_200, 10**6))  # 1.9 ms of 2 ms
         self.assertEqual(oracle.total(rows).energy, F(20, 1000))
 
     def test_idle(self):
-        samples = [Sample(3.0, [Thread(7, 1, 10)]), Sample(3.0, [Thread(7, 1, 10)]), Sample(3.0, [])]
+        samples = [Sample(3.0, [Thread(7, 1, 10**9)]), Sample(3.0, [Thread(7, 1, 15 * 10**8)]), Sample(3.0, [])]
         rows = oracle.attribute(samples, key, wall=3, watts=2)
-        self.assertEqual(rows[oracle.IDLE].energy, 12)
+        self.assertEqual(rows[oracle.IDLE].energy, 3 + 6)
         self.assertEqual(rows[oracle.IDLE].time, 0)
-        self.assertEqual(rows["b", "f"].energy, 6)
+        self.assertEqual(rows["b", "f"].energy, 6 + 3)
         self.assertIsNone(rows[oracle.IDLE].power)
+
+    def test_around(self):
+        """Half of what an interval cost goes to the PC at its begin."""
+        ms = 10**6
+        samples = [Sample(w, [Thread(7, pc, (i + 1) * ms)]) for i, (w, pc) in
+                   enumerate(((1.0, 1), (2.0, 2), (4.0, 3), (8.0, 1)))]
+        rows = oracle.attribute(samples, key, wall=F(4, 1000), watts=1)
+        self.assertEqual(rows["b", "g"].energy, F(1 + 2, 1000))
+        self.assertEqual(rows["b", "h"].energy, F(2 + 4, 1000))
+        self.assertEqual(rows["b", "f"].energy, F(1 + 1 + 4, 1000))
 
     def test_without_cpu_time(self):
         samples = [Sample(1.0, [Thread(i, 1 + i % 3, 0) for i in range(6)]),
@@ -44,7 +55,8 @@ class ByHand(unittest.TestCase):
         rows = oracle.attribute(samples, key, wall=2, watts=5, has_cpu=False, cpus=4)
         self.assertEqual(rows["b", "f"].time, 2 * F(4, 6))
         self.assertEqual(rows["b", "h"].time, 2 * F(4, 6) + 1)
-        self.assertEqual(rows["b", "h"].energy, F(5, 3) + 10)
+        self.assertEqual(rows["b", "h"].energy, F(5, 3) + 5)
+        self.assertEqual(rows["b", "f"].energy, F(5, 3) + 5)  # of its first PC are the first half of the second
         self.assertEqual(rows["b", "h"].entries, 3)
         self.assertEqual(oracle.total(rows).energy, 15)
 

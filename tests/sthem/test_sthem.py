@@ -32,8 +32,9 @@ class Sthem(tool.Case):
         self.assertLessEqual(abs(Fraction(got) - want), TOLERANCE * abs(want), f"{what}: {got}, not {float(want)!r}")
 
     def check(self, data, rows, sensors, *options, key=lambda place: place, **more):
-        """Totals and rows of the tool against those of the generator. Times of rows are whole nanoseconds."""
-        table = self.table(self.convert(data, *options, **more))
+        """Totals and rows of the tool against those of the generator, where each sample keeps its energy. Times of rows are
+        whole nanoseconds."""
+        table = self.table(self.convert(data, *options, **more), "--energy-model=sample")
         want = {}
         for place, (seconds, joules) in export.expected(rows, sensors).items():
             name = ("_idle", "_idle") if place is None else key(place)

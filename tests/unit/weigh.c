@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#include <math.h>
+
 #include "analyze/attribute/weigh.h"
 
 enum { SAMPLES = 7, THREADS = 2, SECOND = 1000000000 };
@@ -122,7 +124,7 @@ static void samples_keep_their_energy(struct check *check)
 {
     static const double expected[] = {0, 0, 8, 0, 4, 4, 0, 0, 1.5, 0.5, 0, 0};
     for (size_t batch = 1; batch <= SAMPLES; batch++) {
-        struct result r = weigh(NULL, batch);
+        struct result r = weigh(&energy_by_sample, batch);
         CHECK_EQ(r.thread_samples, 12);
         for (size_t k = 0; k < 12; k++)
             CHECK(r.energy_of[k] == expected[k]);
@@ -130,18 +132,39 @@ static void samples_keep_their_energy(struct check *check)
     }
 }
 
+/* Hardly any CPU time: 1 of 10^9 ns costs what the power of its window is, and nobody gets the rest. */
+static void threads_pay_for_their_cpu_time(struct check *check)
+{
+    /* half of what thread 0 used is of its sample before */
+    static const double expected[] = {4, 0, 8, 0, 4, 8, 0, 0, 6, 2, 0, 0};
+    for (size_t batch = 1; batch <= SAMPLES; batch++) {
+        struct result r = weigh(NULL, batch);
+        double sum = r.idle;
+        CHECK_EQ(r.thread_samples, 12);
+        for (size_t k = 0; k < 12; k++) {
+            CHECK(fabs(r.energy_of[k] * SECOND - expected[k]) < 1e-6);
+            sum += r.energy_of[k];
+        }
+        CHECK(fabs(sum - (3 * 8 + 2 * 2 + 5)) < 1e-12);
+    }
+}
+
 static void a_window_needs_what_is_before(struct check *check)
 {
-    const struct weigh_options options = {.model = &windows}, usual = {.model = NULL};
+    const struct weigh_options options = {.model = &windows};
     struct weigher w;
     weigher_start(&w, &meta, &power, &options);
     CHECK(!weigher_divides(&w));
     weigher_free(&w);
-    weigher_start(&w, &meta, &power, &usual);
-    CHECK(weigher_divides(&w));
-    weigher_free(&w);
+    for (size_t i = 0; energy_model_get(i) != NULL; i++) {
+        const struct weigh_options usual = {.model = energy_model_get(i)};
+        weigher_start(&w, &meta, &power, &usual);
+        CHECK(weigher_divides(&w));
+        weigher_free(&w);
+    }
 }
 
 CHECK_MAIN({"windows_span_batches", windows_span_batches},
            {"samples_keep_their_energy", samples_keep_their_energy},
+           {"threads_pay_for_their_cpu_time", threads_pay_for_their_cpu_time},
            {"a_window_needs_what_is_before", a_window_needs_what_is_before})

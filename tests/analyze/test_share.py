@@ -1,0 +1,143 @@
+"""The default model of energy, by what it promises: conserved, physical, and the same however a profile is read.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+
+import pbin
+import profiles
+import tool
+
+MS = 1_000_000
+TRUTH = os.path.join(os.environ["TESTS"], "bench", "truth.py")
+
+
+def make(taken, threads=1, cpus=0, **meta):
+    locations = sorted({l for s in taken for _, l, _ in s.entries})
+    fields = {"name": "share", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": cpus, "cpu_time": 1, "times": 1,
+              "samples": len(taken), "wall_ns": sum(s.interval_ns for s in taken) or 1, **meta}
+    return pbin.Profile(fields, [pbin.Thread(t + 1, 1, "app") for t in range(threads)],
+                        [pbin.Location(0x1000 + 16 * l, "app", [pbin.Frame(f"f{l}", f"f{l}", "", 0)])
+                         for l in range(max(locations, default=0) + 1)], taken)
+
+
+class ShareTest(tool.Case):
+    def run_on(self, profile, *argv, batch=4096):
+        path = self.file("share.pbin", pbin.write(profile, batch=batch))
+        ended = self.succeeds(["pbin-aggregate", "-q", "--format", "json", *argv, path])
+        table = json.loads(ended.out)
+        return {r["function"]: r for r in table["rows"]}, table["total"]
+
+    def test_no_row_exceeds_the_highest_power(self):
+        """Other programs share the CPU, and moments are random: rows stay at the power of a constant source, and at most at
+        the highest power of one that moves."""
+        for seed in range(6):
+            rng = random.Random(seed)
+            constant = seed % 2 == 0
+            samples = []
+            for _ in range(2500):
+                ns = max(1, round(rng.expovariate(1 / MS)))
+                used = rng.choice((0, ns // 3, ns))
+                samples.append(pbin.Sample(ns, 7.5 if constant else rng.uniform(2, 7.5), [(0, rng.randrange(40), used)]))
+            rows, total = self.run_on(make(samples, cpus=4))
+            highest = max(s.value for s in samples)
+            for name, row in rows.items():
+                if row["time"]:
+                    self.assertLessEqual(row["power"], highest * (1.01 if not constant else 1 + 1e-9), name)
+            energy = sum(s.interval_ns * s.value for s in samples) / 1e9
+            self.assertAlmostEqual(total["energy"], energy, 9)
+            used = sum(c for s in samples for _, _, c in s.entries) / sum(s.interval_ns for s in samples)
+            if constant:
+                self.assertAlmostEqual(rows["_idle"]["energy"] / energy, 1 - used, 9)
+
+    def test_cpu_time_of_others(self):
+        """The target ran for a third of the time: it gets a third of the energy."""
+        rows, total = self.run_on(make([pbin.Sample(3 * MS, 6.0, [(0, i % 2, MS)]) for i in range(600)], cpus=2))
+        self.assertAlmostEqual(total["energy"], 600 * 0.018, 9)
+        self.assertAlmostEqual(rows["_idle"]["energy"], 600 * 0.012, 9)
+        self.assertAlmostEqual(rows["f0"]["power"], 6, 6)
+
+    def test_several_threads(self):
+        """E * min(1, sum c / d) * c_j / sum c, of constant threads."""
+        for cpu in ((MS, MS, MS, MS), (MS, MS // 2, MS // 4, 0), (MS // 4, MS // 4, 0, 0)):
+            samples = [pbin.Sample(MS, 8.0 + i % 2, [(t, t, c) for t, c in enumerate(cpu)]) for i in range(512)]
+            rows, total = self.run_on(make(samples, threads=4, cpus=4))
+            busy = min(1, sum(cpu) / MS)
+            for t, c in enumerate(cpu):
+                self.assertAlmostEqual(rows[f"f{t}"]["energy"], total["energy"] * busy * c / sum(cpu), 6)
+            idle = rows["_idle"]["energy"] if "_idle" in rows else 0
+            self.assertAlmostEqual(idle, total["energy"] * (1 - busy), 6)
+
+    def test_a_sample_stands_for_the_time_around_it(self):
+        """Three intervals of 2, 4 and 6 mJ: the PC between the first two has half of each."""
+        samples = [pbin.Sample(0, 0.0, [(0, 0, 5)])]
+        samples += [pbin.Sample(MS, p, [(0, l, MS)]) for p, l in ((2.0, 1), (4.0, 2), (6.0, 0))]
+        rows, total = self.run_on(make(samples, cpus=1))
+        self.assertAlmostEqual(rows["f1"]["energy"], 0.003, 9)
+        self.assertAlmostEqual(rows["f2"]["energy"], 0.005, 9)
+        self.assertAlmostEqual(total["energy"], 0.012, 9)
+
+    def test_counter_that_leaps(self):
+        """A counter is read at every sample and moves at every fourth: what it counted is of the PCs before the leap."""
+        samples = []
+        for i in range(1024):
+            leap = i % 4 == 3
+            samples.append(pbin.Sample(MS, 4.0 * (10 if i // 64 % 2 else 30) if leap else 0.0,
+                                       [(0, (i - 3) // 64 % 2 if leap else i // 64 % 2, MS)]))
+        rows, total = self.run_on(make(samples, cpus=1))
+        self.assertAlmostEqual(rows["f0"]["power"], 30, delta=0.3)
+        self.assertAlmostEqual(rows["f1"]["power"], 10, delta=0.3)
+        self.assertAlmostEqual(total["energy"], 512 * 0.04, 9)
+
+    def test_every_way_to_the_same_bits(self):
+        """Packed or one by one, in blocks of any size: the same tables to the last digit."""
+        for seed, threads in ((1, 1), (2, 2), (3, 3), (4, 7)):
+            rng = random.Random(seed)
+            samples = []
+            for i in range(2600):
+                held = seed % 2 == 0 and i % 3 != 0
+                samples.append(pbin.Sample(rng.randrange(900_000, 1_100_000), samples[-1].value if held else rng.uniform(1, 9),
+                                           [(t, rng.randrange(9), rng.choice((0, 400_000, 1_000_000, 1_050_000)))
+                                            for t in range(threads)]))
+            profile = make(samples, threads, cpus=threads)
+            paths = [self.file(f"{batch}.pbin", pbin.write(profile, batch=batch)) for batch in (7, 100, 1024, 4096)]
+            for model in ("share", "sample"):
+                outs = {self.succeeds(["pbin-aggregate", "--format", "csv", "--energy-model", model, *how, path]).out
+                        for path in paths for how in ([], ["--max-gap", "1e6"])}
+                self.assertEqual(len(outs), 1, (seed, model))
+
+    def test_random_profiles_keep_their_energy(self):
+        for seed in range(20, 26):
+            profile = profiles.make(seed, samples=2200)
+            path = self.file("p.pbin", pbin.write(profile))
+            totals = {json.loads(self.succeeds(["pbin-aggregate", "--format", "json", "--energy-model", m, path]).out)
+                      ["total"]["energy"] for m in ("share", "sample")}
+            self.assertEqual(len(totals), 1)
+
+    def test_window_of_too_many_threads(self):
+        """A small file may hold samples of half a million threads: they are not all held until a window is complete."""
+        threads, count = 1 << 19, 48
+        constant = lambda value: struct.pack("<BQ", 0, value)
+        watts = struct.unpack("<Q", struct.pack("<d", 5.0))[0]
+        sample = pbin.block("SMPL", struct.pack("<II", 1, threads) + constant(MS) + constant(watts) + constant(threads) +
+                            constant(0) + constant(0) + constant(MS))
+        data = pbin.write(make([], samples=count, wall_ns=count * MS))
+        tail = len(data) - 60  # the trailer, with its frame
+        counts = bytearray(data[tail + 8:-8])
+        struct.pack_into("<QQ", counts, 0, count, count * threads)
+        path = self.file("wide.pbin", data[:tail] + sample * count + pbin.block("TAIL", bytes(counts)))
+        ended = tool.run(["pbin-aggregate", "-q", "--format", "json", path],
+                         memory=None if tool.is_asan() else 400 * tool.MB, timeout=60)
+        self.assertEqual((ended.status, ended.err), (0, ""))
+        self.assertAlmostEqual(json.loads(ended.out)["total"]["energy"], count * 0.005, 9)
+
+    def test_simulation(self):
+        """Errors of the default model against exact integrals, with less patience than make bench-truth."""
+        ended = subprocess.run([sys.executable, TRUTH, "--check", "--seeds", "4", "--length", "1"],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout.decode())

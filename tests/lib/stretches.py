@@ -1,0 +1,235 @@
+"""Who gets the energy around each sample: the second implementation of the default model, in rationals.
+
+A profile is cut into stretches of 1024 samples. The CPU time of an interval is half its first PC's and half its last PC's;
+energy between two updates of the sensor is shared by the CPU time there, as far as there was any. See
+analyze/attribute/stretch.h.
+SPDX-License-Identifier: MIT
+"""
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+STRETCH = 1024
+SAME_POWER, NOTHING = Fraction(1, 10**9), Fraction(1, 10**12)
+CLASSES = 16
+
+
+@dataclass
+class Sample:
+    ns: Fraction      # of the interval that it ends
+    rate: Fraction    # power in it; None: not a number
+    energy: Fraction  # of it
+    cpu: list         # (thread, CPU time [ns]) of each of its threads
+    used: Fraction = Fraction(0)  # CPU time in its interval
+
+
+@dataclass
+class Window:
+    ns: Fraction = Fraction(0)
+    cpu: Fraction = Fraction(0)
+    energy: Fraction = Fraction(0)
+    halves: list = field(default_factory=list)  # (interval, 0 or 1)
+
+    def add(self, samples, i, half, energy):
+        s = samples[i]
+        self.ns += s.ns / 2
+        self.cpu += Fraction(s.used) / 2 if s.ns else 0
+        self.energy += energy
+        self.halves.append((i, half))
+
+    @property
+    def power(self):
+        return self.energy / self.ns if self.ns else Fraction(0)
+
+    @property
+    def lack(self):
+        return self.ns - self.cpu if self.ns - self.cpu > NOTHING * self.ns else Fraction(0)
+
+    @property
+    def over(self):
+        return self.cpu - self.ns if self.ns and self.cpu > self.ns else Fraction(0)
+
+
+def steady(samples, i):
+    a, b = samples[i - 1].rate, samples[i].rate
+    return a is not None and b is not None and abs(b - a) <= SAME_POWER * abs(b)
+
+
+def leaps(samples):
+    zeros = [s.rate == 0 for s in samples]
+    runs = [len(run) for run in "".join("0" if z else " " for z in zeros).split()]
+    others = len(samples) - sum(zeros)
+    return (len(runs) >= 4 and others >= 4 and 8 * len(runs) >= others
+            and (zeros and max(runs) <= 8 * (sum(runs) // len(runs) + 1)))
+
+
+def updated_within(samples, i):
+    """The part of an interval's energy that is of the power before it, if the sensor was updated in it; else None."""
+    if not 2 <= i < len(samples) - 2 or not steady(samples, i - 1) or not steady(samples, i + 2):
+        return None
+    before, mean, after = (samples[k].rate for k in (i - 1, i, i + 1))
+    if mean is None or before == after or before <= 0 or after <= 0:
+        return None
+    part = (mean - after) / (before - after)
+    return part * before / mean if 0 < part < 1 else None
+
+
+def make_windows(samples):
+    changes = [i for i in range(1, len(samples)) if not steady(samples, i)]
+    if not changes or len(changes) == len(samples) - 1:
+        out = []
+        for i, s in enumerate(samples):
+            out.append(Window())
+            out[-1].add(samples, i, 0, s.energy / 2)
+            out[-1].add(samples, i, 1, s.energy / 2)
+        return out
+    leaping, out = leaps(samples), [Window()]
+    for i, s in enumerate(samples):
+        if leaping:
+            out[-1].add(samples, i, 0, s.energy)
+            if s.rate != 0:
+                out.append(Window())
+            out[-1].add(samples, i, 1, Fraction(0))
+            continue
+        part = None if i and steady(samples, i) else updated_within(samples, i)
+        if part is not None:
+            out[-1].add(samples, i, 0, part * s.energy)
+            out.append(Window())
+            out[-1].add(samples, i, 1, (1 - part) * s.energy)
+            continue
+        if i in changes and not (i > 1 and not steady(samples, i - 1)
+                                 and updated_within(samples, i - 1) is not None):
+            out.append(Window())
+        out[-1].add(samples, i, 0, s.energy / 2)
+        out[-1].add(samples, i, 1, s.energy / 2)
+    return out
+
+
+def in_turn(samples, cpus):
+    return cpus == 1 or len({t for s in samples for t, c in s.cpu if c > 0}) <= 1
+
+
+def find_uses(samples):
+    """For each thread sample: how many intervals its CPU time was used in, and the thread sample that has half of it."""
+    last, out = {}, []
+    for i, s in enumerate(samples):
+        uses = []
+        for thread, cpu in s.cpu:
+            p = last.get(thread)
+            most = i - p[0] if p else i + 1
+            reach = 1
+            while reach < most and sum(x.ns for x in samples[i + 1 - reach:i + 1]) < cpu * (1 - SAME_POWER):
+                reach += 1
+            shared = p and reach == most and samples[p[0]].cpu[p[1]][1] > 0
+            uses.append((reach, p if shared else None))
+        out.append(uses)
+        last.update({thread: (i, k) for k, (thread, _) in enumerate(s.cpu)})
+    return out
+
+
+def add_uses(samples, uses):
+    for s in samples:
+        s.used = Fraction(0)
+    for i, s in enumerate(samples):
+        for (_, cpu), (reach, _) in zip(s.cpu, uses[i]):
+            span = samples[i + 1 - reach:i + 1]
+            ns = sum(x.ns for x in span)
+            for x in span:
+                x.used += cpu if reach == 1 else cpu * x.ns / ns if ns else 0
+
+
+def place(samples, uses, price):
+    """Energy of each thread sample: half of what CPU time cost goes to the thread's PC before, if it ran there."""
+    out = [[Fraction(0)] * len(s.cpu) for s in samples]
+    for i, s in enumerate(samples):
+        for k, ((_, cpu), (reach, before)) in enumerate(zip(s.cpu, uses[i])):
+            first, second = price[i, 0] * cpu / 2, price[i, 1] * cpu / 2
+            if reach > 1:
+                span = range(i + 1 - reach, i + 1)
+                ns = sum(samples[x].ns for x in span)
+                cost = sum((price[x, 0] + price[x, 1]) / 2 * samples[x].ns for x in span)
+                first = second = cpu / ns * cost / 2 if ns else Fraction(0)
+            out[i][k] += second
+            to = before or (i, k)
+            out[to[0]][to[1]] += first
+    return out
+
+
+def level(samples, price, most, rest, out):
+    """None gets more than the highest power: what is over goes to those that cost about the same."""
+    def class_of(i):
+        around = price[i, 1] + price[min(i + 1, len(samples) - 1), 0]
+        part = around * CLASSES * (1 + SAME_POWER) / most / 2 if most else 0
+        return max(0, min(CLASSES - 1, int(part)))
+    members = {}
+    for i, s in enumerate(samples):
+        members.setdefault(class_of(i), []).extend((i, k, c) for k, (_, c) in enumerate(s.cpu))
+    limit = lambda c: most * c
+    rooms = []
+    for group in members.values():
+        over = sum(max(0, out[i][k] - limit(c)) for i, k, c in group)
+        room = sum(max(0, limit(c) - out[i][k]) for i, k, c in group)
+        cpu = sum(c for _, _, c in group)
+        for i, k, c in group:
+            free = max(Fraction(0), limit(c) - out[i][k])
+            out[i][k] = min(out[i][k], limit(c))
+            if room > over:
+                out[i][k] += free * over / room
+                rooms.append((i, k, free * (1 - over / room)))
+            else:
+                out[i][k] += free + ((over - room) * c / cpu if cpu else 0)
+    left = sum(r for _, _, r in rooms)
+    for i, k, room in rooms:
+        out[i][k] += room * min(1, rest / left) if left else 0
+    return max(Fraction(0), rest - left)
+
+
+def settle(samples, cpus):
+    """Returns the energy of each thread sample, and nobody's of each interval."""
+    uses = find_uses(samples)
+    add_uses(samples, uses)
+    windows = make_windows(samples)
+    turn = in_turn(samples, cpus)
+    lack = sum(w.lack for w in windows)
+    spare = sum(w.lack * w.power for w in windows)
+    over_ns = sum(w.over for w in windows) if turn else Fraction(0)
+    over = sum(w.over * max(0, w.power) for w in windows) if turn else Fraction(0)
+    chance = min(Fraction(1), over_ns / lack) if spare > 0 else Fraction(0)
+    moved = spare * chance
+    paid = min(Fraction(1), moved / over) if over else Fraction(0)
+    price, idle = {}, [Fraction(0)] * len(samples)
+    for w in windows:
+        extra = paid * w.over * max(0, w.power)
+        each = (w.energy + extra) / w.cpu if w.over else w.power
+        for i, half in w.halves:
+            price[i, half] = each if samples[i].ns else Fraction(0)
+            if w.ns:
+                idle[i] += w.power * w.lack * (1 - chance) * samples[i].ns / 2 / w.ns
+    out = place(samples, uses, price)
+    most = max([Fraction(0)] + [s.energy / s.ns for s in samples if s.ns])
+    rest = moved - paid * over
+    limits = [(out[i][k], most * c) for i, s in enumerate(samples) for k, (_, c) in enumerate(s.cpu)]
+    if sum(max(0, o - l) for o, l in limits) + rest > NOTHING * sum(abs(w.energy) for w in windows):
+        idle[-1] += level(samples, price, most, rest, out)
+    if not any(c > 0 for s in samples for _, c in s.cpu):
+        idle = [s.energy for s in samples]
+    return out, idle
+
+
+def spread(samples, cpus=0):
+    """The same for all samples of a profile."""
+    out, idle = [], []
+    if samples:
+        first = samples[0]
+        most = first.ns if first.ns or len(samples) == 1 else samples[1].ns
+        first.cpu = [(t, min(c, most)) for t, c in first.cpu]
+    for i in range(0, len(samples), STRETCH):
+        energies, nobody = settle(samples[i:i + STRETCH], cpus)
+        out += energies
+        idle += nobody
+    return out, idle
+
+
+def ran(ns, threads, cpus):
+    """Without CPU times: each thread ran, as far as there were CPUs."""
+    each = ns * Fraction(cpus, len(threads)) if cpus and len(threads) > cpus else ns
+    return [(t, each) for t in threads]
