@@ -404,8 +404,8 @@ static double sum_over(const double *restrict cpu_ns, size_t count, double most,
 enum { CLASSES = 16 };
 
 struct price_class {
-    double over, room, cpu_ns;
-    double take, give; /* part of ROOM that is filled, and what else each gets [J/ns] */
+    double over, room;
+    double take; /* part of ROOM that is filled */
 };
 
 static inline unsigned class_of(const struct stretch *s, size_t i, double scale)
@@ -462,21 +462,22 @@ static size_t list_samples(const struct stretch *s, unsigned lowest, double scal
     return listed + (class_of(s, last, scale) >= lowest);
 }
 
-/* What is over goes to those of the same class, first to those with room. Returns the room that is left. */
-static double level_classes(struct price_class *classes)
+/* What is over goes to those of the same class with room. Returns the room that is left; *SURPLUS: what has none. */
+static double level_classes(struct price_class *classes, double *surplus)
 {
     double left = 0;
+    *surplus = 0;
     for (struct price_class *c = classes; c < classes + CLASSES; c++) {
         double rest = c->over - c->room;
         c->take = rest < 0 ? c->over / c->room : 1;
-        c->give = rest > 0 && c->cpu_ns > 0 ? rest / c->cpu_ns : 0;
+        *surplus += rest > 0 ? rest : 0;
         left += rest < 0 ? -rest : 0;
     }
     return left;
 }
 
-/* Takes off what is over, and gives it, and the rest of the stretch, to those with room below the highest power. N: threads
- * of each sample, 0 if that varies. */
+/* Takes off what is over, and gives it, and the rest of the stretch, to those with room below the highest power; what has
+ * no room is idle. N: threads of each sample, 0 if that varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, const double *cpu_ns,
                   double *of)
 {
@@ -498,21 +499,20 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, const do
             double room = s->most * cpu_ns[k] - of[k];
             c->over += room < 0 ? -room : 0;
             c->room += room > 0 ? room : 0;
-            c->cpu_ns += cpu_ns[k];
         }
     }
-    double left = level_classes(classes), part = s->rest < left ? s->rest / left : left > 0;
+    double surplus, left = level_classes(classes, &surplus),
+                    part = s->rest < left ? s->rest / left : left > 0;
     for (size_t l = 0; l < count; l++) {
         const struct price_class *c = &classes[class_of(s, list[l], scale)];
         double take = c->take + part * (1 - c->take);
         size_t k = n > 0 ? n * list[l] : begin[list[l]];
         for (size_t end = k + threads[list[l]]; k < end; k++) {
             double room = s->most * cpu_ns[k] - of[k];
-            of[k] += (room > 0 ? take * room : room) + c->give * cpu_ns[k];
+            of[k] += room > 0 ? take * room : room;
         }
     }
-    if (s->rest > left)
-        s->idle[s->count - 1] += s->rest - left;
+    s->idle[s->count - 1] += surplus + (s->rest > left ? s->rest - left : 0);
 }
 
 void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cpu_ns,

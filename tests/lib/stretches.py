@@ -164,11 +164,11 @@ def level(samples, price, most, rest, out):
     for i, s in enumerate(samples):
         members.setdefault(class_of(i), []).extend((i, k, c) for k, (_, c) in enumerate(s.cpu))
     limit = lambda c: most * c
-    rooms = []
+    rooms, surplus = [], Fraction(0)
     for group in members.values():
         over = sum(max(0, out[i][k] - limit(c)) for i, k, c in group)
         room = sum(max(0, limit(c) - out[i][k]) for i, k, c in group)
-        cpu = sum(c for _, _, c in group)
+        surplus += max(0, over - room)
         for i, k, c in group:
             free = max(Fraction(0), limit(c) - out[i][k])
             out[i][k] = min(out[i][k], limit(c))
@@ -176,11 +176,11 @@ def level(samples, price, most, rest, out):
                 out[i][k] += free * over / room
                 rooms.append((i, k, free * (1 - over / room)))
             else:
-                out[i][k] += free + ((over - room) * c / cpu if cpu else 0)
+                out[i][k] += free
     left = sum(r for _, _, r in rooms)
     for i, k, room in rooms:
         out[i][k] += room * min(1, rest / left) if left else 0
-    return max(Fraction(0), rest - left)
+    return surplus + max(Fraction(0), rest - left)
 
 
 def settle(samples, cpus):
