@@ -476,6 +476,26 @@ static double level_classes(struct price_class *classes, double *surplus)
     return left;
 }
 
+/* Adds what the thread samples K to END have over, and room for, to CLASS. */
+static void count_room(struct price_class *class, double most, const double *cpu_ns,
+                       const double *of, size_t k, size_t end)
+{
+    for (; k < end; k++) {
+        double room = most * cpu_ns[k] - of[k];
+        class->over += room < 0 ? -room : 0;
+        class->room += room > 0 ? room : 0;
+    }
+}
+
+/* Takes off what they have over, and fills the part TAKE of their room. */
+static void move(double take, double most, const double *cpu_ns, double *of, size_t k, size_t end)
+{
+    for (; k < end; k++) {
+        double room = most * cpu_ns[k] - of[k];
+        of[k] += room > 0 ? take * room : room;
+    }
+}
+
 /* Takes off what is over, and gives it, and the rest of the stretch, to those with room below the highest power; what has
  * no room is idle. N: threads of each sample, 0 if that varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, const double *cpu_ns,
@@ -493,13 +513,10 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, const do
     for (size_t i = 0, k = 0; i < s->count && n == 0; k += threads[i++])
         begin[i] = (uint32_t)k;
     for (size_t l = 0; l < count; l++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): list_samples filled COUNT entries */
         struct price_class *c = &classes[class_of(s, list[l], scale)];
         size_t k = n > 0 ? n * list[l] : begin[list[l]];
-        for (size_t end = k + threads[list[l]]; k < end; k++) {
-            double room = s->most * cpu_ns[k] - of[k];
-            c->over += room < 0 ? -room : 0;
-            c->room += room > 0 ? room : 0;
-        }
+        count_room(c, s->most, cpu_ns, of, k, k + threads[list[l]]);
     }
     double surplus, left = level_classes(classes, &surplus),
                     part = s->rest < left ? s->rest / left : left > 0;
@@ -507,10 +524,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, const do
         const struct price_class *c = &classes[class_of(s, list[l], scale)];
         double take = c->take + part * (1 - c->take);
         size_t k = n > 0 ? n * list[l] : begin[list[l]];
-        for (size_t end = k + threads[list[l]]; k < end; k++) {
-            double room = s->most * cpu_ns[k] - of[k];
-            of[k] += room > 0 ? take * room : room;
-        }
+        move(take, s->most, cpu_ns, of, k, k + threads[list[l]]);
     }
     s->idle[s->count - 1] += surplus + (s->rest > left ? s->rest - left : 0);
 }

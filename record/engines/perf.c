@@ -382,6 +382,7 @@ static void work(struct engine_run *run)
         perf_finish_ended(run, begin);
         adapt(run, begin);
     }
+    perf_check_threads(run, begin);
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 

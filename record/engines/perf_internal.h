@@ -32,6 +32,7 @@ struct engine_run {
     struct perf_window window;
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */
+    uint64_t next_check;  /* whether all threads are sampled [CLOCK_MONOTONIC] */
     uint64_t born;        /* the last thread [CLOCK_MONOTONIC] */
     uint64_t checked;     /* when the rate was last checked */
     uint64_t own_before, cpu_before, sightings_before; /* totals at that time */
@@ -54,6 +55,8 @@ void perf_deliver(struct engine_run *run, uint64_t until);
 /* Finishes threads that ended well before NOW [CLOCK_MONOTONIC] although not all counters have reported their CPU
  * times. */
 void perf_finish_ended(struct engine_run *run, uint64_t now);
+/* Gives samplers to threads that run and are not sampled; NOW [CLOCK_MONOTONIC]. */
+void perf_check_threads(struct engine_run *run, uint64_t now);
 /* The last sample, at the end of the run: the CPU times of all remaining threads. */
 void perf_finish_all(struct engine_run *run);
 /* CPU time of all threads so far, by the counters [ns]. */

@@ -10,6 +10,8 @@
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
 
+static const uint64_t first_check = SECOND / 20; /* after its birth, is a thread sampled? */
+static const double unlucky = 20; /* mean intervals without a sample: less likely than 1 in 10^8 */
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
 /* Bodies of the records, after the header. */
@@ -100,6 +102,23 @@ void perf_finish_ended(struct engine_run *run, uint64_t now)
         bool is_waited_for = !run->attached && thread->tid == (uint32_t)run->pid;
         if (now >= thread->end + patience && !is_waited_for)
             finish(run, thread);
+    }
+}
+
+/* A thread inherits events some time before its birth is recorded; when their owner gets new ones meanwhile, they are
+ * closed, and the thread has none. */
+void perf_check_threads(struct engine_run *run, uint64_t now)
+{
+    size_t place = 0;
+    if (now < run->next_check)
+        return;
+    run->next_check = now + first_check;
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
+        if (t->last != 0 || t->own != NULL || t->ended || t->check == 0 || now < t->check)
+            continue;
+        if ((double)perf_used(t->pid, t->tid) > unlucky * run->sets.mean)
+            perf_set_open_late(&run->sets, t);
+        t->check = now + (now - t->born);
     }
 }
 
@@ -220,7 +239,9 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
     }
     struct perf_thread *child = perf_thread_add(&run->threads, body->pid, body->tid, parent->comm);
     hooks->task(hooks->context, body->pid, body->tid, time, parent->comm);
-    perf_set_inherit(&run->sets, child, parent);
+    child->born = clock;
+    child->check = clock + first_check;
+    perf_set_inherit(&run->sets, child, parent, clock);
 }
 
 static void on_end(struct engine_run *run, const struct task_body *body, uint64_t clock)

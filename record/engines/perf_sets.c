@@ -174,6 +174,7 @@ int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_ex
         errno = errnum;
         return -1;
     }
+    set->opened = clock_now();
     perf_set_leave(sets, thread);
     set->owner = thread;
     thread->own = set;
@@ -192,22 +193,30 @@ void perf_set_leave(struct perf_sets *sets, struct perf_thread *thread)
     close_unused(sets, own);
 }
 
+static bool used_up(int errnum)
+{
+    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
+}
+
+void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread)
+{
+    if (!sets->full && perf_set_open(sets, thread, false) != 0)
+        sets->full = used_up(errno);
+}
+
 void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
-                      const struct perf_thread *parent)
+                      const struct perf_thread *parent, uint64_t time)
 {
     struct perf_set *set = parent->own != NULL ? parent->own : parent->from;
-    if (set == NULL)
+    if (set == NULL || time < set->opened) { /* what it inherited has been closed */
+        perf_set_open_late(sets, child);
         return;
+    }
     link_heir(set, child);
     uint64_t now = clock_now();
     for (size_t i = 0; sets->random && i < sets->setup->cpu_count; i++)
         if ((double)(now - set->samplers[i].armed) >= sets->mean)
             arm(sets, &set->samplers[i], 0); /* short lives are sampled too */
-}
-
-static bool used_up(int errnum)
-{
-    return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
 /* Opens samplers for all threads that use SET, and closes it: an inherited event ends only with its original. A thread

@@ -37,7 +37,8 @@ struct perf_set {
     struct perf_set *chain;    /* all of them */
     struct perf_thread *owner; /* NULL: it has ended */
     struct perf_thread *heirs;
-    int mark; /* file descriptor, see perf_open_mark */
+    int mark;        /* file descriptor, see perf_open_mark */
+    uint64_t opened; /* when all samplers were there [CLOCK_MONOTONIC] */
     struct perf_sampler {
         int fd;                  /* -1: none */
         bool fired;              /* its period has produced a sample */
@@ -71,9 +72,13 @@ void perf_sets_rate(struct perf_sets *sets, double mean);
 /* Opens samplers for THREAD, which has none or gives up its old ones. Returns 0, or -1 with errno set. */
 int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec);
 
-/* CHILD was created by PARENT and has inherited its samplers: draws a new period for the next child. */
+/* CHILD was created by PARENT at TIME [CLOCK_MONOTONIC] and has inherited the samplers that PARENT had then: draws a new
+ * period for the next child. */
 void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
-                      const struct perf_thread *parent);
+                      const struct perf_thread *parent, uint64_t time);
+
+/* Opens samplers for THREAD, which has inherited none, if that is possible. */
+void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
 
 /* A sample of THREAD came from CPU at TIME. Draws the next period, and opens samplers for the thread if it has none of
  * its own. Returns whether the sample counts. */

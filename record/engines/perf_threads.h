@@ -24,15 +24,16 @@ struct perf_thread {
     struct perf_set *from; /* the set that it inherited; it is one of its heirs */
     struct perf_thread *heir_next, **heir_link;
     struct perf_thread *ended_next;
-    int clock;         /* file descriptor of its clock, -1: it inherited a counter */
-    bool ended;        /* its end was reported ... */
-    uint64_t end;      /* ... at this time */
-    unsigned reads;    /* how many counters have reported its CPU time */
-    uint64_t exact;    /* their sum [ns] */
-    uint64_t used;     /* its CPU time when it ended, by the scheduler's count; 0: not known [ns] */
-    uint64_t base;     /* CPU time before it was attached to [ns] */
-    uint64_t nominal;  /* the sum of the intervals of its samples [ns] */
-    uint64_t last, pc; /* of its last sample, 0: none */
+    int clock;        /* file descriptor of its clock, -1: it inherited a counter */
+    bool ended;       /* its end was reported ... */
+    uint64_t end;     /* ... at this time */
+    unsigned reads;   /* how many counters have reported its CPU time */
+    uint64_t exact;   /* their sum [ns] */
+    uint64_t used;    /* its CPU time when it ended, by the scheduler's count; 0: not known [ns] */
+    uint64_t base;    /* CPU time before it was attached to [ns] */
+    uint64_t nominal; /* the sum of the intervals of its samples [ns] */
+    uint64_t born, check; /* when it was created, and when to look whether it is sampled */
+    uint64_t last, pc;    /* of its last sample, 0: none */
     char comm[PERF_COMM];
 };
 
