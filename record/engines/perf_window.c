@@ -11,6 +11,8 @@
 
 static const uint64_t shortest = SECOND / 100, longest = SECOND / 10;
 static const double least = 0.02; /* part of a window: a shorter idle time counts as none */
+static const double idle =
+    SECOND / 200.; /* without a sighting: a shorter time is not reported for itself */
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
@@ -138,7 +140,7 @@ void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
     w->clock = now;
     w->length = COST_SHARE * (clock_now() - now);
     if (w->sightings == 0) { /* what was used belongs to the next sighting */
-        if (span - busy > least * (double)longest)
+        if (span - busy > idle)
             emit(run, until - (uint64_t)busy, 0);
         return;
     }
