@@ -19,6 +19,7 @@ enum {
     KEY_FORMAT,
     KEY_SALVAGE,
     KEY_STRICT,
+    KEY_VALUE,
     KEY_TOOL_FIRST = 0x1100
 };
 
@@ -30,6 +31,7 @@ enum tool_options {
     TOOL_FORMAT = 8,  /* --format, one of FORMATS */
     TOOL_IN_ORDER =
         16, /* the order of files and options matters: the parser gets them in that order */
+    TOOL_VALUE = 32, /* --value */
 };
 
 /* A list of names by number, NULL past the last. */
@@ -42,6 +44,7 @@ struct tool_common {
     tool_names *formats; /* set by the tool before parsing; the first is the default */
     const char *output;  /* NULL or "-": stdout */
     const char *format;  /* NULL: not given */
+    const char *value;   /* --value, NULL: not given */
     bool bzip2, salvage;
 };
 

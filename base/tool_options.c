@@ -27,6 +27,9 @@ static const struct argp_option
     salvage_options[] = {{"salvage", KEY_SALVAGE, NULL, 0,
                           "Keep what can be read of a truncated profile", TOOL_FILES},
                          {0}},
+    value_options[] = {{"value", KEY_VALUE, "NAME", 0,
+                        "Use the values of this source (pbin-dump --sources)", TOOL_FILES},
+                       {0}},
     strict_options[] = {{"strict", KEY_STRICT, NULL, 0, "Treat warnings as errors", TOOL_FILES},
                         {0}},
     format_options[] = {{"format", KEY_FORMAT, "FORMAT", 0, "see help_filter", TOOL_FILES}, {0}};
@@ -66,6 +69,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_SALVAGE:
         common->salvage = true;
         return 0;
+    case KEY_VALUE:
+        common->value = argument;
+        return 0;
     case KEY_STRICT:
         common->reporter.strict = true;
         return 0;
@@ -91,6 +97,7 @@ static char *help_filter(int key, const char *text, void *input)
 static const struct argp common_argp = {.options = common_options, .parser = parse},
                          output_argp = {.options = output_options, .parser = parse},
                          salvage_argp = {.options = salvage_options, .parser = parse},
+                         value_argp = {.options = value_options, .parser = parse},
                          strict_argp = {.options = strict_options, .parser = parse},
                          format_argp = {.options = format_options,
                                         .parser = parse,
@@ -98,7 +105,7 @@ static const struct argp common_argp = {.options = common_options, .parser = par
 
 /* The parent of the tool's parser and of the common ones: gives all of them the same input. */
 struct parsing {
-    struct argp_child children[7];
+    struct argp_child children[8];
     size_t count;
     void *input;
 };
@@ -123,6 +130,7 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
         const struct argp *argp;
     } choice[] = {{TOOL_OUTPUT, &output_argp},
                   {TOOL_SALVAGE, &salvage_argp},
+                  {TOOL_VALUE, &value_argp},
                   {TOOL_STRICT, &strict_argp},
                   {TOOL_FORMAT, &format_argp}};
     for (size_t i = 0; i < sizeof choice / sizeof choice[0]; i++)

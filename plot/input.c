@@ -38,7 +38,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
 {
     struct stream *in = stream_open(path, err);
     struct pbin_reader *reader =
-        in == NULL ? NULL : pbin_reader_open(in, plot->options->salvage, err);
+        in == NULL ? NULL : pbin_reader_open(in, plot->options->choice, err);
     int result = -1;
     if (reader != NULL && *a == NULL) {
         struct aggregate_options options = {0};

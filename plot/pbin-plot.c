@@ -279,8 +279,8 @@ int main(int argc, char **argv)
     struct options o = {.plot = {.start = NAN, .end = NAN}, .picture = {.theme = theme_get(0)}};
     struct error err = {0};
     tool_start(&o.common, "pbin-plot");
-    tool_parse(&parser, TOOL_SALVAGE | TOOL_IN_ORDER, argc, argv, &o);
-    o.plot.salvage = o.common.salvage;
+    tool_parse(&parser, TOOL_SALVAGE | TOOL_VALUE | TOOL_IN_ORDER, argc, argv, &o);
+    o.plot.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     struct plot plot = {.options = &o.plot, .reporter = &o.common.reporter};
     int result = 0;
     if (o.list)

@@ -29,8 +29,8 @@ struct plot_options {
     double start, end; /* [s]; NaN: beginning, end */
     struct plot_mark *marks;
     size_t mark_count;
-    bool relative; /* comparisons in % */
-    bool salvage;
+    bool relative;             /* comparisons in % */
+    struct pbin_choice choice; /* how to read each input */
 };
 
 /* A plot while it is drawn. */

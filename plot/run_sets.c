@@ -43,7 +43,7 @@ static int read_first(struct run_sets *s, const struct plot *plot, struct error 
     if (first == NULL)
         return -1;
     options.rules.aggregate = *aggregate_options_of(first);
-    options.rules.salvage = plot->options->salvage;
+    options.rules.choice = plot->options->choice;
     s->compare = compare_new(&options);
     run_set_add(compare_add_set(s->compare), first);
     aggregate_delete(first);

@@ -4,7 +4,7 @@
 
 static int read_meta(struct scan *s, const char *kind, struct error *err)
 {
-    struct pbin_reader *reader = pbin_reader_open(s->in, s->salvage, err);
+    struct pbin_reader *reader = pbin_reader_open(s->in, s->choice, err);
     if (reader == NULL)
         return -1;
     pbin_meta_copy(&s->meta, pbin_reader_meta(reader));
@@ -20,7 +20,7 @@ static int read_meta(struct scan *s, const char *kind, struct error *err)
 int scan_open(struct scan *s, const struct plot *plot, const char *kind, struct error *err)
 {
     const struct plot_options *o = plot->options;
-    *s = (struct scan){.salvage = o->salvage};
+    *s = (struct scan){.choice = o->choice};
     if (o->input_count > 1)
         return error_set(err, o->inputs[1], NO_OFFSET, "%s draws a single profile", kind);
     s->path = o->input_count == 1 ? o->inputs[0] : NULL;
@@ -83,7 +83,7 @@ int scan_run(struct scan *scan, bool energies,
     int got;
     if (stream_seek(scan->in, 0, err) != 0)
         return -1;
-    struct pbin_reader *reader = pbin_reader_open(scan->in, scan->salvage, err);
+    struct pbin_reader *reader = pbin_reader_open(scan->in, scan->choice, err);
     if (reader == NULL)
         return -1;
     weigher_start(&p.weigher, &scan->meta, &scan->quantity, &options);

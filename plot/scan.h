@@ -33,7 +33,7 @@ static inline double scanned_energy(const struct scanned *s, size_t j)
 struct scan {
     struct stream *in;
     const char *path; /* NULL: stdin */
-    bool salvage;
+    struct pbin_choice choice;
     struct pbin_meta meta;
     struct quantity quantity;
     bool has_seconds; /* otherwise the duration is unknown, and a sample counts as a second */

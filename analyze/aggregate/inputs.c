@@ -64,15 +64,15 @@ int inputs_complete(struct inputs *inputs, struct error *err)
     return got;
 }
 
-int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
-                    struct reporter *reporter, struct error *err)
+int inputs_read_one(const char *path, struct pbin_choice choice, size_t threads,
+                    struct aggregate *aggregate, struct reporter *reporter, struct error *err)
 {
     struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, salvage, err);
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
     int result = -1;
     if (reader != NULL)
-        result = aggregate_read(aggregate, reader, stream_name(in), salvage ? 1 : threads, reporter,
-                                err);
+        result = aggregate_read(aggregate, reader, stream_name(in), choice.salvage ? 1 : threads,
+                                reporter, err);
     pbin_reader_close(reader);
     stream_close(in);
     return result;
@@ -98,7 +98,7 @@ static void *work(void *opaque)
         size_t number = atomic_fetch_add(w->next, 1);
         if (number >= w->inputs->count)
             return NULL;
-        if (inputs_read_one(w->inputs->paths[number], w->inputs->salvage, w->threads, w->aggregate,
+        if (inputs_read_one(w->inputs->paths[number], w->inputs->choice, w->threads, w->aggregate,
                             &w->reporter, &w->err) != 0) {
             w->result = -1;
             w->failed_at = number;

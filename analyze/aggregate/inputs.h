@@ -10,10 +10,10 @@
 struct inputs {
     char **paths; /* owned */
     size_t count, capacity;
-    const char *list; /* --files-from: a file of paths, NULL: none; "-" is stdin */
-    bool nul;         /* its paths end in NUL instead of newline */
-    bool salvage;
-    unsigned jobs; /* threads; 0: one per CPU */
+    const char *list;          /* --files-from: a file of paths, NULL: none; "-" is stdin */
+    bool nul;                  /* its paths end in NUL instead of newline */
+    struct pbin_choice choice; /* how to read each */
+    unsigned jobs;             /* threads; 0: one per CPU */
 };
 
 void inputs_add(struct inputs *inputs, const char *path);
@@ -30,7 +30,7 @@ int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
 
 /* Reads the one profile PATH (NULL: stdin) into AGGREGATE, with up to THREADS threads. Returns 0, or -1 with ERR
  * filled. */
-int inputs_read_one(const char *path, bool salvage, size_t threads, struct aggregate *aggregate,
-                    struct reporter *reporter, struct error *err);
+int inputs_read_one(const char *path, struct pbin_choice choice, size_t threads,
+                    struct aggregate *aggregate, struct reporter *reporter, struct error *err);
 
 #endif

@@ -65,11 +65,11 @@ static void free_part(struct part *p)
     stream_close(p->in);
 }
 
-static bool open_part(struct part *p, struct stream *stream, const struct attribution *like,
-                      const struct attribution_options *options)
+static bool open_part(struct part *p, struct stream *stream, struct pbin_choice choice,
+                      const struct attribution *like, const struct attribution_options *options)
 {
     p->in = stream_again(stream);
-    p->reader = p->in == NULL ? NULL : pbin_reader_open(p->in, false, &p->err);
+    p->reader = p->in == NULL ? NULL : pbin_reader_open(p->in, choice, &p->err);
     if (p->reader == NULL) {
         free_part(p);
         return false;
@@ -104,8 +104,8 @@ struct parallel *parallel_start(struct pbin_reader *reader, struct attribution *
         return NULL;
     struct parallel *parts = mem_zalloc(1, sizeof *parts);
     parts->first = first;
-    while (parts->count + 1 < count &&
-           open_part(&parts->part[parts->count], stream, first, options))
+    while (parts->count + 1 < count && open_part(&parts->part[parts->count], stream,
+                                                 pbin_reader_choice(reader), first, options))
         parts->count++;
     uint64_t step = size / (parts->count + 1);
     pbin_reader_part(reader, 0, parts->count > 0 ? step : UINT64_MAX);

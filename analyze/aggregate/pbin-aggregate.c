@@ -45,8 +45,9 @@ int main(int argc, char **argv)
     tool_start(&o.common, "pbin-aggregate");
     o.aggregate.rows.keys = pbin_keys_of("binary,function");
     o.common.formats = format_name;
-    tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
-    o.inputs.salvage = o.common.salvage;
+    tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv,
+               &o);
+    o.inputs.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = inputs_complete(&o.inputs, &err);

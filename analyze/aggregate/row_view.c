@@ -177,6 +177,14 @@ static void quantity_facts(struct row_view *v, double wall)
              v->has_quantity ? q->rate_unit : "W", cell_real(wall > 0 ? energy / wall : NAN));
 }
 
+static void source_facts(struct row_view *v, const struct pbin_meta *meta)
+{
+    if (meta->value != NULL)
+        add_fact(v, "value", "measured by", "", cell_text(meta->value));
+    if (meta->scope != NULL)
+        add_fact(v, "scope", "scope", "", cell_text(meta->scope));
+}
+
 static void excluded_facts(struct row_view *v)
 {
     struct row_values excluded;
@@ -209,6 +217,7 @@ static void make_facts(struct row_view *v)
     add_fact(v, "latency_s", "time in the sampler", "s",
              cell_real((double)meta->latency_ns / 1e9 / n));
     quantity_facts(v, wall);
+    source_facts(v, meta);
     excluded_facts(v);
 }
 

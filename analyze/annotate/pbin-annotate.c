@@ -151,7 +151,8 @@ static int read_one(struct annotation *annotation, const char *path, struct opti
                     struct error *err)
 {
     struct stream *in = stream_open(path, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->common.salvage, err);
+    const struct pbin_choice choice = {o->common.salvage, o->common.value};
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
     int result = -1;
     if (reader != NULL)
         result = annotation_read(annotation, reader, stream_name(in), err);
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     tool_start(&o.common, "pbin-annotate");
     o.common.formats = table_format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
     struct annotation *annotation = annotation_new(&o.annotate, &o.common.reporter);
     int result = read_all(annotation, &o, &err);
     if (result == 0)

@@ -86,7 +86,8 @@ static const struct argp parser = {
 static int read_one(struct aggregate *aggregate, const char *path, struct options *o,
                     struct error *err)
 {
-    return inputs_read_one(path, o->common.salvage, 1, aggregate, &o->common.reporter, err);
+    const struct pbin_choice choice = {o->common.salvage, o->common.value};
+    return inputs_read_one(path, choice, 1, aggregate, &o->common.reporter, err);
 }
 
 static int read_all(struct aggregate *aggregate, struct options *o, struct error *err)
@@ -139,7 +140,7 @@ int main(int argc, char **argv)
     tool_start(&o.common, "pbin-callgraph");
     o.aggregate.rows.keys = pbin_keys_of("binary,function");
     o.common.formats = format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = read_all(aggregate, &o, &err);
     if (result == 0)

@@ -290,8 +290,9 @@ void compare_options_parse(struct compare_command *o, int argc, char **argv)
     *o = (struct compare_command){.compare = compare_defaults};
     tool_start(&o->common, "pbin-compare");
     o->common.formats = table_format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT | TOOL_IN_ORDER, argc, argv, o);
-    o->compare.rules.salvage = o->common.salvage;
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_IN_ORDER, argc,
+               argv, o);
+    o->compare.rules.choice = (struct pbin_choice){o->common.salvage, o->common.value};
 }
 
 void compare_options_free(struct compare_command *o)

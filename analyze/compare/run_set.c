@@ -195,7 +195,7 @@ int run_set_read(struct run_set *set, const char *path, struct reporter *reporte
                  struct error *err)
 {
     struct aggregate *a = aggregate_new(&set->rules->aggregate);
-    int result = inputs_read_one(path, set->rules->salvage, 1, a, reporter, err);
+    int result = inputs_read_one(path, set->rules->choice, 1, a, reporter, err);
     if (result == 0)
         result = aggregate_finish(a, err);
     if (result == 0)

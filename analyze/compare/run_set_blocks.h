@@ -9,8 +9,8 @@
 /* How rows are matched. */
 struct run_set_rules {
     struct aggregate_options aggregate;
-    bool lines;   /* --match line: files count by their base names */
-    bool salvage; /* keep what can be read of a truncated profile */
+    bool lines;                /* --match line: files count by their base names */
+    struct pbin_choice choice; /* how to read each profile */
     const struct binary_map *maps;
     size_t map_count;
 };

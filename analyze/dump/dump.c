@@ -189,11 +189,42 @@ int dump_threads(struct pbin_reader *reader, const struct table_format *format, 
     return 0;
 }
 
+int dump_sources(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                 struct error *err)
+{
+    static const struct table_column columns[] = {
+        {"source", "", false},  {"name", "", true},        {"kind", "", true},
+        {"unit", "", true},     {"scope", "", true},       {"role", "", false},
+        {"period", "s", false}, {"description", "", true},
+    };
+    struct table_head head = {.columns = columns, .column_count = 8};
+    if (read_to_end(reader, err) != 0)
+        return -1;
+    const struct pbin_definitions *all = pbin_reader_definitions(reader);
+    struct table *table = table_open(format, out, &head);
+    for (size_t i = 0; i < all->source_count; i++) {
+        const struct pbin_source *source = &all->sources[i];
+        struct table_cell cells[] = {
+            cell_count(i),
+            text_cell(all, source->name),
+            text_cell(all, source->kind),
+            text_cell(all, source->unit),
+            text_cell(all, source->scope),
+            cell_count(source->role),
+            source->period > 0 ? cell_real((double)source->period / 1e9) : (struct table_cell){0},
+            text_cell(all, source->help),
+        };
+        table_row(table, cells);
+    }
+    table_close(table);
+    return 0;
+}
+
 static void dump_reading(struct table *table, const struct pbin_definitions *all,
                          const struct pbin_reading *reading)
 {
     const struct pbin_source *source = &all->sources[reading->source];
-    bool counter = strcmp(strings_get(all->strings, source->kind), "energy") == 0;
+    bool counter = pbin_source_is_counter(all->strings, source);
     struct table_cell cells[] = {
         cell_real((double)reading->time / 1e9),
         cell_count(reading->source),

@@ -1,4 +1,4 @@
-/* The contents of a pbin: metadata, mappings, locations, threads, samples, readings.
+/* The contents of a pbin: metadata, mappings, locations, threads, samples, power sources, readings.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_DUMP_DUMP_H
 #define ANALYZE_DUMP_DUMP_H
@@ -19,6 +19,8 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
 int dump_threads(struct pbin_reader *reader, const struct table_format *format, struct output *out,
                  struct error *err);
 /* A row per reading of a power source: time [s], the source and its properties, value, CPU time of the machine [s]. */
+int dump_sources(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                 struct error *err);
 int dump_readings(struct pbin_reader *reader, const struct table_format *format, struct output *out,
                   struct error *err);
 /* A row per frame of each location, innermost first; with the program counter that called the kernel, if any location

@@ -1,4 +1,5 @@
-/* pbin-dump: shows the contents of a pbin - metadata and mappings, locations, threads, samples or readings.
+/* pbin-dump: shows the contents of a pbin - metadata and mappings, locations, threads, samples,
+ * power sources or readings.
  *
  *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
  * SPDX-License-Identifier: MIT */
@@ -17,7 +18,7 @@ struct options {
     const char *input;
 };
 
-enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS, KEY_THREADS, KEY_READINGS };
+enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS, KEY_THREADS, KEY_READINGS, KEY_SOURCES };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Contents (default: metadata and mappings):", 1},
@@ -25,6 +26,7 @@ static const struct argp_option arguments[] = {
     {"locations", KEY_LOCATIONS, NULL, 0,
      "All program counters with their inlined frames, innermost first", 1},
     {"threads", KEY_THREADS, NULL, 0, "Every thread with its process and program", 1},
+    {"sources", KEY_SOURCES, NULL, 0, "Every power source", 1},
     {"readings", KEY_READINGS, NULL, 0, "Every reading of a power source (default format: csv)", 1},
     {0}};
 
@@ -43,6 +45,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_READINGS:
         o->dump = dump_readings;
+        return 0;
+    case KEY_SOURCES:
+        o->dump = dump_sources;
         return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
@@ -79,7 +84,8 @@ static int run(struct options *o, struct error *err)
     struct output *out = NULL;
     int result = -1;
     struct stream *in = stream_open(o->input, err);
-    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, o->common.salvage, err);
+    const struct pbin_choice choice = {o->common.salvage, o->common.value};
+    struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
     if (reader != NULL)
         out = tool_output(&o->common, 0, err);
     if (out != NULL)
@@ -106,6 +112,6 @@ int main(int argc, char **argv)
     struct error err = {0};
     tool_start(&o.common, "pbin-dump");
     o.common.formats = table_format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_FORMAT, argc, argv, &o);
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
     return tool_end(&o.common, run(&o, &err), &err);
 }

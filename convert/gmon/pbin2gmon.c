@@ -232,9 +232,10 @@ int main(int argc, char **argv)
     tool_start(&o.common, "pbin2gmon");
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE, argc, argv, &o);
     struct conversion c = {.options = &o};
+    const struct pbin_choice choice = {.salvage = o.common.salvage};
     struct stream *in = stream_open(o.input, &err);
     if (in != NULL)
-        c.reader = pbin_reader_open(in, o.common.salvage, &err);
+        c.reader = pbin_reader_open(in, choice, &err);
     if (c.reader != NULL) {
         c.name = stream_name(in);
         result = convert(&c, &err);

@@ -83,7 +83,43 @@ static const char *target_of(const struct conversion *c)
     return path != NULL ? base_name(path) : NULL;
 }
 
-/* Fills META with texts that are borrowed: only for pbin_writer_open. */
+/* The text at OFFSET in a source, "" if it is not known. */
+static const char *text_of_source(const struct raw_source *source, size_t offset)
+{
+    const char *text = *(char *const *)((const char *)source + offset);
+    return text != NULL ? text : "";
+}
+
+/* Whether the text at OFFSET of source number I, a part of the PMU value, is not that of an earlier part. */
+static bool is_new_text(const struct raw_source *sources, size_t i, size_t offset)
+{
+    const char *text = text_of_source(&sources[i], offset);
+    for (size_t k = 0; k < i; k++)
+        if (sources[k].role == 1 && strcmp(text_of_source(&sources[k], offset), text) == 0)
+            return false;
+    return sources[i].role == 1 && text[0] != '\0';
+}
+
+/* The different texts at OFFSET of the sources of the PMU value, with BETWEEN between them. The caller frees it. NULL:
+ * there are none. */
+static char *texts_of_value(const struct raw_extension *ext, size_t offset, const char *between)
+{
+    struct buffer text = {0};
+    for (size_t i = 0; i < ext->source_count; i++) {
+        if (!is_new_text(ext->sources, i, offset))
+            continue;
+        if (text.size > 0)
+            buffer_bytes(&text, between, strlen(between));
+        const char *one = text_of_source(&ext->sources[i], offset);
+        buffer_bytes(&text, one, strlen(one));
+    }
+    char *result = text.size > 0 ? mem_strndup((const char *)text.data, text.size) : NULL;
+    buffer_free(&text);
+    return result;
+}
+
+/* Fills META with texts that are borrowed, only for pbin_writer_open, but for its value and scope, which the caller
+ * frees. */
 static void describe(const struct conversion *c, struct pbin_meta *meta)
 {
     const struct raw_profile *raw = c->raw;
@@ -99,6 +135,8 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .dialect = (char *)raw_profile_dialect(raw),
         .tool = (char *)"prof2pbin " PBIN_TOOLS_VERSION,
         .unit = (char *)unit_of(raw),
+        .value = texts_of_value(&raw->ext, offsetof(struct raw_source, name), " + "),
+        .scope = texts_of_value(&raw->ext, offsetof(struct raw_source, scope), ", "),
         .keys = (char *)(raw->aggregated ? LOCATION_KEYS : NULL),
         .pmu = raw_pmu_kind(raw),
         .volts = options->volts,
@@ -245,6 +283,8 @@ static int convert_all(struct conversion *c, struct output *out, struct error *e
     const struct code_map *maps = find_maps(c, &map_count, &own);
     describe(c, &meta);
     c->writer = pbin_writer_open(out, &meta);
+    free(meta.value);
+    free(meta.scope);
     c->locations = open_locations(c, maps, map_count, err);
     int result = c->locations == NULL ? -1
                  : c->raw->aggregated ? put_rows(c, err)

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "convert/prof2pbin/source_values.h"
 
 struct thread {
     uint32_t tid;
@@ -27,6 +28,7 @@ struct conversion {
     uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
     size_t seat_count, seat_capacity;
     struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
+    struct source_values *values; /* NULL: the PMU value only */
     struct raw_reading_walk walk;
     struct raw_reading reading;           /* the next one */
     int got_reading;                      /* 1: it is there, 0: no more, -1: error */
@@ -155,7 +157,10 @@ static int put_batch(struct conversion *c, const struct raw_samples *s, struct e
         if (pbin_make_room(c->writer, s->threads[i], &room) != 0)
             return -1;
         samples = count_fitting(s, i, &room, &count);
+        uint64_t before_ns = c->begun ? c->last_ns : s->time_ns[i];
         put_facts(c, s, i, samples, &room);
+        if (source_values_put(c->values, before_ns, c->times_ns, samples, &room, err) != 0)
+            return -1;
         if (c->seen != NULL) {
             size_t sightings =
                 seen_conversion_put(c->seen, s, i, samples, thread_sample, c->times_ns, &room);
@@ -222,9 +227,11 @@ int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
     c.begun = raw_has_clock(raw); /* at 0: the start of the run */
     c.walk = raw_reading_walk_begin(raw->stream, &raw->ext);
     define_sources(&c);
+    c.values = source_values_new(raw, writer);
     c.got_reading = raw_reading_next(&c.walk, &c.reading, err);
     int result = c.got_reading < 0 ? -1 : put_all(&c, err);
     raw_reading_walk_end(&c.walk);
+    source_values_delete(c.values);
     numbers_free(&c.tids);
     free(c.threads);
     free(c.seats);

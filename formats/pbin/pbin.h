@@ -39,6 +39,8 @@ struct pbin_meta {
     char *dialect; /* the format that the profile was converted from */
     char *tool;    /* the program that wrote it, with version */
     char *unit;    /* of the PMU value: A, V, W, or as the profile says */
+    char *value;   /* names of the sources of the PMU value, joined by " + " */
+    char *scope;   /* what they measure: package, dram, board, ...; joined by ", " */
     char *keys;    /* aggregated: names of the key columns, separated by ','; NULL: full profile */
     uint64_t pmu;  /* enum pmu_kind */
     double volts;  /* supply voltage [V] for a current; 0: not known */
@@ -100,6 +102,9 @@ struct pbin_source {
     uint64_t period;  /* between its updates [ns], 0: not known */
     uint8_t role;     /* 1: part of the PMU value, 0: additional */
 };
+
+/* Whether the source counts energy. */
+bool pbin_source_is_counter(const struct strings *strings, const struct pbin_source *source);
 
 struct pbin_reading {
     uint32_t source; /* its number */
@@ -193,6 +198,9 @@ uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_loca
 void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
 uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
 
+/* Samples have a value of SOURCE in addition to their PMU value. Before the first sample. */
+void pbin_declare_value(struct pbin_writer *writer, uint32_t source);
+
 /* A reading of a source that is defined. The readings of a source are in order of time, and each comes before the
  * samples that are later. */
 void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
@@ -215,7 +223,9 @@ int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double val
 struct pbin_room {
     size_t samples, thread_samples;
     uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
-    uint64_t *thread, *location, *cpu_ns;         /* [thread_samples] */
+    uint64_t *const *more_bits;                   /* [pbin_declare_value calls][samples] */
+    size_t at;                            /* index in MORE_BITS of the first sample of the room */
+    uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
 };
 int pbin_make_room(struct pbin_writer *writer, size_t count, struct pbin_room *room);
 /* Appends the first SAMPLES samples and THREAD_SAMPLES thread samples of the room. */
@@ -262,9 +272,16 @@ struct pbin_batch {
 
 struct pbin_reader;
 
-/* Reads signature and META. STREAM is borrowed until pbin_reader_close. With SALVAGE, a truncated
- * stream ends without an error, and pbin_reader_cut returns true. Returns NULL with ERR filled. */
-struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err);
+struct pbin_choice {
+    bool salvage; /* a truncated stream ends without an error, and pbin_reader_cut returns true */
+    const char *
+        value; /* name of the source whose values replace the PMU values; NULL: do not replace them */
+};
+
+/* Reads signature and META; with a value, also the definitions before the first sample, and META describes that value.
+ * STREAM is borrowed until pbin_reader_close, the text in CHOICE too. Returns NULL with ERR filled. */
+struct pbin_reader *pbin_reader_open(struct stream *stream, struct pbin_choice choice,
+                                     struct error *err);
 void pbin_reader_close(struct pbin_reader *reader);
 
 /* Restricts the reader to sample blocks at stream offsets in [BEGIN, END): it skips earlier ones unread and ends after
@@ -274,6 +291,9 @@ void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
 /* Makes pbin_reader_next deliver readings, which it skips by default. */
 void pbin_reader_want_readings(struct pbin_reader *reader);
+
+/* What pbin_reader_open was called with. */
+struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);
 
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);

@@ -3,6 +3,7 @@
 #include "formats/pbin/pbin.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,12 @@
 #include "formats/pbin/pbin_samples.h"
 
 enum { MAX_FRAMES = 4096 };
+#define NO_SOURCE UINT32_MAX
 
 struct pbin_reader {
     struct stream *stream;
-    bool salvage, cut, ended;
+    struct pbin_choice choice;
+    bool cut, ended;
     struct pbin_meta meta;
     struct pbin_keys keys;
     struct strings *strings;
@@ -37,6 +40,9 @@ struct pbin_reader {
     struct block block;
     uint64_t begin, end; /* offsets of the sample blocks that are wanted */
     struct sample_columns columns;
+    uint32_t source; /* whose values replace the PMU values, NO_SOURCE: none */
+    bool has_values; /* VALUES are those of the next sample block */
+    struct column values;
 };
 
 /* Reports WHAT is wrong with the open block. Returns -1. */
@@ -125,20 +131,6 @@ static int read_meta(struct pbin_reader *r, struct error *err)
                : pbin_keys_parse(&r->keys, r->meta.keys, stream_name(r->stream), err);
 }
 
-struct pbin_reader *pbin_reader_open(struct stream *stream, bool salvage, struct error *err)
-{
-    struct pbin_reader *r = mem_zalloc(1, sizeof *r);
-    r->stream = stream;
-    r->salvage = salvage;
-    r->strings = strings_new();
-    r->all.strings = r->strings;
-    r->end = UINT64_MAX;
-    if (read_signature(r, err) == 0 && read_meta(r, err) == 0)
-        return r;
-    pbin_reader_close(r);
-    return NULL;
-}
-
 void pbin_reader_part(struct pbin_reader *r, uint64_t begin, uint64_t end)
 {
     r->begin = begin;
@@ -151,11 +143,17 @@ void pbin_reader_want_readings(struct pbin_reader *r)
     r->wants_readings = true;
 }
 
+struct pbin_choice pbin_reader_choice(const struct pbin_reader *r)
+{
+    return r->choice;
+}
+
 void pbin_reader_close(struct pbin_reader *r)
 {
     if (r == NULL)
         return;
     sample_columns_free(&r->columns);
+    column_free(&r->values);
     pbin_meta_free(&r->meta);
     strings_delete(r->strings);
     free(r->maps);
@@ -436,11 +434,34 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
     if (c->samples.thread_sample_count > 0 &&
         (c->thread_most >= r->all.thread_count || c->location_most >= r->all.location_count))
         return fail(r, err, "refers to an undefined thread or location");
+    if (r->source != NO_SOURCE) {
+        if (!r->has_values || r->values.count != c->samples.count)
+            return fail(r, err, "lacks the values of the chosen source");
+        c->samples.value = (const double *)(const void *)r->values.values;
+        r->has_values = false;
+    }
     r->samples += c->samples.count;
     r->thread_samples += c->samples.thread_sample_count;
     batch->item = PBIN_SAMPLES;
     batch->samples = c->samples;
     return 1;
+}
+
+/* The values of a source in the next block of samples, if they were chosen. */
+static int read_values(struct pbin_reader *r, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    uint32_t source = cursor_u32(in), count = cursor_u32(in);
+    if (source >= r->all.source_count)
+        return fail(r, err, "refers to an undefined source");
+    if (source != r->source)
+        return 0;
+    if (count > MAX_BATCH_SAMPLES)
+        return fail(r, err, "has more values than a block may hold");
+    if (column_get(&r->values, in, count) < 0)
+        return fail(r, err, "column cut short");
+    r->has_values = true;
+    return 0;
 }
 
 static bool read_counts(struct cursor *in, struct pbin_counts *counts)
@@ -494,6 +515,8 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
                                   : fail(r, err, "samples in an aggregated profile");
     if (strcmp(r->block.type, "TAIL") == 0)
         return check_trailer(r, err);
+    if (strcmp(r->block.type, "vals") == 0)
+        return read_values(r, err) != 0 ? -1 : GO_ON;
     int taken = read_definitions(r, err);
     if (taken == 0)
         taken = open_members(r, err);
@@ -508,7 +531,7 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
 static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
 {
     r->cut = true;
-    if (r->salvage)
+    if (r->choice.salvage)
         return 0;
     uint64_t offset = damage->text[0] != '\0' ? damage->offset : stream_offset(r->stream);
     bool cut = damage->text[0] == '\0' || strstr(damage->text, "cut short") != NULL;
@@ -565,6 +588,110 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
     if (state < 0)
         return end_early(r, &damage, err);
     return state;
+}
+
+/* Reads up to the first block that is neither a definition nor optional. Returns 0, or -1. */
+static int read_ahead(struct pbin_reader *r, struct error *err)
+{
+    static const char *const ends[] = {"SMPL", "ROWS", "RUNS", "ARCS", "TAIL", "vals", "read"};
+    const uint8_t *data;
+    struct pbin_batch none;
+    for (;;) {
+        int64_t have = stream_peek(r->stream, 8, &data, err);
+        if (have < 8) /* pbin_reader_next reports what is missing */
+            return have < 0 ? -1 : 0;
+        for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+            if (memcmp(data + 4, ends[i], 4) == 0)
+                return 0;
+        int got = block_next(r->stream, &r->block, err);
+        if (got <= 0 || take_block(r, &none, err) < 0)
+            return got == 0 ? 0 : -1;
+    }
+}
+
+/* The only source of the PMU values, NO_SOURCE: there is none, or several. */
+static uint32_t only_part(const struct pbin_reader *r)
+{
+    uint32_t found = NO_SOURCE;
+    for (uint32_t i = 0; i < r->all.source_count; i++) {
+        if (r->sources[i].role != 1)
+            continue;
+        if (found != NO_SOURCE)
+            return NO_SOURCE;
+        found = i;
+    }
+    return found;
+}
+
+/* Reports that there is no source of the chosen name. Returns -1. */
+static int fail_choice(struct pbin_reader *r, struct error *err)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < r->all.source_count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                                 strings_get(r->strings, r->sources[i].name));
+    return error_set(err, stream_name(r->stream), NO_OFFSET, "no value '%s'%s%s%s", r->choice.value,
+                     used > 0 ? ", expected one of " : ": the profile has only its PMU value",
+                     names, used >= sizeof names ? "..." : "");
+}
+
+static void set_text(char **text, const char *to)
+{
+    free(*text);
+    *text = to[0] != '\0' ? mem_strdup(to) : NULL;
+}
+
+/* Makes META describe the values of SOURCE. */
+static void describe_value(struct pbin_reader *r, const struct pbin_source *source)
+{
+    bool counter = pbin_source_is_counter(r->strings, source);
+    int kind = pmu_kind_parse(strings_get(r->strings, source->kind));
+    r->meta.pmu = counter ? PMU_POWER : kind > PMU_NONE ? (uint64_t)kind : PMU_CUSTOM;
+    set_text(&r->meta.unit, counter ? "W" : strings_get(r->strings, source->unit));
+    set_text(&r->meta.value, strings_get(r->strings, source->name));
+    set_text(&r->meta.scope, strings_get(r->strings, source->scope));
+}
+
+/* Finds the source of the values that were chosen. Returns 0, or -1. */
+static int choose_value(struct pbin_reader *r, struct error *err)
+{
+    uint32_t source = 0;
+    if (r->meta.keys != NULL)
+        return error_set(err, stream_name(r->stream), NO_OFFSET,
+                         "an aggregated profile has one value only: aggregate with --value first");
+    if (read_ahead(r, err) != 0)
+        return -1;
+    while (source < r->all.source_count &&
+           strcmp(strings_get(r->strings, r->sources[source].name), r->choice.value) != 0)
+        source++;
+    if (source == r->all.source_count)
+        return fail_choice(r, err);
+    describe_value(r, &r->sources[source]);
+    r->source = source != only_part(r) ? source : NO_SOURCE;
+    return 0;
+}
+
+struct pbin_reader *pbin_reader_open(struct stream *stream, struct pbin_choice choice,
+                                     struct error *err)
+{
+    struct pbin_reader *r = mem_zalloc(1, sizeof *r);
+    r->stream = stream;
+    r->choice = choice;
+    r->source = NO_SOURCE;
+    r->strings = strings_new();
+    r->all.strings = r->strings;
+    r->end = UINT64_MAX;
+    if (read_signature(r, err) == 0 && read_meta(r, err) == 0 &&
+        (choice.value == NULL || choose_value(r, err) == 0))
+        return r;
+    pbin_reader_close(r);
+    return NULL;
+}
+
+bool pbin_source_is_counter(const struct strings *strings, const struct pbin_source *source)
+{
+    return strcmp(strings_get(strings, source->kind), "energy") == 0;
 }
 
 bool pbin_reader_cut(const struct pbin_reader *r)

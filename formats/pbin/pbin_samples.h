@@ -7,6 +7,8 @@
 #include "formats/pbin/pbin.h"
 #include "formats/pbin/pbin_column.h"
 
+enum { MAX_BATCH_SAMPLES = 65536 };
+
 /* Empty when zeroed; sample_columns_free releases the columns. */
 struct sample_columns {
     struct pbin_samples samples;         /* the block read last; borrowed from the columns below */

@@ -53,6 +53,9 @@ struct pbin_writer {
     size_t thread_sample_capacity;
     uint64_t interval[BATCH_SAMPLES], value[BATCH_SAMPLES], threads[BATCH_SAMPLES];
     uint64_t *thread, *location, *cpu; /* [thread_sample_capacity] */
+    uint64_t **more;                   /* [more_count][BATCH_SAMPLES]: values in addition */
+    uint32_t *more_source;             /* [more_count] */
+    size_t more_count, more_capacity, more_source_capacity;
 };
 
 static int write_block(struct pbin_writer *w)
@@ -212,6 +215,15 @@ uint32_t pbin_define_source(struct pbin_writer *w, const struct pbin_source *sou
     return number;
 }
 
+void pbin_declare_value(struct pbin_writer *w, uint32_t source)
+{
+    mem_reserve(&w->more, &w->more_capacity, w->more_count + 1, sizeof *w->more);
+    mem_reserve(&w->more_source, &w->more_source_capacity, w->more_count + 1,
+                sizeof *w->more_source);
+    w->more[w->more_count] = mem_zalloc(BATCH_SAMPLES, sizeof **w->more);
+    w->more_source[w->more_count++] = source;
+}
+
 void pbin_put_reading(struct pbin_writer *w, const struct pbin_reading *reading)
 {
     uint32_t unused;
@@ -222,12 +234,25 @@ void pbin_put_reading(struct pbin_writer *w, const struct pbin_reading *reading)
     buffer_u64(b, reading->busy);
 }
 
+/* The additional values of the batch, a block each. */
+static void put_values(struct pbin_writer *w)
+{
+    for (size_t i = 0; i < w->more_count; i++) {
+        size_t begin = block_begin(&w->block, "vals");
+        buffer_u32(&w->block, w->more_source[i]);
+        buffer_u32(&w->block, (uint32_t)w->count);
+        column_put(&w->block, w->more[i], w->count);
+        block_end(&w->block, begin);
+    }
+}
+
 static int flush_samples(struct pbin_writer *w)
 {
     if (w->count == 0)
         return 0;
     if (flush_definitions(w) != 0)
         return -1;
+    put_values(w);
     size_t begin = block_begin(&w->block, "SMPL");
     buffer_u32(&w->block, (uint32_t)w->count);
     buffer_u32(&w->block, (uint32_t)w->thread_sample_count);
@@ -274,6 +299,8 @@ int pbin_make_room(struct pbin_writer *w, size_t count, struct pbin_room *room)
         w->interval + w->count,
         w->value + w->count,
         w->threads + w->count,
+        w->more,
+        w->count,
         w->thread + w->thread_sample_count,
         w->location + w->thread_sample_count,
         w->cpu + w->thread_sample_count,
@@ -398,5 +425,9 @@ void pbin_writer_abandon(struct pbin_writer *w)
     free(w->thread);
     free(w->location);
     free(w->cpu);
+    for (size_t i = 0; i < w->more_count; i++)
+        free(w->more[i]);
+    free(w->more);
+    free(w->more_source);
     free(w);
 }

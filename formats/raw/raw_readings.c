@@ -204,7 +204,7 @@ static double slope_at(struct source *s, uint64_t time)
     return (double)(p[1].counts - p[0].counts) * s->per_count / seconds(p[0].time, p[1].time);
 }
 
-static double value_of(struct raw_readings *r, size_t source, uint64_t from, uint64_t to)
+double raw_readings_value_of(struct raw_readings *r, size_t source, uint64_t from, uint64_t to)
 {
     struct source *s = &r->sources[source];
     if (s->count == 0)
@@ -221,7 +221,7 @@ double raw_readings_value(struct raw_readings *r, uint64_t from, uint64_t to)
     double sum = 0;
     for (size_t i = 0; i < r->count; i++)
         if (r->sources[i].part)
-            sum += value_of(r, i, from, to);
+            sum += raw_readings_value_of(r, i, from, to);
     return sum;
 }
 

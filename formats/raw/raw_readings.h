@@ -45,6 +45,10 @@ double raw_readings_energy(struct raw_readings *readings, size_t source, uint64_
  * between FROM and TO (FROM = TO: of the value then), of custom ones of the last reading at or before TO. */
 double raw_readings_value(struct raw_readings *readings, uint64_t from, uint64_t to);
 
+/* The same of SOURCE alone, whether it is part of the documented value or not. */
+double raw_readings_value_of(struct raw_readings *readings, size_t source, uint64_t from,
+                             uint64_t to);
+
 /* What that value is: PMU_POWER of energy and power, PMU_NONE where no source is part of it. */
 enum pmu_kind raw_readings_kind(const struct raw_readings *readings);
 

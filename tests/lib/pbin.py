@@ -13,7 +13,7 @@ NONE, CURRENT, VOLTAGE, POWER, CUSTOM = range(5)
 NO_MAP, NOT_KNOWN = 2**32 - 1, 2**64 - 1
 TEXT_KEYS = ("binary", "file", "function", "inline", "comm")
 FIELDS = {"name": "s", "target": "s", "command": "s", "host": "s", "started": "s", "dialect": "s", "tool": "s",
-          "unit": "s", "keys": "s", "pmu": "u", "volts": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
+          "unit": "s", "keys": "s", "value": "s", "scope": "s", "pmu": "u", "volts": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
           "samples": "u", "frequency": "u", "cpu_time": "u", "times": "u"}
 
 
@@ -94,6 +94,7 @@ class Profile:
     callers: dict = field(default_factory=dict)   # location number: location number
     sources: list = field(default_factory=list)   # (name, kind, unit, scope, per count, period, role, help)
     readings: list = field(default_factory=list)  # (source, time, value, busy)
+    values: dict = field(default_factory=dict)    # source number: a value per sample
 
 
 # ---- writing -----------------------------------------------------------------------------------
@@ -262,6 +263,9 @@ class Writer:
         self.block("read", struct.pack("<I", len(readings)) + b"".join(
             struct.pack("<IQQQ", *r) for r in readings))
 
+    def put_values(self, source, values):
+        self.block("vals", struct.pack("<II", source, len(values)) + column([value_bits(v) for v in values]))
+
     def finish(self):
         c = self.counts
         if self.parts[-1][4:8] != b"TAIL":
@@ -281,6 +285,8 @@ def write(profile, batch=500, checksum=xxh3):
         if what:
             put(what)
     for i in range(0, len(profile.samples), batch):
+        for source, values in profile.values.items():
+            w.put_values(source, values[i:i + batch])
         w.put_samples(profile.samples[i:i + batch])
     return w.finish()
 

@@ -2,6 +2,7 @@
 the sampler are compared with sums computed here.
 
 SPDX-License-Identifier: MIT"""
+import json
 import os
 import re
 import struct
@@ -378,6 +379,23 @@ class Readings(Tree):
         self.assertAlmostEqual(total, joules, delta=1e-4 * joules)
         self.assertEqual((profile.magic, profile.facts["unit"], profile.facts["pmu"]),
                          (3, "W", f"rapl file:{gauge}"))
+        self.values_of_each_source(profile, [self.counted(r) for r in by_source[:3]])
+
+    def values_of_each_source(self, profile, lines):
+        """What pbin-aggregate adds up of each source: what a counter counted, and 2.5 W."""
+        pbin = self.at("out.pbin")
+        subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, self.out], check=True)
+        end = profile.times[-1]
+        expected = [(s[0], s[3], (line(end) - line(0)) * 1e-6) for s, line in zip(profile.sources, lines)]
+        for name, scope, joules in [*expected, ("file:value", "other", 2.5e-9 * end)]:
+            facts = json.loads(subprocess.check_output(
+                [os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", "--value", name, pbin]))["profile"]
+            self.assertAlmostEqual(facts["energy_J"], joules, delta=1e-9 * joules, msg=name)
+            self.assertEqual((facts["value"], facts["scope"]), (name, scope))
+        facts = json.loads(subprocess.check_output(
+            [os.path.join(BUILD, "pbin-aggregate"), "-q", "--format=json", pbin]))["profile"]
+        self.assertAlmostEqual(facts["energy_J"], expected[0][2] + expected[1][2], delta=1e-9 * facts["energy_J"])
+        self.assertEqual((facts["value"], facts["scope"]), ("rapl:package-0 + rapl:package-0/dram", "package, dram"))
 
 
 # ---- libraries --------------------------------------------------------------------------------

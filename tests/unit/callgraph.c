@@ -56,7 +56,7 @@ static struct aggregate *finish(struct fixture *f)
     if (pbin_writer_close(f->writer) != 0 || output_commit(f->out) != 0)
         abort();
     struct stream *in = stream_open("graph.pbin", &f->err);
-    struct pbin_reader *reader = pbin_reader_open(in, false, &f->err);
+    struct pbin_reader *reader = pbin_reader_open(in, (struct pbin_choice){0}, &f->err);
     if (reader == NULL ||
         aggregate_read(aggregate, reader, "graph.pbin", 1, &reporter, &f->err) != 0 ||
         aggregate_finish(aggregate, &f->err) != 0)
