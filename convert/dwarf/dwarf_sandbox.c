@@ -13,18 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-/* 1: the sanitizer's own needs (terabytes of addresses, /proc) must not be fatal */
-#define SANITIZED 0
-#endif
+#include "base/memory.h"
+
+/* The sanitizer's own needs (terabytes of addresses, /proc) must not be fatal. */
+#define SANITIZED memory_is_shadowed()
 
 static void limit(__rlimit_resource_t what, rlim_t value)
 {
