@@ -11,7 +11,8 @@
 
 #include "base/memory.h"
 
-enum { INPUT = 256 * 1024 };
+enum { INPUT = 256 * 1024, BEST_RATIO = 10000 };
+#define FREE_BYTES (UINT64_C(2) << 30) /* whatever the ratio */
 
 struct bunzip {
     int fd;
@@ -21,6 +22,7 @@ struct bunzip {
     bool ended;          /* no more bytes from fd */
     struct error damage; /* reported after everything before it has been read */
     uint64_t offset;     /* of the next byte to read from fd */
+    uint64_t unpacked;   /* bytes so far */
     char input[INPUT];
 };
 
@@ -44,6 +46,11 @@ void bunzip_delete(struct bunzip *b)
     if (b->open)
         BZ2_bzDecompressEnd(&b->bz);
     free(b);
+}
+
+uint64_t bunzip_held(const struct bunzip *b)
+{
+    return b->offset;
 }
 
 static uint64_t position(const struct bunzip *b)
@@ -110,6 +117,12 @@ int64_t bunzip_read(struct bunzip *b, uint8_t *to, size_t room, struct error *er
         }
     }
     size_t unpacked = room - b->bz.avail_out;
+    b->unpacked += unpacked;
+    if (b->unpacked > FREE_BYTES && (b->unpacked - FREE_BYTES) / BEST_RATIO > b->offset)
+        return error_set(err, b->name, position(b),
+                         "unpacks to more than %d times its size: if you trust it, unpack it with "
+                         "bunzip2 first",
+                         BEST_RATIO);
     if (unpacked == 0 && b->damage.text[0] != '\0')
         return error_set(err, b->damage.file, b->damage.offset, "%s", b->damage.text);
     return (int64_t)unpacked; /* good data comes before the report of the damage */

@@ -15,8 +15,12 @@ struct bunzip;
 struct bunzip *bunzip_new(int fd, const char *name, const uint8_t *head, size_t length);
 void bunzip_delete(struct bunzip *bunzip);
 
+/* How many compressed bytes have been read so far. */
+uint64_t bunzip_held(const struct bunzip *bunzip);
+
 /* Writes up to ROOM decompressed bytes to TO. Returns their number, 0 at the end of the last stream,
- * or -1: damaged, cut short, or followed by something other than bzip2. Offsets in errors refer to
+ * or -1: damaged, cut short, followed by something other than bzip2, or unpacked to
+ * more than 2 GiB and 10000 times its size. Offsets in errors refer to
  * the compressed file. */
 int64_t bunzip_read(struct bunzip *bunzip, uint8_t *to, size_t room, struct error *err);
 

@@ -2,17 +2,51 @@
  * SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define SHADOWED 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define SHADOWED 1
+#endif
+#ifndef SHADOWED
+#define SHADOWED 0
+#endif
+
+bool memory_is_shadowed(void)
+{
+    return SHADOWED;
+}
+
+/* Needs no memory. */
+static _Noreturn void run_out(void)
+{
+    char line[256], most[64] = "";
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(most, sizeof most, ": more than %llu MB are needed (--max-memory)",
+                 (unsigned long long)limit.rlim_cur >> 20);
+    int length = snprintf(line, sizeof line, "%.100s: out of memory%s\n",
+                          program_invocation_short_name, most);
+    if (write(STDERR_FILENO, line, (size_t)length) != length)
+        _Exit(1);
+    exit(
+        1); /* NOLINT(concurrency-mt-unsafe): unfinished files are removed by functions that on_exit calls */
+}
 
 static void *check(void *memory)
 {
-    if (memory == NULL) {
-        fputs("out of memory\n", stderr);
-        _Exit(1);
-    }
+    if (memory == NULL)
+        run_out();
     return memory;
 }
 

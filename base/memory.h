@@ -4,10 +4,12 @@
 #define BASE_MEMORY_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Each returns memory that the caller frees with free(), never NULL: out of memory (or a
- * product COUNT * SIZE that overflows) prints "out of memory" and exits with status 1. */
+ * product COUNT * SIZE that overflows) prints "TOOL: out of memory", with the limit where there is one, and exits with
+ * status 1. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t count, size_t size);
 void *mem_aligned(size_t alignment, size_t count,
@@ -17,6 +19,9 @@ char *mem_strdup(const char *text);
 char *mem_strndup(const char *text, size_t length);
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether a sanitizer reserves terabytes of shadow memory: limits make no sense then. */
+bool memory_is_shadowed(void);
 
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */
 void mem_reserve(void *array, size_t *capacity, size_t need, size_t size);

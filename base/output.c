@@ -22,7 +22,8 @@ struct output {
     char *name; /* for messages, and where the file goes */
     char *
         target; /* the file after following symbolic links; NULL: written in place (pipe, device) */
-    char *temporary; /* name of the unfinished file; NULL: unnamed */
+    char *temporary;               /* name of the unfinished file; NULL: unnamed */
+    struct unfinished *unfinished; /* the same for remove_unfinished; NULL: none yet */
     int fd;
     struct error *err;
     bool failed;
@@ -70,14 +71,46 @@ static int open_unnamed(const char *folder)
     return -1;
 }
 
+/* Where a function called by exit finds the unfinished file. Never freed, since nothing undoes on_exit. */
+struct unfinished {
+    pid_t pid; /* not in a child */
+    char *temporary;
+};
+
+static void remove_unfinished(int status, void *opaque)
+{
+    const struct unfinished *u = opaque;
+    (void)status;
+    if (u->temporary != NULL && u->pid == getpid())
+        unlink(u->temporary);
+}
+
+/* From now on the name of the unfinished file is NAME, taken over; NULL: it has none. */
+static void set_temporary(struct output *o, char *name)
+{
+    free(o->temporary);
+    o->temporary = name;
+    if (o->unfinished == NULL && name != NULL) {
+        o->unfinished = mem_zalloc(1, sizeof *o->unfinished);
+        o->unfinished->pid = getpid();
+        on_exit(remove_unfinished, o->unfinished);
+    }
+    if (o->unfinished != NULL)
+        o->unfinished->temporary = name;
+}
+
 /* An unnamed file in the folder of TARGET or, where that fails, a temporary one beside it. */
 static int open_unfinished(struct output *o)
 {
     char *copy = mem_strdup(o->target);
     int fd = open_unnamed(dirname(copy));
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-        o->temporary = mem_printf("%s.XXXXXX", o->target);
-        fd = mkostemp(o->temporary, O_CLOEXEC);
+        char *name = mem_printf("%s.XXXXXX", o->target);
+        fd = mkostemp(name, O_CLOEXEC);
+        if (fd < 0)
+            free(name);
+        else
+            set_temporary(o, name);
         mode_t mask = umask(0);
         umask(mask);
         if (fd >= 0)
@@ -262,7 +295,7 @@ static int name_temporary(struct output *o, const char *link)
     for (unsigned attempt = 0; attempt <= 100; attempt++) {
         char *name = mem_printf("%s.%ld-%u.tmp", o->target, (long)getpid(), attempt);
         if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
-            o->temporary = name;
+            set_temporary(o, name);
             return 0;
         }
         free(name);
@@ -286,8 +319,7 @@ static int give_name(struct output *o)
     }
     if (rename(o->temporary, o->target) != 0)
         return fail(o, errno);
-    free(o->temporary);
-    o->temporary = NULL;
+    set_temporary(o, NULL);
     return 0;
 }
 
@@ -300,7 +332,7 @@ static void release(struct output *o)
     if (o->bz != NULL)
         BZ2_bzCompressEnd(o->bz);
     free(o->bz);
-    free(o->temporary);
+    set_temporary(o, NULL);
     free(o->target);
     free(o->name);
     free(o);

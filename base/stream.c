@@ -28,6 +28,7 @@ struct stream {
     uint8_t *buffer;
     size_t capacity;
     uint64_t size;           /* after stream_make_seekable */
+    uint64_t packed;         /* size of the compressed data that was copied, 0: none */
     uint64_t data, data_end; /* found last by stream_hole: no hole in between */
     bool is_stdin, seekable, forgiving, sparing;
 };
@@ -294,6 +295,7 @@ static int spool(struct stream *s, int fd, struct error *err)
     }
     if (have < 0)
         return -1;
+    s->packed = s->bunzip != NULL ? bunzip_held(s->bunzip) : 0;
     bunzip_delete(s->bunzip);
     s->bunzip = NULL;
     if (s->fd != STDIN_FILENO)
@@ -321,6 +323,15 @@ int stream_make_seekable(struct stream *s, struct error *err)
     }
     s->seekable = true;
     return stream_seek(s, 0, err);
+}
+
+uint64_t stream_held(const struct stream *s)
+{
+    if (s->packed > 0)
+        return s->packed;
+    if (s->seekable)
+        return s->size;
+    return s->bunzip != NULL ? bunzip_held(s->bunzip) : s->window.offset + s->window.visible;
 }
 
 uint64_t stream_size(const struct stream *s)

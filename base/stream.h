@@ -90,6 +90,10 @@ void stream_forgive(struct stream *stream);
  * Returns 0, or -1 with ERR filled. */
 int stream_make_seekable(struct stream *stream, struct error *err);
 
+/* How many bytes the file itself has given so far, compressed if it is; all of them if they are known [bytes]. What a
+ * reader makes of the data must stay in proportion to it: bzip2 packs repetitions a million times. */
+uint64_t stream_held(const struct stream *stream);
+
 /* Size of all data [bytes]; only after stream_make_seekable or stream_again. */
 uint64_t stream_size(const struct stream *stream);
 

@@ -20,10 +20,11 @@ enum {
     KEY_SALVAGE,
     KEY_STRICT,
     KEY_VALUE,
+    KEY_MAX_MEMORY,
     KEY_TOOL_FIRST = 0x1100
 };
 
-/* Common options that a tool can have in addition to -q, --verbose, --color and -h. */
+/* Common options that a tool can have in addition to -q, --verbose, --color, --max-memory and -h. */
 enum tool_options {
     TOOL_OUTPUT = 1,  /* -o, --bzip2 */
     TOOL_SALVAGE = 2, /* --salvage */
@@ -45,6 +46,7 @@ struct tool_common {
     const char *output;  /* NULL or "-": stdout */
     const char *format;  /* NULL: not given */
     const char *value;   /* --value, NULL: not given */
+    uint64_t max_memory; /* [bytes], 0: no limit; enforced by tool_parse */
     bool bzip2, salvage;
 };
 
@@ -57,7 +59,8 @@ void tool_guard_streams(void);
 void tool_start(struct tool_common *common, const char *name);
 
 /* Parses the common options, those of SHARED (enum tool_options) and those of ARGP, whose parser gets INPUT, a struct
- * that begins with the struct tool_common. Usage errors end the program. */
+ * that begins with the struct tool_common. Usage errors end the program. From here on, the program may allocate as much
+ * memory as --max-memory permits (default: a quarter of the machine's): more ends it with one error message. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
 /* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -16,6 +18,10 @@ static const struct argp_option
                         {"verbose", KEY_VERBOSE, NULL, 0, "Report each step on stderr", TOOL_GROUP},
                         {"color", KEY_COLOR, "WHEN", 0,
                          "always, never or auto (default; NO_COLOR is honoured)", TOOL_GROUP},
+                        {"max-memory", KEY_MAX_MEMORY, "SIZE", 0,
+                         "Allocate at most SIZE bytes (suffixes K, M, G; 0: no limit; default: a "
+                         "quarter of the memory)",
+                         TOOL_GROUP},
                         {"help", 'h', NULL, 0, "Print this help and exit", -1},
                         {0}},
     output_options[] = {{0, 0, NULL, 0, "Input and output:", TOOL_FILES},
@@ -41,6 +47,22 @@ static int color_of(const char *when, struct argp_state *state)
     return when[1] == 'l' ? 1 : when[0] == 'n' ? 0 : -1;
 }
 
+/* A size in bytes, such as 512M. */
+static uint64_t size_of(const char *text, struct argp_state *state)
+{
+    static const char suffixes[] = "KMG";
+    size_t length = strlen(text);
+    const char *suffix = length > 1 ? strchr(suffixes, text[length - 1]) : NULL;
+    unsigned shift = suffix != NULL && *suffix != '\0' ? 10 * (unsigned)(suffix + 1 - suffixes) : 0;
+    char *digits = mem_strndup(text, shift > 0 ? length - 1 : length);
+    uint64_t value = 0;
+    if (!parse_unsigned(digits, 0, UINT64_MAX >> shift, &value))
+        argp_error(state, "--max-memory must be a number of bytes, also with K, M or G, not '%s'",
+                   text);
+    free(digits);
+    return value << shift;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct tool_common *common = state->input;
@@ -53,6 +75,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_COLOR:
         common->color = color_of(argument, state);
+        return 0;
+    case KEY_MAX_MEMORY:
+        common->max_memory = size_of(argument, state);
         return 0;
     case 'o':
         if (argument[0] == '\0')
@@ -121,6 +146,23 @@ static error_t hand_down(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
+/* Private memory, not address space: large files may be mapped. A lower limit of the caller's stays. */
+static void limit_memory(uint64_t most)
+{
+    struct rlimit limit;
+    if (most == 0 || memory_is_shadowed() || getrlimit(RLIMIT_DATA, &limit) != 0 ||
+        most >= limit.rlim_cur)
+        return;
+    limit.rlim_cur = most;
+    setrlimit(RLIMIT_DATA, &limit);
+}
+
+static uint64_t quarter_of_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 4 : 0;
+}
+
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input)
 {
     struct parsing parsing = {
@@ -136,6 +178,7 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     for (size_t i = 0; i < sizeof choice / sizeof choice[0]; i++)
         if ((shared & choice[i].option) != 0)
             parsing.children[parsing.count++].argp = choice[i].argp;
+    ((struct tool_common *)input)->max_memory = quarter_of_memory();
     const struct argp whole = {.parser = hand_down, .children = parsing.children};
     /* messages begin with this, whatever path started the tool */
     argv[0] = program_invocation_short_name;
@@ -145,6 +188,7 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
         fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
         exit(EXIT_DATA);
     }
+    limit_memory(((struct tool_common *)input)->max_memory);
 }
 
 void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *last)

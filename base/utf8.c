@@ -24,6 +24,17 @@ size_t utf8_length(const char *text)
     return length;
 }
 
+size_t utf8_limit(const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+    if (text[length] == '\0')
+        return length;
+    for (size_t back = 1; back <= 3 && back <= length; back++)
+        if (utf8_length(text + length - back) > back)
+            return length - back;
+    return length;
+}
+
 char *utf8_repair(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";

@@ -9,6 +9,9 @@
  * forms, surrogates. */
 size_t utf8_length(const char *text);
 
+/* The number of bytes of TEXT, at most MOST, that end with a whole character. */
+size_t utf8_limit(const char *text, size_t most);
+
 /* A copy of TEXT that is valid UTF-8: each stray byte becomes U+FFFD. Caller frees. */
 char *utf8_repair(const char *text);
 

@@ -69,6 +69,22 @@ struct line {
     const char *path; /* in the line, without line end; "" when anonymous */
 };
 
+/* The kernel writes a line end in a path as \012, and a backslash as it is: a path with \012 in it means what it
+ * says if that is the file with the inode of the line, and line ends otherwise. */
+static void restore_line_ends(char *path, uint64_t inode)
+{
+    struct stat info;
+    const char *from = strstr(path, "\\012");
+    if (from == NULL || (stat(path, &info) == 0 && info.st_ino == inode))
+        return;
+    for (char *to = path + (from - path); (*to = *from) != '\0'; to++) {
+        bool escaped = strncmp(from, "\\012", 4) == 0;
+        if (escaped)
+            *to = '\n';
+        from += escaped ? 4 : 1;
+    }
+}
+
 /* Returns whether the line is valid and describes an executable mapping. */
 static bool parse_line(char *text, struct line *line)
 {
@@ -79,6 +95,7 @@ static bool parse_line(char *text, struct line *line)
                &line->end, rights, &line->offset, &line->inode, &at) != 5 ||
         at == 0 || rights[2] != 'x')
         return false;
+    restore_line_ends(text + at, line->inode);
     line->path = text + at;
     return true;
 }

@@ -129,9 +129,16 @@ static struct source_file *open_source(struct section *s)
     const struct annotate_options *o = a->options;
     const struct source_search search = {o->prefix_maps, o->prefix_map_count, o->source_paths,
                                          o->source_path_count};
-    struct source_file *source = source_file_open(s->file, &search);
+    bool refused;
+    struct source_file *source = source_file_open(s->file, &search, &refused);
     if (source == NULL) {
-        if (s->file[0] != '\0' && annotation_may_warn(a, s->file))
+        if (refused && annotation_may_warn(a, s->file))
+            report_warning(a->reporter,
+                           "%s: not shown: a profile may name any file, and this one is neither a "
+                           "source below the current directory nor below one that --source-path "
+                           "or --prefix-map names",
+                           s->file);
+        else if (s->file[0] != '\0' && annotation_may_warn(a, s->file))
             report_warning(
                 a->reporter,
                 "%s: source not found: name its folder with --source-path DIR, or replace the "

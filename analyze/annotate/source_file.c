@@ -22,23 +22,131 @@ struct source_file {
     char text[MAX_LINE + 8];
 };
 
-/* A name from a profile may be a device or a FIFO: never wait for one. */
-static struct source_file *try_open(const char *path)
+/* ---- which files may be shown ---- */
+
+/* What PATH has below FOLDER, without the slash; NULL: it is not below it. Both are absolute, without links. */
+static const char *below(const char *path, const char *folder)
 {
+    size_t length = strlen(folder);
+    if (length > 0 && folder[length - 1] == '/')
+        length--;
+    return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+static bool has_hidden_part(const char *rest)
+{
+    return rest[0] == '.' || strstr(rest, "/.") != NULL;
+}
+
+static bool is_in_system(const char *path)
+{
+    static const char *const folders[] = {"/dev", "/etc", "/proc", "/run", "/sys"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (strcmp(path, folders[i]) == 0 || below(path, folders[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* May PATH be shown because it is below FOLDER, in any spelling? */
+static bool is_open(const char *path, const char *folder)
+{
+    char *real = realpath(folder, NULL);
+    const char *rest = real != NULL ? below(path, real) : NULL;
+    bool open =
+        rest != NULL && !has_hidden_part(rest) && (!is_in_system(path) || is_in_system(real));
+    free(real);
+    return open;
+}
+
+static bool has_source_suffix(const char *path)
+{
+    static const char suffixes[] =
+        " ada adb ads asm c c++ cc cl cp cpp cr cs cu cuh cxx d def di erl f f03 f08 f77 f90 f95 "
+        "for go h h++ hh hip hpp hs hxx i icc ii inc inl ipp java jl js kt l ll lua m ml mli mm "
+        "nim pas php pl pp pxd py pyx rb re rs s scala swift tcc tpp ts v vala vapi y yy zig ";
+    const char *dot = strrchr(path, '.');
+    char word[16];
+    if (dot == NULL || strlen(dot) > 10)
+        return false;
+    size_t length = (size_t)snprintf(word, sizeof word, " %s ", dot + 1);
+    for (size_t i = 0; i < length; i++)
+        if (word[i] >= 'A' && word[i] <= 'Z')
+            word[i] = (char)(word[i] - 'A' + 'a');
+    return strchr(dot, '/') == NULL && strstr(suffixes, word) != NULL;
+}
+
+/* The NEW of OLD=NEW may end within a name. */
+static bool is_open_by_map(const char *path, const char *map)
+{
+    const char *new = strchr(map, '=') + 1, *slash = strrchr(new, '/');
+    if (new[0] == '\0')
+        return false;
+    if (is_open(path, new))
+        return true;
+    char *folder = slash == NULL ? mem_strdup(".") : mem_printf("%.*s/", (int)(slash - new), new);
+    bool open = is_open(path, folder);
+    free(folder);
+    return open;
+}
+
+static bool may_be_shown(const char *path, const struct source_search *search)
+{
+    static const char *const public[] = {"/usr/include", "/usr/local/include", "/usr/lib",
+                                         "/usr/src"};
+    char here[PATH_MAX];
+    for (size_t i = 0; i < search->folder_count; i++)
+        if (is_open(path, search->folders[i]))
+            return true;
+    for (size_t i = 0; i < search->prefix_map_count; i++)
+        if (is_open_by_map(path, search->prefix_maps[i]))
+            return true;
+    for (size_t i = 0; i < sizeof public / sizeof public[0]; i++)
+        if (is_open(path, public[i]))
+            return true;
+    return getcwd(here, sizeof here) != NULL && strcmp(here, "/") != 0 && has_source_suffix(path) &&
+           is_open(path, here);
+}
+
+/* ---- opening ---- */
+
+/* The file at PATH is looked at before it is opened: opening a device or a FIFO may have effects, and what is opened
+ * then is what was looked at. */
+static FILE *open_checked(const char *path, const struct source_search *search, time_t *changed,
+                          bool *refused)
+{
+    char link[64], real[PATH_MAX];
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     FILE *file = NULL;
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode))
-        file = fdopen(fd, "r");
-    if (file == NULL) {
-        if (fd >= 0)
-            close(fd);
+    int place = open(path, O_PATH | O_CLOEXEC), fd = -1;
+    if (place < 0)
         return NULL;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+    ssize_t length = readlink(link, real, sizeof real - 1);
+    if (fstat(place, &info) == 0 && S_ISREG(info.st_mode) && length > 0) {
+        real[length] = '\0';
+        if (may_be_shown(real, search))
+            fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        else
+            *refused = true;
     }
+    close(place);
+    if (fd >= 0 && (file = fdopen(fd, "r")) == NULL)
+        close(fd);
+    *changed = info.st_mtime;
+    return file;
+}
+
+static struct source_file *try_open(const char *path, const struct source_search *search,
+                                    bool *refused)
+{
+    time_t changed = 0;
+    FILE *file = open_checked(path, search, &changed, refused);
+    if (file == NULL)
+        return NULL;
     struct source_file *source = mem_zalloc(1, sizeof *source);
     source->file = file;
     source->path = mem_strdup(path);
-    source->changed = info.st_mtime;
+    source->changed = changed;
     return source;
 }
 
@@ -55,24 +163,27 @@ static char *map_prefix(const char *path, const struct source_search *search)
 }
 
 /* Tries REST in every folder. */
-static struct source_file *try_folders(const char *rest, const struct source_search *search)
+static struct source_file *try_folders(const char *rest, const struct source_search *search,
+                                       bool *refused)
 {
     struct source_file *source = NULL;
     char path[PATH_MAX];
     for (size_t i = 0; i < search->folder_count && source == NULL; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", search->folders[i], rest);
         if (length > 0 && (size_t)length < sizeof path)
-            source = try_open(path);
+            source = try_open(path, search, refused);
     }
     return source;
 }
 
-struct source_file *source_file_open(const char *path, const struct source_search *search)
+struct source_file *source_file_open(const char *path, const struct source_search *search,
+                                     bool *refused)
 {
+    *refused = false;
     if (path[0] == '\0')
         return NULL;
     char *here = map_prefix(path, search);
-    struct source_file *source = try_open(here);
+    struct source_file *source = try_open(here, search, refused);
     /* longer paths cannot be opened, and hostile ones have a million slashes: try only the base name */
     const char *rest = strlen(here) < PATH_MAX ? here : strrchr(here, '/');
     for (; rest != NULL && source == NULL; rest = strchr(rest, '/')) {
@@ -80,7 +191,7 @@ struct source_file *source_file_open(const char *path, const struct source_searc
         while (strncmp(rest, "./", 2) == 0)
             rest += 2;
         if (rest[0] != '\0')
-            source = try_folders(rest, search);
+            source = try_folders(rest, search, refused);
     }
     free(here);
     return source;

@@ -1,8 +1,19 @@
 /* Source files: searches those built elsewhere, and reads lines.
+ *
+ * Profiles come from anyone, and their paths may name any file: shown are only regular files that are, after following
+ * all links, below
+ *
+ *   - a folder of --source-path, or the NEW of a --prefix-map;
+ *   - the current directory, unless it is /: only names with the suffix of a programming language;
+ *   - /usr/include, /usr/local/include, /usr/lib and /usr/src;
+ *
+ * where no part of the path below that folder begins with a dot, and the file is not in /dev, /etc, /proc, /run or /sys
+ * unless the folder is.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_SOURCE_FILE_H
 #define ANALYZE_ANNOTATE_SOURCE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
@@ -17,8 +28,10 @@ struct source_search {
 struct source_file;
 
 /* Opens the source compiled as PATH: there (after applying the first matching prefix map), else by ever shorter tails
- * of PATH in each folder, down to the base name. Regular files only. Returns NULL if not found. */
-struct source_file *source_file_open(const char *path, const struct source_search *search);
+ * of PATH in each folder, down to the base name. Returns NULL if not found; *REFUSED says whether there is a file that
+ * must not be shown. */
+struct source_file *source_file_open(const char *path, const struct source_search *search,
+                                     bool *refused);
 void source_file_close(struct source_file *source);
 
 /* The path at which it was found; borrowed until source_file_close. */

@@ -11,6 +11,7 @@ enum { MAX_DEPTH = 512, MAX_CHAIN = 16, MAX_FUNCTIONS = 1 << 26 };
 struct level {
     Dwarf_Die die;
     uint32_t function; /* around it */
+    bool entered;      /* its children are done, or above it on the stack */
 };
 
 struct walk {
@@ -48,36 +49,53 @@ static uint32_t add_function(struct walk *w, Dwarf_Die die, Dwarf_Half tag, uint
     return (uint32_t)f->count++;
 }
 
+/* Too deep: no compiler made this unit, and to find the siblings of each level libdwarf would walk all below it. */
+static void give_up(struct walk *w)
+{
+    w->units->damaged++;
+    while (w->depth > 0)
+        dwarf_dealloc_die(w->levels[--w->depth].die);
+}
+
 static void push(struct walk *w, Dwarf_Die die, uint32_t function)
 {
     if (w->depth == MAX_DEPTH) {
-        w->units->damaged++;
         dwarf_dealloc_die(die);
+        give_up(w);
         return;
     }
-    w->levels[w->depth++] = (struct level){die, function};
+    w->levels[w->depth++] = (struct level){.die = die, .function = function};
 }
 
-/* Replaces the top of the stack by its sibling, and puts its first child on top of that. */
-static void step(struct walk *w)
+/* Adds the DIE on top of the stack, and puts its first child there. */
+static void enter(struct walk *w, struct level *top)
 {
-    struct level top = w->levels[--w->depth];
     Dwarf_Half tag = 0;
     Dwarf_Error error = NULL;
-    Dwarf_Die sibling = NULL, child = NULL;
-    if (!dwarf_ok(w->units, dwarf_tag(top.die, &tag, &error), error)) {
-        dwarf_dealloc_die(top.die);
+    Dwarf_Die child = NULL;
+    top->entered = true;
+    if (!dwarf_ok(w->units, dwarf_tag(top->die, &tag, &error), error)) {
+        dwarf_dealloc_die(top->die);
+        w->depth--;
         return;
     }
-    uint32_t function = add_function(w, top.die, tag, top.function);
-    bool has_child =
-        !is_barren(tag) && dwarf_ok(w->units, dwarf_child(top.die, &child, &error), error);
-    if (dwarf_ok(w->units, dwarf_siblingof_b(w->units->debug, top.die, true, &sibling, &error),
-                 error))
-        push(w, sibling, top.function);
-    if (has_child)
+    uint32_t function = add_function(w, top->die, tag, top->function);
+    if (!is_barren(tag) && dwarf_ok(w->units, dwarf_child(top->die, &child, &error), error))
         push(w, child, function);
-    dwarf_dealloc_die(top.die);
+}
+
+/* Replaces the DIE on top of the stack, whose children are done, by its sibling. Not before: libdwarf looks for the
+ * sibling below the DIE, which takes long where there is no end. */
+static void leave(struct walk *w, struct level *top)
+{
+    Dwarf_Error error = NULL;
+    Dwarf_Die die = top->die, sibling = NULL;
+    *top = (struct level){.function = top->function};
+    if (dwarf_ok(w->units, dwarf_siblingof_b(w->units->debug, die, true, &sibling, &error), error))
+        top->die = sibling;
+    else
+        w->depth--;
+    dwarf_dealloc_die(die);
 }
 
 void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die)
@@ -90,8 +108,13 @@ void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit, Dwarf_
     w->units = units;
     w->unit = unit;
     push(w, child, INTERVAL_NONE);
-    while (w->depth > 0)
-        step(w);
+    while (w->depth > 0) {
+        struct level *top = &w->levels[w->depth - 1];
+        if (top->entered)
+            leave(w, top);
+        else
+            enter(w, top);
+    }
     interval_map_build(&unit->functions.by_address, w->ranges.items, w->ranges.count);
     free(w->ranges.items);
     free(w);

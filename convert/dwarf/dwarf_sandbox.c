@@ -13,18 +13,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-/* 1: the sanitizer's own needs (terabytes of addresses, /proc) must not be fatal */
-#define SANITIZED 0
-#endif
+#include "base/memory.h"
+
+/* The sanitizer's own needs (terabytes of addresses, /proc) must not be fatal. */
+#define SANITIZED memory_is_shadowed()
 
 static void limit(__rlimit_resource_t what, rlim_t value)
 {
@@ -46,8 +38,18 @@ static uint64_t memory_in_use(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void limit_resources(uint64_t memory)
+/* A second between the limits, for SIGXCPU, after which comes SIGKILL. */
+static void limit_cpu_time(uint64_t seconds)
 {
+    const struct rlimit wanted = {seconds, seconds + 1};
+    struct rlimit now;
+    if (getrlimit(RLIMIT_CPU, &now) == 0 && now.rlim_max > wanted.rlim_max)
+        setrlimit(RLIMIT_CPU, &wanted);
+}
+
+static void limit_resources(uint64_t memory, uint64_t seconds)
+{
+    limit_cpu_time(SANITIZED ? 10 * seconds : seconds);
     if (!SANITIZED)
         limit(RLIMIT_AS, memory_in_use() + memory);
     limit(RLIMIT_CORE, 0);
@@ -114,13 +116,13 @@ static bool forbid_system_calls(void)
     return result == 0;
 }
 
-bool dwarf_sandbox_enter(int socket, int parent, uint64_t memory)
+bool dwarf_sandbox_enter(int socket, int parent, uint64_t memory, uint64_t seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         return false;
     leave_parents_signals();
-    limit_resources(memory);
+    limit_resources(memory, seconds);
     if (!leave_parents_files(socket))
         return false;
     prctl(PR_SET_DUMPABLE, 0);

@@ -126,11 +126,3 @@ Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *d)
 {
     return &d->interface;
 }
-
-uint64_t dwarf_sections_size(const struct dwarf_sections *d)
-{
-    uint64_t sum = 0;
-    for (size_t i = 1; i < d->count; i++)
-        sum += d->sections[i].size;
-    return sum;
-}

@@ -19,7 +19,4 @@ Dwarf_Obj_Access_Interface *dwarf_sections_interface(struct dwarf_sections *d);
 /* The contents of section NAME (".debug_line") and their *SIZE; NULL if it is missing. Borrowed. */
 const uint8_t *dwarf_sections_find(struct dwarf_sections *d, const char *name, uint64_t *size);
 
-/* All of them, unpacked [bytes]: for limits. */
-uint64_t dwarf_sections_size(const struct dwarf_sections *sections);
-
 #endif

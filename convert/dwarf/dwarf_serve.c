@@ -13,9 +13,10 @@
 #include "convert/dwarf/dwarf_units.h"
 #include "convert/dwarf/dwarf_worker.h"
 
-/* Memory for libdwarf: measured needs are under 3 times the sections (all units decoded). */
-#define MIN_MEMORY (UINT64_C(1) << 30)
-enum { MEMORY_FACTOR = 8 };
+/* Memory for libdwarf: measured needs are under 3 times the sections (all units decoded), which compression shrinks to
+ * a fifth. It depends on the size of the file, since sizes in a file may lie, and sections may share bytes. */
+#define MIN_MEMORY (UINT64_C(512) << 20)
+enum { MEMORY_FACTOR = 16 };
 
 struct server {
     struct dwarf_units units;
@@ -130,8 +131,8 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug
     if (!elf_file_map(debug))
         _exit(1);
     struct dwarf_sections *sections = dwarf_sections_new(debug);
-    uint64_t memory = MIN_MEMORY + MEMORY_FACTOR * dwarf_sections_size(sections);
-    if (!dwarf_sandbox_enter(socket, parent, memory))
+    if (!dwarf_sandbox_enter(socket, parent, MIN_MEMORY + MEMORY_FACTOR * debug->size,
+                             dwarf_worker_seconds(debug->size)))
         _exit(1);
     s->units.image = image;
     s->units.strings = strings_new();

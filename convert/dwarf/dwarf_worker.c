@@ -22,6 +22,7 @@ struct dwarf_worker {
     pid_t pid;
     int socket;
     unsigned timeout;  /* [s] */
+    unsigned seconds;  /* of CPU time */
     char *path;        /* for messages */
     uint32_t *numbers; /* of its strings in ours */
     size_t number_count, number_capacity;
@@ -65,10 +66,40 @@ struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf
     w->pid = pid;
     w->socket = pair[0];
     w->timeout = timeout > 0 ? timeout : 60;
+    w->seconds = dwarf_worker_seconds(debug->size);
     w->path = mem_strdup(debug->path);
     mem_reserve(&w->numbers, &w->number_capacity, 1, sizeof *w->numbers);
     w->numbers[w->number_count++] = 0;
     return w;
+}
+
+unsigned dwarf_worker_seconds(uint64_t size)
+{
+    enum { FEWEST = 10, BYTES_PER_SECOND = 8 << 20, MOST = 3600 };
+    uint64_t more = size / BYTES_PER_SECOND;
+    return FEWEST + (unsigned)(more < MOST ? more : MOST);
+}
+
+/* Ends the process, if it still runs. Returns how it ended, as waitpid does. */
+static int end_process(struct dwarf_worker *w)
+{
+    int status = 0;
+    if (w->pid <= 0)
+        return 0;
+    kill(w->pid, SIGKILL);
+    while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    w->pid = 0;
+    return status;
+}
+
+static int report_death(struct dwarf_worker *w, struct error *err)
+{
+    int status = end_process(w);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        return error_set(err, w->path, NO_OFFSET,
+                         "debug information needs more than %u s of CPU time", w->seconds);
+    return error_set(err, w->path, NO_OFFSET, "DWARF worker died");
 }
 
 void dwarf_worker_delete(struct dwarf_worker *w)
@@ -76,9 +107,7 @@ void dwarf_worker_delete(struct dwarf_worker *w)
     if (w == NULL)
         return;
     close(w->socket);
-    kill(w->pid, SIGKILL);
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    end_process(w);
     free(w->path);
     free(w->numbers);
     free(w);
@@ -103,7 +132,7 @@ static int transfer(struct dwarf_worker *w, bool writing, uint8_t *data, size_t 
         if (moved < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (moved <= 0)
-            return error_set(err, w->path, NO_OFFSET, "DWARF worker died");
+            return report_death(w, err);
         data += moved;
         size -= (size_t)moved;
     }

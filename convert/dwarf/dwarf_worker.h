@@ -56,6 +56,9 @@ struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf
 int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, size_t count,
                      struct strings *strings, struct dwarf_answer *answer, struct error *err);
 
+/* CPU time that a worker gets for a file of SIZE bytes [s]. */
+unsigned dwarf_worker_seconds(uint64_t size);
+
 /* Ends the process and waits for it. NULL is allowed. */
 void dwarf_worker_delete(struct dwarf_worker *worker);
 

@@ -15,11 +15,12 @@ struct addresses {
     struct strings *names; /* for people; number 0 is "" */
     uint64_t *address;     /* by number */
     size_t capacity;
+    struct demangle_costs costs;
 };
 
 static void add_name(struct addresses *a, const char *linkage, uint64_t address)
 {
-    char *text = demangle(linkage);
+    char *text = demangle(linkage, &a->costs);
     uint32_t known = strings_count(a->names);
     uint32_t number = strings_intern(a->names, text != NULL ? text : linkage);
     free(text);

@@ -41,6 +41,7 @@ struct gmon_sums {
     struct arc_sum *arcs;
     size_t row_count, row_capacity, arc_count, arc_capacity;
     uint64_t samples;
+    struct demangle_costs costs;
 };
 
 struct gmon_sums *gmon_sums_new(void)
@@ -76,7 +77,7 @@ static uint32_t name_of(struct gmon_sums *s, const char *linkage)
     uint32_t number = strings_intern(s->linkage, linkage);
     if (number < known)
         return s->names[number];
-    char *text = demangle(linkage);
+    char *text = demangle(linkage, &s->costs);
     mem_reserve(&s->names, &s->name_capacity, (size_t)number + 1, sizeof *s->names);
     s->names[number] = strings_intern(s->texts, text != NULL ? text : linkage);
     free(text);

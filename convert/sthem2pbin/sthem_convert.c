@@ -22,6 +22,7 @@ struct conversion {
     size_t number_count, number_capacity;
     uint32_t *threads; /* by core */
     struct pbin_thread_sample *entries;
+    struct demangle_costs costs;
     double carry; /* energy of rows that are shorter than a nanosecond [J] */
 };
 
@@ -30,7 +31,7 @@ static uint32_t define_names(struct conversion *c, const struct sthem_place *pla
 {
     const char *module = place->module[0] != '\0' ? place->module : LABEL_UNKNOWN;
     const char *function = place->function[0] != '\0' ? place->function : LABEL_UNKNOWN;
-    char *plain = demangle(function);
+    char *plain = demangle(function, &c->costs);
     struct pbin_frame frame = {.function = pbin_define_string(c->writer, function),
                                .demangled =
                                    pbin_define_string(c->writer, plain != NULL ? plain : function)};

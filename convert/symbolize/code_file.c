@@ -60,8 +60,12 @@ static void search_debug(struct code_file *file)
 const char *code_file_symbol(struct code_file *file, uint64_t address)
 {
     search_debug(file);
-    if (file->symbols == NULL)
+    if (file->symbols == NULL) {
         file->symbols = elf_symbols_new(file->image, file->debug);
+        if (elf_symbols_overlap(file->symbols))
+            report_warning(file->reporter, "%s: names of symbols overlap: some functions have none",
+                           file->image->path);
+    }
     const struct elf_symbol *symbol = elf_symbols_find(file->symbols, address);
     return symbol != NULL ? symbol->name : NULL;
 }

@@ -7,7 +7,6 @@
 #include "convert/symbolize/demangle.h"
 
 #include <setjmp.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +17,9 @@
 
 static const char base_62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 enum { MAX_NAME = 1 << 15, MAX_TEXT = 1 << 16, MAX_PIECES = 1 << 20 };
+
+/* Real names grow to 3 times their size, with a piece for every few bytes. */
+enum { FREE_COSTS = 16 << 20, COSTS_PER_BYTE = 32 };
 
 struct sink {
     struct buffer text;
@@ -43,13 +45,25 @@ static char *finish(const struct sink *sink, const char *suffix)
     return mem_printf("%.*s%s", (int)sink->text.size, (const char *)sink->text.data, suffix);
 }
 
-static char *run(demangler *call, const char *name, const char *suffix)
+/* Whether all names may cost more than they did. */
+static bool has_budget(struct demangle_costs *costs)
+{
+    uint64_t most = FREE_COSTS + COSTS_PER_BYTE * costs->mangled;
+    costs->exceeded |= costs->spent >= most;
+    return costs->spent < most;
+}
+
+static char *run(demangler *call, const char *name, const char *suffix,
+                 struct demangle_costs *costs)
 {
     struct sink sink;
     memset(&sink, 0, sizeof sink);
+    if (!has_budget(costs))
+        return NULL;
     char *volatile text = NULL; /* volatile: may live across longjmp */
     if (setjmp(sink.too_long) == 0)
         text = call(name, DMGL_PARAMS | DMGL_ANSI, take, &sink) ? finish(&sink, suffix) : NULL;
+    costs->spent += sink.text.size + sink.pieces;
     buffer_free(&sink.text);
     return text;
 }
@@ -69,23 +83,24 @@ static bool is_endless(const char *name)
 
 /* Rust first: its older names are C++ names with a hash at the end. LLVM appends ".llvm.123" to
  * names of both, which no demangler knows. */
-static char *undo(const char *name, const char *suffix)
+static char *undo(const char *name, const char *suffix, struct demangle_costs *costs)
 {
-    char *text = run(rust_demangle_callback, name, suffix);
-    return text != NULL ? text : run(cplus_demangle_v3_callback, name, suffix);
+    char *text = run(rust_demangle_callback, name, suffix, costs);
+    return text != NULL ? text : run(cplus_demangle_v3_callback, name, suffix, costs);
 }
 
-char *demangle(const char *name)
+char *demangle(const char *name, struct demangle_costs *costs)
 {
     if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
         strnlen(name, MAX_NAME) == MAX_NAME || is_endless(name))
         return NULL;
-    char *text = undo(name, "");
+    costs->mangled += strlen(name);
+    char *text = undo(name, "", costs);
     const char *mark = strpbrk(name, ".@");
     if (text != NULL || mark == NULL)
         return text;
     char *stem = mem_strndup(name, (size_t)(mark - name));
-    text = undo(stem, mark);
+    text = undo(stem, mark, costs);
     free(stem);
     return text;
 }

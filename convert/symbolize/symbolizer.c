@@ -26,6 +26,8 @@ struct symbolizer {
     struct code_frame **chunks; /* frames that were given out */
     size_t chunk_count, chunk_capacity, chunk_used, chunk_size;
     struct dwarf_answer answer;
+    struct demangle_costs costs;
+    struct reporter *reporter;
 };
 
 /* A program counter to resolve, sorted by mapping and address, with its place in the caller's array. */
@@ -56,6 +58,7 @@ struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,
             return NULL;
         }
     }
+    s->reporter = reporter;
     s->strings = strings_new();
     s->maps = code_maps_new(maps, map_count, &s->options, reporter);
     return s;
@@ -96,7 +99,13 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
     mem_reserve(&s->demangled, &s->demangled_capacity, (size_t)number + 1, sizeof *s->demangled);
     memset(s->demangled + before, 0, (s->demangled_capacity - before) * sizeof *s->demangled);
     if (s->demangled[number] == 0) {
-        char *text = demangle(strings_get(s->strings, number));
+        bool exceeded = s->costs.exceeded;
+        char *text = demangle(strings_get(s->strings, number), &s->costs);
+        if (s->costs.exceeded && !exceeded)
+            report_warning(s->reporter,
+                           "%.100s: too long when demangled: this name and those after it "
+                           "stay as they are",
+                           strings_get(s->strings, number));
         s->demangled[number] = (text != NULL ? strings_intern(s->strings, text) : number) + 1;
         free(text);
     }

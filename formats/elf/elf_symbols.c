@@ -19,12 +19,19 @@ struct sorted_symbol {
 struct elf_symbols {
     struct sorted_symbol *symbols; /* what the values of the map mean */
     struct interval_map map;
+    bool overlap;
 };
+
+/* Linkers let a name end in another one; a name that begins at each byte of one of a megabyte is an attack. All names
+ * longer than SHORT together may have as many bytes as the table of names, NAME_FACTOR times, and FREE_NAMES. */
+enum { SHORT_NAME = 64, NAME_FACTOR = 4, FREE_NAMES = 64 * 1024 };
 
 struct reader {
     const struct elf_file *file;
     const char *names;
     size_t names_limit;
+    size_t names_left; /* of what the long names may have together [bytes] */
+    bool overlap;      /* they would have had more */
     struct sorted_symbol *symbols;
     size_t count, capacity;
     const char *sought; /* only the symbol of this name counts; NULL: functions */
@@ -44,6 +51,19 @@ static bool is_mapping_symbol(const struct elf_file *file, const char *name)
 static bool is_wanted(unsigned type)
 {
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT;
+}
+
+/* Takes the length of NAME, which ends within the table, from what the names may have. */
+static bool has_room(struct reader *r, const char *name)
+{
+    size_t length = strnlen(name, SHORT_NAME + r->names_left + 1);
+    if (length <= SHORT_NAME)
+        return true;
+    r->overlap |= length > r->names_left;
+    if (length > r->names_left)
+        return false;
+    r->names_left -= length;
+    return true;
 }
 
 static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank)
@@ -70,7 +90,7 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank)
     if (r->file->machine == EM_ARM && type == STT_FUNC)
         s.symbol.address &= ~UINT64_C(1); /* Thumb */
     if (s.symbol.address < section->address || s.symbol.address > s.section_last ||
-        is_mapping_symbol(r->file, name))
+        is_mapping_symbol(r->file, name) || !has_room(r, name))
         return;
     mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
     r->symbols[r->count++] = s;
@@ -87,6 +107,7 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
         return false;
     r->file = file;
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
+    r->names_left = NAME_FACTOR * r->names_limit + FREE_NAMES;
     Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
     for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
         add_symbol(r, &symbol, (uint32_t)i);
@@ -141,6 +162,7 @@ struct elf_symbols *elf_symbols_new(const struct elf_file *file, const struct el
     }
     interval_map_build(&symbols->map, intervals, kept);
     symbols->symbols = r.symbols;
+    symbols->overlap = r.overlap;
     free(intervals);
     return symbols;
 }
@@ -152,6 +174,11 @@ void elf_symbols_delete(struct elf_symbols *symbols)
     interval_map_free(&symbols->map);
     free(symbols->symbols);
     free(symbols);
+}
+
+bool elf_symbols_overlap(const struct elf_symbols *symbols)
+{
+    return symbols->overlap;
 }
 
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)

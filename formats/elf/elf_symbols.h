@@ -18,6 +18,9 @@ struct elf_symbols;
 struct elf_symbols *elf_symbols_new(const struct elf_file *file, const struct elf_file *debug);
 void elf_symbols_delete(struct elf_symbols *symbols);
 
+/* Whether long names share more bytes than linkers let them: those beyond the limit are left out. */
+bool elf_symbols_overlap(const struct elf_symbols *symbols);
+
 /* The symbol that covers ADDRESS of the file: the one that begins last before it; among those
  * that begin together the largest, then the last in the file's table (which has globals after
  * locals; llvm-symbolizer chooses alike). A symbol without size reaches to the next one

@@ -15,6 +15,13 @@
 enum { MAX_FRAMES = 4096 };
 #define NO_SOURCE UINT32_MAX
 
+/* What a profile may mean: so much in any case, and so much for each byte of the file, which may be compressed. A
+ * definition takes up about as much memory as it has bytes. A sample block of constant columns has 65536 samples, or
+ * 2^20 samples of threads, in 118 bytes. */
+#define FREE_DEFINED (UINT64_C(64) << 20)
+#define FREE_SAMPLES (UINT64_C(1) << 26)
+enum { DEFINED_PER_BYTE = 256, SAMPLES_PER_BYTE = 16384 };
+
 struct pbin_reader {
     struct stream *stream;
     struct pbin_choice choice;
@@ -34,6 +41,7 @@ struct pbin_reader {
     size_t caller_count; /* locations that CALLERS covers */
     bool wants_readings;
     uint64_t samples, thread_samples;
+    uint64_t defined; /* in blocks of definitions [bytes] */
     uint32_t runs, rows, arcs;
     enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
     uint32_t left;       /* members that it still has */
@@ -49,6 +57,21 @@ struct pbin_reader {
 static int fail(struct pbin_reader *r, struct error *err, const char *what)
 {
     return error_set(err, stream_name(r->stream), r->block.offset, "block '%s': %s", r->block.type,
+                     what);
+}
+
+/* Whether COUNT is more than FREE and PER_BYTE for each byte that the file has given. */
+static bool is_too_much(const struct pbin_reader *r, uint64_t count, uint64_t free,
+                        uint64_t per_byte)
+{
+    return count > free && (count - free) / per_byte > stream_held(r->stream);
+}
+
+static int fail_amplified(struct pbin_reader *r, struct error *err, const char *what)
+{
+    return error_set(err, stream_name(r->stream), r->block.offset,
+                     "%s than a file of this size should have: if you trust it, unpack it with "
+                     "bunzip2 first",
                      what);
 }
 
@@ -289,6 +312,9 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
 {
     struct cursor *in = &r->block.in;
     const struct pbin_definitions before = r->all;
+    r->defined += in->size;
+    if (is_too_much(r, r->defined, FREE_DEFINED, DEFINED_PER_BYTE))
+        return fail_amplified(r, err, "more definitions");
     for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--)
         one(r, in);
     if (in->bad) { /* a salvaged profile omits what a damaged block defines */
@@ -442,6 +468,9 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
     }
     r->samples += c->samples.count;
     r->thread_samples += c->samples.thread_sample_count;
+    if (is_too_much(r, r->samples, FREE_SAMPLES, SAMPLES_PER_BYTE) ||
+        is_too_much(r, r->thread_samples, FREE_SAMPLES, SAMPLES_PER_BYTE))
+        return fail_amplified(r, err, "more samples");
     batch->item = PBIN_SAMPLES;
     batch->samples = c->samples;
     return 1;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 static const struct table_format *const formats[] = {&table_text, &table_csv, &table_json,
                                                      &table_jsonl, &table_markdown};
@@ -14,6 +15,7 @@ static const struct table_format *const formats[] = {&table_text, &table_csv, &t
 struct table {
     const struct table_format *format;
     void *state;
+    size_t column_count;
 };
 
 const char *table_format_name(size_t number)
@@ -36,18 +38,53 @@ struct table *table_open(const struct table_format *format, struct output *out,
 {
     struct table *table = mem_zalloc(1, sizeof *table);
     table->format = format;
+    table->column_count = head->column_count;
     table->state = format->begin(out, head);
     return table;
 }
 
+static bool is_too_long(const struct table *table, const struct table_cell *cell)
+{
+    return cell->kind == CELL_TEXT &&
+           strnlen(cell->text, table->format->longest + 1) > table->format->longest;
+}
+
+/* A row with a text that is too long: "..." replaces its end. */
+static void put_cut(struct table *table, const struct table_cell *cells, bool total)
+{
+    struct table_cell *cut = mem_zalloc(table->column_count, sizeof *cut);
+    for (size_t i = 0; i < table->column_count; i++) {
+        cut[i] = cells[i];
+        if (is_too_long(table, &cells[i]))
+            cut[i].text =
+                mem_printf("%.*s...", (int)utf8_limit(cells[i].text, table->format->longest - 3),
+                           cells[i].text);
+    }
+    table->format->row(table->state, cut, total);
+    for (size_t i = 0; i < table->column_count; i++)
+        if (cut[i].kind == CELL_TEXT && cut[i].text != cells[i].text)
+            free((char *)cut[i].text);
+    free(cut);
+}
+
+static void put(struct table *table, const struct table_cell *cells, bool total)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (is_too_long(table, &cells[i])) {
+            put_cut(table, cells, total);
+            return;
+        }
+    table->format->row(table->state, cells, total);
+}
+
 void table_row(struct table *table, const struct table_cell *cells)
 {
-    table->format->row(table->state, cells, false);
+    put(table, cells, false);
 }
 
 void table_total(struct table *table, const struct table_cell *cells)
 {
-    table->format->row(table->state, cells, true);
+    put(table, cells, true);
 }
 
 void table_close(struct table *table)

@@ -76,10 +76,15 @@ struct table;
 struct table_format {
     const char *name, *help;
     const char *suffix; /* of files, ".csv" */
+    size_t longest;     /* longer texts in rows are cut [bytes] */
     void *(*begin)(struct output *out, const struct table_head *head);
     void (*row)(void *state, const struct table_cell *cells, bool total);
     void (*end)(void *state); /* frees */
 };
+
+/* Longest texts: for people, and for programs, where no name from a symbol table is ever cut. A text can be in any
+ * number of rows. */
+enum { TABLE_LONGEST_SHOWN = 4096, TABLE_LONGEST_DATA = 1 << 16 };
 
 extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown;
 

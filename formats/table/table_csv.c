@@ -87,6 +87,7 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
 const struct table_format table_csv = {.name = "csv",
                                        .suffix = ".csv",
                                        .help = "RFC 4180, units in the header row",
+                                       .longest = TABLE_LONGEST_DATA,
                                        .begin = begin,
                                        .row = row,
                                        .end = free};

@@ -26,6 +26,9 @@ struct column {
     double largest;
 };
 
+/* Wider texts stick out: one long name would fill every row with spaces. */
+enum { WIDEST = 256 };
+
 struct state {
     struct output *out;
     const struct table_head *head;
@@ -105,6 +108,7 @@ static void measure(struct state *s)
             column->width = shown.width > column->width ? shown.width : column->width;
             free(shown.text);
         }
+        column->width = column->width < WIDEST ? column->width : WIDEST;
     }
 }
 
@@ -224,6 +228,7 @@ static void end(void *opaque)
 const struct table_format table_text = {.name = "text",
                                         .suffix = ".txt",
                                         .help = "aligned columns for people",
+                                        .longest = TABLE_LONGEST_SHOWN,
                                         .begin = begin,
                                         .row = row,
                                         .end = end};

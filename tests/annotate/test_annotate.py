@@ -102,10 +102,11 @@ class Recorded(tool.Case):
         return pbin
 
     def json(self, *options):
-        return json.loads(self.succeeds([TOOL, "--format", "json", "-q", *options], timeout=30).out)["rows"]
+        return json.loads(self.succeeds([TOOL, "--format", "json", "-q", *options], timeout=30,
+                                        cwd=self.shared).out)["rows"]
 
     def text(self, *options, **more):
-        return self.succeeds([TOOL, *options], timeout=30, **more).out.decode()
+        return self.succeeds([TOOL, *options], timeout=30, cwd=self.shared, **more).out.decode()
 
 
 class Sums(Recorded):
@@ -354,11 +355,11 @@ class Source(Recorded):
     def test_changed_source_is_said_once(self):
         os.utime(self.inlined_source, (time.time() + 100,) * 2)
         try:
-            ended = self.succeeds([TOOL, "-f", "*", self.inlined])
+            ended = self.succeeds([TOOL, "-f", "*", self.inlined], cwd=self.shared)
         finally:
             os.utime(self.inlined_source, (1, 1))
         self.assertEqual(ended.err.count("changed since inlined was built"), 1, ended.err)
-        self.assertNotIn("changed", self.succeeds([TOOL, self.inlined]).err)
+        self.assertNotIn("changed", self.succeeds([TOOL, self.inlined], cwd=self.shared).err)
 
     def test_csv(self):
         out = self.succeeds([TOOL, "--source-path", ROOT, "--format", "csv", "-f", "burn_30", self.burn]).out
@@ -408,7 +409,7 @@ class Hostile(tool.Case):
         return {"memory": None if tool.is_asan() else 256 * tool.MB, "timeout": 40}
 
     def show(self, writer, *options, status=0, **more):
-        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], **self.limits(), **more)
+        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], cwd=self.folder, **self.limits(), **more)
         self.assertEqual(ended.status, status, ended.err)
         return ended
 

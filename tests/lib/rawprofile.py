@@ -60,7 +60,7 @@ def header(run, magic, order, middle=b"", samples=None, maps=None):
 
 
 def vmmap(m, order):
-    label = m.label.encode()
+    label = m.label.encode("utf-8", "surrogateescape")
     assert len(label) < 256
     return struct.pack(order + "QQ256s", m.address, m.size, label)
 
@@ -162,7 +162,7 @@ def block(kind, payload):
 
 
 def text(s):
-    data = s if isinstance(s, bytes) else s.encode()
+    data = s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape")
     return struct.pack("<I", len(data)) + data
 
 

@@ -1,0 +1,244 @@
+"""Small files that mean much: memory, time and output stay in proportion to what the file really holds.
+
+SPDX-License-Identifier: MIT
+"""
+import bz2
+import ctypes
+import itertools
+import os
+import struct
+import unittest
+import zlib
+
+import elf
+import pbin
+import rawprofile
+import tool
+from rawprofile import Map, Run, Sample, Thread
+
+MB = tool.MB
+OUTPUT = 64 * MB  # more than any of these files may make a tool write
+
+
+def xxh3_fast(data, library=ctypes.CDLL("libxxhash.so.0")):
+    """As xxh3.py, for blocks of megabytes."""
+    library.XXH3_64bits.restype = ctypes.c_uint64
+    return library.XXH3_64bits(data, ctypes.c_size_t(len(data)))
+
+
+def column(width, base):
+    return struct.pack("<BQ", width, base)
+
+
+class Case(tool.Case):
+    def small(self, argv, statuses=(0, 1), most=192 * MB, seconds=10, output=OUTPUT, **more):
+        """ARGV ends by itself, with little memory and output, and one error line at most. The result of tool.run."""
+        sink = os.path.join(self.folder, "sink")
+        with open(sink, "wb") as out:
+            ended = tool.run(argv, timeout=3 * seconds if tool.is_asan() else seconds, peak=True, stdout=out, **more)
+        where = f"{argv[:2]}: status {ended.status}, {ended.peak >> 20} MB, {ended.seconds:.1f} s, {ended.err[:300]!r}"
+        self.assertIn(ended.status, statuses, where)
+        self.assertLess(os.path.getsize(sink), output, where)
+        if not tool.is_asan():
+            self.assertLess(ended.peak, most, where)
+        if ended.status != 0:
+            self.assertEqual(ended.err.count("\n"), 1, where)
+        return ended
+
+
+def profile(**meta):
+    return pbin.Writer({"name": "x", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1, "times": 1,
+                        "wall_ns": 10**9, **meta})
+
+
+def packed(parts):
+    """PARTS through bzip2, never all of them in memory: what this process has counts as that of the tool."""
+    packer = bz2.BZ2Compressor()
+    return b"".join(packer.compress(p) for p in parts) + packer.flush()
+
+
+class Pbin(Case):
+    def test_texts_that_bzip2_repeats(self):
+        w = profile()
+        texts = (pbin.block("STRS", struct.pack("<I", 1) + pbin.text(b"%08d" % i + b"x" * 50_000), xxh3_fast)
+                 for i in range(2000))
+        data = packed(itertools.chain(w.parts, texts))
+        self.assertLess(len(data), 200_000)
+        ended = self.small(["pbin-dump", self.file("p.pbin", data)], (1,))
+        self.assertIn("bunzip2", ended.err)
+
+    def test_definitions_that_bzip2_repeats(self):
+        """Locations, threads, mappings, sources: all alike."""
+        for kind, member in (("THRD", struct.pack("<III", 1, 1, 0)), ("MAPS", struct.pack("<QQQIII", 0, 0, 0, 0, 0, 0)),
+                             ("LOCS", struct.pack("<QIII4I", 1, 0, pbin.NO_MAP, 1, 0, 0, 0, 0)),
+                             ("srcs", struct.pack("<IIIIdQBI", 0, 0, 0, 0, 0, 0, 0, 0))):
+            w = profile()
+            count = 1_000_000 // len(member)
+            block = pbin.block(kind, struct.pack("<I", count) + member * count, xxh3_fast)
+            data = bz2.compress(b"".join(w.parts)) + 100 * bz2.compress(block)
+            with self.subTest(kind):
+                ended = self.small(["pbin-dump", self.file("p.pbin", data)], (1,))
+                self.assertIn("bunzip2", ended.err)
+
+    def zero_width(self, blocks, samples, threads):
+        w = profile()
+        w.put_threads([pbin.Thread(1)])
+        w.put_locations([pbin.Location(1, "b", [pbin.Frame("f", "f")])])
+        w.counts["samples"] += blocks * samples
+        w.counts["entries"] += blocks * samples * threads
+        block = pbin.block("SMPL", struct.pack("<II", samples, samples * threads) + b"".join(
+            column(0, v) for v in (1000, 0, threads, 0, 0, 1)))
+        head = list(w.parts)
+        w.finish()
+        return [b"".join(head), *[block] * blocks, w.parts[-1]]
+
+    def test_columns_of_width_0(self):
+        head, *blocks, tail = self.zero_width(20_000, 65536, 1)
+        data = bz2.compress(head) + 20 * bz2.compress(b"".join(blocks[:1000])) + bz2.compress(tail)
+        self.assertLess(len(data), 8000)
+        for argv in (["pbin-aggregate"], ["pbin-dump"], ["pbin-plot", "timeline", "-o", self.folder + "/t.txt"]):
+            with self.subTest(argv):
+                ended = self.small([*argv, self.file("p.pbin", data)], (1,))
+                self.assertIn("bunzip2", ended.err)
+
+    def test_a_constant_profile_is_good(self):
+        self.small(["pbin-aggregate", self.file("p.pbin", b"".join(self.zero_width(100, 65536, 1)))], (0,))
+        self.small(["pbin-aggregate", self.file("p.pbin", packed(self.zero_width(100, 65536, 1)))], (0,))
+
+    def long_name(self, length, rows):
+        w = profile()
+        w.put_threads([pbin.Thread(1)])
+        w.put_locations([pbin.Location(i, "b" * length, [pbin.Frame("f" * length, "f" * length, "s" * length, i + 1)])
+                         for i in range(rows)])
+        w.put_samples([pbin.Sample(1000, 1.0, [(0, i, 1000)]) for i in range(rows)])
+        return self.file("p.pbin", w.finish())
+
+    def test_padding_to_the_widest_name(self):
+        w = profile()
+        w.put_threads([pbin.Thread(1)])
+        w.put_locations([pbin.Location(i, "b" * (100_000 if i == 0 else 1), [pbin.Frame("f", "f", "s", i)])
+                         for i in range(10_000)])
+        w.put_samples([pbin.Sample(1000, 1.0, [(0, i, 1000)]) for i in range(10_000)])
+        path = self.file("p.pbin", w.finish())
+        for argv in (["pbin-aggregate", "-k", "binary,line"], ["pbin-dump", "--locations", "--format", "text"]):
+            with self.subTest(argv):
+                self.small([*argv, path], (0,), output=8 * MB)
+
+    def test_long_names_in_many_rows(self):
+        path = self.long_name(100_000, 2000)
+        for argv in (["pbin-aggregate", "-k", "binary,function,file,line"], ["pbin-dump", "--locations"]):
+            for form in ("text", "markdown"):
+                with self.subTest(argv=argv, form=form):
+                    self.small([*argv, "--format", form, path], (0,), most=512 * MB)
+
+
+class Symbols(Case):
+    COUNT = 20_000
+
+    def convert(self, binary, count, step=16, statuses=(0,), **more):
+        path = self.file("program", binary)
+        run = Run([Sample(1.0, [Thread(1, elf.CODE + step * i, i)], i + 1) for i in range(count)],
+                  [Map(elf.CODE, step * count + -step * count % 4096, path)], count, kind=rawprofile.POWER)
+        raw = self.file("in.bin", rawprofile.write(run, "sampler"))
+        return self.small(["prof2pbin", "-o", self.folder + "/out.pbin", raw], statuses, **more)
+
+    def test_names_that_overlap(self):
+        count, long = 5000, 400_000
+        names = b"\0" + b"x" * long + b"\0"
+        table = elf.symbols((1 + i, elf.CODE + 16 * i, 16) for i in range(count))
+        ended = self.convert(elf.write(16 * count, [(".symtab", elf.SYMTAB, 0, 3, 24, table),
+                                                    (".strtab", elf.STRTAB, 0, 0, 0, names)]), count)
+        self.assertIn("overlap", ended.err)
+        self.assertLess(os.path.getsize(self.folder + "/out.pbin"), 32 * MB)
+
+    def test_names_that_share_ends_as_linkers_do(self):
+        names = b"\0" + b"".join(b"prefix_%d_common\0" % i for i in range(100))
+        members = []
+        for i in range(100):
+            at = names.index(b"prefix_%d_" % i)
+            members += [(at, elf.CODE + 32 * i, 16), (at + 7, elf.CODE + 32 * i + 16, 16)]
+        ended = self.convert(elf.write(3200, [(".symtab", elf.SYMTAB, 0, 3, 24, elf.symbols(members)),
+                                              (".strtab", elf.STRTAB, 0, 0, 0, names)]), 200)
+        self.assertEqual(ended.err, "")
+
+    def test_demangled_names(self):
+        """Substitutions double a name: 115 bytes become 35 kB."""
+        count = 4000
+        mangled = [self.doubling(i) for i in range(count)]
+        names, members = bytearray(b"\0"), []
+        for i, name in enumerate(mangled):
+            members.append((len(names), elf.CODE + 16 * i, 16))
+            names += name + b"\0"
+        ended = self.convert(elf.write(16 * count, [(".symtab", elf.SYMTAB, 0, 3, 24, elf.symbols(members)),
+                                                    (".strtab", elf.STRTAB, 0, 0, 0, bytes(names))]), count)
+        self.assertLess(os.path.getsize(self.folder + "/out.pbin"), 48 * MB)
+        self.assertIn("demangled", ended.err)
+
+    def doubling(self, number):
+        """f<number>(A<int, int>, B<A<int, int>, A<int, int> >, ...): each is the one before, twice."""
+        out = b"_Z6f%05d1AIiiE" % number
+        last = b"S0_"
+        for i in range(10):
+            out += b"1BI" + last + last + b"E"
+            last = b"S%c_" % b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[2 * i + 2]
+        return out
+
+    def abbreviations(self, *entries):
+        out = b""
+        for number, (tag, children, attributes) in enumerate(entries, 1):
+            out += bytes((number, tag, children)) + b"".join(bytes(a) for a in attributes) + b"\0\0"
+        return out + b"\0"
+
+    def debug(self, body, abbreviations, *more):
+        unit = struct.pack("<HIB", 4, 0, 8) + body
+        return [(".debug_info", elf.PROGBITS, 0, 0, 0, struct.pack("<I", len(unit)) + unit),
+                (".debug_abbrev", elf.PROGBITS, 0, 0, 0, abbreviations), *more]
+
+    def nested(self, shape):
+        abbreviations = self.abbreviations((0x11, 1, [(0x11, 1), (0x12, 7)]), (0x2e, 1, [(0x11, 1), (0x12, 7)]),
+                                           (0x0b, 1, []), (0x0b, 0, []))
+        place = struct.pack("<QQ", elf.CODE, 4096)
+        body = b"\1" + place + b"\2" + place + shape + b"\0\0"
+        return elf.write(4096, self.debug(body, abbreviations))
+
+    def test_nested_blocks(self):
+        for name, shape in (("deep", b"\3" * 1_000_000 + b"\0" * 1_000_000),
+                            ("deep and wide", b"\3" * 500 + b"\4" * 100_000 + b"\0" * 500)):
+            with self.subTest(name):
+                self.convert(self.nested(shape), 16, seconds=20, most=512 * MB)
+
+    def test_compressed_sections_that_share_bytes(self):
+        size = 256 * MB
+        packer = zlib.compressobj(9)
+        packed = b"".join(packer.compress(bytes(MB)) for _ in range(size // MB)) + packer.flush()
+        data = struct.pack("<IIQQ", 1, 0, size, 1) + packed
+        sections = [(".debug_" + name, elf.PROGBITS, elf.COMPRESSED, 0, 0, data if i == 0 else 2) for i, name in
+                    enumerate(("line", "info", "abbrev", "str", "line_str", "ranges", "rnglists", "addr", "str_offsets"))]
+        self.convert(elf.write(4096, sections), 16, seconds=20, most=640 * MB)
+
+
+class Budget(Case):
+    def test_more_than_max_memory(self):
+        if tool.is_asan():
+            self.skipTest("AddressSanitizer needs terabytes of addresses")
+        w = profile()
+        w.put_threads([pbin.Thread(i) for i in range(200_000)])
+        path = self.file("p.pbin", w.finish())
+        out = os.path.join(self.folder, "out.txt")
+        ended = self.small(["pbin-dump", "--threads", "--max-memory", "8M", "-o", out, path], (1,))
+        self.assertEqual(ended.err, "pbin-dump: out of memory: more than 8 MB are needed (--max-memory)\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.pbin", "sink"])
+        self.small(["pbin-dump", "--threads", "-o", out, path], (0,))
+
+    def test_sizes(self):
+        path = self.file("p.pbin", profile().finish())
+        for size in ("100000K", "100M", "1G", "0", "18446744073709551615", "17179869183G"):
+            self.succeeds(["pbin-dump", "-q", "--max-memory", size, path])
+        for size in ("", "K", "-1", "1T", "1.5G", "18446744073709551616", "17179869184G", "1GG"):
+            ended = tool.run(["pbin-dump", "--max-memory", size, path])
+            self.assertEqual((ended.status, ended.out), (2, b""), size)
+            self.assertIn("--max-memory must be a number of bytes", ended.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
