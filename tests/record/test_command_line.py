@@ -150,10 +150,16 @@ class Aggregate(Case):
         seen = unknown[0] + sum(n for n, _ in entries.values())
         cpu = int(re.search(r"process (\d+)", done.stdout)[1]) * 1e-9
         self.assertAlmostEqual(seen * wall * 1e-6 / samples, cpu, delta=0.05 * cpu)
-        joules = (unknown[1] + sum(c for _, c in entries.values())) * wall * 1e-6 / samples
+        with open(os.path.join(self.folder, path), "rb") as file:
+            facts = {name.decode(): float(value) for name, value in re.findall(
+                rb"((?:kernel|idle)_(?:samples|current))....([0-9.e+-]+)", file.read()[-65536:], re.S)}
+        self.assertLessEqual(facts["kernel_samples"], unknown[0])
+        self.assertLessEqual(facts["kernel_current"], unknown[1] * (1 + 1e-12))
+        idle = facts["idle_current"] * wall * 1e-6 / samples
+        joules = (unknown[1] + sum(c for _, c in entries.values())) * wall * 1e-6 / samples + idle
         sampled = float(re.search(r"sampler: (\S+) J in the samples", done.stderr)[1])
         self.assertAlmostEqual(joules, sampled, delta=1e-5 * joules)
-        self.assertLessEqual(joules, 4 * wall * 1e-6 * (1 + 1e-6))
+        self.assertAlmostEqual(joules, 4 * wall * 1e-6, delta=1e-5 * joules)
         real = {name: int(ns) for name, ns in re.findall(r"(burn_\d+) (\d+)", done.stdout)}
         rows = self.table(path)
         for name, ns in real.items():
@@ -161,6 +167,9 @@ class Aggregate(Case):
             p, n = ns / sum(real.values()), seen
             self.assertLess(abs(share - p), 5 * (p * (1 - p) / n) ** 0.5 + 0.05, f"{name}: {share} of {p}, {n} samples")
         self.assertAlmostEqual(float(rows["_total"]["energy [J]"]), joules, delta=1e-4 * joules)
+        self.assertAlmostEqual(float(rows["_idle"]["energy [J]"]), idle, delta=1e-4 * joules)
+        self.assertEqual(int(rows.get("_kernel", {"samples": 0})["samples"]), facts["kernel_samples"])
+        self.assertEqual(int(rows.get("_foreign", {"samples": 0})["samples"]), unknown[0] - facts["kernel_samples"])
 
     def test_perf(self):
         self.check("perf")
