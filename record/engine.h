@@ -80,7 +80,8 @@ struct engine_hooks {
 struct engine_result {
     int status;       /* of the program, as waitpid gives it; 0 when it was attached to */
     bool expired;     /* it was terminated (attached: detached) because the duration was over */
-    bool throttled;   /* the rate was reduced for max_overhead, or by a limit of the kernel */
+    bool gave_way;    /* the rate was reduced for max_overhead */
+    bool throttled;   /* the rate was reduced by a limit of the kernel */
     uint64_t wall;    /* from start to end [ns] */
     uint64_t user;    /* CPU time of the program and of all processes it has waited for, as wait4 */
     uint64_t system;  /* gives it [ns]; both 0 when it was attached to */

@@ -290,7 +290,7 @@ static void adapt(struct engine_run *run, uint64_t now)
     run->cpu_before = cpu;
     run->sightings_before = sightings;
     if (run->options->max_overhead > 0 && cost > allowed) {
-        run->result->throttled = run->gave_way = true;
+        run->result->gave_way = run->gave_way = true;
         perf_sets_rate(&run->sets, fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest)));
     } else if (run->gave_way) {
         run->gave_way = mean > asked;
