@@ -272,7 +272,16 @@ static int weigh(struct conversion *c, struct error *err)
     c->weighed = true;
     if (ext->image_count > 0 && ext->mapx_count > 0)
         c->spaces = address_spaces_new(ext);
-    return cpu_weights_measure(&c->weights, c->raw, err);
+    if (cpu_weights_measure(&c->weights, c->raw, err) != 0)
+        return -1;
+    if (c->weights.missed > 0)
+        report_warning(c->reporter,
+                       "%s: %zu thread%s used %.3g s of CPU time and %s never sampled, which is "
+                       "not by chance: " LABEL_UNSAMPLED " has it",
+                       stream_name(c->raw->stream), c->weights.missed,
+                       c->weights.missed == 1 ? "" : "s", (double)c->weights.missed_ns * 1e-9,
+                       c->weights.missed == 1 ? "was" : "were");
+    return 0;
 }
 
 /* Mappings of all processes, or of the one that is known; *OWN is to be freed. */
