@@ -37,7 +37,9 @@ struct engine_sample {
 };
 
 struct engine_options {
-    double frequency;    /* samples per second and CPU, > 0 */
+    double
+        frequency; /* of samples, > 0 [Hz]: nominal engines take one of a thread per second of CPU time that it
+                          * uses, others one of all threads per second */
     double duration;     /* [s] until the program is terminated (attached: detached), 0: never */
     bool random;         /* intervals are random, not fixed */
     bool follow;         /* processes that the program starts are sampled as well */
@@ -78,12 +80,13 @@ struct engine_hooks {
 struct engine_result {
     int status;       /* of the program, as waitpid gives it; 0 when it was attached to */
     bool expired;     /* it was terminated (attached: detached) because the duration was over */
-    bool throttled;   /* the rate was reduced for max_overhead, or by a limit of the kernel */
+    bool gave_way;    /* the rate was reduced for max_overhead */
+    bool throttled;   /* the rate was reduced by a limit of the kernel */
     uint64_t wall;    /* from start to end [ns] */
     uint64_t user;    /* CPU time of the program and of all processes it has waited for, as wait4 */
     uint64_t system;  /* gives it [ns]; both 0 when it was attached to */
     uint64_t samples; /* delivered */
-    double reached;   /* rate of the samples while threads could be seen [Hz] */
+    double reached;   /* rate of the samples [Hz], counted as the engine's frequency is */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
     uint64_t lost;    /* samples that the kernel could not deliver */
     uint64_t blind;   /* times that a thread's CPU time or PC could not be read */

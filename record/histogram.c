@@ -11,9 +11,12 @@
 #include "base/memory.h"
 #include "record/compose.h"
 
-enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40, UNKNOWN = 0 };
+enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40 };
 
-/* A program counter; number 0 is for all that are in no mapping of a file. */
+/* Numbers of spots: program counters in no mapping of a file, of user code and of the kernel; the first of all others. */
+enum { OUTSIDE, KERNEL, FIRST_INSIDE };
+
+/* A program counter. */
 struct spot {
     uint32_t map; /* number of its mapping among the texts */
     uint64_t byte, samples;
@@ -30,7 +33,7 @@ struct sighting {
 struct histogram {
     struct raw_readings *readings;
     struct strings *maps;  /* struct vmmap as bytes */
-    struct numbers places; /* map and byte -> spot - 1 */
+    struct numbers places; /* map and byte -> spot - FIRST_INSIDE */
     struct spot *spots;
     size_t spot_count, spot_capacity;
     struct numbers tids;
@@ -42,7 +45,8 @@ struct histogram {
     uint64_t ran;
     int64_t cpu;            /* of all threads */
     size_t last;            /* spot that got energy last */
-    double joules, carried; /* assigned; used while no thread was seen running [J] */
+    double joules, carried; /* of all samples; used while no thread was seen running [J] */
+    double assigned;        /* to spots [J] */
 };
 
 struct histogram *histogram_new(struct raw_readings *readings)
@@ -50,8 +54,9 @@ struct histogram *histogram_new(struct raw_readings *readings)
     struct histogram *h = mem_zalloc(1, sizeof *h);
     h->readings = readings;
     h->maps = strings_new();
-    mem_reserve(&h->spots, &h->spot_capacity, 1, sizeof *h->spots);
-    h->spots[h->spot_count++] = (struct spot){0};
+    mem_reserve(&h->spots, &h->spot_capacity, FIRST_INSIDE, sizeof *h->spots);
+    while (h->spot_count < FIRST_INSIDE)
+        h->spots[h->spot_count++] = (struct spot){0};
     return h;
 }
 
@@ -79,13 +84,19 @@ static size_t spot_of(struct histogram *h, const struct vmmap *map, uint64_t pc)
 {
     uint64_t byte = pc - map->address, number = number_of(h, map);
     if (byte >> BYTE_BITS != 0 || number >> (64 - BYTE_BITS) != 0)
-        return UNKNOWN;
-    size_t spot = (size_t)numbers_intern(&h->places, number << BYTE_BITS | byte) + 1;
+        return OUTSIDE;
+    size_t spot = (size_t)numbers_intern(&h->places, number << BYTE_BITS | byte) + FIRST_INSIDE;
     if (spot < h->spot_count)
         return spot;
     mem_reserve(&h->spots, &h->spot_capacity, spot + 1, sizeof *h->spots);
     h->spots[h->spot_count++] = (struct spot){.map = (uint32_t)number, .byte = byte};
     return spot;
+}
+
+/* In the upper half of the addresses. */
+static bool is_kernel(uint64_t pc)
+{
+    return pc >> 63 != 0;
 }
 
 /* CPU time of a thread since it was last seen. A smaller value than before means another thread of the same number,
@@ -112,6 +123,7 @@ static void settle(struct histogram *h, size_t first, size_t end)
         used += h->waiting[i].cpu;
         running += i > first ? h->waiting[i].cpu : 0;
     }
+    h->joules += joules;
     h->carried += joules * ((double)used < interval ? (double)used / interval : used > 0);
     double all = h->carried;
     for (size_t i = first + 1; i < end; i++) {
@@ -119,7 +131,7 @@ static void settle(struct histogram *h, size_t first, size_t end)
                                   : 1 / (double)(end - first - 1);
         h->last = h->waiting[i].spot;
         h->spots[h->last].joules += all * part;
-        h->joules += all * part;
+        h->assigned += all * part;
         h->carried = 0;
     }
     h->before = time;
@@ -163,7 +175,9 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
             rest->cpu += used;
             continue;
         }
-        size_t spot = find(context, t->pid, t->pc, &map) ? spot_of(h, &map, t->pc) : UNKNOWN;
+        size_t spot = is_kernel(t->pc)                     ? KERNEL
+                      : find(context, t->pid, t->pc, &map) ? spot_of(h, &map, t->pc)
+                                                           : OUTSIDE;
         h->waiting[h->waiting_count++] =
             (struct sighting){.time = sample->time, .cpu = used, .spot = spot};
         h->spots[spot].samples++;
@@ -177,7 +191,7 @@ double histogram_end(struct histogram *h)
     settle_waiting(h, true);
     if (h->spots[h->last].samples > 0) { /* no thread was seen running after that */
         h->spots[h->last].joules += h->carried;
-        h->joules += h->carried;
+        h->assigned += h->carried;
     }
     h->carried = 0;
     return h->joules;
@@ -246,7 +260,7 @@ static int put_maps(struct histogram *h, struct output *out, struct buffer *buff
     for (size_t i = 0; i < target->map_count && result == 0; i++) {
         const struct spot *end = h->spots + h->spot_count, *first = end, *last;
         uint32_t number = number_of(h, &target->maps[i]);
-        for (size_t low = 1, high = h->spot_count; low < high;) {
+        for (size_t low = FIRST_INSIDE, high = h->spot_count; low < high;) {
             size_t middle = low + (high - low) / 2;
             if (h->spots[middle].map < number)
                 low = middle + 1;
@@ -261,18 +275,24 @@ static int put_maps(struct histogram *h, struct output *out, struct buffer *buff
 }
 
 int histogram_write(struct histogram *h, struct output *out, const struct histogram_target *target,
-                    uint64_t *samples)
+                    struct histogram_sums *sums)
 {
     struct buffer buffer = {0};
     histogram_end(h);
     uint64_t wall_us = target->wall / 1000; /* as the header has it */
     double wall = (double)wall_us * 1e-6;
     double ideal = h->cpu > 0 ? (double)target->wall * (double)h->ran / (double)h->cpu : 1;
-    *samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;
-    double measure = wall > 0 ? (double)*samples / wall : 0;
-    qsort(h->spots + 1, h->spot_count - 1, sizeof *h->spots, by_place);
-    int result = put_header(out, &buffer, target, *samples);
-    put_entry(&buffer, &h->spots[UNKNOWN], measure);
+    sums->samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;
+    double measure = wall > 0 ? (double)sums->samples / wall : 0, idle = h->joules - h->assigned;
+    struct spot outside = h->spots[OUTSIDE];
+    outside.samples += h->spots[KERNEL].samples;
+    outside.joules += h->spots[KERNEL].joules;
+    sums->kernel_samples = h->spots[KERNEL].samples;
+    sums->kernel_current = h->spots[KERNEL].joules * measure;
+    sums->idle_current = idle > 0 ? idle * measure : 0;
+    qsort(h->spots + FIRST_INSIDE, h->spot_count - FIRST_INSIDE, sizeof *h->spots, by_place);
+    int result = put_header(out, &buffer, target, sums->samples);
+    put_entry(&buffer, &outside, measure);
     if (result == 0)
         result = put_maps(h, out, &buffer, target, measure);
     if (result == 0)

@@ -2,14 +2,15 @@
  * dialect of `intrvelf`.
  *
  *   histogram_sample(histogram, &sample, find, context);     for each sample
- *   histogram_write(histogram, out, &target, &samples);      at the end
+ *   histogram_write(histogram, out, &target, &sums);         at the end
  *
  * In that dialect, time of a program counter = its samples * wall / samples of the header, and energy = its current *
  * volts * wall / samples. To make both right with any engine, a sighting of a running thread counts 1, and the number
  * of samples in the header is chosen so that the times add up to the CPU time of all threads; the current is the
  * energy, scaled so that 1 volt gives joules. The energy between two samples is split over the threads that the second
  * one has seen running, by their CPU time since the first, up to the part of the interval for which they ran; the rest
- * is idle and has no program counter.
+ * is idle and has no program counter. The dialect has one counter for all program counters outside the mappings; which
+ * part of it is the kernel's, and what was idle, is for the raw extension.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_HISTOGRAM_H
 #define RECORD_HISTOGRAM_H
@@ -30,7 +31,7 @@ void histogram_sample(struct histogram *histogram, const struct engine_sample *s
                       bool (*find)(void *context, uint32_t pid, uint64_t pc, struct vmmap *place),
                       void *context);
 
-/* Call after the last sample and reading. Returns the energy assigned to program counters [J]. */
+/* Call after the last sample and reading. Returns the energy of all samples, idle energy included [J]. */
 double histogram_end(struct histogram *histogram);
 
 /* Data for the end of the profile; all borrowed. */
@@ -40,9 +41,15 @@ struct histogram_target {
     size_t map_count;
 };
 
-/* Writes the documented part to OUT, with *SAMPLES the number of samples in its header. Returns 0, or -1 with the error
- * of output_open filled. */
+/* What the documented part does not say; currents are sums as there. */
+struct histogram_sums {
+    uint64_t samples; /* in the header */
+    uint64_t kernel_samples;
+    double kernel_current, idle_current;
+};
+
+/* Writes the documented part to OUT and fills SUMS. Returns 0, or -1 with the error of output_open filled. */
 int histogram_write(struct histogram *histogram, struct output *out,
-                    const struct histogram_target *target, uint64_t *samples);
+                    const struct histogram_target *target, struct histogram_sums *sums);
 
 #endif

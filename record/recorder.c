@@ -341,15 +341,18 @@ static int write_histogram(struct recorder *r, const struct engine_result *resul
     struct histogram_target target = {.wall = result->wall, .latency = result->latency};
     struct vmmap *maps = images_vmmaps(r->images, &target.map_count);
     struct buffer blocks = {0};
-    uint64_t samples;
+    struct histogram_sums sums;
     target.maps = maps;
     r->energy = histogram_end(r->histogram);
-    int written = histogram_write(r->histogram, r->out, &target, &samples);
+    int written = histogram_write(r->histogram, r->out, &target, &sums);
     free(maps);
+    facts_add(&r->facts, "kernel_samples", mem_printf("%" PRIu64, sums.kernel_samples));
+    facts_add(&r->facts, "kernel_current", mem_printf("%.17g", sums.kernel_current));
+    facts_add(&r->facts, "idle_current", mem_printf("%.17g", sums.idle_current));
     buffer_bytes(&blocks, raw_signature, RAW_SIGNATURE_SIZE);
     raw_put_facts(&blocks, r->facts.list, r->facts.count);
     images_put(r->images, &blocks, true);
-    raw_put_done(&blocks, samples);
+    raw_put_done(&blocks, sums.samples);
     if (written == 0)
         written = output_write(r->out, blocks.data, blocks.size);
     buffer_free(&blocks);

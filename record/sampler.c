@@ -22,7 +22,7 @@ static void summarize(const struct options *options, const struct engine *engine
 {
     struct power_summary power;
     power_summarize(recorder_power(recorder), &power);
-    summary_print(options, engine->name, result, &power, recorder_energy(recorder));
+    summary_print(options, engine, result, &power, recorder_energy(recorder));
     power_summary_free(&power);
 }
 

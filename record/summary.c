@@ -8,11 +8,14 @@
 
 #include "record/clock.h"
 
+static const double much_less = 0.8; /* of the rate asked for: worth a line */
+
 static double seconds_of(uint64_t ns)
 {
     return (double)ns / (double)SECOND;
 }
 
+/* The rate that compares with the frequency asked for: with perf, samples without threads do not count. */
 static void print_samples(const struct options *o, const struct engine_result *r)
 {
     double seconds = seconds_of(r->wall), samples = (double)r->samples;
@@ -20,8 +23,11 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if (o->out != NULL)
         fprintf(stderr, "%s: ", o->out);
     fprintf(stderr, "%" PRIu64 " samples in %.3f s, %.1f of %g Hz, %.1f us a sample, pmu %s\n",
-            r->samples, seconds, seconds > 0 ? samples / seconds : 0, o->engine.frequency,
+            r->samples, seconds, r->reached, o->engine.frequency,
             samples > 0 ? (double)r->latency / 1000 / samples : 0, o->pmu_specs);
+    if (r->gave_way && r->reached < much_less * o->engine.frequency)
+        fprintf(stderr, "sampler: the rate gave way: sampling may cost %g %% (--max-overhead)\n",
+                o->engine.max_overhead * 100);
 }
 
 /* The energy of the counter is that of the samples and the rest; part of it is also used without the command. */
@@ -50,14 +56,17 @@ static double own_cpu(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-static void print_details(const struct options *o, const char *engine,
+static void print_details(const struct options *o, const struct engine *engine,
                           const struct engine_result *r, const struct power_summary *p)
 {
     double mean = r->samples > 0 ? (double)r->latency / (double)r->samples : 0, own = own_cpu();
-    fprintf(stderr, "  engine          %s, %s intervals%s\n", engine,
-            o->engine.random ? "random" : "fixed", r->throttled ? ", the rate gave way" : "");
-    fprintf(stderr, "  frequency       %g Hz wanted, %.6g Hz reached\n", o->engine.frequency,
-            r->reached);
+    fprintf(stderr, "  engine          %s, %s intervals%s%s\n", engine->name,
+            o->engine.random ? "random" : "fixed",
+            r->gave_way ? ", the rate gave way to --max-overhead" : "",
+            r->throttled ? ", the kernel limited the rate (kernel.perf_event_max_sample_rate)"
+                         : "");
+    fprintf(stderr, "  frequency       %g Hz wanted, %.6g Hz reached, per second%s\n",
+            o->engine.frequency, r->reached, engine->nominal ? " of CPU time" : "");
     fprintf(stderr,
             "  samples         %" PRIu64 " taken, %" PRIu64 " skipped, %" PRIu64 " lost, %" PRIu64
             " threads not readable\n",
@@ -73,7 +82,7 @@ static void print_details(const struct options *o, const char *engine,
                 p->reading * 1e6 / (double)p->readings);
 }
 
-void summary_print(const struct options *options, const char *engine,
+void summary_print(const struct options *options, const struct engine *engine,
                    const struct engine_result *result, const struct power_summary *power,
                    double sampled)
 {

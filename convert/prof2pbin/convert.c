@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "convert/prof2pbin/convert_samples.h"
@@ -177,41 +178,104 @@ static int row_of(const struct conversion *c, const struct raw_histogram *line,
     return 0;
 }
 
-static int put_rows(struct conversion *c, struct error *err)
+/* The rows of an aggregated profile: at a location, or with a label. */
+struct row_list {
+    struct listed_row {
+        struct pbin_row row;
+        uint32_t location;
+        const char *label; /* NULL: the key is that of LOCATION */
+    } * list;
+    size_t count, capacity;
+};
+
+static int add_row(const struct conversion *c, struct row_list *rows,
+                   const struct raw_histogram *line, const char *label, struct error *err)
 {
+    mem_reserve(&rows->list, &rows->capacity, rows->count + 1, sizeof *rows->list);
+    struct listed_row *listed = &rows->list[rows->count];
+    *listed = (struct listed_row){.label = label};
+    if (row_of(c, line, &listed->row, err) != 0)
+        return -1;
+    if (label == NULL)
+        listed->location = locations_number(c->locations, line->pc);
+    rows->count++;
+    return 0;
+}
+
+/* LINE: of all PCs outside every VMMap. The extension says which part of it is the kernel's, and what was idle. */
+static int add_outside(const struct conversion *c, struct row_list *rows,
+                       const struct raw_histogram *line, struct error *err)
+{
+    const struct raw_facts *facts = &c->raw->ext.facts;
+    struct raw_histogram kernel = {.samples = facts->kernel_samples,
+                                   .current = facts->kernel_current};
+    const struct raw_histogram idle = {.current = facts->idle_current};
+    struct raw_histogram rest = *line;
+    if (kernel.samples > line->samples)
+        return error_set(err, stream_name(c->raw->stream), NO_OFFSET,
+                         "expected kernel_samples of at most %" PRIu64
+                         ", the samples outside every mapping, found %" PRIu64,
+                         line->samples, kernel.samples);
+    rest.samples -= kernel.samples;
+    if (rest.samples == 0)
+        kernel.current = line->current;
+    rest.current -= kernel.current;
+    if ((rest.samples > 0 || rest.current != 0) && add_row(c, rows, &rest, LABEL_FOREIGN, err) != 0)
+        return -1;
+    if (kernel.samples > 0 && add_row(c, rows, &kernel, LABEL_KERNEL, err) != 0)
+        return -1;
+    return idle.current > 0 ? add_row(c, rows, &idle, LABEL_IDLE, err) : 0;
+}
+
+/* What is outside every VMMap comes first, if it is there. */
+static int read_rows(const struct conversion *c, struct row_list *rows, struct error *err)
+{
+    const struct raw_histogram nothing = {.unknown = true};
     struct raw_histogram line;
-    struct pbin_row *rows = NULL;
-    uint32_t *numbers = NULL;
-    size_t count = 0, capacity = 0, number_capacity = 0;
+    int got = raw_next_histogram(c->raw, &line, err), result = got < 0 ? -1 : 0;
+    if (result == 0)
+        result = add_outside(c, rows, got > 0 && line.unknown ? &line : &nothing, err);
+    while (result == 0 && got > 0) {
+        if (!line.unknown)
+            result = add_row(c, rows, &line, NULL, err);
+        if (result == 0)
+            got = raw_next_histogram(c->raw, &line, err);
+    }
+    return got < 0 ? -1 : result;
+}
+
+static void put_run(const struct conversion *c, const struct row_list *rows)
+{
+    const char *name = c->options->name;
     struct pbin_run run = {.wall_ns = nanoseconds(c->raw->header.wall_us),
                            .latency_ns = nanoseconds(c->raw->header.latency_us),
                            .samples = c->raw->samples};
-    int got;
-    while ((got = raw_next_histogram(c->raw, &line, err)) > 0) {
-        mem_reserve(&rows, &capacity, count + 1, sizeof *rows);
-        mem_reserve(&numbers, &number_capacity, count + 1, sizeof *numbers);
-        if (row_of(c, &line, &rows[count], err) != 0) {
-            got = -1;
-            break;
-        }
-        numbers[count] = line.unknown ? UINT32_MAX : locations_number(c->locations, line.pc);
-        run.time += rows[count].sums.time;
-        run.energy += rows[count++].sums.energy;
+    for (size_t i = 0; i < rows->count; i++) {
+        run.time += rows->list[i].row.sums.time;
+        run.energy += rows->list[i].row.sums.energy;
     }
+    run.name =
+        pbin_define_string(c->writer, name != NULL ? name : base_name(stream_name(c->raw->stream)));
+    pbin_put_run(c->writer, &run);
+}
+
+static int put_rows(struct conversion *c, struct error *err)
+{
+    struct row_list rows = {0};
+    int result = read_rows(c, &rows, err);
     locations_resolve(c->locations);
-    if (got == 0) {
-        run.name = pbin_define_string(c->writer, c->options->name != NULL
-                                                     ? c->options->name
-                                                     : base_name(stream_name(c->raw->stream)));
-        pbin_put_run(c->writer, &run);
+    if (result == 0)
+        put_run(c, &rows);
+    for (size_t i = 0; i < rows.count && result == 0; i++) {
+        struct listed_row *listed = &rows.list[i];
+        if (listed->label != NULL)
+            locations_label(c->locations, listed->label, &listed->row);
+        else
+            locations_key(c->locations, listed->location, &listed->row);
+        result = pbin_put_row(c->writer, &listed->row, LOCATION_KEY_COUNT);
     }
-    for (size_t i = 0; i < count && got == 0; i++) {
-        locations_key(c->locations, numbers[i], &rows[i]);
-        got = pbin_put_row(c->writer, &rows[i], LOCATION_KEY_COUNT);
-    }
-    free(rows);
-    free(numbers);
-    return got;
+    free(rows.list);
+    return result;
 }
 
 static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
@@ -246,7 +310,16 @@ static int weigh(struct conversion *c, struct error *err)
     c->weighed = true;
     if (ext->image_count > 0 && ext->mapx_count > 0)
         c->spaces = address_spaces_new(ext);
-    return cpu_weights_measure(&c->weights, c->raw, err);
+    if (cpu_weights_measure(&c->weights, c->raw, err) != 0)
+        return -1;
+    if (c->weights.missed > 0)
+        report_warning(c->reporter,
+                       "%s: %zu thread%s used %.3g s of CPU time and %s never sampled, which is "
+                       "not by chance: " LABEL_UNSAMPLED " has it",
+                       stream_name(c->raw->stream), c->weights.missed,
+                       c->weights.missed == 1 ? "" : "s", (double)c->weights.missed_ns * 1e-9,
+                       c->weights.missed == 1 ? "was" : "were");
+    return 0;
 }
 
 /* Mappings of all processes, or of the one that is known; *OWN is to be freed. */

@@ -399,13 +399,34 @@ static void share_orphans(struct cpu_weights *w, struct groups *g)
     }
 }
 
+/* CPU time of a thread that cannot have been missed by chance [ns]. */
+static uint64_t most_missed(const struct raw_facts *facts)
+{
+    double rate = facts->reached > 0 ? facts->reached : facts->frequency;
+    double most = rate > 0 ? MISSED * 1e9 / rate : 0;
+    return most > 0 && most < (double)MAX_CPU_NS ? (uint64_t)most : MAX_CPU_NS;
+}
+
+/* Does T stand for all threads of a process that were never seen? No thread has such an ID. */
+static bool is_collective(const struct weighed_thread *t, const struct raw_extension *ext)
+{
+    return t->task != NO_TASK && ext->tasks[t->task].tid >> 30 != 0;
+}
+
 static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext,
                           const struct tracker *tracker)
 {
     size_t orphans = 0;
+    uint64_t most_ns = most_missed(&ext->facts);
     for (size_t i = 0; i < w->count; i++) {
         struct weighed_thread *t = &w->threads[i];
         t->orphan = t->count == 0 && t->total_ns > 0;
+        if (t->orphan && t->total_ns > most_ns && !is_collective(t, ext)) {
+            t->orphan = false;
+            t->own_ns += t->total_ns;
+            w->missed++;
+            w->missed_ns += t->total_ns;
+        }
         orphans += t->orphan;
     }
     if (orphans == 0)

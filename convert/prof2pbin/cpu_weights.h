@@ -15,7 +15,8 @@
  * CPU time of a thread that was never seen running goes to sightings of threads of its process with the same name, else of
  * its process, else of processes of the same program. The short threads among these stand for those that were missed: they
  * pool their CPU time, and each sighting gets its part by weight. Without short threads, the others share it in proportion
- * to their CPU time. If no such thread was seen at all, it is reported as unsampled with the thread's last record. So is
+ * to their CPU time. If no such thread was seen at all, it is reported as unsampled with the thread's last record, and so is
+ * that of a thread which used so much that chance cannot explain it: MISSED times what is sampled once on average. So is
  * what all threads together lack of the run's CPU time, in equal parts: each spends it in the kernel while it is made and
  * while it ends, where no event counts. No nanosecond is lost.
  * SPDX-License-Identifier: MIT */
@@ -25,7 +26,7 @@
 #include "base/report.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
-enum { CPU_WINDOW = 64 };
+enum { CPU_WINDOW = 64, MISSED = 64 };
 
 /* CPU time, and the sightings that share it: their number, or their nominal CPU time. */
 struct stretch {
@@ -54,6 +55,8 @@ struct cpu_weights {
     bool nominal;       /* CPU time between totals is only nominal */
     uint64_t *by_image; /* CPU time of images [ns] */
     uint64_t last_ns;   /* time of the last sample */
+    size_t missed;      /* threads that chance cannot have missed */
+    uint64_t missed_ns; /* their CPU time */
 };
 
 /* Reads the samples of RAW, which are at their start before and after. Returns 0 with WEIGHTS filled, caller calls

@@ -242,17 +242,18 @@ void locations_resolve(struct locations *l)
     free(maps);
 }
 
-void locations_key(const struct locations *l, uint32_t number, struct pbin_row *row)
+void locations_label(const struct locations *l, const char *label, struct pbin_row *row)
 {
-    if (number != UINT32_MAX) {
-        for (int i = 0; i < LOCATION_KEY_COUNT; i++)
-            row->key[i] = l->keys[number][i];
-        return;
-    }
-    uint32_t foreign = pbin_define_string(l->writer, LABEL_FOREIGN);
-    uint64_t key[LOCATION_KEY_COUNT] = {foreign, 0, foreign, foreign, 0, 0};
+    uint32_t name = pbin_define_string(l->writer, label);
+    const uint64_t key[LOCATION_KEY_COUNT] = {name, 0, name, name, 0, 0};
     for (int i = 0; i < LOCATION_KEY_COUNT; i++)
         row->key[i] = key[i];
+}
+
+void locations_key(const struct locations *l, uint32_t number, struct pbin_row *row)
+{
+    for (int i = 0; i < LOCATION_KEY_COUNT; i++)
+        row->key[i] = l->keys[number][i];
 }
 
 uint32_t locations_define_thread(struct locations *l, uint32_t tid)

@@ -54,8 +54,10 @@ uint32_t locations_place(struct locations *locations, const struct location_plac
 /* Resolves and defines all locations that are not yet. */
 void locations_resolve(struct locations *locations);
 
-/* Fills the key of ROW from location NUMBER, UINT32_MAX: outside every mapping. */
+/* Fills the key of ROW from location NUMBER. */
 void locations_key(const struct locations *locations, uint32_t number, struct pbin_row *row);
+/* The same for what has no location: the key is LABEL. */
+void locations_label(const struct locations *locations, const char *label, struct pbin_row *row);
 
 /* Defines the thread TID and returns its number. */
 uint32_t locations_define_thread(struct locations *locations, uint32_t tid);

@@ -142,6 +142,9 @@ struct raw_facts {
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
     uint64_t cpu_ns; /* of the program and of all processes that it waited for, 0: not known */
+    /* Aggregated: the kernel's part of what is outside every VMMap, and the current while no thread ran [A], as sums. */
+    uint64_t kernel_samples;
+    double kernel_current, idle_current;
 };
 
 /* A JIT map, put together from its pieces. */

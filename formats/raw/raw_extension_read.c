@@ -29,10 +29,25 @@ static const struct {
     {                                                                                              \
 #name, type, offsetof(struct raw_facts, name)                                              \
     }
-    FACT(sampler, 's'), FACT(command, 's'),    FACT(host, 's'),     FACT(started, 's'),
-    FACT(cwd, 's'),     FACT(pmu, 's'),        FACT(pmu_kind, 's'), FACT(unit, 's'),
-    FACT(engine, 's'),  FACT(interval, 's'),   FACT(target, 's'),   FACT(frequency, 'f'),
-    FACT(reached, 'f'), FACT(baseline_w, 'f'), FACT(cpus, 'u'),     FACT(cpu_ns, 'u'),
+    FACT(sampler, 's'),
+    FACT(command, 's'),
+    FACT(host, 's'),
+    FACT(started, 's'),
+    FACT(cwd, 's'),
+    FACT(pmu, 's'),
+    FACT(pmu_kind, 's'),
+    FACT(unit, 's'),
+    FACT(engine, 's'),
+    FACT(interval, 's'),
+    FACT(target, 's'),
+    FACT(frequency, 'f'),
+    FACT(reached, 'f'),
+    FACT(baseline_w, 'f'),
+    FACT(cpus, 'u'),
+    FACT(cpu_ns, 'u'),
+    FACT(kernel_samples, 'u'),
+    FACT(kernel_current, 'f'),
+    FACT(idle_current, 'f'),
 #undef FACT
 };
 

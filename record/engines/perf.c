@@ -28,6 +28,8 @@ static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL
 static const uint64_t settling = SECOND / 10000;  /* another CPU may still be writing a record */
 static const uint64_t rate_every = SECOND / 4;    /* between checks of the rate */
 static const uint64_t thread_start = SECOND / 50; /* after the birth of a thread, look often */
+static const uint64_t crowd_pause = SECOND / 500; /* between looks when at least ... */
+static const uint64_t crowd = 4;                  /* ... so many threads are born meanwhile */
 static const double shortest_pause = SECOND / 4000.;
 static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
 
@@ -44,13 +46,20 @@ static void raise_file_limit(void)
     }
 }
 
-/* Bytes in a ring that wake this process up: any where each sample sets the next period. */
+/* Bytes in a ring that wake this process up; with random intervals, so does a number of samples. */
 static uint32_t watermark(const struct engine_options *options)
 {
-    const double record = 64, batch = fmax(PERF_BATCH, options->frequency / 1000);
-    if (options->random)
-        return options->frequency <= PERF_EACH ? 1 : (uint32_t)(batch * record);
-    return (uint32_t)fmax(options->frequency * record / 1000, 16384);
+    const double record = 64;
+    return options->random ? 2048 : (uint32_t)fmax(options->frequency * record / 1000, 16384);
+}
+
+/* With random intervals, each sample sets the next period, or each batch of samples. */
+static uint32_t wakeup(const struct engine_options *options)
+{
+    if (!options->random)
+        return 0;
+    return options->frequency <= PERF_EACH ? 1
+                                           : (uint32_t)fmax(PERF_BATCH, options->frequency / 1000);
 }
 
 /* Opens the counters of a thread that has inherited none. The first ones own the rings. */
@@ -243,6 +252,7 @@ static struct engine_run *perf_start(char *const *command, const struct engine_o
     *status = 1;
     signals_take(&run->signals);
     if (perf_setup(&run->setup, options, err) == 0) {
+        run->setup.wakeup = wakeup(options);
         run->prompt = can_be_prompt();
         run->start = clock_now();
         run->signal_fd = signalfd(-1, &run->signals.taken, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -280,7 +290,7 @@ static void adapt(struct engine_run *run, uint64_t now)
     run->cpu_before = cpu;
     run->sightings_before = sightings;
     if (run->options->max_overhead > 0 && cost > allowed) {
-        run->result->throttled = run->gave_way = true;
+        run->result->gave_way = run->gave_way = true;
         perf_sets_rate(&run->sets, fmin(mean * 1.25, fmax(asked, (double)SECOND / gentlest)));
     } else if (run->gave_way) {
         run->gave_way = mean > asked;
@@ -373,7 +383,7 @@ static void reap(struct engine_run *run)
 
 static void work(struct engine_run *run)
 {
-    uint64_t begin = clock_now(), before = run->sightings;
+    uint64_t begin = clock_now(), before = run->sightings, births = run->births;
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
@@ -383,6 +393,7 @@ static void work(struct engine_run *run)
         adapt(run, begin);
     }
     perf_check_threads(run, begin);
+    run->crowded = run->births - births >= crowd;
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
@@ -395,6 +406,10 @@ static void pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = now + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
+    if (run->crowded) { /* their records would wake this process up all the time */
+        until = now + crowd_pause;
+        count = 1;
+    }
     struct timespec timeout = clock_timespec(until > now ? until - now : 0);
     if (ppoll(polls, count, &timeout, NULL) <= 0)
         return;

@@ -34,6 +34,7 @@ struct engine_run {
     uint64_t expires;     /* 0: never */
     uint64_t next_check;  /* whether all threads are sampled [CLOCK_MONOTONIC] */
     uint64_t born;        /* the last thread [CLOCK_MONOTONIC] */
+    uint64_t births;      /* threads so far */
     uint64_t checked;     /* when the rate was last checked */
     uint64_t own_before, cpu_before, sightings_before; /* totals at that time */
     uint64_t sightings;                                /* so far */
@@ -41,6 +42,7 @@ struct engine_run {
     uint64_t stop_until;                               /* ... which holds until then */
     struct latency latency;
     bool sampling, sigterm_sent, over, gave_way;
+    bool crowded; /* many threads are born and end */
 };
 
 static inline uint64_t perf_time(const struct engine_run *run, uint64_t clock)

@@ -85,6 +85,7 @@ int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool o
     attr.inherit_thread = setup->narrow;
     attr.exclude_kernel = !setup->kernel;
     attr.sample_period = counts(setup, period);
+    attr.wakeup_events = setup->wakeup;
     if (setup->kernel) { /* of the registers of the calling user code, only the PC is needed */
         attr.sample_type |= PERF_SAMPLE_REGS_USER;
         attr.sample_regs_user = pc_register;

@@ -27,6 +27,8 @@ struct perf_setup {
     uint32_t type; /* of the sampling event */
     uint64_t config;
     double per_ns; /* counts per ns of CPU time */
+    uint32_t
+        wakeup; /* samples that wake this process up; 0 (perf_setup): only the watermark does */
 };
 
 /* Probes the kernel. Returns 0, caller calls perf_setup_free; or -1 with ERR filled. */

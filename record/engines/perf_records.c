@@ -11,6 +11,7 @@
 #include "record/engines/perf_internal.h"
 
 static const uint64_t first_check = SECOND / 20; /* after its birth, is a thread sampled? */
+static const uint64_t gone = SECOND / 10000; /* /proc no longer has a thread that ended before */
 static const double unlucky = 20; /* mean intervals without a sample: less likely than 1 in 10^8 */
 static const uint64_t patience = SECOND / 5; /* for the counters of a thread that has ended */
 
@@ -223,6 +224,7 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
     if (body->pid != body->ppid && !run->options->follow)
         return;
     run->born = clock;
+    run->births++;
     make_room(run, body->tid, clock);
     struct perf_thread *parent = find_thread(run, body->ppid, body->ptid, time);
     if (parent == NULL)
@@ -364,6 +366,8 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
     bool ends = header->type == PERF_RECORD_EXIT;
     struct perf_thread *thread = perf_thread_find(&run->threads, ends ? task->tid : sample->tid);
     if (thread == NULL || thread->ended)
+        return;
+    if (ends && thread->tid != thread->pid && clock_now() > record->time + gone)
         return;
     if (ends) {
         thread->used = perf_used(thread->pid, thread->tid);

@@ -14,8 +14,10 @@
 #include "record/clock.h"
 
 /* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
-static const double shortest = 100000, shortest_batch = 30000, shortest_birth = 10000;
-static const double rare = 400000; /* mean from which on a short first period is rare enough */
+static const double shortest = 100000, shortest_batch = 30000;
+/* [ns] The period that threads inherit. While their creator is in clone, the kernel lets nobody change it: at 10 us,
+ * where a sample takes 25 us, clone did not end for seconds. */
+static const double shortest_birth = 50000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
 static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
@@ -58,7 +60,7 @@ static double batch_length(const struct perf_sets *sets)
 static double floor_of(const struct perf_sets *sets, bool birth)
 {
     if (birth && (sets->batch || sets->prompt))
-        return sets->mean >= rare ? shortest_birth : shortest_batch;
+        return sets->mean >= 2 * shortest_birth ? shortest_birth : shortest_batch;
     return sets->batch ? shortest_batch : shortest;
 }
 

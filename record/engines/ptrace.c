@@ -146,7 +146,7 @@ static void fill_result(struct engine_run *run)
     const struct pace *pace = &run->pace;
     struct engine_result *result = run->result;
     result->missed = pace->missed;
-    result->throttled = pace->slowed > pace->taken / 10;
+    result->gave_way = pace->slowed > pace->taken / 10;
     latency_result(&run->latency, result);
     result->reached =
         result->wall > 0 ? (double)pace->taken * (double)SECOND / (double)result->wall : 0;

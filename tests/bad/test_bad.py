@@ -210,6 +210,13 @@ class Counts(BadCase):
                         with self.subTest(dialect=dialect, late=late, count=count, options=options):
                             self.refuses_bytes("prof2pbin", data, *options)
 
+    def test_kernel_samples_of_an_aggregated_profile(self):
+        whole = raw.write(small_run(), "intrvelf-aggregated")
+        for number in ("18446744073709551615", "1000000"):
+            facts = raw.info_block({"kernel_samples": number, "kernel_current": "1"})
+            with self.subTest(number):
+                self.refuses_bytes("prof2pbin", whole + raw.SIGNATURE + facts + raw.done_block(3), "-v", "1")
+
     def test_pmu_size(self):
         whole = raw.write(small_run(), "pperf")
         for size in (2**32 - 1, 2**31, 10**6):

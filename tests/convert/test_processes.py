@@ -184,6 +184,8 @@ class Rule(Case):
                 machine = Machine(seed, "ptrace")
                 run, times, ext = machine.run(20 if seed % 2 else 300)
                 self.check(run, times, ext, machine.used)
+                ext.facts["reached"] = "20000"
+                self.check(run, times, ext, machine.used)
 
     def test_perf(self):
         for seed in range(25):
@@ -258,6 +260,18 @@ class Rule(Case):
                          [[1500250], [1500250], [], [77], []])
         self.assertEqual(self.where(profile, profile.samples[3].entries[0]), ("_unsampled", "_unsampled"))
         self.assertEqual(profile.programs[profile.samples[3].entries[0][0]], "/bin/alone")
+
+    def test_missed_but_not_by_chance(self):
+        """A second of a thread that was never sampled at 100 Hz is not given to the other; half a second is."""
+        for ns, unsampled, number in ((1000 * MS, [1000 * MS], 2), (500 * MS, [], 2), (1000 * MS, [], 2**30 + 1)):
+            ext = Extended({"engine": "perf", "frequency": "1000", "reached": "100"}, [Image(1, "/bin/x")], [],
+                           [Task(1, 1), Task(number, 1)])
+            samples = [Sample(1, [Thread(1, 0x1000, MS, RAN)]), Sample(1, [Thread(number, 0, ns, TOTAL)]),
+                       Sample(1, [Thread(1, 0x1001, MS, TOTAL)])]
+            profile = self.check(run_of(samples), [10, 20, 30], ext, ns + MS)
+            self.assertEqual([e[2] for e in profile.samples[1].entries], unsampled)
+            done = tool.run(["prof2pbin"], stdin=raw.extended(run_of(samples), [10, 20, 30], ext))
+            self.assertEqual(b"1 thread used 1 s of CPU time and was never sampled" in done.err.encode(), bool(unsampled), done.err)
 
     def test_too_much_time(self):
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/x")], [], [Task(1, 1), Task(2, 1)])

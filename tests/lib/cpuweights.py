@@ -118,6 +118,10 @@ def weigh(run, times, ext):
         t.stretches, t.orphan = (stretches_nominal if nominal else stretches_exact)(t)
         t.total = sum(s[1] for s in t.stretches)
     counted = sum(t.total + t.orphan for t in threads)
+    rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
+    for t in threads:  # not missed by chance, and not all the threads of a process that were never seen
+        t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
+        t.orphan -= t.missed
     for level in range(3):
         groups = {}
         for t in threads:
@@ -149,4 +153,5 @@ def weigh(run, times, ext):
         lacking -= own[-1]
     times_of = {where: share for t in threads for sightings, cpu in t.stretches
                 for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}
-    return times_of, {t.records[-1][4]: t.orphan + more for t, more in zip(threads, own) if t.orphan + more}
+    return times_of, {t.records[-1][4]: t.orphan + t.missed + more for t, more in zip(threads, own)
+                      if t.orphan + t.missed + more}

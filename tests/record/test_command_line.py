@@ -39,8 +39,19 @@ class Summary(Case):
         done = self.sampler("--", BURN, "0.1")
         self.assertEqual((done.stdout, os.listdir(self.folder)), ("", []))
         self.assertRegex(done.stderr, r"\Asampler: \d+ samples in [\d.]+ s, [\d.]+ of 1000 Hz, [\d.]+ us a sample, "
-                                      r"pmu none\n\Z")
+                                      r"pmu none\n(sampler: the rate gave way: .*\n)?\Z")
         self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
+
+    def test_the_limit_of_the_cost(self):
+        """Says why a rate was not reached; without a limit, it is much higher."""
+        rates = []
+        for limit in ("5", "0"):
+            done = self.sampler("-d", "-f", "10000", "--engine", "ptrace", "--max-overhead", limit, "--", BURN, "0.5")
+            rates.append(float(re.search(r"wanted, (\S+) Hz", done.stderr)[1]))
+            for text in ("sampler: the rate gave way: sampling may cost 5 % (--max-overhead)\n",
+                         "intervals, the rate gave way to --max-overhead\n"):
+                (self.assertIn if limit == "5" else self.assertNotIn)(text, done.stderr)
+        self.assertGreater(rates[1], 2 * rates[0])
 
     def test_energy_without_a_profile(self):
         with open(os.path.join(self.folder, "w"), "w") as file:
@@ -68,7 +79,10 @@ class Summary(Case):
         self.assertLess(abs(rest), 1e-3 * total)
 
     def test_details(self):
-        done = self.sampler("-d", "-f", "200", "--", BURN, "0.2")
+        for engine, unit in (("perf", r"per second of CPU time\n"), ("ptrace", r"per second\n")):
+            done = self.sampler("-d", "-f", "200", "--engine", engine, "--", BURN, "0.2")
+            short, long = re.search(r" s, ([\d.]+) of 200 Hz, [^$]* wanted, (\S+) Hz reached, " + unit, done.stderr).groups()
+            self.assertAlmostEqual(float(short), float(long), delta=0.06)
         for pattern in (r"  engine +(perf|ptrace), random intervals", r"  frequency +200 Hz wanted, [\d.e+-]+ Hz reached",
                         r"  samples +\d+ taken, \d+ skipped, \d+ lost, \d+ threads not readable",
                         r"  latency +min \S+ us, mean \S+ us, p99 \S+ us a sample", r"  own CPU time +[\d.]+ s\n"):
@@ -150,10 +164,16 @@ class Aggregate(Case):
         seen = unknown[0] + sum(n for n, _ in entries.values())
         cpu = int(re.search(r"process (\d+)", done.stdout)[1]) * 1e-9
         self.assertAlmostEqual(seen * wall * 1e-6 / samples, cpu, delta=0.05 * cpu)
-        joules = (unknown[1] + sum(c for _, c in entries.values())) * wall * 1e-6 / samples
+        with open(os.path.join(self.folder, path), "rb") as file:
+            facts = {name.decode(): float(value) for name, value in re.findall(
+                rb"((?:kernel|idle)_(?:samples|current))....([0-9.e+-]+)", file.read()[-65536:], re.S)}
+        self.assertLessEqual(facts["kernel_samples"], unknown[0])
+        self.assertLessEqual(facts["kernel_current"], unknown[1] * (1 + 1e-12))
+        idle = facts["idle_current"] * wall * 1e-6 / samples
+        joules = (unknown[1] + sum(c for _, c in entries.values())) * wall * 1e-6 / samples + idle
         sampled = float(re.search(r"sampler: (\S+) J in the samples", done.stderr)[1])
         self.assertAlmostEqual(joules, sampled, delta=1e-5 * joules)
-        self.assertLessEqual(joules, 4 * wall * 1e-6 * (1 + 1e-6))
+        self.assertAlmostEqual(joules, 4 * wall * 1e-6, delta=1e-5 * joules)
         real = {name: int(ns) for name, ns in re.findall(r"(burn_\d+) (\d+)", done.stdout)}
         rows = self.table(path)
         for name, ns in real.items():
@@ -161,6 +181,9 @@ class Aggregate(Case):
             p, n = ns / sum(real.values()), seen
             self.assertLess(abs(share - p), 5 * (p * (1 - p) / n) ** 0.5 + 0.05, f"{name}: {share} of {p}, {n} samples")
         self.assertAlmostEqual(float(rows["_total"]["energy [J]"]), joules, delta=1e-4 * joules)
+        self.assertAlmostEqual(float(rows["_idle"]["energy [J]"]), idle, delta=1e-4 * joules)
+        self.assertEqual(int(rows.get("_kernel", {"samples": 0})["samples"]), facts["kernel_samples"])
+        self.assertEqual(int(rows.get("_foreign", {"samples": 0})["samples"]), unknown[0] - facts["kernel_samples"])
 
     def test_perf(self):
         self.check("perf")

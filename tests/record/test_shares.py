@@ -83,6 +83,20 @@ class Shares(unittest.TestCase):
                 # the first microseconds of a thread are not sampled
                 self.assertLess(abs(both[0] / sum(both) - 0.3), 0.05 + 4 * (0.3 * 0.7 / samples) ** 0.5)
 
+    def test_very_short_threads_come_and_go(self):
+        """A period so short that the sample takes as long kept the creating thread in clone for seconds."""
+        work = [os.path.join(BUILD, "samples", "short_threads"), "10", "12000"]
+        costs = []
+        for observer in ([], [os.path.join(BUILD, "sampler"), "-q", "--engine", "auto", "--"]):
+            costs.append([])
+            for _ in range(5):
+                pid = os.posix_spawn((observer + work)[0], observer + work, os.environ,
+                                     file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+                _, status, used = os.wait4(pid, 0)
+                self.assertEqual(status, 0)
+                costs[-1].append(used.ru_utime + used.ru_stime)
+        self.assertLess(max(costs[1]), 8 * sorted(costs[0])[2], costs)
+
 
 if __name__ == "__main__":
     unittest.main()
