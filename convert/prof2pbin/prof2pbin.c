@@ -15,6 +15,15 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
             &o->common.reporter, "%s: kept %llu whole samples of an incomplete profile%s",
             stream_name(raw->stream), (unsigned long long)raw->samples,
             raw->map_count == 0 ? "; its mappings are missing (-m FILE supplies them)" : "");
+    if (raw->headless && !raw->has_times)
+        report_warning(&o->common.reporter,
+                       "%s: its header is lost, and with it the time of the run: no energy",
+                       stream_name(raw->stream));
+    if (raw->headless && raw_pmu_kind(raw) == PMU_CUSTOM)
+        report_warning(&o->common.reporter,
+                       "%s: its header is lost, and with it what its PMU values are: they count as "
+                       "custom (--pmu-kind=power, or current with -v VOLTS)",
+                       stream_name(raw->stream));
 }
 
 static int use_maps(struct raw_profile *raw, const char *path, struct error *err)

@@ -251,6 +251,17 @@ class Dialects(tool.Case):
         self.assertEqual(os.path.basename(table["profile"]["target"]), "alpha")
         self.assertEqual(table["profile"]["name"], "my name")
 
+    def test_label_ends_at_its_first_nul(self):
+        """The newest pperf leaves bytes of the heap there, with 12 and more threads."""
+        run = make_run(PROGRAMS, raw.CURRENT, count=200)
+        rng = random.Random(8)
+        plain = [m.after for m in run.maps]
+        self.addCleanup(lambda: [setattr(m, "after", b) for m, b in zip(run.maps, plain)])
+        for m in run.maps:
+            m.after = b"\0" + rng.randbytes(255 - len(m.label.encode()))
+        for dialect in raw.DIALECTS:
+            self.each(run, dialect)
+
     def test_order_of_rows(self):
         run = make_run(PROGRAMS, raw.POWER, count=100)
         table = self.table(self.file("profile.bin", raw.write(run, "sampler")), run=run)
