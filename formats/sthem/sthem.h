@@ -40,7 +40,7 @@ enum {
     STHEM_MAX_RUN = 65536,
     STHEM_MAX_BACK = 1024
 };
-/* the place of a core without a PC (0 or empty): asleep or off */
+/* the place of a core without a PC (0, or by name empty or __External__, CPU1:Unknown): asleep or off */
 #define STHEM_IDLE      UINT32_MAX
 #define STHEM_MAX_POWER 1e9 /* [W] */
 #define STHEM_MAX_TIME  4e9 /* [s], either side of 0 */

@@ -140,6 +140,26 @@ class Variants(Sthem):
         self.check(export.text(Layout(), rows), rows, [1],
                    key=lambda p: ("mod", "foo::bar()" if p[1].startswith("_Z") else p[1]))
 
+    def test_cores_that_were_not_sampled(self):
+        """As the sthem tool writes them: PC 0 has a name."""
+        rows = export.make_rows("sthem", 500, 6)
+        for cores in ((0,), (0, 3), ()):
+            kept = [Row(r.time, r.values, {c: p for c, p in r.cores.items() if c in cores}) for r in rows]
+            named = [Row(r.time, r.values, {c: r.cores.get(c, ("__External__", f"CPU{c}:Unknown")) for c in range(4)})
+                     for r in kept]
+            self.check(export.text(Layout(), named), kept, [2])
+
+    def test_functions_of_libraries(self):
+        """Those of all cores are one, under their binary; other colons are left alone."""
+        names = {"CPU1:app.elf:memcpy": ("app.elf", "memcpy"), "CPU2:app.elf:memcpy": ("app.elf", "memcpy"),
+                 "CPU0:libstdc++.so:std::sort(int*)": ("libstdc++.so", "std::sort(int*)"),
+                 "CPU12:memcpy": ("__External__", "memcpy"), "CPU1:std::sort": ("__External__", "std::sort"),
+                 "CPU:x": ("__External__", "x"), "CPUs": ("__External__", "CPUs"), "Unknown": ("__External__", "Unknown")}
+        rows = [Row(str(i), {1: "1"}, {i % 4: ("__External__", n)}) for i, n in enumerate(list(names) * 2)]
+        self.check(export.text(Layout(), rows), rows, [1], key=lambda place: names[place[1]])
+        rows = [Row(str(i), {1: "1"}, {0: ("main.elf", n)}) for i, n in enumerate(list(names) * 2)]
+        self.check(export.text(Layout(), rows), rows, [1])
+
     def test_threads_are_cores(self):
         rows = [Row(str(i), {1: "1"}, {0: ("m", "f"), 3: ("m", "g")}) for i in range(5)]
         pbin = self.convert(export.text(Layout(), rows))
