@@ -240,17 +240,10 @@ static const char *read_column(struct sthem_reader *r, size_t column, const char
     return result == 0 ? at : NULL;
 }
 
-static int negative(const struct sthem_reader *r, const struct sensor *s, struct error *err)
+uint64_t sthem_negative(const struct sthem_reader *r, size_t sensor, double *least)
 {
-    struct csv at = r->csv;
-    at.line = s->line;
-    at.open_end = false;
-    return csv_error(&at, s->column, err, "negative power: %g W", s->watts);
-}
-
-int sthem_check_sensor(const struct sthem_reader *r, size_t sensor, struct error *err)
-{
-    return r->sensors[sensor].negative ? negative(r, &r->sensors[sensor], err) : 0;
+    *least = r->sensors[sensor].least;
+    return r->sensors[sensor].negative;
 }
 
 /* Computes what depends on several columns of a row. */
@@ -263,14 +256,11 @@ static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
             watts[i] = s->current * r->options.volts;
         else
             watts[i] = s->has_voltage ? s->current * s->voltage : s->current;
-        if (watts[i] < 0 && !s->negative) {
-            s->negative = true;
-            s->line = r->csv.line;
-            s->watts = watts[i];
-            if (r->options.sensor_count > 0)
-                return negative(r, s, err);
+        if (watts[i] < 0) {
+            s->negative++;
+            s->least = watts[i] < s->least ? watts[i] : s->least;
         }
-        if (watts[i] > STHEM_MAX_POWER)
+        if (!(fabs(watts[i]) <= STHEM_MAX_POWER))
             return csv_error(&r->csv, s->column, err, "power of %g W, expected at most %g W",
                              watts[i], STHEM_MAX_POWER);
     }
