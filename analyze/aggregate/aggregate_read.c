@@ -59,6 +59,8 @@ static const char *row_text_of(void *context, int key)
         pbin_keys_index(&q->aggregate->options.rows.keys, what->name); /* see check_selection */
     if (what->is_text)
         return strings_get(q->aggregate->rows.texts, (uint32_t)q->key[at]);
+    if (label_of_number(q->key[at]) != NULL)
+        return label_of_number(q->key[at]);
     snprintf(q->number, sizeof q->number, strcmp(what->name, "pc") == 0 ? "0x%" PRIx64 : "%" PRIu64,
              q->key[at]);
     return q->number;

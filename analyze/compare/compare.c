@@ -45,7 +45,8 @@ const struct pbin_keys *compare_keys(const struct compare *c)
 const char *compare_text(const struct compare *c, const struct run_set_row *row, size_t i)
 {
     const struct pbin_key *key = pbin_key_get((size_t)compare_keys(c)->key[i]);
-    return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i]) : NULL;
+    return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i])
+                        : label_of_number(row->key[i]);
 }
 
 /* ---- order ---- */

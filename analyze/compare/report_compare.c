@@ -45,13 +45,13 @@ static double total_error(const struct compare_view *v, size_t set)
 static struct table_cell key_cell(const struct compare_view *v, const struct run_set_row *row,
                                   size_t i)
 {
-    const char *name = pbin_key_get((size_t)compare_keys(v->compare)->key[i])->name;
+    const struct pbin_key *key = pbin_key_get((size_t)compare_keys(v->compare)->key[i]);
     const char *text = compare_text(v->compare, row, i);
     if (text != NULL)
         return cell_text(text);
-    if (row->key[i] == 0)
+    if (row->key[i] == 0 && !key->has_zero)
         return (struct table_cell){0};
-    return strcmp(name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
+    return strcmp(key->name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
 }
 
 static struct table_cell line_cell(const struct compare_view *v, const struct run_set_row *row)

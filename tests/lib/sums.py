@@ -86,7 +86,8 @@ def value_of(key, thread, location):
 
 
 def shown(key, value):
-    return f"{value:#x}" if key == "pc" else str(value)
+    labels = [name for name, number in NUMBERS.items() if value == number]
+    return labels[0] if labels else f"{value:#x}" if key == "pc" else str(value)
 
 
 def matches(condition, thread, location):
@@ -108,6 +109,9 @@ def selected(options, profile, thread, location):
     return wanted == {c[0] for c in options.include if matches(c, thread, location)}
 
 
+NUMBERS = {"_idle": 2**64 - 2, "_gap": 2**64 - 3}
+
+
 class Attribution:
     def __init__(self, profile, options):
         self.profile, self.options, self.meta = profile, options, profile.meta
@@ -123,8 +127,8 @@ class Attribution:
         self.scale = 0 if kind == pbin.NONE else Fraction(volts) if kind == pbin.CURRENT and volts else 1
 
     def label_selected(self, name):
-        """A label is not code: as if all its texts were the label and its numbers 0."""
-        texts = lambda key: name if key in pbin.TEXT_KEYS else "0x0" if key == "pc" else "0"
+        """A label is not code: as if all its keys were the label."""
+        texts = lambda key: name
         o = self.options
         if o.external or any(text_matches(c, texts(c[0])) for c in o.exclude):
             return False
@@ -133,7 +137,7 @@ class Attribution:
     def label(self, name):
         if not self.label_selected(name):
             return self.excluded
-        key = tuple(name if k in pbin.TEXT_KEYS else 0 for k in self.options.keys)
+        key = tuple(name if k in pbin.TEXT_KEYS else NUMBERS[name] for k in self.options.keys)
         return self.rows.setdefault(key, Row())
 
     def row(self, thread_number, location_number):
