@@ -467,7 +467,7 @@ class Labels(TableCase):
         table = self.table("-k", "thread,line", *parts)
         self.assertEqual({(r["thread"], r["line"]): r["energy"] for r in table["rows"]},
                          {(0, 7): 1, (1, None): 2, ("_idle", "_idle"): 8})
-        table = self.table("-k", "thread", "--filter", "line=_idle", parts[0])
+        table = self.table("-k", "thread,line", "--filter", "line=_idle", parts[0])
         self.assertEqual([r["thread"] for r in table["rows"]], ["_idle"])
 
     def test_compared(self):
