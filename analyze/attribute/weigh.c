@@ -3,7 +3,7 @@
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
  *   time   = c_ij                                    (without CPU time: d_i * min(1, cpus / threads))
  *   energy: of the windows around it, by CPU time    (see stretch.h; what nobody used is idle)
- *   as of old: P_i * d_i * c_ij / sum_j(c_ij)        (nobody used CPU: all of it is idle)
+ *   sample:    P_i * d_i * c_ij / sum_j(c_ij)        (nobody used CPU: all of it is idle)
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 
@@ -22,6 +22,9 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     *w = (struct weigher){.meta = meta, .quantity = quantity, .options = *options};
     if (w->options.model == NULL)
         w->options.model = &energy_by_share;
+    /* CPU time says nothing of threads that count whether they ran or not */
+    if (options->wall_time && w->options.model == &energy_by_share)
+        w->options.model = &energy_by_sample;
     if (w->options.model == &energy_by_share)
         w->share = share_work_new();
     w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
@@ -331,8 +334,9 @@ static void spread_by_sample(const struct weigher *w, struct weighed *v)
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         size_t n = v->threads[i];
         exact *of = v->energy_of + k;
-        v->idle_energy[i] = w->meta->cpu_time ? share_by_cpu(v->energy[i], v->cpu_ns + k, n, of)
-                                              : share_evenly(v->energy[i], n, of);
+        v->idle_energy[i] = weigher_times_are_cpu(w)
+                                ? share_by_cpu(v->energy[i], v->cpu_ns + k, n, of)
+                                : share_evenly(v->energy[i], n, of);
     }
 }
 
@@ -374,7 +378,7 @@ static void spread_by_thread(const struct weigher *w, struct weighed *v)
         double power = v->bad_values[i] > 0 || isnan(v->rate[i]) ? 0 : v->rate[i];
         size_t n = v->threads[i];
         exact *of = v->energy_of + k;
-        bool used = w->meta->cpu_time
+        bool used = weigher_times_are_cpu(w)
                         ? charge_by_cpu(power, v->cpu_ns + k, n, of, &v->bad_values[i])
                         : charge_evenly(power, v->time_of + k, n, of, &v->bad_values[i]);
         v->idle_energy[i] = used ? 0 : exact_of_double(v->energy[i], ENERGY_SHIFT);

@@ -140,10 +140,22 @@ class Attribution(TableCase):
 
     def test_wall_time(self):
         for cpu_time in (0, 1):
-            for model in ("share", "thread"):
+            for model in ("share", "sample", "thread"):
                 with self.subTest(cpu_time=cpu_time, model=model):
                     self.check(profiles.make(11, cpu_time=cpu_time),
                                sums.Options(wall_time=True, model=model))
+
+    def test_wall_time_has_the_power_that_was_measured(self):
+        """A thread that waits for most of each second at 2 W: 2 W in its wall time, not 2 W * CPU time / wall time."""
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 10, "cpus": 4,
+                                "wall_ns": 10**10}, [pbin.Thread(1)],
+                               [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                               [pbin.Sample(10**9, 2.0, [(0, 0, 10**7)])] * 10)
+        at = self.profile("w.pbin", profile)
+        for model, energy in (("share", 20), ("sample", 20), ("thread", 20)):
+            table = self.table("--wall-time", "--energy-model", model, at)
+            self.assertEqual([(r["function"], r["time"], r["power"], r["energy"]) for r in table["rows"]],
+                             [("f", 10, 2, energy)], model)
 
     def test_without_cpu_time(self):
         for cpus in (0, 1, 2, 64):

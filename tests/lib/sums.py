@@ -194,7 +194,7 @@ class Attribution:
         elif beyond:
             self.label("_gap").energy += power * beyond
             self.label("_gap").time += beyond if self.options.wall_time else 0
-        if counts or self.options.model == "share":
+        if counts or (self.options.model == "share" and not self.options.wall_time):
             self.split(s, interval, power, counts)
 
     def split(self, s, interval, power, counts):
@@ -202,7 +202,7 @@ class Attribution:
         if self.meta.get("cpu_time"):
             cpu = [Fraction(c, BILLION) for _, _, c in s.entries]
             time = cpu if not self.options.wall_time else [interval] * len(cpu)
-            weight = cpu
+            weight = cpu if not self.options.wall_time else [1] * len(cpu)
         else:
             cpus = self.meta.get("cpus", 0)
             crowd = Fraction(cpus, len(rows)) if cpus and len(rows) > cpus and not self.options.wall_time else 1
@@ -211,10 +211,10 @@ class Attribution:
             if counts:
                 row.time += t
             if self.options.model == "thread":
-                row.energy += power * (w if self.meta.get("cpu_time") else t)
-            elif self.options.model == "sample" and sum(weight):
+                row.energy += power * t
+            elif (self.options.model == "sample" or self.options.wall_time) and sum(weight):
                 row.energy += power * interval * w / sum(weight)
-        if self.options.model == "share":
+        if self.options.model == "share" and not self.options.wall_time:
             self.put_off(s, interval, power, rows, counts)
         elif not sum(weight) and power * interval:
             self.label("_idle").energy += power * interval
