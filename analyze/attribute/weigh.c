@@ -187,19 +187,38 @@ bool weigher_ready(struct weigher *w)
 
 /* ---- intervals and times ---- */
 
-/* Subtracts the sampler's own time from an interval; if the interval is too short, the rest from the next. */
-static exact pay_latency(struct weigher *w, exact interval)
+/* How long the program surely ran in an interval, by the CPU time of the COUNT threads: not stopped by the sampler. */
+static exact surely_ran(const struct pbin_meta *meta, const uint64_t *cpu_ns, size_t count)
+{
+    exact most = 0, sum = 0;
+    if (!meta->cpu_time)
+        return 0;
+    for (size_t j = 0; j < count; j++) {
+        exact one = weigh_cpu(cpu_ns[j]);
+        sum += one;
+        most = one > most ? one : most;
+    }
+    exact all = meta->cpus > 0 ? sum / (exact)meta->cpus : 0;
+    return all > most ? all : most;
+}
+
+/* Subtracts the sampler's own time from an interval, except for time in which the program RAN meanwhile; if the interval is
+ * too short, the rest from the next. */
+static exact pay_latency(struct weigher *w, exact interval, exact ran)
 {
     w->debt += w->latency;
-    exact paid = w->debt < interval ? w->debt : interval;
+    exact room = ran < interval ? interval - ran : 0;
+    exact paid = w->debt < room ? w->debt : room;
     w->debt -= paid;
     return interval - paid;
 }
 
 static void correct_intervals(struct weigher *w, struct weighed *v)
 {
-    for (size_t i = 0; i < v->count; i++) {
-        exact interval = pay_latency(w, v->interval[i]);
+    for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
+        exact interval = v->interval[i];
+        if (w->latency > 0)
+            interval = pay_latency(w, interval, surely_ran(w->meta, v->cpu_ns + k, v->threads[i]));
         if (w->longest > 0 && interval > w->longest) {
             v->gap_time[i] = interval - w->longest;
             interval = w->longest;

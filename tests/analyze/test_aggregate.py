@@ -184,6 +184,22 @@ class Attribution(TableCase):
         table, _ = self.check(profile, sums.Options(subtract_latency=True))
         self.close(table["total"]["time"], F(24, 10000), "5 + 0.4 - 3 ms")
 
+    def test_latency_in_which_the_target_runs(self):
+        """The sampler takes half of the wall time for 200 threads, while these use both CPUs: nothing to subtract."""
+        threads = [pbin.Thread(1 + i) for i in range(200)]
+        entries = [(i, 0, 10**7) for i in range(200)]
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 5, "cpus": 2,
+                                "latency_ns": 5 * 10**9 // 2, "wall_ns": 5 * 10**9}, threads,
+                               [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                               [pbin.Sample(10**9, 3.0, entries)] * 5)
+        at = self.profile("l.pbin", profile)
+        for model in ("share", "sample", "thread"):
+            plain = self.table("--energy-model", model, at)
+            table = self.table("--energy-model", model, "--subtract-latency", at)
+            for what in ("wall_s", "time_s", "energy_J", "power_W"):
+                self.close(table["profile"][what], plain["profile"][what], what)
+            self.close(table["total"]["energy"], 30 if model == "thread" else 15, model)
+
     def test_units_and_totals_hold_for_any_key(self):
         profile = profiles.make(15)
         file = self.profile("p.pbin", profile)

@@ -181,7 +181,9 @@ class Attribution:
             self.wall += interval
         if self.options.subtract_latency:
             self.debt += self.latency
-            paid = min(self.debt, interval)
+            cpu = [Fraction(c, BILLION) for _, _, c in s.entries] if self.meta.get("cpu_time") else []
+            ran = max([sum(cpu) / self.meta["cpus"] if self.meta.get("cpus") else 0] + cpu)
+            paid = min(self.debt, max(0, interval - ran))
             interval -= paid
             self.debt -= paid
         beyond = Fraction(0)
@@ -249,7 +251,9 @@ def aggregate(profile, options):
     if part and meta.get("samples"):
         latency = latency * a.count / meta["samples"]
     if options.subtract_latency:
-        wall -= min(wall, latency)
+        owed = a.latency * len(profile.samples)
+        paid = latency * (1 - a.debt / owed) if owed else 0
+        wall -= min(wall, Fraction(round(paid * BILLION), BILLION))
     return Result(a.rows, a.excluded, a.count, wall, latency), a.bad
 
 
