@@ -44,7 +44,9 @@ static char *name_of(const struct builder *b, size_t row, size_t level)
     uint64_t value = aggregate_row(b->aggregate, row)->key[level];
     if (key->is_text)
         return mem_strdup(aggregate_text(b->aggregate, value));
-    if (value == 0)
+    if (label_of_number(value) != NULL)
+        return mem_strdup(label_of_number(value));
+    if (value == 0 && !key->has_zero)
         return mem_strdup("");
     return strcmp(key->name, "pc") == 0 ? mem_printf("0x%" PRIx64, value)
                                         : mem_printf("%s %" PRIu64, key->name, value);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "base/intern.h"
 #include "base/memory.h"
 #include "plot/names.h"
@@ -14,7 +15,9 @@ static char *key_text(const struct name_source *from, const struct pbin_row *row
     const struct pbin_key *key = pbin_key_get((size_t)from->keys->key[k]);
     if (key->is_text)
         return mem_strdup(from->text(from->texts, row->key[k]));
-    if (row->key[k] == 0)
+    if (label_of_number(row->key[k]) != NULL)
+        return mem_strdup(label_of_number(row->key[k]));
+    if (row->key[k] == 0 && !key->has_zero)
         return mem_strdup("");
     if (strcmp(key->name, "pc") == 0)
         return mem_printf("0x%" PRIx64, row->key[k]);

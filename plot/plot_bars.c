@@ -215,10 +215,8 @@ static int draw_bars(struct plot *plot, struct error *err)
     ranking_make(&ranking, a, metric, layout.count < rows ? layout.count - 1 : 0);
     draw(plot, a, &ranking, &layout);
     if (plot->data != NULL)
-        report_rows(
-            a,
-            &(struct report_options){.sort = metric, .top = ranking.count - (ranking.hidden > 0)},
-            &table_csv, plot->data);
+        report_rows(a, &(struct report_options){.sort = metric, .top = ranking.code}, &table_csv,
+                    plot->data);
     ranking_free(&ranking);
     aggregate_delete(a);
     return 0;

@@ -110,20 +110,44 @@ static size_t take_rows(struct ranking *r, const struct aggregate *a)
     return count;
 }
 
-/* Joins the rows from TOP to the end. */
+/* _idle or _gap, with something to show. */
+static bool is_extra(const struct aggregate *a, const struct ranked_row *row)
+{
+    return aggregate_is_label(a, row->row) && order_of(row->value) > 0;
+}
+
+/* Keeps TOP rows and joins the others. _idle and _gap, energy without time, are not joined to code. */
 static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count, size_t top)
 {
     struct pbin_sums rest = {0};
-    r->count = count;
+    size_t kept = 0, labels = 0;
+    r->count = r->code = count;
     if (top == 0 || count <= top)
         return;
-    for (size_t i = top; i < count; i++)
-        row_sums_join(&rest, &r->rows[i].row->sums);
-    r->rows[top] = (struct ranked_row){.name = mem_strdup(LABEL_OTHER), .other = true};
-    row_values_of(&rest, aggregate_run_count(a), &r->rows[top].values);
-    r->rows[top].value = ranking_value(&r->rows[top].values, r->metric);
-    r->hidden = count - top;
-    r->count = top + 1;
+    for (size_t i = 0; i < count; i++)
+        labels += is_extra(a, &r->rows[i]);
+    size_t most = labels < top ? top - labels : 1;
+    r->code = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_extra(a, &r->rows[i])) {
+            r->rows[kept++] = r->rows[i];
+        } else if (aggregate_is_label(a, r->rows[i].row)) {
+            continue; /* it has nothing of the metric */
+        } else if (r->code < most) {
+            r->rows[kept++] = r->rows[i];
+            r->code++;
+        } else {
+            row_sums_join(&rest, &r->rows[i].row->sums);
+            r->hidden++;
+        }
+    }
+    r->count = kept;
+    if (r->hidden == 0)
+        return;
+    r->rows[kept] = (struct ranked_row){.name = mem_strdup(LABEL_OTHER), .other = true};
+    row_values_of(&rest, aggregate_run_count(a), &r->rows[kept].values);
+    r->rows[kept].value = ranking_value(&r->rows[kept].values, r->metric);
+    r->count = kept + 1;
 }
 
 static const char *text_of(const void *aggregate, uint64_t number)

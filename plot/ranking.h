@@ -28,6 +28,7 @@ struct ranking {
     struct ranked_row *rows; /* largest first, _other last */
     size_t count;
     size_t hidden; /* rows in _other */
+    size_t code;   /* rows of code that are shown by themselves */
     struct row_values total;
     enum row_metric metric;
     const char *unit;        /* of the metric, without prefix; borrowed from the aggregate */

@@ -253,6 +253,17 @@ const struct pbin_row *aggregate_row(const struct aggregate *a, size_t number)
     return &a->rows.rows[number];
 }
 
+bool aggregate_is_label(const struct aggregate *a, const struct pbin_row *row)
+{
+    for (size_t i = 0; i < a->rows.key_count; i++) {
+        const char *text =
+            a->rows.is_text[i] ? aggregate_text(a, row->key[i]) : label_of_number(row->key[i]);
+        if (text == NULL || (strcmp(text, LABEL_IDLE) != 0 && strcmp(text, LABEL_GAP) != 0))
+            return false;
+    }
+    return true;
+}
+
 const char *aggregate_text(const struct aggregate *a, uint64_t string)
 {
     return strings_get(a->rows.texts, (uint32_t)string);

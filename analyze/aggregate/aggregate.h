@@ -48,6 +48,9 @@ int aggregate_finish(struct aggregate *aggregate, struct error *err);
 size_t aggregate_row_count(const struct aggregate *aggregate);
 const struct pbin_row *aggregate_row(const struct aggregate *aggregate, size_t number);
 const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
+
+/* Is ROW, of AGGREGATE, _idle or _gap: energy without code? */
+bool aggregate_is_label(const struct aggregate *aggregate, const struct pbin_row *row);
 const struct aggregate_options *aggregate_options_of(const struct aggregate *aggregate);
 const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);

@@ -59,6 +59,8 @@ static const char *row_text_of(void *context, int key)
         pbin_keys_index(&q->aggregate->options.rows.keys, what->name); /* see check_selection */
     if (what->is_text)
         return strings_get(q->aggregate->rows.texts, (uint32_t)q->key[at]);
+    if (label_of_number(q->key[at]) != NULL)
+        return label_of_number(q->key[at]);
     snprintf(q->number, sizeof q->number, strcmp(what->name, "pc") == 0 ? "0x%" PRIx64 : "%" PRIu64,
              q->key[at]);
     return q->number;
@@ -221,6 +223,16 @@ static uint64_t latency_of(const struct attribution *done)
     return part < 0x1p64 ? (uint64_t)part : UINT64_MAX;
 }
 
+/* The part of LATENCY that was subtracted from intervals, at most WALL. */
+static uint64_t paid_of(const struct attribution *done, uint64_t latency, uint64_t wall)
+{
+    const struct weigher *w = &done->weigher;
+    double whole = (double)w->latency * (double)w->number;
+    double part = whole > 0 ? 1 - (double)w->debt / whole : 0;
+    double paid = (double)latency * part;
+    return paid < (double)wall ? (uint64_t)(paid + 0.5) : wall;
+}
+
 /* Adds a full profile as one run. */
 static void end_full(struct input *in)
 {
@@ -235,7 +247,7 @@ static void end_full(struct input *in)
     if (part && meta->samples > 0)
         run.latency_ns = latency_of(done);
     if (done->weigher.options.subtract_latency)
-        run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
+        run.wall_ns -= paid_of(done, run.latency_ns, run.wall_ns);
     warn_of_attribution(in, &run);
     tell_of_windows(in);
     aggregate_take_run(in->aggregate, &run);

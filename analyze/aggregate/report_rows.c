@@ -51,20 +51,30 @@ static struct group *make_groups(const struct row_view *v, const struct pbin_row
     return groups;
 }
 
-/* How many of the groups are within the limits. */
-static size_t limit(const struct row_view *v, const struct group *groups, size_t count)
+/* Moves the groups within the limits to the front and returns how many there are. _idle and _gap are always among them:
+ * their energy without time would give _other a power that no code has. */
+static size_t limit(const struct row_view *v, struct group *groups, size_t count)
 {
     const struct report_options *o = v->report;
+    struct group *rest = mem_zalloc(count + 1, sizeof *rest);
     double sum = 0;
-    size_t shown = 0;
-    while (shown < count && (o->top == 0 || shown < o->top) &&
-           (o->cumulative == 0 || sum < o->cumulative)) {
-        double share = row_view_share(v, &groups[shown].sums);
-        if (share < o->threshold)
-            break;
+    size_t shown = 0, code = 0, cut = 0;
+    for (size_t i = 0; i < count; i++) {
+        double share = row_view_share(v, &groups[i].sums);
+        bool label = aggregate_is_label(v->aggregate, groups[i].begin);
+        bool within = cut == 0 && (o->top == 0 || code < o->top) &&
+                      (o->cumulative == 0 || sum < o->cumulative) && !(share < o->threshold);
+        if (!label && !within) {
+            rest[cut++] = groups[i];
+            continue;
+        }
+        groups[shown++] = groups[i];
+        code += !label;
         sum += share;
-        shown++;
     }
+    if (cut > 0)
+        memcpy(groups + shown, rest, cut * sizeof *rest);
+    free(rest);
     return shown;
 }
 
@@ -75,7 +85,7 @@ static void show_label(const struct row_view *v, struct table *table, const char
     struct table_cell cells[VIEW_MAX_COLUMNS] = {{0}};
     bool any = false;
     for (size_t i = 0; i < v->name_count && !v->report->tree; i++)
-        if (pbin_key_get((size_t)v->keys->key[i])->is_text && !(total && any)) {
+        if (!total || (pbin_key_get((size_t)v->keys->key[i])->is_text && !any)) {
             cells[i] = cell_text(label);
             any = true;
         }

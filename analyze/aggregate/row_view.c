@@ -115,7 +115,9 @@ struct table_cell row_view_key(const struct row_view *v, const struct pbin_row *
     const struct pbin_key *key = pbin_key_get((size_t)v->keys->key[i]);
     if (key->is_text)
         return cell_text(aggregate_text(v->aggregate, row->key[i]));
-    if (row->key[i] == 0)
+    if (label_of_number(row->key[i]) != NULL)
+        return cell_text(label_of_number(row->key[i]));
+    if (row->key[i] == 0 && !key->has_zero)
         return (struct table_cell){0};
     return strcmp(key->name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
 }

@@ -162,6 +162,13 @@ static uint32_t text_at(struct annotation *a, const struct aggregate *from,
     return strings_intern(a->texts, aggregate_text(from, row->key[layout->at[key]]));
 }
 
+/* 0 for a row without code. */
+static uint64_t value_at(const struct pbin_row *row, const struct layout *layout, size_t key)
+{
+    uint64_t number = row->key[layout->at[key]];
+    return number == NUMBER_IDLE || number == NUMBER_GAP ? 0 : number;
+}
+
 /* If the sum of all absolute values fits in an exact, so does the sum of any rows. */
 static bool fits(struct annotation *a, const struct annotate_sums *sums)
 {
@@ -190,9 +197,9 @@ static bool take_row(struct annotation *a, const struct aggregate *from, const s
     if (!fits(a, &sums))
         return false;
     if (layout->at[AT_LINE] != NOT_THERE)
-        like.line = row->key[layout->at[AT_LINE]];
+        like.line = value_at(row, layout, AT_LINE);
     if (a->options->assembly)
-        place(a, p, row->key[layout->at[AT_PC]], &like);
+        place(a, p, value_at(row, layout, AT_PC), &like);
     annotate_sums_add(&find_row(a, &like)->sums, &sums);
     annotate_sums_add(&a->total, &sums);
     return true;

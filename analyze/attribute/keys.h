@@ -32,8 +32,8 @@ void key_map_free(struct key_map *map);
 /* Index in ROWS of the row for what filters exclude. */
 uint32_t key_find_excluded(struct rowset *rows);
 
-/* The sums of the row of LABEL, which has no code; adds the row if it is new. Filters apply to it as if all its texts
- * were LABEL and all its numbers 0: they may replace it by the row for what they exclude. Borrowed until a row is
+/* The sums of the row of LABEL, which has no code; adds the row if it is new. Filters apply to it as if all its keys
+ * were LABEL: they may replace it by the row for what they exclude. Borrowed until a row is
  * added. */
 struct row_sums *key_map_label(struct key_map *map, const char *label);
 

@@ -3,16 +3,36 @@
 #ifndef ANALYZE_ATTRIBUTE_LABELS_H
 #define ANALYZE_ATTRIBUTE_LABELS_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define LABEL_IDLE  "_idle"  /* energy while no thread used CPU time */
 #define LABEL_GAP   "_gap"   /* the part of intervals that exceeds the longest one allowed */
 #define LABEL_OTHER "_other" /* what a limit cut off */
 #define LABEL_TOTAL "_total"
 
-/* What filters exclude has a row of its own, which tables show as a fact: all its texts are this label, all its numbers
- * this number. */
-#define LABEL_EXCLUDED  "_excluded"
+/* What filters exclude has a row of its own, which tables show as a fact. */
+#define LABEL_EXCLUDED "_excluded"
+
+/* All texts of a row without code are its label, and all its numbers one of these: no thread, line or address. */
 #define NUMBER_EXCLUDED UINT64_MAX
+#define NUMBER_IDLE     (UINT64_MAX - 1)
+#define NUMBER_GAP      (UINT64_MAX - 2)
+
+/* The label of NUMBER; NULL for a number that is a value. */
+static inline const char *label_of_number(uint64_t number)
+{
+    return number == NUMBER_IDLE       ? LABEL_IDLE
+           : number == NUMBER_GAP      ? LABEL_GAP
+           : number == NUMBER_EXCLUDED ? LABEL_EXCLUDED
+                                       : NULL;
+}
+
+/* The number of LABEL_IDLE or LABEL_GAP. */
+static inline uint64_t number_of_label(const char *label)
+{
+    return strcmp(label, LABEL_IDLE) == 0 ? NUMBER_IDLE : NUMBER_GAP;
+}
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "base/memory.h"
 
 void rowset_init(struct rowset *set, const struct pbin_keys *keys)
@@ -71,7 +72,7 @@ uint32_t rowset_find_label(struct rowset *set, const char *label)
 {
     uint64_t key[PBIN_MAX_KEYS] = {0};
     for (size_t i = 0; i < set->key_count; i++)
-        key[i] = set->is_text[i] ? strings_intern(set->texts, label) : 0;
+        key[i] = set->is_text[i] ? strings_intern(set->texts, label) : number_of_label(label);
     return rowset_find(set, key);
 }
 

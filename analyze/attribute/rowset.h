@@ -39,7 +39,7 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key);
 /* Index in SET of the row with the key of row NUMBER of FROM; adds the row if it is new. */
 uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number);
 
-/* Index of the row whose text keys are all LABEL and whose numbers are 0. */
+/* Index of the row without code of LABEL, LABEL_IDLE or LABEL_GAP. */
 uint32_t rowset_find_label(struct rowset *set, const char *label);
 
 /* TO += FROM. Returns false when a sum was too large. */

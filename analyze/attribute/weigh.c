@@ -3,7 +3,7 @@
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
  *   time   = c_ij                                    (without CPU time: d_i * min(1, cpus / threads))
  *   energy: of the windows around it, by CPU time    (see stretch.h; what nobody used is idle)
- *   as of old: P_i * d_i * c_ij / sum_j(c_ij)        (nobody used CPU: all of it is idle)
+ *   sample:    P_i * d_i * c_ij / sum_j(c_ij)        (nobody used CPU: all of it is idle)
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 
@@ -22,6 +22,9 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     *w = (struct weigher){.meta = meta, .quantity = quantity, .options = *options};
     if (w->options.model == NULL)
         w->options.model = &energy_by_share;
+    /* CPU time says nothing of threads that count whether they ran or not */
+    if (options->wall_time && w->options.model == &energy_by_share)
+        w->options.model = &energy_by_sample;
     if (w->options.model == &energy_by_share)
         w->share = share_work_new();
     w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
@@ -184,19 +187,38 @@ bool weigher_ready(struct weigher *w)
 
 /* ---- intervals and times ---- */
 
-/* Subtracts the sampler's own time from an interval; if the interval is too short, the rest from the next. */
-static exact pay_latency(struct weigher *w, exact interval)
+/* How long the program surely ran in an interval, by the CPU time of the COUNT threads: not stopped by the sampler. */
+static exact surely_ran(const struct pbin_meta *meta, const uint64_t *cpu_ns, size_t count)
+{
+    exact most = 0, sum = 0;
+    if (!meta->cpu_time)
+        return 0;
+    for (size_t j = 0; j < count; j++) {
+        exact one = weigh_cpu(cpu_ns[j]);
+        sum += one;
+        most = one > most ? one : most;
+    }
+    exact all = meta->cpus > 0 ? sum / (exact)meta->cpus : 0;
+    return all > most ? all : most;
+}
+
+/* Subtracts the sampler's own time from an interval, except for time in which the program RAN meanwhile; if the interval is
+ * too short, the rest from the next. */
+static exact pay_latency(struct weigher *w, exact interval, exact ran)
 {
     w->debt += w->latency;
-    exact paid = w->debt < interval ? w->debt : interval;
+    exact room = ran < interval ? interval - ran : 0;
+    exact paid = w->debt < room ? w->debt : room;
     w->debt -= paid;
     return interval - paid;
 }
 
 static void correct_intervals(struct weigher *w, struct weighed *v)
 {
-    for (size_t i = 0; i < v->count; i++) {
-        exact interval = pay_latency(w, v->interval[i]);
+    for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
+        exact interval = v->interval[i];
+        if (w->latency > 0)
+            interval = pay_latency(w, interval, surely_ran(w->meta, v->cpu_ns + k, v->threads[i]));
         if (w->longest > 0 && interval > w->longest) {
             v->gap_time[i] = interval - w->longest;
             interval = w->longest;
@@ -331,8 +353,9 @@ static void spread_by_sample(const struct weigher *w, struct weighed *v)
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         size_t n = v->threads[i];
         exact *of = v->energy_of + k;
-        v->idle_energy[i] = w->meta->cpu_time ? share_by_cpu(v->energy[i], v->cpu_ns + k, n, of)
-                                              : share_evenly(v->energy[i], n, of);
+        v->idle_energy[i] = weigher_times_are_cpu(w)
+                                ? share_by_cpu(v->energy[i], v->cpu_ns + k, n, of)
+                                : share_evenly(v->energy[i], n, of);
     }
 }
 
@@ -374,7 +397,7 @@ static void spread_by_thread(const struct weigher *w, struct weighed *v)
         double power = v->bad_values[i] > 0 || isnan(v->rate[i]) ? 0 : v->rate[i];
         size_t n = v->threads[i];
         exact *of = v->energy_of + k;
-        bool used = w->meta->cpu_time
+        bool used = weigher_times_are_cpu(w)
                         ? charge_by_cpu(power, v->cpu_ns + k, n, of, &v->bad_values[i])
                         : charge_evenly(power, v->time_of + k, n, of, &v->bad_values[i]);
         v->idle_energy[i] = used ? 0 : exact_of_double(v->energy[i], ENERGY_SHIFT);

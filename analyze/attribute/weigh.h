@@ -68,9 +68,11 @@ struct weigh_options {
     const struct energy_model *model; /* NULL: energy_by_share */
     double max_gap;        /* [s]; the part of an interval beyond it is a gap; 0: no limit */
     bool subtract_latency; /* subtract the sampler's own time from the intervals */
-    bool wall_time;        /* charge each thread in a sample the interval, running or not */
-    exact untimed;         /* interval if the profile has neither times nor wall time [2^-32 ns] */
-    bool times_only;       /* do not compute energies */
+    /* charge each thread in a sample the interval, running or not; energy is of the same time: shared evenly by the threads
+     * of the sample, or with energy_by_thread power * interval for each */
+    bool wall_time;
+    exact untimed;   /* interval if the profile has neither times nor wall time [2^-32 ns] */
+    bool times_only; /* do not compute energies */
 };
 
 struct weigher {

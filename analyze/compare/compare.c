@@ -45,7 +45,8 @@ const struct pbin_keys *compare_keys(const struct compare *c)
 const char *compare_text(const struct compare *c, const struct run_set_row *row, size_t i)
 {
     const struct pbin_key *key = pbin_key_get((size_t)compare_keys(c)->key[i]);
-    return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i]) : NULL;
+    return key->is_text ? strings_get(c->texts, (uint32_t)row->key[i])
+                        : label_of_number(row->key[i]);
 }
 
 /* ---- order ---- */
@@ -227,6 +228,22 @@ static void join_by_line(struct joiner *j, size_t number)
     free(other.rows);
 }
 
+/* Keeps the rows that all run sets have. */
+static void drop_uncommon(struct compare *c)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        bool common = true;
+        for (size_t s = 0; s < c->set_count; s++)
+            common &= c->rows[i].set[s] != NULL;
+        if (common)
+            c->rows[kept++] = c->rows[i];
+        else
+            free(c->rows[i].set);
+    }
+    c->count = kept;
+}
+
 static void find_quantity(struct compare *c)
 {
     c->quantity = c->sets[0].quantity;
@@ -248,6 +265,8 @@ void compare_finish(struct compare *c)
         else
             join_by_name(&j, i);
     }
+    if (c->options.common)
+        drop_uncommon(c);
     if (c->count > 0)
         qsort_r(c->rows, c->count, sizeof *c->rows, by_key, c);
     free(j.base);

@@ -17,6 +17,7 @@ struct compare_options {
     double alpha;       /* level of significance */
     double least_share; /* [0, 1] rows below it in both run sets are not tested */
     double noise;       /* for sampling_test */
+    bool common;        /* only rows that all run sets have; totals remain those of all rows */
 };
 
 /* The defaults of pbin-compare; rules are empty. */
@@ -58,10 +59,12 @@ enum verdict {
     VERDICT_FASTER,
     VERDICT_SLOWER,
     VERDICT_NEW,
-    VERDICT_GONE
+    VERDICT_GONE,
+    VERDICT_AS_TOTAL
 };
 
-/* "not tested", "not significant", "faster", "slower", "new", "gone" */
+/* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total": of single runs, where a program that
+ * changed everywhere by the same factor cannot be told from a slower machine */
 const char *verdict_name(enum verdict verdict);
 
 struct significance {
@@ -79,6 +82,10 @@ enum compare_test compare_test_of(const struct compare *compare, size_t other,
  * tested separately. The verdicts new and gone mean that the row is in one run set only, significant or not. */
 void compare_significance(const struct compare *compare, size_t other, enum compare_metric metric,
                           struct significance *results);
+
+/* METRIC of the total of run set OTHER by that of the base, if these are single runs and this is beyond their noise; else
+ * 1. */
+double compare_unexplained(const struct compare *compare, size_t other, enum compare_metric metric);
 
 /* Half-width of Welch's 95 % interval of the difference of METRIC of row number ROW; NaN if compare_test_of is not
  * TEST_WELCH or the variance is not known. */

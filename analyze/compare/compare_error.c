@@ -11,8 +11,26 @@ static const char *const functions[ERROR_FUNCTIONS] = {
 static const char *const aggregates[ERROR_AGGREGATES] = {
     "sum", "min", "max", "mean", "weighted-mean", "rmse", "weighted-rmse"};
 
+/* The names of the original scripts. */
+static const struct {
+    const char *theirs, *ours;
+} aliases[] = {
+    {"relative_error", "relative"},
+    {"absolute_error", "absolute"},
+    {"weighted_error", "weighted-error"},
+    {"absolute_weighted_error", "weighted-absolute"},
+    {"absolute_relative_error", "absolute-relative"},
+    {"weighted_relative_error", "weighted-relative"},
+    {"absolute_weighted_relative_error", "weighted-absolute-relative"},
+    {"wmean", "weighted-mean"},
+    {"wrmse", "weighted-rmse"},
+};
+
 static int find(const char *const *names, int count, const char *name)
 {
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+        if (strcmp(aliases[i].theirs, name) == 0)
+            name = aliases[i].ours;
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
             return i;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of a row with base value b, other value v and weight w (b / sum of all b). */
+/* Of a row with base value b, other value v and weight w, its share in one of the sides. */
 enum error_function {
     ERROR_ERROR,             /* v - b */
     ERROR_ABSOLUTE,          /* |v - b| */
@@ -33,7 +33,7 @@ enum error_aggregate {
 
 const char *error_function_name(enum error_function function);
 const char *error_aggregate_name(enum error_aggregate aggregate);
-/* The inverse; -1 if unknown. */
+/* The inverse, also of the names in the original scripts (relative_error, wmean, ...); -1 if unknown. */
 int error_function_parse(const char *name);
 int error_aggregate_parse(const char *name);
 

@@ -14,6 +14,8 @@ enum {
     KEY_METRIC,
     KEY_ERROR,
     KEY_AGGREGATE,
+    KEY_WEIGHT,
+    KEY_COMMON,
     KEY_SORT,
     KEY_TOP,
     KEY_MATCH,
@@ -38,6 +40,7 @@ static const struct argp_option arguments[] = {
      "moved lines",
      2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
+    {"common", KEY_COMMON, NULL, 0, "Only rows that all sides have", 2},
     {"sort", KEY_SORT, "BY", 0, "difference (default), base, other, ratio, p or key", 2},
     {"top", KEY_TOP, "N", 0, "Show N rows and the total", 2},
     {0, 0, NULL, 0, "Comparison:", 3},
@@ -51,6 +54,8 @@ static const struct argp_option arguments[] = {
      "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "
      "total",
      3},
+    {"weight", KEY_WEIGHT, "SIDE", 0,
+     "Weights are shares of the base (default) or of the other side", 3},
     {0, 0, NULL, 0, "Significance:", 4},
     {"alpha", KEY_ALPHA, "LEVEL", 0,
      "Significance level: probability of any false positive in a table (default 0.05)", 4},
@@ -187,6 +192,8 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
         argp_error(state, "--match line needs the keys function and line");
     if (o->compare.rules.lines && has_key(o, "pc"))
         argp_error(state, "--match line and the key pc cannot be combined");
+    if (o->report.other_weights && o->set_count > 2)
+        argp_error(state, "--weight other needs a single other side");
     if (o->name_list != NULL)
         split_names(o, state);
     else
@@ -205,6 +212,14 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_TOP:
         o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
+        return 0;
+    case KEY_WEIGHT:
+        if (strcmp(argument, "base") != 0 && strcmp(argument, "other") != 0)
+            argp_error(state, "--weight must be base or other, not '%s'", argument);
+        o->report.other_weights = argument[0] == 'o';
+        return 0;
+    case KEY_COMMON:
+        o->compare.common = true;
         return 0;
     case KEY_ALPHA:
         o->compare.alpha = tool_number(state, "--alpha", argument, 1e-12, 0.5);
@@ -282,7 +297,7 @@ static const struct argp parser = {
            "Examples:\n"
            "  pbin-compare before.pbin after.pbin\n"
            "  pbin-compare --base before-*.pbin --with after-*.pbin --metric energy\n"
-           "  pbin-compare --fail-if 'total:time>5%' -o change.md base.pbin new.pbin\n",
+           "  pbin-compare --fail-if 'time>5%' -o change.md base.pbin new.pbin\n",
 };
 
 void compare_options_parse(struct compare_command *o, int argc, char **argv)

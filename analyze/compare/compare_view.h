@@ -25,7 +25,7 @@ struct compare_view {
     const struct compare *compare;
     const struct compare_report *report;
     struct significance **results; /* [set][row] */
-    double base_sum;               /* of the metric over all rows, for weights */
+    double *weight_sum;            /* [set] of what weights are shares of, over all rows */
     struct table_column *columns;
     size_t column_count;
     struct table_fact *facts;
@@ -51,10 +51,20 @@ static inline double value_of(const struct compare_view *v, size_t row, size_t s
     return run_set_value(&v->compare->sets[set], pick(v, row, set), v->report->metric);
 }
 
-/* The share of the row in the sum of all rows of the base; NaN without a value. */
-static inline double weight_of(const struct compare_view *v, size_t row)
+/* A power or the length of a stay has no sum: their weights are shares of time. */
+static inline double weighed_value(const struct compare_view *v, size_t row, size_t set)
 {
-    return v->base_sum != 0 ? value_of(v, row, 0) / v->base_sum : NAN;
+    enum compare_metric metric = v->report->metric;
+    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
+        metric = COMPARE_TIME;
+    return run_set_value(&v->compare->sets[set], pick(v, row, set), metric);
+}
+
+/* The share of the row in the sum of all rows of the base, or with other_weights of run set SET; NaN without a value. */
+static inline double weight_of(const struct compare_view *v, size_t row, size_t set)
+{
+    set = v->report->other_weights ? set : 0;
+    return v->weight_sum[set] != 0 ? weighed_value(v, row, set) / v->weight_sum[set] : NAN;
 }
 
 /* Fills the columns and facts of VIEW, whose results must be set. */

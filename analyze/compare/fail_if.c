@@ -89,6 +89,25 @@ static char *describe(const struct compare *c, const struct run_set_row *row)
     return visible;
 }
 
+static const char *unit_of(enum compare_metric metric, const struct quantity *q)
+{
+    bool joules = q->name == NULL || strcmp(q->name, "energy") == 0;
+    return metric == COMPARE_TIME               ? " s"
+           : metric == COMPARE_ENERGY && joules ? " J"
+           : metric == COMPARE_POWER && joules  ? " W"
+                                                : "";
+}
+
+bool fail_if_can_fail(const struct fail_if *condition, const struct compare *c)
+{
+    for (size_t set = 1; set < c->set_count; set++) {
+        enum compare_test test = compare_test_of(c, set, condition->metric);
+        if (test == TEST_NONE || (condition->total && test != TEST_WELCH))
+            return false;
+    }
+    return true;
+}
+
 static void print(const struct fail_if *condition, const struct compare *c, size_t row, size_t set,
                   const char *name, double p, const struct reporter *reporter)
 {
@@ -96,8 +115,9 @@ static void print(const struct fail_if *condition, const struct compare *c, size
     double base = run_set_value(&c->sets[0], a, condition->metric);
     double value = run_set_value(&c->sets[set], b, condition->metric);
     char *what = row < c->count ? describe(c, b != NULL ? b : a) : mem_strdup(LABEL_TOTAL);
-    fprintf(stderr, "%s: %s: %s: %s: %.6g, base %.6g, p %.3g\n", reporter->tool, condition->text,
-            name, what, value, base, p);
+    const char *unit = unit_of(condition->metric, &c->quantity);
+    fprintf(stderr, "%s: %s: %s: %s: %.6g%s, base %.6g%s, p %.3g\n", reporter->tool,
+            condition->text, name, what, value, unit, base, unit, p);
     free(what);
 }
 
@@ -109,9 +129,6 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
            end = condition->total ? c->count + 1 : c->count;
     for (size_t set = 1; set < c->set_count; set++) {
         compare_significance(c, set, condition->metric, results);
-        if (condition->total && isnan(results[c->count].p))
-            report_warning(reporter, "%s: %s: totals can be tested only with several runs per side",
-                           condition->text, names[set]);
         for (size_t i = first; i < end; i++) {
             double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
             double value = run_set_value(&c->sets[set], pick(c, i, set), condition->metric);

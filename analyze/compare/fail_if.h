@@ -18,8 +18,11 @@ struct fail_if {
 /* Parses TEXT. Returns NULL, or a static text that says what is wrong with it. */
 const char *fail_if_parse(const char *text, struct fail_if *condition);
 
+/* Can the condition fail? Only several runs on both sides show how totals and powers vary. */
+bool fail_if_can_fail(const struct fail_if *condition, const struct compare *compare);
+
 /* Prints to stderr each row of each other run set that exceeds the limit significantly. NAMES are the names of the run
- * sets. Returns how many rows there were. A total that cannot be tested is a warning. */
+ * sets. Returns how many rows there were. */
 size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
                      const char *const *names, struct reporter *reporter);
 

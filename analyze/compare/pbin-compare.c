@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/compare_options.h"
 
+#include <stdlib.h>
+
 enum { EXIT_CONDITION_MET = 3 };
 
 static bool needs_quantity(enum compare_metric metric)
@@ -37,6 +39,21 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
     return check_quantity(o, compare, err);
 }
 
+/* A condition that can never fail would let everything pass. */
+static void check_conditions_can_fail(const struct compare *compare,
+                                      const struct compare_command *o)
+{
+    for (size_t i = 0; i < o->condition_count; i++)
+        if (!fail_if_can_fail(&o->conditions[i], compare)) {
+            fprintf(stderr,
+                    "pbin-compare: --fail-if '%s' can never fail: single runs do not show how "
+                    "totals and powers vary; record several runs of each side: --base A1 A2 A3 "
+                    "--with B1 B2 B3\n",
+                    o->conditions[i].text);
+            exit(EXIT_USAGE);
+        }
+}
+
 static int write_result(const struct compare *compare, struct compare_command *o, struct error *err)
 {
     struct output *out = tool_output(&o->common, 0, err);
@@ -65,6 +82,8 @@ int main(int argc, char **argv)
     compare_options_parse(&o, argc, argv);
     struct compare *compare = compare_new(&o.compare);
     int result = read_all(compare, &o, &err);
+    if (result == 0)
+        check_conditions_can_fail(compare, &o);
     if (result == 0)
         result = write_result(compare, &o, &err);
     size_t found = result == 0 ? check_conditions(compare, &o) : 0;

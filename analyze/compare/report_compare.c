@@ -21,7 +21,7 @@ int compare_sort_parse(const char *name)
 static double row_error(const struct compare_view *v, size_t row, size_t set)
 {
     return error_of(v->report->error, value_of(v, row, 0), value_of(v, row, set),
-                    weight_of(v, row));
+                    weight_of(v, row, set));
 }
 
 static double total_error(const struct compare_view *v, size_t set)
@@ -32,7 +32,7 @@ static double total_error(const struct compare_view *v, size_t set)
     for (size_t i = 0; i < count; i++) {
         bool present = pick(v, i, 0) != NULL || pick(v, i, set) != NULL;
         errors[i] = present ? row_error(v, i, set) : NAN;
-        weights[i] = weight_of(v, i);
+        weights[i] = weight_of(v, i, set);
     }
     double result = error_aggregate(v->report->aggregate, errors, weights, count);
     free(errors);
@@ -45,13 +45,13 @@ static double total_error(const struct compare_view *v, size_t set)
 static struct table_cell key_cell(const struct compare_view *v, const struct run_set_row *row,
                                   size_t i)
 {
-    const char *name = pbin_key_get((size_t)compare_keys(v->compare)->key[i])->name;
+    const struct pbin_key *key = pbin_key_get((size_t)compare_keys(v->compare)->key[i]);
     const char *text = compare_text(v->compare, row, i);
     if (text != NULL)
         return cell_text(text);
-    if (row->key[i] == 0)
+    if (row->key[i] == 0 && !key->has_zero)
         return (struct table_cell){0};
-    return strcmp(name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
+    return strcmp(key->name, "pc") == 0 ? cell_hex(row->key[i]) : cell_count(row->key[i]);
 }
 
 static struct table_cell line_cell(const struct compare_view *v, const struct run_set_row *row)
@@ -121,8 +121,10 @@ static void show_row(struct compare_view *v, struct table *table, size_t row)
     } else {
         fill_keys(v, row);
     }
-    double weight = 100 * weight_of(v, row);
-    v->cells[at++] = cell_real(total ? v->base_sum != 0 ? 100 : NAN : weight);
+    /* with other_weights there is one other run set */
+    double weight = 100 * (total ? 1 : weight_of(v, row, 1));
+    bool weighed = v->weight_sum[v->report->other_weights ? 1 : 0] != 0;
+    v->cells[at++] = cell_real(weighed ? weight : NAN);
     v->cells[at++] = cell_real(pick(v, row, 0) != NULL ? value_of(v, row, 0) : NAN);
     for (size_t s = 1; s < c->set_count; s++)
         at += fill_set(v, row, s, v->cells + at);
@@ -184,10 +186,12 @@ static void test_all(struct compare_view *v)
         v->results[s] = mem_zalloc(c->count + 1, sizeof **v->results);
         compare_significance(c, s, v->report->metric, v->results[s]);
     }
-    for (size_t i = 0; i < c->count; i++) {
-        double value = value_of(v, i, 0);
-        v->base_sum += isnan(value) ? 0 : value;
-    }
+    v->weight_sum = mem_zalloc(c->set_count, sizeof *v->weight_sum);
+    for (size_t s = 0; s < c->set_count; s++)
+        for (size_t i = 0; i < c->count; i++) {
+            double value = weighed_value(v, i, s);
+            v->weight_sum[s] += isnan(value) ? 0 : value;
+        }
 }
 
 static void free_view(struct compare_view *v)
@@ -197,6 +201,7 @@ static void free_view(struct compare_view *v)
     for (size_t i = 0; i < v->text_count; i++)
         free(v->texts[i]);
     free(v->results);
+    free(v->weight_sum);
     free(v->texts);
     free(v->columns);
     free(v->facts);

@@ -18,8 +18,9 @@ struct compare_report {
     enum error_function error;
     enum error_aggregate aggregate;
     enum compare_sort
-        sort;   /* largest first, p smallest first; with several run sets, by the extreme one */
-    size_t top; /* maximum number of rows; 0: all */
+        sort; /* largest first, p smallest first; with several run sets, by the extreme one */
+    bool other_weights;       /* weights are shares of the only other run set instead of the base */
+    size_t top;               /* maximum number of rows; 0: all */
     const char *const *names; /* of the run sets, all different */
     bool color;
 };

@@ -112,7 +112,7 @@ static size_t count_significant(const struct compare_view *v, size_t set)
 static void make_facts(struct compare_view *v)
 {
     const struct compare *c = v->compare;
-    v->facts = mem_zalloc(3 + c->set_count * 5, sizeof *v->facts);
+    v->facts = mem_zalloc(3 + c->set_count * 6, sizeof *v->facts);
     v->facts[v->fact_count++] = (struct table_fact){
         "metric", "metric", "", cell_text(compare_metric_name(v->report->metric))};
     for (size_t s = 0; s < c->set_count; s++) {
@@ -121,6 +121,12 @@ static void make_facts(struct compare_view *v)
         if (s == 0)
             continue;
         add_fact(v, "test", name, "", cell_text(test_text(v, s)));
+        double ratio = compare_unexplained(c, s, v->report->metric);
+        if (ratio != 1)
+            add_fact(v, "total", name, "",
+                     cell_text(keep(v, mem_printf("%.3g times that of the base, not tested: single "
+                                                  "runs, where the machine may have changed",
+                                                  ratio))));
         add_fact(v, "coverage", name, "%", cell_real(coverage(c, s)));
         add_fact(v, "significant_rows", name, "", cell_count(count_significant(v, s)));
     }

@@ -12,7 +12,7 @@ const struct compare_options compare_defaults = {
 const char *verdict_name(enum verdict verdict)
 {
     static const char *const names[] = {"not tested", "not significant", "faster", "slower", "new",
-                                        "gone"};
+                                        "gone",       "as the total"};
     return names[verdict];
 }
 
@@ -127,6 +127,28 @@ static struct significance decide(const struct pair *pair, enum compare_metric m
     return j;
 }
 
+enum { BEYOND = 4 /* standard deviations of noise */ };
+
+double compare_unexplained(const struct compare *c, size_t other, enum compare_metric metric)
+{
+    if (compare_test_of(c, other, metric) != TEST_SAMPLING || metric == COMPARE_SHARE ||
+        metric == COMPARE_SAMPLES_SHARE)
+        return 1;
+    double ratio = run_set_value(&c->sets[other], &c->sets[other].total, metric) /
+                   run_set_value(&c->sets[0], &c->sets[0].total, metric);
+    return ratio > 0 && fabs(log(ratio)) > BEYOND * c->options.noise ? ratio : 1;
+}
+
+/* Has a tested row changed beyond noise, in the same direction as a total that did? */
+static bool is_as_total(const struct compare *c, const struct pair *pair,
+                        enum compare_metric metric, double total)
+{
+    double ratio =
+        run_set_value(pair->other, pair->b, metric) / run_set_value(pair->base, pair->a, metric);
+    return total != 1 && ratio > 0 && fabs(log(ratio)) > BEYOND * c->options.noise &&
+           (ratio > 1) == (total > 1);
+}
+
 void compare_significance(const struct compare *c, size_t other, enum compare_metric metric,
                           struct significance *results)
 {
@@ -142,10 +164,13 @@ void compare_significance(const struct compare *c, size_t other, enum compare_me
                    : NAN;
     }
     holm_adjust(p, c->count);
+    double total = compare_unexplained(c, other, metric);
     for (size_t i = 0; i < c->count; i++) {
         pair.a = c->rows[i].set[0];
         pair.b = c->rows[i].set[other];
         results[i] = decide(&pair, metric, p[i], c->options.alpha);
+        if (results[i].verdict == VERDICT_NOT_SIGNIFICANT && is_as_total(c, &pair, metric, total))
+            results[i].verdict = VERDICT_AS_TOTAL;
     }
     pair.a = &pair.base->total;
     pair.b = &pair.other->total;

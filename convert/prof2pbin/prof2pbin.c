@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "convert/prof2pbin/prof2pbin_options.h"
 
 /* Warns how much --salvage kept. */
@@ -15,6 +16,53 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
             &o->common.reporter, "%s: kept %llu whole samples of an incomplete profile%s",
             stream_name(raw->stream), (unsigned long long)raw->samples,
             raw->map_count == 0 ? "; its mappings are missing (-m FILE supplies them)" : "");
+    if (raw->headless && !raw->has_times)
+        report_warning(&o->common.reporter,
+                       "%s: its header is lost, and with it the time of the run: no energy",
+                       stream_name(raw->stream));
+    if (raw->headless && raw_pmu_kind(raw) == PMU_CUSTOM)
+        report_warning(&o->common.reporter,
+                       "%s: its header is lost, and with it what its PMU values are: they count as "
+                       "custom (--pmu-kind=power, or current with -v VOLTS)",
+                       stream_name(raw->stream));
+}
+
+/* The bits of a small integer: as a double, it is less than the smallest normal one, or if negative no number. */
+static bool is_integer(double value)
+{
+    uint64_t bits = bits_of_double(value);
+    return bits < UINT64_C(1) << 48 || bits > UINT64_C(0xffff) << 48;
+}
+
+/* pperf does not say whether 8 bytes are a double or an integer: warns where the first values that are not 0 are surely
+ * integers. Returns 0 or -1. */
+static int warn_of_integers(struct prof_options *o, struct raw_profile *raw, struct error *err)
+{
+    struct raw_samples samples;
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    bool open = o->raw.value == RAW_VALUE_AUTO && !raw->aggregated && raw->value == RAW_F64;
+    int got = 0;
+    if (!open || raw->header.value_size != 8)
+        return 0;
+    while (least > most && (got = raw_next(raw, &samples, err)) > 0)
+        for (size_t i = 0; i < samples.count; i++) {
+            int64_t value = (int64_t)bits_of_double(samples.value[i]);
+            if (value == 0)
+                continue;
+            if (!is_integer(samples.value[i])) {
+                raw_rewind(raw);
+                return 0;
+            }
+            least = value < least ? value : least;
+            most = value > most ? value : most;
+        }
+    raw_rewind(raw);
+    if (least <= most)
+        report_warning(&o->common.reporter,
+                       "%s: PMU values read as doubles are all next to 0; as integers they are "
+                       "%lld to %lld: --pmu-type=i64 or u64?",
+                       stream_name(raw->stream), (long long)least, (long long)most);
+    return got < 0 ? -1 : 0;
 }
 
 static int use_maps(struct raw_profile *raw, const char *path, struct error *err)
@@ -46,6 +94,8 @@ static int convert(struct prof_options *o, struct raw_profile *raw, struct error
     if (convert_check(raw, &o->convert, err) != 0)
         return -1;
     report_salvage(o, raw);
+    if (warn_of_integers(o, raw, err) != 0)
+        return -1;
     struct output *out = tool_output(&o->common, OUTPUT_BINARY, err);
     if (out == NULL)
         return -1;

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "convert/symbolize/symbol_options.h"
 
-enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE };
+enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE, KEY_PMU_KIND };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
@@ -22,6 +22,8 @@ static const struct argp_option arguments[] = {
     {"pmu-type", KEY_PMU_TYPE, "TYPE", 0,
      "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)",
      2},
+    {"pmu-kind", KEY_PMU_KIND, "KIND", 0,
+     "What PMU values are where the profile does not say: power, current, voltage", 2},
     {"vmmap", 'm', "FILE", 0, "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0,
@@ -31,7 +33,7 @@ static const struct argp_option arguments[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct prof_options *o = state->input;
-    int type;
+    int type, kind;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->convert.symbols;
@@ -51,6 +53,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--pmu-type must be f64, f32, i8..i64, u8..u64 or opaque, not '%s'",
                        argument);
         o->raw.value = (enum raw_value)type;
+        return 0;
+    case KEY_PMU_KIND:
+        if ((kind = pmu_kind_parse(argument)) < 0 || kind == PMU_NONE || kind == PMU_CUSTOM)
+            argp_error(state, "--pmu-kind must be power, current or voltage, not '%s'", argument);
+        o->raw.kind = (enum pmu_kind)kind;
         return 0;
     case 'l':
     case 'b':

@@ -19,7 +19,11 @@ struct options {
     const char *input;
     uint64_t *sensors;
     size_t sensor_count, sensor_capacity;
+    uint64_t *cores;
+    size_t core_count, core_capacity;
 };
+
+enum { KEY_CPUS = KEY_TOOL_FIRST };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the export is:", 1},
@@ -28,7 +32,12 @@ static const struct argp_option arguments[] = {
      "not always 0)",
      1},
     {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
-    {"cpus", 'c', "N", 0, "Cores that the program could use (default: those that show a PC)", 1},
+    {"cores", 'c', "LIST", 0,
+     "Use only these cores, as numbered in the header: N, N-M, lists of these; they get all of the "
+     "energy",
+     1},
+    {"cpus", KEY_CPUS, "N", 0, "Cores that the program could use (default: those that show a PC)",
+     1},
     {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
     {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
@@ -53,6 +62,30 @@ static void add_sensors(struct options *o, const char *list, struct argp_state *
     }
 }
 
+/* LIST: N, N-M, or several of these separated by commas. */
+static void add_cores(struct options *o, const char *list, struct argp_state *state)
+{
+    for (;;) {
+        char text[24], *dash;
+        size_t length = strcspn(list, ",");
+        uint64_t from = 0, to = 0;
+        snprintf(text, sizeof text, "%.*s", (int)(length < 23 ? length : 23), list);
+        if ((dash = strchr(text, '-')) != NULL)
+            *dash++ = '\0';
+        if (!parse_unsigned(text, 0, UINT32_MAX, &from) ||
+            !parse_unsigned(dash != NULL ? dash : text, from, UINT32_MAX, &to) ||
+            to - from >= STHEM_MAX_COLUMNS)
+            argp_error(state, "-c must be a list of cores, N or N-M[,...], not '%.40s'", list);
+        for (; from <= to; from++) {
+            mem_reserve(&o->cores, &o->core_capacity, o->core_count + 1, sizeof *o->cores);
+            o->cores[o->core_count++] = from;
+        }
+        if (list[length] == '\0')
+            return;
+        list += length + 1;
+    }
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -67,7 +100,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->reading.volts = tool_number(state, "-v", argument, 1e-6, 1e6);
         return 0;
     case 'c':
-        o->convert.cpus = tool_whole(state, "-c", argument, 1, 1 << 20);
+        add_cores(o, argument, state);
+        return 0;
+    case KEY_CPUS:
+        o->convert.cpus = tool_whole(state, "--cpus", argument, 1, 1 << 20);
         return 0;
     case 'n':
         o->convert.name = argument;
@@ -103,8 +139,7 @@ static const struct argp parser = {
 };
 
 /* Notes what an export lacks. */
-static void explain(const struct options *o, const struct stream *in,
-                    const struct sthem_summary *summary)
+static void explain(struct options *o, const struct stream *in, const struct sthem_summary *summary)
 {
     if (o->common.reporter.quiet)
         return;
@@ -113,6 +148,15 @@ static void explain(const struct options *o, const struct stream *in,
             summary->several
                 ? "each busy core gets the same share, so shares of parallel programs are skewed"
                 : "shares of parallel programs would be skewed");
+    if (summary->negative > 0)
+        fprintf(stderr,
+                "sthem2pbin: %s: %llu powers are negative, the smallest %.4g W: counted as "
+                "measured\n",
+                stream_name(in), (unsigned long long)summary->negative, summary->least);
+    if (summary->joules < 0)
+        report_warning(&o->common.reporter,
+                       "%s: the energy is negative, %.4g J: another sensor (-p)?", stream_name(in),
+                       summary->joules);
     for (size_t i = 0; i < summary->sensor_count; i++)
         report_verbose(&o->common.reporter, "uses power sensor %llu",
                        (unsigned long long)summary->sensors[i]);
@@ -164,10 +208,13 @@ int main(int argc, char **argv)
     tool_parse(&parser, TOOL_OUTPUT, argc, argv, &o);
     o.reading.sensors = o.sensors;
     o.reading.sensor_count = o.sensor_count;
+    o.reading.cores = o.cores;
+    o.reading.core_count = o.core_count;
     struct stream *in = stream_open(o.input, &err);
     int result = in == NULL ? -1 : convert(&o, in, &err);
     stream_close(in);
     free(o.sensors);
+    free(o.cores);
     free(o.convert.symbols.search.folders);
     return tool_end(&o.common, result, &err);
 }

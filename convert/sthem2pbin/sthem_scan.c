@@ -81,8 +81,9 @@ static int choose(struct scan *s, bool asked, struct error *err)
     m->powered = powered > 0;
     for (size_t i = 0; i < count; i++)
         if (asked || s->powered[i]) {
-            if (sthem_check_sensor(s->reader, i, err) != 0)
-                return -1;
+            double least;
+            m->negative += sthem_negative(s->reader, i, &least);
+            m->least = least < m->least ? least : m->least;
             m->sensors[m->sensor_count++] = sthem_sensor_number(s->reader, i);
             m->joules += s->joules[i];
         }

@@ -12,8 +12,11 @@ struct sthem_summary {
     uint64_t *sensors; /* numbers of those to be used */
     size_t sensor_count;
     double joules; /* of those, approximate */
-    bool powered;  /* one of them is not always 0 */
-    bool several;  /* rows exist where several cores are busy */
+    /* how often one of them had a negative power, and the smallest [W] */
+    uint64_t negative;
+    double least;
+    bool powered; /* one of them is not always 0 */
+    bool several; /* rows exist where several cores are busy */
 };
 
 /* Reads STREAM (seekable) to its end, checks every row, and chooses the sensors: those of OPTIONS, else the only one

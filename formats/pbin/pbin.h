@@ -135,11 +135,12 @@ struct pbin_sums {
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
 bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* The keys that rows can have, coarse to fine and then comm: name, and whether it is a text or a number.
- * NULL past the last. */
+/* The keys that rows can have, coarse to fine and then comm: name, whether it is a text or a number, and whether the number
+ * 0 is a value (threads are numbered by cores on some boards) or means that it is not known. NULL past the last. */
 struct pbin_key {
     const char *name;
     bool is_text;
+    bool has_zero;
 };
 const struct pbin_key *pbin_key_get(size_t number);
 /* The number of the key called NAME, or -1. */

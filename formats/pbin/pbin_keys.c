@@ -6,8 +6,10 @@
 #include "formats/pbin/pbin.h"
 
 static const struct pbin_key keys[] = {
-    {"process", false}, {"thread", false}, {"binary", true}, {"file", true}, {"function", true},
-    {"inline", true},   {"line", false},   {"pc", false},    {"comm", true}, {"program", true},
+    {"process", false, false}, {"thread", false, true},   {"binary", true, false},
+    {"file", true, false},     {"function", true, false}, {"inline", true, false},
+    {"line", false, false},    {"pc", false, false},      {"comm", true, false},
+    {"program", true, false},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 _Static_assert(KEYS <= PBIN_MAX_KEYS, "a row has room for all keys");

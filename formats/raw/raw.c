@@ -60,6 +60,21 @@ static int resolve_value(struct raw_profile *p, enum raw_value asked, struct err
     return 0;
 }
 
+/* Options may say what the file leaves open, but not contradict it. */
+static int resolve_kind(struct raw_profile *p, enum pmu_kind asked, struct error *err)
+{
+    enum pmu_kind known = raw_pmu_kind(p);
+    p->asked_kind = asked;
+    if (asked == PMU_NONE || asked == known || known == PMU_CUSTOM)
+        return 0;
+    return error_set(err, stream_name(p->stream), NO_OFFSET,
+                     "PMU values are %s: --pmu-kind is for profiles that do not say it",
+                     known == PMU_NONE      ? "none, or opaque"
+                     : known == PMU_CURRENT ? "currents"
+                     : known == PMU_VOLTAGE ? "voltages"
+                                            : "powers");
+}
+
 static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)
 {
     if ((uint64_t)p->header.vmmaps * RAW_VMMAP_SIZE > stream_size(p->stream))
@@ -165,6 +180,7 @@ static int fill(struct raw_profile *p, const struct raw_fit *reading,
     p->records_end = reading->probe.records_end;
     p->samples = p->aggregated ? p->header.samples : reading->probe.samples;
     p->threads = reading->probe.threads;
+    p->headless = reading->headless;
     p->cut = reading->dialect == &raw_spool || reading->probe.error.text[0] != '\0';
     if (resolve_value(p, options->value, err) != 0)
         return -1;
@@ -172,6 +188,8 @@ static int fill(struct raw_profile *p, const struct raw_fit *reading,
         return -1;
     if (reading->probe.extension_at != 0 &&
         read_extension(p, reading->probe.extension_at, options->salvage, err) != 0)
+        return -1;
+    if (resolve_kind(p, options->kind, err) != 0)
         return -1;
     p->has_times = !p->aggregated && (p->dialect->record.time_size != 0 || p->ext.time_at != 0);
     p->has_cpu = !p->aggregated && p->dialect->record.thread_size == 20;
@@ -222,7 +240,7 @@ int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, 
     return profile->dialect->next_histogram(profile, line, err);
 }
 
-enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
+static enum pmu_kind kind_by_file(const struct raw_profile *profile)
 {
     static const enum pmu_kind kinds[] = {PMU_CUSTOM, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER};
     const char *pmu = profile->ext.facts.pmu, *said = profile->ext.facts.pmu_kind;
@@ -236,6 +254,12 @@ enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
         return number < 0 ? PMU_CUSTOM : (enum pmu_kind)number;
     }
     return kinds[profile->header.magic & 3];
+}
+
+enum pmu_kind raw_pmu_kind(const struct raw_profile *profile)
+{
+    enum pmu_kind kind = kind_by_file(profile);
+    return kind == PMU_CUSTOM && profile->asked_kind != PMU_NONE ? profile->asked_kind : kind;
 }
 
 bool raw_has_clock(const struct raw_profile *profile)

@@ -92,6 +92,8 @@ struct raw_options {
     const char *dialect; /* its name; NULL: detect */
     char order;          /* 'l' or 'b'; 0: detect */
     enum raw_value value;
+    /* what PMU values are, where the file does not say: the header is lost, or says custom; PMU_NONE: not given */
+    enum pmu_kind kind;
     bool salvage; /* keep every complete sample of a truncated or unfinished file */
 };
 
@@ -111,6 +113,8 @@ struct raw_profile {
     bool has_times, has_cpu;
     bool has_flags;            /* samples say how threads were seen */
     bool cut;                  /* salvaged: the end is missing */
+    bool headless;             /* salvaged: the header is, with the kind of the PMU values */
+    enum pmu_kind asked_kind;  /* as in the options */
     uint64_t records_at;       /* offset of the first sample */
     uint64_t records_end;      /* offset after the last complete one */
     uint64_t samples;          /* number of samples */

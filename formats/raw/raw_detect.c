@@ -47,7 +47,8 @@ struct search {
     uint8_t head[36];
     size_t head_size;
     struct raw_fit fit, other; /* the first two that fit */
-    struct raw_fit part;       /* of those that are cut short the one with the most threads */
+    /* of those that are cut short, the one with the most threads, if possible without odd labels */
+    struct raw_fit part;
     size_t fits, parts;
 };
 
@@ -71,7 +72,9 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
         else if (search->fits == 2)
             search->other = *reading;
     } else if (verdict == RAW_MALFORMED) {
-        if (search->parts++ == 0 || reading->probe.threads > search->part.probe.threads)
+        bool other = search->part.probe.odd;
+        bool better = odd != other ? other : reading->probe.threads > search->part.probe.threads;
+        if (search->parts++ == 0 || better)
             search->part = *reading;
     }
 }
@@ -192,5 +195,6 @@ int raw_detect(struct stream *stream, const struct raw_options *options, struct 
     if (try_all(&search, stream, err) != 0 || decide(&search, stream, &decided, err) != 0)
         return -1;
     *reading = *decided;
+    reading->headless = zero_header(&search) && reading->dialect != &raw_spool;
     return 0;
 }

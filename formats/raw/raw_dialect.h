@@ -20,7 +20,7 @@ struct raw_probe {
     uint64_t threads;                 /* in them: few mean that a salvage is a chance match */
     uint64_t extension_at;            /* offset of the signature; 0: none */
     uint64_t maps_at;
-    bool odd;           /* labels have control characters: right only if no other reading is */
+    bool odd;           /* labels look unlikely: right only if no other reading is */
     struct error error; /* for RAW_MALFORMED: what is missing and where */
 };
 
@@ -57,6 +57,7 @@ struct raw_fit {
     struct raw_layout layout;
     struct raw_header header;
     struct raw_probe probe;
+    bool headless; /* a killed sampler left zeros for the header */
 };
 
 /* Finds the only reading that fits, among those that OPTIONS allow. Returns 0 with READING filled, or -1. */
@@ -144,8 +145,9 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
     b->thread_sample_count += count;
 }
 
-/* Reads COUNT VMMaps at OFFSET and checks them: NUL-padded labels, no wrap-around. MAPS and ODD may be NULL; *ODD is
- * set if a label has control characters. Returns 1 if plausible, 0 if not, 2 if cut short, -1 on a read error. */
+/* Reads COUNT VMMaps at OFFSET and checks them: labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set if a label
+ * has control characters, or other bytes than NULs after its end. Returns 1 if plausible, 0 if not, 2 if cut short, -1
+ * on a read error. */
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
                     struct raw_vmmap *maps, bool *odd, struct error *err);
 

@@ -10,16 +10,19 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* Whether only NULs follow the first NUL. */
+/* A label ends at its first NUL, and mostly only NULs follow. The newest pperf leaves other bytes there: *ODD is set if
+ * so, or if the label has control characters. Both at once, or no label in front of such bytes, is no VMMap but samples
+ * that are read as one. */
 static bool is_label(const uint8_t *text, bool *odd)
 {
-    size_t i = 0;
-    for (; i < RAW_LABEL_SIZE && text[i] != '\0'; i++)
-        *odd |= text[i] < 0x20 || text[i] == 0x7f;
-    for (; i < RAW_LABEL_SIZE; i++)
-        if (text[i] != '\0')
-            return false;
-    return true;
+    bool control = false, more = false;
+    size_t length = 0;
+    for (; length < RAW_LABEL_SIZE && text[length] != '\0'; length++)
+        control |= text[length] < 0x20 || text[length] == 0x7f;
+    for (size_t i = length; i < RAW_LABEL_SIZE; i++)
+        more |= text[i] != '\0';
+    *odd |= control || more;
+    return !more || (length > 0 && !control);
 }
 
 static bool decode(const uint8_t *from, bool big, struct raw_vmmap *map, bool *odd)

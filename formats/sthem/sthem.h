@@ -40,7 +40,7 @@ enum {
     STHEM_MAX_RUN = 65536,
     STHEM_MAX_BACK = 1024
 };
-/* the place of a core without a PC (0 or empty): asleep or off */
+/* the place of a core without a PC (0, or by name empty or __External__, CPU1:Unknown): asleep or off */
 #define STHEM_IDLE      UINT32_MAX
 #define STHEM_MAX_POWER 1e9 /* [W] */
 #define STHEM_MAX_TIME  4e9 /* [s], either side of 0 */
@@ -51,7 +51,10 @@ struct sthem_options {
     /* numbers as in the header, borrowed until sthem_close; only these sensors are read */
     const uint64_t *sensors;
     size_t sensor_count; /* 0: all */
-    double volts;        /* for currents, replaces the voltage columns; 0: not given */
+    /* the same for cores */
+    const uint64_t *cores;
+    size_t core_count;
+    double volts; /* for currents, replaces the voltage columns; 0: not given */
 };
 
 /* A row. Its pointers are borrowed until the next sthem_next or sthem_close. */
@@ -93,9 +96,9 @@ const char *sthem_ignored(const struct sthem_reader *reader);
 /* Places are numbered 0, 1, 2, ... in order of appearance. */
 struct sthem_place sthem_place(const struct sthem_reader *reader, uint32_t number);
 
-/* sthem_next rejects a negative power if sensors were requested by number. If all are read, only the sensor that is
- * used in the end matters: returns 0, or -1 with ERR filled if the power of SENSOR was negative so far. */
-int sthem_check_sensor(const struct sthem_reader *reader, size_t sensor, struct error *err);
+/* How often the power of SENSOR was negative so far, as noise is after an offset was subtracted; *LEAST is set to the
+ * smallest [W]. */
+uint64_t sthem_negative(const struct sthem_reader *reader, size_t sensor, double *least);
 
 /* So far: the number of rows with repaired times; whether the last line has no end and may therefore be cut. */
 uint64_t sthem_repaired(const struct sthem_reader *reader);

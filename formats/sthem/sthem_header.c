@@ -170,12 +170,13 @@ static void ignore(struct sthem_reader *r, size_t column, struct csv_text name)
     buffer_bytes(&r->ignored, name.at, name.length);
 }
 
-static bool is_wanted(const struct sthem_reader *r, uint64_t number)
+/* Is NUMBER in the list WANTED, or is there no list? */
+static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t number)
 {
-    for (size_t i = 0; i < r->options.sensor_count; i++)
-        if (r->options.sensors[i] == number)
+    for (size_t i = 0; i < count; i++)
+        if (wanted[i] == number)
             return true;
-    return r->options.sensor_count == 0;
+    return count == 0;
 }
 
 /* Ignores current if there is power, and PCs if there are functions, which were derived from them. */
@@ -201,7 +202,8 @@ static void drop_inferior(struct sthem_reader *r, const struct csv_text *names)
 static void add_sensor(struct sthem_reader *r, size_t column)
 {
     struct column *c = &r->columns[column];
-    if (!is_wanted(r, c->number) || (c->kind == COLUMN_VOLTAGE && r->options.volts != 0)) {
+    if (!is_wanted(r->options.sensors, r->options.sensor_count, c->number) ||
+        (c->kind == COLUMN_VOLTAGE && r->options.volts != 0)) {
         c->kind = COLUMN_IGNORED;
         return;
     }
@@ -211,6 +213,14 @@ static void add_sensor(struct sthem_reader *r, size_t column)
         s->has_voltage = true;
     else
         s->column = column + 1;
+}
+
+static void add_core(struct sthem_reader *r, struct column *c)
+{
+    if (is_wanted(r->options.cores, r->options.core_count, c->number))
+        c->index = (uint32_t)(find_core(r, c->number) - r->cores);
+    else
+        c->kind = COLUMN_IGNORED;
 }
 
 static int add_columns(struct sthem_reader *r, const struct csv_text *names, struct error *err)
@@ -227,33 +237,37 @@ static int add_columns(struct sthem_reader *r, const struct csv_text *names, str
         if (c->kind == COLUMN_POWER || c->kind == COLUMN_CURRENT || c->kind == COLUMN_VOLTAGE)
             add_sensor(r, i);
         else if (c->kind >= COLUMN_PC)
-            c->index = (uint32_t)(find_core(r, c->number) - r->cores);
+            add_core(r, c);
     }
     if (times == 0)
         return csv_error(&r->csv, 1, err,
                          "not an export of sthem or Lynsyn: expected a header with a column "
                          "'Time', found '%.*s'",
                          (int)(r->csv.length < 60 ? r->csv.length : 60), r->csv.text);
-    if (r->core_count == 0)
+    if (r->core_count == 0 && r->options.core_count == 0)
         return csv_error(&r->csv, 1, err, "expected a column 'Function 0' or 'PC 0'");
     return 0;
 }
 
-/* Reports an unknown sensor and lists those of the header. */
-static int no_sensor(const struct sthem_reader *r, uint64_t number, const struct csv_text *names,
-                     struct error *err)
+/* Reports an unknown sensor, or with CORE an unknown core, and lists those of the header. */
+static int no_such(const struct sthem_reader *r, bool core, uint64_t number,
+                   const struct csv_text *names, struct error *err)
 {
+    enum column_kind first = core ? COLUMN_PC : COLUMN_POWER;
+    enum column_kind second = core ? COLUMN_FUNCTION : COLUMN_CURRENT;
     char there[200] = "";
     size_t used = 0;
     for (size_t i = 0; i < r->column_count && used < sizeof there - 20; i++) {
         uint64_t n;
         enum column_kind k = parse_name(names[i], &n);
-        if (k == COLUMN_POWER || k == COLUMN_CURRENT)
+        if (k == first || k == second)
             used += (size_t)snprintf(there + used, sizeof there - used, "%s%" PRIu64,
                                      used > 0 ? ", " : "", n);
     }
-    return csv_error(&r->csv, 1, err, "no power sensor %" PRIu64 ", expected %s%s", number,
-                     used > 0 ? "one of " : "a column 'Power N' or 'Current N'", there);
+    const char *none =
+        core ? "a column 'Function N' or 'PC N'" : "a column 'Power N' or 'Current N'";
+    return csv_error(&r->csv, 1, err, "no %s %" PRIu64 ", expected %s%s",
+                     core ? "core" : "power sensor", number, used > 0 ? "one of " : none, there);
 }
 
 /* A voltage needs its current, and a current a voltage. */
@@ -283,7 +297,14 @@ static int check_sensors(const struct sthem_reader *r, const struct csv_text *na
         while (i < r->sensor_count && r->sensors[i].number != r->options.sensors[w])
             i++;
         if (i == r->sensor_count || r->sensors[i].column == 0)
-            return no_sensor(r, r->options.sensors[w], names, err);
+            return no_such(r, false, r->options.sensors[w], names, err);
+    }
+    for (size_t w = 0; w < r->options.core_count; w++) {
+        size_t i = 0;
+        while (i < r->core_count && r->cores[i].number != r->options.cores[w])
+            i++;
+        if (i == r->core_count)
+            return no_such(r, true, r->options.cores[w], names, err);
     }
     for (size_t i = 0; i < r->column_count; i++)
         if (check_column(r, i, err) != 0)

@@ -31,9 +31,8 @@ struct sensor {
     size_t column;           /* of its power or current */
     double current, voltage; /* in the current row */
     bool has_voltage;
-    bool negative; /* was negative, first with: */
-    uint64_t line;
-    double watts;
+    uint64_t negative; /* number of rows with a negative power, of which the smallest is */
+    double least;      /* [W] */
 };
 
 struct core {

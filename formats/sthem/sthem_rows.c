@@ -143,10 +143,47 @@ static bool same(struct csv_text a, const char *b)
     return strncmp(b, a.at, a.length) == 0 && b[a.length] == '\0';
 }
 
+static bool begins(struct csv_text t, const char *with)
+{
+    return t.length >= strlen(with) && strncmp(t.at, with, strlen(with)) == 0;
+}
+
+/* Outside the program, the sthem tool writes the module __External__ and a function with the number of the core:
+ *
+ *   CPU1:Unknown           no program counter: returns false
+ *   CPU1:app.elf:memcpy    becomes app.elf, memcpy
+ *   CPU1:memcpy            becomes __External__, memcpy
+ *
+ * so that a function is the same one on every core. */
+static bool is_somewhere(struct csv_text *module, struct csv_text *function)
+{
+    struct csv_text rest = *function;
+    if (!begins(*module, "__External__") || module->length != strlen("__External__"))
+        return module->length > 0 || function->length > 0;
+    if (!begins(rest, "CPU"))
+        return true;
+    const char *end = rest.at + rest.length;
+    rest.at += strlen("CPU");
+    while (rest.at < end && decimal_digit(*rest.at))
+        rest.at++;
+    if (rest.at == end || *rest.at != ':')
+        return true;
+    rest.length = (size_t)(end - ++rest.at);
+    if (rest.length == strlen("Unknown") && begins(rest, "Unknown"))
+        return false;
+    const char *colon = memchr(rest.at, ':', rest.length);
+    if (colon != NULL && colon > rest.at && colon + 1 < end && colon[1] != ':') {
+        *module = (struct csv_text){rest.at, (size_t)(colon - rest.at)};
+        rest = (struct csv_text){colon + 1, (size_t)(end - colon - 1)};
+    }
+    *function = rest;
+    return true;
+}
+
 /* The place named by the texts of CORE; usually that of the previous row. */
 static uint32_t place_of(struct sthem_reader *r, struct core *core)
 {
-    if (core->module.length == 0 && core->function.length == 0)
+    if (!is_somewhere(&core->module, &core->function))
         return STHEM_IDLE;
     if (core->last_place != STHEM_IDLE) {
         const struct sthem_place *last = &r->places[core->last_place];
@@ -203,17 +240,10 @@ static const char *read_column(struct sthem_reader *r, size_t column, const char
     return result == 0 ? at : NULL;
 }
 
-static int negative(const struct sthem_reader *r, const struct sensor *s, struct error *err)
+uint64_t sthem_negative(const struct sthem_reader *r, size_t sensor, double *least)
 {
-    struct csv at = r->csv;
-    at.line = s->line;
-    at.open_end = false;
-    return csv_error(&at, s->column, err, "negative power: %g W", s->watts);
-}
-
-int sthem_check_sensor(const struct sthem_reader *r, size_t sensor, struct error *err)
-{
-    return r->sensors[sensor].negative ? negative(r, &r->sensors[sensor], err) : 0;
+    *least = r->sensors[sensor].least;
+    return r->sensors[sensor].negative;
 }
 
 /* Computes what depends on several columns of a row. */
@@ -226,14 +256,11 @@ static int finish_row(struct sthem_reader *r, size_t slot, struct error *err)
             watts[i] = s->current * r->options.volts;
         else
             watts[i] = s->has_voltage ? s->current * s->voltage : s->current;
-        if (watts[i] < 0 && !s->negative) {
-            s->negative = true;
-            s->line = r->csv.line;
-            s->watts = watts[i];
-            if (r->options.sensor_count > 0)
-                return negative(r, s, err);
+        if (watts[i] < 0) {
+            s->negative++;
+            s->least = watts[i] < s->least ? watts[i] : s->least;
         }
-        if (watts[i] > STHEM_MAX_POWER)
+        if (!(fabs(watts[i]) <= STHEM_MAX_POWER))
             return csv_error(&r->csv, s->column, err, "power of %g W, expected at most %g W",
                              watts[i], STHEM_MAX_POWER);
     }

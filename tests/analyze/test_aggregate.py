@@ -36,7 +36,8 @@ class TableCase(tool.Case):
                              f"expected {float(want)!r}")
 
     def key_of(self, row, keys):
-        return tuple(row[k] if k in pbin.TEXT_KEYS else int(row[k], 16) if k == "pc" and row[k] else row[k] or 0
+        return tuple(row[k] if k in pbin.TEXT_KEYS else sums.NUMBERS.get(row[k]) or
+                     (int(row[k], 16) if k == "pc" and row[k] else row[k] or 0)
                      for k in keys)
 
     def rows_by_key(self, table, keys):
@@ -139,10 +140,22 @@ class Attribution(TableCase):
 
     def test_wall_time(self):
         for cpu_time in (0, 1):
-            for model in ("share", "thread"):
+            for model in ("share", "sample", "thread"):
                 with self.subTest(cpu_time=cpu_time, model=model):
                     self.check(profiles.make(11, cpu_time=cpu_time),
                                sums.Options(wall_time=True, model=model))
+
+    def test_wall_time_has_the_power_that_was_measured(self):
+        """A thread that waits for most of each second at 2 W: 2 W in its wall time, not 2 W * CPU time / wall time."""
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 10, "cpus": 4,
+                                "wall_ns": 10**10}, [pbin.Thread(1)],
+                               [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                               [pbin.Sample(10**9, 2.0, [(0, 0, 10**7)])] * 10)
+        at = self.profile("w.pbin", profile)
+        for model, energy in (("share", 20), ("sample", 20), ("thread", 20)):
+            table = self.table("--wall-time", "--energy-model", model, at)
+            self.assertEqual([(r["function"], r["time"], r["power"], r["energy"]) for r in table["rows"]],
+                             [("f", 10, 2, energy)], model)
 
     def test_without_cpu_time(self):
         for cpus in (0, 1, 2, 64):
@@ -170,6 +183,22 @@ class Attribution(TableCase):
                                [pbin.Sample(ns, 1.0, entry) for ns in (0, 400_000, 5_000_000)])
         table, _ = self.check(profile, sums.Options(subtract_latency=True))
         self.close(table["total"]["time"], F(24, 10000), "5 + 0.4 - 3 ms")
+
+    def test_latency_in_which_the_target_runs(self):
+        """The sampler takes half of the wall time for 200 threads, while these use both CPUs: nothing to subtract."""
+        threads = [pbin.Thread(1 + i) for i in range(200)]
+        entries = [(i, 0, 10**7) for i in range(200)]
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 5, "cpus": 2,
+                                "latency_ns": 5 * 10**9 // 2, "wall_ns": 5 * 10**9}, threads,
+                               [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                               [pbin.Sample(10**9, 3.0, entries)] * 5)
+        at = self.profile("l.pbin", profile)
+        for model in ("share", "sample", "thread"):
+            plain = self.table("--energy-model", model, at)
+            table = self.table("--energy-model", model, "--subtract-latency", at)
+            for what in ("wall_s", "time_s", "energy_J", "power_W"):
+                self.close(table["profile"][what], plain["profile"][what], what)
+            self.close(table["total"]["energy"], 30 if model == "thread" else 15, model)
 
     def test_units_and_totals_hold_for_any_key(self):
         profile = profiles.make(15)
@@ -345,24 +374,31 @@ class Limits(TableCase):
                 table = self.table("-k", ",".join(self.keys), "--sort", metric, self.at)
                 self.assertEqual([self.key_of(r, self.keys) for r in table["rows"]], self.sorted(metric))
 
-    def check_cut(self, argv, metric, shown):
-        """The first SHOWN rows by METRIC, and the rest in one."""
+    @staticmethod
+    def is_label(key):
+        return "_idle" in key or "_gap" in key
+
+    def check_cut(self, argv, metric, keep):
+        """The rows of code for which KEEP(key), those without code, and the rest in one."""
         table = self.table("-k", ",".join(self.keys), "--sort", metric, *argv, self.at)
         order = self.sorted(metric)
+        shown = [k for k in order if keep(k) or self.is_label(k)]
+        order, shown = shown + [k for k in order if k not in shown], len(shown)
         rows = table["rows"]
         self.assertEqual([self.key_of(r, self.keys) for r in rows[:shown]], order[:shown])
         for row, key in zip(rows[:shown], order):
             self.check_values(row, self.rows[key], self.total, key)
         self.assertEqual(len(rows), shown + (shown < len(order)))
         if shown < len(order):
-            self.assertEqual([rows[-1][k] for k in self.keys], ["_other", "_other", None])
+            self.assertEqual([rows[-1][k] for k in self.keys], ["_other"] * 3)
             self.check_values(rows[-1], sums.total(self.rows[k] for k in order[shown:]), self.total, "_other")
         self.check_values(table["total"], self.total, self.total, "total")
 
     def test_top(self):
         for metric, n in itertools.product(self.METRICS, (1, 5, len(self.rows) - 1, len(self.rows), 10**6)):
             with self.subTest(metric=metric, n=n):
-                self.check_cut(["--top", str(n)], metric, min(n, len(self.rows)))
+                first = [k for k in self.sorted(metric) if not self.is_label(k)][:n]
+                self.check_cut(["--top", str(n)], metric, lambda key: key in first)
 
     def share(self, key, metric):
         what = "energy" if metric == "energy" else "time"
@@ -370,23 +406,23 @@ class Limits(TableCase):
 
     def test_threshold(self):
         for metric, percent in itertools.product(("time", "energy"), (0.5, 2, 5, 100)):
-            shown = sum(self.share(k, metric) >= percent for k in self.rows)
             with self.subTest(metric=metric, percent=percent):
-                self.check_cut(["--threshold", str(percent)], metric, shown)
+                self.check_cut(["--threshold", str(percent)], metric, lambda key: self.share(key, metric) >= percent)
 
     def test_cumulative(self):
         for metric, percent in itertools.product(("time", "energy"), (1, 50, 90, 99)):
-            shown, sum_ = 0, 0
+            shown, sum_ = [], 0
             for key in self.sorted(metric):
                 if sum_ >= percent:
                     break
-                sum_, shown = sum_ + self.share(key, metric), shown + 1
+                sum_, shown = sum_ + self.share(key, metric), shown + [key]
             with self.subTest(metric=metric, percent=percent):
-                self.check_cut(["--cumulative", str(percent)], metric, shown)
+                self.check_cut(["--cumulative", str(percent)], metric, lambda key: key in shown)
 
     def test_together(self):
-        self.check_cut(["--top", "3", "--threshold", "0.01", "--cumulative", "99"], "time", 3)
-        self.check_cut(["--top", "40", "--threshold", "100"], "time", 0)
+        self.check_cut(["--top", "3", "--threshold", "0.01", "--cumulative", "99"], "time",
+                       lambda key: key in self.sorted("time")[:3])
+        self.check_cut(["--top", "40", "--threshold", "100"], "time", lambda key: False)
 
     def test_ci(self):
         n = self.total.samples
@@ -415,6 +451,68 @@ class Limits(TableCase):
                 self.assertEqual(tool.run(["pbin-aggregate", *argv, self.at]).status, 2)
 
 
+class Labels(TableCase):
+    """Rows without code keep their names under every key, and no value has two meanings."""
+
+    def setUp(self):
+        super().setUp()
+        p = profiles.make(63, samples=3, threads=1, locations=1)
+        p.meta.update(times=1, pmu=pbin.POWER, samples=4, wall_ns=4 * 10**9, cpu_time=1)
+        p.threads = [pbin.Thread(0, 0, "core 0"), pbin.Thread(1, 0, "core 1")]
+        p.locations = [pbin.Location(0x100, "app", [pbin.Frame("f", "f", "f.c", 7)]),
+                       pbin.Location(0, "app", [pbin.Frame("g", "g", "", 0)])]
+        p.samples = [pbin.Sample(10**9, 1.0, [(0, 0, 10**9)]), pbin.Sample(10**9, 2.0, [(1, 1, 10**9)]),
+                     pbin.Sample(10**9, 4.0, []), pbin.Sample(10**9, 4.0, [])]
+        self.at = self.profile("l.pbin", p)
+
+    def names(self, keys, *argv):
+        table = self.table("-k", keys, "--energy-model=sample", *argv, self.at)
+        return {tuple(r[k] for k in keys.split(",")): r["energy"] for r in table["rows"]}
+
+    def test_every_key(self):
+        for keys, first, second in (("thread", (0,), (1,)), ("line", (7,), (None,)), ("pc", ("0x100",), (None,)),
+                                    ("thread,function", (0, "f"), (1, "g")), ("function,line", ("f", 7), ("g", None))):
+            idle = ("_idle",) * len(first)
+            with self.subTest(keys):
+                self.assertEqual(self.names(keys), {first: 1, second: 2, idle: 8})
+        self.assertEqual(self.names("process"), {(None,): 3, ("_idle",): 8})
+        self.assertEqual(self.names("function", "--filter", "thread=_idle"), {("_idle",): 8})
+        self.assertEqual(self.names("function", "--filter", "thread=0"), {("f",): 1})
+
+    def test_thread_0_in_text_and_csv(self):
+        text = self.succeeds(["pbin-aggregate", "-k", "thread", self.at]).out.decode()
+        self.assertRegex(text, r"(?m) 0$")
+        rows = self.succeeds(["pbin-aggregate", "-k", "thread", "--format=csv", self.at]).out.decode().split("\r\n")
+        self.assertEqual({r.split(",")[0] for r in rows[1:4]}, {"0", "1", "_idle"})
+
+    def test_aggregated_and_merged(self):
+        """An aggregated profile keeps them, and merging does not mix them with rows of code."""
+        parts = []
+        for name in ("a", "b"):
+            parts.append(f"{self.folder}/{name}")
+            self.succeeds(["pbin-aggregate", "-k", "thread,line", "--energy-model=sample", "--format=pbin", self.at,
+                           "-o", parts[-1]])
+        table = self.table("-k", "thread,line", *parts)
+        self.assertEqual({(r["thread"], r["line"]): r["energy"] for r in table["rows"]},
+                         {(0, 7): 1, (1, None): 2, ("_idle", "_idle"): 8})
+        table = self.table("-k", "thread,line", "--filter", "line=_idle", parts[0])
+        self.assertEqual([r["thread"] for r in table["rows"]], ["_idle"])
+
+    def test_compared(self):
+        ended = self.succeeds(["pbin-compare", "-q", "-k", "thread", "--format=json", self.at, self.at])
+        self.assertEqual({r["thread"] for r in json.loads(ended.out)["rows"]}, {0, 1, "_idle"})
+
+    def test_not_cut_off(self):
+        """_other has the power of code, never the energy of time without code."""
+        rows = self.table("-k", "function", "--top", "1", "--energy-model=sample", self.at)["rows"]
+        self.assertEqual({(r["function"], r["energy"], r["power"]) for r in rows},
+                         {("f", 1, 1), ("_other", 2, 2), ("_idle", 8, None)})
+        for limit in (["--threshold=60"], ["--cumulative=20"]):
+            rows = self.table("-k", "thread", "--energy-model=sample", *limit, self.at)["rows"]
+            self.assertIn("_idle", [r["thread"] for r in rows])
+            self.assertIn("_other", [r["thread"] for r in rows])
+
+
 class Tree(TableCase):
     def check_tree(self, profile, keys, *argv):
         result, _ = sums.aggregate(profile, sums.Options(keys))
@@ -441,7 +539,7 @@ class Tree(TableCase):
         self.check_values(table["total"], total, total, "total")
 
     def name(self, key, value):
-        return "-" if value in ("", 0) else sums.shown(key, value)
+        return "-" if value == "" or (value == 0 and key != "thread") else sums.shown(key, value)
 
     def test_trees(self):
         profile = profiles.make(60)
@@ -460,7 +558,7 @@ class Tree(TableCase):
                 groups.append((row, []))
             else:
                 groups[-1][1].append(row)
-        self.assertEqual(len(groups), 3)
+        self.assertEqual([top["tree"] for top, _ in groups[2:]], ["_idle", "_other"])
         for top, below in groups[:2]:
             self.assertLessEqual(len(below), 3)
             for what in ("time", "energy", "samples", "entries"):

@@ -46,6 +46,37 @@ class Salvage(tool.Case):
             self.assertAlmostEqual(facts["wall_s"], facts["samples"] * 1e-4, 3, dialect)
             self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
 
+    def test_lost_kind_of_values(self):
+        """A header of zeros does not say what the values are: custom, unless the user says it."""
+        for dialect in ("sampler-walltime", "pperf"):
+            run = steady_run(500, 1000)
+            data = raw.killed(run, dialect)
+            argv = ["prof2pbin", "--salvage", "--format", dialect]
+            ended = self.succeeds(argv, stdin=data)
+            self.assertIn("header is lost", ended.err)
+            self.assertIn("--pmu-kind", ended.err)
+            self.assertNotIn("energy_J", self.facts(ended.out))
+            ended = self.succeeds([*argv, "--pmu-kind=power"], stdin=data)
+            self.assertNotIn("header is lost", ended.err)
+            energy = self.facts(ended.out)["energy_J"]
+            self.assertAlmostEqual(energy, 1.0, 2, dialect)
+            amps = self.succeeds([*argv, "--pmu-kind=current", "-v", "3"], stdin=data)
+            self.assertAlmostEqual(self.facts(amps.out)["energy_J"], 3 * energy, 9, dialect)
+            self.fails([*argv, "--pmu-kind=current"], stdin=data)
+
+    def test_lost_time_of_the_run(self):
+        """Without times of samples, the header alone has the time: there is no energy, and that is said."""
+        for dialect, options in (("sampler", ["--pmu-kind=power"]), ("intrvelf", ["-v", "1"])):
+            argv = ["prof2pbin", "--salvage", "--format", dialect, *options]
+            ended = self.succeeds(argv, stdin=raw.killed(steady_run(100, 1000), dialect))
+            self.assertIn("no energy", ended.err)
+
+    def test_kind_of_values_that_the_file_states(self):
+        data = raw.write(steady_run(10, 1000), "sampler")
+        self.fails(["prof2pbin", "--pmu-kind=current", "-v", "3"], stdin=data)
+        self.succeeds(["prof2pbin", "--pmu-kind=power"], stdin=data)
+        self.assertEqual(tool.run(["prof2pbin", "--pmu-kind=joules"], stdin=data).status, 2)
+
     def test_mappings_that_are_none(self):
         """A list of mappings with a bad line was freed twice."""
         profile = self.file("run.bin", raw.write(steady_run(10, 1000), "sampler"))

@@ -171,6 +171,8 @@ def probabilities(name, base, other, min_share=Fraction(1, 100), noise=Fraction(
 # ---- errors ------------------------------------------------------------------------------------
 
 def weight(name, base, key, keys):
+    """The share in the sum; of time where values have none."""
+    name = "time" if name in RATIOS else name
     values = [value(name, base, k) for k in keys]
     own = value(name, base, key)
     return None if own is None else own / sum(v for v in values if v is not None)

@@ -58,9 +58,31 @@ class Gate(tool.Case):
         self.assertEqual(self.gate("total:time>0.2s", BASE, SLOWER, 3)[0][:42], "pbin-compare: total:time>0.2s: other: _tot")
         self.assertEqual(self.gate("total:time>0.4s", BASE, SLOWER, 0), [])
 
-    def test_total_of_single_runs_is_a_warning(self):
-        self.assertIn("several runs per side", self.gate("total:time>0%", BASE[:1], SLOWER[:1], 0)[0])
-        self.assertEqual(self.gate("total:time>0%", BASE[:1], SLOWER[:1], 0, "-q"), [])
+    def test_what_can_never_fail_is_refused(self):
+        for condition in ("total:time>0%", "total:energy>1J", "power>5%"):
+            for sides in ((BASE[:1], SLOWER[:1]), (BASE, SLOWER[:1])):
+                for more in ([], ["-q"]):
+                    argv = ["pbin-compare", *more, "--fail-if", condition, "--base", *sides[0], "--with", *sides[1]]
+                    ended = self.fails(argv, f"--fail-if '{condition}' can never fail", status=2)
+                    self.assertIn("several runs", ended.err)
+        self.gate("time>5%", BASE[:1], SLOWER[:1], 3)
+
+    def test_values_have_units(self):
+        for condition, unit in (("time>5%", " s"), ("energy>5%", " J"), ("samples>5%", "")):
+            self.assertRegex(self.gate(condition, BASE, SLOWER, 3)[0], rf": [0-9.]+{unit}, base [0-9.]+{unit}, p ")
+        self.assertRegex(self.gate("total:time>10%", BASE, SLOWER, 3)[0], r": [0-9.]+ s, base [0-9.]+ s, p ")
+
+    def test_everything_ten_times_slower(self):
+        """One run does not show whether it was the program: but nothing may look as if it was the same."""
+        program = simulate.Program(self.folder, "p", list(WORK))
+        runs = [simulate.save(self.folder, f"r{n}.pbin", simulate.run(program, 5, WORK, n)) for n in (500, 5000)]
+        table = json.loads(self.succeeds(["pbin-compare", "--format=json", *runs]).out)
+        self.assertEqual({r["verdict"] for r in table["rows"]}, {"as the total"})
+        self.assertEqual(table["total"]["verdict"], "not tested")
+        self.assertRegex(table["profile"]["total_other"], r"^(9\.\d*|10(\.\d)?) times that of the base, not tested")
+        same = json.loads(self.succeeds(["pbin-compare", "--format=json", BASE[0], SAME[0]]).out)
+        self.assertNotIn("total_other", same["profile"])
+        self.assertEqual({r["verdict"] for r in same["rows"]}, {"not significant"})
 
     def test_several(self):
         lines = self.gate("time>5%", BASE, SLOWER, 3, "--fail-if", "energy>5%", "--fail-if", "power>5%")

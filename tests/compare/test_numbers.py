@@ -77,7 +77,7 @@ class Compare(tool.Case):
         self.near(got["p" + suffix], p, "p, " + what, 2e-6)
         self.assertEqual(got["significant" + suffix], "yes" if p is not None and p <= 0.05 else "no")
         if key is not None:
-            self.near(got["weight"], None if b is None else 100 * ref.weight(name, base, key, keys), "weight, " + what)
+            self.near(got["weight"], 100 * ref.weight(name, base, key, keys), "weight, " + what)
 
     def check(self, table, base, other, name, columns=("base", "other", "")):
         keys = sorted({k for run in base + other for k in run})
@@ -202,6 +202,42 @@ class Errors(Compare):
             self.near(row[column], pairs[row["binary"], row["function"]][0], column)
         self.near(table["total"][column], ref.aggregate(aggregate, pairs.values()), aggregate)
         self.assertEqual(table["profile"]["aggregate"], f"{aggregate} of {error}")
+
+    def test_weights_of_the_other_side(self):
+        for metric in ("time", "energy", "power", "execution-time"):
+            argv = ["--metric", metric, "--error", "weighted-error", "--weight", "other",
+                    "--base", *OLD_FILES, "--with", *NEW_FILES]
+            table, keys = self.compare(*argv), sorted({k for run in OLD_RUNS + NEW_RUNS for k in run})
+            total = Fraction(0)
+            for row in table["rows"]:
+                key = row["binary"], row["function"]
+                w = ref.weight(metric, NEW_RUNS, key, keys)
+                self.near(row["weight"], 100 * w, f"weight of {key}")
+                b, v = (ref.value(metric, side, key) for side in (OLD_RUNS, NEW_RUNS))
+                e = ref.error("weighted-error", b, v, w)
+                self.near(row["weighted_error"], e, f"{metric} of {key}")
+                total += e or 0
+            self.near(table["total"]["weighted_error"], total, metric)
+        ended = tool.run(["pbin-compare", "--weight", "other", *OLD_FILES[:3]])
+        self.assertEqual(ended.status, 2)
+
+    def test_common_rows(self):
+        argv = ["--error", "weighted-relative", "--base", *OLD_FILES, "--with", *NEW_FILES]
+        whole, table = self.compare(*argv), self.compare("--common", *argv)
+        common = [r for r in whole["rows"] if r["verdict"] not in ("new", "gone")]
+        self.assertLess(len(common), len(whole["rows"]))
+        self.assertEqual([r["function"] for r in table["rows"]], [r["function"] for r in common])
+        self.assertAlmostEqual(sum(r["weight"] for r in table["rows"]), 100, 9)
+        self.assertEqual({k: v for k, v in table["total"].items() if k != "weighted_relative"},
+                         {k: v for k, v in whole["total"].items() if k != "weighted_relative"})
+
+    def test_names_of_the_original(self):
+        argv = ["--base", *OLD_FILES, "--with", *NEW_FILES]
+        for theirs, ours in (("relative_error", "relative"), ("absolute_weighted_error", "weighted-absolute"),
+                             ("absolute_weighted_relative_error", "weighted-absolute-relative"), ("error", "error")):
+            for aggregate, named in (("wmean", "weighted-mean"), ("wrmse", "weighted-rmse"), ("rmse", "rmse")):
+                self.assertEqual(self.compare("--error", theirs, "--aggregate", aggregate, *argv),
+                                 self.compare("--error", ours, "--aggregate", named, *argv))
 
     def test_defaults(self):
         argv = ["--base", *OLD_FILES, "--with", *NEW_FILES]

@@ -251,6 +251,38 @@ class Dialects(tool.Case):
         self.assertEqual(os.path.basename(table["profile"]["target"]), "alpha")
         self.assertEqual(table["profile"]["name"], "my name")
 
+    def test_integers_that_look_like_doubles(self):
+        """8 bytes may be either: 1377 W read as a double are 7e-321 W."""
+        run = make_run(PROGRAMS, raw.POWER, count=50, integers=True)
+        for sample in run.samples:
+            sample.value += 1300
+        run.samples[0].value = run.samples[1].value = 0
+        values = [int(s.value) for s in run.samples[2:]]
+        for letter, sign in (("q", 1), ("q", -1), ("Q", 1)):
+            for sample, value in zip(run.samples[2:], values):
+                sample.value = sign * value
+            for order in "<>":
+                data = raw.write(run, "pperf", late=True, order=order, pmu=letter)
+                text = self.succeeds(["prof2pbin"], stdin=data).err
+                self.assertIn(f"{min(sign * v for v in values)} to {max(sign * v for v in values)}: --pmu-type=i64", text)
+                self.assertNotIn("--pmu-type", self.succeeds(["prof2pbin", "--pmu-type=i64"], stdin=data).err)
+                self.assertNotIn("--pmu-type", self.succeeds(["prof2pbin", "--pmu-type=f64"], stdin=data).err)
+        for value in (0.0, 1e-9, -1e-9, 1300.0, -2.0):
+            for sample in run.samples:
+                sample.value = value
+            self.assertNotIn("--pmu-type", self.succeeds(["prof2pbin"], stdin=raw.write(run, "pperf")).err)
+
+    def test_label_ends_at_its_first_nul(self):
+        """The newest pperf leaves bytes of the heap there, with 12 and more threads."""
+        run = make_run(PROGRAMS, raw.CURRENT, count=200)
+        rng = random.Random(8)
+        plain = [m.after for m in run.maps]
+        self.addCleanup(lambda: [setattr(m, "after", b) for m, b in zip(run.maps, plain)])
+        for m in run.maps:
+            m.after = b"\0" + rng.randbytes(255 - len(m.label.encode()))
+        for dialect in raw.DIALECTS:
+            self.each(run, dialect)
+
     def test_order_of_rows(self):
         run = make_run(PROGRAMS, raw.POWER, count=100)
         table = self.table(self.file("profile.bin", raw.write(run, "sampler")), run=run)

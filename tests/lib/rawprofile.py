@@ -39,6 +39,7 @@ class Map:
     offset: int = 0  # in the file; only the raw extension knows it
     build_id: str = ""
     path: str = ""
+    after: bytes = b""  # behind the label
 
 
 @dataclass
@@ -60,8 +61,8 @@ def header(run, magic, order, middle=b"", samples=None, maps=None):
 
 
 def vmmap(m, order):
-    label = m.label.encode("utf-8", "surrogateescape")
-    assert len(label) < 256
+    label = m.label.encode("utf-8", "surrogateescape") + m.after
+    assert len(label) <= 256
     return struct.pack(order + "QQ256s", m.address, m.size, label)
 
 

@@ -86,7 +86,8 @@ def value_of(key, thread, location):
 
 
 def shown(key, value):
-    return f"{value:#x}" if key == "pc" else str(value)
+    labels = [name for name, number in NUMBERS.items() if value == number]
+    return labels[0] if labels else f"{value:#x}" if key == "pc" else str(value)
 
 
 def matches(condition, thread, location):
@@ -108,6 +109,9 @@ def selected(options, profile, thread, location):
     return wanted == {c[0] for c in options.include if matches(c, thread, location)}
 
 
+NUMBERS = {"_idle": 2**64 - 2, "_gap": 2**64 - 3}
+
+
 class Attribution:
     def __init__(self, profile, options):
         self.profile, self.options, self.meta = profile, options, profile.meta
@@ -123,8 +127,8 @@ class Attribution:
         self.scale = 0 if kind == pbin.NONE else Fraction(volts) if kind == pbin.CURRENT and volts else 1
 
     def label_selected(self, name):
-        """A label is not code: as if all its texts were the label and its numbers 0."""
-        texts = lambda key: name if key in pbin.TEXT_KEYS else "0x0" if key == "pc" else "0"
+        """A label is not code: as if all its keys were the label."""
+        texts = lambda key: name
         o = self.options
         if o.external or any(text_matches(c, texts(c[0])) for c in o.exclude):
             return False
@@ -133,7 +137,7 @@ class Attribution:
     def label(self, name):
         if not self.label_selected(name):
             return self.excluded
-        key = tuple(name if k in pbin.TEXT_KEYS else 0 for k in self.options.keys)
+        key = tuple(name if k in pbin.TEXT_KEYS else NUMBERS[name] for k in self.options.keys)
         return self.rows.setdefault(key, Row())
 
     def row(self, thread_number, location_number):
@@ -177,7 +181,9 @@ class Attribution:
             self.wall += interval
         if self.options.subtract_latency:
             self.debt += self.latency
-            paid = min(self.debt, interval)
+            cpu = [Fraction(c, BILLION) for _, _, c in s.entries] if self.meta.get("cpu_time") else []
+            ran = max([sum(cpu) / self.meta["cpus"] if self.meta.get("cpus") else 0] + cpu)
+            paid = min(self.debt, max(0, interval - ran))
             interval -= paid
             self.debt -= paid
         beyond = Fraction(0)
@@ -190,7 +196,7 @@ class Attribution:
         elif beyond:
             self.label("_gap").energy += power * beyond
             self.label("_gap").time += beyond if self.options.wall_time else 0
-        if counts or self.options.model == "share":
+        if counts or (self.options.model == "share" and not self.options.wall_time):
             self.split(s, interval, power, counts)
 
     def split(self, s, interval, power, counts):
@@ -198,7 +204,7 @@ class Attribution:
         if self.meta.get("cpu_time"):
             cpu = [Fraction(c, BILLION) for _, _, c in s.entries]
             time = cpu if not self.options.wall_time else [interval] * len(cpu)
-            weight = cpu
+            weight = cpu if not self.options.wall_time else [1] * len(cpu)
         else:
             cpus = self.meta.get("cpus", 0)
             crowd = Fraction(cpus, len(rows)) if cpus and len(rows) > cpus and not self.options.wall_time else 1
@@ -207,10 +213,10 @@ class Attribution:
             if counts:
                 row.time += t
             if self.options.model == "thread":
-                row.energy += power * (w if self.meta.get("cpu_time") else t)
-            elif self.options.model == "sample" and sum(weight):
+                row.energy += power * t
+            elif (self.options.model == "sample" or self.options.wall_time) and sum(weight):
                 row.energy += power * interval * w / sum(weight)
-        if self.options.model == "share":
+        if self.options.model == "share" and not self.options.wall_time:
             self.put_off(s, interval, power, rows, counts)
         elif not sum(weight) and power * interval:
             self.label("_idle").energy += power * interval
@@ -245,7 +251,9 @@ def aggregate(profile, options):
     if part and meta.get("samples"):
         latency = latency * a.count / meta["samples"]
     if options.subtract_latency:
-        wall -= min(wall, latency)
+        owed = a.latency * len(profile.samples)
+        paid = latency * (1 - a.debt / owed) if owed else 0
+        wall -= min(wall, Fraction(round(paid * BILLION), BILLION))
     return Result(a.rows, a.excluded, a.count, wall, latency), a.bad
 
 

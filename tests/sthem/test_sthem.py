@@ -140,6 +140,26 @@ class Variants(Sthem):
         self.check(export.text(Layout(), rows), rows, [1],
                    key=lambda p: ("mod", "foo::bar()" if p[1].startswith("_Z") else p[1]))
 
+    def test_cores_that_were_not_sampled(self):
+        """As the sthem tool writes them: PC 0 has a name."""
+        rows = export.make_rows("sthem", 500, 6)
+        for cores in ((0,), (0, 3), ()):
+            kept = [Row(r.time, r.values, {c: p for c, p in r.cores.items() if c in cores}) for r in rows]
+            named = [Row(r.time, r.values, {c: r.cores.get(c, ("__External__", f"CPU{c}:Unknown")) for c in range(4)})
+                     for r in kept]
+            self.check(export.text(Layout(), named), kept, [2])
+
+    def test_functions_of_libraries(self):
+        """Those of all cores are one, under their binary; other colons are left alone."""
+        names = {"CPU1:app.elf:memcpy": ("app.elf", "memcpy"), "CPU2:app.elf:memcpy": ("app.elf", "memcpy"),
+                 "CPU0:libstdc++.so:std::sort(int*)": ("libstdc++.so", "std::sort(int*)"),
+                 "CPU12:memcpy": ("__External__", "memcpy"), "CPU1:std::sort": ("__External__", "std::sort"),
+                 "CPU:x": ("__External__", "x"), "CPUs": ("__External__", "CPUs"), "Unknown": ("__External__", "Unknown")}
+        rows = [Row(str(i), {1: "1"}, {i % 4: ("__External__", n)}) for i, n in enumerate(list(names) * 2)]
+        self.check(export.text(Layout(), rows), rows, [1], key=lambda place: names[place[1]])
+        rows = [Row(str(i), {1: "1"}, {0: ("main.elf", n)}) for i, n in enumerate(list(names) * 2)]
+        self.check(export.text(Layout(), rows), rows, [1])
+
     def test_threads_are_cores(self):
         rows = [Row(str(i), {1: "1"}, {0: ("m", "f"), 3: ("m", "g")}) for i in range(5)]
         pbin = self.convert(export.text(Layout(), rows))
@@ -150,7 +170,25 @@ class Variants(Sthem):
         self.assertNotIn(b"core 1", pbin)
         dump = self.meta(pbin)
         self.assertRegex(dump, r"cpus\D+2\b")
-        self.assertRegex(self.meta(self.convert(export.text(Layout(), rows), "-c", "4")), r"cpus\D+4\b")
+        self.assertRegex(self.meta(self.convert(export.text(Layout(), rows), "--cpus", "4")), r"cpus\D+4\b")
+
+    def test_choice_of_cores(self):
+        """Only these are kept, and they get all of the energy."""
+        for kind in ("sthem", "pc", "lynsyn"):
+            rows = export.make_rows(kind, 400, 11)
+            more = {} if kind == "sthem" else dict(warnings=1, key=lambda pc: (
+                ("_kernel", "_kernel") if pc >= 1 << 63 else ("_foreign", "_foreign")))
+            for text, cores in (("1", {1}), ("0,3", {0, 3}), ("0-1", {0, 1}), ("1-1,3", {1, 3}), ("0-3", {0, 1, 2, 3})):
+                kept = [Row(r.time, r.values, {c: p for c, p in r.cores.items() if c in cores}) for r in rows]
+                with self.subTest(kind=kind, cores=text):
+                    self.check(export.text(Layout(kind), rows), kept, [2], "-c", text, **more)
+
+    def test_no_such_core(self):
+        data = export.text(Layout(), Sensors.rows)
+        ended = self.fails(["sthem2pbin", "-p1", "-c", "0-4"], "<stdin>: line 1, column 1", stdin=data)
+        self.assertIn("no core 4, expected one of 0, 1, 2, 3", ended.err)
+        for bad in ("x", "", "1,", "-1", "1.5", "3-1", "1-", "0-99999999"):
+            self.assertEqual(tool.run(["sthem2pbin", "-c", bad]).status, 2, bad)
 
 
 class Sensors(Sthem):
@@ -177,9 +215,19 @@ class Sensors(Sthem):
         data = export.text(Layout(), self.rows).replace(b";3;", b";nan;")
         self.check(data, self.rows, [1], "-p1")
         self.fails(["sthem2pbin", "-p3"], "<stdin>: line 5, column 4", stdin=data)
-        negative = export.text(Layout(), self.rows).replace(b";3;", b";-3;")
-        self.check(negative, self.rows, [1], "-p1")
-        self.fails(["sthem2pbin", "-p3"], "<stdin>: line 5, column 4", stdin=negative)
+
+    def test_negative_power_is_data(self):
+        """Noise of a sensor whose offset was subtracted: counted as measured, with a note."""
+        rows = [Row(str(i), {1: "-1.8e-06" if i % 3 == 2 else "-2e-07" if i % 3 else "0.5"}, {0: ("m", f"f{i % 4}")})
+                for i in range(30)]
+        ended = self.succeeds(["sthem2pbin"], stdin=export.text(Layout(), rows))
+        self.assertIn("20 powers are negative, the smallest -1.8e-06 W", ended.err)
+        self.check(export.text(Layout(), rows), rows, [1], warnings=1)
+        self.check(export.text(Layout(), rows), rows, [1], "-p1", warnings=1)
+        self.assertNotIn("negative", self.succeeds(["sthem2pbin"], stdin=export.text(Layout(), self.rows[:1])).err)
+        wrong = [Row(r.time, {1: "-1"}, r.cores) for r in rows]
+        self.assertIn("the energy is negative, -29 J", self.succeeds(["sthem2pbin"], stdin=export.text(Layout(), wrong)).err)
+        self.check(export.text(Layout(), wrong), wrong, [1], warnings=2)
 
 
 class Repair(Sthem):
@@ -253,7 +301,7 @@ class Bad(Sthem):
                 (HEAD + b"0;inf;m;f\n", "line 2, column 2", "'inf'"),
                 (HEAD + b"nan;1;m;f\n", "line 2, column 1", "'nan'"),
                 (HEAD + b"0;1e400;m;f\n", "line 2, column 2", "1e400"),
-                (HEAD + b"0;-1;m;f\n", "line 2, column 2", "negative power: -1 W"),
+                (HEAD + b"0;-1e9;m;f\n1;-1e10;m;f\n", "line 3, column 2", "at most"),
                 (HEAD + b"1e99;1;m;f\n", "line 2, column 1", "at most"),
                 (HEAD + b"0;1.2.3;m;f\n", "line 2, column 2", "1.2.3"),
                 (HEAD + b"0;1e;m;f\n", "line 2, column 2", "1e"),
