@@ -16,7 +16,7 @@ DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libc
 WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla \
          -Wnull-dereference -Wstrict-prototypes -Wmissing-prototypes
 HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
-         $(if $(filter x86_64,$(shell uname -m)),-fcf-protection=full) -fPIE
+         $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection=full) -fPIE
 LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O3 -g)
 # The same numbers on every machine (no fused multiply-add), and no paths of the build in the files.

@@ -14,6 +14,7 @@
 #include "base/intern.h"
 #include "base/memory.h"
 #include "formats/elf/elf_file.h"
+#include "record/process.h"
 
 enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024 };
 static const char deleted[] = " (deleted)";
@@ -173,14 +174,8 @@ static char *look_up_path(uint32_t pid)
 
 static char *look_up_comm(uint32_t pid)
 {
-    char name[64], comm[64] = "";
-    snprintf(name, sizeof name, "/proc/%" PRIu32 "/comm", pid);
-    FILE *file = fopen(name, "re");
-    if (file != NULL && fgets(comm, sizeof comm, file) == NULL)
-        comm[0] = '\0';
-    if (file != NULL)
-        fclose(file);
-    comm[strcspn(comm, "\n")] = '\0';
+    char comm[64];
+    process_name((pid_t)pid, comm, sizeof comm);
     return mem_strdup(comm);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "record/process.h"
 
 enum { MAX_TARGETS = 4096 };
 
@@ -61,24 +62,6 @@ static int add_list(struct targets *targets, const char *text, struct error *err
     return result;
 }
 
-/* The session of process PID, 0: it is gone. */
-static int session_of(pid_t pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    size_t got = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[got] = '\0';
-    int session = 0;
-    const char *name_end = strrchr(text, ')'); /* a name may contain anything */
-    if (name_end == NULL || sscanf(name_end + 1, " %*c %*d %*d %d", &session) != 1)
-        return 0;
-    return session;
-}
-
 static int add_session(struct targets *targets, const char *text, struct error *err)
 {
     pid_t wanted, pid;
@@ -89,7 +72,7 @@ static int add_session(struct targets *targets, const char *text, struct error *
         return error_set_errno(err, "/proc", errno, "cannot read");
     int result = 0;
     for (struct dirent *entry; result == 0 && (entry = readdir(proc)) != NULL;)
-        if (parse_id(entry->d_name, &pid) && pid != getpid() && session_of(pid) == wanted)
+        if (parse_id(entry->d_name, &pid) && pid != getpid() && process_session(pid) == wanted)
             result = add(targets, pid, err);
     closedir(proc);
     return result;

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <poll.h>
@@ -23,6 +22,7 @@
 #include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
+#include "record/process.h"
 
 static const uint64_t grace = 5 * SECOND;         /* between SIGTERM and SIGKILL */
 static const uint64_t settling = SECOND / 10000;  /* another CPU may still be writing a record */
@@ -92,7 +92,7 @@ static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
     perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE);
     struct perf_thread *thread = perf_thread_add(&run->threads, (uint32_t)pid, (uint32_t)tid, "");
     thread->clock = perf_open_clock(tid);
-    thread->base = on_exec ? 0 : perf_used((uint32_t)pid, (uint32_t)tid);
+    thread->base = on_exec ? 0 : process_thread_cpu(pid, tid);
     return thread->clock < 0 ? -1 : perf_set_open(&run->sets, thread, on_exec);
 }
 
@@ -119,32 +119,6 @@ static int start_command(struct engine_run *run, char *const *command, int *stat
 
 /* ---- attaching ---------------------------------------------------------------------------------- */
 
-static bool read_comm(uint32_t tid, char comm[PERF_COMM + 1])
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", tid);
-    FILE *file = fopen(path, "re");
-    bool got = file != NULL && fgets(comm, PERF_COMM + 1, file) != NULL;
-    if (file != NULL)
-        fclose(file);
-    comm[got ? strcspn(comm, "\n") : 0] = '\0';
-    return got;
-}
-
-/* The process of thread TID, 0: not found. */
-static pid_t process_of(pid_t tid)
-{
-    char path[64], line[256];
-    int pid = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
-    FILE *file = fopen(path, "re");
-    while (file != NULL && pid == 0 && fgets(line, sizeof line, file) != NULL)
-        sscanf(line, "Tgid: %d", &pid);
-    if (file != NULL)
-        fclose(file);
-    return pid;
-}
-
 static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid, struct error *err)
 {
     if (perf_thread_find(&run->threads, (uint32_t)tid) != NULL)
@@ -153,7 +127,7 @@ static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid, struct er
         return error_set_errno(err, NULL, errno, "cannot attach to thread %d of process %d",
                                (int)tid, (int)pid);
     char comm[PERF_COMM + 1];
-    read_comm((uint32_t)tid, comm);
+    process_name(tid, comm, sizeof comm);
     perf_thread_name(perf_thread_find(&run->threads, (uint32_t)tid), comm);
     return 0;
 }
@@ -187,10 +161,10 @@ static int attach(struct engine_run *run, struct error *err)
     run->attached = true;
     raise_file_limit();
     for (size_t i = 0; i < run->options->attach_count; i++) {
-        pid_t tid = run->options->attach[i], pid = process_of(tid);
-        if (pid == 0 && run->options->attach_some)
+        pid_t tid = run->options->attach[i], pid = process_of(tid, NULL);
+        if (pid < 0 && run->options->attach_some)
             continue;
-        if (pid == 0)
+        if (pid < 0)
             return error_set(err, NULL, NO_OFFSET, "cannot attach to %d: no such process",
                              (int)tid);
         if ((pid == tid ? attach_process(run, pid, err) : attach_thread(run, pid, tid, err)) != 0)

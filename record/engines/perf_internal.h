@@ -63,7 +63,5 @@ void perf_check_threads(struct engine_run *run, uint64_t now);
 void perf_finish_all(struct engine_run *run);
 /* CPU time of all threads so far, by the counters [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
-/* CPU time of a live thread as counted by the scheduler [ns]; 0 when it cannot be read. */
-uint64_t perf_used(uint32_t pid, uint32_t tid);
 
 #endif

@@ -1,14 +1,11 @@
 /* The perf engine: from the kernel's records to the hooks.
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
+#include "record/process.h"
 
 static const uint64_t first_check = SECOND / 20; /* after its birth, is a thread sampled? */
 static const uint64_t gone = SECOND / 10000; /* /proc no longer has a thread that ended before */
@@ -44,18 +41,9 @@ struct lost_body {
     uint64_t id, lost;
 };
 
-uint64_t perf_used(uint32_t pid, uint32_t tid)
+static uint64_t used(const struct perf_thread *thread)
 {
-    char path[64];
-    uint64_t used = 0;
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/task/%" PRIu32 "/schedstat", pid, tid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    if (fscanf(file, "%" SCNu64, &used) != 1)
-        used = 0;
-    fclose(file);
-    return used;
+    return process_thread_cpu((pid_t)thread->pid, (pid_t)thread->tid);
 }
 
 /* ---- the end of threads ------------------------------------------------------------------------- */
@@ -68,14 +56,14 @@ static uint64_t later(uint64_t before, uint64_t now)
 /* Takes THREAD, which has been removed from the table. */
 static void add_total(struct engine_run *run, struct perf_thread *thread)
 {
-    uint64_t cpu = thread->exact, own, used = thread->used;
+    uint64_t cpu = thread->exact, own, all = thread->used;
     if (thread->clock >= 0 && read(thread->clock, &own, sizeof own) == sizeof own)
         cpu += own;
     if (!thread->ended ||
         thread->tid == thread->pid) /* the leader can be read until it is waited for */
-        used = later(used, perf_used(thread->pid, thread->tid));
-    if (used > thread->base + cpu) /* includes the time spent in exit */
-        cpu = used - thread->base;
+        all = later(all, used(thread));
+    if (all > thread->base + cpu) /* includes the time spent in exit */
+        cpu = all - thread->base;
     perf_window_add(run, &(struct perf_entry){.time = perf_time(run, thread->end),
                                               .total = true,
                                               .thread = thread,
@@ -117,7 +105,7 @@ void perf_check_threads(struct engine_run *run, uint64_t now)
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
         if (t->last != 0 || t->own != NULL || t->ended || t->check == 0 || now < t->check)
             continue;
-        if ((double)perf_used(t->pid, t->tid) > unlucky * run->sets.mean)
+        if ((double)used(t) > unlucky * run->sets.mean)
             perf_set_open_late(&run->sets, t);
         t->check = now + (now - t->born);
     }
@@ -370,7 +358,7 @@ static void look(void *context, struct perf_record *record, const struct perf_ev
     if (ends && thread->tid != thread->pid && clock_now() > record->time + gone)
         return;
     if (ends) {
-        thread->used = perf_used(thread->pid, thread->tid);
+        thread->used = used(thread);
         return;
     }
     record->known = true;

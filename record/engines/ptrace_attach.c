@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "record/engines/ptrace.h"
+#include "record/process.h"
 
 /* Returns 1 when the thread is new and seized, 0 when it is known or has ended, -1 with the error set. */
 static int seize(struct engine_run *run, struct process *process, pid_t tid)

@@ -10,6 +10,7 @@
 
 #include "record/clock.h"
 #include "record/engines/ptrace.h"
+#include "record/process.h"
 
 /* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };

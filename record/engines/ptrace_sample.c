@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "record/clock.h"
 #include "record/engines/ptrace.h"
+#include "record/process.h"
 
 /* The PC of unknown code in the kernel: the first address of the kernel's half, where no code is. */
 #define KERNEL_PC UINT64_C(0xffff800000000000)

@@ -5,18 +5,15 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "record/clock.h"
 
 void tracees_free(struct tracees *tracees)
 {
@@ -255,53 +252,4 @@ int tracee_cpu_number(const struct tracee *tracee)
     for (int field = 2; at != NULL && field < 39; field++)
         at = strchr(at + 1, ' ');
     return at != NULL ? (int)strtol(at, NULL, 10) : -1;
-}
-
-/* The clock of another process; clock_getcpuclockid computes the same number with one more system call. */
-uint64_t process_cpu(pid_t pid)
-{
-    enum { CPU_CLOCK = 2 };
-    struct timespec time;
-    if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | CPU_CLOCK), &time) != 0)
-        return 0;
-    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
-}
-
-/* Reads the file NAME of process PID as a text into TEXT. */
-static void read_text(pid_t pid, const char *name, char *text, size_t size)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, text, size - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-}
-
-pid_t process_of(pid_t tid, pid_t *parent)
-{
-    char text[1024];
-    int pid = -1, maker = -1;
-    read_text(tid, "status", text, sizeof text);
-    const char *line = strstr(text, "\nTgid:");
-    if (line == NULL || sscanf(line, " Tgid: %d", &pid) != 1)
-        return -1;
-    line = strstr(line, "\nPPid:");
-    if (line != NULL && sscanf(line, " PPid: %d", &maker) == 1)
-        *parent = maker;
-    return pid;
-}
-
-bool process_has(pid_t pid, pid_t tid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
-    return access(path, F_OK) == 0;
-}
-
-void process_name(pid_t pid, char *name, size_t size)
-{
-    read_text(pid, "comm", name, size);
-    name[strcspn(name, "\n")] = '\0';
 }

@@ -120,13 +120,4 @@ int tracee_cpu_number(const struct tracee *tracee);
 /* Closes its files; they belonged to another thread (exec). */
 void tracee_close(struct tracee *tracee);
 
-/* CPU time of all threads of process PID, including those that have ended [ns]; 0: not known. */
-uint64_t process_cpu(pid_t pid);
-/* The process of thread TID, and in *PARENT its parent process. Returns -1 when the thread has ended. */
-pid_t process_of(pid_t tid, pid_t *parent);
-/* Is TID a thread of PID? */
-bool process_has(pid_t pid, pid_t tid);
-/* The name of PID, at most SIZE - 1 bytes; "" when it has ended. */
-void process_name(pid_t pid, char *name, size_t size);
-
 #endif
