@@ -8,7 +8,7 @@ VERSION := 0.1.0
 BUILD   := build$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(if $(findstring clang,$(notdir $(CC))),/clang)
 
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
-              libiberty-dev libseccomp-dev libcapstone-dev zlib1g-dev
+              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core
 DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
               gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium
@@ -31,7 +31,7 @@ ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LINKHARD := -fsanitize=address,undefined -pie
 endif
-LIBS := -lelf -ldwarf -lz -lbz2 -ljansson -lseccomp -lcapstone -liberty -lm -lpthread -ldl
+LIBS := -lelf -ldwarf -ldeflate -lbz2 -ljansson -lseccomp -lcapstone -liberty -lm -lpthread -ldl
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 

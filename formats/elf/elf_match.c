@@ -4,9 +4,9 @@
 
 #include <elf.h>
 #include <inttypes.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/memory.h"
 #include "formats/elf/elf_sections.h"
@@ -160,12 +160,12 @@ int elf_match_layout(const struct elf_file *file, bool is_64, bool big_endian, s
 static bool has_crc(const struct elf_file *file, uint32_t expected)
 {
     uint8_t *step = mem_alloc(CRC_STEP);
-    uLong crc = crc32(0, NULL, 0);
+    uint32_t crc = 0;
     bool whole = true;
     for (uint64_t at = 0; whole && at < file->size; at += CRC_STEP) {
         uint64_t size = file->size - at < CRC_STEP ? file->size - at : CRC_STEP;
         whole = elf_file_read(file, at, step, size);
-        crc = crc32(crc, step, whole ? (uInt)size : 0);
+        crc = libdeflate_crc32(crc, step, whole ? size : 0);
     }
     free(step);
     return whole && crc == expected;

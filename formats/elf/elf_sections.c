@@ -3,14 +3,14 @@
 #include "formats/elf/elf_sections.h"
 
 #include <elf.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* zlib cannot do better than 1032:1; nothing larger than this is unpacked at all. */
+/* Deflate cannot do better than 1032:1; nothing larger than this is unpacked at all. */
 #define MAX_UNPACKED (UINT64_C(4) << 30)
 enum { BEST_RATIO = 1032, GNU_HEADER = 12 };
 
@@ -18,8 +18,11 @@ enum { BEST_RATIO = 1032, GNU_HEADER = 12 };
  * (elf_compress of libelf would do, but only with zlib; libdeflate is twice as fast.) */
 static bool inflate_all(const uint8_t *packed, uint64_t packed_size, uint8_t *to, uint64_t size)
 {
-    uLongf got = size;
-    return uncompress(to, &got, packed, packed_size) == Z_OK && got == size;
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    bool ok = d != NULL && libdeflate_zlib_decompress(d, packed, packed_size, to, size, NULL) ==
+                               LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(d);
+    return ok;
 }
 
 const struct elf_section *elf_section_find(const struct elf_file *file, const char *name)
