@@ -137,7 +137,7 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(json.loads(ended.out)["total"]["energy"], count * 0.005, 9)
 
     def test_simulation(self):
-        """Errors of the default model against exact integrals, with less patience than make bench-truth."""
-        ended = subprocess.run([sys.executable, TRUTH, "--check", "--seeds", "4", "--length", "1"],
+        """Errors of the default model and the fit against exact integrals, with less patience than make bench-truth."""
+        ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "pairs", "--seeds", "4", "--length", "1"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout.decode())
