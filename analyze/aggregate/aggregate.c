@@ -167,6 +167,8 @@ int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *
     to->meta.latency_ns = sums.latency_ns;
     to->meta.samples = sums.samples;
     merge_rows(to, from);
+    to->rows.overflow |=
+        __builtin_add_overflow(to->unattributed, from->unattributed, &to->unattributed);
     if (to->options.add)
         aggregate_take_run(to, &from->shards);
     for (size_t i = 0; i < from->run_count; i++) {
@@ -232,6 +234,22 @@ static bool sums_fit(const struct aggregate *a)
     return fit;
 }
 
+/* Are the energies of rows those of runs? */
+static int check_balance(const struct aggregate *a, struct error *err)
+{
+    exact rows = 0, runs = 0; /* see sums_fit */
+    for (size_t i = 0; i < a->rows.count; i++)
+        rows += a->rows.rows[i].sums.energy;
+    for (size_t i = 0; i < a->run_count; i++)
+        runs += a->runs[i].energy;
+    if (rows == runs)
+        return 0;
+    return error_set(err, NULL, NO_OFFSET,
+                     "the balance does not close: rows add up to %.9g, their runs to %.9g %s",
+                     exact_approximate(rows, ENERGY_SHIFT), exact_approximate(runs, ENERGY_SHIFT),
+                     a->quantity.name != NULL ? a->quantity.unit : "J");
+}
+
 int aggregate_finish(struct aggregate *a, struct error *err)
 {
     if (!a->any)
@@ -243,6 +261,8 @@ int aggregate_finish(struct aggregate *a, struct error *err)
     }
     if (!sums_fit(a))
         return aggregate_too_large(NULL, err);
+    if (check_balance(a, err) != 0)
+        return -1;
     if (a->fit != NULL) { /* rows that aggregate_fit fills */
         rowset_find_label(&a->rows, LABEL_IDLE);
         rowset_find_label(&a->rows, LABEL_RESIDUAL);
@@ -284,6 +304,11 @@ const struct pbin_keys *aggregate_keys(const struct aggregate *a)
 const struct quantity *aggregate_quantity(const struct aggregate *a)
 {
     return &a->quantity;
+}
+
+exact aggregate_unattributed(const struct aggregate *a)
+{
+    return a->unattributed;
 }
 
 const struct pbin_meta *aggregate_meta(const struct aggregate *a)

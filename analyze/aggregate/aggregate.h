@@ -53,6 +53,9 @@ const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);
 /* The metadata common to all profiles; texts that differ are NULL. Wall time, latency and samples are sums. */
 const struct pbin_meta *aggregate_meta(const struct aggregate *aggregate);
+/* What was measured in full profiles and is in no row, nor idle nor a gap [2^-80 J]; negative: rows have more than was
+ * measured. Only some models of energy leave any. */
+exact aggregate_unattributed(const struct aggregate *aggregate);
 size_t aggregate_run_count(const struct aggregate *aggregate);
 const struct pbin_run *aggregate_run(const struct aggregate *aggregate, size_t number);
 size_t aggregate_arc_count(const struct aggregate *aggregate);

@@ -267,6 +267,29 @@ static uint64_t latency_of(const struct attribution *done)
     return part < 0x1p64 ? (uint64_t)part : UINT64_MAX;
 }
 
+/* Is all that was measured in a row? Not if the model of energy loses some, or if a part of the time is selected: what was
+ * measured around a limit is shared by samples on both sides. */
+static bool keeps_energy(const struct attribution *done)
+{
+    return !done->weigher.options.model->loses && !done->selection->has_window &&
+           done->selection->phase == NULL;
+}
+
+static int check_balance(const struct input *in, struct error *err)
+{
+    const struct attribution *done = &in->attribution;
+    exact rest;
+    if (done->rows->overflow || __builtin_sub_overflow(done->measured, done->energy, &rest))
+        return aggregate_too_large(in->name, err);
+    if (rest == 0 || !keeps_energy(done))
+        return 0;
+    return error_set(err, in->name, NO_OFFSET,
+                     "the balance does not close: measured %.9g, in rows %.9g %s",
+                     exact_approximate(done->measured, ENERGY_SHIFT),
+                     exact_approximate(done->energy, ENERGY_SHIFT),
+                     in->quantity.name != NULL ? in->quantity.unit : "J");
+}
+
 /* Adds a full profile as one run. */
 static void end_full(struct input *in)
 {
@@ -282,6 +305,10 @@ static void end_full(struct input *in)
         run.latency_ns = latency_of(done);
     if (done->weigher.options.subtract_latency)
         run.wall_ns -= run.latency_ns < run.wall_ns ? run.latency_ns : run.wall_ns;
+    if (done->weigher.options.model->loses)
+        in->aggregate->rows.overflow |=
+            __builtin_add_overflow(in->aggregate->unattributed, done->measured - done->energy,
+                                   &in->aggregate->unattributed);
     warn_of_attribution(in, &run);
     tell_of_windows(in);
     aggregate_take_run(in->aggregate, &run);
@@ -343,6 +370,34 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
     return 0;
 }
 
+/* Checks of an aggregated profile that need all of it. */
+static int end_aggregated(const struct input *in, struct error *err)
+{
+    if (in->aggregate->fit != NULL && in->fit_column_count == 0)
+        return error_set(err, in->name, NO_OFFSET,
+                         "was aggregated without --energy-model=fit: it has no sums of windows");
+    if (in->most_runs > in->runs)
+        return error_set(err, in->name, NO_OFFSET,
+                         "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in->most_runs,
+                         in->runs);
+    return 0;
+}
+
+/* Everything has been read. Returns 0, or -1 with ERR filled. */
+static int end_profile(struct input *in, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    attribution_end(&in->attribution, pbin_reader_definitions(in->reader));
+    if (in->attribution.meta->keys != NULL)
+        return end_aggregated(in, err);
+    if (check_balance(in, err) != 0)
+        return -1;
+    end_full(in);
+    if (a->fit != NULL)
+        fit_merge(a->fit, in->attribution.fit, NULL);
+    return 0;
+}
+
 int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
                    size_t threads, struct reporter *reporter, struct error *err)
 {
@@ -365,22 +420,11 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
     if (result == 0)
-        attribution_end(&in.attribution, pbin_reader_definitions(reader));
-    if (result == 0 && meta->keys == NULL)
-        end_full(&in);
-    if (result == 0 && a->fit != NULL && meta->keys == NULL)
-        fit_merge(a->fit, in.attribution.fit, NULL);
-    if (result == 0 && a->fit != NULL && meta->keys != NULL && in.fit_column_count == 0)
-        result = error_set(err, name, NO_OFFSET,
-                           "was aggregated without --energy-model=fit: it has no sums of windows");
+        result = end_profile(&in, err);
     attribution_free(&in.attribution);
     free(in.fit_columns);
     if (result == 0 && !a->options.add)
         rowset_end_run(&a->rows);
-    if (result == 0 && in.most_runs > in.runs)
-        result = error_set(err, name, NO_OFFSET,
-                           "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in.most_runs,
-                           in.runs);
     if (result == 0 && a->rows.overflow)
         result = aggregate_too_large(name, err);
     if (result == 0 && pbin_reader_cut(reader))

@@ -195,6 +195,54 @@ static void quantity_facts(struct row_view *v, double wall)
              v->has_quantity ? q->rate_unit : "W", cell_real(wall > 0 ? energy / wall : NAN));
 }
 
+/* Has ROW no code, but LABEL? Rows whose keys are all numbers do not say. */
+static bool is_labelled(const struct row_view *v, const struct pbin_row *row, const char *label)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->keys->count; i++) {
+        if (!pbin_key_get((size_t)v->keys->key[i])->is_text)
+            continue;
+        any = true;
+        if (strcmp(aggregate_text(v->aggregate, row->key[i]), label) != 0)
+            return false;
+    }
+    return any;
+}
+
+/* The balance: what was measured = rows + idle + gaps + what least squares leave over + what is in no row. */
+static void balance_facts(struct row_view *v)
+{
+    static const struct {
+        const char *label, *name, *title;
+    } parts[] = {{LABEL_IDLE, "energy_idle_J", "  idle"},
+                 {LABEL_GAP, "energy_gap_J", "  in gaps"},
+                 {LABEL_RESIDUAL, "energy_residual_J", "  left over"}};
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    const struct quantity *q = aggregate_quantity(v->aggregate);
+    exact sum[PARTS] = {0}, code = v->total.energy, lost = aggregate_unattributed(v->aggregate);
+    bool any = lost != 0;
+    uint64_t n = v->runs > 0 ? v->runs : 1;
+    for (size_t r = 0; r < aggregate_row_count(v->aggregate); r++)
+        for (size_t p = 0; p < PARTS; p++)
+            if (is_labelled(v, aggregate_row(v->aggregate, r), parts[p].label))
+                sum[p] += aggregate_row(v->aggregate, r)->sums.energy;
+    for (size_t p = 0; p < PARTS; p++) {
+        any |= sum[p] != 0;
+        code -= sum[p];
+    }
+    if (!any || !v->has_quantity)
+        return;
+    add_fact(v, "energy_code_J", "  in code", q->unit,
+             cell_real(exact_to_double(code, ENERGY_SHIFT, n)));
+    for (size_t p = 0; p < PARTS; p++)
+        if (sum[p] != 0)
+            add_fact(v, parts[p].name, parts[p].title, q->unit,
+                     cell_real(exact_to_double(sum[p], ENERGY_SHIFT, n)));
+    if (lost != 0)
+        add_fact(v, "energy_unattributed_J", "in no row", q->unit,
+                 cell_real(exact_to_double(lost, ENERGY_SHIFT, n)));
+}
+
 static void excluded_facts(struct row_view *v)
 {
     struct row_values excluded;
@@ -227,6 +275,7 @@ static void make_facts(struct row_view *v)
     add_fact(v, "latency_s", "time in the sampler", "s",
              cell_real((double)meta->latency_ns / 1e9 / n));
     quantity_facts(v, wall);
+    balance_facts(v);
     excluded_facts(v);
 }
 

@@ -102,6 +102,10 @@ static bool is_threads_only(const struct weighed *v)
 
 static void count_sample(struct attribution *a, const struct weighed *v, size_t i)
 {
+    exact measured = exact_of_double(v->energy[i], ENERGY_SHIFT);
+    if (v->gap_time[i] > 0)
+        a->rows->overflow |= __builtin_add_overflow(measured, v->gap_energy[i], &measured);
+    a->rows->overflow |= __builtin_add_overflow(a->measured, measured, &a->measured);
     a->samples++;
     a->bad_values += v->bad_values[i];
     a->crowded += !a->meta->cpu_time && v->threads[i] > 1;
@@ -327,6 +331,7 @@ static void join_rows(struct attribution *a, const struct attribution *later)
     gaps_join(&a->gaps, &later->gaps, a->weigher.at);
     overflow |= __builtin_add_overflow(a->time, later->time, &a->time);
     overflow |= __builtin_add_overflow(a->energy, later->energy, &a->energy);
+    overflow |= __builtin_add_overflow(a->measured, later->measured, &a->measured);
     a->weigher.at += later->weigher.at;
     if (a->weigher.share != NULL) {
         a->weigher.share->windows += later->weigher.share->windows;

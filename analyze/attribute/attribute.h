@@ -32,6 +32,7 @@ struct attribution {
     uint64_t phase;      /* entries into the marker function so far */
     exact start, end;    /* of the selected window [2^-32 ns] */
     exact time, energy;  /* of all rows */
+    exact measured;      /* energy of all selected intervals, whoever has it */
     exact wall;          /* sum of the selected intervals [2^-32 ns] */
     uint64_t samples;    /* selected */
     uint64_t bad_values; /* energies that are not finite or too large to sum */

@@ -85,10 +85,17 @@ static void add_up(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
     exact energy = packed_energy(t->high, t->low);
+    const struct share_work *share = a->weigher.share;
+    exact measured = energy;
+    if (share != NULL) /* with its first chunk, that of the stretch */
+        measured = share->packed.done == c->in.samples
+                       ? packed_energy(share->packed.all_high, share->packed.all_low)
+                       : 0;
     rowset_packed_room(a->rows, c->in.thread_samples);
     add_parts(a->rows, c->row, c->part, c->in.threads, c->in.samples);
     a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
+    a->rows->overflow |= __builtin_add_overflow(a->measured, measured, &a->measured);
     if (t->idle == 0)
         return;
     energy = packed_energy(t->idle_high, t->idle_low);
