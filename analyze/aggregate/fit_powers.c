@@ -20,8 +20,8 @@
 #define IDLE_WIDE 0.2
 /* The standard error that is left of the correction of powers, as part of it; the variance of the time of an interval that
  * ends in another row than it begins in, as part of its square. Both from simulations (tests/bench/truth.py). */
-#define CORRECTION_ERROR 0.25
-#define SWITCH_VARIANCE  (1.0 / 6)
+#define CORRECTION_ERROR 0.2
+#define SWITCH_VARIANCE  (1.0 / 8)
 
 enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
 

@@ -157,8 +157,10 @@ static void take_window(struct fit *fit, const struct fit_window *w)
 static void add_cpu(struct fit_window *w, uint16_t column, const int64_t *cpu)
 {
     if (w->at[column] == FIT_NONE) {
-        mem_reserve(&w->column, &w->column_capacity, w->count + 1, sizeof *w->column);
-        mem_reserve(&w->cpu, &w->cpu_capacity, w->count + 1, sizeof *w->cpu);
+        if (w->count == w->column_capacity)
+            mem_reserve(&w->column, &w->column_capacity, w->count + 1, sizeof *w->column);
+        if (w->count == w->cpu_capacity)
+            mem_reserve(&w->cpu, &w->cpu_capacity, w->count + 1, sizeof *w->cpu);
         memset(w->cpu[w->count], 0, sizeof *w->cpu);
         w->at[column] = (uint16_t)w->count;
         w->column[w->count++] = column;

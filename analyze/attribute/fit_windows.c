@@ -36,6 +36,13 @@ struct windows {
     uint16_t last[STRETCH_WINDOWS]; /* sample */
 };
 
+/* To the nearest part of FIT_TICK, so that sums are the same in any order. */
+static inline double to_tick(double ns)
+{
+    const double large = 0x1.8p52 / FIT_TICK;
+    return ns + large - large;
+}
+
 static inline size_t window_of(const struct windows *w, int half, size_t i)
 {
     if (w->mode == FIT_EACH)
@@ -60,6 +67,13 @@ static enum fit_mode mode_of(const struct stretch *s)
     return constant ? FIT_POWERS : FIT_EACH;
 }
 
+static void leave_out(struct windows *w)
+{
+    for (size_t i = 0; i < w->view->stretch->count && w->view->counts != NULL; i++)
+        if (!w->view->counts[i])
+            w->bad[window_of(w, 0, i)] = w->bad[window_of(w, 1, i)] = true;
+}
+
 static void find_windows(struct windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -71,14 +85,16 @@ static void find_windows(struct windows *w)
     memset(w->last, 0, w->count * sizeof w->last[0]);
     for (size_t i = 0; i < s->count; i++) {
         size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
-        double cut = cut_of(w, i);
-        bool left_out = w->view->counts != NULL && !w->view->counts[i];
-        w->ns[first] += s->ns[i] * cut;
-        w->ns[second] += s->ns[i] * (1 - cut);
-        w->bad[first] |= left_out;
-        w->bad[second] |= left_out;
-        w->last[first] = w->last[second] = (uint16_t)i;
+        if (first == second) {
+            w->ns[first] += s->ns[i];
+        } else {
+            w->ns[first] += to_tick(s->ns[i] * cut_of(w, i));
+            w->ns[second] += to_tick(s->ns[i] * (1 - cut_of(w, i)));
+            w->last[first] = (uint16_t)i;
+        }
+        w->last[second] = (uint16_t)i;
     }
+    leave_out(w);
 }
 
 /* ---- CPU times ---- */
@@ -89,8 +105,9 @@ static inline double *entry_of(struct fit *fit, size_t window, uint16_t column)
     while (at != NOWHERE && fit->entries[at].column != column)
         at = fit->entries[at].next;
     if (at == NOWHERE) {
-        mem_reserve(&fit->entries, &fit->entry_capacity, fit->entry_count + 1,
-                    sizeof *fit->entries);
+        if (fit->entry_count == fit->entry_capacity)
+            mem_reserve(&fit->entries, &fit->entry_capacity, fit->entry_count + 1,
+                        sizeof *fit->entries);
         at = (uint32_t)fit->entry_count++;
         fit->entries[at] = (struct fit_entry){.column = column, .next = fit->head[window]};
         fit->head[window] = at;
@@ -120,8 +137,8 @@ static void add_lines(struct fit *fit, size_t window, const struct line *lines, 
         const struct line *l = &lines[e];
         double middle = l->low + (begin + end) / 2 * (l->high - l->low);
         double cpu = cpu_ns * (end - begin);
-        entry_of(fit, window, l->from)[e] += cpu * (1 - middle);
-        entry_of(fit, window, l->to)[e] += cpu * middle;
+        entry_of(fit, window, l->from)[e] += to_tick(cpu * (1 - middle));
+        entry_of(fit, window, l->to)[e] += to_tick(cpu * middle);
     }
 }
 
@@ -183,11 +200,11 @@ static void spread(struct windows *w, size_t i, size_t reach, uint16_t a, uint16
     for (size_t q = i + 1 - reach; q <= i && ns > 0; q++) {
         double part = cpu_ns * s->ns[q] / ns / 2, cut = cut_of(w, q);
         size_t first = window_of(w, 0, q), second = window_of(w, 1, q);
-        add_same(w->fit, first, a, part * cut);
-        add_same(w->fit, first, b, part * cut);
+        add_same(w->fit, first, a, to_tick(part * cut));
+        add_same(w->fit, first, b, to_tick(part * cut));
         if (first != second) {
-            add_same(w->fit, second, a, part * (1 - cut));
-            add_same(w->fit, second, b, part * (1 - cut));
+            add_same(w->fit, second, a, to_tick(part * (1 - cut)));
+            add_same(w->fit, second, b, to_tick(part * (1 - cut)));
         }
     }
 }
@@ -213,9 +230,9 @@ static void add_between(struct windows *w, size_t i, const struct link *own, uin
     bool same = a == b && (before == NOWHERE || fit->of[before] == a) &&
                 (own->after == NOWHERE || fit->of[own->after] == a);
     if (same) {
-        add_same(fit, first, a, cpu_ns * cut);
+        add_same(fit, first, a, to_tick(cpu_ns * cut));
         if (first != second)
-            add_same(fit, second, a, cpu_ns * (1 - cut));
+            add_same(fit, second, a, to_tick(cpu_ns * (1 - cut)));
         return;
     }
     struct line lines[FIT_ESTIMATES];
@@ -247,11 +264,68 @@ static void add_thread_sample(struct windows *w, size_t i, size_t k)
         add_between(w, i, &own, a, b, cpu_ns);
 }
 
+/* CPU time that is added up before it is added to a window. */
+struct sum {
+    size_t window;
+    uint16_t column;
+    double cpu_ns;
+};
+
+static inline void put_sum(struct fit *fit, struct sum *sum, size_t window, uint16_t column)
+{
+    if (sum->cpu_ns > 0)
+        add_same(fit, sum->window, sum->column, sum->cpu_ns);
+    *sum = (struct sum){window, column, 0};
+}
+
+/* Thread number J of N in every sample: most of its samples are in the same row as those around them, and their intervals
+ * in one window. */
+static void add_thread(struct windows *w, size_t j, size_t n)
+{
+    const struct stretch *s = w->view->stretch;
+    const double *cpu_ns = w->view->cpu_ns + j;
+    const uint16_t *of = w->fit->of + j;
+    const bool *counts = w->view->counts;
+    struct sum sum = {SIZE_MAX, 0, 0};
+    for (size_t i = 0, k = 0; i < s->count; i++, k += n) {
+        uint16_t own = of[k];
+        size_t first = window_of(w, 0, i);
+        bool same = i >= 2 && i + 1 < s->count && of[k - n] == own && of[k - 2 * n] == own &&
+                    of[k + n] == own && first == window_of(w, 1, i);
+        if (counts != NULL && !counts[i])
+            continue;
+        if (!same) {
+            add_thread_sample(w, i, k + j);
+            continue;
+        }
+        if (first != sum.window || own != sum.column)
+            put_sum(w->fit, &sum, first, own);
+        sum.cpu_ns += s->ns[i] > 0 ? to_tick(cpu_ns[k]) : 0;
+    }
+    put_sum(w->fit, &sum, SIZE_MAX, 0);
+}
+
+static void add_samples(struct windows *w)
+{
+    const struct fit_view *v = w->view;
+    if (v->uses == NULL)
+        for (size_t j = 0; j < v->threads[0]; j++)
+            add_thread(w, j, v->threads[0]);
+    for (size_t i = 0, k = 0; i < v->stretch->count && v->uses != NULL; i++) {
+        bool counts = v->counts == NULL || v->counts[i];
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            if (counts)
+                add_thread_sample(w, i, k);
+    }
+}
+
 static void link_threads(struct fit *fit, const struct fit_view *v)
 {
     mem_reserve(&fit->of, &fit->of_capacity, v->thread_samples + 1, sizeof *fit->of);
     for (size_t k = 0; k < v->thread_samples; k++)
-        fit->of[k] = fit_column(fit, v->row[k]);
+        fit->of[k] = v->row[k] < fit->rows && fit->column_of[v->row[k]] != FIT_NONE
+                         ? fit->column_of[v->row[k]]
+                         : fit_column(fit, v->row[k]);
     if (v->uses == NULL)
         return;
     mem_reserve(&fit->after, &fit->after_capacity, v->thread_samples + 1, sizeof *fit->after);
@@ -328,11 +402,6 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     find_windows(&w);
     fit_cross_edge(fit, w.mode, view->stretch->rate[0]);
     link_threads(fit, view);
-    for (size_t i = 0, k = 0; i < view->stretch->count; i++) {
-        bool counts = view->counts == NULL || view->counts[i];
-        for (size_t end = k + view->threads[i]; k < end; k++)
-            if (counts)
-                add_thread_sample(&w, i, k);
-    }
+    add_samples(&w);
     end_of_stretch(&w);
 }
