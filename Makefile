@@ -8,8 +8,8 @@ VERSION := 0.1.0
 BUILD   := build$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(if $(findstring clang,$(notdir $(CC))),/clang)
 
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
-              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev
-DEPS_RUN   := gnuplot-nox fonts-dejavu-core
+              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev
+DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke
 DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
               gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium
 

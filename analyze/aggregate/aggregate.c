@@ -13,6 +13,8 @@ struct aggregate *aggregate_new(const struct aggregate_options *options)
     a->options = *options;
     a->arc_keys = strings_new();
     rowset_init(&a->rows, &a->options.rows.keys);
+    if (options->rows.fit)
+        a->fit = fit_new();
     return a;
 }
 
@@ -25,6 +27,8 @@ void aggregate_delete(struct aggregate *a)
     strings_delete(a->arc_keys);
     free(a->runs);
     free(a->arcs);
+    fit_delete(a->fit);
+    free(a->fitted);
     free(a);
 }
 
@@ -139,13 +143,17 @@ void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
 /* Merges the finished rows of FROM, and the sums of its shards so far. */
 static void merge_rows(struct aggregate *to, struct aggregate *from)
 {
+    uint32_t *row = mem_alloc((from->rows.count + 1) * sizeof *row);
     for (size_t r = 0; r < from->rows.count; r++) {
-        uint32_t index = rowset_adopt(&to->rows, &from->rows, r);
+        uint32_t index = row[r] = rowset_adopt(&to->rows, &from->rows, r);
         if (from->rows.rows[r].sums.runs > 0)
             to->rows.overflow |=
                 !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
         to->rows.overflow |= !row_sums_merge(&to->rows.sums[index], &from->rows.sums[r]);
     }
+    if (to->fit != NULL)
+        fit_merge(to->fit, from->fit, row);
+    free(row);
 }
 
 int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err)
@@ -159,6 +167,8 @@ int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *
     to->meta.latency_ns = sums.latency_ns;
     to->meta.samples = sums.samples;
     merge_rows(to, from);
+    to->rows.overflow |=
+        __builtin_add_overflow(to->unattributed, from->unattributed, &to->unattributed);
     if (to->options.add)
         aggregate_take_run(to, &from->shards);
     for (size_t i = 0; i < from->run_count; i++) {
@@ -206,7 +216,7 @@ static bool sums_fit(const struct aggregate *a)
 {
     exact energy = 0, run_energy = 0, run_time = 0;
     struct pbin_sums all = {.runs = 1};
-    bool fit = !a->rows.overflow;
+    bool fit = !a->rows.overflow && (a->fit == NULL || !a->fit->overflow);
     for (size_t i = 0; i < a->rows.count; i++) {
         struct pbin_sums row = a->rows.rows[i].sums;
         fit = fit && row.energy > -EXACT_MAX &&
@@ -224,6 +234,22 @@ static bool sums_fit(const struct aggregate *a)
     return fit;
 }
 
+/* Are the energies of rows those of runs? */
+static int check_balance(const struct aggregate *a, struct error *err)
+{
+    exact rows = 0, runs = 0; /* see sums_fit */
+    for (size_t i = 0; i < a->rows.count; i++)
+        rows += a->rows.rows[i].sums.energy;
+    for (size_t i = 0; i < a->run_count; i++)
+        runs += a->runs[i].energy;
+    if (rows == runs)
+        return 0;
+    return error_set(err, NULL, NO_OFFSET,
+                     "the balance does not close: rows add up to %.9g, their runs to %.9g %s",
+                     exact_approximate(rows, ENERGY_SHIFT), exact_approximate(runs, ENERGY_SHIFT),
+                     a->quantity.name != NULL ? a->quantity.unit : "J");
+}
+
 int aggregate_finish(struct aggregate *a, struct error *err)
 {
     if (!a->any)
@@ -235,6 +261,13 @@ int aggregate_finish(struct aggregate *a, struct error *err)
     }
     if (!sums_fit(a))
         return aggregate_too_large(NULL, err);
+    if (check_balance(a, err) != 0)
+        return -1;
+    if (a->fit != NULL) { /* rows that aggregate_fit fills */
+        rowset_find_label(&a->rows, LABEL_IDLE);
+        rowset_find_label(&a->rows, LABEL_RESIDUAL);
+        key_find_excluded(&a->rows);
+    }
     rowset_sort(&a->rows);
     if (a->run_count > 0)
         qsort_r(a->runs, a->run_count, sizeof *a->runs, compare_runs, a->rows.texts);
@@ -282,6 +315,11 @@ const struct pbin_keys *aggregate_keys(const struct aggregate *a)
 const struct quantity *aggregate_quantity(const struct aggregate *a)
 {
     return &a->quantity;
+}
+
+exact aggregate_unattributed(const struct aggregate *a)
+{
+    return a->unattributed;
 }
 
 const struct pbin_meta *aggregate_meta(const struct aggregate *a)

@@ -56,10 +56,27 @@ const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);
 /* The metadata common to all profiles; texts that differ are NULL. Wall time, latency and samples are sums. */
 const struct pbin_meta *aggregate_meta(const struct aggregate *aggregate);
+/* What was measured in full profiles and is in no row, nor idle nor a gap [2^-80 J]; negative: rows have more than was
+ * measured. Only some models of energy leave any. */
+exact aggregate_unattributed(const struct aggregate *aggregate);
 size_t aggregate_run_count(const struct aggregate *aggregate);
 const struct pbin_run *aggregate_run(const struct aggregate *aggregate, size_t number);
 size_t aggregate_arc_count(const struct aggregate *aggregate);
 const struct pbin_arc *aggregate_arc(const struct aggregate *aggregate, size_t number);
+
+/* Replaces the energies of rows by those of least squares over the windows of the sensor, where options.rows.fit; after
+ * aggregate_finish. What is left over is in the row _residual. Not for aggregates that are written. Returns 0, or -1 with
+ * ERR filled if the sums do not suffice. */
+int aggregate_fit(struct aggregate *aggregate, struct error *err);
+
+/* What is known of a row's energy by aggregate_fit. */
+struct fitted {
+    double interval;  /* half of the 95 % interval of its energy, of all runs [J]; NaN: not known */
+    const char *like; /* the name of a row from which it cannot be told; NULL: it can */
+};
+
+/* Of row NUMBER; NULL: there was no aggregate_fit. */
+const struct fitted *aggregate_fitted(const struct aggregate *aggregate, size_t number);
 
 /* Writes the aggregate as pbin. Returns 0 or -1 (error in OUT's struct error). */
 int aggregate_write(const struct aggregate *aggregate, struct output *out, const char *tool);

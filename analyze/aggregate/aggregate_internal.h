@@ -18,6 +18,9 @@ struct aggregate {
     struct pbin_arc *arcs;
     size_t arc_count, arc_capacity;
     struct strings *arc_keys;
+    exact unattributed;    /* measured in full profiles, and in no row [2^-80 J] */
+    struct fit *fit;       /* NULL: not wanted */
+    struct fitted *fitted; /* by row, after aggregate_fit */
 };
 
 /* Keeps the metadata that the profiles have in common. NAME is the file of META. Returns 0, or -1 with ERR filled if
@@ -34,5 +37,11 @@ int aggregate_too_large(const char *name, struct error *err);
 /* Adds an arc whose texts are numbers of TEXTS. */
 void aggregate_take_arc(struct aggregate *aggregate, const struct pbin_arc *arc,
                         const struct strings *texts);
+
+/* The numbers of rows after rowset_sort, by their numbers before. Caller frees. */
+uint32_t *aggregate_positions(const struct aggregate *aggregate);
+
+/* Do the filters select rows with KEY in a profile of TARGET (NULL: not known)? */
+bool aggregate_selects(const struct aggregate *aggregate, const uint64_t *key, const char *target);
 
 #endif

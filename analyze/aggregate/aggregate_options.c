@@ -62,8 +62,9 @@ static const struct argp_option arguments[] = {
      2},
     {0, 0, NULL, 0, "Attribution:", 3},
     {"energy-model", KEY_MODEL, "MODEL", 0,
-     "share (default): energy by the CPU time around each sample, unused time to _idle; sample: "
-     "split the energy of each sample by CPU time; thread: charge each thread power x its CPU time",
+     "share (default): energy by the CPU time around each sample, unused time to _idle; fit: least "
+     "squares over the updates of the sensor, with a 95 % interval per row; sample: split the "
+     "energy of each sample by CPU time; thread: charge each thread power x its CPU time",
      3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
     {"wall-time", KEY_WALL_TIME, NULL, 0,
@@ -143,10 +144,20 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
     }
 }
 
+/* The models of samples, then least squares. */
 static const char *model_name(size_t number)
 {
     const struct energy_model *model = energy_model_get(number);
-    return model != NULL ? model->name : NULL;
+    if (model != NULL)
+        return model->name;
+    return number == 0 || energy_model_get(number - 1) != NULL ? "fit" : NULL;
+}
+
+static void choose_model(struct attribution_options *rows, const char *argument,
+                         struct argp_state *state)
+{
+    rows->weigh.model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
+    rows->fit = rows->weigh.model == NULL;
 }
 
 /* Options that weigh samples. Returns whether KEY is one. */
@@ -154,9 +165,6 @@ static bool parse_weighing(struct weigh_options *w, int key, char *argument,
                            struct argp_state *state)
 {
     switch (key) {
-    case KEY_MODEL:
-        w->model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
-        return true;
     case KEY_MAX_GAP:
         w->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
         if (w->max_gap == 0)
@@ -254,6 +262,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_KERNEL:
         kernel_option(&o->aggregate.rows.keys, argument, state);
+        return 0;
+    case KEY_MODEL:
+        choose_model(&o->aggregate.rows, argument, state);
         return 0;
     case KEY_MODE:
         o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/aggregate/parallel.h"
@@ -41,6 +42,8 @@ struct input {
     struct quantity quantity; /* of this profile, with its supply voltage */
     struct attribution attribution;
     struct key_columns columns;
+    uint16_t *fit_columns; /* of an aggregated profile: the columns of the aggregate's sums */
+    size_t fit_column_count, fit_capacity;
     uint64_t runs, most_runs; /* of an aggregated profile: its runs, and the most runs of a row */
 };
 
@@ -66,7 +69,7 @@ static const char *row_text_of(void *context, int key)
     return q->number;
 }
 
-static bool row_is_selected(const struct aggregate *a, const uint64_t *key, const char *target)
+bool aggregate_selects(const struct aggregate *a, const uint64_t *key, const char *target)
 {
     const struct selection *s = a->options.rows.selection;
     struct row_question question = {.aggregate = a, .key = key};
@@ -109,6 +112,51 @@ static int take_run(struct input *in, const struct pbin_run *from, struct error 
     return 0;
 }
 
+/* The key of a row in texts of the aggregate. Returns 0, or -1 with ERR filled. */
+static int take_key(struct input *in, const uint64_t *from, uint64_t *key, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
+    for (size_t i = 0; i < a->options.rows.keys.count; i++) {
+        uint64_t value = from[in->columns.at[i]];
+        if (a->rows.is_text[i] && value >= strings_count(all->strings))
+            return error_set(err, in->name, NO_OFFSET, "row refers to an undefined text");
+        key[i] = a->rows.is_text[i]
+                     ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
+                     : value;
+    }
+    return 0;
+}
+
+/* A column of the sums for least squares. */
+static int take_column(struct input *in, const struct pbin_fit_column *column, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    uint64_t key[PBIN_MAX_KEYS] = {0};
+    uint16_t to = (uint16_t)column->kind;
+    if (column->cpu < 0 || column->switched < 0)
+        return error_set(err, in->name, NO_OFFSET, "window column with a negative time");
+    if (column->kind == PBIN_FIT_ROW) {
+        if (take_key(in, column->key, key, err) != 0)
+            return -1;
+        bool selected = aggregate_selects(a, key, pbin_reader_meta(in->reader)->target);
+        to =
+            fit_column(a->fit, selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows));
+    }
+    mem_reserve(&in->fit_columns, &in->fit_capacity, in->fit_column_count + 1,
+                sizeof *in->fit_columns);
+    in->fit_columns[in->fit_column_count++] = to;
+    fit_put(a->fit, &a->fit->cpu[to], column->cpu);
+    fit_put(a->fit, &a->fit->switched[to], column->switched);
+    return 0;
+}
+
+static void take_sum(struct input *in, const struct pbin_fit_sum *sum)
+{
+    fit_put_pair(in->aggregate->fit, sum->group, in->fit_columns[sum->a], in->fit_columns[sum->b],
+                 sum->a != sum->b, sum->value);
+}
+
 /* Rows that are joined (to fewer keys, as shards, because filters exclude them) are added to the sums of the current
  * run: the squares of the sum are not the sum of their squares. */
 static int take_row(struct input *in, const struct pbin_row *row, struct error *err)
@@ -116,17 +164,10 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     struct aggregate *a = in->aggregate;
     if (check_row(in, row, err) != 0)
         return -1;
-    const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
     uint64_t key[PBIN_MAX_KEYS] = {0};
-    for (size_t i = 0; i < a->options.rows.keys.count; i++) {
-        uint64_t value = row->key[in->columns.at[i]];
-        if (a->rows.is_text[i] && value >= strings_count(all->strings))
-            return error_set(err, in->name, NO_OFFSET, "row refers to an undefined text");
-        key[i] = a->rows.is_text[i]
-                     ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
-                     : value;
-    }
-    bool selected = row_is_selected(a, key, pbin_reader_meta(in->reader)->target);
+    if (take_key(in, row->key, key, err) != 0)
+        return -1;
+    bool selected = aggregate_selects(a, key, pbin_reader_meta(in->reader)->target);
     uint32_t index = selected ? rowset_find(&a->rows, key) : key_find_excluded(&a->rows);
     if (selected && !in->columns.coarser && a->rows.sums[index].input == a->inputs)
         return error_set(err, in->name, NO_OFFSET, "duplicate row");
@@ -160,6 +201,11 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
         return take_run(in, &batch->run, err);
     case PBIN_ARC:
         aggregate_take_arc(a, &batch->arc, pbin_reader_definitions(in->reader)->strings);
+        return 0;
+    case PBIN_COLUMN:
+        return take_column(in, &batch->fit_column, err);
+    case PBIN_SUM:
+        take_sum(in, &batch->fit_sum);
         return 0;
     case PBIN_READING:
     case PBIN_END:
@@ -233,6 +279,29 @@ static uint64_t paid_of(const struct attribution *done, uint64_t latency, uint64
     return paid < (double)wall ? (uint64_t)(paid + 0.5) : wall;
 }
 
+/* Is all that was measured in a row? Not if the model of energy loses some, or if a part of the time is selected: what was
+ * measured around a limit is shared by samples on both sides. */
+static bool keeps_energy(const struct attribution *done)
+{
+    return !done->weigher.options.model->loses && !done->selection->has_window &&
+           done->selection->phase == NULL;
+}
+
+static int check_balance(const struct input *in, struct error *err)
+{
+    const struct attribution *done = &in->attribution;
+    exact rest;
+    if (done->rows->overflow || __builtin_sub_overflow(done->measured, done->energy, &rest))
+        return aggregate_too_large(in->name, err);
+    if (rest == 0 || !keeps_energy(done))
+        return 0;
+    return error_set(err, in->name, NO_OFFSET,
+                     "the balance does not close: measured %.9g, in rows %.9g %s",
+                     exact_approximate(done->measured, ENERGY_SHIFT),
+                     exact_approximate(done->energy, ENERGY_SHIFT),
+                     in->quantity.name != NULL ? in->quantity.unit : "J");
+}
+
 /* Adds a full profile as one run. */
 static void end_full(struct input *in)
 {
@@ -248,6 +317,10 @@ static void end_full(struct input *in)
         run.latency_ns = latency_of(done);
     if (done->weigher.options.subtract_latency)
         run.wall_ns -= paid_of(done, run.latency_ns, run.wall_ns);
+    if (done->weigher.options.model->loses)
+        in->aggregate->rows.overflow |=
+            __builtin_add_overflow(in->aggregate->unattributed, done->measured - done->energy,
+                                   &in->aggregate->unattributed);
     warn_of_attribution(in, &run);
     tell_of_windows(in);
     aggregate_take_run(in->aggregate, &run);
@@ -309,6 +382,34 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
     return 0;
 }
 
+/* Checks of an aggregated profile that need all of it. */
+static int end_aggregated(const struct input *in, struct error *err)
+{
+    if (in->aggregate->fit != NULL && in->fit_column_count == 0)
+        return error_set(err, in->name, NO_OFFSET,
+                         "was aggregated without --energy-model=fit: it has no sums of windows");
+    if (in->most_runs > in->runs)
+        return error_set(err, in->name, NO_OFFSET,
+                         "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in->most_runs,
+                         in->runs);
+    return 0;
+}
+
+/* Everything has been read. Returns 0, or -1 with ERR filled. */
+static int end_profile(struct input *in, struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    attribution_end(&in->attribution, pbin_reader_definitions(in->reader));
+    if (in->attribution.meta->keys != NULL)
+        return end_aggregated(in, err);
+    if (check_balance(in, err) != 0)
+        return -1;
+    end_full(in);
+    if (a->fit != NULL)
+        fit_merge(a->fit, in->attribution.fit, NULL);
+    return 0;
+}
+
 int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
                    size_t threads, struct reporter *reporter, struct error *err)
 {
@@ -325,20 +426,17 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (meta->keys != NULL && match_keys(a, reader, name, &in.columns, err) != 0)
         return -1;
+    if (a->fit != NULL && meta->keys != NULL)
+        pbin_reader_want_fit(reader);
     quantity_of(meta, &in.quantity);
     attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
     if (result == 0)
-        attribution_end(&in.attribution, pbin_reader_definitions(reader));
-    if (result == 0 && meta->keys == NULL)
-        end_full(&in);
+        result = end_profile(&in, err);
     attribution_free(&in.attribution);
+    free(in.fit_columns);
     if (result == 0 && !a->options.add)
         rowset_end_run(&a->rows);
-    if (result == 0 && in.most_runs > in.runs)
-        result = error_set(err, name, NO_OFFSET,
-                           "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in.most_runs,
-                           in.runs);
     if (result == 0 && a->rows.overflow)
         result = aggregate_too_large(name, err);
     if (result == 0 && pbin_reader_cut(reader))

@@ -1,6 +1,6 @@
 /* Writes an aggregate as pbin, for example as a partial result of a cluster.
  * SPDX-License-Identifier: MIT */
-#include "analyze/aggregate/aggregate.h"
+#include "analyze/aggregate/aggregate_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +57,61 @@ static void write_arcs(const struct aggregate *a, struct pbin_writer *writer)
     }
 }
 
+/* ---- sums for least squares ---- */
+
+struct ordered {
+    uint32_t row; /* after rowset_sort */
+    uint16_t column;
+};
+
+static int compare_ordered(const void *left, const void *right)
+{
+    const struct ordered *a = left, *b = right;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* The columns of the sums, in order of their rows, so that equal sums give identical files. */
+static void order_columns(const struct aggregate *a, struct ordered *order)
+{
+    uint32_t *position = aggregate_positions(a);
+    for (size_t c = 0; c < a->fit->columns; c++)
+        order[c] = (struct ordered){c < FIT_ROW ? 0 : position[a->fit->row[c]], (uint16_t)c};
+    qsort(order + FIT_ROW, a->fit->columns - FIT_ROW, sizeof *order, compare_ordered);
+    free(position);
+}
+
+static void write_column(const struct aggregate *a, struct pbin_writer *writer,
+                         const struct ordered *from)
+{
+    const struct pbin_keys *keys = aggregate_keys(a);
+    size_t c = from->column;
+    struct pbin_fit_column column = {.kind = c < FIT_ROW ? (enum pbin_fit_kind)c : PBIN_FIT_ROW,
+                                     .cpu = a->fit->cpu[c],
+                                     .switched = a->fit->switched[c]};
+    for (size_t i = 0; i < keys->count && c >= FIT_ROW; i++) {
+        column.key[i] = aggregate_row(a, from->row)->key[i];
+        if (pbin_key_get((size_t)keys->key[i])->is_text)
+            column.key[i] = pbin_define_string(writer, aggregate_text(a, column.key[i]));
+    }
+    pbin_put_fit_column(writer, &column, keys->count);
+}
+
+static void write_fit(const struct aggregate *a, struct pbin_writer *writer)
+{
+    struct ordered order[FIT_COLUMNS];
+    order_columns(a, order);
+    for (size_t c = 0; c < a->fit->columns; c++)
+        write_column(a, writer, &order[c]);
+    for (uint32_t g = 0; g < PBIN_FIT_GROUPS; g++)
+        for (uint32_t i = 0; i < a->fit->columns; i++)
+            for (uint32_t j = 0; j <= i; j++) {
+                exact value = *fit_sum(a->fit, g, order[i].column, order[j].column);
+                struct pbin_fit_sum sum = {g, i, j, value};
+                if (value != 0)
+                    pbin_put_fit_sum(writer, &sum);
+            }
+}
+
 int aggregate_write(const struct aggregate *a, struct output *out, const char *tool)
 {
     struct pbin_meta meta = *aggregate_meta(a);
@@ -67,6 +122,8 @@ int aggregate_write(const struct aggregate *a, struct output *out, const char *t
     write_runs(a, writer);
     write_rows(a, writer);
     write_arcs(a, writer);
+    if (a->fit != NULL)
+        write_fit(a, writer);
     free(keys);
     return pbin_writer_close(writer);
 }

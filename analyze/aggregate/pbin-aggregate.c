@@ -21,10 +21,11 @@ static const struct table_format *choose_format(const struct aggregate_command *
     return table_format_choose(o->common.format, o->common.output, &table_text);
 }
 
-static int write_result(const struct aggregate *aggregate, struct aggregate_command *o,
-                        struct error *err)
+static int write_result(struct aggregate *aggregate, struct aggregate_command *o, struct error *err)
 {
     const struct table_format *format = choose_format(o);
+    if (format != NULL && o->aggregate.rows.fit && aggregate_fit(aggregate, err) != 0)
+        return -1;
     struct output *out = tool_output(&o->common, format == NULL ? OUTPUT_BINARY : 0, err);
     if (out == NULL)
         return -1;

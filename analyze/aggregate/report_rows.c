@@ -95,15 +95,18 @@ static void show_label(const struct row_view *v, struct table *table, const char
     (total ? table_total : table_row)(table, cells);
 }
 
-/* A line of a tree. */
+/* A line of a tree; SINGLE: the only row in it, or NULL. */
 static void show_branch(const struct row_view *v, struct table *table, const char *name,
-                        const struct pbin_sums *sums, size_t depth, bool spread, bool indent)
+                        const struct pbin_sums *sums, const struct pbin_row *single, size_t depth,
+                        bool indent)
 {
     struct table_cell cells[VIEW_MAX_COLUMNS];
     char *shown = mem_printf("%*s%s", indent ? (int)depth * 2 : 0, "", name);
     cells[0] = cell_count(depth);
     cells[1] = cell_text(shown);
-    row_view_values(v, sums, spread, cells);
+    row_view_values(v, sums, single != NULL, cells);
+    if (single != NULL)
+        row_view_fitted(v, single, cells);
     table_row(table, cells);
     free(shown);
 }
@@ -127,6 +130,7 @@ static void show_flat(const struct row_view *v, struct table *table)
         for (size_t k = 0; k < v->name_count; k++)
             cells[k] = row_view_key(v, groups[i].begin, k);
         row_view_values(v, &groups[i].sums, true, cells);
+        row_view_fitted(v, groups[i].begin, cells);
         table_row(table, cells);
     }
     struct pbin_sums other = sum_of(groups, shown, count);
@@ -155,14 +159,15 @@ static void show_tree(const struct row_view *v, struct table *table, const struc
     for (size_t i = 0; i < shown; i++) {
         struct table_cell key = row_view_key(v, groups[i].begin, depth);
         char *name = cell_name(&key);
-        show_branch(v, table, name, &groups[i].sums, depth, groups[i].size == 1, indent);
+        show_branch(v, table, name, &groups[i].sums, groups[i].size == 1 ? groups[i].begin : NULL,
+                    depth, indent);
         free(name);
         if (depth + 1 < v->keys->count)
             show_tree(v, table, groups[i].begin, groups[i].size, depth + 1, indent);
     }
     struct pbin_sums other = sum_of(groups, shown, count);
     if (shown < count)
-        show_branch(v, table, LABEL_OTHER, &other, depth, false, indent);
+        show_branch(v, table, LABEL_OTHER, &other, NULL, depth, indent);
     free(groups);
 }
 

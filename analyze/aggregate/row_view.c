@@ -52,6 +52,10 @@ static void make_columns(struct row_view *v)
     if (v->report->intervals)
         add_column(v, "energy_share_ci_approx", "%", false);
     spread_columns(v, q);
+    if (v->fitted) {
+        add_column(v, "fit_ci95", v->has_quantity ? q->unit : "J", false);
+        add_column(v, "not_resolvable_from", "", true);
+    }
 }
 
 static struct table_cell count_cell(double value)
@@ -82,8 +86,9 @@ static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sum
     row_spread_of(sums, v->runs, &s);
     const double all[8] = {s.time_sd,   s.time_min,   s.time_max,   s.time_ci,
                            s.energy_sd, s.energy_min, s.energy_max, s.energy_ci};
+    bool energies = v->has_quantity && !v->fitted;
     for (size_t i = 0; i < 8; i++)
-        cell[i] = cell_real(spread && (i < 4 || v->has_quantity) ? all[i] : NAN);
+        cell[i] = cell_real(spread && (i < 4 || energies) ? all[i] : NAN);
     cell[8] = spread ? cell_count(sums->runs) : (struct table_cell){0};
     return 9;
 }
@@ -108,6 +113,19 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, boo
     if (v->report->intervals)
         cells[n++] = interval(v, energy_share);
     spread_cells(v, sums, spread, cells + n);
+    for (size_t i = 1; i <= 2 && v->fitted; i++)
+        cells[v->column_count - i] = (struct table_cell){0};
+}
+
+void row_view_fitted(const struct row_view *v, const struct pbin_row *row, struct table_cell *cells)
+{
+    if (!v->fitted)
+        return;
+    const struct fitted *fitted =
+        aggregate_fitted(v->aggregate, (size_t)(row - aggregate_row(v->aggregate, 0)));
+    cells[v->column_count - 2] = cell_real(fitted->interval / (double)(v->runs > 0 ? v->runs : 1));
+    if (fitted->like != NULL)
+        cells[v->column_count - 1] = cell_text(fitted->like);
 }
 
 struct table_cell row_view_key(const struct row_view *v, const struct pbin_row *row, size_t i)
@@ -187,6 +205,54 @@ static void source_facts(struct row_view *v, const struct pbin_meta *meta)
         add_fact(v, "scope", "scope", "", cell_text(meta->scope));
 }
 
+/* Has ROW no code, but LABEL? Rows whose keys are all numbers do not say. */
+static bool is_labelled(const struct row_view *v, const struct pbin_row *row, const char *label)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->keys->count; i++) {
+        if (!pbin_key_get((size_t)v->keys->key[i])->is_text)
+            continue;
+        any = true;
+        if (strcmp(aggregate_text(v->aggregate, row->key[i]), label) != 0)
+            return false;
+    }
+    return any;
+}
+
+/* The balance: what was measured = rows + idle + gaps + what least squares leave over + what is in no row. */
+static void balance_facts(struct row_view *v)
+{
+    static const struct {
+        const char *label, *name, *title;
+    } parts[] = {{LABEL_IDLE, "energy_idle_J", "  idle"},
+                 {LABEL_GAP, "energy_gap_J", "  in gaps"},
+                 {LABEL_RESIDUAL, "energy_residual_J", "  left over"}};
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    const struct quantity *q = aggregate_quantity(v->aggregate);
+    exact sum[PARTS] = {0}, code = v->total.energy, lost = aggregate_unattributed(v->aggregate);
+    bool any = lost != 0;
+    uint64_t n = v->runs > 0 ? v->runs : 1;
+    for (size_t r = 0; r < aggregate_row_count(v->aggregate); r++)
+        for (size_t p = 0; p < PARTS; p++)
+            if (is_labelled(v, aggregate_row(v->aggregate, r), parts[p].label))
+                sum[p] += aggregate_row(v->aggregate, r)->sums.energy;
+    for (size_t p = 0; p < PARTS; p++) {
+        any |= sum[p] != 0;
+        code -= sum[p];
+    }
+    if (!any || !v->has_quantity)
+        return;
+    add_fact(v, "energy_code_J", "  in code", q->unit,
+             cell_real(exact_to_double(code, ENERGY_SHIFT, n)));
+    for (size_t p = 0; p < PARTS; p++)
+        if (sum[p] != 0)
+            add_fact(v, parts[p].name, parts[p].title, q->unit,
+                     cell_real(exact_to_double(sum[p], ENERGY_SHIFT, n)));
+    if (lost != 0)
+        add_fact(v, "energy_unattributed_J", "in no row", q->unit,
+                 cell_real(exact_to_double(lost, ENERGY_SHIFT, n)));
+}
+
 static void excluded_facts(struct row_view *v)
 {
     struct row_values excluded;
@@ -220,6 +286,7 @@ static void make_facts(struct row_view *v)
              cell_real((double)meta->latency_ns / 1e9 / n));
     quantity_facts(v, wall);
     source_facts(v, meta);
+    balance_facts(v);
     excluded_facts(v);
 }
 
@@ -248,6 +315,7 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
     v->report = report;
     v->runs = aggregate_run_count(aggregate);
     v->has_quantity = aggregate_quantity(aggregate)->name != NULL;
+    v->fitted = aggregate_row_count(aggregate) > 0 && aggregate_fitted(aggregate, 0) != NULL;
     for (size_t i = 0; i < aggregate_row_count(aggregate); i++) {
         const struct pbin_row *row = aggregate_row(aggregate, i);
         struct pbin_sums *sum = row_view_shows(v, row) ? &v->total : &v->excluded;

@@ -34,6 +34,7 @@ struct row_view {
     struct pbin_sums total, excluded;
     struct row_values total_values;
     bool has_quantity;
+    bool fitted; /* energies are of aggregate_fit */
 };
 
 /* Computes totals, columns and facts. All arguments are borrowed for the life of VIEW. */
@@ -52,6 +53,10 @@ double row_view_share(const struct row_view *view, const struct pbin_sums *sums)
 /* The cell of key number I of ROW; and filling the cells of values, which follow those of names. */
 struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
+                     struct table_cell *cells);
+
+/* Then the cells of what aggregate_fit says of ROW, in the last columns. */
+void row_view_fitted(const struct row_view *view, const struct pbin_row *row,
                      struct table_cell *cells);
 
 #endif

@@ -30,6 +30,8 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
     a->end = time_of(a->selection->end);
     weigher_start(&a->weigher, meta, quantity, &options->weigh);
     key_map_init(&a->keys, rows, &options->keys, a->selection, meta->target);
+    if (options->fit)
+        a->fit = fit_new();
 }
 
 void attribution_free(struct attribution *a)
@@ -41,6 +43,8 @@ void attribution_free(struct attribution *a)
     free(a->last_row);
     free(a->marker);
     free(a->in_marker);
+    fit_delete(a->fit);
+    free(a->fit_rows);
 }
 
 /* Charges thread samples K to END of the window to their rows. */
@@ -98,6 +102,10 @@ static bool is_threads_only(const struct weighed *v)
 
 static void count_sample(struct attribution *a, const struct weighed *v, size_t i)
 {
+    exact measured = exact_of_double(v->energy[i], ENERGY_SHIFT);
+    if (v->gap_time[i] > 0)
+        a->rows->overflow |= __builtin_add_overflow(measured, v->gap_energy[i], &measured);
+    a->rows->overflow |= __builtin_add_overflow(a->measured, measured, &a->measured);
     a->samples++;
     a->bad_values += v->bad_values[i];
     a->crowded += !a->meta->cpu_time && v->threads[i] > 1;
@@ -174,6 +182,30 @@ static bool all_count(const struct attribution *a, const struct weighed *v)
     return inside && s->phase == NULL;
 }
 
+void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
+                   const uint64_t *thread, const uint64_t *location, struct fit_view *view)
+{
+    mem_reserve(&a->fit_rows, &a->fit_capacity, view->thread_samples + 1, sizeof *a->fit_rows);
+    for (size_t k = 0; k < view->thread_samples; k++)
+        a->fit_rows[k] = key_map_row(&a->keys, all, thread[k], location[k]);
+    view->row = a->fit_rows;
+    fit_add_stretch(a->fit, view);
+}
+
+static void fit_window(struct attribution *a, const struct pbin_definitions *all,
+                       const struct weighed *v, const bool *selected)
+{
+    const struct share_work *work = a->weigher.share;
+    struct fit_view view = {.stretch = &work->stretch,
+                            .threads = v->threads,
+                            .uses = work->uses,
+                            .cpu_ns = work->cpu_ns,
+                            .counts = selected,
+                            .thread_samples = v->thread_samples,
+                            .number = a->weigher.number - v->count};
+    attribute_fit(a, all, v->thread, v->location, &view);
+}
+
 /* Attributes the next window. Returns false if no window is complete. */
 static bool attribute_window(struct attribution *a, const struct pbin_definitions *all)
 {
@@ -184,8 +216,11 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     if (at_once)
         charge_threads(a, all, v, 0, v->thread_samples);
     exact before = v->begin, wall = 0;
+    bool selected[STRETCH] = {false};
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         if (all_in || counts(a, all, v, i, k)) {
+            if (a->fit != NULL)
+                selected[i] = true;
             if (!at_once)
                 charge_sample(a, all, v, i, k);
             count_sample(a, v, i);
@@ -194,6 +229,8 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
         before = v->at[i];
     }
     a->wall += wall;
+    if (a->fit != NULL)
+        fit_window(a, all, v, all_in ? NULL : selected);
     return true;
 }
 
@@ -231,6 +268,8 @@ void attribution_end(struct attribution *a, const struct pbin_definitions *all)
     weigher_finish(&a->weigher);
     while (attribute_window(a, all))
         ;
+    if (a->fit != NULL)
+        fit_end(a->fit);
     rowset_fold(a->rows);
 }
 
@@ -287,9 +326,12 @@ static void join_rows(struct attribution *a, const struct attribution *later)
         overflow |= !row_sums_merge(&a->rows->sums[row[i]], &later->rows->sums[i]);
     }
     join_threads(a, later, row);
+    if (a->fit != NULL)
+        fit_join(a->fit, later->fit, row);
     gaps_join(&a->gaps, &later->gaps, a->weigher.at);
     overflow |= __builtin_add_overflow(a->time, later->time, &a->time);
     overflow |= __builtin_add_overflow(a->energy, later->energy, &a->energy);
+    overflow |= __builtin_add_overflow(a->measured, later->measured, &a->measured);
     a->weigher.at += later->weigher.at;
     if (a->weigher.share != NULL) {
         a->weigher.share->windows += later->weigher.share->windows;

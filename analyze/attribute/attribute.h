@@ -3,6 +3,7 @@
 #ifndef ANALYZE_ATTRIBUTE_ATTRIBUTE_H
 #define ANALYZE_ATTRIBUTE_ATTRIBUTE_H
 
+#include "analyze/attribute/fit.h"
 #include "analyze/attribute/gaps.h"
 #include "analyze/attribute/keys.h"
 #include "analyze/attribute/weigh.h"
@@ -11,6 +12,7 @@ struct attribution_options {
     struct pbin_keys keys;             /* at least one */
     const struct selection *selection; /* borrowed; NULL: everything counts */
     struct weigh_options weigh;
+    bool fit; /* also take the sums for least squares; only with energy_by_share */
 };
 
 /* State while one full profile is read. */
@@ -30,11 +32,15 @@ struct attribution {
     uint64_t phase;      /* entries into the marker function so far */
     exact start, end;    /* of the selected window [2^-32 ns] */
     exact time, energy;  /* of all rows */
+    exact measured;      /* energy of all selected intervals, whoever has it */
     exact wall;          /* sum of the selected intervals [2^-32 ns] */
     uint64_t samples;    /* selected */
     uint64_t bad_values; /* energies that are not finite or too large to sum */
     uint64_t crowded;    /* samples with several threads and no CPU time */
     struct gaps gaps;
+    struct fit *fit;    /* NULL: not wanted */
+    uint32_t *fit_rows; /* of the thread samples of a stretch */
+    size_t fit_capacity;
 };
 
 /* All arguments are borrowed until attribution_free. */

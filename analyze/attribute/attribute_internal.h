@@ -20,4 +20,9 @@ static inline bool attribution_enter(struct attribution *a, uint64_t thread, uin
 size_t attribute_packed(struct attribution *attribution, const struct pbin_definitions *all,
                         size_t max);
 
+/* Adds the stretch that has just been settled, whose first thread sample is at THREAD and LOCATION, to the sums for least
+ * squares. VIEW lacks only its rows. */
+void attribute_fit(struct attribution *attribution, const struct pbin_definitions *all,
+                   const uint64_t *thread, const uint64_t *location, struct fit_view *view);
+
 #endif

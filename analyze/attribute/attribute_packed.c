@@ -2,6 +2,7 @@
  *   rows -> entries -> shares, as words to add -> sums of the rows
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/attribute_internal.h"
+#include "analyze/attribute/stretch_work.h"
 #include "analyze/attribute/weigh_packed.h"
 #include "base/vectors.h"
 
@@ -84,10 +85,17 @@ static void add_up(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
     exact energy = packed_energy(t->high, t->low);
+    const struct share_work *share = a->weigher.share;
+    exact measured = energy;
+    if (share != NULL) /* with its first chunk, that of the stretch */
+        measured = share->packed.done == c->in.samples
+                       ? packed_energy(share->packed.all_high, share->packed.all_low)
+                       : 0;
     rowset_packed_room(a->rows, c->in.thread_samples);
     add_parts(a->rows, c->row, c->part, c->in.threads, c->in.samples);
     a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
+    a->rows->overflow |= __builtin_add_overflow(a->measured, measured, &a->measured);
     if (t->idle == 0)
         return;
     energy = packed_energy(t->idle_high, t->idle_low);
@@ -107,6 +115,20 @@ static void pass_time(struct chunk *c)
     }
 }
 
+/* The stretch that the chunk is the first part of. */
+static void fit_stretch(struct attribution *a, const struct pbin_definitions *all,
+                        const struct packed_chunk *c)
+{
+    const struct weigher *w = &a->weigher;
+    const struct share_work *work = w->share;
+    struct fit_view view = {.stretch = &work->stretch,
+                            .threads = w->in.threads + w->next - c->samples,
+                            .cpu_ns = work->cpu_ns,
+                            .thread_samples = work->stretch.count * c->threads,
+                            .number = w->number - c->samples};
+    attribute_fit(a, all, c->thread, c->location, &view);
+}
+
 size_t attribute_packed(struct attribution *a, const struct pbin_definitions *all, size_t max)
 {
     struct chunk c;
@@ -114,6 +136,8 @@ size_t attribute_packed(struct attribution *a, const struct pbin_definitions *al
     c.all = all;
     if (weigher_next_packed(&a->weigher, max, &c.in) == 0)
         return 0;
+    if (a->fit != NULL && a->weigher.share->packed.done == c.in.samples)
+        fit_stretch(a, all, &c.in);
     find_rows(&c);
     enter_rows(&c);
     struct packed_totals totals = packed_weigh(&c.in, c.seen, c.part);

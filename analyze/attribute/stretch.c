@@ -8,7 +8,7 @@
 #include "base/vectors.h"
 
 /* Rounding: powers that differ by less are the same, shares that lack less are whole. */
-#define SAME_POWER 1e-9
+#define SAME_POWER STRETCH_SAME_POWER
 #define NOTHING    1e-12
 
 /* ---- vectors: sums in this order are the same on every machine ---- */
@@ -92,12 +92,12 @@ static void divide_by_leaps(struct stretch *s)
 
 /* How much of the energy of interval I is of the window before, where the sensor was updated in it: the mean is between
  * two powers that stayed. Negative if it was not. */
-static double energy_before(const struct stretch *s, size_t i)
+static double energy_before(struct stretch *s, size_t i)
 {
     if (i < 2 || i + 2 >= s->count || !is_steady(s, i - 1) || !is_steady(s, i + 2))
         return -1;
     double before = s->rate[i - 1], after = s->rate[i + 1];
-    double part = (s->rate[i] - after) / (before - after);
+    double part = s->cut[i] = (s->rate[i] - after) / (before - after);
     return part > 0 && part < 1 && before > 0 && after > 0 ? part * before / s->rate[i] : -1;
 }
 
@@ -130,7 +130,8 @@ static size_t make_windows(struct stretch *s)
         return s->count;
     w->count = 0;
     w->ns[0] = w->cpu_ns[0] = w->energy[0] = 0;
-    if (leaps(s))
+    s->leaps = leaps(s);
+    if (s->leaps)
         divide_by_leaps(s);
     else
         divide_by_power(s);

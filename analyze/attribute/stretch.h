@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 enum { STRETCH = 1024 /* samples */, STRETCH_WINDOWS = 2 * STRETCH };
+#define STRETCH_SAME_POWER 1e-9 /* rounding: powers that differ by less are the same */
 
 /* Arrays by window. */
 struct stretch_windows {
@@ -50,10 +51,13 @@ struct stretch {
     double rest;          /* what is left over, for the threads that can take it [J] */
     double most;          /* highest power [J/ns] */
     double all;           /* energy, without signs [J] */
-    size_t updates;       /* windows that are more or less than an interval */
+    size_t updates;       /* windows that are more or less than an interval; else IN is not set */
+    bool leaps;           /* they end where a counter leaps */
     double power[STRETCH_WINDOWS], price[STRETCH_WINDOWS]; /* of windows [J/ns] */
     double prices[2][STRETCH];
     uint16_t in[2][STRETCH]; /* number of the window of each half */
+    double cut
+        [STRETCH]; /* part of the interval's time before the update; if that is known and the windows differ */
     struct stretch_windows windows;
 };
 

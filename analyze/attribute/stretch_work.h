@@ -10,6 +10,7 @@ struct packed_stretch {
     size_t done, left; /* samples that have been handed out, and not yet */
     size_t last;       /* number from 1 of the thread sample that gets the rest; 0: none */
     uint64_t rest_high, rest_low, idle, idle_high, idle_low; /* nobody's; IDLE: some is not 0 */
+    uint64_t all_high, all_low;                              /* what was measured */
 };
 
 struct share_work {

@@ -405,7 +405,8 @@ static void spread_by_thread(const struct weigher *w, struct weighed *v)
 }
 
 const struct energy_model energy_by_sample = {.name = "sample", .spread = spread_by_sample};
-const struct energy_model energy_by_thread = {.name = "thread", .spread = spread_by_thread};
+const struct energy_model energy_by_thread = {
+    .name = "thread", .loses = true, .spread = spread_by_thread};
 
 const struct energy_model *energy_model_get(size_t number)
 {

@@ -42,6 +42,7 @@ struct weigher;
 /* An energy model: one of these, and a line in the table of models. */
 struct energy_model {
     const char *name;
+    bool loses; /* what it attributes need not be the energy that was measured */
     /* The number of samples, beginning with FIRST, in the next window; 0: more than available so far. At the end of the
      * profile the remaining samples are a window. NULL: each sample keeps its energy. */
     size_t (*window)(const struct weigher *weigher, const struct pbin_samples *samples,

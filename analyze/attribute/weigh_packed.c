@@ -304,6 +304,8 @@ static void pack(struct share_work *work, size_t count)
                                  .left = work->stretch.count,
                                  .rest_high = all.high - idle.high - used.high,
                                  .rest_low = all.low - idle.low - used.low,
+                                 .all_high = all.high,
+                                 .all_low = all.low,
                                  .idle = idle.any,
                                  .idle_high = idle.high,
                                  .idle_low = idle.low};

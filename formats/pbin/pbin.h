@@ -182,6 +182,23 @@ struct pbin_arc {
     uint64_t count;
 };
 
+/* What least squares need of an aggregated profile: columns, and sums of their products over the windows of the sensor. */
+enum pbin_fit_kind { PBIN_FIT_TIME, PBIN_FIT_ENERGY, PBIN_FIT_REST, PBIN_FIT_ROW };
+enum { PBIN_FIT_GROUPS = 21 /* the last: sums that are not corrected, less those that are */ };
+
+struct pbin_fit_column {
+    enum pbin_fit_kind kind;
+    uint64_t key[PBIN_MAX_KEYS]; /* as in a row */
+    exact cpu;                   /* [2^-32 ns] */
+    exact
+        switched; /* squares of intervals between two rows [ns^2]; of the first: complete windows */
+};
+
+struct pbin_fit_sum {
+    uint32_t group, a, b; /* a >= b: numbers of columns */
+    exact value;          /* [2^-32 ns], or [2^-80 J] */
+};
+
 /* ---- writing ---- */
 
 struct pbin_writer;
@@ -236,6 +253,9 @@ void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t thread_sa
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
 int pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);
 int pbin_put_arc(struct pbin_writer *writer, const struct pbin_arc *arc);
+void pbin_put_fit_column(struct pbin_writer *writer, const struct pbin_fit_column *column,
+                         size_t key_count);
+void pbin_put_fit_sum(struct pbin_writer *writer, const struct pbin_fit_sum *sum);
 
 /* Writes everything pending and the trailer; frees. Returns 0, or -1. */
 int pbin_writer_close(struct pbin_writer *writer);
@@ -260,7 +280,16 @@ struct pbin_samples {
 };
 
 /* What pbin_reader_next delivers. */
-enum pbin_item { PBIN_END = 0, PBIN_SAMPLES, PBIN_ROW, PBIN_RUN, PBIN_ARC, PBIN_READING };
+enum pbin_item {
+    PBIN_END = 0,
+    PBIN_SAMPLES,
+    PBIN_ROW,
+    PBIN_RUN,
+    PBIN_ARC,
+    PBIN_READING,
+    PBIN_COLUMN,
+    PBIN_SUM
+};
 
 struct pbin_batch {
     enum pbin_item item;
@@ -268,7 +297,9 @@ struct pbin_batch {
     struct pbin_row row;
     struct pbin_run run;
     struct pbin_arc arc;
-    struct pbin_reading reading; /* only after pbin_reader_want_readings */
+    struct pbin_reading reading;       /* only after pbin_reader_want_readings */
+    struct pbin_fit_column fit_column; /* only after pbin_reader_want_fit */
+    struct pbin_fit_sum fit_sum;       /* the same; refers to columns that were delivered */
 };
 
 struct pbin_reader;
@@ -295,6 +326,9 @@ void pbin_reader_want_readings(struct pbin_reader *reader);
 
 /* What pbin_reader_open was called with. */
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);
+
+/* Makes pbin_reader_next deliver the columns and sums of least squares, which it skips by default. */
+void pbin_reader_want_fit(struct pbin_reader *reader);
 
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);

@@ -39,7 +39,8 @@ struct pbin_reader {
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
         source_capacity;
     size_t caller_count; /* locations that CALLERS covers */
-    bool wants_readings;
+    bool wants_readings, wants_fit;
+    uint32_t fit_columns;
     uint64_t samples, thread_samples;
     uint64_t defined; /* in blocks of definitions [bytes] */
     uint32_t runs, rows, arcs;
@@ -169,6 +170,11 @@ void pbin_reader_want_readings(struct pbin_reader *r)
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *r)
 {
     return r->choice;
+}
+
+void pbin_reader_want_fit(struct pbin_reader *r)
+{
+    r->wants_fit = true;
 }
 
 void pbin_reader_close(struct pbin_reader *r)
@@ -409,7 +415,31 @@ static void read_reading(struct pbin_reader *r, struct cursor *in, struct pbin_r
         in->bad = true;
 }
 
-/* Delivers the next member of a block of rows, runs, arcs or readings. Returns 1, or -1. */
+static void read_fit_column(struct pbin_reader *r, struct cursor *in,
+                            struct pbin_fit_column *column)
+{
+    uint8_t kind = cursor_u8(in);
+    for (size_t i = 0; i < r->keys.count; i++)
+        column->key[i] = cursor_u64(in);
+    column->cpu = read_exact(in);
+    column->switched = read_exact(in);
+    column->kind = (enum pbin_fit_kind)kind;
+    if (kind != (r->fit_columns < PBIN_FIT_ROW ? r->fit_columns : PBIN_FIT_ROW))
+        in->bad = true;
+    r->fit_columns++;
+}
+
+static void read_fit_sum(struct pbin_reader *r, struct cursor *in, struct pbin_fit_sum *sum)
+{
+    sum->group = cursor_u32(in);
+    sum->a = cursor_u32(in);
+    sum->b = cursor_u32(in);
+    sum->value = read_exact(in);
+    if (sum->group >= PBIN_FIT_GROUPS || sum->a >= r->fit_columns || sum->b > sum->a)
+        in->bad = true;
+}
+
+/* Delivers the next member of a block of rows, runs, arcs, readings or sums over windows. Returns 1, or -1. */
 static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -420,6 +450,10 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
         read_run(r, in, &batch->run);
     else if (r->item == PBIN_READING)
         read_reading(r, in, &batch->reading);
+    else if (r->item == PBIN_COLUMN)
+        read_fit_column(r, in, &batch->fit_column);
+    else if (r->item == PBIN_SUM)
+        read_fit_sum(r, in, &batch->fit_sum);
     else
         read_arc(r, in, &batch->arc);
     if (in->bad)
@@ -429,25 +463,29 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
     return 1;
 }
 
-/* Prepares the open block for next_member if it holds rows, runs, arcs or wanted readings. Returns 1, 0 for another type of block,
+/* Prepares the open block for next_member if it holds rows, runs, arcs, or what else is wanted. Returns 1, 0 for another type of block,
  * or -1. */
 static int open_members(struct pbin_reader *r, struct error *err)
 {
     static const struct {
         const char *type;
         enum pbin_item item;
-    } kinds[] = {
-        {"ROWS", PBIN_ROW}, {"RUNS", PBIN_RUN}, {"ARCS", PBIN_ARC}, {"read", PBIN_READING}};
+    } kinds[] = {{"ROWS", PBIN_ROW},     {"RUNS", PBIN_RUN},    {"ARCS", PBIN_ARC},
+                 {"read", PBIN_READING}, {"fcol", PBIN_COLUMN}, {"fsum", PBIN_SUM}};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     size_t i = 0;
     while (i < KINDS && strcmp(r->block.type, kinds[i].type) != 0)
         i++;
-    if (i == KINDS || (kinds[i].item == PBIN_READING && !r->wants_readings))
+    if (i == KINDS)
         return 0;
-    if (r->keys.count == 0 && (kinds[i].item == PBIN_ROW || kinds[i].item == PBIN_RUN))
+    enum pbin_item item = kinds[i].item;
+    bool fit = item == PBIN_COLUMN || item == PBIN_SUM;
+    if ((item == PBIN_READING && !r->wants_readings) || (fit && !r->wants_fit))
+        return 0;
+    if (r->keys.count == 0 && (item == PBIN_ROW || item == PBIN_RUN || fit))
         return fail(r, err, "sums in a profile that is not aggregated");
     r->left = cursor_u32(&r->block.in);
-    r->item = r->left > 0 ? kinds[i].item : PBIN_END;
+    r->item = r->left > 0 ? item : PBIN_END;
     return r->block.in.bad ? fail(r, err, "too short to hold a count") : 1;
 }
 

@@ -40,6 +40,8 @@ enum {
     CALLERS,
     SOURCES,
     READINGS,
+    FIT_COLUMNS,
+    FIT_SUMS,
     PENDINGS
 };
 
@@ -115,8 +117,9 @@ static void put_meta(struct buffer *block, const struct pbin_meta *meta)
 
 struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta)
 {
-    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS",
-                                                "ARCS", "prog", "call", "srcs", "read"};
+    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS", "RUNS",
+                                                "ROWS", "ARCS", "prog", "call", "srcs",
+                                                "read", "fcol", "fsum"};
     struct pbin_writer *w = mem_zalloc(1, sizeof *w);
     w->out = out;
     w->strings = strings_new();
@@ -390,6 +393,28 @@ int pbin_put_arc(struct pbin_writer *w, const struct pbin_arc *arc)
     buffer_u32(b, arc->callee);
     buffer_u64(b, arc->count);
     return 0;
+}
+
+void pbin_put_fit_column(struct pbin_writer *w, const struct pbin_fit_column *column,
+                         size_t key_count)
+{
+    uint32_t unused;
+    struct buffer *b = begin_member(w, FIT_COLUMNS, &unused);
+    buffer_u8(b, (uint8_t)column->kind);
+    for (size_t i = 0; i < key_count; i++)
+        buffer_u64(b, column->key[i]);
+    put_exact(b, column->cpu);
+    put_exact(b, column->switched);
+}
+
+void pbin_put_fit_sum(struct pbin_writer *w, const struct pbin_fit_sum *sum)
+{
+    uint32_t unused;
+    struct buffer *b = begin_member(w, FIT_SUMS, &unused);
+    buffer_u32(b, sum->group);
+    buffer_u32(b, sum->a);
+    buffer_u32(b, sum->b);
+    put_exact(b, sum->value);
 }
 
 static int put_trailer(struct pbin_writer *w)

@@ -48,10 +48,17 @@ def run_bytes(name=0, wall=10**9, latency=0, samples=1, time=1, energy=1):
     return u32(name) + u64(wall, latency, samples) + pbin.i128(time) + pbin.i128(energy)
 
 
+def energy_of(rows):
+    """Of rows of two keys, as a run must have it."""
+    energy = sum(int.from_bytes(row[64:80], "little", signed=True) for row in rows)
+    return energy if -2**127 <= energy < 2**127 else 1
+
+
 def sums(rows, runs=None, keys="binary,function", arcs=()):
+    runs = [run_bytes(energy=energy_of(rows))] if runs is None else runs
     w = writer(keys=keys)
     w.string("app", "f", "g")
-    w.members("RUNS", "runs", runs if runs is not None else [run_bytes()])
+    w.members("RUNS", "runs", runs)
     w.members("ROWS", "rows", rows)
     if arcs:
         w.members("ARCS", "arcs", arcs)
@@ -314,7 +321,7 @@ class Sums(HostileCase):
         """No sum of squares is right here: the spread is wrong, and a number or null."""
         for square in (0, 1, 2**256 - 1):
             data = sums([row_bytes(runs=2, time=2**100, energy=2**90, time_sq=square, energy_sq=square)],
-                        [run_bytes()] * 2)
+                        [run_bytes(energy=2**89)] * 2)
             ended = self.ends(data)
             self.assertEqual(ended.status, 0, ended.err)
 

@@ -111,6 +111,26 @@ class ShareTest(tool.Case):
                         for path in paths for how in ([], ["--max-gap", "1e6"])}
                 self.assertEqual(len(outs), 1, (seed, model))
 
+    def test_balance(self):
+        """What was measured, with each part of it; rows that are not their runs are refused."""
+        samples = [pbin.Sample(2 * MS, 5.0, [(0, i % 2, MS)]) for i in range(100)]
+        path = self.file("b.pbin", pbin.write(make(samples, cpus=2)))
+        for argv, parts in (([], ("code", 0.5), ), (["--max-gap", "0.001"], ("gap", 0.5)),
+                            (["--energy-model", "thread"], ("unattributed", 0.5))):
+            table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--format", "json", *argv, path]).out)
+            facts = {n: v for n, v in table["profile"].items() if n.startswith("energy_") and n != "energy_J"}
+            self.assertAlmostEqual(sum(facts.values()), 1, 9, argv)
+            self.assertAlmostEqual(facts[f"energy_{parts[0]}_J"], parts[1], 9, argv)
+        row = lambda energy: pbin.Row(("app", "f"), 1, 1, 1, 1, energy, 1, 1, (1, 1, energy, energy))
+        for measured in (2, 3):
+            data = pbin.write(pbin.Profile({"keys": "binary,function", "pmu": pbin.POWER, "cpu_time": 1},
+                                           runs=[pbin.Run("r", 10, 0, 1, 1, measured)], rows=[row(2)]))
+            argv = ["pbin-aggregate", "-q", self.file(f"{measured}.pbin", data)]
+            if measured == 2:
+                self.succeeds(argv)
+            else:
+                self.assertIn("the balance does not close: rows add up to 2, their runs to 3 J", self.fails(argv).err)
+
     def test_random_profiles_keep_their_energy(self):
         for seed in range(20, 26):
             profile = profiles.make(seed, samples=2200)
@@ -137,7 +157,7 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(json.loads(ended.out)["total"]["energy"], count * 0.005, 9)
 
     def test_simulation(self):
-        """Errors of the default model against exact integrals, with less patience than make bench-truth."""
-        ended = subprocess.run([sys.executable, TRUTH, "--check", "--seeds", "4", "--length", "1"],
+        """Errors of the default model and the fit against exact integrals, with less patience than make bench-truth."""
+        ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "pairs", "--seeds", "4", "--length", "1"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout.decode())

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""How far attributed energy is from the truth: truth.py [--check] [--seeds N] [--length S]
+"""How far attributed energy is from the truth: truth.py [--check] [--table NAME] [--seeds N] [--length S] [--runs N]
 
 Simulates programs whose functions have known powers, integrates them exactly, records them as a sampler would (an energy
 counter that is updated now and then, program counters at random moments), and prints for each model of energy the mean
-error over the functions [%]. --check exits with 1 where the default model is beyond its limits.
+error over the functions [%]: two functions, more of them with several threads, noise, jitter and lag; and how often the
+95 % intervals of the fit contain the truth. --check exits with 1 where a model is beyond its limits.
 SPDX-License-Identifier: MIT
 """
 import argparse
@@ -21,7 +22,7 @@ import pbin  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "..", "..", "build")))
 UPDATE = 1_000_000  # of the counter [ns]
-MODELS = ("thread", "sample", "share")
+MODELS = ("thread", "sample", "share", "fit")
 
 
 class Timeline:
@@ -103,57 +104,142 @@ def profile(rng, lines, counter, mean):
 def attributed(path, model):
     ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--energy-model", model, "--format", "json", path],
                            check=True, stdout=subprocess.PIPE)
-    return {row["function"]: row["energy"] for row in json.loads(ended.stdout)["rows"]}
+    return {row["function"]: row for row in json.loads(ended.stdout)["rows"]}
 
 
-def errors(rng, powers, length, mean, regular, seconds, offset, threads=1, order="turn", **sensor):
-    """Mean error over the functions [%], for each model."""
+def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, order="turn", models=MODELS, **sensor):
+    """The true energy of each function, and the rows of each model."""
     total = int(seconds * 1e9)
-    lines = [Timeline(rng, powers, length, total, regular, order, offset) for _ in range(threads)]
+    lines = [Timeline(rng, powers, length, total, regular, order, offset if k == 0 else rng.random())
+             for k in range(threads)]
     truth = [sum(line.truth[f] for line in lines) for f in range(len(powers))]
     made = profile(rng, lines, Counter(rng, lines, total, **sensor), mean)
     with tempfile.NamedTemporaryFile(suffix=".pbin") as file:
         file.write(pbin.write(made))
         file.flush()
-        got = {model: attributed(file.name, model) for model in MODELS}
-    return {model: sum(100 * abs(rows.get(f"f{f}", 0) / truth[f] - 1) for f in range(len(powers))) / len(powers)
+        return truth, {model: attributed(file.name, model) for model in models}
+
+
+def energy(rows, function):
+    return rows[f"f{function}"]["energy"] if f"f{function}" in rows else 0
+
+
+def errors(*how, **more):
+    """Mean error over the functions [%], for each model."""
+    truth, got = simulate(*how, **more)
+    return {model: sum(100 * abs(energy(rows, f) / t - 1) for f, t in enumerate(truth)) / len(truth)
             for model, rows in got.items()}
 
 
-# Two functions that alternate, 10 and 30 W: PCs a window, L in windows, regular, limit of the default model [%].
-PAIR = [(10, 100, True, None), (10, 10, True, 5), (10, 3, True, 15), (10, 1, False, 30), (10, 0.3, False, 50),
-        (1, 100, True, 1.3), (1, 10, True, None)]
+# Two functions that alternate, 10 and 30 W: PCs a window, L in windows, regular, limits of the default model and the fit [%].
+PAIR = [(10, 100, True, None, 0.5), (10, 10, True, 5, 0.5), (10, 3, True, 15, 2), (10, 1, False, 30, 2),
+        (10, 0.3, False, 50, 8), (1, 100, True, 1.3, None), (1, 10, True, None, None)]
 # A counter that is read with every PC, and one whose readings have times of their own.
 SENSORS = {"leaps": True, "lines": False}
+
+# Functions of 5 to 40 W in random order, ten PCs a window, 1 % noise, updates that come up to 20 % early or late:
+# how many, threads, L in windows, regular, lag in windows, limit of the fit [%].
+WIDE = [(2, 1, 100, True, 0, 0.5), (2, 1, 10, False, 0, 0.5), (2, 4, 10, False, 0, 0.5), (2, 1, 1, False, 0, 2),
+        (2, 4, 1, False, 0, 2), (2, 1, 0.3, False, 0, 8), (2, 1, 0.1, False, 0, None),
+        (5, 1, 10, True, 0, 0.5), (5, 1, 10, False, 0, 0.5), (5, 4, 10, False, 0, 0.5), (5, 1, 1, False, 0, 2),
+        (5, 4, 1, False, 0, 2), (5, 1, 0.3, False, 0, 8), (20, 1, 10, False, 0, 0.5), (20, 4, 10, False, 0, 0.5),
+        (20, 1, 1, False, 0, 2), (20, 4, 1, False, 0, 2), (20, 1, 0.3, False, 0, 8),
+        (5, 1, 100, False, 1, None), (5, 1, 10, False, 0.5, None), (5, 1, 10, False, 1, None), (5, 1, 10, False, 2, None)]
+
+
+def powers_of(count):
+    return [10, 30] if count == 2 else [5 + 35 * f / (count - 1) for f in range(count)]
+
+
+def seed_of(*what):
+    return random.Random(" ".join(map(str, what)))
 
 
 def row(pcs, length, regular, leaps, seeds, seconds):
     """Mean over runs whose phases begin at other moments of a window."""
     seconds *= max(1, length / 10)
-    runs = [errors(random.Random(f"{seed} {pcs} {length}"), [10, 30], length, UPDATE / pcs, regular, seconds,
+    runs = [errors(seed_of(seed, pcs, length), [10, 30], length, UPDATE / pcs, regular, seconds,
                    (seed + 0.5) / seeds / max(1, length) if regular else 1, leaps=leaps) for seed in range(seeds)]
     return {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
+
+
+class Limits:
+    """Counts what is beyond its limit."""
+
+    def __init__(self, check, slack):
+        self.slack, self.wrong = slack if check else 1, 0
+
+    def text(self, found, limit):
+        bad = limit is not None and found > limit * self.slack
+        self.wrong += bad
+        return f"{'' if limit is None else limit:>9}" + (" beyond it" if bad else "")
+
+
+def print_pairs(o, limits):
+    print(f"{'sensor':8}{'PCs a window':>14}{'L [windows]':>13}  {'':10}" + "".join(f"{m + ' [%]':>12}" for m in MODELS) +
+          "   limits [%] of share and fit")
+    for name, leaps in SENSORS.items():
+        for pcs, length, regular, limit, limit_fit in PAIR:
+            mean = row(pcs, length, regular, leaps, o.seeds, o.length)
+            print(f"{name:8}{pcs:>14}{length:>13}  {'' if regular else 'irregular':10}" +
+                  "".join(f"{mean[m]:>12.2f}" for m in MODELS) + limits.text(mean["share"], limit) +
+                  limits.text(mean["fit"], limit_fit), flush=True)
+
+
+def print_wide(o, limits):
+    print(f"\n{'sensor':8}{'functions':>10}{'threads':>9}{'L [windows]':>13}  {'':10}{'lag':>5}{'share [%]':>12}{'fit [%]':>10}"
+          "    limit")
+    for name, leaps in SENSORS.items():
+        for count, threads, length, regular, lag, limit in WIDE:
+            seconds = o.length * max(1, length / 10) * max(1, count / 5)
+            runs = [errors(seed_of(seed, count, threads, length, lag), powers_of(count), length, UPDATE / 10, regular,
+                           seconds, 1, threads, "any", ("share", "fit"), leaps=leaps, jitter=0.2, noise=0.01, lag=lag)
+                    for seed in range(o.seeds)]
+            mean = {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
+            print(f"{name:8}{count:>10}{threads:>9}{length:>13}  {'' if regular else 'irregular':10}{lag:>5}"
+                  f"{mean['share']:>12.2f}{mean['fit']:>10.2f}" + limits.text(mean["fit"], limit), flush=True)
+
+
+# Functions, threads, L in windows: of the runs whose intervals are counted.
+COVERED = [(2, 1, 10), (2, 1, 1), (5, 1, 10), (5, 1, 1), (5, 4, 3), (20, 1, 3)]
+
+
+def print_coverage(o, limits):
+    """Short runs, 1 % noise and updates that are early or late: how often the truth is in the 95 % interval."""
+    print(f"\n{'sensor':8}{'functions':>10}{'threads':>9}{'L [windows]':>13}{'runs':>7}{'in the interval [%]':>21}{'half width [%]':>16}")
+    for name, leaps in SENSORS.items():
+        for count, threads, length in COVERED:
+            inside, all_, width = 0, 0, 0
+            for seed in range(o.runs):
+                truth, got = simulate(seed_of("cover", seed, count, threads, length), powers_of(count), length, UPDATE / 10,
+                                      False, 1, 1, threads, "any", ("fit",), leaps=leaps, jitter=0.2, noise=0.01)
+                for f, t in enumerate(truth):
+                    ci = got["fit"].get(f"f{f}", {}).get("fit_ci95")
+                    if ci is not None and t > 0:
+                        all_ += 1
+                        inside += abs(energy(got["fit"], f) - t) <= ci
+                        width += 100 * ci / t
+            share = 100 * inside / max(1, all_)
+            print(f"{name:8}{count:>10}{threads:>9}{length:>13}{o.runs:>7}{share:>21.1f}{width / max(1, all_):>16.2f}" +
+                  limits.text(100 - share, 12 if limits.slack > 1 else None), flush=True)
+
+
+TABLES = {"pairs": print_pairs, "wide": print_wide, "coverage": print_coverage}
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--table", choices=TABLES, action="append", help="only this one (repeatable)")
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--length", type=float, default=4, help="of a run [s]; longer where phases are")
+    parser.add_argument("--runs", type=int, default=100, help="of each line of the coverage")
+    parser.add_argument("--length", type=float, default=4, help="of a run [s]; longer where phases are, or more functions")
     o = parser.parse_args()
-    slack = 1 + 0.1 * (4 / o.length / o.seeds) ** 0.5 * 8 ** 0.5  # short runs have chance errors of their own
-    wrong = 0
-    print(f"{'sensor':8}{'PCs a window':>14}{'L [windows]':>13}  {'':10}" + "".join(f"{m + ' [%]':>12}" for m in MODELS) +
-          f"{'limit [%]':>11}")
-    for name, leaps in SENSORS.items():
-        for pcs, length, regular, limit in PAIR:
-            mean = row(pcs, length, regular, leaps, o.seeds, o.length)
-            bad = limit is not None and mean["share"] > limit * (slack if o.check else 1)
-            wrong += bad
-            print(f"{name:8}{pcs:>14}{length:>13}  {'' if regular else 'irregular':10}" +
-                  "".join(f"{mean[m]:>12.2f}" for m in MODELS) + (f"{limit:>11}" if limit else "") +
-                  (" beyond it" if bad else ""), flush=True)
-    return 1 if wrong and o.check else 0
+    # short runs have chance errors of their own
+    limits = Limits(o.check, 1 + 0.1 * (4 / o.length / o.seeds) ** 0.5 * 8 ** 0.5)
+    for name in o.table or TABLES:
+        TABLES[name](o, limits)
+    return 1 if limits.wrong and o.check else 0
 
 
 if __name__ == "__main__":

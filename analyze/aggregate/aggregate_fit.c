@@ -1,0 +1,164 @@
+/* Rows by least squares over the windows of the sensor.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/aggregate_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/aggregate/fit_powers.h"
+#include "base/memory.h"
+
+/* What idle power is like if no time is idle. */
+#define EVERY_ROW "every row"
+
+uint32_t *aggregate_positions(const struct aggregate *a)
+{
+    uint32_t *position = mem_alloc((a->rows.count + 1) * sizeof *position);
+    for (uint32_t r = 0; r < a->rows.count; r++) {
+        size_t size = a->rows.key_count * sizeof a->rows.rows[r].key[0];
+        position[strings_intern_bytes(a->rows.tuples, (const char *)a->rows.rows[r].key, size) -
+                 1] = r;
+    }
+    return position;
+}
+
+/* The last key of a row that is a text: its function, if that is a key. */
+static const char *name_of(const struct aggregate *a, uint32_t row)
+{
+    const char *name = "";
+    for (size_t i = 0; i < a->rows.key_count; i++)
+        if (a->rows.is_text[i])
+            name = strings_get(a->rows.texts, (uint32_t)a->rows.rows[row].key[i]);
+    return name;
+}
+
+static void set_energy(struct aggregate *a, uint32_t row, double joule, exact *left)
+{
+    struct pbin_sums *sums = &a->rows.rows[row].sums;
+    bool fits = exact_fits(joule, ENERGY_SHIFT, 16);
+    sums->energy = fits ? exact_of_double(joule, ENERGY_SHIFT) : 0;
+    a->rows.overflow |= !fits || __builtin_sub_overflow(*left, sums->energy, left);
+}
+
+/* Is there no code in ROW, but time beyond the longest interval, or energy of nobody? */
+static bool has_label(const struct aggregate *a, uint32_t row, const char *label)
+{
+    return strcmp(name_of(a, row), label) == 0;
+}
+
+/* Takes the energies off all rows but gaps. Returns their sum. */
+static exact take_energies(struct aggregate *a)
+{
+    exact sum = 0;
+    for (uint32_t r = 0; r < a->rows.count; r++) {
+        struct pbin_sums *sums = &a->rows.rows[r].sums;
+        if (has_label(a, r, LABEL_GAP))
+            continue;
+        a->rows.overflow |= __builtin_add_overflow(sum, sums->energy, &sum);
+        sums->energy = 0;
+    }
+    return sum;
+}
+
+static exact time_without_column(const struct aggregate *a, const uint32_t *position,
+                                 const bool *has_column)
+{
+    exact sum = 0;
+    for (uint32_t r = 0; r < a->rows.count; r++)
+        if (!has_column[position[r]])
+            sum += a->rows.rows[position[r]].sums.time;
+    return sum;
+}
+
+/* Rows without a column have the power that they have together. */
+static void share_rest(struct aggregate *a, const struct fit_power *rest, const bool *has_column,
+                       exact time, exact *left)
+{
+    for (uint32_t r = 0; r < a->rows.count; r++) {
+        const struct pbin_sums *sums = &a->rows.rows[r].sums;
+        if (has_column[r] || sums->time <= 0)
+            continue;
+        double part =
+            exact_approximate(sums->time, TIME_SHIFT) / exact_approximate(time, TIME_SHIFT);
+        set_energy(a, r, rest->energy * part, left);
+        a->fitted[r].like = LABEL_OTHER;
+    }
+}
+
+/* The row of LABEL, or that of what filters exclude. */
+static uint32_t row_of_label(struct aggregate *a, const char *label, const uint32_t *position)
+{
+    uint32_t row = rowset_find_label(&a->rows, label);
+    if (aggregate_selects(a, a->rows.rows[position[row]].key, a->meta.target))
+        return position[row];
+    return position[key_find_excluded(&a->rows)];
+}
+
+/* Adds energy to the row of LABEL. Returns its number. */
+static uint32_t put_label(struct aggregate *a, const char *label, exact energy,
+                          const uint32_t *position)
+{
+    uint32_t row = row_of_label(a, label, position);
+    struct pbin_sums *sums = &a->rows.rows[row].sums;
+    sums->runs = sums->runs > 0 ? sums->runs : a->run_count;
+    a->rows.overflow |= __builtin_add_overflow(sums->energy, energy, &sums->energy);
+    return row;
+}
+
+static const char *like_name(const struct aggregate *a, const struct fit_power *power,
+                             const uint32_t *position)
+{
+    if (power->rare || power->like == FIT_REST)
+        return LABEL_OTHER;
+    if (power->like == FIT_NONE)
+        return NULL;
+    return power->like == FIT_TIME ? LABEL_IDLE : name_of(a, position[a->fit->row[power->like]]);
+}
+
+static void put_rows(struct aggregate *a, const struct fit_power *powers, const uint32_t *position,
+                     exact left)
+{
+    bool *has_column = mem_zalloc(a->rows.count + 1, sizeof *has_column);
+    for (size_t c = FIT_ROW; c < a->fit->columns; c++) {
+        uint32_t row = position[a->fit->row[c]];
+        has_column[row] = true;
+        set_energy(a, row, powers[c].energy, &left);
+        a->fitted[row] = (struct fitted){powers[c].interval, like_name(a, &powers[c], position)};
+    }
+    share_rest(a, &powers[FIT_REST], has_column, time_without_column(a, position, has_column),
+               &left);
+    const struct fit_power *idle = &powers[FIT_TIME];
+    exact energy = 0;
+    if (exact_fits(idle->energy, ENERGY_SHIFT, 16))
+        energy = exact_of_double(idle->energy, ENERGY_SHIFT);
+    a->rows.overflow |= __builtin_sub_overflow(left, energy, &left);
+    if (energy != 0 || idle->like != FIT_NONE) {
+        uint32_t row = put_label(a, LABEL_IDLE, energy, position);
+        a->fitted[row] = (struct fitted){idle->interval, idle->like != FIT_NONE ? EVERY_ROW : NULL};
+    }
+    put_label(a, LABEL_RESIDUAL, left, position);
+    free(has_column);
+}
+
+int aggregate_fit(struct aggregate *a, struct error *err)
+{
+    struct fit_power *powers = mem_zalloc(a->fit->columns, sizeof *powers);
+    int result = fit_powers(a->fit, powers, err);
+    if (result == 0) {
+        uint32_t *position = aggregate_positions(a);
+        a->fitted = mem_alloc((a->rows.count + 1) * sizeof *a->fitted);
+        for (size_t r = 0; r < a->rows.count; r++)
+            a->fitted[r] = (struct fitted){NAN, NULL};
+        put_rows(a, powers, position, take_energies(a));
+        free(position);
+        if (a->rows.overflow)
+            result = aggregate_too_large(NULL, err);
+    }
+    free(powers);
+    return result;
+}
+
+const struct fitted *aggregate_fitted(const struct aggregate *a, size_t number)
+{
+    return a->fitted != NULL ? &a->fitted[number] : NULL;
+}

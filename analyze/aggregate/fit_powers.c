@@ -1,0 +1,441 @@
+/* The power of each row by least squares.
+ *
+ * The unknowns are the powers of columns. Columns that cannot be told apart are joined: they have one power.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/fit_powers.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/aggregate/least_squares.h"
+#include "analyze/aggregate/welch.h"
+#include "base/memory.h"
+
+/* Columns count as the same if the smallest eigenvalue of their correlations is below SAME; a power is not known if its
+ * 95 % interval is wider than +-WIDE times the mean power (IDLE_WIDE: that of idle time). */
+#define SAME      1e-6
+#define WIDE      1.0
+#define IDLE_WIDE 0.2
+/* The standard error that is left of the correction of powers, as part of it; the variance of the time of an interval that
+ * ends in another row than it begins in, as part of its square. Both from simulations (tests/bench/truth.py). */
+#define CORRECTION_ERROR 0.2
+#define SWITCH_VARIANCE  (1.0 / 8)
+
+enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
+
+/* Columns: 0 is idle time, the others are rows, or the rest of them. */
+struct problem {
+    struct lapack *lapack;
+    size_t columns;
+    uint16_t *from;    /* [fit->columns]: columns of the sums to these, FIT_NONE: not in it */
+    uint16_t *first;   /* [columns]: a column of the sums */
+    uint16_t *like;    /* [columns]: one with which it has been joined, or FIT_NONE */
+    uint16_t *unknown; /* [columns]: number of its unknown, FIT_NONE: its power is 0 */
+    size_t unknowns;
+    double *s[SETS], *b[SETS]; /* products of columns [ns], and with energy [J], by group */
+    double time, mean;         /* of windows [ns], and their power [J/ns] */
+    /* of the unknowns, scaled to correlations */
+    double *scale, *matrix, *side, *power, *error, *covariance;
+    double *work, *parts; /* n x n; SETS x n */
+};
+
+/* ---- columns ---- */
+
+struct rank {
+    exact cpu;
+    uint16_t column;
+};
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct rank *a = left, *b = right;
+    if (a->cpu != b->cpu)
+        return a->cpu > b->cpu ? -1 : 1;
+    return a->column < b->column ? -1 : 1;
+}
+
+/* The rows with most CPU time have columns of their own, from 1 on; the last is for all others. */
+static void choose_columns(struct problem *p, const struct fit *fit)
+{
+    struct rank rank[FIT_COLUMNS];
+    size_t ranks = 0;
+    bool rest = fit->cpu[FIT_REST] > 0;
+    for (size_t c = FIT_ROW; c < fit->columns; c++)
+        if (fit->cpu[c] > 0)
+            rank[ranks++] = (struct rank){fit->cpu[c], (uint16_t)c};
+    qsort(rank, ranks, sizeof *rank, compare_ranks);
+    p->columns = 1;
+    for (size_t c = 0; c < fit->columns; c++)
+        p->from[c] = FIT_NONE;
+    p->from[FIT_TIME] = 0;
+    p->first[0] = FIT_TIME;
+    for (size_t r = 0; r < ranks && r < FIT_MOST; r++) {
+        p->first[p->columns] = rank[r].column;
+        p->from[rank[r].column] = (uint16_t)p->columns++;
+    }
+    if (!rest && ranks <= FIT_MOST)
+        return;
+    p->first[p->columns] = rest ? FIT_REST : rank[FIT_MOST].column;
+    p->from[FIT_REST] = (uint16_t)p->columns;
+    for (size_t r = FIT_MOST; r < ranks; r++)
+        p->from[rank[r].column] = (uint16_t)p->columns;
+    p->columns++;
+}
+
+static void add_sums(struct problem *p, const struct fit *fit, size_t set)
+{
+    size_t n = p->columns;
+    for (size_t a = 0; a < fit->columns; a++) {
+        if (p->from[a] == FIT_NONE || a == FIT_ENERGY)
+            continue;
+        size_t i = p->from[a];
+        p->b[set][i] += exact_approximate(*fit_sum(fit, set, a, FIT_ENERGY), ENERGY_SHIFT);
+        for (size_t b = 0; b <= a; b++) {
+            if (p->from[b] == FIT_NONE || b == FIT_ENERGY)
+                continue;
+            size_t j = p->from[b];
+            double value = exact_approximate(*fit_sum(fit, set, a, b), TIME_SHIFT);
+            p->s[set][i * n + j] += value;
+            if (a != b)
+                p->s[set][j * n + i] += value;
+        }
+    }
+}
+
+static void *new_values(size_t count)
+{
+    return mem_zalloc(count + 1, sizeof(double));
+}
+
+static void start(struct problem *p, const struct fit *fit)
+{
+    size_t most = FIT_MOST + 2;
+    memset(p, 0, sizeof *p);
+    p->from = mem_zalloc(fit->columns, sizeof *p->from);
+    p->first = mem_zalloc(3 * most, sizeof *p->first);
+    p->like = p->first + most;
+    p->unknown = p->like + most;
+    choose_columns(p, fit);
+    size_t n = p->columns;
+    for (size_t set = 0; set < SETS; set++) {
+        p->s[set] = new_values(n * n);
+        p->b[set] = new_values(n);
+        add_sums(p, fit, set);
+        p->time += set < FIT_GROUPS ? p->s[set][0] : 0;
+    }
+    p->scale = new_values(n);
+    p->side = new_values(n);
+    p->power = new_values(n);
+    p->error = new_values(n);
+    p->matrix = new_values(n * n);
+    p->covariance = new_values(n * n);
+    p->work = new_values(n * n);
+    p->parts = new_values(SETS * n);
+    for (size_t c = 0; c < n; c++) {
+        p->like[c] = FIT_NONE;
+        p->unknown[c] = (uint16_t)c;
+    }
+    p->unknowns = n;
+}
+
+static void end(struct problem *p)
+{
+    for (size_t set = 0; set < SETS; set++) {
+        free(p->s[set]);
+        free(p->b[set]);
+    }
+    free(p->from);
+    free(p->first);
+    free(p->scale);
+    free(p->side);
+    free(p->power);
+    free(p->error);
+    free(p->matrix);
+    free(p->covariance);
+    free(p->work);
+    free(p->parts);
+}
+
+/* ---- unknowns ---- */
+
+/* Adds SIGN times the sums of SET, in unknowns. */
+static void collect(const struct problem *p, size_t set, double sign, double *matrix, double *side)
+{
+    size_t n = p->columns, m = p->unknowns;
+    for (size_t i = 0; i < n; i++) {
+        if (p->unknown[i] == FIT_NONE)
+            continue;
+        side[p->unknown[i]] += sign * p->b[set][i];
+        for (size_t j = 0; j < n; j++)
+            if (p->unknown[j] != FIT_NONE)
+                matrix[p->unknown[i] * m + p->unknown[j]] += sign * p->s[set][i * n + j];
+    }
+}
+
+static void scale(const struct problem *p, double *matrix, double *side)
+{
+    size_t m = p->unknowns;
+    for (size_t i = 0; i < m; i++) {
+        side[i] *= p->scale[i];
+        for (size_t j = 0; j < m; j++)
+            matrix[i * m + j] *= p->scale[i] * p->scale[j];
+    }
+}
+
+/* The whole problem, with 1 on the diagonal. Returns the unknown whose sum of squares is no more than its error, or the
+ * number of them: none is. */
+static size_t prepare(struct problem *p)
+{
+    size_t m = p->unknowns, lost = m;
+    memset(p->matrix, 0, m * m * sizeof *p->matrix);
+    memset(p->side, 0, m * sizeof *p->side);
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        collect(p, g, 1, p->matrix, p->side);
+    for (size_t i = 0; i < m; i++) {
+        double square = p->matrix[i * m + i];
+        p->scale[i] = square > 0 ? 1 / sqrt(square) : 0;
+        if (!(square > 0) && lost == m)
+            lost = i;
+    }
+    scale(p, p->matrix, p->side);
+    return lost;
+}
+
+/* A column with unknown U, which is a row rather than idle time if there is one. */
+static uint16_t column_of(const struct problem *p, size_t u)
+{
+    for (uint16_t c = 0; c < p->columns; c++)
+        if (p->unknown[c] == u)
+            return c;
+    return 0;
+}
+
+static bool is_idle(const struct problem *p, size_t u)
+{
+    return u == 0 && p->unknown[0] == 0;
+}
+
+/* Idle time has no power: its energy is in the others, of which U is most like it. */
+static void drop_idle(struct problem *p, size_t u)
+{
+    p->like[0] = column_of(p, u);
+    p->unknown[0] = FIT_NONE;
+    for (size_t c = 1; c < p->columns; c++)
+        p->unknown[c]--;
+    p->unknowns--;
+}
+
+/* Unknowns U and V become one. */
+static void join(struct problem *p, size_t u, size_t v)
+{
+    uint16_t a = column_of(p, u), b = column_of(p, v);
+    size_t low = u < v ? u : v, high = u < v ? v : u;
+    if (is_idle(p, low)) {
+        drop_idle(p, high);
+        return;
+    }
+    p->like[a] = p->like[a] == FIT_NONE ? b : p->like[a];
+    p->like[b] = p->like[b] == FIT_NONE ? a : p->like[b];
+    for (size_t c = 0; c < p->columns; c++)
+        if (p->unknown[c] != FIT_NONE && p->unknown[c] >= high)
+            p->unknown[c] = (uint16_t)(p->unknown[c] == high ? low : p->unknown[c] - 1u);
+    p->unknowns--;
+}
+
+/* Another unknown than U, of a row if there is one. */
+static size_t any_other(const struct problem *p, size_t u)
+{
+    size_t other = is_idle(p, 0) && p->unknowns > 2 ? 1 : 0;
+    return other != u ? other : other + 1;
+}
+
+static size_t largest(const double *values, size_t count, size_t but)
+{
+    size_t best = but == 0 && count > 1 ? 1 : 0;
+    for (size_t i = 0; i < count; i++)
+        if (i != but && fabs(values[i]) > fabs(values[best]))
+            best = i;
+    return best;
+}
+
+/* ---- errors ---- */
+
+/* The powers without each group in PARTS, and from sums that are not corrected in the last. */
+static bool leave_out(struct problem *p)
+{
+    size_t m = p->unknowns;
+    double *side = new_values(m);
+    bool solved = true;
+    for (size_t set = 0; set < SETS && solved; set++) {
+        memset(p->work, 0, m * m * sizeof *p->work);
+        memset(side, 0, m * sizeof *side);
+        collect(p, set, set == UNCORRECTED ? 1 : -1, p->work, side);
+        scale(p, p->work, side);
+        for (size_t i = 0; i < m * m; i++)
+            p->work[i] += p->matrix[i];
+        for (size_t i = 0; i < m; i++)
+            side[i] += p->side[i];
+        solved = solve_symmetric(p->lapack, m, p->work, side, p->parts + set * m);
+    }
+    free(side);
+    return solved;
+}
+
+/* Variances and covariances of the powers, still scaled. */
+static void find_errors(struct problem *p, const double *whole)
+{
+    size_t m = p->unknowns;
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++) {
+            double mean_i = 0, mean_j = 0, sum = 0;
+            for (size_t g = 0; g < FIT_GROUPS; g++) {
+                mean_i += p->parts[g * m + i] / FIT_GROUPS;
+                mean_j += p->parts[g * m + j] / FIT_GROUPS;
+            }
+            for (size_t g = 0; g < FIT_GROUPS; g++)
+                sum += (p->parts[g * m + i] - mean_i) * (p->parts[g * m + j] - mean_j);
+            p->covariance[i * m + j] = sum * (FIT_GROUPS - 1) / FIT_GROUPS;
+        }
+        double correction = p->parts[UNCORRECTED * m + i] - whole[i];
+        p->error[i] = sqrt(p->covariance[i * m + i] +
+                           CORRECTION_ERROR * CORRECTION_ERROR * correction * correction);
+    }
+}
+
+static double quantile(void)
+{
+    return student_quantile(0.95, FIT_GROUPS - 1);
+}
+
+/* The unknown whose power is known least, if it is not known at all; else their number. */
+static size_t find_unknown(const struct problem *p)
+{
+    size_t worst = p->unknowns;
+    double most = 1;
+    for (size_t i = 0; i < p->unknowns; i++) {
+        double wide = (is_idle(p, i) ? IDLE_WIDE : WIDE) * p->mean;
+        double ratio = quantile() * p->error[i] * p->scale[i] / wide;
+        if (ratio > most || isnan(ratio)) {
+            most = ratio;
+            worst = i;
+        }
+    }
+    return worst;
+}
+
+/* The unknown that is taken for I. */
+static size_t find_partner(const struct problem *p, size_t i)
+{
+    size_t m = p->unknowns, best = any_other(p, i);
+    double least = 2;
+    for (size_t j = 0; j < m; j++) {
+        double both = p->covariance[i * m + i] * p->covariance[j * m + j];
+        double correlation = both > 0 ? p->covariance[i * m + j] / sqrt(both) : 0;
+        if (j != i && correlation < least) {
+            least = correlation;
+            best = j;
+        }
+    }
+    return best;
+}
+
+/* Joins the two unknowns that are most alike, if SURE or if they are the same. Returns whether it did. */
+static bool join_alike(struct problem *p, bool sure)
+{
+    size_t m = p->unknowns;
+    double *vector = new_values(m);
+    bool joined = smallest_eigenvalue(p->lapack, m, p->matrix, vector) < SAME || sure;
+    if (joined) {
+        size_t u = largest(vector, m, m);
+        join(p, u, largest(vector, m, u));
+    }
+    free(vector);
+    return joined;
+}
+
+/* Joins two unknowns that cannot be told apart. Returns false if all can. */
+static bool join_next(struct problem *p)
+{
+    size_t m = p->unknowns, lost = prepare(p), worst = m;
+    if (lost < m) {
+        join(p, lost, any_other(p, lost));
+        return true;
+    }
+    if (join_alike(p, false))
+        return true;
+    double *whole = new_values(m);
+    bool solved = solve_symmetric(p->lapack, m, p->matrix, p->side, whole) && leave_out(p);
+    if (solved) {
+        find_errors(p, whole);
+        worst = find_unknown(p);
+    }
+    free(whole);
+    if (!solved)
+        return join_alike(p, true);
+    if (worst < m)
+        join(p, worst, find_partner(p, worst));
+    return worst < m;
+}
+
+/* ---- results ---- */
+
+static void report(const struct problem *p, const struct fit *fit, struct fit_power *powers)
+{
+    for (size_t c = 0; c < fit->columns; c++) {
+        struct fit_power *to = &powers[c];
+        *to = (struct fit_power){.like = FIT_NONE, .interval = NAN};
+        if (p->from[c] == FIT_NONE || c == FIT_ENERGY)
+            continue;
+        size_t column = p->from[c], u = p->unknown[column];
+        double ns = exact_approximate(fit->cpu[c], TIME_SHIFT);
+        if (p->like[column] != FIT_NONE)
+            to->like = p->first[p->like[column]];
+        to->rare = c != p->first[column] || c == FIT_REST;
+        if (u == FIT_NONE)
+            continue;
+        double per_ns = p->power[u] * p->scale[u], error = p->error[u] * p->scale[u];
+        double switched =
+            c == FIT_TIME ? 0 : exact_approximate(fit->switched[c], 0) * SWITCH_VARIANCE;
+        to->watt = per_ns * 1e9;
+        to->energy = per_ns * ns;
+        if (to->like == FIT_NONE && !to->rare)
+            to->interval = quantile() * sqrt(error * error * ns * ns + per_ns * per_ns * switched);
+    }
+}
+
+static bool solve(struct problem *p)
+{
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        p->mean += p->b[g][0];
+    p->mean = fabs(p->mean) / p->time;
+    while (p->unknowns > 1 && join_next(p))
+        ;
+    return p->unknowns > 0 && prepare(p) == p->unknowns &&
+           solve_nonnegative(p->lapack, p->unknowns, p->matrix, p->side, p->power);
+}
+
+int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *err)
+{
+    struct problem p;
+    exact windows = fit->switched[FIT_TIME];
+    if (windows < FIT_LEAST_WINDOWS)
+        return error_set(err, NULL, NO_OFFSET,
+                         "--energy-model=fit: the sensor has moved too rarely: %" PRIu64
+                         " windows, at least %d are needed (--energy-model=share needs none)",
+                         (uint64_t)windows, FIT_LEAST_WINDOWS);
+    struct lapack *lapack = lapack_open(err);
+    if (lapack == NULL)
+        return -1;
+    start(&p, fit);
+    p.lapack = lapack;
+    bool solved = p.time > 0 && solve(&p);
+    if (solved)
+        report(&p, fit, powers);
+    end(&p);
+    lapack_close(lapack);
+    return solved ? 0
+                  : error_set(err, NULL, NO_OFFSET,
+                              "--energy-model=fit: the sums of windows have no solution");
+}

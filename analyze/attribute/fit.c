@@ -1,0 +1,305 @@
+/* Sums over the windows of the power sensor.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* A window in which threads used more CPUs than this has a wrong time. */
+enum { MOST_CPUS = 1 << 12, FIRST_ROOM = 32, SUM_ROOM = 10 };
+
+static size_t pairs_of(size_t columns)
+{
+    return columns * (columns + 1) / 2;
+}
+
+static void make_room(struct fit *fit, size_t columns)
+{
+    if (columns <= fit->room)
+        return;
+    size_t room = fit->room > 0 ? fit->room : FIRST_ROOM, old = pairs_of(fit->room);
+    while (room < columns)
+        room *= 2;
+    exact *sums = mem_zalloc(PBIN_FIT_GROUPS * pairs_of(room), sizeof *sums);
+    for (size_t g = 0; g < PBIN_FIT_GROUPS && old > 0; g++)
+        memcpy(sums + g * pairs_of(room), fit->sums + g * old, old * sizeof *sums);
+    free(fit->sums);
+    fit->sums = sums;
+    fit->room = room;
+}
+
+static void empty(struct fit_window *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        w->at[w->column[i]] = FIT_NONE;
+    w->count = 0;
+    w->ns = 0;
+    w->energy = 0;
+    w->any = w->bad = false;
+}
+
+struct fit *fit_new(void)
+{
+    struct fit *fit = mem_zalloc(1, sizeof *fit);
+    make_room(fit, FIT_ROW);
+    fit->columns = FIT_ROW;
+    memset(fit->first.at, 0xff, sizeof fit->first.at);
+    memset(fit->open.at, 0xff, sizeof fit->open.at);
+    return fit;
+}
+
+void fit_delete(struct fit *fit)
+{
+    if (fit == NULL)
+        return;
+    free(fit->sums);
+    free(fit->column_of);
+    free(fit->first.column);
+    free(fit->first.cpu);
+    free(fit->open.column);
+    free(fit->open.cpu);
+    free(fit->entries);
+    free(fit->of);
+    free(fit->after);
+    free(fit->sample);
+    free(fit);
+}
+
+uint16_t fit_column(struct fit *fit, uint32_t row)
+{
+    if (row >= fit->rows) {
+        mem_reserve(&fit->column_of, &fit->row_capacity, (size_t)row + 1, sizeof *fit->column_of);
+        memset(fit->column_of + fit->rows, 0xff,
+               (fit->row_capacity - fit->rows) * sizeof *fit->column_of);
+        fit->rows = fit->row_capacity;
+    }
+    if (fit->column_of[row] == FIT_NONE) {
+        fit->column_of[row] = FIT_REST;
+        if (fit->columns < FIT_COLUMNS) {
+            make_room(fit, fit->columns + 1);
+            fit->row[fit->columns] = row;
+            fit->column_of[row] = (uint16_t)fit->columns++;
+        }
+    }
+    return fit->column_of[row];
+}
+
+void fit_put(struct fit *fit, exact *sum, exact value)
+{
+    fit->overflow |= __builtin_add_overflow(*sum, value, sum);
+}
+
+/* ---- products ---- */
+
+static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
+{
+    if (exact_fits(value, shift, SUM_ROOM))
+        fit_put(fit, sum, exact_of_double(value, shift));
+    else
+        fit->overflow = true;
+}
+
+/* The products of X and Y, of which each has three estimates, into GROUP and the one after all. */
+static void add_products(struct fit *fit, size_t group, size_t a, size_t b, const double *x,
+                         const double *y, double scale)
+{
+    int shift = b == FIT_ENERGY || a == FIT_ENERGY ? ENERGY_SHIFT : TIME_SHIFT;
+    double all = x[0] * y[0] * scale;
+    if (x[0] == x[1] && x[0] == x[2] && y[0] == y[1] && y[0] == y[2]) {
+        add_product(fit, fit_sum(fit, group, a, b), all, shift);
+        return;
+    }
+    double half = (x[1] * y[1] + x[2] * y[2]) * scale / 2;
+    add_product(fit, fit_sum(fit, group, a, b), 2 * all - half, shift);
+    add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), half - all, shift);
+}
+
+static bool is_usable(const struct fit_window *w)
+{
+    if (w->bad || w->ns <= 0)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->cpu[i][0] / MOST_CPUS > w->ns)
+            return false;
+    return true;
+}
+
+static void take_window(struct fit *fit, const struct fit_window *w)
+{
+    double ns = (double)w->ns / FIT_TICK, joule = exact_approximate(w->energy, ENERGY_SHIFT);
+    double time[] = {ns, ns, ns}, energy[] = {joule, joule, joule};
+    size_t group = w->end / FIT_BLOCK % FIT_GROUPS;
+    if (!is_usable(w))
+        return;
+    fit->switched[FIT_TIME]++;
+    add_product(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), ns, TIME_SHIFT);
+    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME), joule, ENERGY_SHIFT);
+    for (size_t i = 0; i < w->count; i++) {
+        double x[FIT_ESTIMATES];
+        for (size_t e = 0; e < FIT_ESTIMATES; e++)
+            x[e] = (double)w->cpu[i][e] / FIT_TICK;
+        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / ns);
+        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / ns);
+        for (size_t j = 0; j <= i; j++) {
+            double y[FIT_ESTIMATES];
+            for (size_t e = 0; e < FIT_ESTIMATES; e++)
+                y[e] = (double)w->cpu[j][e] / FIT_TICK;
+            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / ns);
+        }
+    }
+}
+
+/* ---- the open window ---- */
+
+static void add_cpu(struct fit_window *w, uint16_t column, const int64_t *cpu)
+{
+    if (w->at[column] == FIT_NONE) {
+        if (w->count == w->column_capacity)
+            mem_reserve(&w->column, &w->column_capacity, w->count + 1, sizeof *w->column);
+        if (w->count == w->cpu_capacity)
+            mem_reserve(&w->cpu, &w->cpu_capacity, w->count + 1, sizeof *w->cpu);
+        memset(w->cpu[w->count], 0, sizeof *w->cpu);
+        w->at[column] = (uint16_t)w->count;
+        w->column[w->count++] = column;
+    }
+    int64_t *sum = w->cpu[w->at[column]];
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        w->bad |= __builtin_add_overflow(sum[e], cpu[e], &sum[e]);
+}
+
+static void add_time(struct fit_window *w, int64_t ns, exact energy, uint64_t end, bool bad)
+{
+    w->bad |= bad;
+    w->bad |= __builtin_add_overflow(w->ns, ns, &w->ns);
+    w->bad |= __builtin_add_overflow(w->energy, energy, &w->energy);
+    w->any = true;
+    w->end = end;
+}
+
+void fit_extend(struct fit *fit, int64_t ns, exact energy, uint64_t end, bool bad)
+{
+    add_time(&fit->open, ns, energy, end, bad);
+}
+
+void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu)
+{
+    add_cpu(&fit->open, column, cpu);
+}
+
+/* TO goes on with FROM, whose columns are those in COLUMN. */
+static void extend(struct fit_window *to, const struct fit_window *from, const uint16_t *column)
+{
+    if (!from->any)
+        return;
+    add_time(to, from->ns, from->energy, from->end, from->bad);
+    for (size_t i = 0; i < from->count; i++)
+        add_cpu(to, column != NULL ? column[from->column[i]] : from->column[i], from->cpu[i]);
+}
+
+void fit_end_window(struct fit *fit, bool bad)
+{
+    if (!fit->open.any && fit->divided)
+        return;
+    fit->open.bad |= bad;
+    if (fit->divided)
+        take_window(fit, &fit->open);
+    else
+        extend(&fit->first, &fit->open, NULL);
+    fit->divided = true;
+    empty(&fit->open);
+}
+
+/* ---- joining ---- */
+
+static bool is_same(double a, double b)
+{
+    return fabs(a - b) <= STRETCH_SAME_POWER * fabs(b);
+}
+
+enum fit_edge fit_edge(enum fit_mode before, double rate_before, enum fit_mode after,
+                       double rate_after)
+{
+    if (before == FIT_LEAPS || after == FIT_LEAPS)
+        return before == after ? FIT_SAME_WINDOW : FIT_BROKEN;
+    if (is_same(rate_before, rate_after))
+        return before == FIT_POWERS && after == FIT_POWERS ? FIT_SAME_WINDOW : FIT_BROKEN;
+    return FIT_NEXT_WINDOW;
+}
+
+void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate)
+{
+    if (fit->mode == FIT_NOTHING) {
+        fit->first_mode = mode;
+        fit->first_rate = rate;
+        return;
+    }
+    enum fit_edge edge = fit_edge(fit->mode, fit->rate, mode, rate);
+    if (edge == FIT_SAME_WINDOW)
+        return;
+    fit_end_window(fit, edge == FIT_BROKEN);
+    fit->open.bad = edge == FIT_BROKEN;
+}
+
+/* The columns of FROM in TO. */
+static void match_columns(struct fit *to, const struct fit *from, const uint32_t *row,
+                          uint16_t *column)
+{
+    for (uint16_t c = 0; c < from->columns; c++)
+        column[c] =
+            c < FIT_ROW ? c : fit_column(to, row != NULL ? row[from->row[c]] : from->row[c]);
+}
+
+void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool different, exact value)
+{
+    exact *sum = fit_sum(fit, group, a, b);
+    fit_put(fit, sum, value);
+    if (a == b && different) /* (x + y)^2 has x y twice */
+        fit_put(fit, sum, value);
+}
+
+static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *column)
+{
+    to->overflow |= from->overflow;
+    for (size_t a = 0; a < from->columns; a++) {
+        fit_put(to, &to->cpu[column[a]], from->cpu[a]);
+        fit_put(to, &to->switched[column[a]], from->switched[a]);
+        for (size_t b = 0; b <= a; b++)
+            for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
+                fit_put_pair(to, g, column[a], column[b], a != b, *fit_sum(from, g, a, b));
+    }
+}
+
+void fit_merge(struct fit *to, const struct fit *from, const uint32_t *row)
+{
+    uint16_t column[FIT_COLUMNS];
+    match_columns(to, from, row, column);
+    merge_sums(to, from, column);
+}
+
+void fit_join(struct fit *fit, const struct fit *later, const uint32_t *row)
+{
+    uint16_t column[FIT_COLUMNS];
+    match_columns(fit, later, row, column);
+    merge_sums(fit, later, column);
+    if (later->mode == FIT_NOTHING)
+        return;
+    fit_cross_edge(fit, later->first_mode, later->first_rate);
+    if (later->divided) {
+        extend(&fit->open, &later->first, column);
+        fit_end_window(fit, false);
+    }
+    extend(&fit->open, &later->open, column);
+    fit->mode = later->mode;
+    fit->rate = later->rate;
+}
+
+void fit_end(struct fit *fit)
+{
+    empty(&fit->first);
+    empty(&fit->open);
+    fit->divided = false;
+    fit->mode = FIT_NOTHING;
+}

@@ -1,0 +1,407 @@
+/* The windows of a stretch, with the CPU time of each row in them.
+ *
+ *   PC of sample   i-2        i-1         i        i+1
+ *   interval i      |----------|===:=======|---------|     a row's part falls in a straight line from the sample where
+ *                                                           it was seen to the next, where another one was
+ * The line is drawn through all samples, through those with even numbers, and through those with odd numbers. The window
+ * may change within the interval.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/attribute/weigh.h"
+#include "base/memory.h"
+
+/* CPU time that was used in more intervals than this is in no window. */
+enum { MOST_REACH = 64 };
+#define NOWHERE UINT32_MAX
+
+/* The CPU time of a column in a window [ns]. */
+struct fit_entry {
+    double cpu[FIT_ESTIMATES];
+    uint32_t next;
+    uint16_t column;
+};
+
+/* The windows of a stretch. */
+struct windows {
+    const struct fit_view *view;
+    struct fit *fit;
+    enum fit_mode mode;
+    size_t count;
+    double ns[STRETCH_WINDOWS];
+    bool bad[STRETCH_WINDOWS];
+    uint16_t last[STRETCH_WINDOWS]; /* sample */
+};
+
+/* To the nearest part of FIT_TICK, so that sums are the same in any order. */
+static inline double to_tick(double ns)
+{
+    const double large = 0x1.8p52 / FIT_TICK;
+    return ns + large - large;
+}
+
+static inline size_t window_of(const struct windows *w, int half, size_t i)
+{
+    if (w->mode == FIT_EACH)
+        return i;
+    return w->view->stretch->updates > 0 ? w->view->stretch->in[half][i] : 0;
+}
+
+/* The part of interval I that is in its first window. */
+static inline double cut_of(const struct windows *w, size_t i)
+{
+    if (window_of(w, 0, i) == window_of(w, 1, i))
+        return 1;
+    return w->mode == FIT_LEAPS ? 0.5 : w->view->stretch->cut[i];
+}
+
+static enum fit_mode mode_of(const struct stretch *s)
+{
+    if (s->updates > 0)
+        return s->leaps ? FIT_LEAPS : FIT_POWERS;
+    bool constant =
+        s->count < 2 || fabs(s->rate[1] - s->rate[0]) <= STRETCH_SAME_POWER * fabs(s->rate[1]);
+    return constant ? FIT_POWERS : FIT_EACH;
+}
+
+static void leave_out(struct windows *w)
+{
+    for (size_t i = 0; i < w->view->stretch->count && w->view->counts != NULL; i++)
+        if (!w->view->counts[i])
+            w->bad[window_of(w, 0, i)] = w->bad[window_of(w, 1, i)] = true;
+}
+
+static void find_windows(struct windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    w->mode = mode_of(s);
+    w->count = w->mode == FIT_EACH ? s->count : s->updates > 0 ? s->windows.count : 1;
+    memset(w->ns, 0, w->count * sizeof w->ns[0]);
+    memset(w->bad, 0, w->count * sizeof w->bad[0]);
+    memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
+    memset(w->last, 0, w->count * sizeof w->last[0]);
+    for (size_t i = 0; i < s->count; i++) {
+        size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
+        if (first == second) {
+            w->ns[first] += s->ns[i];
+        } else {
+            w->ns[first] += to_tick(s->ns[i] * cut_of(w, i));
+            w->ns[second] += to_tick(s->ns[i] * (1 - cut_of(w, i)));
+            w->last[first] = (uint16_t)i;
+        }
+        w->last[second] = (uint16_t)i;
+    }
+    leave_out(w);
+}
+
+/* ---- CPU times ---- */
+
+static inline double *entry_of(struct fit *fit, size_t window, uint16_t column)
+{
+    uint32_t at = fit->head[window];
+    while (at != NOWHERE && fit->entries[at].column != column)
+        at = fit->entries[at].next;
+    if (at == NOWHERE) {
+        if (fit->entry_count == fit->entry_capacity)
+            mem_reserve(&fit->entries, &fit->entry_capacity, fit->entry_count + 1,
+                        sizeof *fit->entries);
+        at = (uint32_t)fit->entry_count++;
+        fit->entries[at] = (struct fit_entry){.column = column, .next = fit->head[window]};
+        fit->head[window] = at;
+    }
+    return fit->entries[at].cpu;
+}
+
+/* CPU time in the same row by all estimates. */
+static inline void add_same(struct fit *fit, size_t window, uint16_t column, double cpu_ns)
+{
+    double *cpu = entry_of(fit, window, column);
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        cpu[e] += cpu_ns;
+}
+
+/* A straight line from row FROM to row TO, of which an interval has the part from LOW to HIGH. */
+struct line {
+    uint16_t from, to;
+    double low, high;
+};
+
+/* The part of an interval from BEGIN to END, which is in one window. */
+static void add_lines(struct fit *fit, size_t window, const struct line *lines, double cpu_ns,
+                      double begin, double end)
+{
+    for (size_t e = 0; e < FIT_ESTIMATES; e++) {
+        const struct line *l = &lines[e];
+        double middle = l->low + (begin + end) / 2 * (l->high - l->low);
+        double cpu = cpu_ns * (end - begin);
+        entry_of(fit, window, l->from)[e] += to_tick(cpu * (1 - middle));
+        entry_of(fit, window, l->to)[e] += to_tick(cpu * middle);
+    }
+}
+
+/* Thread sample K is in sample I; NOWHERE: there is none. */
+struct link {
+    uint32_t before, after; /* thread samples of the same thread, in the samples before and after */
+    bool shares;            /* its first half is of the row before */
+};
+
+static struct link links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
+{
+    struct link l = {NOWHERE, NOWHERE, false};
+    if (v->uses == NULL) {
+        size_t n = v->threads[0];
+        l.shares = i > 0 && v->cpu_ns[k - n] > 0;
+        l.before = l.shares ? (uint32_t)(k - n) : NOWHERE;
+        l.after = i + 1 < v->stretch->count && v->cpu_ns[k] > 0 ? (uint32_t)(k + n) : NOWHERE;
+        return l;
+    }
+    size_t before = v->uses[k].before;
+    l.shares = before != SIZE_MAX;
+    l.before = l.shares && fit->sample[before] + 1 == i ? (uint32_t)before : NOWHERE;
+    l.after =
+        fit->after[k] != NOWHERE && fit->sample[fit->after[k]] == i + 1 ? fit->after[k] : NOWHERE;
+    return l;
+}
+
+/* The lines through every other sample, for an interval whose ends are in rows A and B. */
+static void draw_lines(const struct windows *w, size_t i, const struct link *own, uint16_t a,
+                       uint16_t b, uint32_t before, struct line *lines)
+{
+    const struct stretch *s = w->view->stretch;
+    const uint16_t *of = w->fit->of;
+    struct line whole = {a, b, 0, 1};
+    lines[0] = lines[1] = lines[2] = whole;
+    size_t early = 1 + i % 2, late = 3 - early; /* which keep sample i, and the one before it */
+    if (before != NOWHERE && s->ns[i - 1] > 0)
+        lines[early] = (struct line){of[before], b, s->ns[i - 1] / (s->ns[i - 1] + s->ns[i]), 1};
+    if (own->after != NOWHERE && s->ns[i + 1] > 0)
+        lines[late] = (struct line){a, of[own->after], 0, s->ns[i] / (s->ns[i] + s->ns[i + 1])};
+}
+
+static void count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
+{
+    double square = rint(cpu_ns * cpu_ns);
+    if (a == b || !exact_fits(square, 0, 32))
+        return;
+    fit_put(fit, &fit->switched[a], exact_of_double(square, 0));
+    fit_put(fit, &fit->switched[b], exact_of_double(square, 0));
+}
+
+/* CPU time that was used in several intervals: spread over them, half to each row. */
+static void spread(struct windows *w, size_t i, size_t reach, uint16_t a, uint16_t b, double cpu_ns)
+{
+    const struct stretch *s = w->view->stretch;
+    double ns = 0;
+    for (size_t q = i + 1 - reach; q <= i; q++)
+        ns += s->ns[q];
+    for (size_t q = i + 1 - reach; q <= i && ns > 0; q++) {
+        double part = cpu_ns * s->ns[q] / ns / 2, cut = cut_of(w, q);
+        size_t first = window_of(w, 0, q), second = window_of(w, 1, q);
+        add_same(w->fit, first, a, to_tick(part * cut));
+        add_same(w->fit, first, b, to_tick(part * cut));
+        if (first != second) {
+            add_same(w->fit, second, a, to_tick(part * (1 - cut)));
+            add_same(w->fit, second, b, to_tick(part * (1 - cut)));
+        }
+    }
+}
+
+/* The same for so many that windows cannot tell: it only counts in the sum. */
+static void give_up(struct windows *w, size_t i, size_t reach, uint16_t column, double cpu_ns)
+{
+    add_same(w->fit, window_of(w, 1, i), column, cpu_ns);
+    for (size_t q = i + 1 - reach; q <= i; q++)
+        w->bad[window_of(w, 0, q)] = w->bad[window_of(w, 1, q)] = true;
+}
+
+static void add_between(struct windows *w, size_t i, const struct link *own, uint16_t a, uint16_t b,
+                        double cpu_ns)
+{
+    const struct fit_view *v = w->view;
+    struct fit *fit = w->fit;
+    size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
+    double cut = cut_of(w, i);
+    uint32_t before = NOWHERE;
+    if (own->before != NOWHERE)
+        before = links_of(v, fit, i - 1, own->before).before;
+    bool same = a == b && (before == NOWHERE || fit->of[before] == a) &&
+                (own->after == NOWHERE || fit->of[own->after] == a);
+    if (same) {
+        add_same(fit, first, a, to_tick(cpu_ns * cut));
+        if (first != second)
+            add_same(fit, second, a, to_tick(cpu_ns * (1 - cut)));
+        return;
+    }
+    struct line lines[FIT_ESTIMATES];
+    draw_lines(w, i, own, a, b, before, lines);
+    add_lines(fit, first, lines, cpu_ns, 0, cut);
+    if (first != second)
+        add_lines(fit, second, lines, cpu_ns, cut, 1);
+    count_switch(fit, a, b, cpu_ns);
+}
+
+static void add_thread_sample(struct windows *w, size_t i, size_t k)
+{
+    const struct fit_view *v = w->view;
+    double cpu_ns = v->cpu_ns[k];
+    uint16_t b = w->fit->of[k], a = b;
+    if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
+        return;
+    struct link own = links_of(v, w->fit, i, k);
+    if (own.before != NOWHERE)
+        a = w->fit->of[own.before];
+    else if (own.shares)
+        a = w->fit->of[v->uses[k].before];
+    size_t reach = v->uses != NULL ? v->uses[k].reach : 1;
+    if (reach > MOST_REACH)
+        give_up(w, i, reach, b, cpu_ns);
+    else if (reach > 1)
+        spread(w, i, reach, a, b, cpu_ns);
+    else
+        add_between(w, i, &own, a, b, cpu_ns);
+}
+
+/* CPU time that is added up before it is added to a window. */
+struct sum {
+    size_t window;
+    uint16_t column;
+    double cpu_ns;
+};
+
+static inline void put_sum(struct fit *fit, struct sum *sum, size_t window, uint16_t column)
+{
+    if (sum->cpu_ns > 0)
+        add_same(fit, sum->window, sum->column, sum->cpu_ns);
+    *sum = (struct sum){window, column, 0};
+}
+
+/* Thread number J of N in every sample: most of its samples are in the same row as those around them, and their intervals
+ * in one window. */
+static void add_thread(struct windows *w, size_t j, size_t n)
+{
+    const struct stretch *s = w->view->stretch;
+    const double *cpu_ns = w->view->cpu_ns + j;
+    const uint16_t *of = w->fit->of + j;
+    const bool *counts = w->view->counts;
+    struct sum sum = {SIZE_MAX, 0, 0};
+    for (size_t i = 0, k = 0; i < s->count; i++, k += n) {
+        uint16_t own = of[k];
+        size_t first = window_of(w, 0, i);
+        bool same = i >= 2 && i + 1 < s->count && of[k - n] == own && of[k - 2 * n] == own &&
+                    of[k + n] == own && first == window_of(w, 1, i);
+        if (counts != NULL && !counts[i])
+            continue;
+        if (!same) {
+            add_thread_sample(w, i, k + j);
+            continue;
+        }
+        if (first != sum.window || own != sum.column)
+            put_sum(w->fit, &sum, first, own);
+        sum.cpu_ns += s->ns[i] > 0 ? to_tick(cpu_ns[k]) : 0;
+    }
+    put_sum(w->fit, &sum, SIZE_MAX, 0);
+}
+
+static void add_samples(struct windows *w)
+{
+    const struct fit_view *v = w->view;
+    if (v->uses == NULL)
+        for (size_t j = 0; j < v->threads[0]; j++)
+            add_thread(w, j, v->threads[0]);
+    for (size_t i = 0, k = 0; i < v->stretch->count && v->uses != NULL; i++) {
+        bool counts = v->counts == NULL || v->counts[i];
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            if (counts)
+                add_thread_sample(w, i, k);
+    }
+}
+
+static void link_threads(struct fit *fit, const struct fit_view *v)
+{
+    mem_reserve(&fit->of, &fit->of_capacity, v->thread_samples + 1, sizeof *fit->of);
+    for (size_t k = 0; k < v->thread_samples; k++)
+        fit->of[k] = v->row[k] < fit->rows && fit->column_of[v->row[k]] != FIT_NONE
+                         ? fit->column_of[v->row[k]]
+                         : fit_column(fit, v->row[k]);
+    if (v->uses == NULL)
+        return;
+    mem_reserve(&fit->after, &fit->after_capacity, v->thread_samples + 1, sizeof *fit->after);
+    mem_reserve(&fit->sample, &fit->sample_capacity, v->thread_samples + 1, sizeof *fit->sample);
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++)
+        for (size_t end = k + v->threads[i]; k < end; k++) {
+            fit->after[k] = NOWHERE;
+            fit->sample[k] = (uint32_t)i;
+            if (v->uses[k].before != SIZE_MAX)
+                fit->after[v->uses[k].before] = (uint32_t)k;
+        }
+}
+
+/* ---- to integers ---- */
+
+#define TICK (((exact)1 << TIME_SHIFT) / FIT_TICK)
+
+/* [1/FIT_TICK ns]; *BAD if there are too many. */
+static int64_t to_ticks(double ns, bool *bad)
+{
+    if (!(ns < 0x1p50))
+        *bad = true;
+    return *bad ? 0 : (int64_t)(ns * FIT_TICK + 0.5);
+}
+
+static double energy_of(const struct windows *w, size_t number)
+{
+    const struct stretch *s = w->view->stretch;
+    double sum = 0;
+    if (w->mode == FIT_EACH)
+        return s->energy[number];
+    if (s->updates > 0)
+        return s->windows.energy[number];
+    for (size_t i = 0; i < s->count; i++)
+        sum += s->energy[i];
+    return sum;
+}
+
+static void end_of_stretch(struct windows *w)
+{
+    struct fit *fit = w->fit;
+    for (size_t n = 0; n < w->count; n++) {
+        bool bad = w->bad[n];
+        double joule = energy_of(w, n);
+        int64_t ns = to_ticks(w->ns[n], &bad);
+        exact energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
+        fit_extend(fit, ns, energy, w->view->number + w->last[n], bad);
+        fit_put(fit, &fit->cpu[FIT_TIME], ns * TICK);
+        for (uint32_t e = fit->head[n]; e != NOWHERE; e = fit->entries[e].next) {
+            const struct fit_entry *entry = &fit->entries[e];
+            int64_t cpu[FIT_ESTIMATES];
+            for (size_t x = 0; x < FIT_ESTIMATES; x++)
+                cpu[x] = to_ticks(entry->cpu[x], &bad);
+            fit_extend_cpu(fit, entry->column, cpu);
+            fit_put(fit, &fit->cpu[entry->column], cpu[0] * TICK);
+        }
+        if (bad)
+            fit_extend(fit, 0, 0, w->view->number + w->last[n], true);
+        if (n + 1 < w->count)
+            fit_end_window(fit, false);
+    }
+    fit->entry_count = 0;
+    fit->mode = w->mode;
+    fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
+}
+
+void fit_add_stretch(struct fit *fit, const struct fit_view *view)
+{
+    struct windows w;
+    w.fit = fit;
+    w.view = view;
+    if (view->stretch->count == 0)
+        return;
+    find_windows(&w);
+    fit_cross_edge(fit, w.mode, view->stretch->rate[0]);
+    link_threads(fit, view);
+    add_samples(&w);
+    end_of_stretch(&w);
+}

@@ -1,0 +1,240 @@
+"""Least squares over the windows of the sensor: --energy-model=fit.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+
+import pbin
+import tool
+
+MS = 1_000_000
+TRUTH = os.path.join(os.environ["TESTS"], "bench", "truth.py")
+GROUPS, TIME, ENERGY, ROW = 21, 0, 1, 3
+
+
+def make(taken, threads=1, cpus=1, **meta):
+    count = max(l for s in taken for _, l, _ in s.entries) + 1
+    fields = {"name": "fit", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": cpus, "cpu_time": 1, "times": 1,
+              "samples": len(taken), "wall_ns": sum(s.interval_ns for s in taken), **meta}
+    return pbin.Profile(fields, [pbin.Thread(t + 1, 1, "app") for t in range(threads)],
+                        [pbin.Location(0x1000 + 16 * l, "app", [pbin.Frame(f"f{l}", f"f{l}", "", 0)])
+                         for l in range(count)], taken)
+
+
+def wandering(seed, count=4000, watts=(4, 9, 25), threads=2, held=3):
+    """Functions that stay for a while; a sensor that is updated every HELD samples, or for every one."""
+    rng = random.Random(seed)
+    where, samples, value = [0] * threads, [], 0.0
+    for i in range(count):
+        for t in range(threads):
+            if rng.random() < 0.05:
+                where[t] = rng.randrange(len(watts))
+        if i % held == 0:
+            value = sum(watts[w] for w in where) * rng.uniform(0.99, 1.01)
+        samples.append(pbin.Sample(rng.randrange(900_000, 1_100_000), value,
+                                   [(t, where[t], rng.choice((900_000, 0, 850_000))) for t in range(threads)]))
+    return samples
+
+
+def sums_of(data):
+    """The columns as (kind, function, CPU time [2^-32 ns], last), and the sums by group and columns."""
+    profile_keys, strings, columns, sums, at = None, [""], [], {}, 16
+    while at < len(data):
+        length, kind = struct.unpack_from("<I4s", data, at)
+        c = pbin.Cursor(data[at + 8:at + 8 + length])
+        at += length + 16
+        if kind == b"META":
+            for _ in range(c.take("I")):
+                name, type_ = c.text(), chr(c.take("B"))
+                value = c.text() if type_ == "s" else c.take("Q")
+                profile_keys = value.split(",") if name == "keys" else profile_keys
+        elif kind == b"STRS":
+            strings += [c.text() for _ in range(c.take("I"))]
+        elif kind == b"fcol":
+            for _ in range(c.take("I")):
+                type_ = c.take("B")
+                key = [c.take("Q") for _ in profile_keys]
+                columns.append((type_, strings[key[profile_keys.index("function")]], c.integer(16, True), c.integer(16, True)))
+        elif kind == b"fsum":
+            for _ in range(c.take("I")):
+                where = c.take("III")
+                sums[where] = sums.get(where, 0) + c.integer(16, True)
+    return columns, sums
+
+
+class FitTest(tool.Case):
+    def put(self, name, profile, batch=4096):
+        return self.file(name, pbin.write(profile, batch=batch))
+
+    def rows(self, *argv):
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "--format", "json", *argv]).out)
+        return {r["function"]: r for r in table["rows"]}, table["total"]
+
+    def sums(self, path, *argv):
+        out = os.path.join(self.folder, "sums.pbin")
+        self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-o", out, *argv, path])
+        with open(out, "rb") as file:
+            return sums_of(file.read())
+
+    def test_simulation(self):
+        """Errors and intervals against exact integrals, with less patience than make bench-truth."""
+        ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "coverage", "--runs", "4"],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout.decode())
+
+    def test_rows_add_up(self):
+        """Rows, idle and what is left over are the energy of the run, to the last bit; powers are those that were put in."""
+        path = self.put("a.pbin", make(wandering(1, threads=1), cpus=1))
+        rows, total = self.rows(path)
+        self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+        self.assertEqual(total["energy"], json.loads(self.succeeds(
+            ["pbin-aggregate", "-q", "--format", "json", path]).out)["total"]["energy"])
+        self.assertIn("_residual", rows)
+
+    def test_powers(self):
+        """A third of the time is idle, at 3 W; functions use 10, 20 and 30 W more."""
+        rng, samples = random.Random(3), []
+        for i in range(5000):
+            f, used = i // 50 % 3, rng.choice((0, MS // 2, MS))
+            samples.append(pbin.Sample(MS, 3 + used / MS * (10, 20, 30)[f] + rng.gauss(0, 0.01), [(0, f, used)]))
+        rows, total = self.rows(self.put("idle.pbin", make(samples)))
+        self.assertAlmostEqual(rows["_idle"]["energy"], 15, delta=0.15)
+        for f, watt in enumerate((10, 20, 30)):
+            self.assertAlmostEqual(rows[f"f{f}"]["power"], watt, delta=0.5)
+            self.assertLess(rows[f"f{f}"]["fit_ci95"], 0.03 * rows[f"f{f}"]["energy"])
+        self.assertLess(abs(rows["_residual"]["energy"]), 0.01 * total["energy"])
+
+    def test_what_cannot_be_told_apart(self):
+        """Two threads that always run at once; and idle power under a program that never idles."""
+        rng, samples = random.Random(4), []
+        for i in range(4000):
+            used, f = rng.randrange(MS // 4, MS), 2 + i // 10 % 2
+            watt = used / MS * 30 + (MS - used) / MS * (5, 25)[f - 2]
+            samples.append(pbin.Sample(MS, watt + rng.gauss(0, 0.01), [(0, 0, used // 2), (1, 1, used // 2),
+                                                                       (2, f, MS - used // 2 * 2)]))
+        rows, _ = self.rows(self.put("pair.pbin", make(samples, 3, 4)))
+        self.assertEqual((rows["f0"]["not_resolvable_from"], rows["f1"]["not_resolvable_from"]), ("f1", "f0"))
+        self.assertAlmostEqual(rows["f0"]["power"], rows["f1"]["power"], 9)
+        self.assertIsNone(rows["f0"]["fit_ci95"])
+        self.assertAlmostEqual(rows["f3"]["power"], 25, delta=1)
+        self.assertEqual((rows["_idle"]["not_resolvable_from"], rows["_idle"]["energy"]), ("every row", 0))
+
+    def test_power_is_not_negative(self):
+        """Energy falls where a function runs: its power is 0, not less, and the rest is left over."""
+        rng = random.Random(5)
+        samples = [pbin.Sample(MS, 10 - 3 * u + rng.gauss(0, 0.01), [(0, 0, int(u * MS))])
+                   for u in (rng.uniform(0.1, 0.9) for _ in range(3000))]
+        rows, _ = self.rows(self.put("down.pbin", make(samples)))
+        self.assertEqual(rows["f0"]["energy"], 0)
+        self.assertTrue(all(r["energy"] >= 0 for n, r in rows.items() if n != "_residual"))
+
+    def test_sums(self):
+        """The sums of windows, worked out here: a function changes where the sensor is updated, so all estimates agree."""
+        rng, samples, value, f = random.Random(6), [], 0.0, 0
+        ns = [rng.randrange(900_000, 1_100_000) for _ in range(1024)]
+        for i in range(1024):
+            if i % 4 == 0:
+                value, f = rng.uniform(2, 9), 0 if i < 512 else 1
+            samples.append(pbin.Sample(ns[i], value, [(0, f, ns[i])]))
+        columns, sums = self.sums(self.put("sums.pbin", make(samples)))
+        names = [name if kind == ROW else kind for kind, name, _, _ in columns]
+        time = [sum(ns[w:w + 4]) for w in range(0, 1024, 4)]
+        joule = [sum(s.value * s.interval_ns / 1e9 for s in samples[w:w + 4]) for w in range(0, 1024, 4)]
+        whole = [w for w in range(1, 255) if w not in (127, 128)]  # all windows but the first, the last, those of the change
+        total = {pair: sum(sums.get((g, *pair), 0) for g in range(GROUPS - 1)) for pair in
+                 {pair[1:] for pair in sums}}
+        a, b = names.index("f0"), names.index("f1")
+        self.assertAlmostEqual(total[(TIME, TIME)] / 2**32, sum(time[1:255]), delta=1)
+        self.assertAlmostEqual(total[(ENERGY, TIME)] / 2**80, sum(joule[1:255]), delta=1e-9)
+        self.assertEqual(columns[TIME][3], 254)
+        for column, windows in ((a, [w for w in whole if w < 127]), (b, [w for w in whole if w > 128])):
+            own = sum(total[(column, column)] for column in (column,)) / 2**32
+            self.assertAlmostEqual(own, sum(time[w] for w in windows), delta=2.2 * max(time))
+        for group in range(GROUPS - 1):
+            self.assertAlmostEqual(sums.get((group, TIME, TIME), 0) / 2**32, sum(
+                t for w, t in enumerate(time) if 0 < w < 255 and (4 * w + 3) // 128 % 20 == group), delta=1)
+
+    def test_every_way_to_the_same_bits(self):
+        """Blocks, shards, random trees, few threads or many samples a window: the same sums, the same table."""
+        for seed, held, threads in ((1, 1, 1), (2, 3, 2), (3, 10, 3), (4, 700, 1)):
+            profiles = [make(wandering(10 * seed + i, 3000, threads=threads, held=held), threads, threads)
+                        for i in range(4)]
+            paths = [self.put(f"{i}.pbin", p, batch=(7, 100, 1024, 4096)[i]) for i, p in enumerate(profiles)]
+            again = [self.put(f"{i}b.pbin", p, batch=(4096, 7, 100, 1024)[i]) for i, p in enumerate(profiles)]
+            merge = ["pbin-aggregate", "-q", "--energy-model=fit", "-o"]
+            out = [os.path.join(self.folder, f"{n}.pbin") for n in ("flat", "tree", "x", "y")]
+            self.succeeds(merge + [out[0], *paths])
+            self.succeeds(merge + [out[2], again[3], again[1]])
+            self.succeeds(merge + [out[3], "-j", "1", "--start", "0", again[0]])  # one sample at a time
+            self.succeeds(merge + [out[1], out[3], again[2], out[2]])
+            with open(out[0], "rb") as flat, open(out[1], "rb") as tree:
+                self.assertEqual(sums_of(flat.read()), sums_of(tree.read()))
+            table = ["pbin-aggregate", "-q", "--energy-model=fit", "--format", "csv"]
+            tables = [tool.run(table + args) for args in (paths, out[:1], out[1:2])]
+            self.assertEqual(len({(t.status, t.out) for t in tables}), 1)
+            self.assertEqual(tables[0].status, seed == 4, tables[0].err)  # 16 windows do not do
+
+    def test_fewer_keys(self):
+        """Columns are joined with their products: as if the profile had been read with fewer keys."""
+        path = self.put("keys.pbin", make(wandering(8, threads=2), 2, 2))
+        fine = os.path.join(self.folder, "fine.pbin")
+        self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-k", "thread,function", "-o", fine, path])
+        coarse, direct = self.rows("-k", "function", fine)[0], self.rows("-k", "function", path)[0]
+        self.assertEqual(coarse.keys(), direct.keys())
+        for name, row in direct.items():
+            self.assertAlmostEqual(coarse[name]["energy"], row["energy"], delta=0.01 * abs(row["energy"]) + 1e-3)
+
+    def test_many_rows(self):
+        """More rows than have powers of their own, and than have columns."""
+        rng = random.Random(9)
+        samples = [pbin.Sample(MS, 5 + (i // 10 % 300) / 10 + rng.gauss(0, 0.01), [(0, i // 10 % 300, MS)])
+                   for i in range(9000)]
+        rows, total = self.rows(self.put("many.pbin", make(samples)))
+        self.assertEqual(sum(r["not_resolvable_from"] == "_other" for r in rows.values()), 300 - 64)
+        self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 6)
+        self.assertTrue(all(r["energy"] > 0 for n, r in rows.items() if n[0] == "f"))
+
+    def test_selection(self):
+        """Windows outside of the selected time do not count; what filters leave out is in no row."""
+        path = self.put("cut.pbin", make(wandering(11, threads=1)))
+        rows, total = self.rows("--start", "1", "--end", "3", path)
+        self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
+        self.assertEqual(list(self.rows("--filter", "function=f1", path)[0]), ["f1"])
+
+    def test_refused(self):
+        few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
+        ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
+        self.assertIn("the sensor has moved too rarely: 0 windows, at least 40 are needed", ended.err)
+        plain = os.path.join(self.folder, "plain.pbin")
+        self.succeeds(["pbin-aggregate", "-q", "-o", plain, few])
+        self.assertIn("was aggregated without --energy-model=fit", self.fails(["pbin-aggregate", "--energy-model=fit", plain], plain).err)
+
+    def test_hostile_sums(self):
+        """Numbers that cannot be: an error, not a crash."""
+        path, out = self.put("h.pbin", make(wandering(12, threads=1))), os.path.join(self.folder, "h-sums.pbin")
+        self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-o", out, path])
+        with open(out, "rb") as file:
+            data = file.read()
+        tail = len(data) - 60
+        column = lambda kind, cpu: struct.pack("<BQQ", kind, 0, 0) + pbin.i128(cpu) + pbin.i128(0)
+        for block, text in (
+                (("fcol", struct.pack("<I", 1) + column(1, 0)), "too short for its count, or refers to something undefined"),
+                (("fcol", struct.pack("<I", 1) + column(3, -5)), "window column with a negative time"),
+                (("fsum", struct.pack("<IIII", 1, 21, 0, 0) + pbin.i128(1)), "too short for its count"),
+                (("fsum", struct.pack("<IIII", 1, 0, 60000, 0) + pbin.i128(1)), "too short for its count"),
+                (("fsum", struct.pack("<IIII", 1, 0, 1, 2) + pbin.i128(1)), "too short for its count"),
+                (("fsum", struct.pack("<IIII", 2, 0, 0, 0) + pbin.i128(2**127 - 1) +
+                  struct.pack("<III", 0, 0, 0) + pbin.i128(2**127 - 1)), "sums too large to add exactly")):
+            bad = self.file("bad.pbin", data[:tail] + pbin.block(*block) + data[tail:])
+            self.assertIn(text, self.fails(["pbin-aggregate", "--energy-model=fit", bad]).err)
+        for value in (2**126, -2**126, -2**100):
+            blocks = b"".join(pbin.block("fsum", struct.pack("<IIII", 1, g, a, b) + pbin.i128(value))
+                              for g in range(3) for a, b in ((0, 0), (3, 3), (4, 3), (3, 1)))
+            ended = tool.run(["pbin-aggregate", "-q", "--energy-model=fit",
+                              self.file("odd.pbin", data[:tail] + blocks + data[tail:])])
+            self.assertIn(ended.status, (0, 1))
