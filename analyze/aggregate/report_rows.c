@@ -92,6 +92,8 @@ static void show_label(const struct row_view *v, struct table *table, const char
     if (!any)
         cells[v->report->tree] = cell_text(label);
     row_view_values(v, sums, total && sums->runs == v->runs, cells);
+    if (total) /* as above the table: _idle has no CPU time by which its energy could be divided */
+        cells[v->power_at] = cell_real(v->power);
     (total ? table_total : table_row)(table, cells);
 }
 

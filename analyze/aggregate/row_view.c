@@ -3,6 +3,7 @@
 #include "analyze/aggregate/row_view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void add_column(struct row_view *v, const char *name, const char *unit, bool is_text)
@@ -45,12 +46,16 @@ static void make_columns(struct row_view *v)
         add_column(v, "share_ci_approx", "%", false);
     add_column(v, "samples", "", false);
     add_column(v, "entries", "", false);
+    v->power_at = v->column_count;
     add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
                false);
     add_column(v, v->has_quantity ? q->name : "energy", v->has_quantity ? q->unit : "J", false);
-    add_column(v, "energy_share", "%", false);
+    const char *what = v->has_quantity ? q->name : "energy";
+    snprintf(v->share_name[0], sizeof v->share_name[0], "%s_share", what);
+    snprintf(v->share_name[1], sizeof v->share_name[1], "%s_share_ci_approx", what);
+    add_column(v, v->share_name[0], "%", false);
     if (v->report->intervals)
-        add_column(v, "energy_share_ci_approx", "%", false);
+        add_column(v, v->share_name[1], "%", false);
     spread_columns(v, q);
     if (v->fitted) {
         add_column(v, "fit_ci95", v->has_quantity ? q->unit : "J", false);
@@ -191,10 +196,11 @@ static void quantity_facts(struct row_view *v, double wall)
     const struct quantity *q = aggregate_quantity(v->aggregate);
     bool is_energy = !v->has_quantity || strcmp(q->name, "energy") == 0;
     double energy = v->has_quantity ? v->total_values.energy : NAN;
+    v->power = wall > 0 ? energy / wall : NAN;
     add_fact(v, is_energy ? "energy_J" : q->name, v->has_quantity ? q->name : "energy",
              v->has_quantity ? q->unit : "J", cell_real(energy));
     add_fact(v, is_energy ? "power_W" : q->rate_name, v->has_quantity ? q->rate_name : "power",
-             v->has_quantity ? q->rate_unit : "W", cell_real(wall > 0 ? energy / wall : NAN));
+             v->has_quantity ? q->rate_unit : "W", cell_real(v->power));
 }
 
 static void source_facts(struct row_view *v, const struct pbin_meta *meta)
@@ -263,7 +269,13 @@ static void excluded_facts(struct row_view *v)
         return;
     row_values_of(&v->excluded, v->runs, &excluded);
     add_fact(v, "excluded_time_s", "time left out", "s", cell_real(excluded.time));
-    add_fact(v, "excluded_energy_J", "energy left out", "J",
+    const struct quantity *q = aggregate_quantity(v->aggregate);
+    bool is_energy = !v->has_quantity || strcmp(q->name, "energy") == 0;
+    snprintf(v->excluded_name[0], sizeof v->excluded_name[0], "excluded_%s%s",
+             v->has_quantity ? q->name : "energy", is_energy ? "_J" : "");
+    snprintf(v->excluded_name[1], sizeof v->excluded_name[1], "%s left out",
+             v->has_quantity ? q->name : "energy");
+    add_fact(v, v->excluded_name[0], v->excluded_name[1], v->has_quantity ? q->unit : "J",
              cell_real(v->has_quantity ? excluded.energy : NAN));
 }
 
@@ -280,6 +292,7 @@ static void make_facts(struct row_view *v)
     add_fact(v, "wall_s", "wall time", "s", positive(wall));
     add_fact(v, "time_s", "CPU time", "s", cell_real(v->total_values.time));
     add_fact(v, "samples", "samples", "", count_cell(samples));
+    add_fact(v, "thread_samples", "thread samples", "", count_cell(v->total_values.samples));
     add_fact(v, "frequency_hz", "sampling frequency", "Hz",
              positive(wall > 0 ? samples / wall : 0));
     add_fact(v, "latency_s", "time in the sampler", "s",

@@ -35,6 +35,9 @@ struct row_view {
     struct row_values total_values;
     bool has_quantity;
     bool fitted; /* energies are of aggregate_fit */
+    size_t power_at; /* column of the power */
+    double power;    /* of the run: energy / wall time; NaN if not known */
+    char share_name[2][48], excluded_name[2][48];
 };
 
 /* Computes totals, columns and facts. All arguments are borrowed for the life of VIEW. */

@@ -35,8 +35,38 @@ static struct table_cell field_cell(const struct pbin_meta *meta, const struct p
     return cell_count(*(const uint64_t *)at);
 }
 
-int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-              struct error *err)
+/* The same for people: in seconds and hertz, and what was not recorded as missing. */
+static struct table_fact fact_for_people(const struct pbin_meta *meta,
+                                         const struct pbin_field *field)
+{
+    static const struct {
+        const char *name, *title, *unit;
+        double scale; /* 0: yes or no */
+    } known[] = {{"wall_ns", "wall time", "s", 1e9},
+                 {"latency_ns", "time in the sampler", "s", 1e9},
+                 {"frequency", "wanted frequency", "Hz", 1e3},
+                 {"cpu_time", "has CPU times", "", 0},
+                 {"times", "has times of samples", "", 0},
+                 {"cpus", "cpus", "", 1}};
+    struct table_fact fact = {field->name, field->name, field->unit, field_cell(meta, field)};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, field->name) != 0)
+            continue;
+        uint64_t value = *(const uint64_t *)((const char *)meta + field->at);
+        fact.title = known[i].title;
+        fact.unit = known[i].unit;
+        if (known[i].scale == 0)
+            fact.cell = cell_text(value != 0 ? "yes" : "no");
+        else if (value == 0)
+            fact.cell = (struct table_cell){0};
+        else if (known[i].scale != 1)
+            fact.cell = cell_real((double)value / known[i].scale);
+    }
+    return fact;
+}
+
+static int show_meta(struct pbin_reader *reader, bool raw, const struct table_format *format,
+                     struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
         {"address", "", false}, {"size", "B", false}, {"offset", "", false},
@@ -51,9 +81,10 @@ int dump_meta(struct pbin_reader *reader, const struct table_format *format, str
     size_t count = 0;
     for (size_t i = 0; i < pbin_field_count; i++)
         facts[count++] =
-            (struct table_fact){pbin_fields[i].name, pbin_fields[i].name, pbin_fields[i].unit,
-                                field_cell(meta, &pbin_fields[i])};
-    facts[count++] = (struct table_fact){"samples_read", "samples_read", "",
+            raw ? (struct table_fact){pbin_fields[i].name, pbin_fields[i].name, pbin_fields[i].unit,
+                                      field_cell(meta, &pbin_fields[i])}
+                : fact_for_people(meta, &pbin_fields[i]);
+    facts[count++] = (struct table_fact){"samples_read", raw ? "samples_read" : "samples read", "",
                                          cell_count(pbin_reader_samples(reader))};
     facts[count++] = (struct table_fact){"threads", "threads", "", cell_count(all->thread_count)};
     facts[count++] =
@@ -74,6 +105,18 @@ int dump_meta(struct pbin_reader *reader, const struct table_format *format, str
     table_close(table);
     free(facts);
     return 0;
+}
+
+int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+              struct error *err)
+{
+    return show_meta(reader, format != &table_text && format != &table_markdown, format, out, err);
+}
+
+int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                  struct error *err)
+{
+    return show_meta(reader, true, format, out, err);
 }
 
 enum { SAMPLE_COLUMNS = 12 };

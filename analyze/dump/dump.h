@@ -8,7 +8,10 @@
 
 /* Each reads all of READER and writes a table to OUT. Returns 0, or -1 with ERR filled. */
 
-/* The metadata of the profile and its mappings. */
+/* The metadata of the profile as they are stored, and its mappings; dump_meta shows them for people in the formats that
+ * are for people. */
+int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format, struct output *out,
+                  struct error *err);
 int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
               struct error *err);
 /* A row per thread of each sample: sample, time [s], value, tid, CPU time [s], pc, binary, function, file, line. A

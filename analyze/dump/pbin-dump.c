@@ -18,10 +18,18 @@ struct options {
     const char *input;
 };
 
-enum { KEY_SAMPLES = KEY_TOOL_FIRST, KEY_LOCATIONS, KEY_THREADS, KEY_READINGS, KEY_SOURCES };
+enum {
+    KEY_SAMPLES = KEY_TOOL_FIRST,
+    KEY_LOCATIONS,
+    KEY_THREADS,
+    KEY_READINGS,
+    KEY_SOURCES,
+    KEY_RAW
+};
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Contents (default: metadata and mappings):", 1},
+    {"raw", KEY_RAW, NULL, 0, "Metadata as stored, in ns and mHz, in text too", 1},
     {"samples", KEY_SAMPLES, NULL, 0, "All samples, one row per thread (default format: csv)", 1},
     {"locations", KEY_LOCATIONS, NULL, 0,
      "All program counters with their inlined frames, innermost first", 1},
@@ -34,6 +42,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
+    case KEY_RAW:
+        o->dump = dump_meta_raw;
+        return 0;
     case KEY_SAMPLES:
         o->dump = dump_samples;
         return 0;

@@ -45,13 +45,14 @@ class TableCase(tool.Case):
         self.assertEqual(len(rows), len(table["rows"]), "a key has two rows")
         return rows
 
-    def check_values(self, got, row, total, what):
+    def check_values(self, got, row, total, what, power=None):
         self.close(got["time"], row.time, f"{what} time")
         self.close(got["share"], 100 * row.time / total.time if total.time else None, f"{what} share")
         self.close(got["samples"], row.samples, f"{what} samples")
         self.close(got["entries"], row.entries, f"{what} entries")
         self.close(got["energy"], row.energy, f"{what} energy")
-        self.close(got["power"], row.energy / row.time if row.time else None, f"{what} power")
+        self.close(got["power"], power if what == "total" else row.energy / row.time if row.time else None,
+                   f"{what} power")
         self.close(got["energy_share"], 100 * row.energy / total.energy if total.energy else None,
                    f"{what} energy share")
 
@@ -60,8 +61,9 @@ class TableCase(tool.Case):
         self.assertEqual(set(rows), set(result.rows))
         for key, row in result.rows.items():
             self.check_values(rows[key], row, total, key)
-        self.check_values(table["total"], total, total, "total")
         facts = table["profile"]
+        self.check_values(table["total"], total, total, "total", facts["power_W"])
+        self.close(facts["thread_samples"], total.samples, "thread samples")
         self.close(facts["time_s"], total.time, "time_s")
         self.close(facts["energy_J"], total.energy, "energy_J")
         self.close(facts["wall_s"], result.wall or None, "wall_s")
@@ -392,7 +394,7 @@ class Limits(TableCase):
         if shown < len(order):
             self.assertEqual([rows[-1][k] for k in self.keys], ["_other"] * 3)
             self.check_values(rows[-1], sums.total(self.rows[k] for k in order[shown:]), self.total, "_other")
-        self.check_values(table["total"], self.total, self.total, "total")
+        self.check_values(table["total"], self.total, self.total, "total", table["profile"]["power_W"])
 
     def test_top(self):
         for metric, n in itertools.product(self.METRICS, (1, 5, len(self.rows) - 1, len(self.rows), 10**6)):
@@ -536,7 +538,7 @@ class Tree(TableCase):
         self.assertEqual(seen, want)
         for times in at_depth.values():
             self.assertEqual(times, sorted(times, reverse=True))
-        self.check_values(table["total"], total, total, "total")
+        self.check_values(table["total"], total, total, "total", table["profile"]["power_W"])
 
     def name(self, key, value):
         return "-" if value == "" or (value == 0 and key != "thread") else sums.shown(key, value)
@@ -597,16 +599,34 @@ class Values(TableCase):
         self.check(profile, sums.Options())
 
 
+class PowerOfTheRun(TableCase):
+    def test_power_of_the_total_is_that_above_the_table(self):
+        """5 W for 4 s, of which one thread uses 1 s: 5 W, neither 20 W nor what _idle adds to CPU time."""
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 4, "cpus": 1, "wall_ns": 4 * 10**9},
+                               [pbin.Thread(1)], [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                               [pbin.Sample(10**9, 5.0, [(0, 0, 10**9)])] + [pbin.Sample(10**9, 5.0, [])] * 3)
+        table = self.table(self.profile("p.pbin", profile))
+        self.assertEqual((table["total"]["power"], table["profile"]["power_W"], table["total"]["energy"]), (5, 5, 20))
+        self.assertEqual((table["profile"]["samples"], table["profile"]["thread_samples"]), (4, 1))
+        self.assertEqual(table["total"]["samples"], 1)
+
+    def test_what_is_no_energy_is_not_called_so(self):
+        for meta in ({"pmu": pbin.CUSTOM, "unit": "uJ"}, {"pmu": pbin.VOLTAGE, "unit": "V"}):
+            at = self.profile("k.pbin", profiles.make(81, **meta))
+            for argv in ([], ["--ci"], ["--exclude", "function=main"]):
+                self.assertNotIn(b"energy", self.succeeds(["pbin-aggregate", "-q", *argv, at]).out)
+
+
 class Kinds(TableCase):
     def columns(self, table):
         return [(c["name"], c["unit"]) for c in table["columns"] if c["name"] not in
-                ("binary", "function", "time", "share", "samples", "entries", "energy_share")]
+                ("binary", "function", "time", "share", "samples", "entries")]
 
     def check_kind(self, rate, rate_unit, name, quantity_unit, scale, **meta):
         profile = profiles.make(80, **meta)
         file = self.profile("p.pbin", profile)
         table = self.table(file)
-        self.assertEqual(self.columns(table), [(rate, rate_unit), (name, quantity_unit)])
+        self.assertEqual(self.columns(table), [(rate, rate_unit), (name, quantity_unit), (name + "_share", "%")])
         result, _ = sums.aggregate(profile, sums.Options())
         energy = sums.total(result.rows.values()).energy
         by_key = self.rows_by_key(table, ("binary", "function"))
@@ -636,9 +656,9 @@ class Kinds(TableCase):
     def test_long_unit(self):
         """Is cut, but stays text: columns of JSON lose none."""
         table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit="€" * 100)))
-        self.assertEqual(self.columns(table), [("mean", "€" * 7), ("integral", "€" * 7 + " s")])
+        self.assertEqual(self.columns(table), [("mean", "€" * 7), ("integral", "€" * 7 + " s"), ("integral_share", "%")])
         table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit=b"\xff")))
-        self.assertEqual(self.columns(table), [("mean", "\ufffd"), ("integral", "\ufffd s")])
+        self.assertEqual(self.columns(table), [("mean", "\ufffd"), ("integral", "\ufffd s"), ("integral_share", "%")])
 
     def test_odd_volts(self):
         for volts in (math.nan, -5.0, math.inf, 1e300):

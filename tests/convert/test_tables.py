@@ -86,6 +86,18 @@ class Tables(tool.Case):
                    for who in ("own", "caller")]
         self.assertNotEqual(*listing)
 
+    def test_facts_for_people(self):
+        text = self.succeeds(["pbin-dump"], stdin=self.profile).out.decode()
+        for pattern in (r"(?m)^wall time +[\d.]+ s$", r"(?m)^has CPU times +yes$", r"(?m)^has times of samples +yes$"):
+            self.assertRegex(text, pattern)
+        self.assertNotIn("_ns", text)
+        self.assertNotIn("mHz", text)
+        raw = self.succeeds(["pbin-dump", "--raw"], stdin=self.profile).out.decode()
+        for pattern in (r"(?m)^wall_ns +\d+ ns$", r"(?m)^cpu_time +1$", r"(?m)^frequency +\d+ mHz$"):
+            self.assertRegex(raw, pattern)
+        facts = json.loads(self.succeeds(["pbin-dump", "--format=json"], stdin=self.profile).out)["profile"]
+        self.assertEqual(facts["cpu_time"], 1)
+
     def test_dump(self):
         def table(*argv):
             out = self.succeeds(["pbin-dump", "--format=csv", *argv], stdin=self.profile).out.decode()
