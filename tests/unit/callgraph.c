@@ -15,6 +15,7 @@
 struct fixture {
     struct output *out;
     struct pbin_writer *writer;
+    exact energy; /* of all rows */
     struct error err;
 };
 
@@ -22,12 +23,9 @@ static void begin(struct fixture *f)
 {
     struct pbin_meta meta = {
         .name = "test", .keys = "binary,function", .pmu = PMU_POWER, .unit = "W"};
-    struct pbin_run run = {0};
     *f = (struct fixture){0};
     f->out = output_open("graph.pbin", OUTPUT_BINARY, &f->err);
     f->writer = pbin_writer_open(f->out, &meta);
-    run.name = pbin_define_string(f->writer, "test");
-    pbin_put_run(f->writer, &run);
 }
 
 static void put(struct fixture *f, const char *function, int ticks)
@@ -38,6 +36,7 @@ static void put(struct fixture *f, const char *function, int ticks)
                                 (exact)ticks * 10000000 << TIME_SHIFT,
                                 exact_of_double(ticks * 0.02, ENERGY_SHIFT));
     pbin_put_row(f->writer, &row, 2);
+    f->energy += row.sums.energy;
 }
 
 static void call(struct fixture *f, const char *caller, const char *callee, uint64_t count)
@@ -53,6 +52,8 @@ static struct aggregate *finish(struct fixture *f)
     struct aggregate_options options = {.rows.keys = pbin_keys_of("binary,function")};
     struct reporter reporter = {.tool = "test"};
     struct aggregate *aggregate = aggregate_new(&options);
+    struct pbin_run run = {.name = pbin_define_string(f->writer, "test"), .energy = f->energy};
+    pbin_put_run(f->writer, &run);
     if (pbin_writer_close(f->writer) != 0 || output_commit(f->out) != 0)
         abort();
     struct stream *in = stream_open("graph.pbin", &f->err);
