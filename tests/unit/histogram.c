@@ -69,9 +69,9 @@ static void adds_up(struct check *check)
     record_run(a, readings);
     struct histogram_target target = {
         .wall = 100 * MS, .latency = 5000, .maps = maps, .map_count = 3};
-    uint64_t in_header;
+    struct histogram_sums sums;
     struct output *out = output_open("sums.bin", OUTPUT_BINARY, &err);
-    CHECK(histogram_write(a, out, &target, &in_header) == 0);
+    CHECK(histogram_write(a, out, &target, &sums) == 0);
     CHECK(output_commit(out) == 0);
     struct stat st;
     CHECK(stat("sums.bin", &st) == 0);
@@ -95,13 +95,14 @@ static void adds_up(struct check *check)
         if (line.pc == 0x90010)
             other = line.samples;
     }
-    CHECK_EQ(in_header, p->samples);
+    CHECK_EQ(sums.samples, p->samples);
     CHECK_EQ(unknown, 2); /* at 61 and 81 ms */
     CHECK_EQ(first, 90);
     CHECK_EQ(other, 45 - 2);
     CHECK_EQ(samples, 90 + 90 + 45);
-    CHECK(fabs(joules - 0.362) < 1e-9); /* 4 W for the 90.5 ms in which a thread ran */
-    CHECK(fabs(histogram_end(a) - 0.362) < 1e-9);
+    CHECK(fabs(joules - 0.362) < 1e-9);         /* 4 W for the 90.5 ms in which a thread ran */
+    CHECK(fabs(histogram_end(a) - 0.4) < 1e-9); /* 4 W for 100 ms */
+    CHECK(fabs(joules + sums.idle_current * 0.1 / (double)p->samples - 0.4) < 1e-9);
     /* samples * wall / samples of the header = CPU time, as near as a whole number allows */
     double time = (double)samples * 0.1 / (double)p->samples;
     CHECK(fabs(time - 0.2255) < 0.5 / (double)p->samples * 0.2255);
@@ -118,9 +119,9 @@ static void nothing_at_all(struct check *check)
     struct raw_readings *readings = raw_readings_new(NULL, 0);
     struct histogram *a = histogram_new(readings);
     struct histogram_target target = {.wall = 1000};
-    uint64_t in_header;
+    struct histogram_sums sums;
     struct output *out = output_open("empty.bin", OUTPUT_BINARY, &err);
-    CHECK(histogram_write(a, out, &target, &in_header) == 0);
+    CHECK(histogram_write(a, out, &target, &sums) == 0);
     CHECK(output_commit(out) == 0);
     struct buffer file = scratch_read("empty.bin");
     CHECK_EQ(file.size, 48);
