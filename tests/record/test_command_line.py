@@ -81,7 +81,8 @@ class Summary(Case):
     def test_details(self):
         for engine, unit in (("perf", r"per second of CPU time\n"), ("ptrace", r"per second\n")):
             done = self.sampler("-d", "-f", "200", "--engine", engine, "--", BURN, "0.2")
-            short, long = re.search(r" s, ([\d.]+) of 200 Hz, [^$]* wanted, (\S+) Hz reached, " + unit, done.stderr).groups()
+            short, long = re.search(r" s, ([\d.]+) of 200 Hz, [^$]* wanted, (\S+) Hz reached, " + unit,
+                                    done.stderr).groups()
             self.assertAlmostEqual(float(short), float(long), delta=0.06)
         for pattern in (r"  engine +(perf|ptrace), random intervals", r"  frequency +200 Hz wanted, [\d.e+-]+ Hz reached",
                         r"  samples +\d+ taken, \d+ skipped, \d+ lost, \d+ threads not readable",
