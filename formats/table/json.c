@@ -6,9 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 enum { FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY };
+
+void json_begin(void)
+{
+    json_set_alloc_funcs(mem_alloc, free);
+}
 
 json_t *json_of_text(const char *text)
 {
@@ -45,7 +51,6 @@ void json_write(struct output *out, json_t *value)
 {
     char *text = json_dumps(value, FLAGS);
     json_decref(value);
-    if (text != NULL)
-        write_text(out, text);
+    write_text(out, text);
     free(text);
 }
