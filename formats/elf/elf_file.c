@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -301,12 +302,36 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
     return NULL;
 }
 
+/* A profile may name a device or a FIFO: to open one may have effects, or take forever. Returns a descriptor; or -1 with
+ * *ERRNUM set, 0 if PATH is not a regular file. */
+static int open_regular(const char *path, int *errnum)
+{
+    char link[64];
+    struct stat info;
+    int place = open(path, O_PATH | O_CLOEXEC), fd = -1;
+    bool regular = place >= 0 && fstat(place, &info) == 0 && S_ISREG(info.st_mode);
+    *errnum = place < 0 ? errno : 0;
+    if (regular) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+        fd = open(link, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT) /* no /proc */
+            fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        *errnum = fd < 0 ? errno : 0;
+    }
+    if (place >= 0)
+        close(place);
+    return fd;
+}
+
 struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block */
-    *errnum = fd < 0 ? errno : 0;
+    int fd = open_regular(path, errnum);
     if (fd >= 0)
         return elf_file_from_descriptor(fd, path, err);
+    if (*errnum == 0) {
+        error_set(err, path, NO_OFFSET, "not a regular file");
+        return NULL;
+    }
     error_set_errno(err, path, *errnum, "cannot open");
     return NULL;
 }
