@@ -71,6 +71,14 @@ const char *code_file_symbol(struct code_file *file, uint64_t address)
     return symbol != NULL ? symbol->name : NULL;
 }
 
+void code_file_rest(struct code_file *file)
+{
+    if (file == NULL)
+        return;
+    dwarf_worker_delete(file->worker);
+    file->worker = NULL;
+}
+
 /* The one warning that a lost worker costs; symbols stay. */
 static void give_up_dwarf(struct code_file *file, const struct error *err)
 {
