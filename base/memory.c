@@ -37,10 +37,10 @@ static _Noreturn void run_out(void)
                  (unsigned long long)limit.rlim_cur >> 20);
     int length = snprintf(line, sizeof line, "%.100s: out of memory%s\n",
                           program_invocation_short_name, most);
-    if (write(STDERR_FILENO, line, (size_t)length) != length)
-        _Exit(1);
-    exit(
-        1); /* NOLINT(concurrency-mt-unsafe): unfinished files are removed by functions that on_exit calls */
+    bool written = write(STDERR_FILENO, line, (size_t)length) == length;
+    if (!written || gettid() != getpid()) /* other threads still use what exit takes down */
+        _exit(1);
+    exit(1); /* functions that on_exit calls remove unfinished files */
 }
 
 static void *check(void *memory)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,7 +291,11 @@ static int spool(struct stream *s, int fd, struct error *err)
     int64_t have;
     while ((have = stream_peek(s, 1, &data, err)) > 0) {
         if (write_all(fd, data, (size_t)have) != 0)
-            return error_set_errno(err, s->name, errno, "cannot copy to a temporary file");
+            return error_set_errno(
+                err, s->name, errno,
+                "cannot copy it to a temporary file, which needs more than %" PRIu64
+                " bytes ($TMPDIR names another folder)",
+                s->window.offset);
         stream_advance(s, (size_t)have);
     }
     if (have < 0)

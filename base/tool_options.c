@@ -157,6 +157,16 @@ static void limit_memory(uint64_t most)
     setrlimit(RLIMIT_DATA, &limit);
 }
 
+/* A profile may have more binaries, each with a debug file, than the usual limit of 1024 descriptors lets open. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static uint64_t quarter_of_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -188,6 +198,7 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
         fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
         exit(EXIT_DATA);
     }
+    raise_descriptors();
     limit_memory(((struct tool_common *)input)->max_memory);
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,22 +50,44 @@ char *utf8_repair(const char *text)
     return copy;
 }
 
+/* Characters that hide something: ranges in ascending order. */
+static bool is_deceptive(uint32_t code)
+{
+    static const uint32_t ranges[][2] = {
+        {0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad}, /* control characters, soft hyphen */
+        {0x34f, 0x34f},     {0x61c, 0x61c},     {0x115f, 0x1160}, /* joiner, Arabic mark, fillers */
+        {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f}, /* invisible; zero width, marks */
+        {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164}, /* line ends, overrides */
+        {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0}, /* variations, byte order mark */
+        {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x1bca0, 0x1bca3}, /* annotations, formats */
+        {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},                     /* formats of music, tags */
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (code <= ranges[i][1])
+            return code >= ranges[i][0];
+    return (code & 0xfffe) == 0xfffe; /* not characters */
+}
+
+/* The character at TEXT, which has LENGTH valid bytes. */
+static uint32_t decode(const unsigned char *text, size_t length)
+{
+    static const unsigned char bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = text[0] & bits[length];
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (text[i] & 0x3f);
+    return code;
+}
+
 char *utf8_visible(const char *text, size_t *width)
 {
     char *copy = mem_alloc(strlen(text) * 4 + 1), *to = copy;
     size_t shown = 0;
     while (*text != '\0') {
         size_t length = utf8_length(text);
-        unsigned char c = (unsigned char)*text;
-        /* U+0080..U+009F are control characters too */
-        if (length == 0 || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0)) {
-            to += sprintf(to, "\\x%02x", c);
-            text++;
-            shown += 4;
-            if (c == 0xc2 && length == 2) {
-                to += sprintf(to, "\\x%02x", (unsigned char)*text++);
-                shown += 4;
-            }
+        const unsigned char *bytes = (const unsigned char *)text;
+        if (length == 0 || is_deceptive(decode(bytes, length))) {
+            for (size_t i = 0; i < (length > 0 ? length : 1); i++, text++, shown += 4)
+                to += sprintf(to, "\\x%02x", bytes[i]);
             continue;
         }
         memcpy(to, text, length);

@@ -15,7 +15,8 @@ size_t utf8_limit(const char *text, size_t most);
 /* A copy of TEXT that is valid UTF-8: each stray byte becomes U+FFFD. Caller frees. */
 char *utf8_repair(const char *text);
 
-/* A copy of TEXT that is safe on a terminal: control characters and stray bytes become \xNN. Caller frees.
+/* A copy of TEXT that is safe on a terminal and in a report: the bytes of control characters, of characters that are
+ * invisible or reorder others (bidirectional overrides), and stray bytes become \xNN. Caller frees.
  * *WIDTH, unless NULL, is set to its number of characters. */
 char *utf8_visible(const char *text, size_t *width);
 

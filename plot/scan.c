@@ -17,6 +17,16 @@ static int read_meta(struct scan *s, const char *kind, struct error *err)
     return 0;
 }
 
+/* Copies a pipe to a file, unless its first bytes show that it is no pbin, which read_meta reports. */
+static int make_seekable(struct stream *in, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = stream_peek(in, PBIN_SIGNATURE_SIZE, &data, err);
+    if (have < PBIN_SIGNATURE_SIZE || memcmp(data, pbin_signature, PBIN_SIGNATURE_SIZE) != 0)
+        return have < 0 ? -1 : 0;
+    return stream_make_seekable(in, err);
+}
+
 int scan_open(struct scan *s, const struct plot *plot, const char *kind, struct error *err)
 {
     const struct plot_options *o = plot->options;
@@ -25,7 +35,7 @@ int scan_open(struct scan *s, const struct plot *plot, const char *kind, struct 
         return error_set(err, o->inputs[1], NO_OFFSET, "%s draws a single profile", kind);
     s->path = o->input_count == 1 ? o->inputs[0] : NULL;
     s->in = stream_open(s->path, err);
-    if (s->in == NULL || stream_make_seekable(s->in, err) != 0 || read_meta(s, kind, err) != 0) {
+    if (s->in == NULL || make_seekable(s->in, err) != 0 || read_meta(s, kind, err) != 0) {
         scan_close(s);
         return -1;
     }

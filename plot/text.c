@@ -93,14 +93,7 @@ static size_t tail_start(const char *text, double width, bool cells)
 
 char *text_visible(const char *name)
 {
-    char *visible = utf8_visible(name, NULL), *to = visible;
-    for (const char *c = visible; *c != '\0'; c++) {
-        bool forbidden = strncmp(c, "\xef\xbf\xbe", 3) == 0 || strncmp(c, "\xef\xbf\xbf", 3) == 0;
-        *to++ = forbidden ? '?' : *c;
-        c += forbidden ? 2 : 0;
-    }
-    *to = '\0';
-    return visible;
+    return utf8_visible(name, NULL);
 }
 
 char *text_fit(const char *name, double width, bool cells)

@@ -9,8 +9,8 @@
 /* Width of TEXT (valid UTF-8) in DejaVu Sans [em] or, with CELLS, on a terminal [cells]. */
 double text_width(const char *text, bool cells);
 
-/* A copy of NAME that is valid in a picture: control characters and stray bytes become \xNN, and the two
- * characters that XML forbids become '?'. Caller frees. */
+/* A copy of NAME that is valid in a picture: the bytes of control characters, of characters that XML
+ * forbids or that hide something, and stray bytes become \xNN. Caller frees. */
 char *text_visible(const char *name);
 
 /* The same, shortened in the middle to WIDTH (units of text_width). Caller frees. */

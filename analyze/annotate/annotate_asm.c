@@ -11,6 +11,7 @@
 #include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/disassembler.h"
 #include "base/memory.h"
+#include "formats/elf/elf_search.h"
 
 enum {
     MAX_CODE = 1 << 24, /* bytes of one piece of code */
@@ -232,7 +233,11 @@ static size_t show_piece(struct listing *listing, const struct annotate_function
     const struct elf_symbol *symbol = machine_code_symbol(file->code, spots[0].address);
     count = piece_of(&p, symbol, spots, count);
     p.bytes = mem_alloc(p.size);
+    size_t wanted = p.size;
     p.size = elf_file_read_code(machine_code_file(file->code), p.address, p.bytes, p.size);
+    if (p.size < wanted)
+        elf_warn_failed(listing_annotation(listing)->reporter, machine_code_file(file->code),
+                        "instructions are not shown");
     size_t used = split(&p, spots, count);
     if (p.count > 0)
         put_piece(&p, symbol != NULL ? symbol->name : "");

@@ -40,9 +40,10 @@ struct machine_code *machine_code_open(const struct code_wanted *wanted,
     if (wanted->build_id[0] == '\0')
         report_warning(reporter, "%s: no build-id in the profile: it may not be the file that ran",
                        code->file->path);
-    if (!elf_has_debug(code->file))
-        code->debug = elf_search_debug(search, code->file);
+    code->debug = elf_search_debug_warn(search, code->file, reporter);
     code->symbols = elf_symbols_new(code->file, code->debug);
+    elf_warn_failed(reporter, code->file, "names are lost");
+    elf_warn_failed(reporter, code->debug, "names are lost");
     return code;
 }
 

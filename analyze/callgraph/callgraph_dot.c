@@ -8,18 +8,18 @@
 #include "analyze/callgraph/callgraph_view.h"
 #include "base/utf8.h"
 
-/* TEXT inside a quoted string: names may contain anything. */
+/* TEXT inside a quoted string, where Graphviz reads escapes and entities: names may contain anything. */
 static void put_text(struct output *out, const char *text)
 {
-    char *valid = utf8_repair(text);
-    for (const char *c = valid; *c != '\0'; c++)
+    char *visible = utf8_visible(text, NULL);
+    for (const char *c = visible; *c != '\0'; c++)
         if (*c == '"' || *c == '\\')
             output_printf(out, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            output_printf(out, "?");
+        else if (*c == '&')
+            output_printf(out, "&amp;");
         else
             output_write(out, c, 1);
-    free(valid);
+    free(visible);
 }
 
 static void put_node(const struct callgraph_view *v, struct output *out, uint32_t number)

@@ -134,6 +134,7 @@ static json_t *facts(const struct callgraph_view *v)
 
 void callgraph_json(const struct callgraph_view *v, struct output *out)
 {
+    json_begin();
     output_printf(out, "{\"profile\":");
     json_write(out, facts(v));
     output_printf(out, ",\n\"functions\":[");

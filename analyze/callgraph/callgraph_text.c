@@ -8,8 +8,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/callgraph/callgraph_view.h"
+#include "base/utf8.h"
 
 static void put_cost(const struct callgraph_view *v, struct output *out,
                      const struct call_cost *self, const struct call_cost *children)
@@ -24,13 +26,23 @@ static void put_blank(const struct callgraph_view *v, struct output *out)
     output_printf(out, "%*s", v->quantity->name != NULL ? 2 * 11 + 2 * 13 : 2 * 11, "");
 }
 
+static void put_text(struct output *out, const char *text)
+{
+    char *visible = utf8_visible(text, NULL);
+    output_write(out, visible, strlen(visible));
+    free(visible);
+}
+
 /* "aa <cycle 2> [7]" */
 static void put_name(const struct callgraph_view *v, struct output *out,
                      const struct call_node *node)
 {
-    output_printf(out, "%s", node->function);
-    if (v->name_binaries)
-        output_printf(out, " (%s)", node->binary);
+    put_text(out, node->function);
+    if (v->name_binaries) {
+        output_printf(out, " (");
+        put_text(out, node->binary);
+        output_printf(out, ")");
+    }
     if (node->cycle != 0)
         output_printf(out, " <cycle %" PRIu32 ">", node->cycle);
     output_printf(out, " [%" PRIu32 "]\n", node->index);

@@ -12,6 +12,6 @@
  * arcs were left out, as an end is not a function of FILE. */
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
-                      const struct elf_search *search);
+                      const struct elf_search *search, struct reporter *reporter);
 
 #endif

@@ -161,8 +161,13 @@ struct gmon_program *gmon_program_open(const struct gmon *gmon,
         return NULL;
     }
     if (p->image != NULL) {
-        p->debug = elf_search_debug(&options->search, p->image);
+        struct error unread = {0};
+        p->debug = elf_search_debug(&options->search, p->image, &unread);
+        if (unread.text[0] != '\0')
+            report_warning(reporter, "%s: %s", unread.file, unread.text);
         p->symbols = elf_symbols_new(p->image, p->debug);
+        elf_warn_failed(reporter, p->image, "names are lost");
+        elf_warn_failed(reporter, p->debug, "names are lost");
         list_pieces(p);
     }
     p->bias = options->has_bias ? options->bias : p->is_optee ? optee_bias(p, gmon, reporter) : 0;

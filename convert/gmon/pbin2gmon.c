@@ -214,7 +214,8 @@ static int convert(struct conversion *c, struct error *err)
         make_time_of_samples(c);
     if (put_times(c, err) != 0)
         return -1;
-    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, &o->search);
+    size_t lost =
+        gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, &o->search, &o->common.reporter);
     if (lost > 0)
         report_warning(&o->common.reporter,
                        "%s: left out %zu of %zu call arcs: an end is not a function of %s", c->name,

@@ -180,11 +180,33 @@ static int write_pbin(struct options *o, struct stream *in, const struct sthem_s
     return -1;
 }
 
+/* Refuses so long a beginning without a line or a column before a pipe is copied to a file. */
+static int check_beginning(struct stream *in, struct error *err)
+{
+    const uint8_t *data;
+    int64_t have = stream_peek(in, STHEM_MAX_LINE + 1, &data, err);
+    if (have <= STHEM_MAX_LINE)
+        return have < 0 ? -1 : 0;
+    if (memchr(data, '\n', STHEM_MAX_LINE) == NULL && memchr(data, '\r', STHEM_MAX_LINE) == NULL)
+        return error_set(err, stream_name(in), NO_OFFSET,
+                         "line 1, column 1: line of more than %d bytes: not a CSV export",
+                         STHEM_MAX_LINE);
+    if (memchr(data, ';', STHEM_MAX_LINE) == NULL && memchr(data, ',', STHEM_MAX_LINE) == NULL &&
+        memchr(data, '\t', STHEM_MAX_LINE) == NULL)
+        return error_set(err, stream_name(in), NO_OFFSET,
+                         "line 1, column 1: not an export of sthem or Lynsyn: no columns in its "
+                         "first %d bytes",
+                         STHEM_MAX_LINE);
+    return 0;
+}
+
 static int convert(struct options *o, struct stream *in, struct error *err)
 {
     struct sthem_summary summary = {0};
     struct sthem_code code = {0};
-    int result = stream_make_seekable(in, err);
+    int result = check_beginning(in, err);
+    if (result == 0)
+        result = stream_make_seekable(in, err);
     if (result == 0)
         result = sthem_code_read(&o->convert, &code, err);
     if (result == 0)

@@ -51,8 +51,7 @@ static void search_debug(struct code_file *file)
     if (file->debug_searched)
         return;
     file->debug_searched = true;
-    if (!elf_has_debug(file->image))
-        file->debug = elf_search_debug(&file->options->search, file->image);
+    file->debug = elf_search_debug_warn(&file->options->search, file->image, file->reporter);
     if (file->debug == NULL && !elf_has_debug(file->image))
         file->no_dwarf = true;
 }
@@ -62,12 +61,22 @@ const char *code_file_symbol(struct code_file *file, uint64_t address)
     search_debug(file);
     if (file->symbols == NULL) {
         file->symbols = elf_symbols_new(file->image, file->debug);
+        elf_warn_failed(file->reporter, file->image, "names are lost");
+        elf_warn_failed(file->reporter, file->debug, "names are lost");
         if (elf_symbols_overlap(file->symbols))
             report_warning(file->reporter, "%s: names of symbols overlap: some functions have none",
                            file->image->path);
     }
     const struct elf_symbol *symbol = elf_symbols_find(file->symbols, address);
     return symbol != NULL ? symbol->name : NULL;
+}
+
+void code_file_rest(struct code_file *file)
+{
+    if (file == NULL)
+        return;
+    dwarf_worker_delete(file->worker);
+    file->worker = NULL;
 }
 
 /* The one warning that a lost worker costs; symbols stay. */

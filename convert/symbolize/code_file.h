@@ -22,6 +22,10 @@ const struct elf_file *code_file_image(const struct code_file *file);
 /* Name of the symbol that covers ADDRESS of the file, borrowed until code_file_delete; NULL: none. */
 const char *code_file_symbol(struct code_file *file, uint64_t address);
 
+/* Ends the process that reads its debug information, if there is one; the next question starts another. NULL is
+ * allowed. */
+void code_file_rest(struct code_file *file);
+
 /* Looks up COUNT (at most MAX_QUESTION) ascending addresses in the debug information. Returns false if there is none,
  * or it was lost after a warning. */
 bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,

@@ -18,6 +18,9 @@ struct map {
     struct elf_mapping mapping; /* in the file */
 };
 
+/* Files whose workers may run at the same time: each is a process and a descriptor. */
+enum { AWAKE = 32 };
+
 struct code_maps {
     struct map *maps;
     size_t count;
@@ -28,7 +31,8 @@ struct code_maps {
     struct code_file **images; /* of mappings whose bytes were recorded */
     const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
     size_t image_count, image_capacity;
-    struct strings *missing; /* labels that a warning was given for */
+    struct code_file *awake[AWAKE]; /* used last, the latest first; borrowed */
+    struct strings *missing;        /* labels that a warning was given for */
     const struct symbolizer_options *options;
     struct reporter *reporter;
 };
@@ -183,6 +187,18 @@ static void use_image(struct code_maps *s, struct map *m)
     s->image = m->map.image;
 }
 
+/* FILE is about to be used: it comes first, and the worker of the one that was used longest ago ends. */
+static void wake(struct code_maps *s, struct code_file *file)
+{
+    size_t at = 0;
+    while (at < AWAKE - 1 && s->awake[at] != file && s->awake[at] != NULL)
+        at++;
+    if (s->awake[at] != file)
+        code_file_rest(s->awake[at]);
+    memmove(&s->awake[1], &s->awake[0], at * sizeof *s->awake);
+    s->awake[0] = file;
+}
+
 struct code_file *code_maps_file(struct code_maps *s, size_t index,
                                  const struct elf_mapping **mapping)
 {
@@ -195,5 +211,7 @@ struct code_file *code_maps_file(struct code_maps *s, size_t index,
             search_file(s, m);
     }
     *mapping = &m->mapping;
+    if (m->file != NULL && s->awake[0] != m->file)
+        wake(s, m->file);
     return m->file;
 }

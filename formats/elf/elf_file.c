@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,11 +48,24 @@ static size_t read_some(const struct elf_file *file, uint64_t offset, uint8_t *t
         ssize_t got = pread(file->fd, to + have, size - have, (off_t)(offset + have));
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && *file->failed == 0)
+            *file->failed = errno;
         if (got <= 0)
             break;
         have += (size_t)got;
     }
     return have;
+}
+
+int elf_file_failed(const struct elf_file *file)
+{
+    return file != NULL ? *file->failed : 0;
+}
+
+void elf_file_blame(const struct elf_file *file, uint64_t offset, uint64_t size)
+{
+    if (*file->failed == 0 && size > 0 && offset <= file->size && size <= file->size - offset)
+        *file->failed = errno == ENOMEM ? ENOMEM : EIO;
 }
 
 bool elf_file_read(const struct elf_file *file, uint64_t offset, void *to, uint64_t size)
@@ -87,8 +101,11 @@ const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit
     if (index >= file->section_count || file->sections[index].size > MAX_TABLE)
         return NULL;
     const Elf_Data *data = elf_rawdata(elf_getscn(file->elf, index), NULL);
-    if (data == NULL || data->d_buf == NULL)
+    if (data == NULL || data->d_buf == NULL) {
+        const struct elf_section *s = &file->sections[index];
+        elf_file_blame(file, s->offset, s->type != SHT_NOBITS ? s->size : 0);
         return NULL;
+    }
     const char *last = memrchr(data->d_buf, '\0', data->d_size);
     *limit = last != NULL ? (size_t)(last - (const char *)data->d_buf) + 1 : 0;
     return data->d_buf;
@@ -165,6 +182,8 @@ static void read_notes(struct elf_file *file, uint64_t offset, uint64_t size, ui
                                           align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
     if (data != NULL)
         take_build_id(file, data);
+    else
+        elf_file_blame(file, offset, size);
 }
 
 static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_t *notes,
@@ -183,11 +202,13 @@ static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_
     if (count > MAX_SEGMENTS)
         return error_set(err, file->path, header->e_phoff, "%zu program headers, at most %d", count,
                          MAX_SEGMENTS);
-    if (result != 0 || count < header->e_phnum || gelf_getphdr(file->elf, 0, &p) == NULL)
+    if (result != 0 || count < header->e_phnum || gelf_getphdr(file->elf, 0, &p) == NULL) {
+        elf_file_blame(file, header->e_phoff, (uint64_t)header->e_phnum * size);
         return error_set(err, file->path, header->e_phoff,
                          "program headers outside the file: %u of %u bytes each, file of %" PRIu64
                          " bytes",
                          header->e_phnum, size, file->size);
+    }
     file->segments = mem_zalloc(count, sizeof *file->segments);
     for (size_t i = 0; i < count && gelf_getphdr(file->elf, (int)i, &p) != NULL; i++) {
         if (p.p_type == PT_LOAD)
@@ -206,9 +227,12 @@ static void read_sections(struct elf_file *file, const GElf_Ehdr *header, uint64
     size_t count = 0, names_index = 0, limit;
     GElf_Shdr s;
     if (header->e_shentsize != (file->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
-        elf_getshdrnum(file->elf, &count) != 0 || count == 0 ||
-        gelf_getshdr(elf_getscn(file->elf, 0), &s) == NULL)
+        elf_getshdrnum(file->elf, &count) != 0 || count == 0)
         return;
+    if (gelf_getshdr(elf_getscn(file->elf, 0), &s) == NULL) {
+        elf_file_blame(file, header->e_shoff, count * header->e_shentsize);
+        return;
+    }
     file->sections = mem_zalloc(count, sizeof *file->sections);
     file->section_count = count;
     for (size_t i = 0; i < count; i++)
@@ -236,20 +260,26 @@ static struct elf_file *load(struct elf_file *file, struct error *err)
 {
     GElf_Ehdr header;
     uint64_t notes = MAX_NOTES;
-    if (check_header(file, err) == 0) {
+    struct error wrong = {0};
+    if (check_header(file, &wrong) == 0) {
         elf_version(EV_CURRENT);
         file->elf = file->memory != NULL ? elf_memory((char *)file->memory, file->size)
                                          : elf_begin(file->fd, ELF_C_READ, NULL);
         if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF ||
             gelf_getehdr(file->elf, &header) == NULL) {
-            bad(file, 0, err, elf_errmsg(-1));
-        } else if (read_segments(file, &header, &notes, err) == 0) {
+            bad(file, 0, &wrong, elf_errmsg(-1));
+        } else if (read_segments(file, &header, &notes, &wrong) == 0) {
             file->type = header.e_type;
             file->machine = header.e_machine;
             read_sections(file, &header, &notes);
-            return file;
+            if (*file->failed == 0)
+                return file;
         }
     }
+    if (*file->failed != 0)
+        error_set_errno(err, file->path, *file->failed, "cannot read");
+    else
+        error_set(err, wrong.file, wrong.offset, "%s", wrong.text);
     elf_file_close(file);
     return NULL;
 }
@@ -261,6 +291,7 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
     struct stat info;
     struct elf_file *file = mem_zalloc(1, sizeof *file);
     file->path = mem_strdup(path);
+    file->failed = mem_zalloc(1, sizeof *file->failed);
     file->fd = fd;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         file->size = (uint64_t)info.st_size;
@@ -271,12 +302,36 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
     return NULL;
 }
 
+/* A profile may name a device or a FIFO: to open one may have effects, or take forever. Returns a descriptor; or -1 with
+ * *ERRNUM set, 0 if PATH is not a regular file. */
+static int open_regular(const char *path, int *errnum)
+{
+    char link[64];
+    struct stat info;
+    int place = open(path, O_PATH | O_CLOEXEC), fd = -1;
+    bool regular = place >= 0 && fstat(place, &info) == 0 && S_ISREG(info.st_mode);
+    *errnum = place < 0 ? errno : 0;
+    if (regular) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", place);
+        fd = open(link, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 && errno == ENOENT) /* no /proc */
+            fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        *errnum = fd < 0 ? errno : 0;
+    }
+    if (place >= 0)
+        close(place);
+    return fd;
+}
+
 struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block */
-    *errnum = fd < 0 ? errno : 0;
+    int fd = open_regular(path, errnum);
     if (fd >= 0)
         return elf_file_from_descriptor(fd, path, err);
+    if (*errnum == 0) {
+        error_set(err, path, NO_OFFSET, "not a regular file");
+        return NULL;
+    }
     error_set_errno(err, path, *errnum, "cannot open");
     return NULL;
 }
@@ -286,6 +341,7 @@ struct elf_file *elf_file_from_memory(const uint8_t *memory, size_t size, const 
 {
     struct elf_file *file = mem_zalloc(1, sizeof *file);
     file->path = mem_strdup(label);
+    file->failed = mem_zalloc(1, sizeof *file->failed);
     file->fd = -1;
     file->memory = memory;
     file->size = size;
@@ -302,6 +358,7 @@ void elf_file_close(struct elf_file *file)
             munmap((void *)file->memory, file->size);
         close(file->fd);
     }
+    free(file->failed);
     free(file->path);
     free(file->segments);
     free(file->sections);

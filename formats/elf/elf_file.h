@@ -46,10 +46,11 @@ struct elf_file {
     struct elf_section *sections; /* index as in the file; 0 of them is legal */
     size_t section_count;
     char build_id[129]; /* lower-case hex, "": none */
+    int *failed;        /* why the first read failed, 0: none did; elf_file_failed */
 };
 
 /* Opens the regular file PATH. Returns NULL with ERR filled: not there (errno in *ERRNUM, which
- * is 0 otherwise), not ELF, program headers outside the file. Caller closes with elf_file_close. */
+ * is 0 otherwise), unreadable, not ELF, program headers outside the file. Caller closes with elf_file_close. */
 struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err);
 
 /* As elf_file_open, for the open file FD, which it takes. PATH is for messages. */
@@ -59,6 +60,10 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
  */
 struct elf_file *elf_file_from_memory(const uint8_t *memory, size_t size, const char *label,
                                       struct error *err);
+
+/* Why some part of the file that is there could not be read (an errno), or 0. What is missing then is not known to be
+ * missing. NULL is allowed: 0. */
+int elf_file_failed(const struct elf_file *file);
 
 /* NULL is allowed. */
 void elf_file_close(struct elf_file *file);

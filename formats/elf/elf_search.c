@@ -144,38 +144,48 @@ void elf_search_warn(struct reporter *reporter, const char *label, const struct 
 
 /* ---- debug files ---- */
 
-static struct elf_file *open_debug(const struct elf_file *file, const uint32_t *crc,
+struct debug_search {
+    const struct elf_search *search;
+    const struct elf_file *file; /* that it belongs to */
+    struct error *err;
+};
+
+static struct elf_file *open_debug(const struct debug_search *s, const uint32_t *crc,
                                    const char *format, ...) __attribute__((format(printf, 3, 4)));
-static struct elf_file *open_debug(const struct elf_file *file, const uint32_t *crc,
+static struct elf_file *open_debug(const struct debug_search *s, const uint32_t *crc,
                                    const char *format, ...)
 {
     char path[PATH_MAX];
-    struct error ignored = {0};
-    int errnum;
+    struct error why = {0};
+    int errnum = 0;
     va_list args;
     va_start(args, format);
     int length = vsnprintf(path, sizeof path, format, args);
     va_end(args);
     struct elf_file *debug =
-        (size_t)length < sizeof path ? elf_file_open(path, &errnum, &ignored) : NULL;
-    if (debug == NULL || (elf_has_debug(debug) && elf_match_debug(file, debug, crc)))
+        (size_t)length < sizeof path ? elf_file_open(path, &errnum, &why) : NULL;
+    if (debug == NULL && why.text[0] != '\0' && errnum != ENOENT && errnum != ENOTDIR)
+        error_set(s->err, why.file, why.offset, "%s", why.text);
+    if (debug == NULL || (elf_has_debug(debug) && elf_match_debug(s->file, debug, crc)))
         return debug;
+    if (elf_file_failed(debug) != 0)
+        error_set_errno(s->err, path, elf_file_failed(debug), "cannot read");
     elf_file_close(debug);
     return NULL;
 }
 
-static struct elf_file *by_build_id(const struct elf_search *search, const struct elf_file *file)
+static struct elf_file *by_build_id(const struct debug_search *s)
 {
-    const char *id = file->build_id;
+    const struct elf_search *search = s->search;
+    const char *id = s->file->build_id;
     struct elf_file *debug = NULL;
     if (strlen(id) < 4)
         return NULL;
     for (size_t i = 0; i < search->folder_count && debug == NULL; i++)
-        debug =
-            open_debug(file, NULL, "%s/.build-id/%.2s/%s.debug", search->folders[i], id, id + 2);
+        debug = open_debug(s, NULL, "%s/.build-id/%.2s/%s.debug", search->folders[i], id, id + 2);
     if (debug == NULL)
-        debug = open_debug(file, NULL, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root_of(search),
-                           id, id + 2);
+        debug = open_debug(s, NULL, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root_of(search), id,
+                           id + 2);
     return debug;
 }
 
@@ -189,26 +199,29 @@ static size_t sysroot_in(const char *folder, size_t length, const char *root)
     return n <= length && memcmp(folder, root, n) == 0 && (n == length || folder[n] == '/') ? n : 0;
 }
 
-static struct elf_file *in_link_folders(const struct elf_file *file, const char *root,
-                                        const char *name, uint32_t crc)
+static struct elf_file *in_link_folders(const struct debug_search *s, const char *name,
+                                        uint32_t crc)
 {
+    const struct elf_file *file = s->file;
+    const char *root = root_of(s->search);
     const char *slash = strrchr(file->path, '/');
     const char *folder = slash != NULL ? file->path : ".";
     const size_t length = slash != NULL ? (size_t)(slash - folder) : 1;
     const size_t skip = sysroot_in(folder, length, root);
-    struct elf_file *debug = open_debug(file, &crc, "%.*s/%s", (int)length, folder, name);
+    struct elf_file *debug = open_debug(s, &crc, "%.*s/%s", (int)length, folder, name);
     if (debug == NULL)
-        debug = open_debug(file, &crc, "%.*s/.debug/%s", (int)length, folder, name);
+        debug = open_debug(s, &crc, "%.*s/.debug/%s", (int)length, folder, name);
     if (debug == NULL)
         debug =
-            open_debug(file, &crc, "%s/usr/lib/debug%s%.*s/%s", root,
-                       folder[skip] == '/' ? "" : "/", (int)(length - skip), folder + skip, name);
+            open_debug(s, &crc, "%s/usr/lib/debug%s%.*s/%s", root, folder[skip] == '/' ? "" : "/",
+                       (int)(length - skip), folder + skip, name);
     return debug;
 }
 
 /* .gnu_debuglink: name, NUL, padding to 4 bytes, CRC-32 in the file's byte order. */
-static struct elf_file *by_debuglink(const struct elf_search *search, const struct elf_file *file)
+static struct elf_file *by_debuglink(const struct debug_search *s)
 {
+    const struct elf_file *file = s->file;
     const struct elf_section *section = elf_section_find(file, ".gnu_debuglink");
     uint8_t link[MAX_LINK + 1] = {0};
     uint64_t size = section != NULL ? elf_section_size(file, section) : 0;
@@ -219,11 +232,38 @@ static struct elf_file *by_debuglink(const struct elf_search *search, const stru
     /* The name is a file's name, not a way to somewhere else. */
     if (name[0] == '\0' || strchr(name, '/') != NULL || crc_at + 4 > size)
         return NULL;
-    return in_link_folders(file, root_of(search), name, get_u32(link + crc_at, file->big_endian));
+    return in_link_folders(s, name, get_u32(link + crc_at, file->big_endian));
 }
 
-struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file)
+struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file,
+                                  struct error *err)
 {
-    struct elf_file *debug = by_build_id(search, file);
-    return debug != NULL || file->fd < 0 ? debug : by_debuglink(search, file);
+    struct error why = {0};
+    const struct debug_search s = {search, file, &why};
+    struct elf_file *debug = by_build_id(&s);
+    if (debug == NULL && file->fd >= 0)
+        debug = by_debuglink(&s);
+    if (debug == NULL && why.text[0] != '\0')
+        error_set(err, why.file, why.offset, "%s", why.text);
+    return debug;
+}
+
+void elf_warn_failed(struct reporter *reporter, const struct elf_file *file, const char *lost)
+{
+    struct error err = {0};
+    if (elf_file_failed(file) == 0)
+        return;
+    error_set_errno(&err, file->path, elf_file_failed(file), "cannot read");
+    report_warning(reporter, "%s: %s: %s", err.file, err.text, lost);
+}
+
+struct elf_file *elf_search_debug_warn(const struct elf_search *search, const struct elf_file *file,
+                                       struct reporter *reporter)
+{
+    struct error err = {0};
+    struct elf_file *debug = elf_has_debug(file) ? NULL : elf_search_debug(search, file, &err);
+    if (err.text[0] != '\0')
+        report_warning(reporter, "%s: %s: no debug information for %s", err.file, err.text,
+                       file->path);
+    return debug;
 }

@@ -45,8 +45,17 @@ void elf_search_warn(struct reporter *reporter, const char *label, const struct 
 /* Finds the file that holds the debug information of FILE, a stripped one: by build-id, as
  * .build-id/ab/cdef.debug below each search path and below usr/lib/debug in the sysroot; by
  * .gnu_debuglink beside FILE, in .debug there, and below usr/lib/debug in the sysroot.
- * elf_match_debug decides whether it fits. Returns NULL if not found; caller closes. */
-struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file);
+ * elf_match_debug decides whether it fits. Returns NULL if not found, with ERR filled where a file may be it, but cannot
+ * be read; caller closes. */
+struct elf_file *elf_search_debug(const struct elf_search *search, const struct elf_file *file,
+                                  struct error *err);
+
+/* Finds the debug file of FILE, if that has no debug information itself, and warns REPORTER of what cannot be read. */
+struct elf_file *elf_search_debug_warn(const struct elf_search *search, const struct elf_file *file,
+                                       struct reporter *reporter);
+
+/* Warns of a FILE, NULL allowed, of which some part could not be read: LOST is what may be missing. */
+void elf_warn_failed(struct reporter *reporter, const struct elf_file *file, const char *lost);
 
 /* Base name of LABEL, borrowed from it; all of it when it ends in '/'. */
 const char *elf_base_name(const char *label);

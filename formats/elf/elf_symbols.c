@@ -109,6 +109,8 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
     r->names_left = NAME_FACTOR * r->names_limit + FREE_NAMES;
     Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
+    if (data == NULL)
+        elf_file_blame(file, file->sections[index].offset, file->sections[index].size);
     for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
         add_symbol(r, &symbol, (uint32_t)i);
     return r->count > 0;

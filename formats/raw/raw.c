@@ -202,7 +202,8 @@ struct raw_profile *raw_open(struct stream *stream, const struct raw_options *op
     struct raw_fit reading;
     if (options->salvage)
         stream_forgive(stream);
-    if (stream_make_seekable(stream, err) != 0 || raw_detect(stream, options, &reading, err) != 0)
+    if (raw_detect_early(stream, options, err) != 0 || stream_make_seekable(stream, err) != 0 ||
+        raw_detect(stream, options, &reading, err) != 0)
         return NULL;
     struct raw_profile *profile = mem_zalloc(1, sizeof *profile);
     profile->stream = stream;

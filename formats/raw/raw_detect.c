@@ -181,6 +181,42 @@ static int decide(const struct search *search, struct stream *stream,
                      search->part.probe.error.text, one);
 }
 
+/* A header of zeros, where nothing is to be salvaged. */
+static int refuse_zeros(const struct search *search, struct stream *stream, bool is_spool,
+                        struct error *err)
+{
+    const struct raw_fit spool = {.dialect = &raw_spool};
+    char text[128];
+    if (!is_spool)
+        return refuse_unknown(search, stream, err);
+    describe(&spool, text, sizeof text);
+    return error_set(err, stream_name(stream), raw_spool.header_size, "%s, read as %s",
+                     raw_spool_unfinished, text);
+}
+
+int raw_detect_early(struct stream *stream, const struct raw_options *options, struct error *err)
+{
+    enum { LARGE = 256 * 1024 };
+    struct search search = {.options = options, .head_size = sizeof search.head};
+    struct raw_header header;
+    const uint8_t *data;
+    int64_t have = stream_peek(stream, LARGE, &data, err);
+    if (have < LARGE)
+        return have < 0 ? -1 : 0;
+    memcpy(search.head, data, sizeof search.head);
+    if (zero_header(&search) && !options->salvage)
+        return refuse_zeros(
+            &search, stream,
+            memcmp(data + raw_spool.header_size, raw_signature, RAW_SIGNATURE_SIZE) == 0, err);
+    for (size_t i = 0; i < DIALECTS; i++)
+        for (int big = 0; big < 2; big++) {
+            decode_header(search.head, dialects[i], big, &header);
+            if (header.magic <= dialects[i]->magic_most)
+                return 0;
+        }
+    return refuse_unknown(&search, stream, err);
+}
+
 int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
                struct error *err)
 {

@@ -60,10 +60,15 @@ struct raw_fit {
     bool headless; /* a killed sampler left zeros for the header */
 };
 
+/* Refuses a large file, or a pipe before it is copied to a file, whose first bytes fit no dialect. Returns 0 or -1;
+ * consumes nothing. */
+int raw_detect_early(struct stream *stream, const struct raw_options *options, struct error *err);
+
 /* Finds the only reading that fits, among those that OPTIONS allow. Returns 0 with READING filled, or -1. */
 int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
                struct error *err);
 
+extern const char raw_spool_unfinished[]; /* the message about one that is not to be salvaged */
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
 

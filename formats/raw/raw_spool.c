@@ -14,6 +14,9 @@
 
 enum { FIXED = 8 + 8 + 4, THREAD = 20 }; /* u64 time [ns], f64 value, u32 threads; per thread */
 
+const char raw_spool_unfinished[] =
+    "unfinished profile of a killed sampler: --salvage keeps its samples";
+
 static bool is_zero(const struct raw_header *h)
 {
     return h->magic == 0 && h->wall_us == 0 && h->latency_us == 0 && h->samples == 0 &&
@@ -32,8 +35,7 @@ static int probe_spool(const struct raw_dialect *dialect, struct stream *stream,
         return state < 0 ? -1 : 0;
     probe->extension_at = probe->records_at = dialect->header_size;
     *verdict = salvage ? RAW_FITS : RAW_MALFORMED;
-    error_set(&probe->error, stream_name(stream), dialect->header_size,
-              "unfinished profile of a killed sampler: --salvage keeps its samples");
+    error_set(&probe->error, stream_name(stream), dialect->header_size, "%s", raw_spool_unfinished);
     return 0;
 }
 

@@ -8,6 +8,9 @@
 
 #include "base/output.h"
 
+/* Before anything else: makes running out of memory end the program, not a value. */
+void json_begin(void);
+
 /* Each is a new reference. Texts are repaired to valid UTF-8; NULL, and numbers that are not finite, are null. */
 json_t *json_of_text(const char *text);
 json_t *json_of_count(uint64_t count);

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 
-static const struct table_format *const formats[] = {&table_text, &table_csv, &table_json,
-                                                     &table_jsonl, &table_markdown};
+static const struct table_format *const formats[] = {
+    &table_text, &table_csv, &table_json, &table_jsonl, &table_markdown, &table_spreadsheet};
 
 struct table {
     const struct table_format *format;
@@ -28,7 +28,7 @@ const struct table_format *table_format_choose(const char *name, const char *pat
 {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (name != NULL ? strcmp(formats[i]->name, name) == 0
-                         : path_has_suffix(path, formats[i]->suffix))
+                         : formats[i]->suffix != NULL && path_has_suffix(path, formats[i]->suffix))
             return formats[i];
     return name != NULL ? NULL : fallback;
 }

@@ -75,7 +75,7 @@ struct table;
 /* An output format: one file and one line in table.c each. */
 struct table_format {
     const char *name, *help;
-    const char *suffix; /* of files, ".csv" */
+    const char *suffix; /* of files, ".csv"; NULL: none */
     size_t longest;     /* longer texts in rows are cut [bytes] */
     void *(*begin)(struct output *out, const struct table_head *head);
     void (*row)(void *state, const struct table_cell *cells, bool total);
@@ -86,7 +86,8 @@ struct table_format {
  * number of rows. */
 enum { TABLE_LONGEST_SHOWN = 4096, TABLE_LONGEST_DATA = 1 << 16 };
 
-extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown;
+extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown,
+    table_spreadsheet;
 
 /* The names of the formats by number, NULL past the last. */
 const char *table_format_name(size_t number);

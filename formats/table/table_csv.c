@@ -1,4 +1,5 @@
-/* Tables as CSV (RFC 4180): a header row with units, and numbers that round-trip.
+/* Tables as CSV (RFC 4180): a header row with units, and numbers that round-trip. In "spreadsheet", every text is quoted,
+ * and one that a spreadsheet would take for a formula begins with an apostrophe.
  *
  *   binary,function,time [s],share [%]
  *   burn,burn_50,1.0012,50.06
@@ -10,20 +11,30 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "formats/table/table.h"
 
 struct state {
     struct output *out;
     const struct table_head *head;
+    bool guarded; /* against formulas */
 };
 
-static void put_text(struct output *out, const char *text)
+/* The full-width forms count in some languages. */
+static bool is_formula(const char *text)
 {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        output_write(out, text, strlen(text));
-        return;
-    }
-    output_write(out, "\"", 1);
+    static const char *const begins[] = {
+        "=", "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
+    text += strspn(text, " ");
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (strncmp(text, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
+static void put_quoted(struct output *out, const char *text, const char *first)
+{
+    output_printf(out, "\"%s", first);
     for (; *text != '\0'; text++) {
         if (*text == '"')
             output_write(out, "\"", 1);
@@ -32,12 +43,26 @@ static void put_text(struct output *out, const char *text)
     output_write(out, "\"", 1);
 }
 
-static void put_cell(struct output *out, const struct table_cell *cell)
+/* CSV is shown on terminals, too: texts as in tables for people. */
+static void put_text(const struct state *state, const char *text)
 {
+    char *visible = utf8_visible(text, NULL);
+    if (state->guarded)
+        put_quoted(state->out, visible, is_formula(visible) ? "'" : "");
+    else if (strpbrk(visible, ",\"") != NULL)
+        put_quoted(state->out, visible, "");
+    else
+        output_write(state->out, visible, strlen(visible));
+    free(visible);
+}
+
+static void put_cell(const struct state *state, const struct table_cell *cell)
+{
+    struct output *out = state->out;
     char text[40];
     switch (cell->kind) {
     case CELL_TEXT:
-        put_text(out, cell->text);
+        put_text(state, cell->text);
         break;
     case CELL_COUNT:
         output_printf(out, "%" PRIu64, cell->count);
@@ -56,21 +81,32 @@ static void put_cell(struct output *out, const struct table_cell *cell)
     }
 }
 
-static void *begin(struct output *out, const struct table_head *head)
+static void *begin_any(struct output *out, const struct table_head *head, bool guarded)
 {
     struct state *state = mem_zalloc(1, sizeof *state);
     state->out = out;
+    state->guarded = guarded;
     state->head = head;
     for (size_t i = 0; i < head->column_count; i++) {
         const struct table_column *column = &head->columns[i];
         char *title = column->unit[0] != '\0' ? mem_printf("%s [%s]", column->name, column->unit)
                                               : mem_strdup(column->name);
         output_write(out, ",", i > 0);
-        put_text(out, title);
+        put_text(state, title);
         free(title);
     }
     output_write(out, "\r\n", 2);
     return state;
+}
+
+static void *begin(struct output *out, const struct table_head *head)
+{
+    return begin_any(out, head, false);
+}
+
+static void *begin_guarded(struct output *out, const struct table_head *head)
+{
+    return begin_any(out, head, true);
 }
 
 static void row(void *opaque, const struct table_cell *cells, bool total)
@@ -79,7 +115,7 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
     (void)total; /* its key identifies it */
     for (size_t i = 0; i < state->head->column_count; i++) {
         output_write(state->out, ",", i > 0);
-        put_cell(state->out, &cells[i]);
+        put_cell(state, &cells[i]);
     }
     output_write(state->out, "\r\n", 2);
 }
@@ -91,3 +127,10 @@ const struct table_format table_csv = {.name = "csv",
                                        .begin = begin,
                                        .row = row,
                                        .end = free};
+
+const struct table_format table_spreadsheet = {.name = "spreadsheet",
+                                               .help = "CSV in which no text is a formula",
+                                               .longest = TABLE_LONGEST_DATA,
+                                               .begin = begin_guarded,
+                                               .row = row,
+                                               .end = free};

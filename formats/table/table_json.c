@@ -65,6 +65,7 @@ static struct state *new_state(struct output *out, const struct table_head *head
 
 static void *begin_document(struct output *out, const struct table_head *head)
 {
+    json_begin();
     output_printf(out, "{\"profile\":");
     json_write(out, facts(head));
     output_printf(out, ",\n\"columns\":");
@@ -75,6 +76,7 @@ static void *begin_document(struct output *out, const struct table_head *head)
 
 static void *begin_lines(struct output *out, const struct table_head *head)
 {
+    json_begin();
     struct state *state = new_state(out, head);
     state->lines = true;
     return state;

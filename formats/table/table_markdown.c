@@ -18,9 +18,48 @@ struct state {
     const struct table_head *head;
 };
 
+/* Does TEXT contain what GitHub makes a link of, or a message to somebody? No escape prevents that, only code does. */
+static bool is_active(const char *text)
+{
+    static const char *const signs[] = {"@", "://", "www.", "mailto:", "xmpp:", "gh-"};
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (strcasestr(text, signs[i]) != NULL)
+            return true;
+    for (const char *at = text; (at = strchr(at, '#')) != NULL; at++)
+        if (at[1] >= '0' && at[1] <= '9')
+            return true;
+    return false;
+}
+
+/* TEXT as code: between more backticks than it has in a row. */
+static void put_code(struct output *out, const char *text)
+{
+    size_t longest = 0;
+    for (const char *at = text; (at = strchr(at, '`')) != NULL;) {
+        size_t run = strspn(at, "`");
+        longest = run > longest ? run : longest;
+        at += run;
+    }
+    for (size_t i = 0; i <= longest; i++)
+        output_write(out, "`", 1);
+    output_write(out, " ", longest > 0); /* removed where both ends have one */
+    for (; *text != '\0'; text++) {
+        output_write(out, "\\", *text == '|');
+        output_write(out, text, 1);
+    }
+    output_write(out, " ", longest > 0);
+    for (size_t i = 0; i <= longest; i++)
+        output_write(out, "`", 1);
+}
+
 static void put_text(struct output *out, const char *text)
 {
     char *visible = utf8_visible(text, NULL);
+    if (is_active(visible)) {
+        put_code(out, visible);
+        free(visible);
+        return;
+    }
     for (const char *at = visible; *at != '\0'; at++) {
         if (strchr("\\`*_{}[]<>#|~&", *at) != NULL)
             output_write(out, "\\", 1);

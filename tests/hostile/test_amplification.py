@@ -3,7 +3,6 @@
 SPDX-License-Identifier: MIT
 """
 import bz2
-import ctypes
 import itertools
 import os
 import struct
@@ -14,16 +13,11 @@ import elf
 import pbin
 import rawprofile
 import tool
+from fast_xxh3 import xxh3
 from rawprofile import Map, Run, Sample, Thread
 
 MB = tool.MB
 OUTPUT = 64 * MB  # more than any of these files may make a tool write
-
-
-def xxh3_fast(data, library=ctypes.CDLL("libxxhash.so.0")):
-    """As xxh3.py, for blocks of megabytes."""
-    library.XXH3_64bits.restype = ctypes.c_uint64
-    return library.XXH3_64bits(data, ctypes.c_size_t(len(data)))
 
 
 def column(width, base):
@@ -48,7 +42,7 @@ class Case(tool.Case):
 
 def profile(**meta):
     return pbin.Writer({"name": "x", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1, "times": 1,
-                        "wall_ns": 10**9, **meta})
+                        "wall_ns": 10**9, **meta}, xxh3)
 
 
 def packed(parts):
@@ -60,7 +54,7 @@ def packed(parts):
 class Pbin(Case):
     def test_texts_that_bzip2_repeats(self):
         w = profile()
-        texts = (pbin.block("STRS", struct.pack("<I", 1) + pbin.text(b"%08d" % i + b"x" * 50_000), xxh3_fast)
+        texts = (pbin.block("STRS", struct.pack("<I", 1) + pbin.text(b"%08d" % i + b"x" * 50_000), xxh3)
                  for i in range(2000))
         data = packed(itertools.chain(w.parts, texts))
         self.assertLess(len(data), 200_000)
@@ -74,7 +68,7 @@ class Pbin(Case):
                              ("srcs", struct.pack("<IIIIdQBI", 0, 0, 0, 0, 0, 0, 0, 0))):
             w = profile()
             count = 1_000_000 // len(member)
-            block = pbin.block(kind, struct.pack("<I", count) + member * count, xxh3_fast)
+            block = pbin.block(kind, struct.pack("<I", count) + member * count, xxh3)
             data = bz2.compress(b"".join(w.parts)) + 100 * bz2.compress(block)
             with self.subTest(kind):
                 ended = self.small(["pbin-dump", self.file("p.pbin", data)], (1,))
@@ -87,7 +81,7 @@ class Pbin(Case):
         w.counts["samples"] += blocks * samples
         w.counts["entries"] += blocks * samples * threads
         block = pbin.block("SMPL", struct.pack("<II", samples, samples * threads) + b"".join(
-            column(0, v) for v in (1000, 0, threads, 0, 0, 1)))
+            column(0, v) for v in (1000, 0, threads, 0, 0, 1)), xxh3)
         head = list(w.parts)
         w.finish()
         return [b"".join(head), *[block] * blocks, w.parts[-1]]

@@ -1,0 +1,75 @@
+"""Many binaries, few descriptors: few processes, and no name is lost in silence.
+
+SPDX-License-Identifier: MIT
+"""
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import pbin
+import rawprofile
+import tool
+from rawprofile import Map, Run, Sample, Thread
+
+COUNT = 200
+
+
+class Many(tool.Case):
+    """COUNT programs with debug information, a sample in each."""
+
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.shared = holder.name
+        source, first = (os.path.join(cls.shared, name) for name in ("p.c", "p0"))
+        with open(source, "w", encoding="ascii") as f:
+            f.write("int main(void)\n{\n    return 0;\n}\n")
+        subprocess.run(["cc", "-g", "-Wl,--build-id=none", "-o", first, source], check=True)
+        for i in range(1, COUNT):
+            shutil.copy(first, os.path.join(cls.shared, f"p{i}"))
+        cls.main = int(subprocess.run(["nm", first], capture_output=True, text=True, check=True).stdout
+                       .split(" T main")[0].split()[-1], 16)
+        load = next(line.split() for line in subprocess.run(["readelf", "-lW", first], capture_output=True, text=True,
+                                                             check=True).stdout.splitlines() if " R E " in line)
+        cls.offset, cls.address, cls.size = (int(load[i], 16) for i in (1, 2, 4))
+
+    def names(self, limits):
+        size = self.size + -self.size % 4096
+        pages = [0x1000000 * (i + 1) for i in range(COUNT)]
+        maps = [Map(p, size, "p", self.offset, "", f"{self.shared}/p{i}") for i, p in enumerate(pages)]
+        samples = [Sample(1.0, [Thread(1, p + self.main - self.address + 4, i)], i + 1) for i, p in enumerate(pages)]
+        run = Run(samples, maps, COUNT, kind=rawprofile.POWER)
+        for m in maps:
+            m.label = m.path
+        raw = self.file("in.bin", rawprofile.write(run, "sampler"))
+        out = os.path.join(self.folder, "out.pbin")
+        ended = subprocess.run([tool.path("prof2pbin"), "-o", out, raw], env=tool.environment(), capture_output=True,
+                               timeout=60, text=True, check=True,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits))
+        with open(out, "rb") as f:
+            locations = pbin.read(f.read()).locations
+        return sum(l.frames[0].function == "main" and l.frames[0].line > 0 for l in locations), ended.stderr
+
+    def test_soft_limit(self):
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 1024:
+            self.skipTest("too low a limit here")
+        self.assertEqual(self.names((64, 1024)), (COUNT, ""))
+
+    def test_few_workers(self):
+        """A descriptor for each binary, and not two."""
+        self.assertEqual(self.names((COUNT + 50, COUNT + 50)), (COUNT, ""))
+
+    def test_hard_limit(self):
+        """What cannot be opened is named."""
+        known, messages = self.names((64, 64))
+        self.assertLess(known, COUNT)
+        self.assertIn("Too many open files", messages)
+        self.assertIn("more warnings not shown", messages)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+"""Calls that fail, one after the other: no tool succeeds in silence with another result.
+
+After each: the old output or the complete new one, the exit status and a message, no temporary file, no child.
+A fault that costs names only may be a warning.
+SPDX-License-Identifier: MIT
+"""
+import errno
+import os
+import subprocess
+import tempfile
+import unittest
+
+import pbin
+import tool
+from fast_xxh3 import xxh3
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inject", "fail.c")
+BURN = os.path.join(tool.BUILD, "samples", "burn")
+FAULTS = {"alloc": (errno.ENOMEM,), "open": (errno.EMFILE, errno.EACCES, errno.EIO), "read": (errno.EIO, errno.EINTR, 0),
+          "pread": (errno.EIO, errno.EINTR, 0), "write": (errno.ENOSPC, errno.EINTR, 0), "fsync": (errno.EIO,),
+          "rename": (errno.EIO,), "linkat": (errno.EIO,), "mmap": (errno.ENOMEM,), "fork": (errno.EAGAIN,),
+          "socketpair": (errno.EMFILE,), "ftruncate": (errno.ENOSPC,)}
+HARMLESS = (errno.EINTR, 0)
+
+
+@unittest.skipIf(tool.is_asan(), "a sanitizer has its own allocator")
+class Case(tool.Case):
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.shared = holder.name
+        cls.library = os.path.join(cls.shared, "fail.so")
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", cls.library, SOURCE], check=True)
+        cls.raw = os.path.join(cls.shared, "b.bin")
+        subprocess.run([tool.path("sampler"), "-q", "-o", cls.raw, "--", BURN, "0.2"], check=True, capture_output=True)
+        cls.pbin = os.path.join(cls.shared, "b.pbin")
+        subprocess.run([tool.path("prof2pbin"), "-q", "-o", cls.pbin, cls.raw], check=True)
+
+    def run_with(self, fault, argv, path="", log=None, **more):
+        env = dict(tool.environment(), FAULT=fault, FAULT_PROGRAM=argv[0], LD_PRELOAD=self.library)
+        if path:
+            env["FAULT_PATH"] = path
+        if log:
+            env["FAULT_LOG"] = log
+        return subprocess.run([tool.path(argv[0]), *map(str, argv[1:])], env=env, capture_output=True, timeout=20,
+                              cwd=self.folder, check=False, **more)
+
+    def counts(self, argv, path=""):
+        log = os.path.join(self.shared, "log")
+        ended = self.run_with("none:0:0", argv, path, log)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        with open(log, encoding="ascii") as f:
+            return ended.stderr, {name: int(count) for name, count in (line.split() for line in f)}
+
+    def chosen(self, count):
+        """All numbers up to COUNT, or the first ones and some of the others."""
+        return range(1, count + 1) if count <= 12 else [*range(1, 8), *range(8, count, max(1, count // 12)), count]
+
+    def content(self, out):
+        with open(out, "rb") as f:
+            return f.read()
+
+    def check(self, ended, where, code, out, old, good, told):
+        text = ended.stderr.decode("utf-8", "replace")
+        where = f"{where}: status {ended.returncode}, {text[:300]!r}"
+        self.assertIn(ended.returncode, (0, 1), where)
+        self.assertTrue(text == "" or text.endswith("\n"), where)
+        now = self.content(out)
+        if code in HARMLESS:
+            self.assertEqual((ended.returncode, now), (0, good), where)
+        elif ended.returncode == 1:
+            self.assertEqual(now, old, where)
+            self.assertTrue(text.startswith(told + ": "), where)
+        elif now != good:
+            self.assertNotEqual(text, self.usual, "silent: " + where)
+        self.assertEqual(sorted(os.listdir(self.folder)), [os.path.basename(out)], where)
+
+    def each(self, argv, suffix, path="", only=None, **more):
+        """Each call of ARGV, which gets -o FILE, fails in turn."""
+        out, old = os.path.join(self.folder, "out" + suffix), b"old"
+        argv = [*argv, "-o", out]
+        self.usual, counts = self.counts(argv, path)
+        self.usual = self.usual.decode()
+        good = self.content(out)
+        faults = [(name, number, code) for name, count in sorted(counts.items()) for number in self.chosen(count)
+                  for code in FAULTS[name] if only is None or name in only]
+        for name, number, code in faults:
+            with open(out, "wb") as f:
+                f.write(old)
+            ended = self.run_with(f"{name}:{number}:{code}", argv, path, **more)
+            with self.subTest(name=name, number=number, code=errno.errorcode.get(code, "short")):
+                self.check(ended, f"{argv[0]} {name} {number}", code, out, old, good, argv[0])
+        os.unlink(out)
+        return counts
+
+
+class EachTool(Case):
+    def test_prof2pbin(self):
+        self.assertGreater(self.each(["prof2pbin", self.raw], ".pbin")["pread"], 5)
+
+    def test_prof2pbin_binary(self):
+        """Every read of the file that has the names."""
+        self.each(["prof2pbin", self.raw], ".pbin", path="samples/burn", only=("pread", "open"))
+
+    def test_prof2pbin_debug_file(self):
+        """Stripped, with the debug information elsewhere."""
+        program, debug = (os.path.join(self.shared, name) for name in ("stripped", "stripped.debug"))
+        subprocess.run(["objcopy", "--only-keep-debug", BURN, debug], check=True)
+        subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", BURN, program], check=True)
+        raw = os.path.join(self.shared, "s.bin")
+        subprocess.run([tool.path("sampler"), "-q", "-o", raw, "--", program, "0.2"], check=True, capture_output=True)
+        self.each(["prof2pbin", raw], ".pbin", path="stripped", only=("pread", "open"))
+
+    def test_prof2pbin_bzip2(self):
+        packed = self.raw + ".bz2"
+        subprocess.run(["bzip2", "-kf", self.raw], check=True)
+        self.each(["prof2pbin", packed], ".pbin.bz2", only=("read", "write", "open", "mmap", "fsync"))
+
+    def test_pbin_aggregate(self):
+        for options, suffix in ((["-k", "function"], ".txt"), (["-k", "thread,line"], ".json"), ([], ".csv"),
+                                (["-k", "function"], ".pbin")):
+            with self.subTest(suffix):
+                self.each(["pbin-aggregate", *options, self.pbin, self.pbin], suffix)
+
+    def test_pbin_dump(self):
+        self.each(["pbin-dump", "--samples", self.pbin], ".jsonl", only=("read", "write", "open", "alloc"))
+        self.each(["pbin-dump", self.pbin], ".txt", only=("alloc", "linkat", "rename"))
+
+    def test_pbin_compare(self):
+        self.each(["pbin-compare", self.pbin, self.pbin], ".md")
+
+    def test_pbin_annotate(self):
+        self.each(["pbin-annotate", "--source-path", os.path.dirname(SOURCE) + "/../..", self.pbin], ".txt")
+        self.each(["pbin-annotate", "--asm", self.pbin], ".csv", only=("pread", "open", "alloc", "read"))
+
+    def test_pbin_callgraph(self):
+        w = pbin.Writer({"name": "x", "keys": "binary,function"}, xxh3)
+        w.put_runs([pbin.Run("x", 10**9, 0, 1, 10**6, 0)])
+        w.put_rows([pbin.Row((n, n), 1, 1, 1, 1000, 0, 1, 0, (1, 1, 0, 0)) for n in "abc"])
+        w.put_arcs([("a", "a", "b", "b", 1), ("b", "b", "c", "c", 2)])
+        path = os.path.join(self.shared, "arcs.pbin")
+        with open(path, "wb") as f:
+            f.write(w.finish())
+        for suffix in (".txt", ".json", ".dot"):
+            self.each(["pbin-callgraph", path], suffix, only=("alloc", "read", "open", "write", "fsync"))
+
+    def test_pbin2gmon(self):
+        self.each(["pbin2gmon", "-e", BURN, self.pbin], ".out")
+
+    def test_pbin_plot(self):
+        self.each(["pbin-plot", "bars", self.pbin], ".txt", only=("open", "read", "write", "fork", "fsync", "linkat"))
+
+
+if __name__ == "__main__":
+    unittest.main()

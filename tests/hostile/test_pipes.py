@@ -1,0 +1,79 @@
+"""Endless pipes, and compressed ones: refused by their first bytes, before anything is copied to $TMPDIR.
+
+SPDX-License-Identifier: MIT
+"""
+import bz2
+import os
+import subprocess
+import unittest
+
+import pbin
+import rawprofile
+import tool
+
+MB = tool.MB
+
+
+class Endless(tool.Case):
+    def refused(self, argv, text):
+        """ARGV ends although the pipe does not."""
+        with subprocess.Popen(["yes", text], stdout=subprocess.PIPE) as source:
+            try:
+                ended = tool.run(argv, stdin=source.stdout, timeout=10)
+            finally:
+                source.kill()
+        self.assertEqual((ended.status, ended.err.count("\n")), (1, 1), f"{argv}: {ended.err}")
+        return ended.err
+
+    def test_every_tool(self):
+        for argv in (["prof2pbin"], ["prof2pbin", "--salvage"], ["sthem2pbin"], ["pbin-aggregate"], ["pbin-dump"],
+                     ["pbin-compare", "-"], ["pbin-annotate"], ["pbin-callgraph"], ["pbin2gmon"],
+                     ["pbin-plot", "timeline", "-o", self.folder + "/x.svg"], ["gmon2pbin", "-"]):
+            if argv[0] == "pbin-compare":
+                argv = [*argv, self.file("p.pbin", pbin.Writer({"name": "x"}).finish())]
+            with self.subTest(argv):
+                self.refused(argv, "GGGG")
+
+    def test_messages(self):
+        self.assertIn("not a raw profile", self.refused(["prof2pbin"], "GGGG"))
+        self.assertIn("not a pbin profile", self.refused(["pbin-plot", "heatmap", "-o", self.folder + "/x.svg"], "x"))
+
+
+class Zeros(tool.Case):
+    def test_bzip2_of_a_gigabyte(self):
+        """785 bytes; nothing of it is written."""
+        small = bz2.compress(bytes(64 * MB))
+        raw = small * 16
+        for name, data in (("zeros", raw), ("an endless spool", bz2.compress(bytes(32) + rawprofile.SIGNATURE) + raw)):
+            path = self.file("zeros.bin", data)
+            with self.subTest(name), open(path, "rb") as f:
+                ended = tool.run(["prof2pbin"], stdin=f, timeout=5)
+                self.assertEqual(ended.status, 1)
+                self.assertIn("killed sampler", ended.err)
+                self.assertLess(ended.seconds, 20 if tool.is_asan() else 3)
+
+
+class Full(tool.Case):
+    def test_no_room(self):
+        """What does not fit says how much room it needs."""
+        if os.getuid() != 0:
+            self.skipTest("needs root, to mount a small file system")
+        raw = self.file("in.bin", b"\1" + bytes(31) + bytes(8 * MB))
+        script = f'mount -t tmpfs -o size=1m none "{self.folder}/small" && TMPDIR="{self.folder}/small" ' \
+                 f'"{tool.path("prof2pbin")}"'
+        os.mkdir(self.folder + "/small")
+        with open(raw, "rb") as f:
+            cat = subprocess.Popen(["cat"], stdin=f, stdout=subprocess.PIPE)
+        with cat:
+            ended = subprocess.run(["unshare", "-m", "sh", "-c", script], stdin=cat.stdout, capture_output=True, text=True,
+                                   timeout=20, check=False)
+            cat.stdout.close()
+        if "unshare" in ended.stderr or "mount" in ended.stderr:
+            self.skipTest(ended.stderr)
+        self.assertEqual(ended.returncode, 1)
+        self.assertRegex(ended.stderr, r"<stdin>: cannot copy it to a temporary file, which needs more than \d+ bytes "
+                                       r"\(\$TMPDIR names another folder\): No space left on device")
+
+
+if __name__ == "__main__":
+    unittest.main()
