@@ -85,8 +85,9 @@ static void find_windows(struct windows *w)
     memset(w->last, 0, w->count * sizeof w->last[0]);
     w->in[0] = s->updates > 0 ? s->in[0] : w->whole;
     w->in[1] = s->updates > 0 ? s->in[1] : w->whole;
-    for (size_t i = 0; i < s->count; i++)
-        w->whole[i] = w->mode == FIT_EACH ? (uint16_t)i : 0;
+    memset(w->whole, 0, sizeof w->whole);
+    for (size_t i = 0; i < s->count && w->mode == FIT_EACH; i++)
+        w->whole[i] = (uint16_t)i;
     for (size_t i = 0; i < s->count; i++) {
         size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
         if (first == second) {
