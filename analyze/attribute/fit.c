@@ -324,6 +324,8 @@ void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool differ
 static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *column)
 {
     to->overflow |= from->overflow;
+    to->running += from->running;
+    to->averaged += from->averaged;
     for (size_t a = 0; a < from->columns; a++) {
         fit_put(to, &to->cpu[column[a]], from->cpu[a]);
         fit_put(to, &to->switched[column[a]], from->switched[a]);

@@ -86,6 +86,9 @@ struct fit {
         uint16_t a, b;
     } * pairs; /* of its cells */
     size_t pair_count, pair_capacity;
+    /* successive samples of a thread that used CPU time; and those that used the same though their intervals differ: its CPU
+     * times are averages. Of profiles read, not of sums. */
+    uint64_t running, averaged;
     /* while a profile is read */
     bool divided; /* a window has ended, and FIRST is what was before that */
     struct fit_window first, open;

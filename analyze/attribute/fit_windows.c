@@ -442,6 +442,19 @@ static void end_of_stretch(struct windows *w)
     fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
 }
 
+static void look_for_averages(struct fit *fit, const struct fit_view *v)
+{
+    const double *ns = v->stretch->ns;
+    size_t n = v->threads[0];
+    for (size_t i = 1, k = n; i < v->stretch->count && v->uses == NULL; i++)
+        for (size_t end = k + n; k < end; k++) {
+            bool runs = v->cpu_ns[k] > 0 && v->cpu_ns[k - n] > 0;
+            fit->running += runs;
+            fit->averaged += runs && fabs(v->cpu_ns[k] - v->cpu_ns[k - n]) <= 1 &&
+                             fabs(ns[i] - ns[i - 1]) > ns[i] / 100;
+        }
+}
+
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
 {
     struct windows w;
@@ -453,5 +466,6 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     fit_cross_edge(fit, w.mode, view->stretch->rate[0]);
     link_threads(fit, view);
     add_samples(&w);
+    look_for_averages(fit, view);
     end_of_stretch(&w);
 }

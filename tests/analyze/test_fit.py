@@ -206,6 +206,16 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
         self.assertEqual(list(self.rows("--filter", "function=f1", path)[0]), ["f1"])
 
+    def test_averages(self):
+        """A recording that knows CPU times only over several samples says so."""
+        rng = random.Random(13)
+        for averaged in (True, False):
+            ns = [rng.randrange(MS // 2, 2 * MS) for _ in range(3000)]
+            samples = [pbin.Sample(t, rng.uniform(2, 9), [(0, i // 50 % 2, MS // 3 if averaged else t // 3)])
+                       for i, t in enumerate(ns)]
+            ended = self.succeeds(["pbin-aggregate", "--energy-model=fit", self.put("averages.pbin", make(samples))])
+            self.assertEqual("CPU times are averages over several samples" in ended.err, averaged)
+
     def test_refused(self):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
         ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
