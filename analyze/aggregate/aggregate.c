@@ -286,15 +286,21 @@ const struct pbin_row *aggregate_row(const struct aggregate *a, size_t number)
     return &a->rows.rows[number];
 }
 
-bool aggregate_is_label(const struct aggregate *a, const struct pbin_row *row)
+bool aggregate_has_label(const struct aggregate *a, const struct pbin_row *row, const char *label)
 {
     for (size_t i = 0; i < a->rows.key_count; i++) {
         const char *text =
             a->rows.is_text[i] ? aggregate_text(a, row->key[i]) : label_of_number(row->key[i]);
-        if (text == NULL || (strcmp(text, LABEL_IDLE) != 0 && strcmp(text, LABEL_GAP) != 0))
+        if (text == NULL || strcmp(text, label) != 0)
             return false;
     }
     return true;
+}
+
+bool aggregate_is_label(const struct aggregate *a, const struct pbin_row *row)
+{
+    return aggregate_has_label(a, row, LABEL_IDLE) || aggregate_has_label(a, row, LABEL_GAP) ||
+           aggregate_has_label(a, row, LABEL_RESIDUAL);
 }
 
 const char *aggregate_text(const struct aggregate *a, uint64_t string)

@@ -51,6 +51,10 @@ const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
 
 /* Is ROW, of AGGREGATE, _idle or _gap: energy without code? */
 bool aggregate_is_label(const struct aggregate *aggregate, const struct pbin_row *row);
+
+/* Is ROW that of LABEL? */
+bool aggregate_has_label(const struct aggregate *aggregate, const struct pbin_row *row,
+                         const char *label);
 const struct aggregate_options *aggregate_options_of(const struct aggregate *aggregate);
 const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);

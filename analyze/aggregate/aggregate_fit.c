@@ -22,10 +22,10 @@ uint32_t *aggregate_positions(const struct aggregate *a)
     return position;
 }
 
-/* The last key of a row that is a text: its function, if that is a key. */
+/* The last key of a row that says what it is: its function, if that is a key. */
 static const char *name_of(const struct aggregate *a, uint32_t row)
 {
-    const char *name = "";
+    const char *name = LABEL_OTHER; /* of rows whose keys are all numbers */
     for (size_t i = 0; i < a->rows.key_count; i++)
         if (a->rows.is_text[i])
             name = strings_get(a->rows.texts, (uint32_t)a->rows.rows[row].key[i]);
@@ -40,19 +40,13 @@ static void set_energy(struct aggregate *a, uint32_t row, double joule, exact *l
     a->rows.overflow |= !fits || __builtin_sub_overflow(*left, sums->energy, left);
 }
 
-/* Is there no code in ROW, but time beyond the longest interval, or energy of nobody? */
-static bool has_label(const struct aggregate *a, uint32_t row, const char *label)
-{
-    return strcmp(name_of(a, row), label) == 0;
-}
-
 /* Takes the energies off all rows but gaps. Returns their sum. */
 static exact take_energies(struct aggregate *a)
 {
     exact sum = 0;
     for (uint32_t r = 0; r < a->rows.count; r++) {
         struct pbin_sums *sums = &a->rows.rows[r].sums;
-        if (has_label(a, r, LABEL_GAP))
+        if (aggregate_has_label(a, &a->rows.rows[r], LABEL_GAP))
             continue;
         a->rows.overflow |= __builtin_add_overflow(sum, sums->energy, &sum);
         sums->energy = 0;

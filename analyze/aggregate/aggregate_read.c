@@ -246,6 +246,17 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        in->name);
 }
 
+/* Least squares need the CPU time of each window. */
+static void warn_of_fit(const struct input *in)
+{
+    const struct fit *fit = in->attribution.fit;
+    if (fit != NULL && fit->averaged > fit->running / 4)
+        report_warning(in->reporter,
+                       "%s: CPU times are averages over several samples: --energy-model=fit cannot "
+                       "know what ran in a window, and its intervals are too narrow",
+                       in->name);
+}
+
 /* Where the sensor was read more often than it moved. */
 static void tell_of_windows(const struct input *in)
 {
@@ -322,6 +333,7 @@ static void end_full(struct input *in)
             __builtin_add_overflow(in->aggregate->unattributed, done->measured - done->energy,
                                    &in->aggregate->unattributed);
     warn_of_attribution(in, &run);
+    warn_of_fit(in);
     tell_of_windows(in);
     aggregate_take_run(in->aggregate, &run);
 }

@@ -23,19 +23,24 @@
 #define CORRECTION_ERROR 0.2
 #define SWITCH_VARIANCE  (1.0 / 8)
 
+/* Rows with a smaller part of the CPU time have one power together, like those that are too many. */
+enum { RARE = 1000 };
+
 enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
 
 /* Columns: 0 is idle time, the others are rows, or the rest of them. */
 struct problem {
     struct lapack *lapack;
-    size_t columns;
-    uint16_t *from;    /* [fit->columns]: columns of the sums to these, FIT_NONE: not in it */
-    uint16_t *first;   /* [columns]: a column of the sums */
-    uint16_t *like;    /* [columns]: one with which it has been joined, or FIT_NONE */
-    uint16_t *unknown; /* [columns]: number of its unknown, FIT_NONE: its power is 0 */
+    size_t columns, own; /* those from OWN on are of several rows */
+    uint16_t *from;      /* [fit->columns]: columns of the sums to these, FIT_NONE: not in it */
+    uint16_t *first;     /* [columns]: a column of the sums */
+    uint16_t *like;      /* [columns]: one with which it has been joined, or FIT_NONE */
+    uint16_t
+        *unknown;  /* [columns]: number of its unknown, FIT_NONE: its power is taken to be FIXED */
+    double *fixed; /* [columns]: [J/ns] */
     size_t unknowns;
     double *s[SETS], *b[SETS]; /* products of columns [ns], and with energy [J], by group */
-    double time, mean;         /* of windows [ns], and their power [J/ns] */
+    double time, mean;         /* of windows [ns]; their energy by CPU time [J/ns] */
     /* of the unknowns, scaled to correlations */
     double *scale, *matrix, *side, *power, *error, *covariance;
     double *work, *parts; /* n x n; SETS x n */
@@ -56,12 +61,14 @@ static int compare_ranks(const void *left, const void *right)
     return a->column < b->column ? -1 : 1;
 }
 
-/* The rows with most CPU time have columns of their own, from 1 on; the last is for all others. */
+/* Rows with much CPU time have columns of their own, from 1 on; the last is for all others. */
 static void choose_columns(struct problem *p, const struct fit *fit)
 {
     struct rank rank[FIT_COLUMNS];
     size_t ranks = 0;
-    bool rest = fit->cpu[FIT_REST] > 0;
+    exact least = fit->cpu[FIT_REST] / RARE;
+    for (size_t c = FIT_ROW; c < fit->columns; c++)
+        least += fit->cpu[c] > 0 ? fit->cpu[c] / RARE : 0;
     for (size_t c = FIT_ROW; c < fit->columns; c++)
         if (fit->cpu[c] > 0)
             rank[ranks++] = (struct rank){fit->cpu[c], (uint16_t)c};
@@ -71,15 +78,19 @@ static void choose_columns(struct problem *p, const struct fit *fit)
         p->from[c] = FIT_NONE;
     p->from[FIT_TIME] = 0;
     p->first[0] = FIT_TIME;
-    for (size_t r = 0; r < ranks && r < FIT_MOST; r++) {
+    size_t own = 0;
+    while (own < ranks && own < FIT_MOST && rank[own].cpu >= least)
+        own++;
+    for (size_t r = 0; r < own; r++) {
         p->first[p->columns] = rank[r].column;
         p->from[rank[r].column] = (uint16_t)p->columns++;
     }
-    if (!rest && ranks <= FIT_MOST)
+    p->own = p->columns;
+    if (fit->cpu[FIT_REST] <= 0 && ranks == own)
         return;
-    p->first[p->columns] = rest ? FIT_REST : rank[FIT_MOST].column;
+    p->first[p->columns] = ranks == own ? FIT_REST : rank[own].column;
     p->from[FIT_REST] = (uint16_t)p->columns;
-    for (size_t r = FIT_MOST; r < ranks; r++)
+    for (size_t r = own; r < ranks; r++)
         p->from[rank[r].column] = (uint16_t)p->columns;
     p->columns++;
 }
@@ -125,6 +136,7 @@ static void start(struct problem *p, const struct fit *fit)
         add_sums(p, fit, set);
         p->time += set < FIT_GROUPS ? p->s[set][0] : 0;
     }
+    p->fixed = new_values(n);
     p->scale = new_values(n);
     p->side = new_values(n);
     p->power = new_values(n);
@@ -148,6 +160,7 @@ static void end(struct problem *p)
     }
     free(p->from);
     free(p->first);
+    free(p->fixed);
     free(p->scale);
     free(p->side);
     free(p->power);
@@ -171,6 +184,8 @@ static void collect(const struct problem *p, size_t set, double sign, double *ma
         for (size_t j = 0; j < n; j++)
             if (p->unknown[j] != FIT_NONE)
                 matrix[p->unknown[i] * m + p->unknown[j]] += sign * p->s[set][i * n + j];
+            else
+                side[p->unknown[i]] -= sign * p->s[set][i * n + j] * p->fixed[j];
     }
 }
 
@@ -241,6 +256,28 @@ static void join(struct problem *p, size_t u, size_t v)
     for (size_t c = 0; c < p->columns; c++)
         if (p->unknown[c] != FIT_NONE && p->unknown[c] >= high)
             p->unknown[c] = (uint16_t)(p->unknown[c] == high ? low : p->unknown[c] - 1u);
+    p->unknowns--;
+}
+
+/* The power of unknown U is taken to be the mean power: it is not known, but that of V might be its own. */
+static void fix(struct problem *p, size_t u, size_t v)
+{
+    uint16_t like = column_of(p, v);
+    if (is_idle(p, u)) {
+        drop_idle(p, v);
+        return;
+    }
+    for (size_t c = 0; c < p->columns; c++) {
+        if (p->unknown[c] == FIT_NONE || p->unknown[c] < u)
+            continue;
+        if (p->unknown[c] == u) {
+            p->like[c] = p->like[c] == FIT_NONE ? like : p->like[c];
+            p->fixed[c] = p->mean;
+            p->unknown[c] = FIT_NONE;
+        } else {
+            p->unknown[c]--;
+        }
+    }
     p->unknowns--;
 }
 
@@ -355,12 +392,12 @@ static bool join_alike(struct problem *p, bool sure)
     return joined;
 }
 
-/* Joins two unknowns that cannot be told apart. Returns false if all can. */
+/* Joins two unknowns that cannot be told apart, or fixes one that is not known. Returns false if all are known. */
 static bool join_next(struct problem *p)
 {
     size_t m = p->unknowns, lost = prepare(p), worst = m;
     if (lost < m) {
-        join(p, lost, any_other(p, lost));
+        fix(p, lost, any_other(p, lost));
         return true;
     }
     if (join_alike(p, false))
@@ -375,7 +412,7 @@ static bool join_next(struct problem *p)
     if (!solved)
         return join_alike(p, true);
     if (worst < m)
-        join(p, worst, find_partner(p, worst));
+        fix(p, worst, find_partner(p, worst));
     return worst < m;
 }
 
@@ -392,10 +429,9 @@ static void report(const struct problem *p, const struct fit *fit, struct fit_po
         double ns = exact_approximate(fit->cpu[c], TIME_SHIFT);
         if (p->like[column] != FIT_NONE)
             to->like = p->first[p->like[column]];
-        to->rare = c != p->first[column] || c == FIT_REST;
-        if (u == FIT_NONE)
-            continue;
-        double per_ns = p->power[u] * p->scale[u], error = p->error[u] * p->scale[u];
+        to->rare = c == FIT_REST || column >= p->own;
+        double per_ns = u == FIT_NONE ? p->fixed[column] : p->power[u] * p->scale[u];
+        double error = u == FIT_NONE ? 0 : p->error[u] * p->scale[u];
         double switched =
             c == FIT_TIME ? 0 : exact_approximate(fit->switched[c], 0) * SWITCH_VARIANCE;
         to->watt = per_ns * 1e9;
@@ -407,9 +443,13 @@ static void report(const struct problem *p, const struct fit *fit, struct fit_po
 
 static bool solve(struct problem *p)
 {
-    for (size_t g = 0; g < FIT_GROUPS; g++)
+    double cpu_ns = 0;
+    for (size_t g = 0; g < FIT_GROUPS; g++) {
         p->mean += p->b[g][0];
-    p->mean = fabs(p->mean) / p->time;
+        for (size_t c = 1; c < p->columns; c++)
+            cpu_ns += p->s[g][c];
+    }
+    p->mean = cpu_ns > 0 ? fabs(p->mean) / cpu_ns : 0;
     while (p->unknowns > 1 && join_next(p))
         ;
     return p->unknowns > 0 && prepare(p) == p->unknowns &&

@@ -6,8 +6,8 @@
 #include "analyze/attribute/fit.h"
 #include "base/error.h"
 
-/* With fewer windows than this there is no answer; no more rows than FIT_MOST have a power of their own, the others have
- * one together. */
+/* With fewer windows than this there is no answer; no more rows than FIT_MOST have a power of their own, the others, and those
+ * with less than a thousandth of the CPU time, have one together. */
 enum { FIT_LEAST_WINDOWS = 40, FIT_MOST = 64 };
 
 /* Of a column of the sums, but for FIT_ENERGY. */
@@ -16,7 +16,7 @@ struct fit_power {
     double energy;   /* in all windows [J] */
     double interval; /* half of the 95 % interval of ENERGY [J]; NaN: not known */
     uint16_t like;   /* cannot be told from this column, or FIT_NONE: can be told */
-    bool rare;       /* has its power in common with others, as one of too many */
+    bool rare; /* has its power in common with others, as it runs too little or they are too many */
 };
 
 /* Sets POWERS [fit->columns]. That of FIT_TIME is drawn whether or not threads run; it is 0, and LIKE another column, if it

@@ -211,20 +211,6 @@ static void source_facts(struct row_view *v, const struct pbin_meta *meta)
         add_fact(v, "scope", "scope", "", cell_text(meta->scope));
 }
 
-/* Has ROW no code, but LABEL? Rows whose keys are all numbers do not say. */
-static bool is_labelled(const struct row_view *v, const struct pbin_row *row, const char *label)
-{
-    bool any = false;
-    for (size_t i = 0; i < v->keys->count; i++) {
-        if (!pbin_key_get((size_t)v->keys->key[i])->is_text)
-            continue;
-        any = true;
-        if (strcmp(aggregate_text(v->aggregate, row->key[i]), label) != 0)
-            return false;
-    }
-    return any;
-}
-
 /* The balance: what was measured = rows + idle + gaps + what least squares leave over + what is in no row. */
 static void balance_facts(struct row_view *v)
 {
@@ -240,7 +226,7 @@ static void balance_facts(struct row_view *v)
     uint64_t n = v->runs > 0 ? v->runs : 1;
     for (size_t r = 0; r < aggregate_row_count(v->aggregate); r++)
         for (size_t p = 0; p < PARTS; p++)
-            if (is_labelled(v, aggregate_row(v->aggregate, r), parts[p].label))
+            if (aggregate_has_label(v->aggregate, aggregate_row(v->aggregate, r), parts[p].label))
                 sum[p] += aggregate_row(v->aggregate, r)->sums.energy;
     for (size_t p = 0; p < PARTS; p++) {
         any |= sum[p] != 0;

@@ -29,6 +29,8 @@ static void make_room(struct fit *fit, size_t columns)
     free(fit->sums);
     fit->sums = sums;
     fit->room = room;
+    fit->cells = mem_resize(fit->cells, pairs_of(room), sizeof *fit->cells);
+    memset(fit->cells + old, 0, (pairs_of(room) - old) * sizeof *fit->cells);
 }
 
 static void empty(struct fit_window *w)
@@ -56,6 +58,8 @@ void fit_delete(struct fit *fit)
     if (fit == NULL)
         return;
     free(fit->sums);
+    free(fit->cells);
+    free(fit->pairs);
     free(fit->column_of);
     free(fit->first.column);
     free(fit->first.cpu);
@@ -115,6 +119,63 @@ static void add_products(struct fit *fit, size_t group, size_t a, size_t b, cons
     double half = (x[1] * y[1] + x[2] * y[2]) * scale / 2;
     add_product(fit, fit_sum(fit, group, a, b), 2 * all - half, shift);
     add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), half - all, shift);
+}
+
+static inline void add_cell(struct fit *fit, size_t a, size_t b, double all, double half)
+{
+    size_t high = a > b ? a : b, low = a > b ? b : a;
+    struct fit_cell *cell = &fit->cells[high * (high + 1) / 2 + low];
+    if (cell->block != fit->block) {
+        *cell = (struct fit_cell){.block = fit->block};
+        if (fit->pair_count == fit->pair_capacity)
+            mem_reserve(&fit->pairs, &fit->pair_capacity, fit->pair_count + 1, sizeof *fit->pairs);
+        fit->pairs[fit->pair_count++] = (struct fit_pair){(uint16_t)a, (uint16_t)b};
+    }
+    cell->sum += 2 * all - half;
+    cell->uncorrected += half - all;
+}
+
+void fit_end_block(struct fit *fit)
+{
+    for (size_t i = 0; i < fit->pair_count; i++) {
+        size_t a = fit->pairs[i].a, b = fit->pairs[i].b;
+        int shift = a == FIT_ENERGY || b == FIT_ENERGY ? ENERGY_SHIFT : TIME_SHIFT;
+        const struct fit_cell *cell =
+            &fit->cells[a > b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a];
+        add_product(fit, fit_sum(fit, fit->block_group, a, b), cell->sum, shift);
+        if (cell->uncorrected != 0)
+            add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), cell->uncorrected, shift);
+    }
+    fit->pair_count = 0;
+    fit->block++;
+}
+
+void fit_take_inner(struct fit *fit, const struct fit_inner *w)
+{
+    size_t group = w->end / FIT_BLOCK % FIT_GROUPS;
+    if (!(w->ns > 0))
+        return;
+    for (size_t i = 0; i < w->count; i++)
+        if (!(w->cpu[i][0] <= w->ns * MOST_CPUS))
+            return;
+    if (group != fit->block_group || fit->block == 0)
+        fit_end_block(fit);
+    fit->block_group = group;
+    fit->switched[FIT_TIME]++;
+    add_cell(fit, FIT_TIME, FIT_TIME, w->ns, w->ns);
+    add_cell(fit, FIT_ENERGY, FIT_TIME, w->energy, w->energy);
+    double per_ns = 1 / w->ns, rate = w->energy * per_ns;
+    for (size_t i = 0; i < w->count; i++) {
+        const double *x = w->cpu[i];
+        size_t a = w->column[i];
+        add_cell(fit, a, FIT_TIME, x[0], (x[1] + x[2]) / 2);
+        add_cell(fit, a, FIT_ENERGY, x[0] * rate, (x[1] + x[2]) / 2 * rate);
+        for (size_t j = 0; j <= i; j++) { /* the same for x and y exchanged */
+            const double *y = w->cpu[j];
+            add_cell(fit, a, w->column[j], x[0] * y[0] * per_ns,
+                     (x[1] * y[1] + x[2] * y[2]) * (per_ns / 2));
+        }
+    }
 }
 
 static bool is_usable(const struct fit_window *w)
@@ -263,6 +324,8 @@ void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool differ
 static void merge_sums(struct fit *to, const struct fit *from, const uint16_t *column)
 {
     to->overflow |= from->overflow;
+    to->running += from->running;
+    to->averaged += from->averaged;
     for (size_t a = 0; a < from->columns; a++) {
         fit_put(to, &to->cpu[column[a]], from->cpu[a]);
         fit_put(to, &to->switched[column[a]], from->switched[a]);

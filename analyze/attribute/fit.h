@@ -52,6 +52,21 @@ enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
 
 struct fit_entry;
 
+/* The products of two columns in the windows that end in one block of one stretch, before they are rounded. */
+struct fit_cell {
+    double sum, uncorrected;
+    uint32_t block; /* number of the block that it is of; others: nothing */
+};
+
+/* A window in doubles [ns] [J]; columns are at least FIT_REST. */
+struct fit_inner {
+    double ns, energy;
+    uint64_t end;
+    size_t count;
+    const uint16_t *column;             /* [count] */
+    const double (*cpu)[FIT_ESTIMATES]; /* [count] */
+};
+
 struct fit {
     size_t columns;            /* at least FIT_ROW */
     uint32_t row[FIT_COLUMNS]; /* of columns from FIT_ROW on */
@@ -64,6 +79,16 @@ struct fit {
     uint16_t *column_of; /* by row: its column, or FIT_NONE */
     size_t rows, row_capacity;
     bool overflow;
+    struct fit_cell *cells; /* as the sums of one group */
+    uint32_t block;         /* number of the block that is open */
+    size_t block_group;
+    struct fit_pair {
+        uint16_t a, b;
+    } * pairs; /* of its cells */
+    size_t pair_count, pair_capacity;
+    /* successive samples of a thread that used CPU time; and those that used the same though their intervals differ: its CPU
+     * times are averages. Of profiles read, not of sums. */
+    uint64_t running, averaged;
     /* while a profile is read */
     bool divided; /* a window has ended, and FIRST is what was before that */
     struct fit_window first, open;
@@ -129,5 +154,9 @@ void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate);
 void fit_extend(struct fit *fit, int64_t ns, exact energy, uint64_t end, bool bad);
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu);
 void fit_end_window(struct fit *fit, bool bad);
+
+/* Adds a window that is complete within a stretch; and ends the last block of the stretch. */
+void fit_take_inner(struct fit *fit, const struct fit_inner *window);
+void fit_end_block(struct fit *fit);
 
 #endif

@@ -34,6 +34,8 @@ struct windows {
     double ns[STRETCH_WINDOWS];
     bool bad[STRETCH_WINDOWS];
     uint16_t last[STRETCH_WINDOWS]; /* sample */
+    const uint16_t *in[2];          /* [samples]: window of each half */
+    uint16_t whole[STRETCH];        /* the same if windows are intervals, or all of the stretch */
 };
 
 /* To the nearest part of FIT_TICK, so that sums are the same in any order. */
@@ -45,9 +47,7 @@ static inline double to_tick(double ns)
 
 static inline size_t window_of(const struct windows *w, int half, size_t i)
 {
-    if (w->mode == FIT_EACH)
-        return i;
-    return w->view->stretch->updates > 0 ? w->view->stretch->in[half][i] : 0;
+    return w->in[half][i];
 }
 
 /* The part of interval I that is in its first window. */
@@ -83,6 +83,11 @@ static void find_windows(struct windows *w)
     memset(w->bad, 0, w->count * sizeof w->bad[0]);
     memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
     memset(w->last, 0, w->count * sizeof w->last[0]);
+    w->in[0] = s->updates > 0 ? s->in[0] : w->whole;
+    w->in[1] = s->updates > 0 ? s->in[1] : w->whole;
+    memset(w->whole, 0, sizeof w->whole);
+    for (size_t i = 0; i < s->count && w->mode == FIT_EACH; i++)
+        w->whole[i] = (uint16_t)i;
     for (size_t i = 0; i < s->count; i++) {
         size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
         if (first == second) {
@@ -364,32 +369,90 @@ static double energy_of(const struct windows *w, size_t number)
     return sum;
 }
 
+/* The first or the last window of a stretch, which may go on in others. */
+static void extend_open(struct windows *w, size_t n)
+{
+    struct fit *fit = w->fit;
+    uint64_t end = w->view->number + w->last[n];
+    double joule = energy_of(w, n);
+    bool bad = w->bad[n];
+    int64_t ns = to_ticks(w->ns[n], &bad);
+    exact energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
+    fit_extend(fit, ns, energy, end, bad);
+    for (uint32_t e = fit->head[n]; e != NOWHERE; e = fit->entries[e].next) {
+        int64_t cpu[FIT_ESTIMATES];
+        for (size_t x = 0; x < FIT_ESTIMATES; x++)
+            cpu[x] = to_ticks(fit->entries[e].cpu[x], &bad);
+        fit_extend_cpu(fit, fit->entries[e].column, cpu);
+    }
+    if (bad)
+        fit_extend(fit, 0, 0, end, true);
+}
+
+/* Any other window. Entries of a window are in an order that depends on the order of samples alone. */
+static void take_inner(struct windows *w, size_t n)
+{
+    struct fit *fit = w->fit;
+    uint16_t column[FIT_COLUMNS];
+    double cpu[FIT_COLUMNS][FIT_ESTIMATES];
+    struct fit_inner inner = {.ns = w->ns[n],
+                              .energy = energy_of(w, n),
+                              .end = w->view->number + w->last[n],
+                              .column = column,
+                              .cpu = (const double(*)[FIT_ESTIMATES])cpu};
+    for (uint32_t e = fit->head[n]; e != NOWHERE; e = fit->entries[e].next) {
+        column[inner.count] = fit->entries[e].column;
+        memcpy(cpu[inner.count++], fit->entries[e].cpu, sizeof cpu[0]);
+    }
+    if (!w->bad[n] && is_summable(inner.energy))
+        fit_take_inner(fit, &inner);
+}
+
+/* The CPU time of all windows. */
+static void add_totals(struct windows *w)
+{
+    struct fit *fit = w->fit;
+    double total[FIT_COLUMNS] = {0};
+    for (size_t e = 0; e < fit->entry_count; e++)
+        total[fit->entries[e].column] += fit->entries[e].cpu[0];
+    for (size_t n = 0; n < w->count; n++)
+        total[FIT_TIME] += w->ns[n];
+    for (size_t c = 0; c < fit->columns; c++) {
+        bool bad = false;
+        fit_put(fit, &fit->cpu[c], to_ticks(total[c], &bad) * TICK);
+    }
+}
+
 static void end_of_stretch(struct windows *w)
 {
     struct fit *fit = w->fit;
     for (size_t n = 0; n < w->count; n++) {
-        bool bad = w->bad[n];
-        double joule = energy_of(w, n);
-        int64_t ns = to_ticks(w->ns[n], &bad);
-        exact energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
-        fit_extend(fit, ns, energy, w->view->number + w->last[n], bad);
-        fit_put(fit, &fit->cpu[FIT_TIME], ns * TICK);
-        for (uint32_t e = fit->head[n]; e != NOWHERE; e = fit->entries[e].next) {
-            const struct fit_entry *entry = &fit->entries[e];
-            int64_t cpu[FIT_ESTIMATES];
-            for (size_t x = 0; x < FIT_ESTIMATES; x++)
-                cpu[x] = to_ticks(entry->cpu[x], &bad);
-            fit_extend_cpu(fit, entry->column, cpu);
-            fit_put(fit, &fit->cpu[entry->column], cpu[0] * TICK);
+        if (n > 0 && n + 1 < w->count) {
+            take_inner(w, n);
+            continue;
         }
-        if (bad)
-            fit_extend(fit, 0, 0, w->view->number + w->last[n], true);
+        extend_open(w, n);
         if (n + 1 < w->count)
             fit_end_window(fit, false);
     }
+    fit_end_block(fit);
+    add_totals(w);
     fit->entry_count = 0;
     fit->mode = w->mode;
     fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
+}
+
+static void look_for_averages(struct fit *fit, const struct fit_view *v)
+{
+    const double *ns = v->stretch->ns;
+    size_t n = v->threads[0];
+    for (size_t i = 1, k = n; i < v->stretch->count && v->uses == NULL; i++)
+        for (size_t end = k + n; k < end; k++) {
+            bool runs = v->cpu_ns[k] > 0 && v->cpu_ns[k - n] > 0;
+            fit->running += runs;
+            fit->averaged += runs && fabs(v->cpu_ns[k] - v->cpu_ns[k - n]) <= 1 &&
+                             fabs(ns[i] - ns[i - 1]) > ns[i] / 100;
+        }
 }
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
@@ -403,5 +466,6 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     fit_cross_edge(fit, w.mode, view->stretch->rate[0]);
     link_threads(fit, view);
     add_samples(&w);
+    look_for_averages(fit, view);
     end_of_stretch(&w);
 }

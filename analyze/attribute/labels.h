@@ -20,20 +20,24 @@
 #define NUMBER_EXCLUDED UINT64_MAX
 #define NUMBER_IDLE     (UINT64_MAX - 1)
 #define NUMBER_GAP      (UINT64_MAX - 2)
+#define NUMBER_RESIDUAL (UINT64_MAX - 3)
 
 /* The label of NUMBER; NULL for a number that is a value. */
 static inline const char *label_of_number(uint64_t number)
 {
     return number == NUMBER_IDLE       ? LABEL_IDLE
            : number == NUMBER_GAP      ? LABEL_GAP
+           : number == NUMBER_RESIDUAL ? LABEL_RESIDUAL
            : number == NUMBER_EXCLUDED ? LABEL_EXCLUDED
                                        : NULL;
 }
 
-/* The number of LABEL_IDLE or LABEL_GAP. */
+/* The number of LABEL_IDLE, LABEL_GAP or LABEL_RESIDUAL. */
 static inline uint64_t number_of_label(const char *label)
 {
-    return strcmp(label, LABEL_IDLE) == 0 ? NUMBER_IDLE : NUMBER_GAP;
+    return strcmp(label, LABEL_IDLE) == 0  ? NUMBER_IDLE
+           : strcmp(label, LABEL_GAP) == 0 ? NUMBER_GAP
+                                           : NUMBER_RESIDUAL;
 }
 
 #endif

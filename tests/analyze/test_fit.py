@@ -199,12 +199,36 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 6)
         self.assertTrue(all(r["energy"] > 0 for n, r in rows.items() if n[0] == "f"))
 
+    def test_numbers_as_keys(self):
+        """Idle time, gaps and what is left over have rows of their own under keys that are numbers, too."""
+        rng = random.Random(14)
+        samples = [pbin.Sample(MS * (40 if i % 500 == 0 else 1), 3 + u * 10 + rng.gauss(0, 0.01), [(0, 0, int(u * MS))])
+                   for i, u in enumerate(rng.uniform(0.1, 0.9) for _ in range(3000))]
+        path = self.put("lines.pbin", make(samples))
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-k", "line", "--max-gap", "0.01",
+                                          "--format", "json", path]).out)
+        rows = {str(r["line"]): r["energy"] for r in table["rows"]}
+        self.assertEqual(len(rows), 4, rows)
+        self.assertTrue({"_idle", "_gap", "_residual"} < rows.keys())
+        self.assertAlmostEqual(table["profile"]["energy_gap_J"], rows["_gap"], 9)
+        self.assertAlmostEqual(table["profile"]["energy_residual_J"], rows["_residual"], 9)
+
     def test_selection(self):
         """Windows outside of the selected time do not count; what filters leave out is in no row."""
         path = self.put("cut.pbin", make(wandering(11, threads=1)))
         rows, total = self.rows("--start", "1", "--end", "3", path)
         self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
         self.assertEqual(list(self.rows("--filter", "function=f1", path)[0]), ["f1"])
+
+    def test_averages(self):
+        """A recording that knows CPU times only over several samples says so."""
+        rng = random.Random(13)
+        for averaged in (True, False):
+            ns = [rng.randrange(MS // 2, 2 * MS) for _ in range(3000)]
+            samples = [pbin.Sample(t, rng.uniform(2, 9), [(0, i // 50 % 2, MS // 3 if averaged else t // 3)])
+                       for i, t in enumerate(ns)]
+            ended = self.succeeds(["pbin-aggregate", "--energy-model=fit", self.put("averages.pbin", make(samples))])
+            self.assertEqual("CPU times are averages over several samples" in ended.err, averaged)
 
     def test_refused(self):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
