@@ -3,14 +3,16 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NO_OFFSET UINT64_MAX /* the error does not concern a particular byte */
 
 /* A zeroed struct error holds no error. */
 struct error {
-    char file[512];  /* the file as the user named it, "" for none */
-    uint64_t offset; /* byte offset in that file, or NO_OFFSET */
+    char file[512];   /* the file as the user named it, "" for none */
+    uint64_t offset;  /* byte offset in that file, or NO_OFFSET */
+    bool closed_pipe; /* stdout is a pipe that was closed by its reader */
     char text
         [512]; /* lower case, no full stop, says what was found and what was expected; "": no error */
 };

@@ -42,6 +42,17 @@ bool path_has_suffix(const char *path, const char *suffix)
     return length > tail && memcmp(path + length - tail, suffix, tail) == 0;
 }
 
+bool path_has_any_suffix(const char *path)
+{
+    if (path == NULL)
+        return false;
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    size_t length = strlen(name);
+    if (length > 4 && strcmp(name + length - 4, ".bz2") == 0)
+        length -= 4;
+    return length > 1 && memrchr(name + 1, '.', length - 1) != NULL; /* not of a hidden file */
+}
+
 static bool has_bz2_suffix(const char *path)
 {
     size_t length = strlen(path);
@@ -195,6 +206,8 @@ struct output *output_open(const char *path, unsigned flags, struct error *err)
 static int fail(struct output *o, int errnum)
 {
     o->failed = true;
+    if (errnum == EPIPE && o->fd == STDOUT_FILENO && o->err->text[0] == '\0')
+        o->err->closed_pipe = true;
     return error_set_errno(o->err, o->name, errnum, "cannot write");
 }
 

@@ -40,4 +40,7 @@ void output_discard(struct output *output);
 /* Whether PATH ends in SUFFIX, optionally followed by ".bz2". False for NULL. */
 bool path_has_suffix(const char *path, const char *suffix);
 
+/* Does the name of the file at PATH (NULL: none) end in a suffix at all, ".bz2" aside? */
+bool path_has_any_suffix(const char *path);
+
 #endif

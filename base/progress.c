@@ -21,7 +21,7 @@ void progress_start(struct progress *p, const struct reporter *reporter, uint64_
                     const char *what)
 {
     *p = (struct progress){.what = what, .total = total, .next = UINT64_MAX};
-    if (reporter->quiet || reporter->no_bar || !isatty(STDERR_FILENO))
+    if (reporter->quiet || reporter->no_bar || !report_may_escape(STDERR_FILENO))
         return;
     p->next = LOOK_EVERY;
     p->start = p->shown = now();

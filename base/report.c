@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 
@@ -53,6 +55,20 @@ void report_warning(struct reporter *reporter, const char *format, ...)
     va_start(args, format);
     print_line(reporter->tool, format, args);
     va_end(args);
+}
+
+void report_awaited(const struct reporter *reporter, const char *path, const char *what)
+{
+    bool standard = path == NULL || strcmp(path, "-") == 0;
+    if (standard && !reporter->quiet && isatty(STDIN_FILENO))
+        fprintf(stderr, "%s: waiting for %s from the terminal: give a file, or use a pipe\n",
+                reporter->tool, what);
+}
+
+bool report_may_escape(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
 }
 
 void report_unprinted(const struct reporter *reporter)

@@ -36,6 +36,12 @@ int report_error(const struct reporter *reporter, const struct error *err);
 void report_warning(struct reporter *reporter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* If PATH is standard input (NULL or "-") and that is a terminal: prints that WHAT is awaited, unless quiet. */
+void report_awaited(const struct reporter *reporter, const char *path, const char *what);
+
+/* Does descriptor FD show escape sequences: a terminal that is not dumb? */
+bool report_may_escape(int fd);
+
 /* Prints how many warnings were too many, if any; at the end. */
 void report_unprinted(const struct reporter *reporter);
 

@@ -25,7 +25,9 @@ static void occupy_standard_streams(void)
 /* Failing to write the help is an error too, but argp exits by itself. */
 static void check_stdout(void)
 {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    if (fflush(stdout) != 0 && errno == EPIPE)
+        return; /* whoever read it has seen enough */
+    if (ferror(stdout)) {
         fprintf(stderr, "%s: <stdout>: cannot write\n", program_invocation_short_name);
         _exit(EXIT_DATA);
     }
@@ -58,12 +60,14 @@ bool tool_color(const struct tool_common *common)
         return false;
     if (common->color >= 0)
         return common->color == 1;
-    return (none == NULL || none[0] == '\0') && isatty(STDOUT_FILENO);
+    return (none == NULL || none[0] == '\0') && report_may_escape(STDOUT_FILENO);
 }
 
 int tool_end(const struct tool_common *common, int result, const struct error *err)
 {
     report_unprinted(&common->reporter);
+    if (result != 0 && err->closed_pipe)
+        result = 0; /* whoever read the output has seen enough, as head has */
     if (result != 0)
         return report_error(&common->reporter, err);
     if (common->reporter.strict && common->reporter.warnings > 0) {

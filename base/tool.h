@@ -54,7 +54,7 @@ struct tool_common {
  * exits with text that could not be written to stdout. Called by tool_start. */
 void tool_guard_streams(void);
 
-/* Prepares signals and argp for a tool called NAME: a closed pipe is an error instead of a silent death, and usage
+/* Prepares signals and argp for a tool called NAME: a closed pipe is an end instead of a silent death, and usage
  * errors exit with EXIT_USAGE. */
 void tool_start(struct tool_common *common, const char *name);
 
@@ -81,7 +81,8 @@ struct output *tool_output(const struct tool_common *common, unsigned flags, str
 /* Whether to colour the output: never in a file or through a compressor. */
 bool tool_color(const struct tool_common *common);
 
-/* The exit status for a run that ended with RESULT (0 or -1): prints ERR if it failed; with --strict, warnings are
+/* The exit status for a run that ended with RESULT (0 or -1): prints ERR if it failed, other than by a pipe that was closed
+ * before all was written to stdout; with --strict, warnings are
  * errors. */
 int tool_end(const struct tool_common *common, int result, const struct error *err);
 

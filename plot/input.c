@@ -36,6 +36,7 @@ static struct pbin_keys choose_keys(const struct plot *plot, const struct pbin_k
 static int read_one(const struct plot *plot, struct aggregate **a, const char *path,
                     const struct pbin_keys *keys, struct error *err)
 {
+    report_awaited(plot->reporter, path, "a pbin profile");
     struct stream *in = stream_open(path, err);
     struct pbin_reader *reader =
         in == NULL ? NULL : pbin_reader_open(in, plot->options->choice, err);

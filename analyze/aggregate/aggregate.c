@@ -286,6 +286,15 @@ const struct pbin_row *aggregate_row(const struct aggregate *a, size_t number)
     return &a->rows.rows[number];
 }
 
+bool aggregate_is_excluded(const struct aggregate *a, const struct pbin_row *row)
+{
+    for (size_t i = 0; i < a->rows.key_count; i++)
+        if (a->rows.is_text[i] ? strcmp(aggregate_text(a, row->key[i]), LABEL_EXCLUDED) != 0
+                               : row->key[i] != NUMBER_EXCLUDED)
+            return false;
+    return true;
+}
+
 bool aggregate_has_label(const struct aggregate *a, const struct pbin_row *row, const char *label)
 {
     for (size_t i = 0; i < a->rows.key_count; i++) {

@@ -49,6 +49,9 @@ size_t aggregate_row_count(const struct aggregate *aggregate);
 const struct pbin_row *aggregate_row(const struct aggregate *aggregate, size_t number);
 const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
 
+/* Is ROW, of AGGREGATE, what filters excluded? */
+bool aggregate_is_excluded(const struct aggregate *aggregate, const struct pbin_row *row);
+
 /* Is ROW, of AGGREGATE, _idle or _gap: energy without code? */
 bool aggregate_is_label(const struct aggregate *aggregate, const struct pbin_row *row);
 

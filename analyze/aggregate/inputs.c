@@ -67,6 +67,7 @@ int inputs_complete(struct inputs *inputs, struct error *err)
 int inputs_read_one(const char *path, struct pbin_choice choice, size_t threads,
                     struct aggregate *aggregate, struct reporter *reporter, struct error *err)
 {
+    report_awaited(reporter, path, "a pbin profile");
     struct stream *in = stream_open(path, err);
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
     int result = -1;

@@ -21,6 +21,26 @@ static const struct table_format *choose_format(const struct aggregate_command *
     return table_format_choose(o->common.format, o->common.output, &table_text);
 }
 
+/* A table without a row needs a word. */
+static void note_empty(const struct aggregate *a, struct aggregate_command *o)
+{
+    exact samples = 0, time = 0;
+    for (size_t i = 0; i < aggregate_row_count(a); i++) {
+        const struct pbin_row *row = aggregate_row(a, i);
+        if (row->sums.runs == 0 || aggregate_is_excluded(a, row))
+            continue;
+        samples += row->sums.samples;
+        time += row->sums.time;
+    }
+    bool told = o->selection.phase != NULL; /* a phase that never comes has its own warning */
+    if (o->selects && !told && samples == 0 && time == 0)
+        report_warning(&o->common.reporter, "%s",
+                       o->selection.exclude_external
+                           ? "nothing is selected: no sample is in the target binary with these "
+                             "options"
+                           : "nothing is selected: no sample has these times, phases and keys");
+}
+
 static int write_result(struct aggregate *aggregate, struct aggregate_command *o, struct error *err)
 {
     const struct table_format *format = choose_format(o);
@@ -51,11 +71,15 @@ int main(int argc, char **argv)
     o.inputs.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
-    int result = inputs_complete(&o.inputs, &err);
+    int result = table_format_check(o.common.format, o.common.output, ".pbin", &err);
+    if (result == 0)
+        result = inputs_complete(&o.inputs, &err);
     if (result == 0)
         result = inputs_aggregate(&o.inputs, aggregate, &o.common.reporter, &err);
-    if (result == 0)
+    if (result == 0) {
+        note_empty(aggregate, &o);
         result = write_result(aggregate, &o, &err);
+    }
     aggregate_delete(aggregate);
     selection_free(&o.selection);
     inputs_free(&o.inputs);

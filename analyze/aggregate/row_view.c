@@ -147,14 +147,7 @@ struct table_cell row_view_key(const struct row_view *v, const struct pbin_row *
 
 bool row_view_shows(const struct row_view *v, const struct pbin_row *row)
 {
-    if (row->sums.runs == 0)
-        return false;
-    for (size_t i = 0; i < v->keys->count; i++)
-        if (pbin_key_get((size_t)v->keys->key[i])->is_text
-                ? strcmp(aggregate_text(v->aggregate, row->key[i]), LABEL_EXCLUDED) != 0
-                : row->key[i] != NUMBER_EXCLUDED)
-            return true;
-    return false;
+    return row->sums.runs > 0 && !aggregate_is_excluded(v->aggregate, row);
 }
 
 double row_view_metric(const struct row_view *v, const struct pbin_sums *sums)

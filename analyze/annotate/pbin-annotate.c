@@ -150,6 +150,7 @@ static const struct argp parser = {
 static int read_one(struct annotation *annotation, const char *path, struct options *o,
                     struct error *err)
 {
+    report_awaited(&o->common.reporter, path, "a pbin profile");
     struct stream *in = stream_open(path, err);
     const struct pbin_choice choice = {o->common.salvage, o->common.value};
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
@@ -210,7 +211,9 @@ int main(int argc, char **argv)
     o.common.formats = table_format_name;
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
     struct annotation *annotation = annotation_new(&o.annotate, &o.common.reporter);
-    int result = read_all(annotation, &o, &err);
+    int result = table_format_check(o.common.format, o.common.output, NULL, &err);
+    if (result == 0)
+        result = read_all(annotation, &o, &err);
     if (result == 0)
         result = write_result(annotation, &o, &err);
     annotation_delete(annotation);

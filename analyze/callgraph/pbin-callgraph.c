@@ -107,11 +107,15 @@ static int read_all(struct aggregate *aggregate, struct options *o, struct error
 
 static int write_view(const struct callgraph_view *view, const struct options *o, struct error *err)
 {
-    size_t format = 0;
+    size_t format = FORMATS;
     for (size_t i = 0; i < FORMATS; i++)
         if (o->common.format != NULL ? strcmp(o->common.format, formats[i].name) == 0
                                      : path_has_suffix(o->common.output, formats[i].suffix))
             format = i;
+    if (format == FORMATS && path_has_any_suffix(o->common.output))
+        return error_set(err, o->common.output, NO_OFFSET,
+                         "unknown suffix: choose the format with --format");
+    format = format == FORMATS ? 0 : format;
     struct output *out = tool_output(&o->common, 0, err);
     if (out == NULL)
         return -1;

@@ -94,6 +94,7 @@ static int run(struct options *o, struct error *err)
 {
     struct output *out = NULL;
     int result = -1;
+    report_awaited(&o->common.reporter, o->input, "a pbin profile");
     struct stream *in = stream_open(o->input, err);
     const struct pbin_choice choice = {o->common.salvage, o->common.value};
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
@@ -124,5 +125,8 @@ int main(int argc, char **argv)
     tool_start(&o.common, "pbin-dump");
     o.common.formats = table_format_name;
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
-    return tool_end(&o.common, run(&o, &err), &err);
+    int result = table_format_check(o.common.format, o.common.output, NULL, &err);
+    if (result == 0)
+        result = run(&o, &err);
+    return tool_end(&o.common, result, &err);
 }

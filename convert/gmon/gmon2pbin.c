@@ -169,6 +169,7 @@ static int add_gmon(struct conversion *c, const struct gmon *gmon, struct error 
 
 static int read_one(struct conversion *c, const char *path, struct error *err)
 {
+    report_awaited(&c->options->common.reporter, path, "a gmon.out");
     struct stream *in = stream_open(path, err);
     struct gmon *gmon = in == NULL ? NULL : gmon_read(in, &c->options->gmon, err);
     int result = gmon == NULL ? -1 : add_gmon(c, gmon, err);

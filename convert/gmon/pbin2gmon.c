@@ -234,6 +234,7 @@ int main(int argc, char **argv)
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE, argc, argv, &o);
     struct conversion c = {.options = &o};
     const struct pbin_choice choice = {.salvage = o.common.salvage};
+    report_awaited(&o.common.reporter, o.input, "a pbin profile");
     struct stream *in = stream_open(o.input, &err);
     if (in != NULL)
         c.reader = pbin_reader_open(in, choice, &err);

@@ -116,6 +116,7 @@ int main(int argc, char **argv)
     tool_start(&o.common, "prof2pbin");
     tool_parse(&prof_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
     o.raw.salvage = o.common.salvage;
+    report_awaited(&o.common.reporter, o.input, "a raw profile");
     struct stream *in = stream_open(o.input, &err);
     struct raw_profile *raw = in == NULL ? NULL : raw_open(in, &o.raw, &err);
     if (raw != NULL)

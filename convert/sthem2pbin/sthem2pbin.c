@@ -232,6 +232,7 @@ int main(int argc, char **argv)
     o.reading.sensor_count = o.sensor_count;
     o.reading.cores = o.cores;
     o.reading.core_count = o.core_count;
+    report_awaited(&o.common.reporter, o.input, "a CSV export");
     struct stream *in = stream_open(o.input, &err);
     int result = in == NULL ? -1 : convert(&o, in, &err);
     stream_close(in);

@@ -33,6 +33,22 @@ const struct table_format *table_format_choose(const char *name, const char *pat
     return name != NULL ? NULL : fallback;
 }
 
+int table_format_check(const char *name, const char *path, const char *more, struct error *err)
+{
+    char known[100];
+    size_t used = 0;
+    if (name != NULL || !path_has_any_suffix(path) || (more != NULL && path_has_suffix(path, more)))
+        return 0;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (path_has_suffix(path, formats[i]->suffix))
+            return 0;
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 formats[i]->suffix);
+    }
+    return error_set(err, path, NO_OFFSET, "unknown suffix, expected %s%s%s (or use --format)",
+                     known, more != NULL ? " or " : "", more != NULL ? more : "");
+}
+
 struct table *table_open(const struct table_format *format, struct output *out,
                          const struct table_head *head)
 {

@@ -92,6 +92,10 @@ extern const struct table_format table_text, table_csv, table_json, table_jsonl,
 /* The names of the formats by number, NULL past the last. */
 const char *table_format_name(size_t number);
 
+/* Is there a format for the suffix of PATH, if it has one, or is NAME given? MORE: another suffix that is known, or NULL.
+ * Returns 0, or -1 with ERR filled. */
+int table_format_check(const char *name, const char *path, const char *more, struct error *err);
+
 /* The format called NAME, or NULL if unknown. If NAME is NULL, the format for the suffix of PATH, with or without
  * ".bz2"; FALLBACK if PATH is NULL or has no known suffix. */
 const struct table_format *table_format_choose(const char *name, const char *path,
