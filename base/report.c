@@ -37,7 +37,8 @@ __attribute__((format(printf, 2, 0))) static void print_line(const char *tool, c
     free(shown);
 }
 
-void report_warning(struct reporter *reporter, const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void warn(struct reporter *reporter,
+                                                       const char *format, va_list args)
 {
     reporter->warnings++;
     if (reporter->quiet)
@@ -47,13 +48,31 @@ void report_warning(struct reporter *reporter, const char *format, ...)
            reporter->kinds[kind].format != format)
         kind++;
     reporter->kinds[kind].format = format;
-    if (reporter->kinds[kind].count++ >= MAX_PRINTED_WARNINGS) {
+    if (reporter->kinds[kind].count++ >= MAX_PRINTED_WARNINGS)
+        reporter->unprinted++;
+    else
+        print_line(reporter->tool, format, args);
+}
+
+void report_warning(struct reporter *reporter, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    warn(reporter, format, args);
+    va_end(args);
+}
+
+void report_first(struct reporter *reporter, const char *format, ...)
+{
+    size_t *printed = reporter->all_firsts != NULL ? reporter->all_firsts : &reporter->firsts;
+    if (!reporter->quiet && __atomic_fetch_add(printed, 1, __ATOMIC_RELAXED) > 0) {
+        reporter->warnings++;
         reporter->unprinted++;
         return;
     }
     va_list args;
     va_start(args, format);
-    print_line(reporter->tool, format, args);
+    warn(reporter, format, args);
     va_end(args);
 }
 

@@ -16,13 +16,15 @@ enum { MAX_PRINTED_WARNINGS = 10, WARNING_KINDS = 16 };
 
 /* What a tool prints on stderr. Passed down by pointer; libraries use it only to warn. */
 struct reporter {
-    const char *tool; /* name in front of every message */
-    bool quiet;       /* -q: no warnings, no progress */
-    bool verbose;     /* --verbose: report each step */
-    bool no_bar;      /* no progress bar: other threads would draw over it */
-    bool strict;      /* --strict: any warning makes the tool exit with EXIT_DATA */
-    size_t warnings;  /* number of warnings, printed or not */
-    size_t unprinted; /* of those, what was too many of one kind */
+    const char *tool;   /* name in front of every message */
+    bool quiet;         /* -q: no warnings, no progress */
+    bool verbose;       /* --verbose: report each step */
+    bool no_bar;        /* no progress bar: other threads would draw over it */
+    bool strict;        /* --strict: any warning makes the tool exit with EXIT_DATA */
+    size_t warnings;    /* number of warnings, printed or not */
+    size_t unprinted;   /* of those, what was too many of one kind */
+    size_t firsts;      /* number of calls of report_first, by all threads where they share */
+    size_t *all_firsts; /* FIRSTS of the reporter of all threads; NULL: its own */
     struct {
         const char *format; /* identifies the kind */
         size_t count;
@@ -41,6 +43,10 @@ void report_awaited(const struct reporter *reporter, const char *path, const cha
 
 /* Does descriptor FD show escape sequences: a terminal that is not dumb? */
 bool report_may_escape(int fd);
+
+/* The same for a kind that many files have: only the first is printed. */
+void report_first(struct reporter *reporter, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Prints how many warnings were too many, if any; at the end. */
 void report_unprinted(const struct reporter *reporter);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/key_option.h"
+#include "analyze/compare/match.h"
 #include "base/memory.h"
 #include "base/tool.h"
 #include "plot/picture.h"
@@ -17,6 +18,8 @@ struct options {
     struct picture_request picture;
     size_t input_capacity, base_capacity, with_capacity, mark_capacity;
     const char ***words; /* receives plain arguments after --base or --with; NULL: inputs */
+    struct binary_map *maps;
+    size_t map_capacity;
     size_t *word_count, *word_capacity;
     bool list;
 };
@@ -27,6 +30,7 @@ enum {
     KEY_TOP,
     KEY_BASE,
     KEY_WITH,
+    KEY_MAP,
     KEY_RELATIVE,
     KEY_START,
     KEY_END,
@@ -56,6 +60,7 @@ static const struct argp_option arguments[] = {
     {"base", KEY_BASE, "PBIN...", 0, "The base runs (default: the first PBIN)", 2},
     {"with", KEY_WITH, "PBIN...", 0, "The runs to compare with the base (default: all other PBINs)",
      2},
+    {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
     {0, 0, NULL, 0, "Appearance:", 3},
     {"title", KEY_TITLE, "TEXT", 0, "Title of the picture", 3},
@@ -164,8 +169,9 @@ static void check(const struct options *o, struct argp_state *state)
     }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
         argp_error(state, "--script writes files beside the picture: it needs -o FILE");
-    if (o->plot.base_count + o->plot.with_count > 0 && !o->picture.kind->compares)
-        argp_error(state, "--base and --with apply to comparisons, not to %s",
+    if (o->plot.base_count + o->plot.with_count + o->plot.map_count > 0 &&
+        !o->picture.kind->compares)
+        argp_error(state, "--base, --with and --map-binary apply to comparisons, not to %s",
                    o->picture.kind->name);
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
         argp_error(state, "--start and --end apply to timeline and heatmap, not to %s",
@@ -178,6 +184,16 @@ static void check(const struct options *o, struct argp_state *state)
                           "not samples");
     if (!isnan(o->plot.start) && !isnan(o->plot.end) && o->plot.start >= o->plot.end)
         argp_error(state, "--start must be less than --end");
+}
+
+static void put_map(struct options *o, const char *text, struct argp_state *state)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0')
+        argp_error(state, "--map-binary must be OLD=NEW, not '%s'", text);
+    mem_reserve(&o->maps, &o->map_capacity, o->plot.map_count + 1, sizeof *o->maps);
+    o->maps[o->plot.map_count++] = (struct binary_map){text, (size_t)(equals - text), equals + 1};
+    o->plot.maps = o->maps;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -199,6 +215,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_BASE:
     case KEY_WITH:
         begin_side(o, key == KEY_BASE, argument);
+        return 0;
+    case KEY_MAP:
+        put_map(o, argument, state);
         return 0;
     case KEY_RELATIVE:
         o->plot.relative = true;
@@ -291,6 +310,7 @@ int main(int argc, char **argv)
     buffer_free(&plot.picture);
     free(o.plot.inputs);
     free(o.plot.bases);
+    free(o.maps);
     free(o.plot.withs);
     free(o.plot.marks);
     return tool_end(&o.common, result, &err);

@@ -10,6 +10,8 @@
 #include "analyze/aggregate/report_rows.h"
 #include "plot/gnuplot.h"
 
+struct binary_map;
+
 struct plot_mark {
     double at; /* [s] */
     const char *text;
@@ -20,6 +22,8 @@ struct plot_options {
     size_t input_count;
     const char **bases, **withs; /* of comparisons */
     size_t base_count, with_count;
+    const struct binary_map *maps; /* --map-binary */
+    size_t map_count;
     enum row_metric metric;
     bool metric_given;
     struct pbin_keys keys; /* none: the default of the kind */

@@ -44,6 +44,8 @@ static int read_first(struct run_sets *s, const struct plot *plot, struct error 
         return -1;
     options.rules.aggregate = *aggregate_options_of(first);
     options.rules.choice = plot->options->choice;
+    options.rules.maps = plot->options->maps;
+    options.rules.map_count = plot->options->map_count;
     s->compare = compare_new(&options);
     run_set_add(compare_add_set(s->compare), first);
     aggregate_delete(first);

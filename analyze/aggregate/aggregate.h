@@ -20,7 +20,8 @@
 struct aggregate_options {
     struct attribution_options rows; /* its selection is borrowed until aggregate_delete */
     bool add;                        /* inputs are shards of one run; else each is a run */
-    bool no_gap_warning;             /* for tools without --max-gap */
+    bool no_gap_warning;             /* for tools that show no energy of intervals */
+    bool has_max_gap;                /* the tool has the option --max-gap */
 };
 
 struct aggregate;

@@ -143,6 +143,7 @@ int inputs_aggregate(const struct inputs *inputs, struct aggregate *aggregate,
         workers[i] = (struct worker){.inputs = inputs, .next = &next, .reporter = *reporter};
         workers[i].threads = threads / count;
         workers[i].reporter.no_bar = !shows_bar(inputs);
+        workers[i].reporter.all_firsts = &reporter->firsts;
         workers[i].aggregate = i == 0 ? aggregate : aggregate_new(aggregate_options_of(aggregate));
         if (i > 0 && !thread_start(&workers[i].thread, work, &workers[i]))
             workers[i].inputs = NULL; /* the others read its files */

@@ -70,6 +70,7 @@ int main(int argc, char **argv)
                &o);
     o.inputs.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
+    o.aggregate.has_max_gap = true;
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = table_format_check(o.common.format, o.common.output, ".pbin", &err);
     if (result == 0)

@@ -330,10 +330,10 @@ class Gaps(TableCase):
         ends = sum(s.interval_ns for s in profile.samples[:51]) / 1e9
         err = self.warning(profile)
         self.assertEqual(err.count("\n"), 1)
-        self.assertIn(": 1 gap: intervals over 20 times the median", err)
-        self.assertIn(f"the longest of 2 s ends at {ends:.3f} s", err)
+        self.assertRegex(err, r": 1 interval is over 20 times the median \([\d.]+ ms\): 2 s, ending at "
+                              rf"{ends:.3f} s \(--max-gap S ")
         profile.samples[80].interval_ns = 1_000_000_000
-        self.assertIn(": 2 gaps: ", self.warning(profile))
+        self.assertRegex(self.warning(profile), r": 2 intervals are over 20 times .*: the longest 2 s, ending at ")
         for argv in (["-q"], ["--max-gap", "1"]):
             self.assertEqual(self.warning(profile, *argv), "")
 
@@ -345,7 +345,25 @@ class Gaps(TableCase):
                 s.interval_ns = 1_000_000
             profile.samples[60].interval_ns = factor * 1_000_000
             with self.subTest(factor=factor):
-                self.assertEqual("1 gap:" in self.warning(profile), found)
+                self.assertEqual("1 interval is" in self.warning(profile), found)
+
+    def test_warning_is_there_once_for_many_files(self):
+        profile = profiles.make(41)
+        profile.samples[50].interval_ns = 2_000_000_000
+        files = [self.profile(f"{i}.pbin", profile) for i in range(5)]
+        for jobs in ("1", "4"):
+            lines = tool.run(["pbin-aggregate", "-j", jobs, *files]).err.splitlines()
+            self.assertEqual(len([l for l in lines if "times the median" in l]), 1, lines)
+            self.assertIn("pbin-aggregate: 4 more warnings not shown", lines)
+
+    def test_no_advice_that_a_tool_does_not_have(self):
+        profile = profiles.make(41)
+        profile.samples[50].interval_ns = 2_000_000_000
+        file = self.profile("g.pbin", profile)
+        for argv in (["pbin-compare", file, file], ["pbin-plot", "bars", "-o", f"{self.folder}/x.svg", file]):
+            err = self.succeeds(argv, timeout=60).err
+            self.assertIn("1 interval is over 20 times the median", err)
+            self.assertNotIn("--max-gap", err)
 
 
 class Limits(TableCase):

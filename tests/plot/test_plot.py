@@ -15,6 +15,8 @@ import zlib
 
 import plotdata
 import rawprofile as raw
+import pbin
+import profiles
 import tool
 
 KINDS = {"bars": 1, "timeline": 1, "heatmap": 1, "cumulative": 1, "scatter": 1, "flame": 1, "compare": 2,
@@ -322,6 +324,22 @@ class Data(Plot):
 
     def profile(self, run):
         return json.loads(self.succeeds(["pbin-aggregate", "--format=json", "-k", "function", run]).out)
+
+    def test_renamed_binary(self):
+        """With --map-binary, nothing is new or gone."""
+        files = []
+        for binary in ("app-1", "app-2"):
+            profile = profiles.make(5)
+            for location in profile.locations:
+                location.binary = binary
+            files.append(os.path.join(self.folder, binary + ".pbin"))
+            with open(files[-1], "wb") as f:
+                f.write(pbin.write(profile))
+        for options, found in (([], True), (["--map-binary", "app-1=app-2"], False)):
+            texts = svg_texts(self.plot("compare", "--format=svg", *options, inputs=files))
+            self.assertEqual(any(t.endswith("gone") for t in texts), found, texts)
+        self.assertEqual(tool.run(["pbin-plot", "compare", "--map-binary", "x", *files]).status, 2)
+        self.assertEqual(tool.run(["pbin-plot", "bars", "--map-binary", "x=y", files[0]]).status, 2)
 
     def test_timeline_conserves(self):
         whole = self.profile(RUNS[0])
