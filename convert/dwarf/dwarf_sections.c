@@ -14,40 +14,53 @@
 #include "base/memory.h"
 #include "formats/elf/elf_sections.h"
 
-/* Without a NUL-named section 0, as in ELF. .debug_aranges is missing: the units' own ranges say
- * the same; .debug_frame, _loc, _macro, _types and the indexes are not needed for lines and
- * functions. */
-static const char *const wanted[] = {"info",   "abbrev",   "line", "str",        "line_str",
-                                     "ranges", "rnglists", "addr", "str_offsets"};
-enum { WANTED = sizeof wanted / sizeof wanted[0] };
+/* .debug_aranges is missing: the units' own ranges say the same; .debug_frame, _loc, _loclists,
+ * _macro, _types and the indexes are not needed for lines and functions. */
+static const char *const wanted[DEBUG_SECTIONS] = {
+    [DEBUG_INFO] = "info",
+    [DEBUG_ABBREV] = "abbrev",
+    [DEBUG_LINE] = "line",
+    [DEBUG_STR] = "str",
+    [DEBUG_LINE_STR] = "line_str",
+    [DEBUG_RANGES] = "ranges",
+    [DEBUG_RNGLISTS] = "rnglists",
+    [DEBUG_ADDR] = "addr",
+    [DEBUG_STR_OFFSETS] = "str_offsets",
+};
 
 struct debug_section {
     char name[24];
     const struct elf_section *section;
     const uint8_t *bytes; /* NULL: not loaded yet */
     uint64_t size;
+    bool damaged;
 };
 
 struct dwarf_sections {
     const struct elf_file *file;
-    struct debug_section sections[WANTED + 1]; /* [0] is ELF's empty one */
+    struct debug_section sections[DEBUG_SECTIONS + 1]; /* [0] is ELF's empty one */
+    struct debug_section *by_kind[DEBUG_SECTIONS];     /* NULL: missing */
     size_t count;
     Dwarf_Obj_Access_Interface interface;
     Dwarf_Obj_Access_Methods methods;
 };
 
-static void add_section(struct dwarf_sections *d, const char *name)
+static void add_section(struct dwarf_sections *d, enum dwarf_section kind)
 {
+    const char *name = wanted[kind];
     struct debug_section *s = &d->sections[d->count];
     s->section = elf_section_debug(d->file, name);
     s->size = s->section != NULL ? elf_section_size(d->file, s->section) : 0;
     snprintf(s->name, sizeof s->name, ".debug_%s", name);
-    d->count += s->size > 0;
+    if (s->size == 0)
+        return;
+    d->by_kind[kind] = s;
+    d->count++;
 }
 
 static const uint8_t *load(struct dwarf_sections *d, struct debug_section *s)
 {
-    if (s->bytes != NULL || s->section == NULL)
+    if (s->bytes != NULL || s->section == NULL || s->damaged)
         return s->bytes;
     s->bytes = elf_section_in_place(d->file, s->section);
     uint8_t *unpacked = s->bytes == NULL ? malloc(s->size) : NULL;
@@ -55,6 +68,7 @@ static const uint8_t *load(struct dwarf_sections *d, struct debug_section *s)
         s->bytes = unpacked;
     else
         free(unpacked);
+    s->damaged = s->bytes == NULL;
     return s->bytes;
 }
 
@@ -83,15 +97,12 @@ static int load_section(void *object, Dwarf_Half index, Dwarf_Small **data, int 
     return DW_DLV_ERROR;
 }
 
-const uint8_t *dwarf_sections_find(struct dwarf_sections *d, const char *name, uint64_t *size)
+struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section kind)
 {
-    for (size_t i = 1; i < d->count; i++)
-        if (strcmp(d->sections[i].name, name) == 0 && load(d, &d->sections[i]) != NULL) {
-            *size = d->sections[i].size;
-            return d->sections[i].bytes;
-        }
-    *size = 0;
-    return NULL;
+    struct debug_section *s = d->by_kind[kind];
+    if (s == NULL || load(d, s) == NULL)
+        return (struct dwarf_span){NULL, 0};
+    return (struct dwarf_span){s->bytes, s->size};
 }
 
 static Dwarf_Endianness byte_order(void *object)
@@ -114,8 +125,8 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *file)
     struct dwarf_sections *d = mem_zalloc(1, sizeof *d);
     d->file = file;
     d->count = 1;
-    for (size_t i = 0; i < WANTED; i++)
-        add_section(d, wanted[i]);
+    for (int i = 0; i < DEBUG_SECTIONS; i++)
+        add_section(d, (enum dwarf_section)i);
     d->methods = (Dwarf_Obj_Access_Methods){section_info,  byte_order,   pointer_size, pointer_size,
                                             section_count, load_section, NULL};
     d->interface = (Dwarf_Obj_Access_Interface){d, &d->methods};

@@ -116,7 +116,7 @@ static void open_debug(struct server *s, struct dwarf_sections *sections)
     Dwarf_Error error = NULL;
     int result = dwarf_object_init_b(dwarf_sections_interface(sections), NULL, NULL,
                                      DW_GROUPNUMBER_ANY, &s->units.debug, &error);
-    s->units.line_table = dwarf_sections_find(sections, ".debug_line", &s->units.line_table_size);
+    s->units.sections = sections;
     if (result == DW_DLV_OK)
         dwarf_units_load(&s->units);
     else
@@ -135,6 +135,7 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug
                              dwarf_worker_seconds(debug->size)))
         _exit(1);
     s->units.image = image;
+    s->units.big_endian = debug->big_endian;
     s->units.strings = strings_new();
     /* Else libdwarf keeps a tree of all it has allocated, and lines take 3 times as long. */
     dwarf_set_de_alloc_flag(0);
