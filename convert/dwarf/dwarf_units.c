@@ -6,16 +6,6 @@
 
 #include "base/memory.h"
 
-/* Returns whether RESULT is DW_DLV_OK; an error is counted and freed. */
-static bool is_ok(struct dwarf_units *units, int result, Dwarf_Error error)
-{
-    if (result == DW_DLV_ERROR) {
-        units->damaged++;
-        dwarf_dealloc_error(units->debug, error);
-    }
-    return result == DW_DLV_OK;
-}
-
 /* Units mostly have a table each; where they share one (dwz, LTO) it is compiled once. */
 const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit *unit)
 {
@@ -132,36 +122,51 @@ static void add_unit(struct dwarf_units *units, const struct unit *header,
         add_ranges_of_functions(units, index, list);
 }
 
+/* Reads the header at UNIT->header of B, which is there, up to the unit's own DIE:
+ *   since 5  length, version, type, address size, abbreviations [, for some types: what we skip]
+ *   before   length, version, abbreviations, address size */
+static bool read_header(struct unit *unit, struct dwarf_bytes *b)
+{
+    const uint8_t *begin = b->at;
+    struct dwarf_encoding *e = &unit->encoding;
+    uint64_t length = dwarf_uint(b, 4), type = 0;
+    e->offset_size = length == UINT32_MAX ? 8 : 4;
+    if (length == UINT32_MAX)
+        length = dwarf_uint(b, 8);
+    if (b->bad || length > dwarf_bytes_left(b))
+        return false;
+    unit->end = unit->header + (uint64_t)(b->at - begin) + length;
+    b->end = b->at + length;
+    e->version = (uint16_t)dwarf_uint(b, 2);
+    if (e->version >= 5) {
+        type = dwarf_uint(b, 1);
+        e->address_size = (uint8_t)dwarf_uint(b, 1);
+    }
+    unit->abbrevs = dwarf_uint(b, e->offset_size);
+    if (e->version < 5)
+        e->address_size = (uint8_t)dwarf_uint(b, 1);
+    if (type == DW_UT_skeleton || type == DW_UT_split_compile || type == DW_UT_type ||
+        type == DW_UT_split_type)
+        dwarf_skip(b, 8);
+    if (type == DW_UT_type || type == DW_UT_split_type)
+        dwarf_skip(b, e->offset_size);
+    unit->die = unit->header + (uint64_t)(b->at - begin);
+    return !b->bad && e->version >= 2 && e->version <= 5;
+}
+
 void dwarf_units_load(struct dwarf_units *units)
 {
     struct interval_list list = {NULL, 0, 0};
     struct unit unit = {.table = INTERVAL_NONE};
-    uint64_t size = dwarf_sections_get(units->sections, DEBUG_INFO).size;
-    for (;; unit.header = unit.end) {
-        Dwarf_Half version = 0, address_size, offset_size, extension, type;
-        Dwarf_Unsigned length, type_offset, next;
-        Dwarf_Off abbrevs;
-        Dwarf_Sig8 signature;
-        Dwarf_Error error = NULL;
-        Dwarf_Die die = NULL;
-        int result = dwarf_next_cu_header_d(units->debug, true, &length, &version, &abbrevs,
-                                            &address_size, &offset_size, &extension, &signature,
-                                            &type_offset, &next, &type, &error);
-        if (!is_ok(units, result, error))
+    struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
+    units->damaged += info.size == 0;
+    for (; unit.header < info.size; unit.header = unit.end) {
+        struct dwarf_bytes b = dwarf_bytes_at(info, unit.header, units->big_endian);
+        if (!read_header(&unit, &b)) {
+            units->damaged++;
             break;
-        unit.end = next < size ? next : size;
-        unit.abbrevs = abbrevs;
-        unit.encoding =
-            (struct dwarf_encoding){version, (uint8_t)address_size, (uint8_t)offset_size};
-        result = dwarf_siblingof_b(units->debug, NULL, true, &die, &error);
-        Dwarf_Off offset = 0;
-        if (is_ok(units, result, error)) {
-            if (is_ok(units, dwarf_dieoffset(die, &offset, &error), error)) {
-                unit.die = offset;
-                add_unit(units, &unit, &list);
-            }
-            dwarf_dealloc_die(die);
         }
+        add_unit(units, &unit, &list);
     }
     interval_map_build(&units->by_address, list.items, list.count);
     free(list.items);

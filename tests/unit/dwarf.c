@@ -3,11 +3,78 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#include <elf.h>
+#include <libdwarf/libdwarf.h>
+
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 #include "formats/elf/elf_search.h"
 
 enum { MAX_DEPTH = 256 };
+
+/* ---- libdwarf, with the sections that we read ---- */
+
+struct object {
+    struct dwarf_sections *sections;
+    const struct elf_file *file;
+};
+
+/* Section 0 is the empty one of ELF; section N is the one of enum dwarf_section N - 1. */
+static const char *const names[DEBUG_SECTIONS + 1] = {"",
+                                                      ".debug_info",
+                                                      ".debug_abbrev",
+                                                      ".debug_line",
+                                                      ".debug_str",
+                                                      ".debug_line_str",
+                                                      ".debug_ranges",
+                                                      ".debug_rnglists",
+                                                      ".debug_addr",
+                                                      ".debug_str_offsets"};
+
+static int section_info(void *object, Dwarf_Half index, Dwarf_Obj_Access_Section *to, int *error)
+{
+    const struct object *o = object;
+    *error = 0;
+    if (index > DEBUG_SECTIONS)
+        return DW_DLV_NO_ENTRY;
+    *to = (Dwarf_Obj_Access_Section){.name = names[index]};
+    if (index > 0) {
+        to->size = dwarf_sections_get(o->sections, (enum dwarf_section)(index - 1)).size;
+        to->type = SHT_PROGBITS;
+    }
+    return DW_DLV_OK;
+}
+
+static int load_section(void *object, Dwarf_Half index, Dwarf_Small **data, int *error)
+{
+    const struct object *o = object;
+    *error = 0;
+    if (index == 0 || index > DEBUG_SECTIONS)
+        return DW_DLV_NO_ENTRY;
+    *data = (Dwarf_Small *)dwarf_sections_get(o->sections, (enum dwarf_section)(index - 1)).data;
+    return DW_DLV_OK;
+}
+
+static Dwarf_Endianness byte_order(void *object)
+{
+    return ((struct object *)object)->file->big_endian ? DW_OBJECT_MSB : DW_OBJECT_LSB;
+}
+
+static Dwarf_Small pointer_size(void *object)
+{
+    return ((struct object *)object)->file->is_64 ? 8 : 4;
+}
+
+static Dwarf_Unsigned section_count(void *object)
+{
+    (void)object;
+    return DEBUG_SECTIONS + 1;
+}
+
+static const Dwarf_Obj_Access_Methods methods = {
+    section_info, byte_order, pointer_size, pointer_size, section_count, load_section, NULL};
+
+/* ---- units ---- */
 
 /* What libdwarf says of a unit. */
 struct oracle {
@@ -192,13 +259,13 @@ static void check_lines(struct check *check, const struct oracle *o, Dwarf_Die d
     dwarf_srclines_dealloc_b(context);
 }
 
-static void check_unit(struct check *check, struct dwarf_units *units, struct unit *unit,
-                       size_t *rows, size_t *functions)
+static void check_unit(struct check *check, Dwarf_Debug debug, struct dwarf_units *units,
+                       struct unit *unit, size_t *rows, size_t *functions)
 {
-    struct oracle o = {.debug = units->debug, .image = units->image, .unit = unit};
+    struct oracle o = {.debug = debug, .image = units->image, .unit = unit};
     Dwarf_Die die;
     dwarf_units_decode(units, unit);
-    CHECK_EQ(dwarf_offdie_b(units->debug, unit->die, true, &die, NULL), DW_DLV_OK);
+    CHECK_EQ(dwarf_offdie_b(debug, unit->die, true, &die, NULL), DW_DLV_OK);
     walk(&o, die, INTERVAL_NONE, 0);
     check_functions(check, &o);
     if (check->why[0] == '\0')
@@ -209,6 +276,20 @@ static void check_unit(struct check *check, struct dwarf_units *units, struct un
     free(o.functions);
 }
 
+static size_t count_units(Dwarf_Debug debug)
+{
+    Dwarf_Unsigned length, type_offset, next;
+    Dwarf_Half version, address_size, offset_size, extension, type;
+    Dwarf_Off abbrevs;
+    Dwarf_Sig8 signature;
+    size_t count = 0;
+    while (dwarf_next_cu_header_d(debug, true, &length, &version, &abbrevs, &address_size,
+                                  &offset_size, &extension, &signature, &type_offset, &next, &type,
+                                  NULL) == DW_DLV_OK)
+        count++;
+    return count;
+}
+
 /* The units of DEBUG, split off IMAGE or the same. There must be some of everything. */
 static void check_file(struct check *check, struct elf_file *debug, const struct elf_file *image)
 {
@@ -217,15 +298,18 @@ static void check_file(struct check *check, struct elf_file *debug, const struct
         .image = image, .strings = strings_new(), .big_endian = debug->big_endian};
     CHECK(elf_file_map(debug));
     units.sections = dwarf_sections_new(debug);
-    CHECK_EQ(dwarf_object_init_b(dwarf_sections_interface(units.sections), NULL, NULL,
-                                 DW_GROUPNUMBER_ANY, &units.debug, NULL),
+    struct object object = {units.sections, debug};
+    Dwarf_Obj_Access_Interface interface = {&object, &methods};
+    Dwarf_Debug libdwarf;
+    CHECK_EQ(dwarf_object_init_b(&interface, NULL, NULL, DW_GROUPNUMBER_ANY, &libdwarf, NULL),
              DW_DLV_OK);
     dwarf_units_load(&units);
     for (size_t i = 0; i < units.count && check->why[0] == '\0'; i++)
-        check_unit(check, &units, &units.units[i], &rows, &functions);
+        check_unit(check, libdwarf, &units, &units.units[i], &rows, &functions);
     if (check->why[0] != '\0')
         return;
     CHECK_EQ(units.damaged, 0);
+    CHECK_EQ(count_units(libdwarf), units.count);
     CHECK(units.count > 10 && functions > 100 && rows > 1000);
     strings_delete(units.strings);
 }
