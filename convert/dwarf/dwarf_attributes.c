@@ -1,151 +1,142 @@
-/* Attributes of DIEs: numbers, strings, ranges of addresses.
+/* Attributes of DIEs: numbers, strings, references.
  * SPDX-License-Identifier: MIT */
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-bool dwarf_number(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, uint64_t *value)
+struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Error error = NULL;
-    Dwarf_Unsigned result = 0;
-    Dwarf_Signed negative = 0;
-    if (!dwarf_ok(units, dwarf_attr(die, number, &attribute, &error), error))
+    size_t low = 0, high = units->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (units->units[middle].end <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == units->count || offset < units->units[low].die)
+        return NULL;
+    return &units->units[low];
+}
+
+/* The table that has been compiled, else the first entry with CODE in the section: that of a unit's
+ * own DIE is the first one. */
+static bool find_attributes(struct die_reader *die, uint64_t code)
+{
+    struct dwarf_units *units = die->units;
+    struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ABBREV);
+    const struct unit *unit = die->unit;
+    if (unit->table != INTERVAL_NONE) {
+        const struct abbrev *abbrev = abbrevs_find(&units->tables[unit->table], code);
+        if (abbrev == NULL)
+            return false;
+        die->tag = abbrev->tag;
+        die->attributes = dwarf_bytes_at(section, abbrev->attributes, units->big_endian);
+        return true;
+    }
+    die->attributes = dwarf_bytes_at(section, unit->abbrevs, units->big_endian);
+    while (!die->attributes.bad) {
+        uint64_t this = dwarf_uleb(&die->attributes);
+        die->tag = dwarf_uleb(&die->attributes);
+        dwarf_skip(&die->attributes, 1);
+        if (this == 0 || this == code)
+            return this != 0 && !die->attributes.bad;
+        while (die_next(die))
+            ;
+    }
+    return false;
+}
+
+bool die_open(struct dwarf_units *units, const struct unit *unit, uint64_t offset,
+              struct die_reader *die)
+{
+    struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
+    if (info.size > unit->end)
+        info.size = unit->end;
+    *die = (struct die_reader){
+        .units = units, .unit = unit, .data = dwarf_bytes_at(info, offset, units->big_endian)};
+    uint64_t code = dwarf_uleb(&die->data);
+    if (!die->data.bad && code != 0 && find_attributes(die, code))
+        return true;
+    units->damaged++;
+    return false;
+}
+
+bool die_next(struct die_reader *die)
+{
+    die->attribute = dwarf_uleb(&die->attributes);
+    die->form = dwarf_uleb(&die->attributes);
+    die->constant = die->form == DW_FORM_implicit_const ? dwarf_sleb(&die->attributes) : 0;
+    if (die->attributes.bad || die->data.bad) {
+        die->units->damaged++;
         return false;
-    /* formudata refuses some signed forms */
-    int unsigned_result = dwarf_formudata(attribute, &result, &error);
-    bool ok = unsigned_result == DW_DLV_OK;
-    if (!ok) {
-        if (unsigned_result == DW_DLV_ERROR)
-            dwarf_dealloc_error(units->debug, error);
-        ok = dwarf_ok(units, dwarf_formsdata(attribute, &negative, &error), error);
-        result = (Dwarf_Unsigned)negative;
     }
-    dwarf_dealloc_attribute(attribute);
-    *value = result;
-    return ok;
+    return die->attribute != 0 || die->form != 0;
 }
 
-/* Without the alternate file (dwz) libdwarf returns OK with a placeholder text. */
-bool dwarf_text(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, const char **text)
+void die_skip(struct die_reader *die)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Error error = NULL;
-    Dwarf_Half form = 0;
-    char *string = NULL;
-    if (!dwarf_ok(units, dwarf_attr(die, number, &attribute, &error), error))
-        return false;
-    bool ok = dwarf_ok(units, dwarf_whatform(attribute, &form, &error), error) &&
-              form != DW_FORM_GNU_strp_alt && form != DW_FORM_strp_sup &&
-              dwarf_ok(units, dwarf_formstring(attribute, &string, &error), error);
-    dwarf_dealloc_attribute(attribute);
-    *text = string;
-    return ok && string != NULL;
+    dwarf_form_skip(&die->data, die->form, &die->unit->encoding);
 }
 
-/* The linker gives code that it threw away the address 0, 1 or -1: no such address is in a section
- * of code. */
-static void add_range(struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
-                      struct interval_list *list)
+uint64_t die_number(struct die_reader *die)
 {
-    if (begin >= end || !elf_file_is_code(units->image, begin))
-        return;
-    mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
-    list->items[list->count++] = (struct interval){begin, end - 1, value};
+    die->form = dwarf_form_direct(&die->data, die->form);
+    return dwarf_form_number(&die->data, die->form, die->constant, &die->unit->encoding);
 }
 
-/* DWARF 2 to 4: pairs relative to a base, which an entry may change. */
-static void old_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,
-                       uint64_t offset, uint32_t value, struct interval_list *list)
+static const char *text_of_section(struct dwarf_units *units, enum dwarf_section section,
+                                   uint64_t offset)
 {
-    Dwarf_Ranges *ranges;
-    Dwarf_Signed count = 0;
-    Dwarf_Off real;
-    Dwarf_Unsigned bytes;
-    Dwarf_Error error = NULL;
-    uint64_t base = unit->low;
-    if (!dwarf_ok(
-            units,
-            dwarf_get_ranges_b(units->debug, offset, die, &real, &ranges, &count, &bytes, &error),
-            error))
-        return;
-    for (Dwarf_Signed i = 0; i < count; i++) {
-        if (ranges[i].dwr_type == DW_RANGES_ADDRESS_SELECTION)
-            base = ranges[i].dwr_addr2;
-        else if (ranges[i].dwr_type == DW_RANGES_ENTRY)
-            add_range(units, base + ranges[i].dwr_addr1, base + ranges[i].dwr_addr2, value, list);
+    struct dwarf_bytes b =
+        dwarf_bytes_at(dwarf_sections_get(units->sections, section), offset, units->big_endian);
+    const char *text = dwarf_string(&b);
+    units->damaged += b.bad;
+    return b.bad ? NULL : text;
+}
+
+static bool is_text_index(uint64_t form)
+{
+    return form == DW_FORM_strx || form == DW_FORM_strx1 || form == DW_FORM_strx2 ||
+           form == DW_FORM_strx3 || form == DW_FORM_strx4;
+}
+
+const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, uint64_t form,
+                          uint64_t value)
+{
+    const uint8_t word = unit->encoding.offset_size;
+    if (form == DW_FORM_strp)
+        return text_of_section(units, DEBUG_STR, value);
+    if (form == DW_FORM_line_strp)
+        return text_of_section(units, DEBUG_LINE_STR, value);
+    if (!is_text_index(form) || value > UINT32_MAX)
+        return NULL;
+    struct dwarf_bytes b = dwarf_bytes_at(dwarf_sections_get(units->sections, DEBUG_STR_OFFSETS),
+                                          unit->texts_base + value * word, units->big_endian);
+    uint64_t offset = dwarf_uint(&b, word);
+    units->damaged += b.bad;
+    return b.bad ? NULL : text_of_section(units, DEBUG_STR, offset);
+}
+
+const char *die_text(struct die_reader *die)
+{
+    die->form = dwarf_form_direct(&die->data, die->form);
+    if (die->form == DW_FORM_string)
+        return dwarf_string(&die->data);
+    return dwarf_text_at(die->units, die->unit, die->form, die_number(die));
+}
+
+uint64_t die_reference(struct die_reader *die)
+{
+    uint64_t value = die_number(die);
+    switch (die->form) {
+    case DW_FORM_ref1:
+    case DW_FORM_ref2:
+    case DW_FORM_ref4:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_udata:
+        return die->unit->header + value;
+    case DW_FORM_ref_addr:
+        return value;
+    default:
+        return 0;
     }
-    dwarf_ranges_dealloc(units->debug, ranges, count);
-}
-
-static bool is_range(unsigned kind)
-{
-    return kind == DW_RLE_startx_endx || kind == DW_RLE_startx_length ||
-           kind == DW_RLE_offset_pair || kind == DW_RLE_start_end || kind == DW_RLE_start_length;
-}
-
-static void new_ranges(struct dwarf_units *units, Dwarf_Attribute attribute, Dwarf_Half form,
-                       uint64_t where, uint32_t value, struct interval_list *list)
-{
-    Dwarf_Rnglists_Head head;
-    Dwarf_Unsigned count = 0, offset, raw1, raw2, begin, end;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(
-            units,
-            dwarf_rnglists_get_rle_head(attribute, form, where, &head, &count, &offset, &error),
-            error))
-        return;
-    for (Dwarf_Unsigned i = 0; i < count; i++) {
-        unsigned length, kind;
-        Dwarf_Bool no_addresses = false;
-        if (!dwarf_ok(units,
-                      dwarf_get_rnglists_entry_fields_a(head, i, &length, &kind, &raw1, &raw2,
-                                                        &no_addresses, &begin, &end, &error),
-                      error))
-            break;
-        if (is_range(kind) && !no_addresses)
-            add_range(units, begin, end, value, list);
-    }
-    dwarf_dealloc_rnglists_head(head);
-}
-
-static void list_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,
-                        uint32_t value, struct interval_list *list)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Half form = 0;
-    Dwarf_Unsigned where = 0;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units, dwarf_attr(die, DW_AT_ranges, &attribute, &error), error))
-        return;
-    if (dwarf_ok(units, dwarf_whatform(attribute, &form, &error), error)) {
-        int result = form == DW_FORM_rnglistx || form == DW_FORM_data4 || form == DW_FORM_data8
-                         ? dwarf_formudata(attribute, &where, &error)
-                         : dwarf_global_formref(attribute, &where, &error);
-        if (dwarf_ok(units, result, error)) {
-            if (unit->version >= 5)
-                new_ranges(units, attribute, form, where, value, list);
-            else
-                old_ranges(units, unit, die, where, value, list);
-        }
-    }
-    dwarf_dealloc_attribute(attribute);
-}
-
-void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,
-                      uint32_t value, struct interval_list *list)
-{
-    Dwarf_Addr low = 0, high = 0;
-    Dwarf_Half form;
-    enum Dwarf_Form_Class class = DW_FORM_CLASS_UNKNOWN;
-    Dwarf_Error error = NULL;
-    if (dwarf_ok(units, dwarf_lowpc(die, &low, &error), error) &&
-        dwarf_ok(units, dwarf_highpc_b(die, &high, &form, &class, &error), error)) {
-        if (class == DW_FORM_CLASS_CONSTANT) /* since DWARF 4 a length */
-            high += low;
-        add_range(units, low, high, value, list);
-        return;
-    }
-    list_ranges(units, unit, die, value, list);
 }

@@ -8,173 +8,212 @@
 /* Real programs reach a depth of 65 and chains of 3. */
 enum { MAX_DEPTH = 512, MAX_CHAIN = 16, MAX_FUNCTIONS = 1 << 26 };
 
-struct level {
-    Dwarf_Die die;
-    uint32_t function; /* around it */
-    bool entered;      /* its children are done, or above it on the stack */
-};
-
+/* One pass over the DIEs of a unit, in the order of the file. */
 struct walk {
     struct dwarf_units *units;
-    struct unit *unit;
+    const struct unit *unit;
+    struct unit_functions *functions;
+    const struct abbrevs *abbrevs;
+    struct dwarf_bytes data;
+    const uint8_t *info; /* offset 0 of .debug_info */
     struct interval_list ranges;
-    struct level levels[MAX_DEPTH];
+    uint32_t around[MAX_DEPTH]; /* by depth: the function around the DIEs there */
     size_t depth;
+    size_t barren; /* DIEs of this depth or more have no code; 0: all may have */
 };
 
-/* Nothing below these has code, and types are most of the tree. */
-static bool is_barren(Dwarf_Half tag)
+/* Nothing below these has code. Below classes there may be: gcc puts the code of a lambda expression
+ * there, rustc that of methods. */
+static bool is_barren(uint32_t tag)
 {
     return tag == DW_TAG_enumeration_type || tag == DW_TAG_array_type ||
            tag == DW_TAG_subroutine_type || tag == DW_TAG_formal_parameter ||
            tag == DW_TAG_GNU_call_site || tag == DW_TAG_call_site;
 }
 
-/* The number of DIE as a function, or that of the one around it. */
-static uint32_t add_function(struct walk *w, Dwarf_Die die, Dwarf_Half tag, uint32_t around)
+static bool is_function(uint32_t tag)
 {
-    struct unit_functions *f = &w->unit->functions;
-    struct unit_function function = {.parent = around, .inlined = tag == DW_TAG_inlined_subroutine};
-    Dwarf_Error error = NULL;
-    if ((tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) || f->count >= MAX_FUNCTIONS)
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+/* The number of the function at OFFSET, or that of the one around it. */
+static uint32_t add_function(struct walk *w, uint64_t offset, uint32_t tag,
+                             const struct dwarf_place *place)
+{
+    struct unit_functions *f = w->functions;
+    uint32_t around = w->around[w->depth];
+    if (f->count >= MAX_FUNCTIONS)
         return around;
     size_t before = w->ranges.count;
-    dwarf_die_ranges(w->units, w->unit, die, (uint32_t)f->count, &w->ranges);
+    dwarf_place_ranges(w->units, w->unit, place, (uint32_t)f->count, &w->ranges);
     if (w->ranges.count == before && tag == DW_TAG_subprogram)
         return INTERVAL_NONE; /* a declaration or an abstract one */
-    if (!dwarf_ok(w->units, dwarf_dieoffset(die, &function.die, &error), error))
-        return around;
     mem_reserve(&f->items, &f->capacity, f->count + 1, sizeof *f->items);
-    f->items[f->count] = function;
+    f->items[f->count] = (struct unit_function){
+        .die = offset, .parent = around, .inlined = tag == DW_TAG_inlined_subroutine};
     return (uint32_t)f->count++;
 }
 
-/* Too deep: no compiler made this unit, and to find the siblings of each level libdwarf would walk all below it. */
-static void give_up(struct walk *w)
+/* Reads the attributes of a DIE. *SIBLING is its offset in the unit, or 0. */
+static void read_steps(struct walk *w, const struct abbrev *abbrev, struct dwarf_place *place,
+                       uint64_t *sibling)
 {
-    w->units->damaged++;
-    while (w->depth > 0)
-        dwarf_dealloc_die(w->levels[--w->depth].die);
-}
-
-static void push(struct walk *w, Dwarf_Die die, uint32_t function)
-{
-    if (w->depth == MAX_DEPTH) {
-        dwarf_dealloc_die(die);
-        give_up(w);
-        return;
+    const struct dwarf_encoding *encoding = &w->unit->encoding;
+    const struct abbrev_step *step = w->abbrevs->steps + abbrev->first_step;
+    for (const struct abbrev_step *end = step + abbrev->step_count; step < end; step++) {
+        dwarf_skip(&w->data, step->skip);
+        if (step->attribute == 0) {
+            if (step->form != 0)
+                dwarf_form_skip(&w->data, step->form, encoding);
+            continue;
+        }
+        uint64_t form = dwarf_form_direct(&w->data, step->form);
+        uint64_t value = dwarf_form_number(&w->data, form, step->constant, encoding);
+        if (step->attribute != DW_AT_sibling)
+            dwarf_place_take(place, step->attribute, form, value);
+        else if (form != DW_FORM_ref_addr)
+            *sibling = value;
     }
-    w->levels[w->depth++] = (struct level){.die = die, .function = function};
 }
 
-/* Adds the DIE on top of the stack, and puts its first child there. */
-static void enter(struct walk *w, struct level *top)
+/* A sibling is a promise of the file: it must at least be ahead. */
+static bool skip_to(struct walk *w, uint64_t sibling)
 {
-    Dwarf_Half tag = 0;
-    Dwarf_Error error = NULL;
-    Dwarf_Die child = NULL;
-    top->entered = true;
-    if (!dwarf_ok(w->units, dwarf_tag(top->die, &tag, &error), error)) {
-        dwarf_dealloc_die(top->die);
+    uint64_t here = (uint64_t)(w->data.at - w->info) - w->unit->header;
+    if (sibling < here || sibling - here > dwarf_bytes_left(&w->data))
+        return false;
+    w->data.at += sibling - here;
+    return true;
+}
+
+/* The next DIE. Returns false at the end of the unit, or where it is damaged. */
+static bool step(struct walk *w)
+{
+    uint64_t offset = (uint64_t)(w->data.at - w->info), code = dwarf_uleb(&w->data), sibling = 0;
+    if (code == 0 && !w->data.bad) {
         w->depth--;
-        return;
+        if (w->depth < w->barren)
+            w->barren = 0;
+        return w->depth > 0;
     }
-    uint32_t function = add_function(w, top->die, tag, top->function);
-    if (!is_barren(tag) && dwarf_ok(w->units, dwarf_child(top->die, &child, &error), error))
-        push(w, child, function);
+    const struct abbrev *abbrev = abbrevs_find(w->abbrevs, code);
+    struct dwarf_place place = {0};
+    if (abbrev != NULL)
+        read_steps(w, abbrev, &place, &sibling);
+    if (abbrev == NULL || w->data.bad) {
+        w->units->damaged++;
+        return false;
+    }
+    uint32_t function = w->around[w->depth];
+    if (is_function(abbrev->tag) && w->barren == 0)
+        function = add_function(w, offset, abbrev->tag, &place);
+    if (!abbrev->has_children || (is_barren(abbrev->tag) && skip_to(w, sibling)))
+        return w->depth > 0;
+    if (w->depth + 1 == MAX_DEPTH) {
+        w->units->damaged++;
+        return false;
+    }
+    w->around[++w->depth] = function;
+    if (w->barren == 0 && is_barren(abbrev->tag))
+        w->barren = w->depth;
+    return true;
 }
 
-/* Replaces the DIE on top of the stack, whose children are done, by its sibling. Not before: libdwarf looks for the
- * sibling below the DIE, which takes long where there is no end. */
-static void leave(struct walk *w, struct level *top)
+void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit)
 {
-    Dwarf_Error error = NULL;
-    Dwarf_Die die = top->die, sibling = NULL;
-    *top = (struct level){.function = top->function};
-    if (dwarf_ok(w->units, dwarf_siblingof_b(w->units->debug, die, true, &sibling, &error), error))
-        top->die = sibling;
-    else
-        w->depth--;
-    dwarf_dealloc_die(die);
-}
-
-void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die)
-{
-    Dwarf_Die child = NULL;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units, dwarf_child(die, &child, &error), error))
-        return;
+    struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
+    if (info.size > unit->end)
+        info.size = unit->end;
     struct walk *w = mem_zalloc(1, sizeof *w);
     w->units = units;
     w->unit = unit;
-    push(w, child, INTERVAL_NONE);
-    while (w->depth > 0) {
-        struct level *top = &w->levels[w->depth - 1];
-        if (top->entered)
-            leave(w, top);
-        else
-            enter(w, top);
-    }
+    w->functions = &unit->functions;
+    w->abbrevs = dwarf_unit_abbrevs(units, unit);
+    w->info = info.data;
+    w->data = dwarf_bytes_at(info, unit->die, units->big_endian);
+    w->around[0] = INTERVAL_NONE;
+    while (dwarf_bytes_left(&w->data) > 0 && step(w))
+        ;
     interval_map_build(&unit->functions.by_address, w->ranges.items, w->ranges.count);
     free(w->ranges.items);
     free(w);
 }
 
-/* Offset of the DIE that attribute NUMBER refers to. Two forms lead into other files, where
- * libdwarf would return some DIE of this one. */
-static bool reference(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, Dwarf_Off *to)
+/* What a DIE of a function says about its name. */
+struct naming {
+    const char *linkage, *plain;
+    uint64_t origin;
+};
+
+static struct naming read_naming(struct die_reader *die)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Half form = 0;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units, dwarf_attr(die, number, &attribute, &error), error))
-        return false;
-    bool ok = dwarf_ok(units, dwarf_whatform(attribute, &form, &error), error) &&
-              form != DW_FORM_GNU_ref_alt && form != DW_FORM_ref_sup4 && form != DW_FORM_ref_sup8 &&
-              form != DW_FORM_ref_sig8 &&
-              dwarf_ok(units, dwarf_global_formref(attribute, to, &error), error);
-    dwarf_dealloc_attribute(attribute);
-    return ok;
+    struct naming naming = {0};
+    uint64_t specification = 0;
+    while (die_next(die))
+        switch (die->attribute) {
+        case DW_AT_linkage_name:
+        case DW_AT_MIPS_linkage_name:
+            naming.linkage = die_text(die);
+            break;
+        case DW_AT_name:
+            naming.plain = die_text(die);
+            break;
+        case DW_AT_abstract_origin:
+            naming.origin = die_reference(die);
+            break;
+        case DW_AT_specification:
+            specification = die_reference(die);
+            break;
+        default:
+            die_skip(die);
+        }
+    if (naming.origin == 0)
+        naming.origin = specification;
+    return naming;
 }
 
 /* The linkage name, wherever in the chain of origins it is, else the nearest plain name. */
-static uint32_t name_of(struct dwarf_units *units, Dwarf_Off offset)
+static uint32_t name_of(struct dwarf_units *units, uint64_t offset)
 {
-    const char *plain = NULL, *text = NULL;
-    bool more = true;
-    for (int i = 0; more && i < MAX_CHAIN; i++) {
-        Dwarf_Die die;
-        Dwarf_Error error = NULL;
-        if (!dwarf_ok(units, dwarf_offdie_b(units->debug, offset, true, &die, &error), error))
+    const char *plain = NULL;
+    for (int i = 0; offset != 0 && i < MAX_CHAIN; i++) {
+        struct unit *unit = dwarf_units_of_die(units, offset);
+        struct die_reader die;
+        if (unit == NULL) {
+            units->damaged++;
             break;
-        bool linkage = dwarf_text(units, die, DW_AT_linkage_name, &text) ||
-                       dwarf_text(units, die, DW_AT_MIPS_linkage_name, &text);
-        if (!linkage && plain == NULL && dwarf_text(units, die, DW_AT_name, &text))
-            plain = text;
-        more = !linkage && (reference(units, die, DW_AT_abstract_origin, &offset) ||
-                            reference(units, die, DW_AT_specification, &offset));
-        dwarf_dealloc_die(die);
-        if (linkage)
-            return strings_intern(units->strings, text);
+        }
+        dwarf_unit_abbrevs(units, unit);
+        if (!die_open(units, unit, offset, &die))
+            break;
+        struct naming naming = read_naming(&die);
+        if (naming.linkage != NULL)
+            return strings_intern(units->strings, naming.linkage);
+        if (plain == NULL)
+            plain = naming.plain;
+        offset = naming.origin;
     }
     return strings_intern(units->strings, plain);
 }
 
 void dwarf_function_know(struct dwarf_units *units, struct unit_function *function)
 {
-    Dwarf_Die die;
-    Dwarf_Error error = NULL;
-    uint64_t file = 0, line = 0;
+    const struct unit *unit = dwarf_units_of_die(units, function->die);
+    struct die_reader die;
     if (function->known)
         return;
     function->known = true;
     function->name = name_of(units, function->die);
-    if (!function->inlined ||
-        !dwarf_ok(units, dwarf_offdie_b(units->debug, function->die, true, &die, &error), error))
+    if (!function->inlined || unit == NULL || !die_open(units, unit, function->die, &die))
         return;
-    if (dwarf_number(units, die, DW_AT_call_file, &file) && file <= UINT32_MAX)
-        function->call_file = (uint32_t)file;
-    if (dwarf_number(units, die, DW_AT_call_line, &line) && line <= UINT32_MAX)
-        function->call_line = (uint32_t)line;
-    dwarf_dealloc_die(die);
+    while (die_next(&die)) {
+        bool file = die.attribute == DW_AT_call_file;
+        if (!file && die.attribute != DW_AT_call_line) {
+            die_skip(&die);
+            continue;
+        }
+        uint64_t value = die_number(&die);
+        if (value <= UINT32_MAX)
+            *(file ? &function->call_file : &function->call_line) = (uint32_t)value;
+    }
 }

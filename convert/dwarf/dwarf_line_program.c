@@ -1,11 +1,4 @@
-/* What libdwarf 20210528 gets wrong about the rows of a line table, read from the line program
- * itself:
- *
- * - a sequence begins with file 1 (DWARF 5, 6.2.2), but libdwarf begins version 5 tables with 0.
- *   A table without DW_LNS_set_file before its first row (glibc's strfromf.c) would get another
- *   file's name;
- * - after DW_LNS_set_epilogue_begin (rustc writes it) dwarf_lineendsequence takes the next row for
- *   the end of its sequence, and the lines after it are lost.
+/* The program of a line table, which makes rows:
  *
  *   unit_length version [since 5: address_size selector] header_length
  *   min_instruction [since 4: max_operations] default_is_stmt line_base line_range
@@ -13,103 +6,136 @@
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "base/bytes.h"
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* The program of one table, and where in it we are. */
-struct program {
-    const uint8_t *at, *end;
-    const uint8_t *lengths; /* of standard opcodes: operands of opcode N at [N - 1] */
-    uint8_t opcode_base;
+/* The registers of the machine, and what it has made. */
+struct machine {
+    struct dwarf_units *units;
+    struct unit_lines *lines;
+    uint64_t address, operation, file, line;
+    size_t row_count, row_capacity, sequence_count, sequence_capacity, first;
+    struct interval_list ranges;
 };
 
-static uint64_t uleb(struct program *p)
+static void reset(struct machine *m)
 {
-    uint64_t value = 0;
-    for (unsigned shift = 0; p->at < p->end; shift += 7) {
-        uint8_t byte = *p->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            break;
+    m->address = m->operation = 0;
+    m->file = m->line = 1;
+}
+
+static void add_row(struct machine *m)
+{
+    struct unit_lines *lines = m->lines;
+    if (m->row_count == m->row_capacity)
+        mem_reserve(&lines->rows, &m->row_capacity, m->row_count + 1, sizeof *lines->rows);
+    lines->rows[m->row_count++] = (struct line_row){
+        m->address, (uint32_t)m->line, m->file <= UINT32_MAX ? (uint32_t)m->file : UINT32_MAX};
+}
+
+/* Keeps the sequence when it is of code that is there. */
+static void end_sequence(struct machine *m)
+{
+    struct unit_lines *lines = m->lines;
+    add_row(m);
+    uint64_t begin = lines->rows[m->first].address, end = m->address;
+    size_t last = m->row_count - 1;
+    reset(m);
+    if (begin >= end || !elf_file_is_code(m->units->image, begin)) {
+        m->row_count = m->first;
+        return;
     }
-    return value;
+    mem_reserve(&lines->sequences, &m->sequence_capacity, m->sequence_count + 1,
+                sizeof *lines->sequences);
+    lines->sequences[m->sequence_count] = (struct line_sequence){m->first, last};
+    mem_reserve(&m->ranges.items, &m->ranges.capacity, m->ranges.count + 1,
+                sizeof *m->ranges.items);
+    m->ranges.items[m->ranges.count++] =
+        (struct interval){begin, end - 1, (uint32_t)m->sequence_count++};
+    m->first = m->row_count;
 }
 
-static void skip(struct program *p, uint64_t bytes)
+/* Only machines with very long instructions have several operations in one. */
+static void advance(struct machine *m, const struct line_program *p, uint64_t operations)
 {
-    p->at += bytes < (uint64_t)(p->end - p->at) ? bytes : (uint64_t)(p->end - p->at);
-}
-
-/* Numbers as wide as the format of the table. */
-static bool find_program(const struct dwarf_units *units, uint64_t offset, struct program *p)
-{
-    const uint8_t *table = units->line_table + offset;
-    bool big = units->image->big_endian;
-    uint64_t left = offset < units->line_table_size ? units->line_table_size - offset : 0;
-    if (left < 64)
-        return false;
-    bool wide = get_u32(table, big) == 0xffffffff;
-    size_t word = wide ? 8 : 4, fixed = wide ? 12 : 4;
-    uint16_t version = get_u16(table + fixed, big);
-    size_t before = fixed + (version >= 5 ? 4 : 2);
-    uint64_t length = wide ? get_u64(table + 4, big) : get_u32(table, big);
-    uint64_t header = wide ? get_u64(table + before, big) : get_u32(table + before, big);
-    size_t begin = before + word, base = version >= 4 ? 5 : 4;
-    if (length > left - fixed || header > length || begin + header > fixed + length)
-        return false;
-    p->opcode_base = table[begin + base];
-    p->lengths = table + begin + base + 1;
-    p->at = table + begin + header;
-    p->end = table + fixed + length;
-    return p->opcode_base > DW_LNS_set_file && header >= base + p->opcode_base;
-}
-
-/* Runs one opcode; returns whether it makes a row. *FILE is the register; *ENDS: the row ends its
- * sequence. */
-static bool run_opcode(struct program *p, uint64_t *file, bool *ends)
-{
-    uint8_t opcode = *p->at++;
-    if (opcode >= p->opcode_base || opcode == DW_LNS_copy)
-        return true;
-    if (opcode == 0) {
-        uint64_t length = uleb(p);
-        *ends = length > 0 && p->at < p->end && *p->at == DW_LNE_end_sequence;
-        skip(p, length);
-        return *ends;
+    if (p->max_operations <= 1) {
+        m->address += p->min_instruction * operations;
+        return;
     }
-    if (opcode == DW_LNS_set_file)
-        *file = uleb(p);
-    else if (opcode == DW_LNS_fixed_advance_pc)
-        skip(p, 2);
-    else
+    m->operation += operations;
+    m->address += p->min_instruction * (m->operation / p->max_operations);
+    m->operation %= p->max_operations;
+}
+
+static void run_extended(struct machine *m, struct line_program *p)
+{
+    uint64_t length = dwarf_uleb(&p->code);
+    if (length == 0)
+        return;
+    struct dwarf_bytes operand = p->code;
+    dwarf_skip(&p->code, length);
+    uint64_t opcode = dwarf_uint(&operand, 1);
+    if (p->code.bad)
+        return;
+    if (opcode == DW_LNE_end_sequence)
+        end_sequence(m);
+    else if (opcode == DW_LNE_set_address) {
+        if (length > 9)
+            p->code.bad = true;
+        else
+            m->address = dwarf_uint(&operand, (unsigned)length - 1);
+        m->operation = 0;
+        p->code.bad |= operand.bad;
+    }
+}
+
+static void run_standard(struct machine *m, struct line_program *p, uint8_t opcode)
+{
+    switch (opcode) {
+    case DW_LNS_copy:
+        add_row(m);
+        break;
+    case DW_LNS_advance_pc:
+        advance(m, p, dwarf_uleb(&p->code));
+        break;
+    case DW_LNS_advance_line:
+        m->line += (uint64_t)dwarf_sleb(&p->code);
+        break;
+    case DW_LNS_set_file:
+        m->file = dwarf_uleb(&p->code);
+        break;
+    case DW_LNS_const_add_pc:
+        advance(m, p, (uint8_t)(255 - p->opcode_base) / p->line_range);
+        break;
+    case DW_LNS_fixed_advance_pc:
+        m->address += dwarf_uint(&p->code, 2);
+        m->operation = 0;
+        break;
+    default:
         for (uint8_t i = 0; i < p->lengths[opcode - 1]; i++)
-            uleb(p);
-    return false;
+            dwarf_uleb(&p->code);
+    }
 }
 
-struct program_row *dwarf_line_program(const struct dwarf_units *units, uint64_t offset,
-                                       size_t count)
+bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_program *p)
 {
-    struct program p;
-    uint64_t file = 1;
-    size_t row = 0;
-    if (!find_program(units, offset, &p))
-        return NULL;
-    struct program_row *rows = mem_alloc(count * sizeof *rows);
-    while (p.at < p.end) {
-        bool ends = false;
-        if (!run_opcode(&p, &file, &ends))
-            continue;
-        if (row == count)
-            break;
-        rows[row++] = (struct program_row){file <= UINT32_MAX ? (uint32_t)file : UINT32_MAX, ends};
-        if (ends)
-            file = 1;
+    struct machine m = {.units = units, .lines = &unit->lines};
+    reset(&m);
+    while (dwarf_bytes_left(&p->code) > 0 && !p->code.bad) {
+        uint8_t opcode = *p->code.at++;
+        if (opcode >= p->opcode_base) {
+            uint8_t adjusted = (uint8_t)(opcode - p->opcode_base);
+            advance(&m, p, adjusted / p->line_range);
+            m.line += (uint64_t)(p->line_base + adjusted % p->line_range);
+            add_row(&m);
+        } else if (opcode == 0)
+            run_extended(&m, p);
+        else
+            run_standard(&m, p, opcode);
     }
-    if (row == count && p.at == p.end)
-        return rows;
-    free(rows);
-    return NULL;
+    if (m.first > 0)
+        unit->lines.rows = mem_resize(unit->lines.rows, m.first, sizeof *unit->lines.rows);
+    interval_map_build(&unit->lines.by_address, m.ranges.items, m.ranges.count);
+    free(m.ranges.items);
+    return !p->code.bad;
 }

@@ -6,7 +6,163 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-enum { MAX_FILES = 1 << 20 };
+enum { MAX_FILES = 1 << 20, MAX_FORMATS = 32 };
+
+/* ---- the header ---- */
+
+/* Since DWARF 5: what an entry of the tables of folders and files consists of. */
+struct entry_format {
+    uint64_t content[MAX_FORMATS], form[MAX_FORMATS];
+    unsigned count;
+};
+
+static void add_file(struct unit_lines *lines, size_t *capacity, const char *name, uint64_t folder)
+{
+    mem_reserve(&lines->files, capacity, lines->file_count + 1, sizeof *lines->files);
+    lines->files[lines->file_count++] = (struct line_file){.name = name, .folder = folder};
+}
+
+static void add_folder(struct unit_lines *lines, size_t *capacity, const char *name)
+{
+    mem_reserve(&lines->folders, capacity, lines->folder_count + 1, sizeof *lines->folders);
+    lines->folders[lines->folder_count++] = name;
+}
+
+/* Before DWARF 5: strings up to an empty one; files have a folder, a time and a size. */
+static void read_old_tables(struct unit_lines *lines, struct dwarf_bytes *b)
+{
+    size_t folders = 0, files = 0;
+    for (;;) {
+        const char *name = dwarf_string(b);
+        if (b->bad || name[0] == '\0')
+            break;
+        add_folder(lines, &folders, name);
+    }
+    for (;;) {
+        const char *name = dwarf_string(b);
+        if (b->bad || name[0] == '\0')
+            break;
+        uint64_t folder = dwarf_uleb(b);
+        dwarf_uleb(b);
+        dwarf_uleb(b);
+        add_file(lines, &files, name, folder);
+    }
+}
+
+static uint64_t read_format(struct dwarf_bytes *b, struct entry_format *format)
+{
+    *format = (struct entry_format){0};
+    format->count = (unsigned)dwarf_uint(b, 1);
+    b->bad |= format->count > MAX_FORMATS;
+    for (unsigned i = 0; i < format->count && !b->bad; i++) {
+        format->content[i] = dwarf_uleb(b);
+        format->form[i] = dwarf_uleb(b);
+    }
+    uint64_t count = dwarf_uleb(b);
+    return b->bad || format->count == 0 || count > MAX_FILES ? 0 : count;
+}
+
+static const char *read_entry(struct dwarf_units *units, const struct unit *unit,
+                              const struct dwarf_encoding *encoding,
+                              const struct entry_format *format, struct dwarf_bytes *b,
+                              uint64_t *folder)
+{
+    const char *name = "";
+    *folder = 0;
+    for (unsigned i = 0; i < format->count && !b->bad; i++) {
+        uint64_t form = dwarf_form_direct(b, format->form[i]);
+        if (form == DW_FORM_string && format->content[i] == DW_LNCT_path) {
+            name = dwarf_string(b);
+            continue;
+        }
+        uint64_t value = dwarf_form_number(b, form, 0, encoding);
+        if (format->content[i] == DW_LNCT_directory_index)
+            *folder = value;
+        else if (format->content[i] == DW_LNCT_path)
+            name = dwarf_text_at(units, unit, form, value);
+    }
+    return name != NULL ? name : "";
+}
+
+static void read_new_tables(struct dwarf_units *units, struct unit *unit,
+                            const struct dwarf_encoding *encoding, struct dwarf_bytes *b)
+{
+    struct entry_format format;
+    size_t folders = 0, files = 0;
+    uint64_t folder, count = read_format(b, &format);
+    for (uint64_t i = 0; i < count && !b->bad; i++)
+        add_folder(&unit->lines, &folders, read_entry(units, unit, encoding, &format, b, &folder));
+    count = read_format(b, &format);
+    for (uint64_t i = 0; i < count && !b->bad; i++) {
+        const char *name = read_entry(units, unit, encoding, &format, b, &folder);
+        add_file(&unit->lines, &files, name, folder);
+    }
+}
+
+/* What is before the tables, with the sizes that the header promises. */
+static bool read_fixed(struct dwarf_bytes *b, struct dwarf_encoding *encoding,
+                       struct line_program *p)
+{
+    uint64_t length = dwarf_uint(b, 4);
+    encoding->offset_size = length == UINT32_MAX ? 8 : 4;
+    if (length == UINT32_MAX)
+        length = dwarf_uint(b, 8);
+    if (b->bad || length > dwarf_bytes_left(b))
+        return false;
+    b->end = b->at + length;
+    encoding->version = (uint16_t)dwarf_uint(b, 2);
+    if (encoding->version < 2 || encoding->version > 5)
+        return false;
+    if (encoding->version >= 5) {
+        encoding->address_size = (uint8_t)dwarf_uint(b, 1);
+        dwarf_skip(b, 1);
+    }
+    uint64_t header = dwarf_uint(b, encoding->offset_size);
+    if (b->bad || header > dwarf_bytes_left(b))
+        return false;
+    p->code = *b;
+    dwarf_skip(&p->code, header);
+    b->end = p->code.at;
+    p->min_instruction = (uint8_t)dwarf_uint(b, 1);
+    p->max_operations = encoding->version >= 4 ? (uint8_t)dwarf_uint(b, 1) : 1;
+    dwarf_skip(b, 1);
+    p->line_base = (int8_t)dwarf_uint(b, 1);
+    p->line_range = (uint8_t)dwarf_uint(b, 1);
+    p->opcode_base = (uint8_t)dwarf_uint(b, 1);
+    p->lengths = b->at;
+    dwarf_skip(b, p->opcode_base > 0 ? p->opcode_base - 1u : 0);
+    return !b->bad && p->line_range > 0 && p->opcode_base > 0;
+}
+
+bool dwarf_line_header(struct dwarf_units *units, struct unit *unit, struct line_program *program)
+{
+    struct dwarf_encoding encoding = unit->encoding;
+    struct dwarf_bytes b = dwarf_bytes_at(dwarf_sections_get(units->sections, DEBUG_LINE),
+                                          unit->lines_at, units->big_endian);
+    if (!read_fixed(&b, &encoding, program))
+        return false;
+    unit->lines.file_base = encoding.version >= 5 ? 0 : 1;
+    if (encoding.version >= 5)
+        read_new_tables(units, unit, &encoding, &b);
+    else
+        read_old_tables(&unit->lines, &b);
+    return !b.bad;
+}
+
+void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit)
+{
+    struct line_program program;
+    if (!unit->has_lines)
+        return;
+    const char *folder = unit->folder;
+    if (folder == NULL)
+        folder = dwarf_text_at(units, unit, unit->folder_form, unit->folder_at);
+    unit->lines.compilation = folder != NULL ? folder : "";
+    if (!dwarf_line_header(units, unit, &program) || !dwarf_line_run(units, unit, &program))
+        units->damaged++;
+}
+
+/* ---- answers ---- */
 
 /* Appends PART with one '/' between. Callers do not pass an absolute PART. */
 static void append(char **path, const char *part)
@@ -23,165 +179,32 @@ static void append(char **path, const char *part)
     *path = joined;
 }
 
-/* In DWARF 5, the list of folders begins at 0 with that of the compilation; in earlier versions, 0 is that folder and
- * the list begins at 1. libdwarf does the same, although its header documents it differently. */
-static const char *folder(struct dwarf_units *units, Dwarf_Line_Context context, uint64_t index,
-                          uint64_t version)
+/* In DWARF 5, the list of folders begins at 0 with that of the compilation; in earlier versions, 0
+ * is that folder and the list begins at 1. */
+static uint32_t file_path(struct dwarf_units *units, const struct unit_lines *lines,
+                          const struct line_file *file)
 {
-    const char *name = NULL;
-    Dwarf_Signed count = 0;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units, dwarf_srclines_include_dir_count(context, &count, &error), error))
-        return "";
-    if (version >= 5 ? index >= (uint64_t)count : index == 0 || index > (uint64_t)count)
-        return "";
-    if (!dwarf_ok(units,
-                  dwarf_srclines_include_dir_data(context, (Dwarf_Signed)index, &name, &error),
-                  error))
-        return "";
-    return name != NULL ? name : "";
-}
-
-/* libdwarf can join the parts itself, but reads beyond the table of folders when it does. */
-static uint32_t file_path(struct dwarf_units *units, Dwarf_Line_Context context, Dwarf_Signed index,
-                          uint64_t version, const char *compilation)
-{
-    const char *name = NULL;
-    Dwarf_Unsigned folder_index = 0, time, length;
-    Dwarf_Form_Data16 *md5;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units,
-                  dwarf_srclines_files_data_b(context, index, &name, &folder_index, &time, &length,
-                                              &md5, &error),
-                  error) ||
-        name == NULL)
-        return 0;
-    if (name[0] == '/')
-        return strings_intern(units->strings, name);
-    const char *between = folder(units, context, folder_index, version);
-    char *path = mem_strdup(between[0] == '/' ? "" : compilation);
+    uint64_t index = file->folder - lines->file_base;
+    if (file->name[0] == '/')
+        return strings_intern(units->strings, file->name);
+    const char *between = index < lines->folder_count ? lines->folders[index] : "";
+    char *path = mem_strdup(between[0] == '/' ? "" : lines->compilation);
     append(&path, between);
-    append(&path, name);
+    append(&path, file->name);
     uint32_t number = strings_intern(units->strings, path);
     free(path);
     return number;
 }
 
-static void read_files(struct dwarf_units *units, struct unit *unit, Dwarf_Die die,
-                       Dwarf_Line_Context context, uint64_t version)
+uint32_t dwarf_lines_file(struct dwarf_units *units, struct unit_lines *lines, uint64_t index)
 {
-    Dwarf_Signed base = 0, count = 0, end = 0;
-    Dwarf_Error error = NULL;
-    const char *compilation = "";
-    if (!dwarf_ok(units, dwarf_srclines_files_indexes(context, &base, &count, &end, &error),
-                  error) ||
-        base < 0 || end < base || end - base > MAX_FILES)
-        return;
-    if (!dwarf_text(units, die, DW_AT_comp_dir, &compilation))
-        compilation = "";
-    unit->lines.file_base = (uint32_t)base;
-    unit->lines.file_count = (uint32_t)(end - base);
-    unit->lines.files = mem_zalloc((size_t)(end - base), sizeof *unit->lines.files);
-    for (Dwarf_Signed i = base; i < end; i++)
-        unit->lines.files[i - base] = file_path(units, context, i, version, compilation);
-}
-
-struct row_reader {
-    struct unit_lines *lines;
-    size_t row_count, sequence_count, sequence_capacity, first;
-    struct interval_list ranges;
-};
-
-/* A sequence is closed: keep it when it is of code that is there. */
-static void end_sequence(struct dwarf_units *units, struct row_reader *r, uint64_t end)
-{
-    struct unit_lines *lines = r->lines;
-    uint64_t begin = lines->rows[r->first].address;
-    size_t last = r->row_count - 1;
-    if (begin >= end || !elf_file_is_code(units->image, begin)) {
-        r->row_count = r->first;
-        return;
-    }
-    mem_reserve(&lines->sequences, &r->sequence_capacity, r->sequence_count + 1,
-                sizeof *lines->sequences);
-    lines->sequences[r->sequence_count] = (struct line_sequence){r->first, last};
-    mem_reserve(&r->ranges.items, &r->ranges.capacity, r->ranges.count + 1,
-                sizeof *r->ranges.items);
-    r->ranges.items[r->ranges.count++] =
-        (struct interval){begin, end - 1, (uint32_t)r->sequence_count++};
-    r->first = r->row_count;
-}
-
-static bool read_row(struct dwarf_units *units, Dwarf_Line line, struct line_row *row, bool *is_end)
-{
-    Dwarf_Addr address = 0;
-    Dwarf_Unsigned number = 0, file = 0;
-    Dwarf_Bool end = false;
-    Dwarf_Error error = NULL;
-    bool ok = dwarf_ok(units, dwarf_lineaddr(line, &address, &error), error) &&
-              dwarf_ok(units, dwarf_lineno(line, &number, &error), error) &&
-              dwarf_ok(units, dwarf_line_srcfileno(line, &file, &error), error) &&
-              dwarf_ok(units, dwarf_lineendsequence(line, &end, &error), error);
-    *row = (struct line_row){address, (uint32_t)number, (uint32_t)file};
-    *is_end = end;
-    return ok;
-}
-
-/* See dwarf_line_program.c. */
-static struct program_row *right_rows(struct dwarf_units *units, Dwarf_Line_Context context,
-                                      size_t count)
-{
-    Dwarf_Unsigned offset = 0;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units, dwarf_srclines_table_offset(context, &offset, &error), error))
-        return NULL;
-    struct program_row *rows = dwarf_line_program(units, offset, count);
-    units->damaged += rows == NULL;
-    return rows;
-}
-
-static void read_rows(struct dwarf_units *units, struct unit *unit, Dwarf_Line_Context context)
-{
-    Dwarf_Line *lines = NULL;
-    Dwarf_Signed count = 0;
-    Dwarf_Error error = NULL;
-    struct row_reader r = {.lines = &unit->lines};
-    if (!dwarf_ok(units, dwarf_srclines_from_linecontext(context, &lines, &count, &error), error) ||
-        count <= 0)
-        return;
-    struct program_row *right = right_rows(units, context, (size_t)count);
-    unit->lines.rows = mem_alloc((size_t)count * sizeof *unit->lines.rows);
-    for (Dwarf_Signed i = 0; i < count; i++) {
-        struct line_row *row = &unit->lines.rows[r.row_count];
-        bool is_end;
-        if (!read_row(units, lines[i], row, &is_end))
-            break;
-        if (right != NULL) {
-            row->file = right[i].file;
-            is_end = right[i].ends;
-        }
-        r.row_count++;
-        if (is_end)
-            end_sequence(units, &r, row->address);
-    }
-    interval_map_build(&unit->lines.by_address, r.ranges.items, r.ranges.count);
-    free(r.ranges.items);
-    free(right);
-}
-
-void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die)
-{
-    Dwarf_Unsigned version = 0;
-    Dwarf_Small tables = 0;
-    Dwarf_Line_Context context = NULL;
-    Dwarf_Error error = NULL;
-    if (!dwarf_ok(units, dwarf_srclines_b(die, &version, &tables, &context, &error), error))
-        return;
-    if (tables <= 1) /* 2: an experiment of libdwarf's author */
-        read_files(units, unit, die, context, version);
-    if (tables == 1)
-        read_rows(units, unit, context);
-    dwarf_srclines_dealloc_b(context);
+    if (index < lines->file_base || index - lines->file_base >= lines->file_count)
+        return 0;
+    struct line_file *file = &lines->files[index - lines->file_base];
+    if (!file->known)
+        file->path = file_path(units, lines, file);
+    file->known = true;
+    return file->path;
 }
 
 const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address)
@@ -198,11 +221,4 @@ const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t
             high = middle;
     }
     return &lines->rows[low - 1];
-}
-
-uint32_t dwarf_lines_file(const struct unit_lines *lines, uint64_t index)
-{
-    if (index < lines->file_base || index - lines->file_base >= lines->file_count)
-        return 0;
-    return lines->files[index - lines->file_base];
 }

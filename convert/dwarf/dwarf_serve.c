@@ -13,7 +13,7 @@
 #include "convert/dwarf/dwarf_units.h"
 #include "convert/dwarf/dwarf_worker.h"
 
-/* Memory for libdwarf: measured needs are under 3 times the sections (all units decoded), which compression shrinks to
+/* Memory of the worker: measured needs are under 3 times the sections (all units decoded), which compression shrinks to
  * a fifth. It depends on the size of the file, since sizes in a file may lie, and sections may share bytes. */
 #define MIN_MEMORY (UINT64_C(512) << 20)
 enum { MEMORY_FACTOR = 16 };
@@ -111,18 +111,6 @@ static void answer_question(struct server *s)
     buffer_free(&head);
 }
 
-static void open_debug(struct server *s, struct dwarf_sections *sections)
-{
-    Dwarf_Error error = NULL;
-    int result = dwarf_object_init_b(dwarf_sections_interface(sections), NULL, NULL,
-                                     DW_GROUPNUMBER_ANY, &s->units.debug, &error);
-    s->units.line_table = dwarf_sections_find(sections, ".debug_line", &s->units.line_table_size);
-    if (result == DW_DLV_OK)
-        dwarf_units_load(&s->units);
-    else
-        s->units.damaged += result == DW_DLV_ERROR;
-}
-
 /* The file is mapped, not read: if it shrinks meanwhile, this process dies, as it may. */
 _Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug,
                                   const struct elf_file *image)
@@ -135,10 +123,10 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug
                              dwarf_worker_seconds(debug->size)))
         _exit(1);
     s->units.image = image;
+    s->units.big_endian = debug->big_endian;
     s->units.strings = strings_new();
-    /* Else libdwarf keeps a tree of all it has allocated, and lines take 3 times as long. */
-    dwarf_set_de_alloc_flag(0);
-    open_debug(s, sections);
+    s->units.sections = sections;
+    dwarf_units_load(&s->units);
     for (;;)
         answer_question(s);
 }

@@ -6,32 +6,42 @@
 
 #include "base/memory.h"
 
-bool dwarf_ok(struct dwarf_units *units, int result, Dwarf_Error error)
+/* Units mostly have a table each; where they share one (dwz, LTO) it is compiled once. */
+const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit *unit)
 {
-    if (result == DW_DLV_ERROR) {
-        units->damaged++;
-        dwarf_dealloc_error(units->debug, error);
+    const struct dwarf_encoding *e = &unit->encoding;
+    if (unit->table == INTERVAL_NONE) {
+        uint64_t key = unit->abbrevs << 12 | (uint64_t)(e->version & 15) << 8 |
+                       (uint64_t)e->address_size << 4 | e->offset_size;
+        uint32_t before = units->table_numbers.count;
+        unit->table = numbers_intern(&units->table_numbers, key);
+        if (unit->table == before) {
+            struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ABBREV);
+            struct dwarf_bytes b = dwarf_bytes_at(section, unit->abbrevs, units->big_endian);
+            mem_reserve(&units->tables, &units->table_capacity, (size_t)before + 1,
+                        sizeof *units->tables);
+            units->tables[before] = (struct abbrevs){0};
+            abbrevs_read(&units->tables[before], &b, section.data, e);
+            units->damaged += b.bad;
+        }
     }
-    return result == DW_DLV_OK;
+    return &units->tables[unit->table];
 }
 
-static void decode(struct dwarf_units *units, struct unit *unit)
+void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
 {
-    Dwarf_Die die;
-    Dwarf_Error error = NULL;
-    unit->decoded = true;
-    if (!dwarf_ok(units, dwarf_offdie_b(units->debug, unit->die, true, &die, &error), error))
+    if (unit->decoded)
         return;
-    dwarf_lines_decode(units, unit, die);
-    dwarf_functions_decode(units, unit, die);
-    dwarf_dealloc_die(die);
+    unit->decoded = true;
+    dwarf_lines_decode(units, unit);
+    dwarf_functions_decode(units, unit);
 }
 
 /* A unit that does not say what it covers (some assemblers, hand-made files): its functions do. */
 static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
                                     struct interval_list *list)
 {
-    decode(units, &units->units[index]);
+    dwarf_units_decode(units, &units->units[index]);
     const struct interval_map *map = &units->units[index].functions.by_address;
     for (size_t i = 0; i < map->count; i++) {
         mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
@@ -40,48 +50,123 @@ static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
     }
 }
 
-static void add_unit(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half version,
+/* Without DW_AT_..._base an index counts from the end of the first header of the section. */
+static void set_bases(struct unit *unit)
+{
+    const bool is_new = unit->encoding.version >= 5, wide = unit->encoding.offset_size == 8;
+    unit->address_base = !is_new ? 0 : wide ? 16 : 8;
+    unit->texts_base = unit->address_base;
+    unit->ranges_base = wide ? 20 : 12;
+}
+
+static void take_attribute(struct unit *unit, struct die_reader *die, struct dwarf_place *place)
+{
+    if (die->attribute == DW_AT_comp_dir && die->form == DW_FORM_string) {
+        unit->folder = die_text(die);
+        return;
+    }
+    uint64_t value = die_number(die);
+    switch (die->attribute) {
+    case DW_AT_low_pc:
+    case DW_AT_high_pc:
+    case DW_AT_ranges:
+        dwarf_place_take(place, die->attribute, die->form, value);
+        break;
+    case DW_AT_stmt_list:
+        unit->lines_at = value;
+        unit->has_lines = true;
+        break;
+    case DW_AT_comp_dir:
+        unit->folder_form = die->form;
+        unit->folder_at = value;
+        break;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        unit->address_base = value;
+        break;
+    case DW_AT_rnglists_base:
+        unit->ranges_base = value;
+        break;
+    case DW_AT_str_offsets_base:
+        unit->texts_base = value;
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_unit(struct dwarf_units *units, const struct unit *header,
                      struct interval_list *list)
 {
-    Dwarf_Half tag = 0;
-    Dwarf_Error error = NULL;
-    struct unit unit = {.version = version};
-    Dwarf_Addr low = 0;
-    if (!dwarf_ok(units, dwarf_tag(die, &tag, &error), error) ||
-        (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) ||
-        !dwarf_ok(units, dwarf_dieoffset(die, &unit.die, &error), error))
-        return;
-    if (dwarf_ok(units, dwarf_lowpc(die, &low, &error), error))
-        unit.low = low;
+    const uint8_t size = header->encoding.address_size;
+    struct dwarf_place place = {0};
+    struct die_reader die;
     mem_reserve(&units->units, &units->capacity, units->count + 1, sizeof *units->units);
     uint32_t index = (uint32_t)units->count++;
-    units->units[index] = unit;
+    struct unit *unit = &units->units[index];
+    *unit = *header;
+    set_bases(unit);
+    if (size != 4 && size != 8 && size != 2) {
+        units->damaged++;
+        return;
+    }
+    if (!die_open(units, unit, unit->die, &die) ||
+        (die.tag != DW_TAG_compile_unit && die.tag != DW_TAG_skeleton_unit))
+        return;
+    while (die_next(&die))
+        take_attribute(unit, &die, &place);
+    dwarf_place_low(units, unit, &place, &unit->low);
     size_t before = list->count;
-    dwarf_die_ranges(units, &unit, die, index, list);
+    dwarf_place_ranges(units, unit, &place, index, list);
     if (list->count == before)
         add_ranges_of_functions(units, index, list);
+}
+
+/* Reads the header at UNIT->header of B, which is there, up to the unit's own DIE:
+ *   since 5  length, version, type, address size, abbreviations [, for some types: what we skip]
+ *   before   length, version, abbreviations, address size */
+static bool read_header(struct unit *unit, struct dwarf_bytes *b)
+{
+    const uint8_t *begin = b->at;
+    struct dwarf_encoding *e = &unit->encoding;
+    uint64_t length = dwarf_uint(b, 4), type = 0;
+    e->offset_size = length == UINT32_MAX ? 8 : 4;
+    if (length == UINT32_MAX)
+        length = dwarf_uint(b, 8);
+    if (b->bad || length > dwarf_bytes_left(b))
+        return false;
+    unit->end = unit->header + (uint64_t)(b->at - begin) + length;
+    b->end = b->at + length;
+    e->version = (uint16_t)dwarf_uint(b, 2);
+    if (e->version >= 5) {
+        type = dwarf_uint(b, 1);
+        e->address_size = (uint8_t)dwarf_uint(b, 1);
+    }
+    unit->abbrevs = dwarf_uint(b, e->offset_size);
+    if (e->version < 5)
+        e->address_size = (uint8_t)dwarf_uint(b, 1);
+    if (type == DW_UT_skeleton || type == DW_UT_split_compile || type == DW_UT_type ||
+        type == DW_UT_split_type)
+        dwarf_skip(b, 8);
+    if (type == DW_UT_type || type == DW_UT_split_type)
+        dwarf_skip(b, e->offset_size);
+    unit->die = unit->header + (uint64_t)(b->at - begin);
+    return !b->bad && e->version >= 2 && e->version <= 5;
 }
 
 void dwarf_units_load(struct dwarf_units *units)
 {
     struct interval_list list = {NULL, 0, 0};
-    for (;;) {
-        Dwarf_Half version = 0, address_size, length_size, extension, type;
-        Dwarf_Unsigned length, type_offset, next;
-        Dwarf_Off abbrev;
-        Dwarf_Sig8 signature;
-        Dwarf_Error error = NULL;
-        Dwarf_Die die = NULL;
-        int result = dwarf_next_cu_header_d(units->debug, true, &length, &version, &abbrev,
-                                            &address_size, &length_size, &extension, &signature,
-                                            &type_offset, &next, &type, &error);
-        if (!dwarf_ok(units, result, error))
+    struct unit unit = {.table = INTERVAL_NONE};
+    struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
+    units->damaged += info.size == 0;
+    for (; unit.header < info.size; unit.header = unit.end) {
+        struct dwarf_bytes b = dwarf_bytes_at(info, unit.header, units->big_endian);
+        if (!read_header(&unit, &b)) {
+            units->damaged++;
             break;
-        result = dwarf_siblingof_b(units->debug, NULL, true, &die, &error);
-        if (!dwarf_ok(units, result, error))
-            continue;
-        add_unit(units, die, version, &list);
-        dwarf_dealloc_die(die);
+        }
+        add_unit(units, &unit, &list);
     }
     interval_map_build(&units->by_address, list.items, list.count);
     free(list.items);
@@ -93,8 +178,7 @@ struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address)
     if (index == INTERVAL_NONE)
         return NULL;
     struct unit *unit = &units->units[index];
-    if (!unit->decoded)
-        decode(units, unit);
+    dwarf_units_decode(units, unit);
     return unit;
 }
 
@@ -108,7 +192,8 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
     struct dwarf_frame frame = {0, 0, 0};
     size_t count = 0;
     if (row != NULL)
-        frame = (struct dwarf_frame){0, dwarf_lines_file(&unit->lines, row->file), row->line};
+        frame =
+            (struct dwarf_frame){0, dwarf_lines_file(units, &unit->lines, row->file), row->line};
     uint32_t index = interval_map_find(&unit->functions.by_address, address);
     while (index != INTERVAL_NONE && count < MAX_FRAMES - 1) {
         struct unit_function *function = &unit->functions.items[index];
@@ -117,7 +202,7 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
         frames[count++] = frame;
         if (!function->inlined)
             return count;
-        frame = (struct dwarf_frame){0, dwarf_lines_file(&unit->lines, function->call_file),
+        frame = (struct dwarf_frame){0, dwarf_lines_file(units, &unit->lines, function->call_file),
                                      function->call_line};
         index = function->parent;
     }

@@ -1,17 +1,27 @@
 /* Compilation units of a file's debug information: found by address, decoded when an address falls
- * into them. Used in the DWARF worker only: libdwarf must not share a process with anything that
- * matters.
+ * into them. Used in the DWARF worker only: what reads damaged files must not share a process with
+ * anything that matters.
+ *
+ * All of it is read here, by hand, since libdwarf's interface forces waste:
+ *
+ * - it resolves form, size and abbreviation of every DIE anew, and crosses children twice where
+ *   DW_AT_sibling is missing. dwarf_functions.c passes over a unit once, in file order, with
+ *   abbreviations that are compiled to a few skips (dwarf_abbrevs.h);
+ * - its line tables allocate 100 bytes a row. It begins version 5 tables with file 0 in place of 1,
+ *   and takes the row after DW_LNS_set_epilogue_begin for the end of its sequence;
+ * - the headers of units alone took a third of the time for a few addresses of the C library.
+ *
+ * tests/unit/dwarf.c holds it against libdwarf.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_UNITS_H
 #define CONVERT_DWARF_DWARF_UNITS_H
 
-#include <stdbool.h>
-
 #include <libdwarf/dwarf.h>
-#include <libdwarf/libdwarf.h>
 
 #include "base/intern.h"
 #include "base/interval_map.h"
+#include "convert/dwarf/dwarf_abbrevs.h"
+#include "convert/dwarf/dwarf_sections.h"
 #include "convert/dwarf/dwarf_worker.h"
 #include "formats/elf/elf_file.h"
 
@@ -25,17 +35,27 @@ struct line_sequence {
     size_t first, end;
 };
 
+struct line_file {
+    const char *name; /* borrowed from the sections */
+    uint64_t folder;  /* index as the header has it */
+    uint32_t path;    /* string number, once KNOWN */
+    bool known;
+};
+
 struct unit_lines {
     struct line_row *rows;
     struct line_sequence *sequences;
     struct interval_map by_address; /* value: index of a sequence */
-    uint32_t *files;                /* string numbers of paths */
-    uint32_t file_base, file_count; /* FILES[0] is the file with index FILE_BASE */
+    struct line_file *files;        /* FILES[0] is the file with index FILE_BASE */
+    const char **folders;           /* FOLDERS[0] is the one with index FILE_BASE */
+    size_t file_count, folder_count;
+    uint32_t file_base; /* 0 since DWARF 5, before it 1 */
+    const char *compilation;
 };
 
 /* A function or an inlined call. */
 struct unit_function {
-    Dwarf_Off die;
+    uint64_t die;
     uint32_t parent; /* the function around it, INTERVAL_NONE for none */
     bool inlined, known;
     uint32_t name, call_file, call_line; /* once KNOWN */
@@ -48,24 +68,31 @@ struct unit_functions {
 };
 
 struct unit {
-    Dwarf_Off die;
-    Dwarf_Half version;
+    uint64_t header, die, end; /* offsets in .debug_info */
+    uint64_t abbrevs;          /* offset in .debug_abbrev */
+    struct dwarf_encoding encoding;
+    uint32_t table; /* index of its abbreviations, INTERVAL_NONE: not compiled yet */
+    bool decoded, has_lines;
     uint64_t low; /* base of its range lists */
-    bool decoded;
+    uint64_t lines_at, address_base, ranges_base, texts_base;
+    const char *folder; /* of the compilation, if it is written in the DIE; else where it is */
+    uint64_t folder_form, folder_at;
     struct unit_lines lines;
     struct unit_functions functions;
 };
 
 struct dwarf_units {
-    Dwarf_Debug debug;
+    struct dwarf_sections *sections;
     const struct elf_file *image; /* of the program: which addresses are code */
     struct strings *strings;      /* of names and paths */
-    const uint8_t *line_table;    /* .debug_line; NULL: there is none */
-    uint64_t line_table_size;     /* [bytes] */
-    struct unit *units;
+    bool big_endian;
+    struct unit *units; /* all of them, in the order of the file */
     size_t count, capacity;
     struct interval_map by_address; /* value: index of a unit */
-    uint32_t damaged;               /* how often something could not be decoded */
+    struct abbrevs *tables;
+    size_t table_capacity;
+    struct numbers table_numbers; /* of tables by offset and encoding */
+    uint32_t damaged;             /* how often something could not be decoded */
 };
 
 struct interval_list {
@@ -79,42 +106,99 @@ void dwarf_units_load(struct dwarf_units *units);
 /* The unit that has ADDRESS, decoded, or NULL. */
 struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
 
+/* The unit whose DIEs include the one at OFFSET, or NULL. */
+struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset);
+
 /* Fills FRAMES, innermost first. Returns how many: 0 when nothing is known. */
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
                           struct dwarf_frame frames[MAX_FRAMES]);
 
-/* Ranges of code of DIE, appended with VALUE; those that the linker has thrown away are not. */
-void dwarf_die_ranges(struct dwarf_units *units, const struct unit *unit, Dwarf_Die die,
-                      uint32_t value, struct interval_list *list);
+/* Decodes lines and functions of UNIT, unless they are. */
+void dwarf_units_decode(struct dwarf_units *units, struct unit *unit);
 
-/* Decodes the unit whose DIE is DIE. */
-void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die);
-void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit, Dwarf_Die die);
+/* ---- attributes ---- */
 
-/* What libdwarf gets wrong about a row. */
-struct program_row {
-    uint32_t file;
-    bool ends; /* the sequence */
+/* The DIE whose attributes are being read. */
+struct die_reader {
+    struct dwarf_units *units;
+    const struct unit *unit;
+    struct dwarf_bytes data, attributes;
+    uint64_t tag;
+    /* the attribute that die_next found; its value is next in DATA */
+    uint64_t attribute, form;
+    int64_t constant;
 };
 
-/* The COUNT rows of the table at OFFSET, caller frees; NULL when it has not as many. */
-struct program_row *dwarf_line_program(const struct dwarf_units *units, uint64_t offset,
-                                       size_t count);
+/* The DIE at OFFSET of .debug_info, which is in UNIT. Returns false when there is none, or it is
+ * damaged, which is counted. */
+bool die_open(struct dwarf_units *units, const struct unit *unit, uint64_t offset,
+              struct die_reader *die);
 
-/* The row that covers ADDRESS, or NULL; the string number of the path of file INDEX. */
-const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address);
-uint32_t dwarf_lines_file(const struct unit_lines *lines, uint64_t index);
+/* Goes on to the next attribute. Each value must be read before, by one of those below. */
+bool die_next(struct die_reader *die);
+void die_skip(struct die_reader *die);
+uint64_t die_number(struct die_reader *die);
+
+/* Borrowed from the sections; NULL when it is in another file, or damaged. */
+const char *die_text(struct die_reader *die);
+
+/* Offset in .debug_info of the DIE that is referred to; 0 when it is in another file. */
+uint64_t die_reference(struct die_reader *die);
+
+/* A string of FORM whose offset or index is VALUE, as die_text. */
+const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, uint64_t form,
+                          uint64_t value);
+
+/* ---- ranges of addresses ---- */
+
+/* Where the code of a DIE is, as its attributes say it. Forms are 0 for what is missing. */
+struct dwarf_place {
+    uint64_t low, high, ranges;
+    uint64_t low_form, high_form, ranges_form;
+};
+
+/* Takes the value VALUE of FORM, when ATTRIBUTE is one of those. */
+void dwarf_place_take(struct dwarf_place *place, uint64_t attribute, uint64_t form, uint64_t value);
+
+/* The first address of PLACE; false when it has none. */
+bool dwarf_place_low(struct dwarf_units *units, const struct unit *unit,
+                     const struct dwarf_place *place, uint64_t *low);
+
+/* Ranges of PLACE, appended with VALUE; those that the linker has thrown away are not. */
+void dwarf_place_ranges(struct dwarf_units *units, const struct unit *unit,
+                        const struct dwarf_place *place, uint32_t value,
+                        struct interval_list *list);
+
+/* ---- functions ---- */
+
+/* The compiled abbreviations of UNIT. Borrowed until the next call. */
+const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit *unit);
+
+void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit);
 
 /* Name and place of call of FUNCTION, read when first asked for. */
 void dwarf_function_know(struct dwarf_units *units, struct unit_function *function);
 
-/* Attribute NUMBER of DIE as a number or string; false when it has none (or it cannot be read). The
- * string is borrowed from the sections. */
-bool dwarf_number(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, uint64_t *value);
-bool dwarf_text(struct dwarf_units *units, Dwarf_Die die, Dwarf_Half number, const char **text);
+/* ---- lines ---- */
 
-/* Frees ERROR if RESULT is an error, and counts it as damage. Returns whether RESULT is DW_DLV_OK.
- */
-bool dwarf_ok(struct dwarf_units *units, int result, Dwarf_Error error);
+void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit);
+
+/* The header of a line table, and its program. */
+struct line_program {
+    struct dwarf_bytes code;
+    const uint8_t *lengths; /* of standard opcodes: operands of opcode N at [N - 1] */
+    uint8_t opcode_base, line_range, min_instruction, max_operations, address_size;
+    int8_t line_base;
+};
+
+/* Reads the header of the table of UNIT, and its files. Returns false when it is damaged. */
+bool dwarf_line_header(struct dwarf_units *units, struct unit *unit, struct line_program *program);
+
+/* Runs PROGRAM into the rows of UNIT. Returns false when it is damaged; sequences before that are kept. */
+bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_program *program);
+
+/* The row that covers ADDRESS, or NULL; the string number of the path of file INDEX. */
+const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address);
+uint32_t dwarf_lines_file(struct dwarf_units *units, struct unit_lines *lines, uint64_t index);
 
 #endif

@@ -1,7 +1,7 @@
 /* Questions to the debug information of a file, answered by a confined process.
  *
- * libdwarf crashes, loops and allocates gigabytes on damaged files. It therefore runs in a child
- * that can neither open nor write files, and its answers are checked:
+ * Damaged files make readers of DWARF crash, loop and allocate gigabytes. This one therefore runs in
+ * a child that can neither open nor write files, and its answers are checked:
  *
  *   question  u32 count, count x u64 address of the file, ascending
  *   answer    u32 size of what follows

@@ -1,0 +1,41 @@
+/* Abbreviations of a unit, compiled so that a DIE is skipped in few steps.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_DWARF_DWARF_ABBREVS_H
+#define CONVERT_DWARF_DWARF_ABBREVS_H
+
+#include <stddef.h>
+
+#include "convert/dwarf/dwarf_forms.h"
+
+/* Skip SKIP bytes, then the value of FORM (0: none) of ATTRIBUTE, one of those that the walk
+ * needs; 0: skip the value too. */
+struct abbrev_step {
+    uint32_t skip;
+    uint16_t form, attribute;
+    int64_t constant; /* the value of DW_FORM_implicit_const */
+};
+
+struct abbrev {
+    uint64_t code, attributes; /* ATTRIBUTES: their offset in .debug_abbrev */
+    uint32_t tag, first_step, step_count;
+    bool has_children;
+};
+
+/* The table at one offset of .debug_abbrev, for one encoding. All zero: empty. */
+struct abbrevs {
+    struct abbrev *items;
+    struct abbrev_step *steps;
+    size_t count, capacity, step_count, step_capacity;
+    bool dense; /* code N is ITEMS[N - 1], as all compilers number them; else sorted by code */
+};
+
+/* Reads the table from B, somewhere in .debug_abbrev, which begins at SECTION, up to its end or to the
+ * first entry that is damaged (B is bad then). */
+void abbrevs_read(struct abbrevs *table, struct dwarf_bytes *b, const uint8_t *section,
+                  const struct dwarf_encoding *encoding);
+void abbrevs_free(struct abbrevs *table);
+
+/* The abbreviation with CODE, or NULL. */
+const struct abbrev *abbrevs_find(const struct abbrevs *table, uint64_t code);
+
+#endif
