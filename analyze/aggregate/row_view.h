@@ -34,7 +34,7 @@ struct row_view {
     struct pbin_sums total, excluded;
     struct row_values total_values;
     bool has_quantity;
-    bool fitted; /* energies are of aggregate_fit */
+    bool fitted;     /* energies are of aggregate_fit */
     size_t power_at; /* column of the power */
     double power;    /* of the run: energy / wall time; NaN if not known */
     char share_name[2][48], excluded_name[2][48];

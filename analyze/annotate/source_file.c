@@ -78,7 +78,8 @@ static bool has_source_suffix(const char *path)
 /* The NEW of OLD=NEW may end within a name. */
 static bool is_open_by_map(const char *path, const char *map)
 {
-    const char *new = strchr(map, '=') + 1, *slash = strrchr(new, '/');
+    const char *equals = strchr(map, '='), *new = equals != NULL ? equals + 1 : "";
+    const char *slash = strrchr(new, '/');
     if (new[0] == '\0')
         return false;
     if (is_open(path, new))
