@@ -348,7 +348,7 @@ static char *find_libc(void)
 
 static void agrees_on_the_c_library(struct check *check)
 {
-    struct error err = {0};
+    struct error err = {0}, unreadable = {0};
     const struct elf_search search = {0};
     int errnum;
     char *path = find_libc();
@@ -356,7 +356,7 @@ static void agrees_on_the_c_library(struct check *check)
         return; /* linked statically */
     struct elf_file *image = elf_file_open(path, &errnum, &err);
     CHECK_STR(err.text, "");
-    struct elf_file *debug = elf_search_debug(&search, image);
+    struct elf_file *debug = elf_search_debug(&search, image, &unreadable);
     if (debug != NULL)
         check_file(check, debug, image);
     elf_file_close(debug);
