@@ -84,3 +84,11 @@ uint64_t process_thread_cpu(pid_t pid, pid_t tid)
     snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
     return read_text(path, text, sizeof text) ? strtoull(text, NULL, 10) : 0;
 }
+
+bool process_thread_runs(pid_t pid, pid_t tid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    const char *name_end = read_text(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+    return name_end != NULL && strncmp(name_end, ") R", 3) == 0;
+}

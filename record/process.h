@@ -20,5 +20,7 @@ bool process_name(pid_t id, char *name, size_t size);
 uint64_t process_cpu(pid_t pid);
 /* CPU time of thread TID of process PID, as the scheduler last counted it [ns]; 0: not known. */
 uint64_t process_thread_cpu(pid_t pid, pid_t tid);
+/* Has thread TID of process PID a CPU, or waits for one? */
+bool process_thread_runs(pid_t pid, pid_t tid);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "record/clock.h"
+#include "record/process.h"
 
 /* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
 static const double shortest = 100000, shortest_batch = 30000;
@@ -21,6 +22,7 @@ static const double shortest_birth = 50000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
 static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
+static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt_reaction)
@@ -266,14 +268,35 @@ static bool sampled(struct perf_sets *sets, struct perf_sampler *sampler, uint64
     return true;
 }
 
-static bool sampled_in_batch(struct perf_sets *sets, struct perf_sampler *sampler, uint64_t time)
+/* Does the event of SAMPLER count now? */
+static bool counts_now(const struct perf_sampler *sampler)
+{
+    uint64_t first, second;
+    return read(sampler->fd, &first, sizeof first) == sizeof first &&
+           read(sampler->fd, &second, sizeof second) == sizeof second && second > first;
+}
+
+/* Draws the period of the next batch, but not while THREAD waits: that period would begin when it wakes up, and what it
+ * does first would never be sampled. The old period goes on instead, from where in it the thread began to wait. */
+static void renew(struct perf_sets *sets, const struct perf_thread *thread,
+                  struct perf_sampler *sampler)
+{
+    uint64_t now = clock_now();
+    if ((double)(now - sampler->armed) < batch_length(sets) || now - sampler->tried < retry)
+        return;
+    sampler->tried = now;
+    if (counts_now(sampler) || process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid))
+        arm(sets, sampler, sets->least);
+}
+
+static bool sampled_in_batch(struct perf_sets *sets, const struct perf_thread *thread,
+                             struct perf_sampler *sampler, uint64_t time)
 {
     if (sampler->birth)
         return sampled(sets, sampler, time);
     if (sampler->born && time < sampler->armed)
         return is_due(sets, sampler, time);
-    if ((double)(clock_now() - sampler->armed) >= batch_length(sets))
-        arm(sets, sampler, sets->least);
+    renew(sets, thread, sampler);
     return true;
 }
 
@@ -282,9 +305,10 @@ bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t
     bool counts = thread->last == 0 || (double)(time - thread->last) >= sets->mean;
     if (!sets->random)
         return true;
-    if (thread->own != NULL)
-        counts =
-            (sets->batch ? sampled_in_batch : sampled)(sets, &thread->own->samplers[cpu], time);
+    struct perf_sampler *sampler = thread->own != NULL ? &thread->own->samplers[cpu] : NULL;
+    if (sampler != NULL)
+        counts = sets->batch ? sampled_in_batch(sets, thread, sampler, time)
+                             : sampled(sets, sampler, time);
     else if (thread->from != NULL && !sets->full)
         adopt(sets, thread->from);
     if (counts)

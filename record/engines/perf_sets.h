@@ -17,7 +17,8 @@
  * Above PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There only
  * the first interval of a thread is exponential. After it, a period is used for a batch of PERF_BATCH samples (at least
  * 1 ms) and is uniform in 0.5 to 1.5 means: a program with a matching period is seen at one phase for no longer than
- * that, and over all batches the error of a share is that of independent samples.
+ * that, and over all batches the error of a share is that of independent samples. The next batch begins while the
+ * thread runs: a period that is set while it waits would begin when it wakes up, and what it does first would be missed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H
@@ -44,6 +45,7 @@ struct perf_set {
         bool fired;              /* its period has produced a sample */
         bool birth, born;        /* its period, the one before: is the first of a thread */
         uint64_t armed;          /* when its period began [CLOCK_MONOTONIC] */
+        uint64_t tried;          /* when a new one was last considered [CLOCK_MONOTONIC] */
         uint64_t period, before; /* this one and the one before [ns] */
         uint64_t since; /* CPU time since the last sample that counted, in late samples [ns] */
     } samplers[];       /* by number of the CPU in the setup */

@@ -70,6 +70,8 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     struct run_time time;
     if (tracee->state != TRACEE_RUNNING)
         return false;
+    if (tracee->late) /* its times stay those of that stop: it may have run and begun to wait since */
+        return false;
     bool steady = tracee->steady >= STEADY;
     if (steady && !tracee_waits(tracee))
         return true;
@@ -81,8 +83,6 @@ static bool look(struct engine_run *run, struct tracee *tracee)
                 time.slices == tracee->run.slices;
     tracee->run = time;
     tracee->timed = true;
-    if (tracee->late)
-        return false;
     bool waits = same || steady || tracee_waits(tracee);
     tracee->slept = waits && !same ? LOOKS : tracee->slept - (tracee->slept > 0);
     tracee->steady = waits ? 0 : tracee->steady;

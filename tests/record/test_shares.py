@@ -61,6 +61,46 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
+    def bursts(self, engine, *arguments, options=()):
+        """What bursts printed [s], and the times that the profile has by function [s]."""
+        with tempfile.TemporaryDirectory() as folder:
+            raw, pbin = os.path.join(folder, "bursts.bin"), os.path.join(folder, "bursts.pbin")
+            done = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
+                                   os.path.join(BUILD, "samples", "bursts"), *map(str, arguments)],
+                                  capture_output=True, text=True)
+            if engine == "perf" and "perf_event_paranoid" in done.stderr:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            run([os.path.join(BUILD, "prof2pbin"), "-q", "-o", pbin, raw])
+            table = json.loads(run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "function", "--format=json",
+                                    *options, pbin]).stdout)
+        return ({name: int(ns) / 1e9 for name, ns in re.findall(r"(\w+) (\d+)", done.stdout)},
+                {r["function"]: r["time"] for r in table["rows"]})
+
+    def test_what_follows_a_wait(self):
+        """The start of a burst is sampled as often as its end: with half a millisecond after each wait missed, the perf
+        engine showed 39 % of both for the first half."""
+        for engine in ("perf", "ptrace"):
+            with self.subTest(engine):
+                true, shown = self.bursts(engine, 400, 800000, 3000)
+                share = shown["opening"] / (shown["opening"] + shown["closing"])
+                expected = true["opening"] / (true["opening"] + true["closing"])
+                error = 4 * (0.25 / (1000 * (true["opening"] + true["closing"]))) ** 0.5
+                self.assertLess(error, 0.08)
+                self.assertAlmostEqual(share, expected, delta=error)
+
+    def test_sleep_while_others_compete(self):
+        """A thread that stops late, because it waits for a CPU, is not seen there for all of the sleep that follows."""
+        others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
+        try:
+            true, shown = self.bursts("ptrace", 20, 8000000, 80000, options=["--wall-time"])
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+        asleep = sum(time for name, time in shown.items() if "sleep" in name)
+        self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
+
     def test_short_threads(self):
         """Most threads end before a sample: those seen stand for them."""
         for engine in ("perf", "ptrace"):
