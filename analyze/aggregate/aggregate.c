@@ -76,7 +76,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
     if (!a->any) {
         pbin_meta_copy(&a->meta, meta);
         quantity_of(&a->meta, &a->quantity);
-        a->meta.wall_ns = a->meta.latency_ns = a->meta.samples = 0;
+        a->meta.wall_ns = a->meta.latency_ns = a->meta.samples = a->meta.idle_samples = 0;
         a->any = true;
         return 0;
     }
@@ -166,7 +166,10 @@ int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *
     to->meta.wall_ns = sums.wall_ns;
     to->meta.latency_ns = sums.latency_ns;
     to->meta.samples = sums.samples;
+    bool overflow =
+        __builtin_add_overflow(sums.idle_samples, from->meta.idle_samples, &to->meta.idle_samples);
     merge_rows(to, from);
+    to->rows.overflow |= overflow;
     to->rows.overflow |=
         __builtin_add_overflow(to->unattributed, from->unattributed, &to->unattributed);
     if (to->options.add)

@@ -193,6 +193,7 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     struct aggregate *a = in->aggregate;
     switch (batch->item) {
     case PBIN_SAMPLES:
+        attribution_look(&in->attribution, &batch->samples);
         attribution_add(&in->attribution, &batch->samples, pbin_reader_definitions(in->reader));
         return 0;
     case PBIN_ROW:
@@ -319,6 +320,17 @@ static int check_balance(const struct input *in, struct error *err)
                      in->quantity.name != NULL ? in->quantity.unit : "J");
 }
 
+/* Adds COUNT thread samples without CPU time; of a full profile, the part that is selected. */
+static void take_waiting(const struct input *in, uint64_t count)
+{
+    struct aggregate *a = in->aggregate;
+    uint64_t all = pbin_reader_samples(in->reader), selected = in->attribution.samples;
+    if (in->attribution.meta->keys == NULL && selected < all)
+        count = (uint64_t)((double)count * (double)selected / (double)all);
+    if (__builtin_add_overflow(a->meta.idle_samples, count, &a->meta.idle_samples))
+        a->rows.overflow = true;
+}
+
 /* Adds a full profile as one run. */
 static void end_full(struct input *in)
 {
@@ -338,6 +350,7 @@ static void end_full(struct input *in)
         in->aggregate->rows.overflow |=
             __builtin_add_overflow(in->aggregate->unattributed, done->measured - done->energy,
                                    &in->aggregate->unattributed);
+    take_waiting(in, done->waiting);
     warn_of_attribution(in, &run);
     warn_of_fit(in);
     tell_of_windows(in);
@@ -403,6 +416,7 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
 /* Checks of an aggregated profile that need all of it. */
 static int end_aggregated(const struct input *in, struct error *err)
 {
+    take_waiting(in, pbin_reader_meta(in->reader)->idle_samples);
     if (in->aggregate->fit != NULL && in->fit_column_count == 0)
         return error_set(err, in->name, NO_OFFSET,
                          "was aggregated without --energy-model=fit: it has no sums of windows");

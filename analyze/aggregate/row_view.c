@@ -75,10 +75,14 @@ static double percent(double part, double whole)
     return whole != 0 ? 100 * part / whole : NAN;
 }
 
-/* Half-width of the 95 % interval of SHARE [%], with n all samples: 1.96 sqrt(p (1 - p) / n). */
+/* Half-width of the 95 % interval of SHARE [%], 1.96 sqrt(p (1 - p) / n), with n the thread samples that have CPU time:
+ * the others decide nothing. They are known for all rows together, filtered ones included. */
 static struct table_cell interval(const struct row_view *v, double share)
 {
-    double p = share / 100, n = v->total_values.samples * (double)(v->runs > 0 ? v->runs : 1);
+    double p = share / 100, n = exact_to_double(v->total.samples, SAMPLES_SHIFT, 1);
+    double all = n + exact_to_double(v->excluded.samples, SAMPLES_SHIFT, 1);
+    bool every = all <= 0 || aggregate_options_of(v->aggregate)->rows.weigh.wall_time;
+    n -= every ? 0 : n / all * (double)aggregate_meta(v->aggregate)->idle_samples;
     return cell_real(p >= 0 && p <= 1 && n > 0 ? 100 * 1.96 * sqrt(p * (1 - p) / n) : NAN);
 }
 

@@ -263,6 +263,15 @@ void attribution_add(struct attribution *a, const struct pbin_samples *samples,
     attribute_all(a, all);
 }
 
+void attribution_look(struct attribution *a, const struct pbin_samples *samples)
+{
+    uint64_t waiting = 0;
+    for (size_t k = 0; k < samples->thread_sample_count; k++)
+        waiting += samples->cpu_ns[k] == 0;
+    if (a->meta->cpu_time)
+        a->waiting += waiting;
+}
+
 void attribution_end(struct attribution *a, const struct pbin_definitions *all)
 {
     weigher_finish(&a->weigher);
@@ -341,6 +350,7 @@ static void join_rows(struct attribution *a, const struct attribution *later)
     a->samples += later->samples;
     a->bad_values += later->bad_values;
     a->crowded += later->crowded;
+    a->waiting += later->waiting;
     a->rows->overflow |= overflow;
     free(row);
 }

@@ -37,6 +37,8 @@ struct attribution {
     uint64_t samples;    /* selected */
     uint64_t bad_values; /* energies that are not finite or too large to sum */
     uint64_t crowded;    /* samples with several threads and no CPU time */
+    uint64_t
+        waiting; /* thread samples without CPU time, of all that was read; see attribution_look */
     struct gaps gaps;
     struct fit *fit;    /* NULL: not wanted */
     uint32_t *fit_rows; /* of the thread samples of a stretch */
@@ -49,6 +51,9 @@ void attribution_start(struct attribution *attribution, const struct pbin_meta *
                        struct rowset *rows);
 void attribution_add(struct attribution *attribution, const struct pbin_samples *samples,
                      const struct pbin_definitions *all);
+
+/* Counts what waits in SAMPLES, a batch as it was read. */
+void attribution_look(struct attribution *attribution, const struct pbin_samples *samples);
 
 /* Can samples be attributed in parts that are joined afterwards? Not if the result depends on earlier samples. */
 bool attribution_divides(const struct attribution *attribution);

@@ -45,12 +45,13 @@ struct pbin_meta {
     uint64_t pmu;  /* enum pmu_kind */
     double volts;  /* supply voltage [V] for a current; 0: not known */
     uint64_t cpus; /* CPUs that the program could use; 0: not known */
-    uint64_t wall_ns;    /* wall time of the run [ns] */
-    uint64_t latency_ns; /* time spent in the sampler [ns] */
-    uint64_t samples;    /* number of samples */
-    uint64_t frequency;  /* requested [mHz]; 0: not known */
-    uint64_t cpu_time;   /* 1: samples have the CPU time of their threads */
-    uint64_t times;      /* 1: samples have the time at which they were taken */
+    uint64_t wall_ns;      /* wall time of the run [ns] */
+    uint64_t latency_ns;   /* time spent in the sampler [ns] */
+    uint64_t samples;      /* number of samples */
+    uint64_t idle_samples; /* aggregated: thread samples without CPU time, over all runs */
+    uint64_t frequency;    /* requested [mHz]; 0: not known */
+    uint64_t cpu_time;     /* 1: samples have the CPU time of their threads */
+    uint64_t times;        /* 1: samples have the time at which they were taken */
 };
 
 void pbin_meta_free(struct pbin_meta *meta);

@@ -20,7 +20,7 @@ const struct pbin_field pbin_fields[] = {
     FIELD(value, 's', ""),        FIELD(scope, 's', ""),   FIELD(pmu, 'u', ""),
     FIELD(volts, 'f', "V"),       FIELD(cpus, 'u', ""),    FIELD(wall_ns, 'u', "ns"),
     FIELD(latency_ns, 'u', "ns"), FIELD(samples, 'u', ""), FIELD(frequency, 'u', "mHz"),
-    FIELD(cpu_time, 'u', ""),     FIELD(times, 'u', ""),
+    FIELD(cpu_time, 'u', ""),     FIELD(times, 'u', ""),   FIELD(idle_samples, 'u', ""),
 };
 const size_t pbin_field_count = sizeof pbin_fields / sizeof pbin_fields[0];
 

@@ -40,9 +40,11 @@ int table_format_check(const char *name, const char *path, const char *more, str
     if (name != NULL || !path_has_any_suffix(path) || (more != NULL && path_has_suffix(path, more)))
         return 0;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (formats[i]->suffix == NULL)
+            continue;
         if (path_has_suffix(path, formats[i]->suffix))
             return 0;
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "",
                                  formats[i]->suffix);
     }
     return error_set(err, path, NO_OFFSET, "unknown suffix, expected %s%s%s (or use --format)",

@@ -70,7 +70,8 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     struct run_time time;
     if (tracee->state != TRACEE_RUNNING)
         return false;
-    if (tracee->late) /* its times stay those of that stop: it may have run and begun to wait since */
+    if (tracee
+            ->late) /* its times stay those of that stop: it may have run and begun to wait since */
         return false;
     bool steady = tracee->steady >= STEADY;
     if (steady && !tracee_waits(tracee))

@@ -445,8 +445,11 @@ class Limits(TableCase):
         self.check_cut(["--top", "40", "--threshold", "100"], "time", lambda key: False)
 
     def test_ci(self):
-        n = self.total.samples
+        n = self.running(self.made)
         table = self.table("--ci", "-k", ",".join(self.keys), self.at)
+        sums = self.file("sums.pbin", self.succeeds(["pbin-aggregate", "-q", "--format=pbin", "-k", ",".join(self.keys),
+                                                     self.at]).out)
+        self.assertEqual(self.table("--ci", "-k", ",".join(self.keys), sums)["rows"], table["rows"])
         for row in table["rows"] + [table["total"]]:
             for share, ci in (("share", "share_ci_approx"), ("energy_share", "energy_share_ci_approx")):
                 p = row[share] / 100
@@ -454,10 +457,22 @@ class Limits(TableCase):
                 self.assertAlmostEqual(row[ci] or 0, want, 6 if p > 0.999 else 12)
         self.assertNotIn("share_ci_approx", self.table(self.at)["total"])
 
+    @staticmethod
+    def running(*made):
+        """Thread samples with CPU time: those of waiting threads say nothing about shares of it."""
+        return sum(cpu > 0 for profile in made for s in profile.samples for _, _, cpu in s.entries)
+
+    def test_ci_of_wall_time(self):
+        table = self.table("--ci", "--wall-time", self.at)
+        n = sum(len(s.entries) for s in self.made.samples)
+        for row in table["rows"]:
+            p = row["share"] / 100
+            self.assertAlmostEqual(row["share_ci_approx"], 196 * math.sqrt(p * (1 - p) / n), 12)
+
     def test_ci_of_runs_rests_on_all_samples(self):
         files = [self.profile(f"{i}.pbin", profiles.make(i)) for i in (51, 52, 53)]
         table = self.table("--ci", *files)
-        n = sum(len(s.entries) for i in (51, 52, 53) for s in profiles.make(i).samples)
+        n = self.running(*[profiles.make(i) for i in (51, 52, 53)])
         for row in table["rows"]:
             p = row["share"] / 100
             self.assertAlmostEqual(row["share_ci_approx"], 196 * math.sqrt(p * (1 - p) / n), 12)

@@ -61,6 +61,17 @@ class Case(tool.Case):
         with open(out, "rb") as f:
             return f.read()
 
+    def names(self, data, tool_name):
+        """What a result is about. A profile may have the same names from the same file under another path, such as /lib
+        for /usr/lib, if the recorded one cannot be read."""
+        if tool_name != "prof2pbin":
+            return data
+        profile = os.path.join(self.shared, "names.pbin" + (".bz2" if data.startswith(b"BZ") else ""))
+        with open(profile, "wb") as f:
+            f.write(data)
+        return [self.succeeds(["pbin-dump", option, "--format=csv", profile]).out
+                for option in ("--locations", "--samples", "--threads")]
+
     def check(self, ended, where, code, out, old, good, told):
         text = ended.stderr.decode("utf-8", "replace")
         where = f"{where}: status {ended.returncode}, {text[:300]!r}"
@@ -72,7 +83,7 @@ class Case(tool.Case):
         elif ended.returncode == 1:
             self.assertEqual(now, old, where)
             self.assertTrue(text.startswith(told + ": "), where)
-        elif now != good:
+        elif now != good and self.names(now, told) != self.names(good, told):
             self.assertNotEqual(text, self.usual, "silent: " + where)
         self.assertEqual(sorted(os.listdir(self.folder)), [os.path.basename(out)], where)
 

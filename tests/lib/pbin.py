@@ -14,7 +14,8 @@ NO_MAP, NOT_KNOWN = 2**32 - 1, 2**64 - 1
 TEXT_KEYS = ("binary", "file", "function", "inline", "comm")
 FIELDS = {"name": "s", "target": "s", "command": "s", "host": "s", "started": "s", "dialect": "s", "tool": "s",
           "unit": "s", "keys": "s", "value": "s", "scope": "s", "pmu": "u", "volts": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
-          "samples": "u", "frequency": "u", "cpu_time": "u", "times": "u"}
+          "samples": "u", "frequency": "u", "cpu_time": "u", "times": "u",
+          "idle_samples": "u"}
 
 
 @dataclass

@@ -79,14 +79,14 @@ class Shares(unittest.TestCase):
 
     def test_what_follows_a_wait(self):
         """The start of a burst is sampled as often as its end: with half a millisecond after each wait missed, the perf
-        engine showed 39 % of both for the first half."""
+        engine showed 30 % of both for the first half."""
         for engine in ("perf", "ptrace"):
             with self.subTest(engine):
-                true, shown = self.bursts(engine, 400, 800000, 3000)
+                true, shown = self.bursts(engine, 300, 800000, 10000)
                 share = shown["opening"] / (shown["opening"] + shown["closing"])
                 expected = true["opening"] / (true["opening"] + true["closing"])
                 error = 4 * (0.25 / (1000 * (true["opening"] + true["closing"]))) ** 0.5
-                self.assertLess(error, 0.08)
+                self.assertLess(error, 0.1)
                 self.assertAlmostEqual(share, expected, delta=error)
 
     def test_sleep_while_others_compete(self):

@@ -13,11 +13,13 @@
 enum { MAX_DEPTH = 256 };
 
 /* What the worker decodes is never freed: it just exits. */
-const char *__asan_default_options(void); /* NOLINT(bugprone-reserved-identifier) */
-const char *__asan_default_options(void)  /* NOLINT(bugprone-reserved-identifier) */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): the name that the sanitizer looks for */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
 {
     return "detect_leaks=0";
 }
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 /* ---- libdwarf, with the sections that we read ---- */
 
