@@ -30,10 +30,23 @@ static const struct machine {
     {EM_MIPS, CS_ARCH_MIPS, CS_MODE_MIPS64, 4},
 };
 
+static void *resize(void *old, size_t size)
+{
+    return mem_resize(old, size, 1);
+}
+
+/* capstone does not check what it allocates: without memory, the program ends here. */
+static void use_own_memory(void)
+{
+    const cs_opt_mem memory = {mem_alloc, mem_zalloc, resize, free, vsnprintf};
+    cs_option(0, CS_OPT_MEM, (size_t)(uintptr_t)&memory);
+}
+
 struct disassembler *disassembler_new(const struct machine_code *code, bool intel,
                                       struct reporter *reporter)
 {
     const struct elf_file *file = machine_code_file(code);
+    use_own_memory();
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         csh handle;
         cs_mode mode = machines[i].mode | (file->big_endian ? CS_MODE_BIG_ENDIAN : 0);
