@@ -28,6 +28,10 @@ int output_printf(struct output *output, const char *format, ...)
 /* COUNT bytes of 0: a hole in a file that is not compressed. */
 int output_zeros(struct output *output, uint64_t count);
 
+/* Fails for a reason of the caller's, with this text, which concerns no file. Returns -1. */
+int output_fail(struct output *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Writes everything, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL at the moment
  * a file is replaced can leave a second name of the new file, FILE.PID-N.tmp. (Without unnamed files, that is on some
  * file systems and without /proc, any signal can leave the unfinished file, FILE.XXXXXX.) Returns 0, or -1: the name

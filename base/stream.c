@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/bunzip.h"
+#include "base/unpack.h"
 #include "base/memory.h"
+#include "base/stream_internal.h"
 #include "base/temporary.h"
 
 /* No more than WINDOW bytes are read at once: what is to be decoded next is in a near cache, and a seek drops little. */
@@ -25,7 +26,7 @@ struct stream {
     struct stream_window window; /* first: the inlined functions rely on it */
     char *name;
     int fd;
-    struct bunzip *bunzip; /* NULL: the data is not compressed */
+    struct unpack *unpack; /* NULL: the data is not compressed */
     uint8_t *buffer;
     size_t capacity;
     uint64_t size;           /* after stream_make_seekable */
@@ -65,8 +66,8 @@ static int64_t fill_some(struct stream *s, size_t want, struct error *err)
         room = missing > WINDOW ? missing : WINDOW;
     struct error damage = {0};
     int64_t got;
-    if (s->bunzip != NULL)
-        got = bunzip_read(s->bunzip, to, room, s->forgiving ? &damage : err);
+    if (s->unpack != NULL)
+        got = unpack_read(s->unpack, to, room, s->forgiving ? &damage : err);
     else if ((got = read_some(s->fd, to, room)) < 0)
         error_set_errno(err, s->name, errno, "cannot read");
     if (damage.text[0] != '\0')
@@ -165,30 +166,6 @@ static int check_kind(int fd, const char *name, struct error *err)
     return 0;
 }
 
-/* bzip2 is recognised by its first ten bytes: "BZh1".."BZh9" and the magic of a block or of the end of the stream. */
-static bool looks_like_bzip2(const uint8_t *data, int64_t have)
-{
-    static const uint8_t block[] = {0x31, 0x41, 0x59, 0x26, 0x53, 0x59};
-    static const uint8_t end[] = {0x17, 0x72, 0x45, 0x38, 0x50, 0x90};
-    if (have < 4 || memcmp(data, "BZh", 3) != 0 || data[3] < '1' || data[3] > '9')
-        return false;
-    size_t tail = have < 10 ? (size_t)have - 4 : 6; /* a truncated file still counts */
-    return memcmp(data + 4, block, tail) == 0 || memcmp(data + 4, end, tail) == 0;
-}
-
-static int detect_compression(struct stream *s, struct error *err)
-{
-    const uint8_t *data;
-    int64_t have = stream_peek(s, 10, &data, err);
-    if (have < 0)
-        return -1;
-    if (looks_like_bzip2(data, have)) {
-        s->bunzip = bunzip_new(s->fd, s->name, data, (size_t)have);
-        forget(s);
-    }
-    return 0;
-}
-
 static struct stream *stream_of(int fd, const char *name)
 {
     struct stream *s = mem_zalloc(1, sizeof *s);
@@ -200,7 +177,7 @@ static struct stream *stream_of(int fd, const char *name)
     return s;
 }
 
-struct stream *stream_open(const char *path, struct error *err)
+struct stream *stream_open_plain(const char *path, struct error *err)
 {
     bool standard = path == NULL || strcmp(path, "-") == 0;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -210,18 +187,24 @@ struct stream *stream_open(const char *path, struct error *err)
     }
     struct stream *s = stream_of(fd, standard ? "<stdin>" : path);
     s->is_stdin = standard;
-    if (check_kind(fd, s->name, err) != 0 || detect_compression(s, err) != 0) {
+    if (check_kind(fd, s->name, err) != 0) {
         stream_close(s);
         return NULL;
     }
     return s;
 }
 
+void stream_decompress(struct stream *s, const struct unpack_format *format)
+{
+    s->unpack = unpack_new(format, s->fd, s->name, s->window.next, s->window.visible);
+    forget(s);
+}
+
 /* Whether the stream is an uncompressed regular file that was read from its first byte. */
 static bool is_plain_file(const struct stream *s, struct stat *st)
 {
     uint64_t read = s->window.offset + s->window.visible;
-    return s->bunzip == NULL && fstat(s->fd, st) == 0 && S_ISREG(st->st_mode) &&
+    return s->unpack == NULL && fstat(s->fd, st) == 0 && S_ISREG(st->st_mode) &&
            lseek(s->fd, 0, SEEK_CUR) == (off_t)read;
 }
 
@@ -250,7 +233,7 @@ void stream_close(struct stream *s)
 {
     if (s == NULL)
         return;
-    bunzip_delete(s->bunzip);
+    unpack_delete(s->unpack);
     if (s->fd != STDIN_FILENO)
         close(s->fd);
     free(s->buffer);
@@ -300,9 +283,9 @@ static int spool(struct stream *s, int fd, struct error *err)
     }
     if (have < 0)
         return -1;
-    s->packed = s->bunzip != NULL ? bunzip_held(s->bunzip) : 0;
-    bunzip_delete(s->bunzip);
-    s->bunzip = NULL;
+    s->packed = s->unpack != NULL ? unpack_held(s->unpack) : 0;
+    unpack_delete(s->unpack);
+    s->unpack = NULL;
     if (s->fd != STDIN_FILENO)
         close(s->fd);
     s->fd = fd;
@@ -336,7 +319,7 @@ uint64_t stream_held(const struct stream *s)
         return s->packed;
     if (s->seekable)
         return s->size;
-    return s->bunzip != NULL ? bunzip_held(s->bunzip) : s->window.offset + s->window.visible;
+    return s->unpack != NULL ? unpack_held(s->unpack) : s->window.offset + s->window.visible;
 }
 
 uint64_t stream_size(const struct stream *s)

@@ -1,4 +1,4 @@
-/* Input streams: a file or stdin, plain or bzip2 (recognised by content), always read through a bounded
+/* Input streams: a file or stdin, plain or compressed (recognised by content), always read through a bounded
  * window, so that every error knows file and offset and nothing is loaded as a whole.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_STREAM_H
@@ -19,9 +19,12 @@ struct stream_window {
     uint64_t offset; /* of NEXT in the data */
 };
 
-/* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2 is decompressed
- * while reading. Returns NULL with ERR filled when it cannot be read or is a directory. */
+/* Opens PATH for reading; NULL or "-" is stdin, named "<stdin>" in messages. bzip2, gzip,
+ * xz and zstd are decompressed while reading. Returns NULL with ERR filled when it cannot be read or is a directory. */
 struct stream *stream_open(const char *path, struct error *err);
+
+/* As stream_open, for data that is not compressed: it is read as it is. */
+struct stream *stream_open_plain(const char *path, struct error *err);
 
 /* A second stream over the same file, from its beginning, that can seek. Returns NULL if STREAM is not a regular,
  * uncompressed file that was read from its beginning. */
@@ -82,7 +85,7 @@ int stream_skip(struct stream *stream, uint64_t count, struct error *err);
  * hole, if it is unknown, and before stream_make_seekable; -1 on an error. */
 int64_t stream_hole(struct stream *stream, struct error *err);
 
-/* For salvage: makes damaged or truncated bzip2 data end the data without an error. */
+/* For salvage: makes damaged or truncated compressed data end the data without an error. */
 void stream_forgive(struct stream *stream);
 
 /* Makes stream_seek and stream_size possible: a pipe or compressed data is copied to an unlinked
@@ -91,7 +94,7 @@ void stream_forgive(struct stream *stream);
 int stream_make_seekable(struct stream *stream, struct error *err);
 
 /* How many bytes the file itself has given so far, compressed if it is; all of them if they are known [bytes]. What a
- * reader makes of the data must stay in proportion to it: bzip2 packs repetitions a million times. */
+ * reader makes of the data must stay in proportion to it: compression packs repetitions a million times. */
 uint64_t stream_held(const struct stream *stream);
 
 /* Size of all data [bytes]; only after stream_make_seekable or stream_again. */

@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/number.h"
 
 /* A newly opened file must never get the descriptor of a standard stream that the caller closed. Commands
  * that the tool runs find those streams closed, as before. */
@@ -50,6 +54,29 @@ void tool_start(struct tool_common *common, const char *name)
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err)
 {
     return output_open(common->output, flags | (common->bzip2 ? OUTPUT_BZIP2 : 0), err);
+}
+
+/* The characters in a line of standard output, 0: no limit. */
+static size_t line_width(void)
+{
+    enum { USUAL = 80 };
+    struct winsize window;
+    const char *columns = getenv("COLUMNS");
+    uint64_t width = 0;
+    if (columns != NULL && parse_unsigned(columns, 1, INT_MAX, &width))
+        return (size_t)width;
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    return known ? window.ws_col : USUAL;
+}
+
+const struct table_style *tool_style(struct tool_common *common)
+{
+    bool to_file = common->output != NULL && strcmp(common->output, "-") != 0;
+    bool limited = !to_file && !common->bzip2 && !common->table.wide;
+    common->table.width = limited ? line_width() : 0;
+    return &common->table;
 }
 
 bool tool_color(const struct tool_common *common)

@@ -7,9 +7,11 @@
 
 #include "base/output.h"
 #include "base/report.h"
+#include "base/table_style.h"
+#include "base/tool_help.h"
 
 /* Groups of the common options in argp's help; a tool numbers its own from 1. */
-enum { TOOL_FILES = 90, TOOL_GROUP = 100 };
+enum { TOOL_TABLES = 80, TOOL_FILES = 90, TOOL_GROUP = 100 };
 
 /* Keys of the common long options without a letter, and the first key for a tool's own. */
 enum {
@@ -21,6 +23,14 @@ enum {
     KEY_STRICT,
     KEY_VALUE,
     KEY_MAX_MEMORY,
+    KEY_WIDE,
+    KEY_COLUMNS,
+    KEY_TOTAL,
+    KEY_CRLF,
+    KEY_DELIMITER,
+    KEY_LABEL_NONE,
+    KEY_HELP,
+    KEY_USAGE,
     KEY_TOOL_FIRST = 0x1100
 };
 
@@ -33,6 +43,7 @@ enum tool_options {
     TOOL_IN_ORDER =
         16, /* the order of files and options matters: the parser gets them in that order */
     TOOL_VALUE = 32, /* --value */
+    TOOL_TABLE = 64, /* --wide, --columns, --total, --crlf, --delimiter, --label-none */
 };
 
 /* A list of names by number, NULL past the last. */
@@ -42,11 +53,12 @@ typedef const char *tool_names(size_t number);
 struct tool_common {
     struct reporter reporter;
     int color; /* 1: always, 0: never, -1: if stdout is a terminal and NO_COLOR is not set */
-    tool_names *formats; /* set by the tool before parsing; the first is the default */
-    const char *output;  /* NULL or "-": stdout */
-    const char *format;  /* NULL: not given */
-    const char *value;   /* --value, NULL: not given */
-    uint64_t max_memory; /* [bytes], 0: no limit; enforced by tool_parse */
+    tool_names *formats;      /* set by the tool before parsing; the first is the default */
+    const char *output;       /* NULL or "-": stdout */
+    const char *format;       /* NULL: not given */
+    const char *value;        /* --value, NULL: not given */
+    struct table_style table; /* its width is set by tool_style */
+    uint64_t max_memory;      /* [bytes], 0: no limit; enforced by tool_parse */
     bool bzip2, salvage;
 };
 
@@ -77,6 +89,10 @@ void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *la
 
 /* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);
+
+/* How to write tables to the output, completed by its width: that of the terminal, or $COLUMNS where stdout is something
+ * else. Files and pipes have no width, so that what is in them does not depend on a window. Borrowed from COMMON. */
+const struct table_style *tool_style(struct tool_common *common);
 
 /* Whether to colour the output: never in a file or through a compressor. */
 bool tool_color(const struct tool_common *common);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/tool.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "base/number.h"
 
 static const struct argp_option
-    common_options[] = {{"quiet", 'q', NULL, 0, "No warnings, no progress bar", TOOL_GROUP},
+    common_options[] = {{"quiet", 'q', NULL, EVERYDAY, "No warnings, no progress bar", TOOL_GROUP},
                         {"verbose", KEY_VERBOSE, NULL, 0, "Report each step on stderr", TOOL_GROUP},
                         {"color", KEY_COLOR, "WHEN", 0,
                          "always, never or auto (default; NO_COLOR is honoured)", TOOL_GROUP},
@@ -22,23 +23,40 @@ static const struct argp_option
                          "Allocate at most SIZE bytes (suffixes K, M, G; 0: no limit; default: a "
                          "quarter of the memory)",
                          TOOL_GROUP},
-                        {"help", 'h', NULL, 0, "Print this help and exit", -1},
+                        {NULL, 'h', NULL, EVERYDAY, "Print the everyday options and exit", -1},
+                        {"help", KEY_HELP, NULL, 0, "Print all options and exit", -1},
+                        {"usage", KEY_USAGE, NULL, 0, "Print the options in short and exit", -1},
+                        {"version", 'V', NULL, 0, "Print the version and exit", -1},
                         {0}},
     output_options[] = {{0, 0, NULL, 0, "Input and output:", TOOL_FILES},
-                        {"output", 'o', "FILE", 0,
+                        {"output", 'o', "FILE", EVERYDAY,
                          "Write to FILE, complete or not at all (default: stdout)", TOOL_FILES},
                         {"bzip2", KEY_BZIP2, NULL, 0, "Compress with bzip2 (implied by FILE.bz2)",
                          TOOL_FILES},
                         {0}},
-    salvage_options[] = {{"salvage", KEY_SALVAGE, NULL, 0,
+    salvage_options[] = {{"salvage", KEY_SALVAGE, NULL, EVERYDAY,
                           "Keep what can be read of a truncated profile", TOOL_FILES},
                          {0}},
     value_options[] = {{"value", KEY_VALUE, "NAME", 0,
                         "Use the values of this source (pbin-dump --sources)", TOOL_FILES},
                        {0}},
+    table_options[] =
+        {{0, 0, NULL, 0, "Tables:", TOOL_TABLES},
+         {"wide", KEY_WIDE, NULL, EVERYDAY,
+          "All columns and complete names in text (default: what fits a terminal)", TOOL_TABLES},
+         {"columns", KEY_COLUMNS, "NAME,...", EVERYDAY, "Only these columns, in this order",
+          TOOL_TABLES},
+         {"total", KEY_TOTAL, NULL, 0, "CSV with the row _total", TOOL_TABLES},
+         {"crlf", KEY_CRLF, NULL, 0, "CSV with lines that end in CR LF (RFC 4180)", TOOL_TABLES},
+         {"delimiter", KEY_DELIMITER, "CHAR", 0,
+          "CSV with CHAR between fields; tab for a tab (default: a comma)", TOOL_TABLES},
+         {"label-none", KEY_LABEL_NONE, "TEXT", 0,
+          "CSV with TEXT for names that are not known (default: empty or _unknown)", TOOL_TABLES},
+         {0}},
     strict_options[] = {{"strict", KEY_STRICT, NULL, 0, "Treat warnings as errors", TOOL_FILES},
                         {0}},
-    format_options[] = {{"format", KEY_FORMAT, "FORMAT", 0, "see help_filter", TOOL_FILES}, {0}};
+    format_options[] = {{"format", KEY_FORMAT, "FORMAT", EVERYDAY, "see help_filter", TOOL_FILES},
+                        {0}};
 
 static int color_of(const char *when, struct argp_state *state)
 {
@@ -61,6 +79,69 @@ static uint64_t size_of(const char *text, struct argp_state *state)
                    text);
     free(digits);
     return value << shift;
+}
+
+/* The character between fields of CSV. */
+static char delimiter_of(const char *text, struct argp_state *state)
+{
+    if (strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0)
+        return '\t';
+    bool usable = (text[0] == '\t' || (text[0] > ' ' && text[0] < 0x7f)) && text[0] != '"' &&
+                  !isalnum((unsigned char)text[0]) && strchr("+-._", text[0]) == NULL;
+    if (!usable || text[1] != '\0')
+        argp_error(state, "--delimiter must be tab or a character that is in no number, not '%s'",
+                   text);
+    return text[0];
+}
+
+static error_t parse_table(int key, char *argument, struct argp_state *state)
+{
+    struct table_style *style = &((struct tool_common *)state->input)->table;
+    switch (key) {
+    case KEY_WIDE:
+        style->wide = true;
+        return 0;
+    case KEY_COLUMNS:
+        style->columns = argument;
+        return 0;
+    case KEY_TOTAL:
+        style->total = true;
+        return 0;
+    case KEY_CRLF:
+        style->crlf = true;
+        return 0;
+    case KEY_DELIMITER:
+        style->delimiter = delimiter_of(argument, state);
+        return 0;
+    case KEY_LABEL_NONE:
+        style->none = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Prints what KEY asks for, and exits. The tables are the children of the parser of tool_parse: the tool's, the common ones,
+ * and then those that it shares with some. */
+static void print_help(int key, struct argp_state *state)
+{
+    enum { MOST = 16 };
+    const struct argp *list[MOST];
+    const struct argp_child *all = state->root_argp->children;
+    size_t count = 0;
+    for (size_t i = 0; all[i].argp != NULL && count < MOST - 1; i++)
+        if (i != 1)
+            list[count++] = all[i].argp;
+    list[count++] = all[1].argp;
+    if (key == KEY_HELP)
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    else if (key == KEY_USAGE)
+        tool_print_usage(list, count);
+    else if (key == 'V')
+        puts(argp_program_version);
+    else
+        tool_print_brief(list, count, state->input);
+    exit(EXIT_OK);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -101,7 +182,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         common->reporter.strict = true;
         return 0;
     case 'h':
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    case KEY_HELP:
+    case KEY_USAGE:
+    case 'V':
+        print_help(key, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -123,6 +207,7 @@ static const struct argp common_argp = {.options = common_options, .parser = par
                          output_argp = {.options = output_options, .parser = parse},
                          salvage_argp = {.options = salvage_options, .parser = parse},
                          value_argp = {.options = value_options, .parser = parse},
+                         table_argp = {.options = table_options, .parser = parse_table},
                          strict_argp = {.options = strict_options, .parser = parse},
                          format_argp = {.options = format_options,
                                         .parser = parse,
@@ -130,7 +215,7 @@ static const struct argp common_argp = {.options = common_options, .parser = par
 
 /* The parent of the tool's parser and of the common ones: gives all of them the same input. */
 struct parsing {
-    struct argp_child children[8];
+    struct argp_child children[9];
     size_t count;
     void *input;
 };
@@ -153,7 +238,7 @@ static void limit_memory(uint64_t most)
     if (most == 0 || memory_is_shadowed() || getrlimit(RLIMIT_DATA, &limit) != 0 ||
         most >= limit.rlim_cur)
         return;
-    limit.rlim_cur = most;
+    limit.rlim_cur = (rlim_t)most;
     setrlimit(RLIMIT_DATA, &limit);
 }
 
@@ -180,11 +265,9 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     static const struct {
         unsigned option;
         const struct argp *argp;
-    } choice[] = {{TOOL_OUTPUT, &output_argp},
-                  {TOOL_SALVAGE, &salvage_argp},
-                  {TOOL_VALUE, &value_argp},
-                  {TOOL_STRICT, &strict_argp},
-                  {TOOL_FORMAT, &format_argp}};
+    } choice[] = {{TOOL_OUTPUT, &output_argp},   {TOOL_FORMAT, &format_argp},
+                  {TOOL_TABLE, &table_argp},     {TOOL_VALUE, &value_argp},
+                  {TOOL_SALVAGE, &salvage_argp}, {TOOL_STRICT, &strict_argp}};
     for (size_t i = 0; i < sizeof choice / sizeof choice[0]; i++)
         if ((shared & choice[i].option) != 0)
             parsing.children[parsing.count++].argp = choice[i].argp;
@@ -192,8 +275,8 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
     const struct argp whole = {.parser = hand_down, .children = parsing.children};
     /* messages begin with this, whatever path started the tool */
     argv[0] = program_invocation_short_name;
-    error_t failed = argp_parse(&whole, argc, argv,
-                                (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0, NULL, &parsing);
+    unsigned flags = ARGP_NO_HELP | ((shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0U);
+    error_t failed = argp_parse(&whole, argc, argv, flags, NULL, &parsing);
     if (failed != 0) { /* out of memory: options may be lost */
         fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
         exit(EXIT_DATA);

@@ -1,0 +1,222 @@
+/* Shorter forms of names for narrow tables and pictures.
+ * SPDX-License-Identifier: MIT */
+#include "base/elide.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+
+/* A pair of brackets in a name. */
+struct bracket {
+    size_t begin, end; /* of the opening one, and of the closing one */
+    unsigned depth;    /* of "<": how many pairs of them it is in, itself included */
+    char kind;         /* the opening character */
+};
+
+struct brackets {
+    struct bracket *list; /* in order of BEGIN */
+    size_t count, capacity;
+    size_t name_end;    /* where the parameters of the function begin, or the end of the name */
+    size_t operator_at; /* the last word "operator" outside of brackets, or SIZE_MAX */
+};
+
+static bool is_word(char c)
+{
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The length of "operator" and its sign at AT, 0 if there is none. */
+static size_t operator_length(const char *name, size_t at)
+{
+    static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->",
+                                        "()",  "[]",  "<",   ">",   "&",  "|",  "^",  "!",  "="};
+    enum { WORD = 8 };
+    if (strncmp(name + at, "operator", WORD) != 0 || (at > 0 && is_word(name[at - 1])) ||
+        is_word(name[at + WORD]))
+        return 0;
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (strncmp(name + at + WORD, signs[i], strlen(signs[i])) == 0)
+            return WORD + strlen(signs[i]);
+    return WORD;
+}
+
+static char closing(char open)
+{
+    return open == '<' ? '>' : open == '(' ? ')' : open == '{' ? '}' : ']';
+}
+
+/* Notes the bracket at AT. OPEN: the numbers of the open pairs, DEPTH of them. Returns false if it does not match. */
+static bool note(struct brackets *b, const char *name, size_t at, size_t *open, size_t *depth)
+{
+    char c = name[at];
+    if (strchr("<({[", c) != NULL) {
+        unsigned angles = 0;
+        for (size_t i = 0; i < *depth; i++)
+            angles += b->list[open[i]].kind == '<' && b->list[open[i]].begin > 0;
+        mem_reserve(&b->list, &b->capacity, b->count + 1, sizeof *b->list);
+        b->list[b->count] = (struct bracket){at, 0, angles + (at > 0), c};
+        open[(*depth)++] = b->count++;
+        return true;
+    }
+    if (*depth == 0 || closing(b->list[open[*depth - 1]].kind) != c)
+        return false;
+    b->list[open[--*depth]].end = at;
+    return true;
+}
+
+/* Enough for any function; deeper nesting is left as it is. */
+enum { DEEPEST = 64 };
+
+/* Finds the pairs of brackets of NAME. Returns false if they do not match. */
+static bool find_brackets(struct brackets *b, const char *name)
+{
+    size_t open[DEEPEST], depth = 0;
+    for (size_t at = 0; name[at] != '\0'; at++) {
+        size_t skip = operator_length(name, at);
+        if (skip > 0) {
+            b->operator_at = depth == 0 ? at : b->operator_at;
+            at += skip - 1;
+            continue;
+        }
+        bool arrow = name[at] == '>' && at > 0 && name[at - 1] == '-';
+        if (arrow || strchr("<({[>)}]", name[at]) == NULL)
+            continue;
+        if (depth == DEEPEST || !note(b, name, at, open, &depth))
+            return false;
+    }
+    return depth == 0;
+}
+
+/* The parameters are the last outer parentheses, with nothing after them but qualifiers: f(int) const, f(int) [clone .x].
+ * In main.(*T).f and (anonymous namespace)::f there are none. */
+static size_t find_name_end(const struct brackets *b, const char *name)
+{
+    size_t end = strlen(name), after = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct bracket *pair = &b->list[i];
+        if (pair->begin < after)
+            continue; /* inside of another pair */
+        after = pair->end + 1;
+        bool last = name[after] == '\0' || name[after] == ' ';
+        if (pair->kind == '(' && pair->begin > 0 && name[pair->begin - 1] != ' ' && last)
+            end = pair->begin;
+    }
+    return end;
+}
+
+/* Where the name begins: after the type of the result, if there are parameters. */
+static size_t find_name_begin(const struct brackets *b, const char *name)
+{
+    size_t begin = 0, next = 0, limit = b->name_end < b->operator_at ? b->name_end : b->operator_at;
+    if (name[b->name_end] == '\0')
+        return 0;
+    for (size_t at = 0; at < limit; at++) {
+        while (next < b->count && b->list[next].begin < at)
+            next++;
+        if (next < b->count && b->list[next].begin == at)
+            at = b->list[next].end;
+        else if (name[at] == ' ')
+            begin = at + 1;
+    }
+    return begin;
+}
+
+static bool is_left_out(const struct brackets *b, const struct bracket *pair, const char *name,
+                        enum elide_step step)
+{
+    size_t length = pair->end - pair->begin - 1;
+    if (length <= 3 || pair->begin == 0)
+        return false;
+    if (pair->kind == '<')
+        return step >= (pair->depth > 1 ? ELIDE_NESTED : ELIDE_TEMPLATES);
+    if (pair->kind != '(' || name[pair->begin - 1] == '.' ||
+        strncmp(name + pair->begin, "(anonymous namespace)", 21) == 0)
+        return false;
+    return step >= (pair->begin == b->name_end ? ELIDE_PARAMETERS : ELIDE_NESTED);
+}
+
+static char *leave_out(const struct brackets *b, const char *name, enum elide_step step)
+{
+    size_t end = step >= ELIDE_SIGNATURE ? b->name_end : strlen(name), next = 0;
+    char *copy = mem_alloc(strlen(name) + 1), *to = copy;
+    for (size_t at = step >= ELIDE_SIGNATURE ? find_name_begin(b, name) : 0; at < end; at++) {
+        *to++ = name[at];
+        while (next < b->count && b->list[next].begin < at)
+            next++;
+        if (next < b->count && b->list[next].begin == at &&
+            is_left_out(b, &b->list[next], name, step)) {
+            memcpy(to, "...", 3);
+            to += 3;
+            at = b->list[next].end - 1;
+        }
+    }
+    *to = '\0';
+    return copy;
+}
+
+char *elide_arguments(const char *name, enum elide_step step)
+{
+    struct brackets b = {.operator_at = SIZE_MAX};
+    char *result;
+    if (step > ELIDE_NOTHING && find_brackets(&b, name)) {
+        b.name_end = find_name_end(&b, name);
+        result = leave_out(&b, name, step);
+    } else {
+        result = mem_strdup(name);
+    }
+    free(b.list);
+    return result;
+}
+
+static size_t step_over(const char *text)
+{
+    size_t length = utf8_length(text);
+    return length > 0 ? length : 1;
+}
+
+size_t elide_width(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text += step_over(text))
+        width++;
+    return width;
+}
+
+/* The bytes of the first COUNT characters of TEXT. */
+static size_t bytes_of(const char *text, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count && text[at] != '\0'; i++)
+        at += step_over(text + at);
+    return at;
+}
+
+char *elide_middle(const char *text, size_t width)
+{
+    enum { DOTS = 3 };
+    size_t all = elide_width(text), room = width > DOTS ? width - DOTS : 0, head = room / 2;
+    if (all <= width)
+        return mem_strdup(text);
+    size_t tail = bytes_of(text, all - (room - head));
+    tail += strspn(text + tail, "."); /* of "<...>" */
+    return mem_printf("%.*s%.*s%s", (int)bytes_of(text, head), text,
+                      (int)(width < DOTS ? width : DOTS), "...", text + tail);
+}
+
+char *elide(const char *name, size_t width)
+{
+    char *shorter = NULL;
+    for (int step = ELIDE_NOTHING; step < ELIDE_STEPS; step++) {
+        free(shorter);
+        shorter = elide_arguments(name, (enum elide_step)step);
+        if (elide_width(shorter) <= width)
+            return shorter;
+    }
+    char *cut = elide_middle(shorter, width);
+    free(shorter);
+    return cut;
+}

@@ -1,0 +1,33 @@
+/* Shorter forms of names for narrow tables and pictures: arguments go first, then the middle.
+ *
+ *   void std::__introsort_loop<int*, long>(int*, int*, long)      std::__introsort_loop<...>
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_ELIDE_H
+#define BASE_ELIDE_H
+
+#include <stddef.h>
+
+/* How much of a name of a function is left out; each step includes those before it. */
+enum elide_step {
+    ELIDE_NOTHING,
+    ELIDE_PARAMETERS, /* f(...) */
+    ELIDE_NESTED,     /* arguments of template arguments, parameters inside of names */
+    ELIDE_TEMPLATES,  /* f<...>(...) */
+    ELIDE_SIGNATURE,  /* f<...>: neither parameters nor the type of the result */
+    ELIDE_STEPS
+};
+
+/* A copy of NAME (valid UTF-8) without what STEP leaves out; complete if its brackets are not those of C++ or Rust.
+ * Caller frees. */
+char *elide_arguments(const char *name, enum elide_step step);
+
+/* A copy of TEXT (valid UTF-8) in at most WIDTH characters, with "..." in its middle if it is longer. Caller frees. */
+char *elide_middle(const char *text, size_t width);
+
+/* The same for a name: before that, without arguments as far as needed. */
+char *elide(const char *name, size_t width);
+
+/* The number of characters of TEXT. */
+size_t elide_width(const char *text);
+
+#endif

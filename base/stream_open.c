@@ -1,0 +1,19 @@
+/* Streams that recognise compressed data. A file of its own: a program that reads only plain data, as the sampler does
+ * on a board, needs no library for compression.
+ * SPDX-License-Identifier: MIT */
+#include "base/stream_internal.h"
+
+struct stream *stream_open(const char *path, struct error *err)
+{
+    const uint8_t *data;
+    struct stream *s = stream_open_plain(path, err);
+    int64_t have = s != NULL ? stream_peek(s, UNPACK_HEAD, &data, err) : -1;
+    if (have < 0) {
+        stream_close(s);
+        return NULL;
+    }
+    const struct unpack_format *format = unpack_recognise(data, (size_t)have);
+    if (format != NULL)
+        stream_decompress(s, format);
+    return s;
+}

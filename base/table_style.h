@@ -1,0 +1,21 @@
+/* What users choose about tables, whatever tool writes them.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_TABLE_STYLE_H
+#define BASE_TABLE_STYLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Zeroed: the defaults. */
+struct table_style {
+    const char *columns; /* names, joined by commas: only these, in this order; NULL: the default */
+    bool wide;           /* text: all columns and complete names */
+    size_t width;        /* text: characters in a line, 0: no limit */
+    /* CSV: */
+    bool total;       /* with the row _total */
+    bool crlf;        /* lines end in CR LF */
+    char delimiter;   /* between fields; 0: a comma */
+    const char *none; /* in place of texts that are not known; NULL: as they are */
+};
+
+#endif
