@@ -16,18 +16,12 @@
 #include "base/intern.h"
 #include "base/output.h"
 #include "base/stream.h"
+#include "formats/pbin/pmu_kind.h"
 
 enum { PBIN_VERSION = 1, PBIN_SIGNATURE_SIZE = 8 };
 extern const uint8_t pbin_signature[PBIN_SIGNATURE_SIZE];
 #define PBIN_NO_MAP    UINT32_MAX
 #define PBIN_NO_CALLER UINT32_MAX
-
-/* What the PMU value of a sample is. */
-enum pmu_kind { PMU_NONE, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER, PMU_CUSTOM };
-
-/* "none", "current", "voltage", "power", "custom"; and back, -1 for any other name. */
-const char *pmu_kind_name(enum pmu_kind kind);
-int pmu_kind_parse(const char *name);
 
 /* Facts about the profile. Texts may be NULL (unknown). */
 struct pbin_meta {
@@ -44,7 +38,9 @@ struct pbin_meta {
     char *keys;    /* aggregated: names of the key columns, separated by ','; NULL: full profile */
     uint64_t pmu;  /* enum pmu_kind */
     double volts;  /* supply voltage [V] for a current; 0: not known */
-    uint64_t cpus; /* CPUs that the program could use; 0: not known */
+    double
+        baseline_w; /* power without the program [W], of the sources of the PMU value; 0: not known */
+    uint64_t cpus;         /* CPUs that the program could use; 0: not known */
     uint64_t wall_ns;      /* wall time of the run [ns] */
     uint64_t latency_ns;   /* time spent in the sampler [ns] */
     uint64_t samples;      /* number of samples */
@@ -53,6 +49,9 @@ struct pbin_meta {
     uint64_t cpu_time;     /* 1: samples have the CPU time of their threads */
     uint64_t times;        /* 1: samples have the time at which they were taken */
 };
+
+/* Are entries calls, all of which are counted (dialect "funcmeter")? They then add up where rows are joined. */
+bool pbin_entries_are_calls(const struct pbin_meta *meta);
 
 void pbin_meta_free(struct pbin_meta *meta);
 void pbin_meta_copy(struct pbin_meta *to, const struct pbin_meta *from);
@@ -151,6 +150,7 @@ int pbin_key_find(const char *name, size_t length);
 struct pbin_keys {
     int key[PBIN_MAX_KEYS];
     size_t count;
+    bool offsets; /* program counters are offsets in their files; not changed by pbin_keys_parse */
     bool
         caller; /* samples in the kernel count as in the user code that called it; not changed by pbin_keys_parse */
 };
@@ -224,6 +224,10 @@ void pbin_declare_value(struct pbin_writer *writer, uint32_t source);
  * samples that are later. */
 void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
 
+/* In the next SAMPLES samples of the batch, all processes of the machine used CPU_NS in their intervals. For all samples of a
+ * batch or none; between pbin_make_room and pbin_fill_room of the samples. */
+void pbin_put_busy(struct pbin_writer *writer, uint32_t samples, uint64_t cpu_ns);
+
 /* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
  * threads. Returns 0, or -1 when writing fails (error in the output's struct error). */
 enum { PBIN_MAX_THREADS = 1 << 19 };
@@ -231,6 +235,11 @@ struct pbin_thread_sample {
     uint32_t thread, location;
     uint64_t cpu_ns; /* CPU time used since the thread's previous sample */
 };
+/* The values of the next COUNT samples of the batch that are not numbers: SIZE bytes each, at most PBIN_MAX_OPAQUE, of the
+ * same size in all batches. For all samples of a batch or none; between pbin_make_room and pbin_fill_room of the samples. */
+enum { PBIN_MAX_OPAQUE = 1024 };
+void pbin_put_opaque(struct pbin_writer *writer, const uint8_t *bytes, size_t size, size_t count);
+
 /* Whether another sample of COUNT threads would write the batch. The locations to which its samples refer must be
  * defined before that. */
 bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
@@ -275,9 +284,15 @@ struct pbin_samples {
     const uint64_t *thread;      /* [thread_sample_count]: all of the batch, sample by sample */
     const uint64_t *location;    /* [thread_sample_count] */
     const uint64_t *cpu_ns;      /* [thread_sample_count] */
-    uint64_t cpu_most;           /* an upper bound of the CPU times */
-    uint64_t threads_each;       /* of every sample; 0: varies, or none */
-    bool same_threads;           /* every sample has the same threads, in ascending order */
+    const double *
+        busy_ns; /* [count] CPU time that all processes of the machine used in the interval; NULL: not
+                                     known; only after pbin_reader_want_busy */
+    const uint8_t *
+        opaque; /* [count * opaque_size] values that are not numbers; NULL: none; only after pbin_reader_want_opaque */
+    size_t opaque_size;
+    uint64_t cpu_least, cpu_most; /* bounds of the CPU times */
+    uint64_t threads_each;        /* of every sample; 0: varies, or none */
+    bool same_threads;            /* every sample has the same threads, in ascending order */
 };
 
 /* What pbin_reader_next delivers. */
@@ -324,6 +339,12 @@ void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
 /* Makes pbin_reader_next deliver readings, which it skips by default. */
 void pbin_reader_want_readings(struct pbin_reader *reader);
+
+/* Makes pbin_reader_next deliver the CPU time of the machine with samples. */
+void pbin_reader_want_busy(struct pbin_reader *reader);
+
+/* Makes pbin_reader_next deliver values that are not numbers with samples. */
+void pbin_reader_want_opaque(struct pbin_reader *reader);
 
 /* What pbin_reader_open was called with. */
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);

@@ -6,10 +6,10 @@
 #include "formats/pbin/pbin.h"
 
 static const struct pbin_key keys[] = {
-    {"process", false, false}, {"thread", false, true},   {"binary", true, false},
-    {"file", true, false},     {"function", true, false}, {"inline", true, false},
-    {"line", false, false},    {"pc", false, false},      {"comm", true, false},
-    {"program", true, false},
+    {"process", false, false}, {"thread", false, true},       {"binary", true, false},
+    {"file", true, false},     {"function", true, false},     {"inline", true, false},
+    {"line", false, false},    {"pc", false, false},          {"comm", true, false},
+    {"program", true, false},  {"linkage-name", true, false}, {"outer-line", false, false},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 _Static_assert(KEYS <= PBIN_MAX_KEYS, "a row has room for all keys");
@@ -29,7 +29,7 @@ int pbin_key_find(const char *name, size_t length)
 
 static int unknown_key(const char *name, size_t length, const char *file, struct error *err)
 {
-    char known[128] = "";
+    char known[256] = "";
     size_t at = 0;
     for (size_t i = 0; i < KEYS && at < sizeof known; i++)
         at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", i > 0 ? ", " : "",

@@ -14,34 +14,25 @@ const uint8_t pbin_signature[PBIN_SIGNATURE_SIZE] = {0x89, 'P', 'B', 'N', '\r', 
 #name, type, offsetof(struct pbin_meta, name), unit                                        \
     }
 const struct pbin_field pbin_fields[] = {
-    FIELD(name, 's', ""),         FIELD(target, 's', ""),  FIELD(command, 's', ""),
-    FIELD(host, 's', ""),         FIELD(started, 's', ""), FIELD(dialect, 's', ""),
-    FIELD(tool, 's', ""),         FIELD(unit, 's', ""),    FIELD(keys, 's', ""),
-    FIELD(value, 's', ""),        FIELD(scope, 's', ""),   FIELD(pmu, 'u', ""),
-    FIELD(volts, 'f', "V"),       FIELD(cpus, 'u', ""),    FIELD(wall_ns, 'u', "ns"),
-    FIELD(latency_ns, 'u', "ns"), FIELD(samples, 'u', ""), FIELD(frequency, 'u', "mHz"),
-    FIELD(cpu_time, 'u', ""),     FIELD(times, 'u', ""),   FIELD(idle_samples, 'u', ""),
+    FIELD(name, 's', ""),         FIELD(target, 's', ""),   FIELD(command, 's', ""),
+    FIELD(host, 's', ""),         FIELD(started, 's', ""),  FIELD(dialect, 's', ""),
+    FIELD(tool, 's', ""),         FIELD(unit, 's', ""),     FIELD(keys, 's', ""),
+    FIELD(value, 's', ""),        FIELD(scope, 's', ""),    FIELD(pmu, 'u', ""),
+    FIELD(volts, 'f', "V"),       FIELD(cpus, 'u', ""),     FIELD(wall_ns, 'u', "ns"),
+    FIELD(latency_ns, 'u', "ns"), FIELD(samples, 'u', ""),  FIELD(frequency, 'u', "mHz"),
+    FIELD(baseline_w, 'f', "W"),  FIELD(cpu_time, 'u', ""), FIELD(times, 'u', ""),
+    FIELD(idle_samples, 'u', ""),
 };
 const size_t pbin_field_count = sizeof pbin_fields / sizeof pbin_fields[0];
-
-static const char *const kinds[] = {"none", "current", "voltage", "power", "custom"};
-
-const char *pmu_kind_name(enum pmu_kind kind)
-{
-    return (unsigned)kind < sizeof kinds / sizeof kinds[0] ? kinds[kind] : "custom";
-}
-
-int pmu_kind_parse(const char *name)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(kinds[i], name) == 0)
-            return (int)i;
-    return -1;
-}
 
 static char **text_of(struct pbin_meta *meta, size_t field)
 {
     return (char **)((char *)meta + pbin_fields[field].at);
+}
+
+bool pbin_entries_are_calls(const struct pbin_meta *meta)
+{
+    return meta->dialect != NULL && strcmp(meta->dialect, "funcmeter") == 0;
 }
 
 void pbin_meta_free(struct pbin_meta *meta)

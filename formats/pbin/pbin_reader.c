@@ -39,7 +39,7 @@ struct pbin_reader {
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
         source_capacity;
     size_t caller_count; /* locations that CALLERS covers */
-    bool wants_readings, wants_fit;
+    bool wants_readings, wants_fit, wants_busy, wants_opaque;
     uint32_t fit_columns;
     uint64_t samples, thread_samples;
     uint64_t defined; /* in blocks of definitions [bytes] */
@@ -52,6 +52,16 @@ struct pbin_reader {
     uint32_t source; /* whose values replace the PMU values, NO_SOURCE: none */
     bool has_values; /* VALUES are those of the next sample block */
     struct column values;
+    bool has_busy; /* runs of the next sample block have been read */
+    struct busy_run {
+        uint32_t samples;
+        uint64_t cpu_ns;
+    } * busy_run;    /* [busy_runs] */
+    bool has_opaque; /* values of the next sample block have been read */
+    uint8_t *opaque; /* [opaque_count * opaque_size] */
+    size_t opaque_count, opaque_size, opaque_capacity;
+    double *busy; /* of each sample of the block read last */
+    size_t busy_runs, busy_capacity, run_capacity;
 };
 
 /* Reports WHAT is wrong with the open block. Returns -1. */
@@ -71,8 +81,8 @@ static bool is_too_much(const struct pbin_reader *r, uint64_t count, uint64_t fr
 static int fail_amplified(struct pbin_reader *r, struct error *err, const char *what)
 {
     return error_set(err, stream_name(r->stream), r->block.offset,
-                     "%s than a file of this size should have: if you trust it, unpack it with "
-                     "bunzip2 first",
+                     "%s than a file of this size should have: if you trust it, decompress it "
+                     "first",
                      what);
 }
 
@@ -167,6 +177,16 @@ void pbin_reader_want_readings(struct pbin_reader *r)
     r->wants_readings = true;
 }
 
+void pbin_reader_want_opaque(struct pbin_reader *r)
+{
+    r->wants_opaque = true;
+}
+
+void pbin_reader_want_busy(struct pbin_reader *r)
+{
+    r->wants_busy = true;
+}
+
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *r)
 {
     return r->choice;
@@ -183,6 +203,9 @@ void pbin_reader_close(struct pbin_reader *r)
         return;
     sample_columns_free(&r->columns);
     column_free(&r->values);
+    free(r->busy);
+    free(r->opaque);
+    free(r->busy_run);
     pbin_meta_free(&r->meta);
     strings_delete(r->strings);
     free(r->maps);
@@ -489,6 +512,94 @@ static int open_members(struct pbin_reader *r, struct error *err)
     return r->block.in.bad ? fail(r, err, "too short to hold a count") : 1;
 }
 
+/* The CPU time of the machine in runs of the samples of the next block. */
+static int read_busy(struct pbin_reader *r, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    uint32_t runs = cursor_u32(in);
+    if (!r->wants_busy)
+        return 0;
+    if (runs > MAX_BATCH_SAMPLES)
+        return fail(r, err, "has more runs than a block of samples may hold");
+    mem_reserve(&r->busy_run, &r->run_capacity, runs + 1, sizeof *r->busy_run);
+    for (uint32_t i = 0; i < runs && !in->bad; i++) {
+        r->busy_run[i].samples = cursor_u32(in);
+        r->busy_run[i].cpu_ns = cursor_u64(in);
+    }
+    if (in->bad)
+        return fail(r, err, "too short for its count");
+    r->busy_runs = runs;
+    r->has_busy = true;
+    return 0;
+}
+
+/* Spreads CPU_NS over COUNT samples by their intervals. */
+static void spread_busy(const uint64_t *interval_ns, size_t count, double cpu_ns, double *busy)
+{
+    double time = 0;
+    for (size_t i = 0; i < count; i++)
+        time += (double)interval_ns[i];
+    double rate = time > 0 ? cpu_ns / time : 0, each = time > 0 ? 0 : cpu_ns / (double)count;
+    for (size_t i = 0; i < count; i++)
+        busy[i] = (double)interval_ns[i] * rate + each;
+}
+
+/* Adds them to the samples that have been read. Returns 0, or -1. */
+static int take_busy(struct pbin_reader *r, struct pbin_samples *s, struct error *err)
+{
+    size_t at = 0;
+    s->busy_ns = NULL;
+    if (!r->has_busy)
+        return 0;
+    mem_reserve(&r->busy, &r->busy_capacity, s->count + 1, sizeof *r->busy);
+    for (size_t i = 0; i < r->busy_runs; i++) {
+        const struct busy_run *run = &r->busy_run[i];
+        if (run->samples == 0 || run->samples > s->count - at)
+            return fail(r, err, "the CPU time of the machine is of other samples");
+        spread_busy(s->interval_ns + at, run->samples, (double)run->cpu_ns, r->busy + at);
+        at += run->samples;
+    }
+    if (at < s->count)
+        return fail(r, err, "the CPU time of the machine is of other samples");
+    s->busy_ns = r->busy;
+    r->has_busy = false;
+    return 0;
+}
+
+/* Values that are not numbers, of the samples of the next block. */
+static int read_opaque(struct pbin_reader *r, struct error *err)
+{
+    struct cursor *in = &r->block.in;
+    uint32_t size = cursor_u32(in), count = cursor_u32(in);
+    if (!r->wants_opaque)
+        return 0;
+    if (count > MAX_BATCH_SAMPLES || size == 0 || size > PBIN_MAX_OPAQUE)
+        return fail(r, err, "has more or larger values than a block of samples may");
+    const uint8_t *bytes = cursor_bytes(in, (size_t)size * count);
+    if (in->bad)
+        return fail(r, err, "too short for its count");
+    mem_reserve(&r->opaque, &r->opaque_capacity, (size_t)size * count + 1, 1);
+    memcpy(r->opaque, bytes, (size_t)size * count);
+    r->opaque_size = size;
+    r->opaque_count = count;
+    r->has_opaque = true;
+    return 0;
+}
+
+static int take_opaque(struct pbin_reader *r, struct pbin_samples *s, struct error *err)
+{
+    s->opaque = NULL;
+    s->opaque_size = 0;
+    if (!r->has_opaque)
+        return 0;
+    if (r->opaque_count != s->count)
+        return fail(r, err, "the values before it are of other samples");
+    s->opaque = r->opaque;
+    s->opaque_size = r->opaque_size;
+    r->has_opaque = false;
+    return 0;
+}
+
 static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct sample_columns *c = &r->columns;
@@ -504,6 +615,8 @@ static int read_samples(struct pbin_reader *r, struct pbin_batch *batch, struct 
         c->samples.value = (const double *)(const void *)r->values.values;
         r->has_values = false;
     }
+    if (take_busy(r, &c->samples, err) != 0 || take_opaque(r, &c->samples, err) != 0)
+        return -1;
     r->samples += c->samples.count;
     r->thread_samples += c->samples.thread_sample_count;
     if (is_too_much(r, r->samples, FREE_SAMPLES, SAMPLES_PER_BYTE) ||
@@ -584,6 +697,10 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
         return check_trailer(r, err);
     if (strcmp(r->block.type, "vals") == 0)
         return read_values(r, err) != 0 ? -1 : GO_ON;
+    if (strcmp(r->block.type, "busy") == 0)
+        return read_busy(r, err) != 0 ? -1 : GO_ON;
+    if (strcmp(r->block.type, "opaq") == 0)
+        return read_opaque(r, err) != 0 ? -1 : GO_ON;
     int taken = read_definitions(r, err);
     if (taken == 0)
         taken = open_members(r, err);
@@ -624,6 +741,7 @@ static int skip_to_part(struct pbin_reader *r, struct error *err)
         stream_spare(r->stream, offset < r->begin);
         if (offset >= r->begin)
             break;
+        r->has_busy = r->has_opaque = false;
         r->samples += get_u32(data + 8, false);
         r->thread_samples += get_u32(data + 12, false);
         if (stream_skip(r->stream, (uint64_t)get_u32(data, false) + BLOCK_OVERHEAD, err) != 0)
@@ -660,7 +778,8 @@ int pbin_reader_next(struct pbin_reader *r, struct pbin_batch *batch, struct err
 /* Reads up to the first block that is neither a definition nor optional. Returns 0, or -1. */
 static int read_ahead(struct pbin_reader *r, struct error *err)
 {
-    static const char *const ends[] = {"SMPL", "ROWS", "RUNS", "ARCS", "TAIL", "vals", "read"};
+    static const char *const ends[] = {"SMPL", "ROWS", "RUNS", "ARCS", "TAIL",
+                                       "vals", "read", "busy", "opaq"};
     const uint8_t *data;
     struct pbin_batch none;
     for (;;) {
@@ -714,6 +833,7 @@ static void describe_value(struct pbin_reader *r, const struct pbin_source *sour
 {
     bool counter = pbin_source_is_counter(r->strings, source);
     int kind = pmu_kind_parse(strings_get(r->strings, source->kind));
+    r->meta.baseline_w = 0;
     r->meta.pmu = counter ? PMU_POWER : kind > PMU_NONE ? (uint64_t)kind : PMU_CUSTOM;
     set_text(&r->meta.unit, counter ? "W" : strings_get(r->strings, source->unit));
     set_text(&r->meta.value, strings_get(r->strings, source->name));

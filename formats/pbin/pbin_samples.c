@@ -78,6 +78,7 @@ const char *sample_columns_read(struct sample_columns *c, struct cursor *in)
     s->thread = c->thread.values;
     s->location = c->location.values;
     s->cpu_ns = c->cpu.values;
+    s->cpu_least = c->cpu.bounds.least;
     s->cpu_most = c->cpu.bounds.most;
     return NULL;
 }

@@ -58,6 +58,10 @@ struct pbin_writer {
     uint64_t **more;                   /* [more_count][BATCH_SAMPLES]: values in addition */
     uint32_t *more_source;             /* [more_count] */
     size_t more_count, more_capacity, more_source_capacity;
+    struct buffer busy; /* of the batch: its runs */
+    uint32_t busy_runs;
+    struct buffer opaque; /* of the batch */
+    uint32_t opaque_size;
 };
 
 static int write_block(struct pbin_writer *w)
@@ -237,6 +241,43 @@ void pbin_put_reading(struct pbin_writer *w, const struct pbin_reading *reading)
     buffer_u64(b, reading->busy);
 }
 
+void pbin_put_busy(struct pbin_writer *w, uint32_t samples, uint64_t cpu_ns)
+{
+    buffer_u32(&w->busy, samples);
+    buffer_u64(&w->busy, cpu_ns);
+    w->busy_runs++;
+}
+
+void pbin_put_opaque(struct pbin_writer *w, const uint8_t *bytes, size_t size, size_t count)
+{
+    w->opaque_size = (uint32_t)size;
+    buffer_bytes(&w->opaque, bytes, size * count);
+}
+
+static void put_opaque(struct pbin_writer *w)
+{
+    if (w->opaque.size == 0)
+        return;
+    size_t begin = block_begin(&w->block, "opaq");
+    buffer_u32(&w->block, w->opaque_size);
+    buffer_u32(&w->block, (uint32_t)w->count);
+    buffer_bytes(&w->block, w->opaque.data, w->opaque.size);
+    block_end(&w->block, begin);
+    w->opaque.size = 0;
+}
+
+static void put_busy_runs(struct pbin_writer *w)
+{
+    if (w->busy_runs == 0)
+        return;
+    size_t begin = block_begin(&w->block, "busy");
+    buffer_u32(&w->block, w->busy_runs);
+    buffer_bytes(&w->block, w->busy.data, w->busy.size);
+    block_end(&w->block, begin);
+    w->busy_runs = 0;
+    w->busy.size = 0;
+}
+
 /* The additional values of the batch, a block each. */
 static void put_values(struct pbin_writer *w)
 {
@@ -256,6 +297,8 @@ static int flush_samples(struct pbin_writer *w)
     if (flush_definitions(w) != 0)
         return -1;
     put_values(w);
+    put_busy_runs(w);
+    put_opaque(w);
     size_t begin = block_begin(&w->block, "SMPL");
     buffer_u32(&w->block, (uint32_t)w->count);
     buffer_u32(&w->block, (uint32_t)w->thread_sample_count);
@@ -446,6 +489,8 @@ void pbin_writer_abandon(struct pbin_writer *w)
     for (int i = 0; i < PENDINGS; i++)
         buffer_free(&w->pending[i].bytes);
     buffer_free(&w->block);
+    buffer_free(&w->busy);
+    buffer_free(&w->opaque);
     strings_delete(w->strings);
     free(w->thread);
     free(w->location);

@@ -43,6 +43,9 @@ struct raw_samples {
     const uint64_t *time_ns;
     const double *value;     /* [count]: of the PMU; 0 without one */
     const uint32_t *threads; /* [count]: number of thread samples of the sample */
+    const uint8_t
+        *opaque; /* [count * opaque_size]: values that are not numbers, of RAW_OPAQUE; NULL: none */
+    size_t opaque_size; /* at most PBIN_MAX_OPAQUE: larger ones are not delivered */
     const struct raw_thread_sample *thread_samples; /* [thread_sample_count], sample by sample */
     const uint8_t *flags;    /* [thread_sample_count]: RAW_RAN, ...; NULL: not known, all ran */
     const uint64_t *callers; /* [thread_sample_count], where flags have RAW_CALLER; NULL: nowhere */

@@ -62,6 +62,10 @@ static bool zero_header(const struct search *search)
 static void take(struct search *search, const struct raw_fit *reading, enum raw_verdict verdict)
 {
     bool odd = reading->probe.odd;
+    bool empty = reading->header.samples == 0 && search->fit.header.samples == 0 &&
+                 !zero_header(search) && !search->options->salvage;
+    if (verdict == RAW_FITS && search->fits > 0 && empty)
+        return; /* without samples, dialects do not differ in anything that matters */
     if (verdict == RAW_FITS) {
         if (search->fits > 0 && odd && !search->fit.probe.odd)
             return;
@@ -167,7 +171,7 @@ static int decide(const struct search *search, struct stream *stream,
         describe(&search->fit, one, sizeof one);
         describe(&search->other, two, sizeof two);
         return error_set(err, stream_name(stream), NO_OFFSET,
-                         "ambiguous: fits as %s and as %s; choose with --format, -l or -b", one,
+                         "ambiguous: fits as %s and as %s; choose with --dialect, -l or -b", one,
                          two);
     }
     if (search->fits == 1)

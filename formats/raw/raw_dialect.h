@@ -95,6 +95,8 @@ struct raw_batch {
     uint64_t *callers;                        /* the same */
     size_t flag_capacity, caller_capacity;
     bool has_callers;
+    uint8_t *opaque;    /* [RAW_BATCH_SAMPLES * opaque_size]: values that are not numbers */
+    size_t opaque_size; /* 0: there are none */
 };
 
 void raw_batch_free(struct raw_batch *batch);

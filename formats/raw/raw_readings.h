@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/pbin/pbin.h"
+#include "formats/pbin/pmu_kind.h"
 #include "formats/raw/raw_extension.h"
 
 struct raw_readings;

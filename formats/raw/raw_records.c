@@ -256,6 +256,10 @@ static struct raw_reader *begin(struct raw_profile *p)
     struct raw_reader *r = mem_zalloc(1, sizeof *r);
     r->fixed = record_fixed(record, &p->header);
     r->value_at = record->time_size;
+    if (p->value == RAW_OPAQUE && p->header.value_size <= PBIN_MAX_OPAQUE) {
+        r->batch.opaque_size = p->header.value_size;
+        r->batch.opaque = mem_zalloc(RAW_BATCH_SAMPLES, r->batch.opaque_size);
+    }
     r->times_next_at = p->ext.time_at;
     r->seen.at = p->ext.seen_at;
     return r;
@@ -344,6 +348,8 @@ static inline __attribute__((always_inline)) size_t decode(struct raw_profile *p
                                       : 0;
         b->value[i] =
             plain ? get_f64(at + r->value_at, big) : get_value(at + r->value_at, p->value, big);
+        if (!plain && b->opaque_size > 0)
+            memcpy(b->opaque + i * b->opaque_size, at + r->value_at, b->opaque_size);
         b->threads[i] = (uint32_t)count;
         thread_samples += count;
         at += size;
@@ -408,9 +414,16 @@ int raw_records_next(struct raw_profile *p, struct raw_samples *samples, struct 
 
 struct raw_samples raw_batch_samples(const struct raw_batch *b)
 {
-    return (struct raw_samples){
-        b->count,   b->thread_sample_count, b->time_ns, b->value,
-        b->threads, b->thread_samples,      b->flags,   b->has_callers ? b->callers : NULL};
+    return (struct raw_samples){.count = b->count,
+                                .thread_sample_count = b->thread_sample_count,
+                                .time_ns = b->time_ns,
+                                .value = b->value,
+                                .threads = b->threads,
+                                .opaque = b->opaque_size > 0 ? b->opaque : NULL,
+                                .opaque_size = b->opaque_size,
+                                .thread_samples = b->thread_samples,
+                                .flags = b->flags,
+                                .callers = b->has_callers ? b->callers : NULL};
 }
 
 void raw_batch_free(struct raw_batch *b)
@@ -418,6 +431,7 @@ void raw_batch_free(struct raw_batch *b)
     free(b->thread_samples);
     free(b->flags);
     free(b->callers);
+    free(b->opaque);
 }
 
 void raw_records_close(struct raw_profile *p)

@@ -72,7 +72,7 @@ int csv_next(struct csv *csv, struct error *err)
     int got;
     do
         got = next_line(csv, err);
-    while (got > 0 && csv->length == 0);
+    while (got > 0 && (csv->length == 0 || (csv->comments && csv->text[0] == '#')));
     return got;
 }
 

@@ -9,6 +9,7 @@
 
 /* To begin, set STREAM and LONGEST and zero the rest; csv_free releases the memory. */
 struct csv {
+    bool comments;         /* lines that begin with '#' are left out */
     struct stream *stream; /* borrowed */
     size_t longest;        /* longest line allowed [bytes] */
     char separator;        /* set by the caller before csv_field */

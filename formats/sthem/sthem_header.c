@@ -324,6 +324,7 @@ static int use_names(struct sthem_reader *r, struct csv_text *names, struct erro
 
 int sthem_read_header(struct sthem_reader *r, struct error *err)
 {
+    r->csv.comments = true;
     if (header_line(&r->csv, "a header with a column 'Time'", err) != 0)
         return -1;
     skip_mark(&r->csv);

@@ -119,6 +119,21 @@ static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct st
     return number;
 }
 
+/* "0x1f40" at AT, up to the end of the field. Returns that, or NULL: it is no such number. */
+static const char *scan_hexadecimal(const struct sthem_reader *r, const char *at, uint64_t *pc)
+{
+    const char *end = r->csv.text + r->csv.length, *digit = at + 2;
+    if (end - at < 3 || at[0] != '0' || (at[1] | 0x20) != 'x')
+        return NULL;
+    for (*pc = 0; digit < end && *digit != r->csv.separator; digit++) {
+        bool letter = (*digit | 0x20) >= 'a' && (*digit | 0x20) <= 'f';
+        if ((!letter && !decimal_digit(*digit)) || *pc >> 60 != 0)
+            return NULL;
+        *pc = *pc << 4 | (uint64_t)(letter ? (*digit | 0x20) - 'a' + 10 : *digit - '0');
+    }
+    return digit > at + 2 ? digit : NULL;
+}
+
 static inline int take_pc(struct sthem_reader *r, size_t column, const struct cell *c,
                           uint32_t *spot, struct error *err)
 {
@@ -221,6 +236,13 @@ static const char *read_column(struct sthem_reader *r, size_t column, const char
         return read_text(r, column, at, &r->cores[c->index].module, err);
     if (c->kind == COLUMN_FUNCTION)
         return read_text(r, column, at, &r->cores[c->index].function, err);
+    uint64_t pc;
+    const char *after = c->kind == COLUMN_PC ? scan_hexadecimal(r, at, &pc) : NULL;
+    if (after != NULL) {
+        r->spots[slot * r->core_count + c->index] =
+            pc == 0 ? STHEM_IDLE : new_place(r, pc, (struct sthem_place){.pc = pc});
+        return after;
+    }
     at = read_cell(r, column, at, &cell, err);
     if (at == NULL)
         return NULL;
