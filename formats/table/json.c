@@ -2,14 +2,16 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/table/json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
-enum { FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY };
+enum { FLAGS = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY };
 
 void json_begin(void)
 {
@@ -47,10 +49,91 @@ static void write_text(struct output *out, const char *text)
     output_write(out, text, strlen(text));
 }
 
-void json_write(struct output *out, json_t *value)
+/* Whatever is neither a container nor a real number. */
+static void write_plain(struct output *out, const json_t *value)
 {
     char *text = json_dumps(value, FLAGS);
-    json_decref(value);
     write_text(out, text);
     free(text);
+}
+
+/* The length of TEXT if it needs no escapes, else 0. */
+static size_t plain_length(const char *text)
+{
+    size_t length = 0;
+    while (text[length] >= ' ' && text[length] < 0x7f && text[length] != '"' &&
+           text[length] != '\\')
+        length++;
+    return text[length] == '\0' ? length : 0;
+}
+
+void json_put_text(struct output *out, const char *text)
+{
+    size_t plain = text != NULL ? plain_length(text) : 0;
+    if (plain > 0) { /* most texts; jansson takes several times as long */
+        output_write(out, "\"", 1);
+        output_write(out, text, plain);
+        output_write(out, "\"", 1);
+        return;
+    }
+    json_t *value = json_of_text(text);
+    write_plain(out, value);
+    json_decref(value);
+}
+
+void json_put_count(struct output *out, uint64_t count)
+{
+    output_printf(out, "%" PRIu64, count);
+}
+
+void json_put_real(struct output *out, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        output_write(out, "null", 4);
+        return;
+    }
+    format_real(text, sizeof text, value);
+    /* a number with a fraction stays one for readers that distinguish types */
+    output_printf(out, "%s%s", text, strpbrk(text, ".e") != NULL ? "" : ".0");
+}
+
+/* jansson writes numbers with 17 digits, 0.1 as 0.10000000000000001. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as our own documents */
+static void write_value(struct output *out, json_t *value)
+{
+    const char *name, *separator = "";
+    json_t *member;
+    size_t i;
+    if (json_is_real(value)) {
+        json_put_real(out, json_real_value(value));
+    } else if (json_is_object(value)) {
+        output_write(out, "{", 1);
+        json_object_foreach(value, name, member)
+        {
+            output_printf(out, "%s", separator);
+            json_put_text(out, name);
+            output_write(out, ":", 1);
+            write_value(out, member);
+            separator = ",";
+        }
+        output_write(out, "}", 1);
+    } else if (json_is_array(value)) {
+        output_write(out, "[", 1);
+        json_array_foreach(value, i, member)
+        {
+            output_printf(out, "%s", separator);
+            write_value(out, member);
+            separator = ",";
+        }
+        output_write(out, "]", 1);
+    } else {
+        write_plain(out, value);
+    }
+}
+
+void json_write(struct output *out, json_t *value)
+{
+    write_value(out, value);
+    json_decref(value);
 }

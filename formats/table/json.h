@@ -16,7 +16,12 @@ json_t *json_of_text(const char *text);
 json_t *json_of_count(uint64_t count);
 json_t *json_of_real(double value);
 
-/* Writes VALUE in one line, without a newline, and takes it. */
+/* Writes VALUE in one line, without a newline, and takes it. Numbers have as many digits as they need to be read back. */
 void json_write(struct output *out, json_t *value);
+
+/* The same for a text, a count, and a number, without a json_t of the caller's. */
+void json_put_text(struct output *out, const char *text);
+void json_put_count(struct output *out, uint64_t count);
+void json_put_real(struct output *out, double value);
 
 #endif

@@ -15,7 +15,12 @@ static const struct table_format *const formats[] = {
 struct table {
     const struct table_format *format;
     void *state;
-    size_t column_count;
+    size_t column_count; /* of what the format gets */
+    struct table_head head;
+    struct table_column
+        *columns; /* with a style's columns: those, and then the intervals that they need */
+    size_t *from; /* and their numbers in the table */
+    struct table_cell *cells;
 };
 
 const char *table_format_name(size_t number)
@@ -51,13 +56,83 @@ int table_format_check(const char *name, const char *path, const char *more, str
                      known, more != NULL ? " or " : "", more != NULL ? more : "");
 }
 
+static size_t find_column(const struct table_head *head, const char *name, size_t length)
+{
+    size_t i = 0;
+    while (i < head->column_count && (strlen(head->columns[i].name) != length ||
+                                      strncmp(head->columns[i].name, name, length) != 0))
+        i++;
+    return i;
+}
+
+static void unknown_column(struct output *out, const struct table_head *head, const char *name,
+                           size_t length)
+{
+    char *known = mem_strdup(""), *longer;
+    for (size_t i = 0; i < head->column_count; i++, known = longer) {
+        longer = mem_printf("%s%s%s", known, i > 0 ? ", " : "", head->columns[i].name);
+        free(known);
+    }
+    output_fail(out, "unknown column '%.*s', expected some of %s", (int)(length < 64 ? length : 64),
+                name, known);
+    free(known);
+}
+
+static void choose_column(struct table *table, const struct table_head *head, size_t number)
+{
+    table->from[table->column_count] = number;
+    table->columns[table->column_count] = head->columns[number];
+    table->columns[table->column_count].interval = 0;
+    table->columns[table->column_count++].only_wide = false;
+}
+
+static bool is_chosen(const struct table *table, size_t number)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->from[i] == number)
+            return true;
+    return false;
+}
+
+/* Narrows HEAD to the columns that the user has named. */
+static void choose_columns(struct table *table, const struct table_head *head, struct output *out)
+{
+    const char *at = head->style->columns;
+    table->columns = mem_zalloc(2 * head->column_count + 1, sizeof *table->columns);
+    table->from = mem_zalloc(2 * head->column_count + 1, sizeof *table->from);
+    table->cells = mem_zalloc(2 * head->column_count + 1, sizeof *table->cells);
+    for (bool more = true; more;) {
+        size_t length = strcspn(at, ","), number = find_column(head, at, length);
+        if (number == head->column_count)
+            unknown_column(out, head, at, length);
+        else if (!is_chosen(table, number))
+            choose_column(table, head, number);
+        more = at[length] != '\0';
+        at += length + more;
+    }
+    size_t chosen = table->column_count;
+    for (size_t i = 0; i < chosen && table->format == &table_text; i++) {
+        size_t interval = head->columns[table->from[i]].interval;
+        if (interval == 0 || is_chosen(table, interval))
+            continue;
+        table->columns[i].interval = table->column_count;
+        choose_column(table, head, interval);
+        table->columns[table->column_count - 1].only_wide = true;
+    }
+    table->head.columns = table->columns;
+    table->head.column_count = table->column_count;
+}
+
 struct table *table_open(const struct table_format *format, struct output *out,
                          const struct table_head *head)
 {
     struct table *table = mem_zalloc(1, sizeof *table);
     table->format = format;
-    table->column_count = head->column_count;
-    table->state = format->begin(out, head);
+    table->head = *head;
+    if (head->style != NULL && head->style->columns != NULL)
+        choose_columns(table, head, out);
+    table->column_count = table->head.column_count;
+    table->state = format->begin(out, &table->head);
     return table;
 }
 
@@ -87,6 +162,9 @@ static void put_cut(struct table *table, const struct table_cell *cells, bool to
 
 static void put(struct table *table, const struct table_cell *cells, bool total)
 {
+    for (size_t i = 0; table->from != NULL && i < table->column_count; i++)
+        table->cells[i] = cells[table->from[i]];
+    cells = table->from != NULL ? table->cells : cells;
     for (size_t i = 0; i < table->column_count; i++)
         if (is_too_long(table, &cells[i])) {
             put_cut(table, cells, total);
@@ -108,5 +186,8 @@ void table_total(struct table *table, const struct table_cell *cells)
 void table_close(struct table *table)
 {
     table->format->end(table->state);
+    free(table->columns);
+    free(table->from);
+    free(table->cells);
     free(table);
 }

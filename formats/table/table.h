@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/output.h"
+#include "base/table_style.h"
 
 /* The value of a cell or fact. Missing when zeroed: blank, empty, null. */
 struct table_cell {
@@ -52,7 +53,20 @@ struct table_column {
     const char *name; /* lower case, no spaces: the key in JSON */
     const char *unit; /* "" for none; "%" for shares */
     bool is_text;     /* names or numbers, for alignment */
+    /* For people, in text; the other formats have all columns. */
+    unsigned char
+        rank; /* where lines are too short, columns with the largest are left out first; 0: none */
+    bool only_wide; /* left out unless the user asks for it */
+    size_t
+        interval; /* number of the column with the half-width of its 95 % interval, shown as "5.12 +-0.08" unless
+                           that has a column of its own; 0: none */
 };
+
+/* A column that is never left out, without an interval. */
+#define TABLE_COLUMN(name_, unit_, is_text_)                                                       \
+    {                                                                                              \
+        .name = (name_), .unit = (unit_), .is_text = (is_text_)                                    \
+    }
 
 /* A fact about the whole table, shown above the rows. */
 struct table_fact {
@@ -67,7 +81,8 @@ struct table_head {
     size_t fact_count;
     const struct table_column *columns;
     size_t column_count;
-    bool color; /* terminal escape sequences are allowed */
+    bool color;                      /* terminal escape sequences are allowed */
+    const struct table_style *style; /* NULL: the defaults */
 };
 
 struct table;
@@ -101,7 +116,8 @@ int table_format_check(const char *name, const char *path, const char *more, str
 const struct table_format *table_format_choose(const char *name, const char *path,
                                                const struct table_format *fallback);
 
-/* Begins a table on OUT. OUT, HEAD and everything HEAD points to are borrowed until table_close. */
+/* Begins a table on OUT. OUT, HEAD and everything HEAD points to are borrowed until table_close. A column that the style
+ * names and the table does not have is an error of OUT. */
 struct table *table_open(const struct table_format *format, struct output *out,
                          const struct table_head *head);
 

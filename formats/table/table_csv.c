@@ -1,4 +1,4 @@
-/* Tables as CSV (RFC 4180): a header row with units, and numbers that round-trip. In "spreadsheet", every text is quoted,
+/* Tables as CSV (RFC 4180, but lines end in LF): a header row with units, and numbers that round-trip. In "spreadsheet", every text is quoted,
  * and one that a spreadsheet would take for a formula begins with an apostrophe.
  *
  *   binary,function,time [s],share [%]
@@ -17,8 +17,12 @@
 struct state {
     struct output *out;
     const struct table_head *head;
+    struct table_style style;
     bool guarded; /* against formulas */
 };
+
+/* The name of code without a symbol. */
+static const char UNKNOWN[] = "_unknown";
 
 /* The full-width forms count in some languages. */
 static bool is_formula(const char *text)
@@ -46,17 +50,20 @@ static void put_quoted(struct output *out, const char *text, const char *first)
 /* CSV is shown on terminals, too: texts as in tables for people. */
 static void put_text(const struct state *state, const char *text)
 {
+    if (state->style.none != NULL && (text[0] == '\0' || strcmp(text, UNKNOWN) == 0))
+        text = state->style.none;
+    const char special[] = {'"', state->style.delimiter, '\0'};
     char *visible = utf8_visible(text, NULL);
     if (state->guarded)
         put_quoted(state->out, visible, is_formula(visible) ? "'" : "");
-    else if (strpbrk(visible, ",\"") != NULL)
+    else if (strpbrk(visible, special) != NULL)
         put_quoted(state->out, visible, "");
     else
         output_write(state->out, visible, strlen(visible));
     free(visible);
 }
 
-static void put_cell(const struct state *state, const struct table_cell *cell)
+static void put_cell(const struct state *state, const struct table_cell *cell, bool is_text)
 {
     struct output *out = state->out;
     char text[40];
@@ -77,8 +84,21 @@ static void put_cell(const struct state *state, const struct table_cell *cell)
         }
         break;
     case CELL_MISSING:
+        if (is_text && state->style.none != NULL)
+            put_text(state, "");
         break;
     }
+}
+
+/* Before field NUMBER, and at the end of a row. */
+static void put_delimiter(const struct state *state, size_t number)
+{
+    output_write(state->out, &state->style.delimiter, number > 0);
+}
+
+static void end_row(const struct state *state)
+{
+    output_printf(state->out, "%s\n", state->style.crlf ? "\r" : "");
 }
 
 static void *begin_any(struct output *out, const struct table_head *head, bool guarded)
@@ -87,15 +107,19 @@ static void *begin_any(struct output *out, const struct table_head *head, bool g
     state->out = out;
     state->guarded = guarded;
     state->head = head;
+    if (head->style != NULL)
+        state->style = *head->style;
+    if (state->style.delimiter == '\0')
+        state->style.delimiter = ',';
     for (size_t i = 0; i < head->column_count; i++) {
         const struct table_column *column = &head->columns[i];
         char *title = column->unit[0] != '\0' ? mem_printf("%s [%s]", column->name, column->unit)
                                               : mem_strdup(column->name);
-        output_write(out, ",", i > 0);
+        put_delimiter(state, i);
         put_text(state, title);
         free(title);
     }
-    output_write(out, "\r\n", 2);
+    end_row(state);
     return state;
 }
 
@@ -112,12 +136,13 @@ static void *begin_guarded(struct output *out, const struct table_head *head)
 static void row(void *opaque, const struct table_cell *cells, bool total)
 {
     struct state *state = opaque;
-    (void)total; /* its key identifies it */
+    if (total && !state->style.total)
+        return; /* sums of columns are right without it */
     for (size_t i = 0; i < state->head->column_count; i++) {
-        output_write(state->out, ",", i > 0);
-        put_cell(state, &cells[i]);
+        put_delimiter(state, i);
+        put_cell(state, &cells[i], state->head->columns[i].is_text);
     }
-    output_write(state->out, "\r\n", 2);
+    end_row(state);
 }
 
 const struct table_format table_csv = {.name = "csv",

@@ -18,31 +18,35 @@ struct state {
     bool has_total;
 };
 
-static json_t *cell_value(const struct table_cell *cell)
+static void put_cell(struct output *out, const struct table_cell *cell)
 {
-    char text[32];
     switch (cell->kind) {
     case CELL_TEXT:
-        return json_of_text(cell->text);
+        json_put_text(out, cell->text);
+        break;
     case CELL_COUNT:
-        return json_of_count(cell->count);
+        json_put_count(out, cell->count);
+        break;
     case CELL_HEX:
-        snprintf(text, sizeof text, "0x%" PRIx64, cell->count);
-        return json_string(text);
+        output_printf(out, "\"0x%" PRIx64 "\"", cell->count);
+        break;
     case CELL_REAL:
-        return json_of_real(cell->real);
+        json_put_real(out, cell->real);
+        break;
     case CELL_MISSING:
+        output_write(out, "null", 4);
         break;
     }
-    return json_null();
 }
 
-static json_t *facts(const struct table_head *head)
+/* The members of an object; the brackets are the caller's. */
+static void put_member(struct output *out, size_t number, const char *name,
+                       const struct table_cell *cell)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; i < head->fact_count; i++)
-        json_object_set_new(object, head->facts[i].name, cell_value(&head->facts[i].cell));
-    return object;
+    output_write(out, ",", number > 0);
+    json_put_text(out, name);
+    output_write(out, ":", 1);
+    put_cell(out, cell);
 }
 
 static json_t *columns(const struct table_head *head)
@@ -66,9 +70,10 @@ static struct state *new_state(struct output *out, const struct table_head *head
 static void *begin_document(struct output *out, const struct table_head *head)
 {
     json_begin();
-    output_printf(out, "{\"profile\":");
-    json_write(out, facts(head));
-    output_printf(out, ",\n\"columns\":");
+    output_printf(out, "{\"profile\":{");
+    for (size_t i = 0; i < head->fact_count; i++)
+        put_member(out, i, head->facts[i].name, &head->facts[i].cell);
+    output_printf(out, "},\n\"columns\":");
     json_write(out, columns(head));
     output_printf(out, ",\n\"rows\":[");
     return new_state(out, head);
@@ -85,14 +90,14 @@ static void *begin_lines(struct output *out, const struct table_head *head)
 static void row(void *opaque, const struct table_cell *cells, bool total)
 {
     struct state *state = opaque;
-    json_t *object = json_object();
-    for (size_t i = 0; i < state->head->column_count; i++)
-        json_object_set_new(object, state->head->columns[i].name, cell_value(&cells[i]));
     if (!state->lines && total)
         output_printf(state->out, "],\n\"total\":");
     else if (!state->lines)
         output_printf(state->out, state->rows > 0 ? ",\n" : "\n");
-    json_write(state->out, object);
+    output_write(state->out, "{", 1);
+    for (size_t i = 0; i < state->head->column_count; i++)
+        put_member(state->out, i, state->head->columns[i].name, &cells[i]);
+    output_write(state->out, "}", 1);
     if (state->lines)
         output_printf(state->out, "\n");
     state->rows++;

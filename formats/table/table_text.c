@@ -1,4 +1,5 @@
-/* Tables for people: aligned columns, with numbers before names so that long names cut nothing off.
+/* Tables for people: aligned columns, with numbers before names so that long names cut nothing off. Where lines are
+ * short, table_fit.c leaves out columns and shortens names.
  *
  *   time [s]  share [%]  binary  function
  *     1.0012      50.06  burn    burn_50
@@ -9,21 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/elide.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "formats/table/table.h"
+#include "formats/table/table_fit.h"
 
 struct shown {
     char *text;
     size_t width;
-};
-
-struct column {
-    bool used; /* a column without values is not shown */
-    size_t width;
-    int decimals;
-    double largest;
 };
 
 /* Wider texts stick out: one long name would fill every row with spaces. */
@@ -32,7 +28,8 @@ enum { WIDEST = 256 };
 struct state {
     struct output *out;
     const struct table_head *head;
-    struct column *columns;
+    struct table_style style;
+    struct fit_column *columns;
     struct table_cell *cells; /* [rows * columns]; texts are owned */
     size_t rows, capacity;
     bool has_total;
@@ -43,6 +40,8 @@ static void *begin(struct output *out, const struct table_head *head)
     struct state *s = mem_zalloc(1, sizeof *s);
     s->out = out;
     s->head = head;
+    if (head->style != NULL)
+        s->style = *head->style;
     s->columns = mem_zalloc(head->column_count, sizeof *s->columns);
     return s;
 }
@@ -84,32 +83,135 @@ static struct shown show(const struct table_cell *cell, int decimals)
     return shown;
 }
 
-static int decimals_of(const struct table_column *column, double largest)
+/* ---- columns ---- */
+
+/* The column with the interval that is shown after the values of column I, NULL: none. */
+static const struct fit_column *interval_of(const struct state *s, size_t i)
 {
-    return strcmp(column->unit, "%") == 0 ? 2 : decimals_for(largest);
+    size_t at = s->head->columns[i].interval;
+    return at > 0 && s->columns[at].used && s->columns[at].merged ? &s->columns[at] : NULL;
 }
 
-static char *title_of(const struct table_column *column)
+static int decimals_of(const struct state *s, size_t i)
 {
-    return column->unit[0] != '\0' ? mem_printf("%s [%s]", column->name, column->unit)
-                                   : mem_strdup(column->name);
+    const struct fit_column *interval = interval_of(s, i);
+    int most = decimals_for(s->columns[i].largest);
+    if (strcmp(s->head->columns[i].unit, "%") == 0)
+        return 2;
+    if (interval == NULL)
+        return most;
+    /* an interval says how many digits are worth reading: two of the widest one */
+    enum { HIDDEN = 2 /* at most */ };
+    int worth = interval->largest > 0 ? 1 - (int)floor(log10(interval->largest)) : most;
+    return worth > most            ? most
+           : worth < most - HIDDEN ? (most > HIDDEN ? most - HIDDEN : 0)
+                                   : worth;
+}
+
+static char *title_of(const struct state *s, size_t i)
+{
+    const struct table_column *column = &s->head->columns[i];
+    const char *interval = interval_of(s, i) != NULL ? " +-95%" : "";
+    return column->unit[0] != '\0' ? mem_printf("%s%s [%s]", column->name, interval, column->unit)
+                                   : mem_printf("%s%s", column->name, interval);
+}
+
+/* Which columns there are before any is left out. */
+static void choose(struct state *s)
+{
+    const struct table_head *head = s->head;
+    for (size_t i = 0; i < head->column_count; i++)
+        s->columns[i].shown = s->columns[i].used && (!head->columns[i].only_wide ||
+                                                     (s->style.wide && s->style.columns == NULL));
+    for (size_t i = 0; i < head->column_count && !s->style.wide; i++) {
+        size_t interval = head->columns[i].interval;
+        if (interval > 0 && s->columns[i].shown) {
+            s->columns[interval].merged = true;
+            s->columns[interval].shown = false;
+        }
+    }
+}
+
+/* The text of a row in column I, with its interval. */
+static struct shown show_at(const struct state *s, size_t row, size_t i)
+{
+    const struct table_cell *cells = &s->cells[row * s->head->column_count];
+    const struct fit_column *interval = interval_of(s, i);
+    struct shown value = show(&cells[i], s->columns[i].decimals);
+    if (interval == NULL)
+        return value;
+    const struct table_cell *half = &cells[s->head->columns[i].interval];
+    char *number = cell_is_missing(half) ? mem_strdup("")
+                                         : mem_printf("+-%.*f", s->columns[i].decimals, half->real);
+    struct shown both = {.text = mem_printf("%s %-*s", value.text, (int)interval->width, number)};
+    both.width = strlen(both.text);
+    free(value.text);
+    free(number);
+    return both;
+}
+
+/* The width of the intervals themselves, "+-0.08". */
+static size_t interval_width(const struct state *s, size_t i)
+{
+    size_t at = s->head->columns[i].interval, widest = 0;
+    for (size_t r = 0; r < s->rows; r++) {
+        const struct table_cell *half = &s->cells[r * s->head->column_count + at];
+        if (cell_is_missing(half))
+            continue;
+        int width = snprintf(NULL, 0, "+-%.*f", s->columns[i].decimals, half->real);
+        widest = (size_t)width > widest ? (size_t)width : widest;
+    }
+    return widest;
 }
 
 static void measure(struct state *s)
 {
     for (size_t i = 0; i < s->head->column_count; i++) {
-        struct column *column = &s->columns[i];
-        char *title = title_of(&s->head->columns[i]);
-        column->decimals = decimals_of(&s->head->columns[i], column->largest);
-        column->width = strlen(title);
+        struct fit_column *column = &s->columns[i];
+        if (!column->shown)
+            continue;
+        char *title = title_of(s, i);
+        column->decimals = decimals_of(s, i);
+        column->width = column->least = strlen(title);
         free(title);
+        if (interval_of(s, i) != NULL)
+            s->columns[s->head->columns[i].interval].width = interval_width(s, i);
         for (size_t r = 0; r < s->rows; r++) {
-            struct shown shown = show(&s->cells[r * s->head->column_count + i], column->decimals);
+            struct shown shown = show_at(s, r, i);
             column->width = shown.width > column->width ? shown.width : column->width;
+            if (s->cells[r * s->head->column_count + i].kind != CELL_TEXT &&
+                shown.width > column->least)
+                column->least = shown.width;
             free(shown.text);
         }
-        column->width = column->width < WIDEST ? column->width : WIDEST;
+        column->width = s->style.width > 0 || column->width < WIDEST ? column->width : WIDEST;
+        column->rank = s->head->columns[i].rank;
+        column->is_text = s->head->columns[i].is_text;
     }
+}
+
+/* The columns in display order: as the user names them, else numbers and then names. */
+static size_t arrange(const struct state *s, size_t *order)
+{
+    size_t count = 0;
+    for (int text = 0; text < 2; text++)
+        for (size_t i = 0; i < s->head->column_count; i++)
+            if (s->columns[i].shown &&
+                (s->style.columns != NULL ? text == 0 : s->head->columns[i].is_text == (text == 1)))
+                order[count++] = i;
+    return count;
+}
+
+/* ---- lines ---- */
+
+/* SHOWN in at most WIDTH characters. */
+static void shorten(struct shown *shown, size_t width, bool is_name)
+{
+    if (shown->width <= width)
+        return;
+    char *shorter = is_name ? elide(shown->text, width) : elide_middle(shown->text, width);
+    free(shown->text);
+    *shown = (struct shown){shorter, elide_width(shorter)};
 }
 
 static void put_padded(struct output *out, const char *text, size_t shown, size_t width, bool left,
@@ -123,17 +225,6 @@ static void put_padded(struct output *out, const char *text, size_t shown, size_
         output_printf(out, "%*s", (int)fill, "");
 }
 
-/* The columns in display order: numbers, then names. */
-static size_t arrange(const struct state *s, size_t *order)
-{
-    size_t count = 0;
-    for (int text = 0; text < 2; text++)
-        for (size_t i = 0; i < s->head->column_count; i++)
-            if (s->columns[i].used && s->head->columns[i].is_text == (text == 1))
-                order[count++] = i;
-    return count;
-}
-
 static const char *colour_of(const struct state *s, const struct table_cell *cell)
 {
     if (!s->head->color || cell->tone == TONE_PLAIN)
@@ -145,9 +236,11 @@ static void put_row(struct state *s, size_t number, const size_t *order, size_t 
 {
     for (size_t i = 0; i < count; i++) {
         size_t at = order[i];
-        struct shown shown =
-            show(&s->cells[number * s->head->column_count + at], s->columns[at].decimals);
-        const char *colour = colour_of(s, &s->cells[number * s->head->column_count + at]);
+        const struct table_cell *cell = &s->cells[number * s->head->column_count + at];
+        struct shown shown = show_at(s, number, at);
+        const char *colour = colour_of(s, cell);
+        if (cell->kind == CELL_TEXT && s->style.width > 0)
+            shorten(&shown, s->columns[at].width, true);
         output_printf(s->out, "%s%s", i > 0 ? "  " : "", colour);
         put_padded(s->out, shown.text, shown.width, s->columns[at].width,
                    s->head->columns[at].is_text, i + 1 == count);
@@ -161,16 +254,16 @@ static void put_titles(struct state *s, const size_t *order, size_t count)
 {
     output_printf(s->out, "%s", s->head->color ? "\033[1m" : "");
     for (size_t i = 0; i < count; i++) {
-        const struct table_column *column = &s->head->columns[order[i]];
-        char *title = title_of(column);
+        char *title = title_of(s, order[i]);
         output_write(s->out, "  ", i > 0 ? 2 : 0);
-        put_padded(s->out, title, strlen(title), s->columns[order[i]].width, column->is_text,
-                   i + 1 == count);
+        put_padded(s->out, title, strlen(title), s->columns[order[i]].width,
+                   s->head->columns[order[i]].is_text, i + 1 == count);
         free(title);
     }
     output_printf(s->out, "%s\n", s->head->color ? "\033[0m" : "");
 }
 
+/* Facts, whose texts are cut to the line. */
 static void put_facts(struct state *s)
 {
     size_t width = 0;
@@ -181,10 +274,11 @@ static void put_facts(struct state *s)
         const struct table_fact *fact = &s->head->facts[i];
         if (cell_is_missing(&fact->cell))
             continue;
-        struct table_column like = {fact->name, fact->unit, false};
+        double size = fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0;
         struct shown shown =
-            show(&fact->cell,
-                 decimals_of(&like, fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0));
+            show(&fact->cell, strcmp(fact->unit, "%") == 0 ? 2 : decimals_for(size));
+        if (fact->cell.kind == CELL_TEXT && s->style.width > width + 2)
+            shorten(&shown, s->style.width - width - 2, false);
         output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->title, shown.text,
                       fact->unit[0] != '\0' ? " " : "", fact->unit);
         free(shown.text);
@@ -197,18 +291,60 @@ static void put_rule(struct state *s, const size_t *order, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         output_write(s->out, "  ", i > 0 ? 2 : 0);
-        for (size_t w = 0; w < s->columns[order[i]].width && w < 40; w++)
+        size_t most = s->style.width > 0 ? WIDEST : 40;
+        for (size_t w = 0; w < s->columns[order[i]].width && w < most; w++)
             output_write(s->out, "-", 1);
     }
     output_write(s->out, "\n", 1);
+}
+
+/* "(not shown: entries, samples; --wide shows all)": the columns of BEFORE that are not shown. */
+static void put_left_out(struct state *s, const size_t *before, size_t count)
+{
+    char *list = mem_strdup("");
+    size_t more = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct table_column *column = &s->head->columns[before[i]];
+        if (s->columns[before[i]].shown)
+            continue;
+        enum { FRAME = sizeof "(not shown: , 99 more; --wide shows all)" - 1 };
+        if (more > 0 || strlen(list) + strlen(column->name) + FRAME > s->style.width) {
+            more++;
+            continue;
+        }
+        char *longer = mem_printf("%s%s%s", list, list[0] != '\0' ? ", " : "", column->name);
+        free(list);
+        list = longer;
+    }
+    if (more > 0)
+        output_printf(s->out, "(not shown: %s%s%zu more; --wide shows all)\n", list,
+                      list[0] != '\0' ? ", " : "", more);
+    else if (list[0] != '\0')
+        output_printf(s->out, "(not shown: %s; --wide shows all)\n", list);
+    free(list);
+}
+
+static void free_state(struct state *s)
+{
+    for (size_t i = 0; i < s->rows * s->head->column_count; i++)
+        if (s->cells[i].kind == CELL_TEXT)
+            free((char *)s->cells[i].text);
+    free(s->cells);
+    free(s->columns);
+    free(s);
 }
 
 static void end(void *opaque)
 {
     struct state *s = opaque;
     size_t *order = mem_zalloc(s->head->column_count, sizeof *order);
-    size_t count = arrange(s, order);
+    size_t *before = mem_zalloc(s->head->column_count, sizeof *before);
+    choose(s);
     measure(s);
+    size_t count = arrange(s, order), all = count;
+    memcpy(before, order, count * sizeof *order);
+    if (s->style.width > 0)
+        count = table_fit(s->columns, order, count, s->style.width);
     put_facts(s);
     put_titles(s, order, count);
     for (size_t r = 0; r < s->rows; r++) {
@@ -216,13 +352,10 @@ static void end(void *opaque)
             put_rule(s, order, count);
         put_row(s, r, order, count);
     }
-    for (size_t i = 0; i < s->rows * s->head->column_count; i++)
-        if (s->cells[i].kind == CELL_TEXT)
-            free((char *)s->cells[i].text);
+    put_left_out(s, before, all);
     free(order);
-    free(s->cells);
-    free(s->columns);
-    free(s);
+    free(before);
+    free_state(s);
 }
 
 const struct table_format table_text = {.name = "text",

@@ -1,0 +1,28 @@
+/* Fits the columns of a text table to the width of a terminal.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_TABLE_TABLE_FIT_H
+#define FORMATS_TABLE_TABLE_FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A column of a text table. */
+struct fit_column {
+    bool used;   /* has values; a column without any is not shown */
+    bool shown;  /* has a place of its own */
+    bool merged; /* is shown after the values of another column */
+    bool is_text;
+    size_t
+        width; /* [characters]: of the widest value or the title; after table_fit, the width that it gets */
+    size_t least; /* of the title, and of values that cannot be shortened */
+    int decimals;
+    double largest;     /* absolute value */
+    unsigned char rank; /* as in struct table_column */
+};
+
+/* Makes the COUNT columns of ORDER, two spaces apart, fit in WIDTH characters: leaves out columns by rank until texts have
+ * a readable width, and gives these what is left. Removes what it leaves out from ORDER, and returns how many remain. They
+ * may still be too wide if nothing can be left out. */
+size_t table_fit(struct fit_column *columns, size_t *order, size_t count, size_t width);
+
+#endif
