@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-enum { MOST_SKIP = 1 << 30 };
+enum { MAX_SKIP = 1 << 30 };
 
 static bool is_wanted(uint64_t attribute, uint64_t tag)
 {
@@ -35,7 +35,7 @@ static void compile(struct abbrevs *table, struct abbrev *abbrev, struct dwarf_b
         if (b->bad || (attribute == 0 && form == 0))
             break;
         int size = dwarf_form_size(form, encoding);
-        if (size == FORM_UNKNOWN || step.skip > MOST_SKIP) {
+        if (size == FORM_UNKNOWN || step.skip > MAX_SKIP) {
             b->bad = true;
             return;
         }

@@ -103,6 +103,10 @@ const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, ui
                           uint64_t value)
 {
     const uint8_t word = unit->encoding.offset_size;
+    if (form == DW_FORM_GNU_strp_alt || form == DW_FORM_strp_sup) {
+        struct dwarf_units *alternate = dwarf_units_alternate(units);
+        return alternate != NULL ? text_of_section(alternate, DEBUG_STR, value) : NULL;
+    }
     if (form == DW_FORM_strp)
         return text_of_section(units, DEBUG_STR, value);
     if (form == DW_FORM_line_strp)
@@ -124,19 +128,24 @@ const char *die_text(struct die_reader *die)
     return dwarf_text_at(die->units, die->unit, die->form, die_number(die));
 }
 
-uint64_t die_reference(struct die_reader *die)
+struct die_address die_reference(struct die_reader *die)
 {
     uint64_t value = die_number(die);
+    struct dwarf_units *units = die->units;
     switch (die->form) {
     case DW_FORM_ref1:
     case DW_FORM_ref2:
     case DW_FORM_ref4:
     case DW_FORM_ref8:
     case DW_FORM_ref_udata:
-        return die->unit->header + value;
+        return (struct die_address){units, die->unit->header + value};
     case DW_FORM_ref_addr:
-        return value;
+        return (struct die_address){units, value};
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_ref_sup4:
+    case DW_FORM_ref_sup8:
+        return (struct die_address){dwarf_units_alternate(units), value};
     default:
-        return 0;
+        return (struct die_address){NULL, 0};
     }
 }

@@ -3,7 +3,7 @@
 #ifndef CONVERT_DWARF_DWARF_FORMS_H
 #define CONVERT_DWARF_DWARF_FORMS_H
 
-#include "convert/dwarf/dwarf_bytes.h"
+#include "formats/elf/dwarf_bytes.h"
 
 /* How a unit writes its values. */
 struct dwarf_encoding {

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* Real programs reach a depth of 65 and chains of 3. */
-enum { MAX_DEPTH = 512, MAX_CHAIN = 16, MAX_FUNCTIONS = 1 << 26 };
+/* Real programs reach a depth of 65. */
+enum { MAX_DEPTH = 512, MAX_FUNCTIONS = 1 << 26 };
 
 /* One pass over the DIEs of a unit, in the order of the file. */
 struct walk {
@@ -54,21 +54,24 @@ static uint32_t add_function(struct walk *w, uint64_t offset, uint32_t tag,
     return (uint32_t)f->count++;
 }
 
-/* Reads the attributes of a DIE. *SIBLING is its offset in the unit, or 0. */
-static void read_steps(struct walk *w, const struct abbrev *abbrev, struct dwarf_place *place,
-                       uint64_t *sibling)
+void dwarf_steps_read(struct dwarf_bytes *data, const struct abbrevs *table,
+                      const struct abbrev *abbrev, const struct dwarf_encoding *encoding,
+                      struct dwarf_place *place, uint64_t *sibling)
 {
-    const struct dwarf_encoding *encoding = &w->unit->encoding;
-    const struct abbrev_step *step = w->abbrevs->steps + abbrev->first_step;
-    for (const struct abbrev_step *end = step + abbrev->step_count; step < end; step++) {
-        dwarf_skip(&w->data, step->skip);
+    const struct abbrev_step *step = NULL, *end = NULL;
+    if (abbrev->step_count > 0) {
+        step = table->steps + abbrev->first_step;
+        end = step + abbrev->step_count;
+    }
+    for (; step < end; step++) {
+        dwarf_skip(data, step->skip);
         if (step->attribute == 0) {
             if (step->form != 0)
-                dwarf_form_skip(&w->data, step->form, encoding);
+                dwarf_form_skip(data, step->form, encoding);
             continue;
         }
-        uint64_t form = dwarf_form_direct(&w->data, step->form);
-        uint64_t value = dwarf_form_number(&w->data, form, step->constant, encoding);
+        uint64_t form = dwarf_form_direct(data, step->form);
+        uint64_t value = dwarf_form_number(data, form, step->constant, encoding);
         if (step->attribute != DW_AT_sibling)
             dwarf_place_take(place, step->attribute, form, value);
         else if (form != DW_FORM_ref_addr)
@@ -91,6 +94,8 @@ static bool step(struct walk *w)
 {
     uint64_t offset = (uint64_t)(w->data.at - w->info), code = dwarf_uleb(&w->data), sibling = 0;
     if (code == 0 && !w->data.bad) {
+        if (w->depth == 0) /* the unit has no DIE */
+            return false;
         w->depth--;
         if (w->depth < w->barren)
             w->barren = 0;
@@ -99,7 +104,7 @@ static bool step(struct walk *w)
     const struct abbrev *abbrev = abbrevs_find(w->abbrevs, code);
     struct dwarf_place place = {0};
     if (abbrev != NULL)
-        read_steps(w, abbrev, &place, &sibling);
+        dwarf_steps_read(&w->data, w->abbrevs, abbrev, &w->unit->encoding, &place, &sibling);
     if (abbrev == NULL || w->data.bad) {
         w->units->damaged++;
         return false;
@@ -139,16 +144,10 @@ void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit)
     free(w);
 }
 
-/* What a DIE of a function says about its name. */
-struct naming {
-    const char *linkage, *plain;
-    uint64_t origin;
-};
-
-static struct naming read_naming(struct die_reader *die)
+struct die_naming dwarf_naming_read(struct die_reader *die)
 {
-    struct naming naming = {0};
-    uint64_t specification = 0;
+    struct die_naming naming = {0};
+    struct die_address specification = {0};
     while (die_next(die))
         switch (die->attribute) {
         case DW_AT_linkage_name:
@@ -167,33 +166,40 @@ static struct naming read_naming(struct die_reader *die)
         default:
             die_skip(die);
         }
-    if (naming.origin == 0)
+    if (naming.origin.units == NULL)
         naming.origin = specification;
     return naming;
 }
 
-/* The linkage name, wherever in the chain of origins it is, else the nearest plain name. */
-static uint32_t name_of(struct dwarf_units *units, uint64_t offset)
+/* The linkage name, wherever in the chain of origins it is, else the nearest plain name, qualified. */
+static uint32_t name_of(struct die_address at)
 {
+    struct strings *strings = at.units->strings;
     const char *plain = NULL;
-    for (int i = 0; offset != 0 && i < MAX_CHAIN; i++) {
-        struct unit *unit = dwarf_units_of_die(units, offset);
+    struct die_address declared = at;
+    for (int i = 0; at.units != NULL && i < MAX_CHAIN; i++) {
+        struct unit *unit = dwarf_units_of_die(at.units, at.offset);
         struct die_reader die;
         if (unit == NULL) {
-            units->damaged++;
+            at.units->damaged++;
             break;
         }
-        dwarf_unit_abbrevs(units, unit);
-        if (!die_open(units, unit, offset, &die))
+        dwarf_unit_abbrevs(at.units, unit);
+        if (!die_open(at.units, unit, at.offset, &die))
             break;
-        struct naming naming = read_naming(&die);
+        struct die_naming naming = dwarf_naming_read(&die);
         if (naming.linkage != NULL)
-            return strings_intern(units->strings, naming.linkage);
+            return strings_intern(strings, naming.linkage);
+        if (plain == NULL)
+            declared = at;
         if (plain == NULL)
             plain = naming.plain;
-        offset = naming.origin;
+        at = naming.origin;
     }
-    return strings_intern(units->strings, plain);
+    char *name = plain != NULL ? dwarf_qualified_name(declared, plain) : NULL;
+    uint32_t number = strings_intern(strings, name);
+    free(name);
+    return number;
 }
 
 void dwarf_function_know(struct dwarf_units *units, struct unit_function *function)
@@ -203,7 +209,7 @@ void dwarf_function_know(struct dwarf_units *units, struct unit_function *functi
     if (function->known)
         return;
     function->known = true;
-    function->name = name_of(units, function->die);
+    function->name = name_of((struct die_address){units, function->die});
     if (!function->inlined || unit == NULL || !die_open(units, unit, function->die, &die))
         return;
     while (die_next(&die)) {

@@ -3,7 +3,7 @@
 #ifndef CONVERT_DWARF_DWARF_SECTIONS_H
 #define CONVERT_DWARF_DWARF_SECTIONS_H
 
-#include "convert/dwarf/dwarf_bytes.h"
+#include "formats/elf/dwarf_bytes.h"
 #include "formats/elf/elf_file.h"
 
 struct dwarf_sections;

@@ -19,8 +19,9 @@
 enum { MEMORY_FACTOR = 16 };
 
 struct server {
-    struct dwarf_units units;
-    uint32_t *numbers; /* of our strings in the answers; 0: not sent yet */
+    struct dwarf_units units, alternate;
+    struct strings *strings; /* of both */
+    uint32_t *numbers;       /* of our strings in the answers; 0: not sent yet */
     size_t number_capacity;
     uint32_t sent;
     struct buffer new_strings, frames;
@@ -66,7 +67,7 @@ static uint32_t sent_number(struct server *s, uint32_t ours)
     if (s->numbers[ours] == 0) {
         s->numbers[ours] = ++s->sent;
         s->new_count++;
-        buffer_string(&s->new_strings, strings_get(s->units.strings, ours));
+        buffer_string(&s->new_strings, strings_get(s->strings, ours));
     }
     return s->numbers[ours];
 }
@@ -103,7 +104,7 @@ static void answer_question(struct server *s)
     for (uint32_t i = 0; i < count; i++)
         answer_address(s, get_u64(raw + 8 * (size_t)i, false), i == 0);
     buffer_u32(&head, (uint32_t)(8 + s->new_strings.size + s->frames.size));
-    buffer_u32(&head, s->units.damaged);
+    buffer_u32(&head, s->units.damaged + s->alternate.damaged);
     buffer_u32(&head, s->new_count);
     write_all(head.data, head.size);
     write_all(s->new_strings.data, s->new_strings.size);
@@ -111,21 +112,32 @@ static void answer_question(struct server *s)
     buffer_free(&head);
 }
 
-/* The file is mapped, not read: if it shrinks meanwhile, this process dies, as it may. */
-_Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug,
-                                  const struct elf_file *image)
+/* The units of FILE, not loaded yet. */
+static void prepare(struct dwarf_units *units, struct elf_file *file, const struct server *s,
+                    const struct elf_file *image)
+{
+    if (!elf_file_map(file))
+        _exit(1);
+    units->image = image;
+    units->big_endian = file->big_endian;
+    units->strings = s->strings;
+    units->sections = dwarf_sections_new(file);
+}
+
+/* Files are mapped, not read: if one shrinks meanwhile, this process dies, as it may. */
+_Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_files *files)
 {
     struct server *s = mem_zalloc(1, sizeof *s);
-    if (!elf_file_map(debug))
+    const uint64_t size = dwarf_files_size(files);
+    s->strings = strings_new();
+    prepare(&s->units, files->debug, s, files->image);
+    if (files->alternate != NULL) {
+        prepare(&s->alternate, files->alternate, s, files->image);
+        s->units.alternate = &s->alternate;
+    }
+    if (!dwarf_sandbox_enter(socket, parent, MIN_MEMORY + MEMORY_FACTOR * size,
+                             dwarf_worker_seconds(size)))
         _exit(1);
-    struct dwarf_sections *sections = dwarf_sections_new(debug);
-    if (!dwarf_sandbox_enter(socket, parent, MIN_MEMORY + MEMORY_FACTOR * debug->size,
-                             dwarf_worker_seconds(debug->size)))
-        _exit(1);
-    s->units.image = image;
-    s->units.big_endian = debug->big_endian;
-    s->units.strings = strings_new();
-    s->units.sections = sections;
     dwarf_units_load(&s->units);
     for (;;)
         answer_question(s);

@@ -72,6 +72,9 @@ static void take_attribute(struct unit *unit, struct die_reader *die, struct dwa
     case DW_AT_ranges:
         dwarf_place_take(place, die->attribute, die->form, value);
         break;
+    case DW_AT_language:
+        unit->language = value <= UINT16_MAX ? (uint16_t)value : 0;
+        break;
     case DW_AT_stmt_list:
         unit->lines_at = value;
         unit->has_lines = true;
@@ -159,6 +162,7 @@ void dwarf_units_load(struct dwarf_units *units)
     struct interval_list list = {NULL, 0, 0};
     struct unit unit = {.table = INTERVAL_NONE};
     struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
+    units->loaded = true;
     units->damaged += info.size == 0;
     for (; unit.header < info.size; unit.header = unit.end) {
         struct dwarf_bytes b = dwarf_bytes_at(info, unit.header, units->big_endian);
@@ -170,6 +174,14 @@ void dwarf_units_load(struct dwarf_units *units)
     }
     interval_map_build(&units->by_address, list.items, list.count);
     free(list.items);
+}
+
+struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units)
+{
+    struct dwarf_units *alternate = units->alternate;
+    if (alternate != NULL && !alternate->loaded)
+        dwarf_units_load(alternate);
+    return alternate;
 }
 
 struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address)

@@ -67,22 +67,41 @@ struct unit_functions {
     struct interval_map by_address; /* value: index of a function, inner ones larger */
 };
 
+/* A namespace, class or function with DIEs in it, at offsets BEGIN to END of .debug_info. */
+struct unit_scope {
+    uint64_t begin, end;
+    uint32_t parent; /* INTERVAL_NONE: none */
+};
+
+struct unit_scopes {
+    struct unit_scope *items; /* ascending by BEGIN */
+    size_t count, capacity;
+    bool decoded;
+};
+
+/* Real programs have chains of 3 references from a function to its name. */
+enum { MAX_CHAIN = 16 };
+
 struct unit {
     uint64_t header, die, end; /* offsets in .debug_info */
     uint64_t abbrevs;          /* offset in .debug_abbrev */
     struct dwarf_encoding encoding;
     uint32_t table; /* index of its abbreviations, INTERVAL_NONE: not compiled yet */
     bool decoded, has_lines;
+    uint16_t language;
     uint64_t low; /* base of its range lists */
     uint64_t lines_at, address_base, ranges_base, texts_base;
     const char *folder; /* of the compilation, if it is written in the DIE; else where it is */
     uint64_t folder_form, folder_at;
     struct unit_lines lines;
     struct unit_functions functions;
+    struct unit_scopes scopes; /* read when first needed */
 };
 
 struct dwarf_units {
     struct dwarf_sections *sections;
+    struct dwarf_units *alternate; /* of the file that dwz moved common parts to; NULL: none */
+    bool loaded;
     const struct elf_file *image; /* of the program: which addresses are code */
     struct strings *strings;      /* of names and paths */
     bool big_endian;
@@ -105,6 +124,9 @@ void dwarf_units_load(struct dwarf_units *units);
 
 /* The unit that has ADDRESS, decoded, or NULL. */
 struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
+
+/* The units of the alternate file, loaded when first asked for; NULL: there is none. */
+struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units);
 
 /* The unit whose DIEs include the one at OFFSET, or NULL. */
 struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset);
@@ -139,11 +161,29 @@ bool die_next(struct die_reader *die);
 void die_skip(struct die_reader *die);
 uint64_t die_number(struct die_reader *die);
 
-/* Borrowed from the sections; NULL when it is in another file, or damaged. */
+/* Borrowed from the sections; NULL when it is in a file that is missing, or damaged. */
 const char *die_text(struct die_reader *die);
 
-/* Offset in .debug_info of the DIE that is referred to; 0 when it is in another file. */
-uint64_t die_reference(struct die_reader *die);
+/* A DIE: its offset in .debug_info of the file that UNITS are of. UNITS is NULL for none. */
+struct die_address {
+    struct dwarf_units *units;
+    uint64_t offset;
+};
+
+/* The DIE that is referred to; none when it is in a file that is missing. */
+struct die_address die_reference(struct die_reader *die);
+
+/* What a DIE says about its name: the texts are NULL, and ORIGIN none, where it does not say. */
+struct die_naming {
+    const char *linkage, *plain;
+    struct die_address origin; /* the DIE that this one is a copy or a part of */
+};
+
+/* Reads the attributes of DIE, which die_open has just opened. */
+struct die_naming dwarf_naming_read(struct die_reader *die);
+
+/* PLAIN, the name of the DIE at AT, with those of the scopes around it: "space::type::function". Caller frees. */
+char *dwarf_qualified_name(struct die_address at, const char *plain);
 
 /* A string of FORM whose offset or index is VALUE, as die_text. */
 const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, uint64_t form,
@@ -173,6 +213,12 @@ void dwarf_place_ranges(struct dwarf_units *units, const struct unit *unit,
 
 /* The compiled abbreviations of UNIT. Borrowed until the next call. */
 const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit *unit);
+
+/* Reads the attributes of a DIE with ABBREV of TABLE, at DATA, and goes on after them. *SIBLING is its offset in the unit, or
+ * 0. */
+void dwarf_steps_read(struct dwarf_bytes *data, const struct abbrevs *table,
+                      const struct abbrev *abbrev, const struct dwarf_encoding *encoding,
+                      struct dwarf_place *place, uint64_t *sibling);
 
 void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit);
 

@@ -44,9 +44,10 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf_file *image,
-                                        unsigned timeout, struct error *err)
+struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
+                                        struct error *err)
 {
+    const struct elf_file *debug = files->debug;
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
         error_set_errno(err, debug->path, errno, "cannot connect to a DWARF worker");
@@ -54,7 +55,7 @@ struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf
     }
     pid_t parent = getpid(), pid = fork();
     if (pid == 0)
-        dwarf_worker_serve(pair[1], parent, debug, image);
+        dwarf_worker_serve(pair[1], parent, files);
     int errnum = errno;
     close(pair[1]);
     if (pid < 0) {
@@ -66,11 +67,16 @@ struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf
     w->pid = pid;
     w->socket = pair[0];
     w->timeout = timeout > 0 ? timeout : 60;
-    w->seconds = dwarf_worker_seconds(debug->size);
+    w->seconds = dwarf_worker_seconds(dwarf_files_size(files));
     w->path = mem_strdup(debug->path);
     mem_reserve(&w->numbers, &w->number_capacity, 1, sizeof *w->numbers);
     w->numbers[w->number_count++] = 0;
     return w;
+}
+
+uint64_t dwarf_files_size(const struct dwarf_files *files)
+{
+    return files->debug->size + (files->alternate != NULL ? files->alternate->size : 0);
 }
 
 unsigned dwarf_worker_seconds(uint64_t size)
@@ -217,7 +223,7 @@ static void take_address(struct dwarf_worker *w, struct cursor *in, struct dwarf
     answer->count[i] = (uint8_t)count;
 }
 
-static void make_room(struct dwarf_answer *answer, size_t count)
+void dwarf_answer_reserve(struct dwarf_answer *answer, size_t count)
 {
     size_t capacity = answer->capacity;
     mem_reserve(&answer->first, &capacity, count, sizeof *answer->first);
@@ -235,7 +241,7 @@ int dwarf_worker_ask(struct dwarf_worker *w, const uint64_t *addresses, size_t c
     struct cursor in = {.data = bytes, .size = size};
     answer->damaged = cursor_u32(&in);
     take_strings(w, &in, strings);
-    make_room(answer, count);
+    dwarf_answer_reserve(answer, count);
     for (size_t i = 0; i < count && !in.bad; i++)
         take_address(w, &in, answer, i);
     bool bad = in.bad || cursor_left(&in) > 0;

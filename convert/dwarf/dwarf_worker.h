@@ -42,13 +42,22 @@ struct dwarf_answer {
 
 void dwarf_answer_free(struct dwarf_answer *answer);
 
+/* Makes ANSWER empty, with room for the frames of COUNT addresses to be found at FIRST and COUNT. */
+void dwarf_answer_reserve(struct dwarf_answer *answer, size_t count);
+
 struct dwarf_worker;
 
-/* Starts the worker for the debug information in DEBUG, of the program IMAGE (both may be the same;
- * borrowed during the call: the worker has copies of its own). TIMEOUT: seconds that an answer may
- * take. Returns NULL with ERR filled when the system refuses a process. */
-struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf_file *image,
-                                        unsigned timeout, struct error *err);
+/* The files that have the debug information of a program. */
+struct dwarf_files {
+    struct elf_file *debug;       /* may be IMAGE */
+    struct elf_file *alternate;   /* that DEBUG refers to; NULL: none */
+    const struct elf_file *image; /* of the program */
+};
+
+/* Starts the worker for FILES, borrowed during the call: the worker has copies of its own. TIMEOUT: seconds that an
+ * answer may take. Returns NULL with ERR filled when the system refuses a process. */
+struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
+                                        struct error *err);
 
 /* Asks about COUNT (at most MAX_QUESTION) ascending addresses. Returns 0 with ANSWER filled,
  * its names added to STRINGS; or -1: the worker died, took too long or sent a malformed
@@ -56,14 +65,14 @@ struct dwarf_worker *dwarf_worker_start(struct elf_file *debug, const struct elf
 int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, size_t count,
                      struct strings *strings, struct dwarf_answer *answer, struct error *err);
 
-/* CPU time that a worker gets for a file of SIZE bytes [s]. */
+/* The size of what a worker reads [bytes], and the CPU time that it gets for that [s]. */
+uint64_t dwarf_files_size(const struct dwarf_files *files);
 unsigned dwarf_worker_seconds(uint64_t size);
 
 /* Ends the process and waits for it. NULL is allowed. */
 void dwarf_worker_delete(struct dwarf_worker *worker);
 
 /* What the child does: answers questions from SOCKET until it is closed or process PARENT ends. */
-_Noreturn void dwarf_worker_serve(int socket, int parent, struct elf_file *debug,
-                                  const struct elf_file *image);
+_Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_files *files);
 
 #endif

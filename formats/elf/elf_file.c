@@ -34,12 +34,12 @@ enum { MAX_SECTIONS = 1 << 20, MAX_SEGMENTS = 1 << 10, MAX_NOTES = 1 << 20, MAX_
 
 /* ---- bytes ---- */
 
-static size_t read_some(const struct elf_file *file, uint64_t offset, uint8_t *to, uint64_t size)
+static size_t read_some(const struct elf_file *file, uint64_t offset, uint8_t *to, uint64_t most)
 {
     size_t have = 0;
     if (offset > file->size)
         return 0;
-    size = size < file->size - offset ? size : file->size - offset;
+    size_t size = (size_t)(most < file->size - offset ? most : file->size - offset);
     if (file->memory != NULL) {
         memcpy(to, file->memory + offset, size);
         return size;
@@ -88,8 +88,8 @@ size_t elf_file_read_code(const struct elf_file *file, uint64_t address, uint8_t
 
 bool elf_file_map(struct elf_file *file)
 {
-    if (file->memory == NULL) {
-        void *bytes = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, file->fd, 0);
+    if (file->memory == NULL && file->size <= SIZE_MAX) {
+        void *bytes = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, file->fd, 0);
         file->memory = bytes != MAP_FAILED ? bytes : NULL;
     }
     return file->memory != NULL;
@@ -178,7 +178,7 @@ static void read_notes(struct elf_file *file, uint64_t offset, uint64_t size, ui
     if (file->build_id[0] != '\0' || size == 0 || size > *left || offset > INT64_MAX)
         return;
     *left -= size;
-    Elf_Data *data = elf_getdata_rawchunk(file->elf, (int64_t)offset, size,
+    Elf_Data *data = elf_getdata_rawchunk(file->elf, (int64_t)offset, (size_t)size,
                                           align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
     if (data != NULL)
         take_build_id(file, data);
@@ -211,9 +211,12 @@ static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_
     }
     file->segments = mem_zalloc(count, sizeof *file->segments);
     for (size_t i = 0; i < count && gelf_getphdr(file->elf, (int)i, &p) != NULL; i++) {
+        const struct elf_segment segment = {p.p_offset, p.p_vaddr, p.p_filesz, p.p_memsz,
+                                            (p.p_flags & PF_X) != 0};
         if (p.p_type == PT_LOAD)
-            file->segments[file->segment_count++] = (struct elf_segment){
-                p.p_offset, p.p_vaddr, p.p_filesz, p.p_memsz, (p.p_flags & PF_X) != 0};
+            file->segments[file->segment_count++] = segment;
+        else if (p.p_type == (header->e_machine == EM_ARM ? PT_ARM_EXIDX : PT_GNU_EH_FRAME))
+            file->unwind = segment;
         else if (p.p_type == PT_NOTE)
             read_notes(file, p.p_offset, p.p_filesz, p.p_align, notes);
     }
@@ -263,7 +266,7 @@ static struct elf_file *load(struct elf_file *file, struct error *err)
     struct error wrong = {0};
     if (check_header(file, &wrong) == 0) {
         elf_version(EV_CURRENT);
-        file->elf = file->memory != NULL ? elf_memory((char *)file->memory, file->size)
+        file->elf = file->memory != NULL ? elf_memory((char *)file->memory, (size_t)file->size)
                                          : elf_begin(file->fd, ELF_C_READ, NULL);
         if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF ||
             gelf_getehdr(file->elf, &header) == NULL) {
@@ -355,7 +358,7 @@ void elf_file_close(struct elf_file *file)
     elf_end(file->elf);
     if (file->fd >= 0) {
         if (file->memory != NULL)
-            munmap((void *)file->memory, file->size);
+            munmap((void *)file->memory, (size_t)file->size);
         close(file->fd);
     }
     free(file->failed);

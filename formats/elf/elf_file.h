@@ -6,6 +6,8 @@
  *   elf_file.h      open, headers, build-id, addresses
  *   elf_sections.h  contents of sections, unpacked
  *   elf_symbols.h   functions by address
+ *   elf_minidebug.h the symbols that .gnu_debugdata packs
+ *   elf_frames.h    where functions begin and end, by the unwind tables
  *   elf_match.h     is this the file that ran? where is a mapping in it?
  *   elf_search.h    where the file of a mapping, and its debug file, may be
  *   elf_options.h   the command-line options of the search
@@ -43,6 +45,7 @@ struct elf_file {
     uint16_t type, machine;       /* ET_..., EM_... */
     struct elf_segment *segments; /* PT_LOAD only, in file order */
     size_t segment_count;
+    struct elf_segment unwind;    /* that refers to the unwind tables; all zero: none */
     struct elf_section *sections; /* index as in the file; 0 of them is legal */
     size_t section_count;
     char build_id[129]; /* lower-case hex, "": none */

@@ -12,7 +12,7 @@ enum { MAX_TABLE = 1 << 30 };
  * elf_file_close; NULL with *LIMIT 0 where there are none. */
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit);
 
-/* Records that the SIZE bytes at OFFSET could not be read, if the file has them: libelf does not tell what is wrong with
+/* Records that the SIZE bytes at OFFSET could not be read, if the file has them: libelf does not say what is wrong with
  * a file from what went wrong. */
 void elf_file_blame(const struct elf_file *file, uint64_t offset, uint64_t size);
 

@@ -5,22 +5,31 @@
 #include "base/memory.h"
 #include "base/tool.h"
 
-enum { KEY_SYSROOT = KEY_TOOL_FIRST };
+enum { KEY_SYSROOT = KEY_TOOL_FIRST, KEY_DEBUG_DIR };
 
 static const struct argp_option options[] = {
-    {"search-path", 's', "DIR", 0, "Look for binaries in DIR first (repeatable)", ELF_GROUP},
-    {"sysroot", KEY_SYSROOT, "DIR", 0, "Look for absolute paths and system libraries below DIR",
-     ELF_GROUP},
+    {"search-path", 's', "DIR", EVERYDAY, "Look for binaries in DIR first (repeatable)", ELF_GROUP},
+    {"sysroot", KEY_SYSROOT, "DIR", EVERYDAY,
+     "Look for absolute paths and system libraries below DIR", ELF_GROUP},
+    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+     "Look for debug files in DIR before /usr/lib/debug (repeatable)", ELF_GROUP},
     {0}};
+
+static void add_folder(const char ***folders, size_t *count, const char *folder)
+{
+    *folders = mem_resize(*folders, *count + 1, sizeof **folders);
+    (*folders)[(*count)++] = folder;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct elf_search *search = state->input;
     switch (key) {
     case 's':
-        search->folders =
-            mem_resize(search->folders, search->folder_count + 1, sizeof *search->folders);
-        search->folders[search->folder_count++] = argument;
+        add_folder(&search->folders, &search->folder_count, argument);
+        return 0;
+    case KEY_DEBUG_DIR:
+        add_folder(&search->debug_folders, &search->debug_folder_count, argument);
         return 0;
     case KEY_SYSROOT:
         search->sysroot = argument;

@@ -10,8 +10,8 @@
 /* Group of these options in argp's help; the tool gives it a heading. */
 enum { ELF_GROUP = 50 };
 
-/* Child parser for -s and --sysroot, whose input is a zeroed struct elf_search. The caller frees
- * its FOLDERS, not the texts. */
+/* Child parser for -s, --sysroot and --debug-dir, whose input is a zeroed struct elf_search. The caller frees it with
+ * elf_search_free. */
 extern const struct argp elf_argp;
 
 #endif

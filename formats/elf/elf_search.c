@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "formats/elf/dwarf_bytes.h"
 #include "formats/elf/elf_match.h"
 #include "formats/elf/elf_sections.h"
 
@@ -24,7 +25,7 @@ static const char *const triplets[] = {
     "powerpc-linux-gnu",  "s390x-linux-gnu",   "mips64el-linux-gnuabi64", "mipsel-linux-gnu",
     "x86_64-linux-gnux32"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-enum { MAX_LINK = 4096 };
+enum { MAX_LINK = 4096, MAX_BUILD_ID = 64, DWARF_VERSION = 5 };
 
 const char *elf_base_name(const char *label)
 {
@@ -65,6 +66,18 @@ static bool in_search_paths(const struct taker *t, const struct elf_search *sear
     return false;
 }
 
+/* In the folder of the file at PATH. */
+static bool is_beside(const struct taker *t, const char *path, const char *base)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    char folder[PATH_MAX];
+    if (slash == NULL || (size_t)(slash - path) >= sizeof folder)
+        return false; /* the current directory has been searched */
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    return offer(t, folder, "/", base);
+}
+
 static bool in_system(const struct taker *t, const char *sysroot, const char *base)
 {
     char folder[PATH_MAX];
@@ -94,7 +107,8 @@ bool elf_search_paths(const struct elf_search *search, const struct elf_sought *
     return in_search_paths(&t, search, label, base) ||
            (before[0] != '\0' && take(context, before)) ||
            offer(&t, label[0] == '/' ? root : ".", label[0] == '/' ? "" : "/", label) ||
-           offer(&t, ".", "/", base) || in_system(&t, root, base);
+           offer(&t, ".", "/", base) || is_beside(&t, search->beside, base) ||
+           in_system(&t, root, base);
 }
 
 struct finder {
@@ -147,8 +161,59 @@ void elf_search_warn(struct reporter *reporter, const char *label, const struct 
 struct debug_search {
     const struct elf_search *search;
     const struct elf_file *file; /* that it belongs to */
+    const char *build_id;        /* that it must have */
+    bool is_alternate;           /* of FILE, not split off it */
     struct error *err;
 };
+
+/* A link to an alternate file, or what that says of itself. */
+struct alternate_link {
+    uint8_t bytes[MAX_LINK + 1];
+    const char *path; /* in BYTES */
+    char build_id[2 * MAX_BUILD_ID + 1];
+};
+
+/* .gnu_debugaltlink: path, NUL, build-id.
+ * .debug_sup: u16 version, u8 whether FILE is an alternate one, path, NUL, uleb length of the build-id, build-id.
+ * Returns false when FILE has none of the kind. */
+static bool read_alternate_link(const struct elf_file *file, bool is_alternate,
+                                struct alternate_link *link)
+{
+    const struct elf_section *section =
+        is_alternate ? NULL : elf_section_find(file, ".gnu_debugaltlink");
+    const bool is_new = section == NULL;
+    if (is_new)
+        section = elf_section_find(file, ".debug_sup");
+    uint64_t size = section != NULL ? elf_section_size(file, section) : 0;
+    memset(link, 0, sizeof *link);
+    if (size == 0 || size > MAX_LINK || !elf_section_read(file, section, link->bytes))
+        return false;
+    struct dwarf_bytes b =
+        dwarf_bytes_at((struct dwarf_span){link->bytes, size}, 0, file->big_endian);
+    if (is_new && (dwarf_uint(&b, 2) != DWARF_VERSION || dwarf_uint(&b, 1) != is_alternate))
+        return false;
+    link->path = dwarf_string(&b);
+    if (is_new)
+        dwarf_uleb(&b);
+    size_t length = dwarf_bytes_left(&b);
+    if (b.bad || length == 0 || length > MAX_BUILD_ID)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        snprintf(link->build_id + 2 * i, 3, "%02x", b.at[i]);
+    return true;
+}
+
+static bool is_sought(const struct debug_search *s, const struct elf_file *debug,
+                      const uint32_t *crc)
+{
+    struct alternate_link own;
+    if (!s->is_alternate)
+        return elf_match_debug(s->file, debug, crc);
+    const char *id = debug->build_id;
+    if (id[0] == '\0' && read_alternate_link(debug, true, &own))
+        id = own.build_id;
+    return strcmp(id, s->build_id) == 0;
+}
 
 static struct elf_file *open_debug(const struct debug_search *s, const uint32_t *crc,
                                    const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -166,7 +231,7 @@ static struct elf_file *open_debug(const struct debug_search *s, const uint32_t 
         (size_t)length < sizeof path ? elf_file_open(path, &errnum, &why) : NULL;
     if (debug == NULL && why.text[0] != '\0' && errnum != ENOENT && errnum != ENOTDIR)
         error_set(s->err, why.file, why.offset, "%s", why.text);
-    if (debug == NULL || (elf_has_debug(debug) && elf_match_debug(s->file, debug, crc)))
+    if (debug == NULL || (elf_has_debug(debug) && is_sought(s, debug, crc)))
         return debug;
     if (elf_file_failed(debug) != 0)
         error_set_errno(s->err, path, elf_file_failed(debug), "cannot read");
@@ -177,12 +242,15 @@ static struct elf_file *open_debug(const struct debug_search *s, const uint32_t 
 static struct elf_file *by_build_id(const struct debug_search *s)
 {
     const struct elf_search *search = s->search;
-    const char *id = s->file->build_id;
+    const char *id = s->build_id;
     struct elf_file *debug = NULL;
     if (strlen(id) < 4)
         return NULL;
     for (size_t i = 0; i < search->folder_count && debug == NULL; i++)
         debug = open_debug(s, NULL, "%s/.build-id/%.2s/%s.debug", search->folders[i], id, id + 2);
+    for (size_t i = 0; i < search->debug_folder_count && debug == NULL; i++)
+        debug =
+            open_debug(s, NULL, "%s/.build-id/%.2s/%s.debug", search->debug_folders[i], id, id + 2);
     if (debug == NULL)
         debug = open_debug(s, NULL, "%s/usr/lib/debug/.build-id/%.2s/%s.debug", root_of(search), id,
                            id + 2);
@@ -208,13 +276,16 @@ static struct elf_file *in_link_folders(const struct debug_search *s, const char
     const char *folder = slash != NULL ? file->path : ".";
     const size_t length = slash != NULL ? (size_t)(slash - folder) : 1;
     const size_t skip = sysroot_in(folder, length, root);
+    const char *between = folder[skip] == '/' ? "" : "/";
     struct elf_file *debug = open_debug(s, &crc, "%.*s/%s", (int)length, folder, name);
     if (debug == NULL)
         debug = open_debug(s, &crc, "%.*s/.debug/%s", (int)length, folder, name);
+    for (size_t i = 0; i < s->search->debug_folder_count && debug == NULL; i++)
+        debug = open_debug(s, &crc, "%s%s%.*s/%s", s->search->debug_folders[i], between,
+                           (int)(length - skip), folder + skip, name);
     if (debug == NULL)
-        debug =
-            open_debug(s, &crc, "%s/usr/lib/debug%s%.*s/%s", root, folder[skip] == '/' ? "" : "/",
-                       (int)(length - skip), folder + skip, name);
+        debug = open_debug(s, &crc, "%s/usr/lib/debug%s%.*s/%s", root, between,
+                           (int)(length - skip), folder + skip, name);
     return debug;
 }
 
@@ -239,13 +310,54 @@ struct elf_file *elf_search_debug(const struct elf_search *search, const struct 
                                   struct error *err)
 {
     struct error why = {0};
-    const struct debug_search s = {search, file, &why};
+    const struct debug_search s = {search, file, file->build_id, false, &why};
     struct elf_file *debug = by_build_id(&s);
     if (debug == NULL && file->fd >= 0)
         debug = by_debuglink(&s);
     if (debug == NULL && why.text[0] != '\0')
         error_set(err, why.file, why.offset, "%s", why.text);
     return debug;
+}
+
+/* Opens the file that the link from S->file calls PATH: absolute ones are below the sysroot, or a folder for debug files
+ * in place of usr/lib/debug; others are relative to the file. */
+static struct elf_file *by_path(const struct debug_search *s, const char *path)
+{
+    static const char usual[] = "/usr/lib/debug/";
+    const struct elf_search *search = s->search;
+    const char *slash = strrchr(s->file->path, '/');
+    struct elf_file *found = NULL;
+    if (path[0] != '/')
+        return open_debug(s, NULL, "%.*s/%s", slash != NULL ? (int)(slash - s->file->path) : 1,
+                          slash != NULL ? s->file->path : ".", path);
+    bool is_usual = strncmp(path, usual, sizeof usual - 1) == 0;
+    for (size_t i = 0; is_usual && i < search->debug_folder_count && found == NULL; i++)
+        found = open_debug(s, NULL, "%s/%s", search->debug_folders[i], path + sizeof usual - 1);
+    return found != NULL ? found : open_debug(s, NULL, "%s%s", root_of(search), path);
+}
+
+struct elf_file *elf_search_alternate(const struct elf_search *search, const struct elf_file *debug,
+                                      struct error *err)
+{
+    struct alternate_link link;
+    struct error why = {0};
+    const struct debug_search s = {search, debug, link.build_id, true, &why};
+    if (!read_alternate_link(debug, false, &link) || link.path[0] == '\0')
+        return NULL;
+    struct elf_file *found = by_path(&s, link.path);
+    if (found == NULL)
+        found = by_build_id(&s);
+    if (found == NULL && why.text[0] != '\0')
+        error_set(err, why.file, why.offset, "%s", why.text);
+    if (found == NULL)
+        error_set(err, link.path, NO_OFFSET, "not found (--debug-dir DIR adds a folder)");
+    return found;
+}
+
+void elf_search_free(struct elf_search *search)
+{
+    free(search->folders);
+    free(search->debug_folders);
 }
 
 void elf_warn_failed(struct reporter *reporter, const struct elf_file *file, const char *lost)

@@ -6,18 +6,31 @@
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "base/bytes.h"
 #include "base/memory.h"
 
-/* Deflate cannot do better than 1032:1; nothing larger than this is unpacked at all. */
+/* Deflate cannot do better than 1032:1, zstd than a block of 128 KB in 4 bytes; nothing larger than this is unpacked at
+ * all. */
 #define MAX_UNPACKED (UINT64_C(4) << 30)
-enum { BEST_RATIO = 1032, GNU_HEADER = 12 };
+enum { BEST_DEFLATE = 1032, BEST_ZSTD = 1 << 15, GNU_HEADER = 12, COMPRESS_ZSTD = 2 };
 
-/* Unpacks PACKED_SIZE bytes to exactly SIZE: the one place that knows the library for it.
+/* How the contents of a section are packed. */
+struct packing {
+    uint64_t header; /* size of what is before them [bytes]; 0: not packed */
+    uint64_t size;   /* that it promises, 0: packed in a way that is not known */
+    bool is_zstd;
+};
+
+/* Unpacks PACKED_SIZE bytes to exactly SIZE: the one place that knows the libraries for it.
  * (elf_compress of libelf would do, but only with zlib; libdeflate is twice as fast.) */
-static bool inflate_all(const uint8_t *packed, uint64_t packed_size, uint8_t *to, uint64_t size)
+static bool unpack_all(const struct packing *p, const uint8_t *packed, uint64_t packed_size,
+                       uint8_t *to)
 {
+    const uint64_t size = p->size;
+    if (p->is_zstd)
+        return ZSTD_decompress(to, size, packed, packed_size) == size;
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
     bool ok = d != NULL && libdeflate_zlib_decompress(d, packed, packed_size, to, size, NULL) ==
                                LIBDEFLATE_SUCCESS;
@@ -56,62 +69,60 @@ bool elf_has_debug(const struct elf_file *file)
     return elf_section_debug(file, "info") != NULL;
 }
 
-/* Bytes before the packed data, 0 where it is not packed, and the size that they promise:
- *   .zdebug_*       "ZLIB", u64 size, big endian
+/*   .zdebug_*       "ZLIB", u64 size, big endian
  *   SHF_COMPRESSED  u32 type, [64 bits: u32 0,] word size, word alignment */
-static uint64_t packed_header(const struct elf_file *file, const struct elf_section *section,
-                              uint64_t *size)
+static struct packing packing_of(const struct elf_file *file, const struct elf_section *section)
 {
     const bool big = file->big_endian;
     uint8_t head[sizeof(Elf64_Chdr)] = {0};
-    uint64_t header = is_gnu_packed(section) ? GNU_HEADER
-                      : file->is_64          ? sizeof(Elf64_Chdr)
-                                             : sizeof(Elf32_Chdr);
-    *size = 0;
-    if (!is_gnu_packed(section) && !(section->flags & SHF_COMPRESSED)) {
-        *size = section->size;
-        return 0;
+    struct packing p = {.header = is_gnu_packed(section) ? GNU_HEADER
+                                  : file->is_64          ? sizeof(Elf64_Chdr)
+                                                         : sizeof(Elf32_Chdr)};
+    if (!is_gnu_packed(section) && !(section->flags & SHF_COMPRESSED))
+        return (struct packing){.size = section->size};
+    if (section->size < p.header || !elf_file_read(file, section->offset, head, p.header))
+        return p;
+    if (is_gnu_packed(section)) {
+        p.size = memcmp(head, "ZLIB", 4) == 0 ? get_u64(head + 4, true) : 0;
+        return p;
     }
-    if (section->size < header || !elf_file_read(file, section->offset, head, header))
-        return header;
-    if (is_gnu_packed(section))
-        *size = memcmp(head, "ZLIB", 4) == 0 ? get_u64(head + 4, true) : 0;
-    else if (get_u32(head, big) == ELFCOMPRESS_ZLIB)
-        *size = file->is_64 ? get_u64(head + 8, big) : get_u32(head + 4, big);
-    return header;
+    p.is_zstd = get_u32(head, big) == COMPRESS_ZSTD;
+    if (p.is_zstd || get_u32(head, big) == ELFCOMPRESS_ZLIB)
+        p.size = file->is_64 ? get_u64(head + 8, big) : get_u32(head + 4, big);
+    return p;
 }
 
 uint64_t elf_section_size(const struct elf_file *file, const struct elf_section *section)
 {
-    uint64_t size, header = packed_header(file, section, &size);
+    struct packing p = packing_of(file, section);
     if (section->type == SHT_NOBITS || section->offset > file->size ||
         section->size > file->size - section->offset)
         return 0;
-    bool possible = size <= MAX_UNPACKED && size / BEST_RATIO <= section->size + 1;
-    return header == 0 || possible ? size : 0;
+    bool possible = p.size <= MAX_UNPACKED &&
+                    p.size / (p.is_zstd ? BEST_ZSTD : BEST_DEFLATE) <= section->size + 1;
+    return p.header == 0 || possible ? p.size : 0;
 }
 
 bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to)
 {
-    uint64_t size, header = packed_header(file, section, &size);
+    struct packing p = packing_of(file, section);
     if (elf_section_size(file, section) == 0)
         return false;
-    if (header == 0)
-        return elf_file_read(file, section->offset, to, size);
-    const uint64_t at = section->offset + header, packed_size = section->size - header;
+    if (p.header == 0)
+        return elf_file_read(file, section->offset, to, p.size);
+    const uint64_t at = section->offset + p.header, packed_size = section->size - p.header;
     if (file->memory != NULL)
-        return inflate_all(file->memory + at, packed_size, to, size);
+        return unpack_all(&p, file->memory + at, packed_size, to);
     uint8_t *packed = mem_alloc(packed_size);
     bool ok =
-        elf_file_read(file, at, packed, packed_size) && inflate_all(packed, packed_size, to, size);
+        elf_file_read(file, at, packed, packed_size) && unpack_all(&p, packed, packed_size, to);
     free(packed);
     return ok;
 }
 
 const uint8_t *elf_section_in_place(const struct elf_file *file, const struct elf_section *section)
 {
-    uint64_t size;
-    if (file->memory == NULL || packed_header(file, section, &size) != 0 ||
+    if (file->memory == NULL || packing_of(file, section).header != 0 ||
         elf_section_size(file, section) == 0)
         return NULL;
     return file->memory + section->offset;

@@ -2,45 +2,68 @@
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_symbols.h"
 
+#include <ctype.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/intern.h"
 #include "base/interval_map.h"
 #include "base/memory.h"
+#include "formats/elf/elf_frames.h"
 #include "formats/elf/elf_internal.h"
+#include "formats/elf/elf_minidebug.h"
+#include "formats/elf/elf_search.h"
+#include "formats/elf/elf_sections.h"
 
 struct sorted_symbol {
     struct elf_symbol symbol;
     uint64_t section_last; /* last address of its section */
     uint32_t rank;         /* place in the file's table */
+    bool old;              /* a version that is not the default one: any other name is better */
 };
 
 struct elf_symbols {
-    struct sorted_symbol *symbols; /* what the values of the map mean */
+    struct elf_symbol
+        *items; /* what the values of the map mean: before FIRST functions of the unwind tables */
+    size_t first;
+    const char *file_name; /* borrowed from the file */
     struct interval_map map;
+    struct strings *unversioned;    /* names without the version that the table has; NULL: none */
+    struct elf_minidebug minidebug; /* has some of the names */
+    const char *damage;
     bool overlap;
 };
 
 /* Linkers let a name end in another one; a name that begins at each byte of one of a megabyte is an attack. All names
  * longer than SHORT together may have as many bytes as the table of names, NAME_FACTOR times, and FREE_NAMES. */
-enum { SHORT_NAME = 64, NAME_FACTOR = 4, FREE_NAMES = 64 * 1024 };
+enum { SHORT_NAME = 64, NAME_FACTOR = 4, FREE_NAMES = 64 * 1024, MAX_FILE_NAME = 100 };
+
+/* Programs have some tens of sections. */
+enum { MAX_CODE_SECTIONS = 256 };
 
 struct reader {
-    const struct elf_file *file;
+    const struct elf_file *image; /* the program */
+    const struct elf_file *file; /* that has the table: the program, or one that was split off it */
     const char *names;
     size_t names_limit;
     size_t names_left; /* of what the long names may have together [bytes] */
     bool overlap;      /* they would have had more */
     struct sorted_symbol *symbols;
     size_t count, capacity;
-    const char *sought; /* only the symbol of this name counts; NULL: functions */
-    uint64_t found;     /* its value */
+    struct strings **unversioned; /* of the symbols */
+    const char *sought;           /* only the symbol of this name counts; NULL: functions */
+    uint64_t found;               /* its value */
 };
 
-/* $a $t $d $x (also "$x.1"): where ARM code changes its instruction set, not functions. */
+/* $a $t $d $x (also "$x.1", on RISC-V "$xrv64i2p1"): where code changes its instruction set or data begin, not functions. */
 static bool is_mapping_symbol(const struct elf_file *file, const char *name)
 {
+    if (file->machine == EM_RISCV)
+        return name[0] == '$' &&
+               (name[1] == 'x' || (name[1] == 'd' && strchr(".", name[2]) != NULL));
     return (file->machine == EM_ARM || file->machine == EM_AARCH64) && name[0] == '$' &&
            name[1] != '\0' && strchr("atdx", name[1]) != NULL &&
            (name[2] == '\0' || name[2] == '.');
@@ -66,7 +89,61 @@ static bool has_room(struct reader *r, const char *name)
     return true;
 }
 
-static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank)
+/* The section of code that SYMBOL is in; NULL: none. The symbol of a function of 64-bit PowerPC in its first ABI is at a
+ * descriptor in .opd, which begins with the address of the code: SYMBOL goes there. */
+static const struct elf_section *section_of(const struct reader *r, const GElf_Sym *from,
+                                            struct elf_symbol *symbol)
+{
+    const struct elf_section *section = &r->file->sections[from->st_shndx];
+    const struct elf_file *image = r->image;
+    uint8_t code[8];
+    if (section->flags & SHF_EXECINSTR)
+        return section;
+    if (r->file->machine != EM_PPC64 || strcmp(section->name, ".opd") != 0)
+        return NULL;
+    const struct elf_section *descriptors = elf_section_find(image, ".opd");
+    uint64_t at = descriptors != NULL ? symbol->address - descriptors->address : UINT64_MAX;
+    if (descriptors == NULL || at >= descriptors->size ||
+        !elf_file_read(image, descriptors->offset + at, code, sizeof code))
+        return NULL;
+    symbol->address = get_u64(code, image->big_endian);
+    for (size_t i = 0; i < image->section_count && i < MAX_CODE_SECTIONS; i++) {
+        section = &image->sections[i];
+        if ((section->flags & SHF_EXECINSTR) && symbol->address >= section->address &&
+            symbol->address - section->address < section->size)
+            return section;
+    }
+    return NULL;
+}
+
+/* Length of the version at the end of NAME, of "@GLIBC_2.2.5" or "@@GLIBC_2.17"; 0: none. "memcpy@plt" is other code than
+ * memcpy. */
+static size_t version_length(const char *name)
+{
+    const char *at = strchr(name, '@');
+    if (at == NULL || at == name)
+        return 0;
+    const char *version = at + 1 + (at[1] == '@');
+    bool plain = (version[0] >= 'A' && version[0] <= 'Z') || strncmp(version, "lib", 3) == 0;
+    for (const char *c = version; *c != '\0'; c++)
+        plain &= isalnum((unsigned char)*c) || *c == '_' || *c == '.' || *c == '-' || *c == '+';
+    return plain ? strlen(at) : 0;
+}
+
+/* Names a symbol without its version. */
+static void drop_version(struct reader *r, struct sorted_symbol *s)
+{
+    size_t length = strlen(s->symbol.name), version = version_length(s->symbol.name);
+    if (version == 0)
+        return;
+    if (*r->unversioned == NULL)
+        *r->unversioned = strings_new();
+    s->old |= s->symbol.name[length - version + 1] != '@';
+    s->symbol.name = strings_get(
+        *r->unversioned, strings_intern_bytes(*r->unversioned, s->symbol.name, length - version));
+}
+
+static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bool old)
 {
     unsigned type = GELF_ST_TYPE(from->st_info);
     if (from->st_shndx == SHN_UNDEF || from->st_name >= r->names_limit)
@@ -81,12 +158,13 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank)
     }
     if (!is_wanted(type) || from->st_shndx >= r->file->section_count || name[0] == '\0')
         return;
-    const struct elf_section *section = &r->file->sections[from->st_shndx];
-    if (!(section->flags & SHF_EXECINSTR) || section->size == 0)
+    struct sorted_symbol s = {
+        .symbol = {from->st_value, from->st_size, name, false}, .rank = rank, .old = old};
+    const struct elf_section *section = section_of(r, from, &s.symbol);
+    if (section == NULL || section->size == 0)
         return;
-    struct sorted_symbol s = {.symbol = {from->st_value, from->st_size, name},
-                              .section_last = section->address + section->size - 1,
-                              .rank = rank};
+    drop_version(r, &s);
+    s.section_last = section->address + section->size - 1;
     if (r->file->machine == EM_ARM && type == STT_FUNC)
         s.symbol.address &= ~UINT64_C(1); /* Thumb */
     if (s.symbol.address < section->address || s.symbol.address > s.section_last ||
@@ -94,6 +172,24 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank)
         return;
     mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
     r->symbols[r->count++] = s;
+}
+
+/* The versions of the symbols in section TABLE, NULL: there are none. */
+static Elf_Data *versions_of(const struct elf_file *file, size_t table)
+{
+    for (size_t i = 0; i < file->section_count; i++)
+        if (file->sections[i].type == SHT_GNU_versym && file->sections[i].link == table)
+            return elf_getdata(elf_getscn(file->elf, i), NULL);
+    return NULL;
+}
+
+/* Whether symbol NUMBER has a version that programs which are linked now do not get. */
+static bool is_old_version(Elf_Data *versions, int number)
+{
+    enum { HIDDEN = 0x8000 };
+    GElf_Versym version;
+    return versions != NULL && gelf_getversym(versions, number, &version) != NULL &&
+           (version & HIDDEN) != 0;
 }
 
 /* Reads the first table of TYPE; false when it has nothing. */
@@ -109,17 +205,31 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
     r->names_left = NAME_FACTOR * r->names_limit + FREE_NAMES;
     Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
+    Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, index) : NULL;
     if (data == NULL)
         elf_file_blame(file, file->sections[index].offset, file->sections[index].size);
     for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
-        add_symbol(r, &symbol, (uint32_t)i);
+        add_symbol(r, &symbol, (uint32_t)i, is_old_version(versions, i));
     return r->count > 0;
 }
 
-static void read_best(struct reader *r, const struct elf_file *file, const struct elf_file *debug)
+/* Returns false where symbols were stripped, except for those of dynamic linking. */
+static bool read_best(struct reader *r, const struct elf_file *file, const struct elf_file *debug)
 {
-    if (!read_table(r, file, SHT_SYMTAB) && (debug == NULL || !read_table(r, debug, SHT_SYMTAB)))
-        read_table(r, file, SHT_DYNSYM);
+    if (read_table(r, file, SHT_SYMTAB) || (debug != NULL && read_table(r, debug, SHT_SYMTAB)))
+        return true;
+    read_table(r, file, SHT_DYNSYM);
+    return false;
+}
+
+/* The symbols that .gnu_debugdata has besides those of dynamic linking. */
+static void read_minidebug(struct elf_symbols *symbols, struct reader *r,
+                           const struct elf_file *file)
+{
+    if (elf_minidebug_open(&symbols->minidebug, file) != 0)
+        symbols->damage = "damaged section .gnu_debugdata";
+    else if (symbols->minidebug.file != NULL)
+        read_table(r, symbols->minidebug.file, SHT_SYMTAB);
 }
 
 /* Ascending by preference: where two cover an address, the later one names it. */
@@ -130,42 +240,102 @@ static int compare_symbols(const void *left, const void *right)
         return a->symbol.address < b->symbol.address ? -1 : 1;
     if (a->symbol.size != b->symbol.size)
         return a->symbol.size < b->symbol.size ? -1 : 1;
+    if (a->old != b->old)
+        return a->old ? -1 : 1;
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static uint64_t last_address(const struct sorted_symbol *s, const struct sorted_symbol *end)
+/* The last address that a symbol without size at ADDRESS may have by the unwind tables. */
+static uint64_t bound_of(const struct elf_frames *frames, uint64_t address)
+{
+    size_t next = elf_frames_until(frames, address);
+    if (next > 0 && frames->items[next - 1].last >= address)
+        return frames->items[next - 1].last;
+    return next < frames->count ? frames->items[next].begin - 1 : UINT64_MAX;
+}
+
+static uint64_t last_address(const struct sorted_symbol *s, const struct sorted_symbol *end,
+                             const struct elf_frames *frames)
 {
     uint64_t last = s->section_last, address = s->symbol.address, size = s->symbol.size;
-    if (size > 0 && size - 1 <= last - address)
-        return address + size - 1;
-    for (const struct sorted_symbol *next = s + 1; size == 0 && next < end; next++)
+    if (size > 0)
+        return size - 1 <= last - address ? address + size - 1 : last;
+    uint64_t bound = bound_of(frames, address);
+    last = bound < last ? bound : last;
+    for (const struct sorted_symbol *next = s + 1; next < end; next++)
         if (next->symbol.address > address)
             return next->symbol.address - 1 < last ? next->symbol.address - 1 : last;
     return last;
 }
 
+/* What becomes of symbols and bounds: SYMBOLS->items, and the addresses that each covers. */
+struct listing {
+    struct elf_symbols *symbols;
+    struct interval *intervals;
+    size_t count;
+};
+
+static void list(struct listing *l, const struct elf_symbol *symbol, uint64_t last)
+{
+    l->intervals[l->count] = (struct interval){symbol->address, last, (uint32_t)l->count};
+    l->symbols->items[l->count++] = *symbol;
+}
+
+/* The functions of the unwind tables that are not, as a whole, those of symbols. */
+static void list_frames(struct listing *l, const struct reader *r, const struct elf_frames *frames)
+{
+    const struct sorted_symbol *s = r->symbols, *end = r->count > 0 ? s + r->count : s;
+    for (size_t i = 0; i < frames->count; i++) {
+        const struct elf_bounds *b = &frames->items[i];
+        struct elf_symbol symbol = {b->begin, b->last - b->begin + 1, NULL, true};
+        while (s < end && s->symbol.address < b->begin)
+            s++;
+        bool has_symbol = s < end && s->symbol.address == b->begin;
+        while (has_symbol && s + 1 < end && s[1].symbol.address == b->begin)
+            s++; /* the one that names it, as below */
+        if (has_symbol && last_address(s, end, frames) >= b->last)
+            continue;
+        if (has_symbol) {
+            symbol.name = s->symbol.name;
+            symbol.is_address = false;
+        }
+        list(l, &symbol, b->last);
+    }
+}
+
+static void list_symbols(struct listing *l, const struct reader *r, const struct elf_frames *frames)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const struct sorted_symbol *s = &r->symbols[i];
+        if (i + 1 < r->count && s[1].symbol.address == s->symbol.address &&
+            s[1].symbol.size >= s->symbol.size)
+            continue; /* an alias that a better one hides */
+        list(l, &s->symbol, last_address(s, r->symbols + r->count, frames));
+    }
+}
+
 struct elf_symbols *elf_symbols_new(const struct elf_file *file, const struct elf_file *debug)
 {
     struct elf_symbols *symbols = mem_zalloc(1, sizeof *symbols);
-    struct reader r = {0};
-    size_t kept = 0;
-    read_best(&r, file, debug);
+    struct reader r = {.image = file, .unversioned = &symbols->unversioned};
+    struct elf_frames frames = elf_frames_read(file);
+    symbols->damage = frames.damaged ? "damaged unwind tables" : NULL;
+    if (!read_best(&r, file, debug))
+        read_minidebug(symbols, &r, file);
     if (r.count > 0)
         qsort(r.symbols, r.count, sizeof *r.symbols, compare_symbols);
-    struct interval *intervals = mem_alloc(r.count * sizeof *intervals);
-    for (size_t i = 0; i < r.count; i++) {
-        const struct sorted_symbol *s = &r.symbols[i];
-        if (i + 1 < r.count && s[1].symbol.address == s->symbol.address &&
-            s[1].symbol.size >= s->symbol.size)
-            continue; /* an alias that a better one hides */
-        intervals[kept] = (struct interval){s->symbol.address, last_address(s, r.symbols + r.count),
-                                            (uint32_t)kept};
-        r.symbols[kept++] = *s;
-    }
-    interval_map_build(&symbols->map, intervals, kept);
-    symbols->symbols = r.symbols;
+    const size_t most = frames.count + r.count;
+    struct listing l = {symbols, mem_alloc(most * sizeof *l.intervals), 0};
+    symbols->items = mem_alloc(most * sizeof *symbols->items);
+    list_frames(&l, &r, &frames);
+    symbols->first = l.count;
+    list_symbols(&l, &r, &frames);
+    interval_map_build(&symbols->map, l.intervals, l.count);
+    symbols->file_name = elf_base_name(file->path);
     symbols->overlap = r.overlap;
-    free(intervals);
+    elf_frames_free(&frames);
+    free(r.symbols);
+    free(l.intervals);
     return symbols;
 }
 
@@ -173,8 +343,13 @@ void elf_symbols_delete(struct elf_symbols *symbols)
 {
     if (symbols == NULL)
         return;
+    for (size_t i = 0; i < symbols->first; i++)
+        if (symbols->items[i].is_address)
+            free((char *)symbols->items[i].name);
+    elf_minidebug_free(&symbols->minidebug);
     interval_map_free(&symbols->map);
-    free(symbols->symbols);
+    strings_delete(symbols->unversioned);
+    free(symbols->items);
     free(symbols);
 }
 
@@ -183,27 +358,40 @@ bool elf_symbols_overlap(const struct elf_symbols *symbols)
     return symbols->overlap;
 }
 
-const struct elf_symbol *elf_symbols_find(const struct elf_symbols *symbols, uint64_t address)
+const char *elf_symbols_damage(const struct elf_symbols *symbols)
+{
+    return symbols->damage;
+}
+
+const struct elf_symbol *elf_symbols_find(struct elf_symbols *symbols, uint64_t address)
 {
     uint32_t value = interval_map_find(&symbols->map, address);
-    return value == INTERVAL_NONE ? NULL : &symbols->symbols[value].symbol;
+    if (value == INTERVAL_NONE)
+        return NULL;
+    struct elf_symbol *symbol = &symbols->items[value];
+    if (symbol->name == NULL) /* named when first asked for: most never are */
+        symbol->name =
+            mem_printf("%.*s!0x%" PRIx64, MAX_FILE_NAME, symbols->file_name, symbol->address);
+    return symbol;
 }
 
 bool elf_symbols_next(const struct elf_symbols *symbols, uint64_t address,
                       struct elf_symbol_range *range)
 {
     const struct interval *piece = interval_map_next(&symbols->map, address);
+    while (piece != NULL && symbols->items[piece->value].is_address)
+        piece = piece + 1 < symbols->map.pieces + symbols->map.count ? piece + 1 : NULL;
     if (piece == NULL)
         return false;
-    *range = (struct elf_symbol_range){piece->begin, piece->last,
-                                       symbols->symbols[piece->value].symbol.name};
+    *range =
+        (struct elf_symbol_range){piece->begin, piece->last, symbols->items[piece->value].name};
     return true;
 }
 
 bool elf_symbol_value(const struct elf_file *file, const struct elf_file *debug, const char *name,
                       uint64_t *value)
 {
-    struct reader r = {.sought = name};
+    struct reader r = {.image = file, .sought = name};
     read_best(&r, file, debug);
     *value = r.found;
     return r.count > 0;

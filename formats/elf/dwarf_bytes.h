@@ -1,8 +1,8 @@
 /* Reads numbers and strings of DWARF sections, bounds-checked. Past the end every value is 0 or "",
  * and BAD is set, so that a whole entry can be read before a single check.
  * SPDX-License-Identifier: MIT */
-#ifndef CONVERT_DWARF_DWARF_BYTES_H
-#define CONVERT_DWARF_DWARF_BYTES_H
+#ifndef FORMATS_ELF_DWARF_BYTES_H
+#define FORMATS_ELF_DWARF_BYTES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,337 @@
+/* Where functions begin and end, from the unwind tables that stripped files keep.
+ *
+ *   .eh_frame      records: u32 length, then
+ *     CIE          u32 0, u8 version, augmentation "zR...", [version 4: 2 bytes,] uleb and sleb alignments, u8 or uleb
+ *                  register, uleb length of what the augmentation is about: 'R' is the encoding of addresses
+ *     FDE          u32 how far before this word its CIE is, begin, size, ...
+ *   .ARM.exidx     pairs of words: where the function begins, relative to the word, in 31 bits; how to unwind it
+ *
+ * SPDX-License-Identifier: MIT */
+#include "formats/elf/elf_frames.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/interval_map.h"
+#include "base/memory.h"
+#include "formats/elf/dwarf_bytes.h"
+#include "formats/elf/elf_sections.h"
+
+/* Of the largest programs these tables have 20 MB. The head of a CIE is a few bytes; a limit keeps each FDE that refers to
+ * it cheap. */
+enum { MAX_TABLE = 64 << 20, MAX_CIE = 128, EXIDX_ENTRY = 8 };
+
+/* How an address is written: DW_EH_PE_... */
+enum {
+    ENCODED_FORMAT = 0x0f,
+    ENCODED_BASE = 0x70,
+    ENCODED_PCREL = 0x10,
+    ENCODED_SIGNED = 0x08,
+    ENCODED_OMIT = 0xff,
+    ENCODED_UNKNOWN = -1
+};
+
+struct reader {
+    const struct elf_file *file;
+    struct dwarf_span span;
+    uint64_t address;    /* of the span */
+    bool ends_with_zero; /* else a record without length is only where two object files met */
+    uint64_t cie;        /* offset of the last one ... */
+    int encoding;        /* ... and how its FDEs write addresses */
+    struct elf_frames *frames;
+    size_t capacity;
+};
+
+static void add(struct reader *r, uint64_t begin, uint64_t last)
+{
+    struct elf_frames *f = r->frames;
+    mem_reserve(&f->items, &r->capacity, f->count + 1, sizeof *f->items);
+    f->items[f->count++] = (struct elf_bounds){begin, last};
+}
+
+/* ---- .eh_frame ---- */
+
+/* A number of the FORMAT, extended to 64 bits. */
+static uint64_t read_format(struct dwarf_bytes *b, int format, bool is_64)
+{
+    static const uint8_t sizes[] = {0, 0, 2, 4, 8};
+    const int kind = format & 7;
+    if (kind == 1)
+        return format & ENCODED_SIGNED ? (uint64_t)dwarf_sleb(b) : dwarf_uleb(b);
+    if (kind > 4) {
+        b->bad = true;
+        return 0;
+    }
+    unsigned size = kind > 0 ? sizes[kind] : is_64 ? 8 : 4;
+    uint64_t value = dwarf_uint(b, size), sign = UINT64_C(1) << (8 * size - 1);
+    return (format & ENCODED_SIGNED) && size < 8 ? (value ^ sign) - sign : value;
+}
+
+/* An address that is written as ENCODING says, at B in R. */
+static uint64_t read_address(const struct reader *r, struct dwarf_bytes *b, int encoding)
+{
+    const bool is_64 = r->file->is_64;
+    uint64_t place = r->address + (uint64_t)(b->at - r->span.data);
+    uint64_t value = read_format(b, encoding & ENCODED_FORMAT, is_64);
+    if ((encoding & ENCODED_BASE) == ENCODED_PCREL)
+        value += place;
+    return is_64 ? value : (uint32_t)value;
+}
+
+/* Addresses may be absolute or relative to their place; compilers use other bases for other tables only. */
+static int usable(unsigned encoding)
+{
+    unsigned base = encoding & ~(unsigned)ENCODED_FORMAT;
+    return base == 0 || base == ENCODED_PCREL ? (int)encoding : ENCODED_UNKNOWN;
+}
+
+/* What the AUGMENTATION of a CIE says of the addresses in its FDEs; its data begin at B. */
+static int read_augmentation(const struct reader *r, struct dwarf_bytes *b,
+                             const char *augmentation)
+{
+    if (augmentation[0] == '\0')
+        return 0; /* absolute */
+    if (augmentation[0] != 'z')
+        return ENCODED_UNKNOWN;
+    dwarf_uleb(b);
+    for (const char *c = augmentation + 1; !b->bad; c++) {
+        unsigned encoding;
+        switch (*c) {
+        case '\0':
+            return 0;
+        case 'R':
+            encoding = (unsigned)dwarf_uint(b, 1);
+            return b->bad ? ENCODED_UNKNOWN : usable(encoding);
+        case 'L':
+            dwarf_skip(b, 1);
+            break;
+        case 'P': /* of the personality routine */
+            encoding = (unsigned)dwarf_uint(b, 1);
+            read_format(b, encoding & ENCODED_FORMAT, r->file->is_64);
+            break;
+        case 'S': /* signal frame; ARM's two: pointers are signed, memory is tagged */
+        case 'B':
+        case 'G':
+            break;
+        default:
+            return ENCODED_UNKNOWN;
+        }
+    }
+    return ENCODED_UNKNOWN;
+}
+
+/* How the FDEs of the CIE at OFFSET write addresses. */
+static int encoding_of(struct reader *r, uint64_t offset)
+{
+    if (offset == r->cie)
+        return r->encoding;
+    struct dwarf_bytes b = dwarf_bytes_at(r->span, offset, r->file->big_endian);
+    uint64_t length = dwarf_uint(&b, 4);
+    length = length < MAX_CIE ? length : MAX_CIE;
+    if (length < dwarf_bytes_left(&b))
+        b.end = b.at + length;
+    bool is_cie = dwarf_uint(&b, 4) == 0;
+    uint64_t version = dwarf_uint(&b, 1);
+    const char *augmentation = dwarf_string(&b);
+    if (version == 4)
+        dwarf_skip(&b, 2);
+    dwarf_uleb(&b);
+    dwarf_sleb(&b);
+    if (version == 1)
+        dwarf_skip(&b, 1);
+    else
+        dwarf_uleb(&b);
+    bool known = is_cie && !b.bad && (version == 1 || version == 3 || version == 4);
+    r->cie = offset;
+    r->encoding = known ? read_augmentation(r, &b, augmentation) : ENCODED_UNKNOWN;
+    return r->encoding;
+}
+
+/* The FDE whose second word, at B, says that its CIE is BACK bytes before it. */
+static bool read_fde(struct reader *r, struct dwarf_bytes *b, uint64_t back)
+{
+    uint64_t here = (uint64_t)(b->at - r->span.data) - 4;
+    int encoding = back <= here ? encoding_of(r, here - back) : ENCODED_UNKNOWN;
+    if (encoding == ENCODED_UNKNOWN)
+        return false;
+    uint64_t begin = read_address(r, b, encoding);
+    uint64_t size = read_format(b, encoding & ENCODED_FORMAT & ~ENCODED_SIGNED, r->file->is_64);
+    if (!b->bad && size > 0)
+        add(r, begin, begin + size - 1);
+    return !b->bad;
+}
+
+/* Each record has its length, so that one that is damaged costs only itself. */
+static void read_records(struct reader *r)
+{
+    uint64_t offset = 0;
+    while (r->span.size - offset >= 4) {
+        struct dwarf_bytes b = dwarf_bytes_at(r->span, offset, r->file->big_endian);
+        uint64_t length = dwarf_uint(&b, 4);
+        if (length == 0 && r->ends_with_zero)
+            return;
+        if (length >
+            dwarf_bytes_left(&b)) { /* or UINT32_MAX, for 64 bits: no compiler writes that */
+            r->frames->damaged |= true;
+            return;
+        }
+        b.end = b.at + length;
+        offset += 4 + length;
+        uint64_t back = length > 0 ? dwarf_uint(&b, 4) : 0;
+        if (back != 0 || b.bad)
+            r->frames->damaged |= b.bad || !read_fde(r, &b, back);
+    }
+}
+
+/* ---- .ARM.exidx ---- */
+
+static void read_exidx(struct reader *r)
+{
+    const bool big = r->file->big_endian;
+    for (uint64_t at = 0; r->span.size - at >= EXIDX_ENTRY; at += EXIDX_ENTRY) {
+        uint32_t word = get_u32(r->span.data + at, big);
+        uint32_t offset = word | (word & 0x40000000) << 1;
+        r->frames->damaged |= word >> 31;
+        if (word >> 31 == 0)
+            add(r, (uint32_t)(r->address + at + offset) & ~UINT32_C(1), UINT64_MAX);
+    }
+    r->frames->damaged |= r->span.size % EXIDX_ENTRY != 0;
+}
+
+/* ---- from tables to bounds ---- */
+
+static int compare_bounds(const void *left, const void *right)
+{
+    const struct elf_bounds *a = left, *b = right;
+    if (a->begin != b->begin)
+        return a->begin < b->begin ? -1 : 1;
+    return a->last < b->last ? -1 : a->last > b->last;
+}
+
+static struct interval_map map_code(const struct elf_file *file)
+{
+    struct interval_map map;
+    const bool by_section = file->section_count > 0;
+    const size_t most = by_section ? file->section_count : file->segment_count;
+    struct interval *code = mem_alloc(most * sizeof *code);
+    size_t count = 0;
+    for (size_t i = 0; i < most; i++) {
+        uint64_t begin = by_section ? file->sections[i].address : file->segments[i].address;
+        uint64_t size = by_section ? file->sections[i].size : file->segments[i].memory_size;
+        bool executable = by_section ? (file->sections[i].flags & SHF_EXECINSTR) != 0
+                                     : file->segments[i].executable;
+        if (executable && size > 0 && size - 1 <= UINT64_MAX - begin)
+            code[count++] = (struct interval){begin, begin + size - 1, (uint32_t)i};
+    }
+    interval_map_build(&map, code, count);
+    free(code);
+    return map;
+}
+
+/* Where functions overlap, each ends where the next one begins. Linkers leave 0 for those that they have thrown away. */
+static void tidy(struct elf_frames *f, const struct elf_file *file)
+{
+    struct interval_map code = map_code(file);
+    size_t kept = 0;
+    if (f->count > 0)
+        qsort(f->items, f->count, sizeof *f->items, compare_bounds);
+    for (size_t i = 0; i < f->count; i++) {
+        struct elf_bounds b = f->items[i];
+        const struct interval *piece = interval_map_next(&code, b.begin);
+        if (b.last < b.begin || piece == NULL || b.begin < piece->begin ||
+            (i + 1 < f->count && f->items[i + 1].begin == b.begin))
+            continue;
+        b.last = b.last < piece->last ? b.last : piece->last;
+        if (kept > 0 && f->items[kept - 1].last >= b.begin)
+            f->items[kept - 1].last = b.begin - 1;
+        f->items[kept++] = b;
+    }
+    f->count = kept;
+    interval_map_free(&code);
+}
+
+/* ---- where the tables are ---- */
+
+/* A file without section headers: .eh_frame_hdr says where .eh_frame is, but not how long; .ARM.exidx is itself. */
+static bool find_by_segment(struct reader *r, uint8_t *header, struct elf_section *table)
+{
+    const struct elf_file *file = r->file;
+    struct elf_segment unwind = file->unwind;
+    if (file->machine != EM_ARM) {
+        enum { HEADER = 12 };
+        if (unwind.file_size < HEADER || !elf_file_read(file, unwind.offset, header, HEADER) ||
+            header[0] != 1 || header[1] == ENCODED_OMIT || usable(header[1]) == ENCODED_UNKNOWN)
+            return false;
+        const struct reader in_header = {
+            .file = file, .span = {header, HEADER}, .address = unwind.address};
+        struct dwarf_bytes b = dwarf_bytes_at(in_header.span, 4, file->big_endian);
+        unwind.address = read_address(&in_header, &b, header[1]);
+        unwind.file_size = 0;
+        for (size_t i = 0; i < file->segment_count; i++) {
+            const struct elf_segment *s = &file->segments[i];
+            uint64_t at = unwind.address - s->address;
+            if (unwind.address >= s->address && at < s->file_size) {
+                unwind.offset = s->offset + at;
+                unwind.file_size = s->file_size - at;
+            }
+        }
+        r->ends_with_zero = true;
+    }
+    *table = (struct elf_section){
+        .name = "", .address = unwind.address, .offset = unwind.offset, .size = unwind.file_size};
+    return unwind.file_size > 0;
+}
+
+static bool find_table(struct reader *r, struct elf_section *table)
+{
+    uint8_t header[16] = {0};
+    const struct elf_file *file = r->file;
+    const char *name = file->machine == EM_ARM ? ".ARM.exidx" : ".eh_frame";
+    const struct elf_section *section = elf_section_find(file, name);
+    if (section != NULL)
+        *table = *section;
+    return section != NULL || (file->section_count == 0 && find_by_segment(r, header, table));
+}
+
+struct elf_frames elf_frames_read(const struct elf_file *file)
+{
+    struct elf_frames frames = {0};
+    struct elf_section table;
+    struct reader r = {
+        .file = file, .cie = UINT64_MAX, .encoding = ENCODED_UNKNOWN, .frames = &frames};
+    if (file->type == ET_REL || !find_table(&r, &table))
+        return frames;
+    uint64_t size = elf_section_size(file, &table);
+    uint8_t *bytes = size > 0 && size <= MAX_TABLE ? mem_alloc(size) : NULL;
+    if (bytes != NULL && elf_section_read(file, &table, bytes)) {
+        r.span = (struct dwarf_span){bytes, size};
+        r.address = table.address;
+        if (file->machine == EM_ARM)
+            read_exidx(&r);
+        else
+            read_records(&r);
+        tidy(&frames, file);
+    } else
+        frames.damaged = table.size > 0;
+    free(bytes);
+    return frames;
+}
+
+void elf_frames_free(struct elf_frames *frames)
+{
+    free(frames->items);
+    *frames = (struct elf_frames){0};
+}
+
+size_t elf_frames_until(const struct elf_frames *frames, uint64_t address)
+{
+    size_t low = 0, high = frames->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (frames->items[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

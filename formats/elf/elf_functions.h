@@ -1,0 +1,20 @@
+/* All names of all functions of an ELF file.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_FUNCTIONS_H
+#define FORMATS_ELF_ELF_FUNCTIONS_H
+
+#include "formats/elf/elf_file.h"
+
+struct elf_function {
+    uint64_t address, size; /* [bytes]; size 0: not known */
+    const char *name;       /* borrowed from the files */
+    bool resolver; /* the code at ADDRESS only chooses the function, when the program is linked */
+};
+
+/* The functions of the symbol tables of FILE, and of its DEBUG file (NULL: none) which has those that were stripped, as far
+ * as they are in the code of FILE; by address, then name, then size; none twice. Sets *COUNT. Caller frees; the names are
+ * valid until the files are closed. Never fails: a damaged table has no functions. */
+struct elf_function *elf_functions_read(const struct elf_file *file, const struct elf_file *debug,
+                                        size_t *count);
+
+#endif

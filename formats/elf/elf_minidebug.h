@@ -1,0 +1,18 @@
+/* The symbols that some distributions leave in stripped files: an ELF file, packed by xz, in the section .gnu_debugdata.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_ELF_ELF_MINIDEBUG_H
+#define FORMATS_ELF_ELF_MINIDEBUG_H
+
+#include "formats/elf/elf_file.h"
+
+struct elf_minidebug {
+    struct elf_file *file; /* NULL: none */
+    uint8_t *bytes;        /* of FILE */
+};
+
+/* Unpacks and opens it. Returns 0, with an empty MINIDEBUG where FILE has none; or -1 when it is damaged, larger than all
+ * that are known, or belongs to another file. Caller frees with elf_minidebug_free. */
+int elf_minidebug_open(struct elf_minidebug *minidebug, const struct elf_file *file);
+void elf_minidebug_free(struct elf_minidebug *minidebug);
+
+#endif
