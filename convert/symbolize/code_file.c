@@ -5,18 +5,25 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "convert/symbolize/frame_cache.h"
 #include "formats/elf/elf_search.h"
 #include "formats/elf/elf_sections.h"
-#include "formats/elf/elf_symbols.h"
 
 struct code_file {
     struct elf_file *image;
-    struct elf_file *debug; /* separate file, or NULL */
+    struct elf_file *debug;     /* separate file, or NULL */
+    struct elf_file *alternate; /* that the debug information refers to, or NULL */
     struct elf_symbols *symbols;
     struct dwarf_worker *worker;
+    struct frame_cache *cache; /* of answers, NULL: none */
+    struct strings *names;     /* in answers */
+    uint32_t *numbers;         /* of NAMES in the strings of the caller; 0: not known */
+    size_t number_count, number_capacity;
     const struct symbolizer_options *options;
     struct reporter *reporter;
-    bool debug_searched, no_dwarf, damage_reported;
+    bool debug_searched, alternate_searched, cache_searched, no_dwarf;
+    bool incomplete;      /* answers lack what another file has: they are not kept */
+    bool damage_reported; /* one warning for each file, whatever is damaged */
 };
 
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
@@ -27,6 +34,7 @@ struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_
     file->options = options;
     file->reporter = reporter;
     file->no_dwarf = options->no_dwarf;
+    file->names = strings_new();
     return file;
 }
 
@@ -35,7 +43,11 @@ void code_file_delete(struct code_file *file)
     if (file == NULL)
         return;
     dwarf_worker_delete(file->worker);
+    frame_cache_close(file->cache);
+    strings_delete(file->names);
+    free(file->numbers);
     elf_symbols_delete(file->symbols);
+    elf_file_close(file->alternate);
     elf_file_close(file->debug);
     elf_file_close(file->image);
     free(file);
@@ -56,7 +68,7 @@ static void search_debug(struct code_file *file)
         file->no_dwarf = true;
 }
 
-const char *code_file_symbol(struct code_file *file, uint64_t address)
+const struct elf_symbol *code_file_symbol(struct code_file *file, uint64_t address)
 {
     search_debug(file);
     if (file->symbols == NULL) {
@@ -66,9 +78,14 @@ const char *code_file_symbol(struct code_file *file, uint64_t address)
         if (elf_symbols_overlap(file->symbols))
             report_warning(file->reporter, "%s: names of symbols overlap: some functions have none",
                            file->image->path);
+        const char *damage = elf_symbols_damage(file->symbols);
+        if (damage != NULL && !file->damage_reported) {
+            file->damage_reported = true;
+            report_warning(file->reporter, "%s: %s: some functions are lost", file->image->path,
+                           damage);
+        }
     }
-    const struct elf_symbol *symbol = elf_symbols_find(file->symbols, address);
-    return symbol != NULL ? symbol->name : NULL;
+    return elf_symbols_find(file->symbols, address);
 }
 
 void code_file_rest(struct code_file *file)
@@ -87,7 +104,7 @@ static void give_up_dwarf(struct code_file *file, const struct error *err)
                    err->file, err->text);
     dwarf_worker_delete(file->worker);
     file->worker = NULL;
-    file->no_dwarf = true;
+    file->no_dwarf = file->damage_reported = true;
 }
 
 static void report_damage(struct code_file *file, const struct dwarf_answer *answer)
@@ -100,21 +117,82 @@ static void report_damage(struct code_file *file, const struct dwarf_answer *ans
                    file->debug != NULL ? file->debug->path : file->image->path);
 }
 
-bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
-                      struct strings *strings, struct dwarf_answer *answer)
+static struct dwarf_worker *start_worker(struct code_file *file, struct error *err)
+{
+    struct error missing = {0};
+    struct dwarf_files files = {file->debug != NULL ? file->debug : file->image, file->alternate,
+                                file->image};
+    if (!file->alternate_searched)
+        files.alternate = file->alternate =
+            elf_search_alternate(&file->options->search, files.debug, &missing);
+    file->alternate_searched = true;
+    file->incomplete |= missing.text[0] != '\0';
+    if (missing.text[0] != '\0' && !file->damage_reported) {
+        file->damage_reported = true;
+        report_warning(file->reporter, "%s: %s: %s: some names of functions are lost",
+                       files.debug->path, missing.file, missing.text);
+    }
+    return dwarf_worker_start(&files, file->options->dwarf_timeout, err);
+}
+
+/* Opens the cache, when that is first asked for. */
+static void search_cache(struct code_file *file)
+{
+    if (!file->cache_searched && !file->options->no_cache)
+        file->cache = frame_cache_open(file->image, file->debug != NULL ? file->debug : file->image,
+                                       file->names);
+    file->cache_searched = true;
+}
+
+static uint32_t number_of(struct code_file *file, uint32_t name, struct strings *strings)
+{
+    if (file->numbers[name] == 0)
+        file->numbers[name] = strings_intern(strings, strings_get(file->names, name));
+    return file->numbers[name];
+}
+
+/* Numbers the names of the answer as the caller does: in the order of frames, whether they come from the cache or not. */
+static void translate(struct code_file *file, struct dwarf_answer *answer, struct strings *strings)
+{
+    size_t count = strings_count(file->names);
+    mem_reserve(&file->numbers, &file->number_capacity, count, sizeof *file->numbers);
+    while (file->number_count < count)
+        file->numbers[file->number_count++] = 0;
+    for (size_t i = 0; i < answer->frame_count; i++) {
+        struct dwarf_frame *f = &answer->frames[i];
+        f->function = number_of(file, f->function, strings);
+        f->file = number_of(file, f->file, strings);
+    }
+}
+
+/* Asks the worker, and keeps what it says. */
+static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
+                struct dwarf_answer *answer)
 {
     struct error err = {0};
-    search_debug(file);
-    if (file->no_dwarf)
-        return false;
     if (file->worker == NULL)
-        file->worker = dwarf_worker_start(file->debug != NULL ? file->debug : file->image,
-                                          file->image, file->options->dwarf_timeout, &err);
+        file->worker = start_worker(file, &err);
     if (file->worker == NULL ||
-        dwarf_worker_ask(file->worker, addresses, count, strings, answer, &err) != 0) {
+        dwarf_worker_ask(file->worker, addresses, count, file->names, answer, &err) != 0) {
         give_up_dwarf(file, &err);
         return false;
     }
     report_damage(file, answer);
+    if (answer->damaged == 0 && !file->incomplete)
+        frame_cache_add(file->cache, addresses, count, answer);
+    return true;
+}
+
+bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
+                      struct strings *strings, struct dwarf_answer *answer)
+{
+    search_debug(file);
+    if (file->no_dwarf)
+        return false;
+    search_cache(file);
+    if (!frame_cache_find(file->cache, addresses, count, answer) &&
+        !ask(file, addresses, count, answer))
+        return false;
+    translate(file, answer, strings);
     return true;
 }

@@ -7,7 +7,7 @@
 #include "base/report.h"
 #include "convert/dwarf/dwarf_worker.h"
 #include "convert/symbolize/symbolizer_input.h"
-#include "formats/elf/elf_file.h"
+#include "formats/elf/elf_symbols.h"
 
 struct code_file;
 
@@ -19,8 +19,8 @@ void code_file_delete(struct code_file *file);
 
 const struct elf_file *code_file_image(const struct code_file *file);
 
-/* Name of the symbol that covers ADDRESS of the file, borrowed until code_file_delete; NULL: none. */
-const char *code_file_symbol(struct code_file *file, uint64_t address);
+/* The function at ADDRESS of the file by its symbols and unwind tables, borrowed until code_file_delete; NULL: none. */
+const struct elf_symbol *code_file_symbol(struct code_file *file, uint64_t address);
 
 /* Ends the process that reads its debug information, if there is one; the next question starts another. NULL is
  * allowed. */

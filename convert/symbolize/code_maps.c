@@ -85,6 +85,19 @@ struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
     return s;
 }
 
+struct code_maps *code_maps_new_file(struct elf_file *image,
+                                     const struct symbolizer_options *options,
+                                     struct reporter *reporter)
+{
+    const struct code_map all = {.size = UINT64_MAX, .label = image->path};
+    struct code_maps *s = code_maps_new(&all, 1, options, reporter);
+    mem_reserve(&s->images, &s->image_capacity, 1, sizeof *s->images);
+    s->images[s->image_count++] = code_file_new(image, options, reporter);
+    s->maps[0].file = s->images[0];
+    s->maps[0].searched = true;
+    return s;
+}
+
 void code_maps_delete(struct code_maps *s)
 {
     if (s == NULL)
@@ -176,7 +189,7 @@ static void use_image(struct code_maps *s, struct map *m)
         return;
     }
     struct elf_file *image =
-        elf_file_from_memory(m->map.image, m->map.image_size, "recorded image", &err);
+        elf_file_from_memory(m->map.image, m->map.image_size, m->map.label, &err);
     if (image == NULL || elf_match(image, &m->mapping, &err) != 0) {
         elf_search_warn(s->reporter, m->map.label, &err, nameless);
         elf_file_close(image);

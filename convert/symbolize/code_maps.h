@@ -12,6 +12,10 @@ struct code_maps;
 struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
                                 const struct symbolizer_options *options,
                                 struct reporter *reporter);
+/* One mapping, of IMAGE at its own addresses. Takes IMAGE. */
+struct code_maps *code_maps_new_file(struct elf_file *image,
+                                     const struct symbolizer_options *options,
+                                     struct reporter *reporter);
 void code_maps_delete(struct code_maps *maps);
 
 /* Index of the mapping that holds PC, the first one where several do; UINT32_MAX for none. */

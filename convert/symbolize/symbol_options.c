@@ -4,12 +4,14 @@
 
 #include "base/tool.h"
 
-enum { KEY_KALLSYMS = KEY_TOOL_FIRST, KEY_NO_DWARF };
+enum { KEY_KALLSYMS = KEY_TOOL_FIRST, KEY_NO_DWARF, KEY_NO_CACHE };
 
 static const struct argp_option options[] = {
     {"kallsyms", KEY_KALLSYMS, "FILE", 0, "Names of kernel functions: a copy of /proc/kallsyms",
      ELF_GROUP},
     {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
+     ELF_GROUP},
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Read debug information anew; keep nothing of it on disk",
      ELF_GROUP},
     {0}};
 
@@ -22,6 +24,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_KALLSYMS:
         o->kallsyms = argument;
+        return 0;
+    case KEY_NO_CACHE:
+        o->no_cache = true;
         return 0;
     case KEY_NO_DWARF:
         o->no_dwarf = true;

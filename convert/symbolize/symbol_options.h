@@ -6,8 +6,8 @@
 #include "convert/symbolize/symbolizer.h"
 #include "formats/elf/elf_options.h"
 
-/* Child parser for -s, --sysroot, --kallsyms and --no-dwarf, in group ELF_GROUP, whose input is a
- * zeroed struct symbolizer_options. The caller frees its search folders, not the texts. */
+/* Child parser for the options of elf_argp, --kallsyms and --no-dwarf, in group ELF_GROUP, whose input is a zeroed struct
+ * symbolizer_options. The caller frees its SEARCH with elf_search_free. */
 extern const struct argp symbol_argp;
 
 #endif

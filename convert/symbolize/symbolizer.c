@@ -64,6 +64,18 @@ struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,
     return s;
 }
 
+struct symbolizer *symbolizer_new_file(struct elf_file *image,
+                                       const struct symbolizer_options *options,
+                                       struct reporter *reporter)
+{
+    struct symbolizer *s = mem_zalloc(1, sizeof *s);
+    s->options = *options;
+    s->reporter = reporter;
+    s->strings = strings_new();
+    s->maps = code_maps_new_file(image, &s->options, reporter);
+    return s;
+}
+
 void symbolizer_delete(struct symbolizer *s)
 {
     if (s == NULL)
@@ -143,6 +155,15 @@ static void make_location(struct symbolizer *s, struct code_location *to, const 
     to->frame_count = last->frame_count;
 }
 
+/* What the symbol table calls the outermost function of FRAMES; NULL: nothing. Debug information knows better than an
+ * address. */
+static const char *name_of(const struct elf_symbol *symbol, const struct dwarf_frame *frames,
+                           size_t count)
+{
+    bool is_known = count > 0 && frames[count - 1].function != 0;
+    return symbol == NULL || (symbol->is_address && is_known) ? NULL : symbol->name;
+}
+
 /* Addresses of one file, as many as one question may have. */
 static void resolve_in_file(struct symbolizer *s, struct code_file *file,
                             const struct elf_mapping *mapping, const struct wanted *wanted,
@@ -156,8 +177,9 @@ static void resolve_in_file(struct symbolizer *s, struct code_file *file,
     for (size_t i = 0; i < count; i++) {
         uint32_t first = known && s->answer.count[i] > 0 ? s->answer.first[i] : 0;
         size_t frames = known ? s->answer.count[i] : 0;
-        make_location(s, &locations[wanted[i].index], code_file_symbol(file, addresses[i]),
-                      frames > 0 ? s->answer.frames + first : NULL, first, frames, &last);
+        const struct dwarf_frame *from = frames > 0 ? s->answer.frames + first : NULL;
+        const char *name = name_of(code_file_symbol(file, addresses[i]), from, frames);
+        make_location(s, &locations[wanted[i].index], name, from, first, frames, &last);
     }
 }
 

@@ -38,11 +38,16 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(const struct code_map *maps, size_t map_count,
                                   const struct symbolizer_options *options,
                                   struct reporter *reporter, struct error *err);
+
+/* The same for one file, which it takes: program counters are addresses of IMAGE. Never fails. */
+struct symbolizer *symbolizer_new_file(struct elf_file *image,
+                                       const struct symbolizer_options *options,
+                                       struct reporter *reporter);
 void symbolizer_delete(struct symbolizer *symbolizer);
 
-/* Resolves COUNT distinct program counters in one go (one question per binary to its DWARF worker). LOCATIONS[i]
+/* Resolves COUNT program counters in one go (one question per binary to its DWARF worker). LOCATIONS[i]
  * answers PCS[i]; what they point to is borrowed until symbolizer_delete. "Unknown" is an ordinary
- * answer. Memory grows with the number of PCs: nothing is kept for a later call, so ask for each once. Forks a
+ * answer. Memory grows with the number of PCs: nothing is kept for a later call. Forks a
  * worker for each binary that has debug information; call it from a program with one thread. */
 void symbolizer_resolve(struct symbolizer *symbolizer, const uint64_t *pcs, size_t count,
                         struct code_location *locations);

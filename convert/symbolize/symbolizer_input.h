@@ -30,6 +30,7 @@ struct symbolizer_options {
     struct elf_search search;
     const char *kallsyms;   /* file as /proc/kallsyms; NULL: the kernel has no names */
     bool no_dwarf;          /* symbol tables only */
+    bool no_cache;          /* neither read nor keep answers on disk */
     unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */
 };
 

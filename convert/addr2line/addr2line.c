@@ -1,0 +1,184 @@
+/* Addresses as addr2line of binutils prints them:
+ *
+ *   [0x0000000000001234 | with -p: ": "]     -a
+ *   name [with -p: " at "]                   -f
+ *   path/file.c:31 ...                       the same for each caller with -i, after " (inlined by) " with -p
+ *
+ * SPDX-License-Identifier: MIT */
+#include "convert/addr2line/addr2line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+
+enum { MAX_LINE = 1 << 16, MAX_BATCH = 4096 };
+
+bool addr2line_parse(const char *text, size_t length, uint64_t *address)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t value = 0;
+    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x') {
+        text += 2;
+        length -= 2;
+    }
+    for (size_t i = 0; i < length; i++) {
+        const char *digit = text[i] != '\0' ? strchr(digits, text[i] | 32) : NULL;
+        if (digit == NULL || value >> 60 != 0)
+            return false;
+        value = value << 4 | (uint64_t)(digit - digits);
+    }
+    *address = value;
+    return length > 0;
+}
+
+const char *addr2line_function(const struct addr2line *a, const struct code_frame *frame)
+{
+    if (strcmp(frame->function, LABEL_UNKNOWN) == 0)
+        return "??";
+    return a->format.demangle ? frame->demangled : frame->function;
+}
+
+const char *addr2line_file(const struct addr2line *a, const struct code_frame *frame)
+{
+    const char *slash = a->format.base_names ? strrchr(frame->file, '/') : NULL;
+    return frame->file[0] == '\0' ? "??" : slash != NULL ? slash + 1 : frame->file;
+}
+
+int addr2line_write(struct addr2line *a, const void *data, size_t size)
+{
+    if (a->out != NULL)
+        return output_write(a->out, data, size);
+    return fwrite(data, 1, size, stdout) == size && fflush(stdout) == 0 ? 0 : -1;
+}
+
+static void put(struct buffer *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct buffer *to, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buffer_vprintf(to, format, args);
+    va_end(args);
+}
+
+static void put_frame(const struct addr2line *a, const struct code_frame *frame, bool nothing,
+                      struct buffer *to)
+{
+    if (a->format.functions)
+        put(to, "%s%s", addr2line_function(a, frame),
+            !a->format.pretty ? "\n"
+            : nothing         ? " "
+                              : " at ");
+    put(to, "%s:", addr2line_file(a, frame));
+    if (frame->line > 0)
+        put(to, "%" PRIu32 "\n", frame->line);
+    else
+        put(to, "%s\n", nothing ? "0" : "?");
+}
+
+static void put_location(const struct addr2line *a, const struct code_location *l, uint64_t address,
+                         struct buffer *to)
+{
+    const struct code_frame *outer = &l->frames[l->frame_count - 1];
+    bool nothing = l->frame_count == 1 && strcmp(outer->function, LABEL_UNKNOWN) == 0 &&
+                   outer->file[0] == '\0';
+    if (a->format.addresses)
+        put(to, "0x%0*" PRIx64 "%s", a->is_64 ? 16 : 8, address, a->format.pretty ? ": " : "\n");
+    for (size_t i = 0; i < (a->format.inlines ? l->frame_count : 1); i++) {
+        if (i > 0 && a->format.pretty)
+            put(to, " (inlined by) ");
+        put_frame(a, &l->frames[i], nothing, to);
+    }
+}
+
+static int put_batch(struct addr2line *a, const uint64_t *addresses, size_t count)
+{
+    struct buffer text = {0};
+    struct code_location *found = mem_alloc(count * sizeof *found);
+    uint64_t *places = mem_alloc(count * sizeof *places);
+    for (size_t i = 0; i < count; i++)
+        places[i] = addresses[i] + a->base;
+    symbolizer_resolve(a->symbolizer, places, count, found);
+    for (size_t i = 0; i < count; i++)
+        put_location(a, &found[i], addresses[i], &text);
+    int result = addr2line_write(a, text.data, text.size);
+    buffer_free(&text);
+    free(places);
+    free(found);
+    return result;
+}
+
+int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count)
+{
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i += MAX_BATCH)
+        result = put_batch(a, addresses + i, count - i < MAX_BATCH ? count - i : MAX_BATCH);
+    return result;
+}
+
+struct list {
+    uint64_t *items;
+    size_t count, capacity;
+};
+
+static void add_line(struct addr2line *a, struct list *list, const char *text, size_t length)
+{
+    uint64_t address = 0;
+    while (length > 0 && strchr(" \t\r", text[length - 1]) != NULL)
+        length--;
+    while (length > 0 && strchr(" \t", *text) != NULL) {
+        text++;
+        length--;
+    }
+    a->strange += !addr2line_parse(text, length, &address);
+    mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = address;
+}
+
+/* Takes the whole lines of the HAVE bytes at TEXT. Returns how many bytes they have. */
+static size_t take_lines(struct addr2line *a, struct list *list, const char *text, size_t have)
+{
+    size_t taken = 0;
+    for (const char *end; (end = memchr(text + taken, '\n', have - taken)) != NULL;) {
+        size_t length = (size_t)(end - (text + taken));
+        add_line(a, list, text + taken, length);
+        taken += length + 1;
+    }
+    return taken;
+}
+
+int addr2line_lines(struct addr2line *a, int fd, struct error *err)
+{
+    char *text = mem_alloc(MAX_LINE);
+    struct list list = {0};
+    size_t have = 0;
+    int result = 0;
+    for (bool more = true; more && result == 0;) {
+        ssize_t got = read(fd, text + have, MAX_LINE - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            result = error_set_errno(err, "<stdin>", errno, "cannot read");
+        more = got > 0;
+        have += got > 0 ? (size_t)got : 0;
+        size_t taken = take_lines(a, &list, text, have);
+        if (taken == 0 && (have == MAX_LINE || (!more && have > 0))) {
+            add_line(a, &list, text, have); /* no address, or the last line without its end */
+            taken = have;
+        }
+        memmove(text, text + taken, have - taken);
+        have -= taken;
+        if (result == 0)
+            result = addr2line_put(a, list.items, list.count);
+        list.count = 0;
+    }
+    free(list.items);
+    free(text);
+    return result;
+}

@@ -1,0 +1,46 @@
+/* What pbin-addr2line prints: addresses of a file as function, source file and line.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_ADDR2LINE_ADDR2LINE_H
+#define CONVERT_ADDR2LINE_ADDR2LINE_H
+
+#include "base/output.h"
+#include "convert/symbolize/symbolizer.h"
+
+/* The options of addr2line in binutils. */
+struct addr2line_format {
+    bool functions, inlines, demangle, pretty, addresses, base_names;
+};
+
+struct addr2line {
+    struct addr2line_format format;
+    struct symbolizer *symbolizer;
+    uint64_t base; /* added to every address: that of a section */
+    bool is_64;
+    struct output *
+        out; /* NULL: standard output, flushed after each batch, so that a program can wait for an answer */
+    uint64_t strange; /* lines without an address */
+};
+
+/* The address TEXT is, in hexadecimal digits with or without 0x, LENGTH characters without blanks around them. Returns false
+ * if it is none. */
+bool addr2line_parse(const char *text, size_t length, uint64_t *address);
+
+/* Prints COUNT addresses. Returns 0 or -1, with the error of OUT filled. */
+int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count);
+
+/* Prints the addresses that are lines of the descriptor FD, as soon as they can be read. Text that is no address counts as
+ * 0, as in binutils. Returns 0 or -1 with ERR, that of OUT, filled. */
+int addr2line_lines(struct addr2line *a, int fd, struct error *err);
+
+/* Copies the CSV file PATH (NULL: standard input), and adds columns function, file and line of the address in COLUMN: a name
+ * in the first line, or a number from 1. Returns 0 or -1 with ERR, that of OUT, filled. */
+int addr2line_csv(struct addr2line *a, const char *path, const char *column, struct error *err);
+
+/* Writes SIZE bytes. Returns 0 or -1. */
+int addr2line_write(struct addr2line *a, const void *data, size_t size);
+
+/* The name of FRAME as the options want it, "??" where there is none; of its file. */
+const char *addr2line_function(const struct addr2line *a, const struct code_frame *frame);
+const char *addr2line_file(const struct addr2line *a, const struct code_frame *frame);
+
+#endif

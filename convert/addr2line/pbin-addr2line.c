@@ -1,0 +1,196 @@
+/* pbin-addr2line: addresses of a program in, functions, files and lines out.
+ *
+ *   pbin-addr2line -fpe program 0x1139      main at /src/program.c:12
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/tool.h"
+#include "base/tool_help.h"
+#include "convert/addr2line/addr2line.h"
+#include "formats/elf/elf_sections.h"
+
+enum { KEY_CSV = KEY_TOOL_FIRST, KEY_DEBUG_DIR, KEY_NO_CACHE };
+
+struct addr2line_options {
+    struct tool_common common;
+    struct addr2line_format format;
+    struct symbolizer_options symbols;
+    const char *program, *section, *column;
+    const char **arguments;
+    size_t count;
+};
+
+static const struct argp_option arguments[] = {
+    {0, 0, NULL, 0, "What to look up:", 1},
+    {"exe", 'e', "FILE", EVERYDAY, "The program, library or debug file (default: a.out)", 1},
+    {"section", 'j', "NAME", 0, "Addresses are offsets in this section", 1},
+    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+     "Look for debug files in DIR before /usr/lib/debug (repeatable)", 1},
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Read debug information anew; keep nothing of it on disk",
+     1},
+    {"csv", KEY_CSV, "COLUMN", EVERYDAY,
+     "Copy a CSV file, and add function, file and line of the address in COLUMN", 1},
+    {0, 0, NULL, 0, "What to print:", 2},
+    {"addresses", 'a', NULL, 0, "The address before its answer", 2},
+    {"functions", 'f', NULL, EVERYDAY, "The function", 2},
+    {"inlines", 'i', NULL, EVERYDAY, "Also the functions that this one is inlined into", 2},
+    {"demangle", 'C', NULL, EVERYDAY, "Names as people write them", 2},
+    {"pretty-print", 'p', NULL, EVERYDAY, "One line for each function", 2},
+    {"basenames", 's', NULL, 0, "Files without their folders", 2},
+    {0}};
+
+static bool *flag_of(struct addr2line_format *format, int key)
+{
+    switch (key) {
+    case 'a':
+        return &format->addresses;
+    case 'f':
+        return &format->functions;
+    case 'i':
+        return &format->inlines;
+    case 'C':
+        return &format->demangle;
+    case 'p':
+        return &format->pretty;
+    case 's':
+        return &format->base_names;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct addr2line_options *o = state->input;
+    struct elf_search *search = &o->symbols.search;
+    bool *flag = flag_of(&o->format, key);
+    if (flag != NULL) {
+        *flag = true;
+        return 0;
+    }
+    switch (key) {
+    case 'e':
+        o->program = argument;
+        return 0;
+    case 'j':
+        o->section = argument;
+        return 0;
+    case KEY_CSV:
+        o->column = argument;
+        return 0;
+    case KEY_NO_CACHE:
+        o->symbols.no_cache = true;
+        return 0;
+    case KEY_DEBUG_DIR:
+        search->debug_folders = mem_resize(search->debug_folders, search->debug_folder_count + 1,
+                                           sizeof *search->debug_folders);
+        search->debug_folders[search->debug_folder_count++] = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        o->arguments = mem_resize(o->arguments, o->count + 1, sizeof *o->arguments);
+        o->arguments[o->count++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->column != NULL && o->count > 1)
+            argp_error(state, "more than one CSV file: '%s'", o->arguments[1]);
+        if (o->column != NULL && (o->format.inlines || o->format.addresses || o->format.pretty))
+            argp_error(state, "--csv goes without -a, -i and -p");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp program_argp = {
+    .options = arguments,
+    .parser = parse,
+    .args_doc = "[ADDRESS...]\n--csv=COLUMN [CSV]",
+    .doc = "Print source file and line of addresses in a program, as addr2line of binutils does.\v"
+           "Examples:\n"
+           "  pbin-addr2line -fipe program 0x1139 0x1150\n"
+           "  pbin-addr2line -Cfe libfoo.so.1 < addresses\n"
+           "  pbin-addr2line -Ce program --csv=pc trace.csv > named.csv\n\n"
+           "Without addresses, they are read from standard input, one a line.",
+};
+
+static int put_arguments(struct addr2line *a, const struct addr2line_options *o)
+{
+    uint64_t *addresses = mem_zalloc(o->count, sizeof *addresses);
+    for (size_t i = 0; i < o->count; i++)
+        a->strange += !addr2line_parse(o->arguments[i], strlen(o->arguments[i]), &addresses[i]);
+    int result = addr2line_put(a, addresses, o->count);
+    free(addresses);
+    return result;
+}
+
+static int look_up(struct addr2line *a, struct addr2line_options *o, struct error *err)
+{
+    int result;
+    if (o->column != NULL) {
+        const char *path = o->count > 0 ? o->arguments[0] : NULL;
+        report_awaited(&o->common.reporter, path, "a CSV file");
+        result = addr2line_csv(a, path, o->column, err);
+    } else if (o->count > 0)
+        result = put_arguments(a, o);
+    else {
+        report_awaited(&o->common.reporter, NULL, "addresses");
+        result = addr2line_lines(a, STDIN_FILENO, err);
+    }
+    if (a->strange > 0)
+        report_warning(&o->common.reporter, "%llu of the texts are no hexadecimal addresses",
+                       (unsigned long long)a->strange);
+    return result;
+}
+
+/* Standard output is flushed after each batch; compressed, it cannot be. */
+static int write_all(struct addr2line *a, struct addr2line_options *o, struct error *err)
+{
+    bool to_file = o->common.output != NULL && strcmp(o->common.output, "-") != 0;
+    if (!to_file && !o->common.bzip2)
+        return look_up(a, o, err);
+    a->out = tool_output(&o->common, 0, err);
+    if (a->out == NULL)
+        return -1;
+    if (look_up(a, o, err) == 0)
+        return output_commit(a->out);
+    output_discard(a->out);
+    return -1;
+}
+
+static int run(struct addr2line_options *o, struct error *err)
+{
+    int errnum;
+    struct addr2line a = {.format = o->format};
+    struct elf_file *image = elf_file_open(o->program, &errnum, err);
+    if (image == NULL)
+        return -1;
+    const struct elf_section *section =
+        o->section != NULL ? elf_section_find(image, o->section) : NULL;
+    if (o->section != NULL && section == NULL) {
+        elf_file_close(image);
+        return error_set(err, o->program, NO_OFFSET, "no section '%s'", o->section);
+    }
+    a.base = section != NULL ? section->address : 0;
+    a.is_64 = image->is_64;
+    a.symbolizer = symbolizer_new_file(image, &o->symbols, &o->common.reporter);
+    int result = write_all(&a, o, err);
+    symbolizer_delete(a.symbolizer);
+    return result;
+}
+
+const char *argp_program_version = "pbin-addr2line (pbin-tools) " PBIN_TOOLS_VERSION;
+
+int main(int argc, char **argv)
+{
+    struct addr2line_options o = {.program = "a.out"};
+    struct error err = {0};
+    tool_start(&o.common, "pbin-addr2line");
+    tool_parse(&program_argp, TOOL_OUTPUT, argc, argv, &o);
+    int result = run(&o, &err);
+    elf_search_free(&o.symbols.search);
+    free(o.arguments);
+    return tool_end(&o.common, result, &err);
+}

@@ -1,0 +1,270 @@
+/* Answers of debug information, kept on disk.
+ * SPDX-License-Identifier: MIT */
+#include "convert/symbolize/frame_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "convert/symbolize/cache_folder.h"
+
+static const char magic[8] = "PBXFRAM";
+enum { MAX_FILE = 64 << 20 }; /* [bytes] */
+enum { REVISION = 1 }; /* to be raised whenever the same debug information gets other answers */
+
+struct entry {
+    uint64_t address;
+    uint32_t first;
+    uint8_t count;
+};
+
+struct frame_cache {
+    struct cache_folder *folder;
+    char *name;            /* of the file in the folder */
+    char *identity;        /* of what the answers are about */
+    struct strings *names; /* of the caller */
+    struct entry *entries; /* the first FOUND are those of the file, in ascending order */
+    struct dwarf_frame *frames;
+    size_t count, found, capacity, frame_count, frame_capacity;
+};
+
+/* ---- the file ----
+ * magic, u64 XXH3 of what follows: identity; u32 count of strings, each u32 length and bytes; u32 count of frames, each u32
+ * function, u32 file, u32 line; u32 count of addresses, each u64 address, u32 first frame, u8 count of frames; all
+ * little-endian. */
+
+/* The numbers in NAMES of the strings, in their order; *COUNT of them. Caller frees. */
+static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *count)
+{
+    *count = cursor_u32(in);
+    in->bad |= *count > cursor_left(in) / sizeof(uint32_t) + 1;
+    if (in->bad)
+        return NULL;
+    uint32_t *numbers = mem_zalloc(*count + 1, sizeof *numbers);
+    for (size_t i = 1; i < *count && !in->bad; i++) {
+        size_t length = 0;
+        const char *text = cursor_string(in, &length);
+        in->bad |= !in->bad && memchr(text, '\0', length) != NULL;
+        if (!in->bad)
+            numbers[i] = strings_intern_bytes(c->names, text, length);
+    }
+    return numbers;
+}
+
+static void take_frames(struct frame_cache *c, struct cursor *in)
+{
+    enum { SIZE = 12 };
+    size_t texts, count;
+    uint32_t *numbers = take_strings(c, in, &texts);
+    count = cursor_u32(in);
+    in->bad |= count > cursor_left(in) / SIZE;
+    if (!in->bad)
+        mem_reserve(&c->frames, &c->frame_capacity, count, sizeof *c->frames);
+    for (; c->frame_count < count && !in->bad; c->frame_count++) {
+        uint32_t function = cursor_u32(in), file = cursor_u32(in), line = cursor_u32(in);
+        in->bad |= function >= texts || file >= texts;
+        if (!in->bad)
+            c->frames[c->frame_count] =
+                (struct dwarf_frame){numbers[function], numbers[file], line};
+    }
+    free(numbers);
+}
+
+static void take_entries(struct frame_cache *c, struct cursor *in)
+{
+    enum { SIZE = 13 };
+    size_t count = cursor_u32(in);
+    in->bad |= count > cursor_left(in) / SIZE;
+    if (in->bad)
+        return;
+    mem_reserve(&c->entries, &c->capacity, count, sizeof *c->entries);
+    for (; c->count < count; c->count++) {
+        struct entry *e = &c->entries[c->count];
+        e->address = cursor_u64(in);
+        e->first = cursor_u32(in);
+        e->count = cursor_u8(in);
+        in->bad |= e->count > MAX_FRAMES || e->first > c->frame_count ||
+                   e->count > c->frame_count - e->first ||
+                   (c->count > 0 && e->address <= e[-1].address);
+    }
+    c->found = c->count;
+}
+
+/* Returns false if DATA is not what this cache wants; it then holds part of it. */
+static bool parse(struct frame_cache *c, const uint8_t *data, size_t size)
+{
+    struct cursor in = {.data = data, .size = size};
+    size_t length = 0;
+    const uint8_t *start = cursor_bytes(&in, sizeof magic);
+    uint64_t sum = cursor_u64(&in);
+    if (in.bad || memcmp(start, magic, sizeof magic) != 0 ||
+        sum != XXH3_64bits(data + in.at, size - in.at))
+        return false;
+    const char *identity = cursor_string(&in, &length);
+    if (in.bad || length != strlen(c->identity) || memcmp(identity, c->identity, length) != 0)
+        return false;
+    take_frames(c, &in);
+    take_entries(c, &in);
+    return !in.bad && cursor_left(&in) == 0;
+}
+
+static void load(struct frame_cache *c)
+{
+    size_t size;
+    uint8_t *data = cache_folder_read(c->folder, c->name, MAX_FILE, &size);
+    if (data != NULL && !parse(c, data, size))
+        c->count = c->found = c->frame_count = 0;
+    free(data);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Sorts the entries, and drops all but one for an address. */
+static void sort(struct frame_cache *c)
+{
+    size_t kept = 0;
+    qsort(c->entries, c->count, sizeof *c->entries, by_address);
+    for (size_t i = 0; i < c->count; i++)
+        if (kept == 0 || c->entries[i].address != c->entries[kept - 1].address)
+            c->entries[kept++] = c->entries[i];
+    c->count = kept;
+}
+
+static void store(struct frame_cache *c)
+{
+    struct buffer rest = {0}, file = {0};
+    sort(c);
+    buffer_string(&rest, c->identity);
+    buffer_u32(&rest, strings_count(c->names));
+    for (uint32_t i = 1; i < strings_count(c->names); i++)
+        buffer_string(&rest, strings_get(c->names, i));
+    buffer_u32(&rest, (uint32_t)c->frame_count);
+    for (size_t i = 0; i < c->frame_count; i++) {
+        buffer_u32(&rest, c->frames[i].function);
+        buffer_u32(&rest, c->frames[i].file);
+        buffer_u32(&rest, c->frames[i].line);
+    }
+    buffer_u32(&rest, (uint32_t)c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        buffer_u64(&rest, c->entries[i].address);
+        buffer_u32(&rest, c->entries[i].first);
+        buffer_u8(&rest, c->entries[i].count);
+    }
+    buffer_bytes(&file, magic, sizeof magic);
+    buffer_u64(&file, XXH3_64bits(rest.data, rest.size));
+    buffer_bytes(&file, rest.data, rest.size);
+    if (file.size <= MAX_FILE)
+        cache_folder_write(c->folder, c->name, file.data, file.size);
+    buffer_free(&rest);
+    buffer_free(&file);
+}
+
+/* ---- */
+
+/* Besides the versions of the tools: a debug file that is replaced has another size or time of change. */
+static char *identity_of(const struct elf_file *debug)
+{
+    struct stat st = {0};
+    if (debug->fd < 0 || fstat(debug->fd, &st) != 0)
+        return NULL;
+    return mem_printf("%s %d %s %s %lld %lld.%09ld", PBIN_TOOLS_VERSION, REVISION, debug->build_id,
+                      debug->path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                      st.st_mtim.tv_nsec);
+}
+
+struct frame_cache *frame_cache_open(const struct elf_file *image, const struct elf_file *debug,
+                                     struct strings *names)
+{
+    char *identity = image->build_id[0] != '\0' ? identity_of(debug) : NULL;
+    struct cache_folder *folder = identity != NULL ? cache_folder_open() : NULL;
+    if (folder == NULL) {
+        free(identity);
+        return NULL;
+    }
+    struct frame_cache *c = mem_zalloc(1, sizeof *c);
+    c->folder = folder;
+    c->identity = identity;
+    c->name = mem_printf("%s.frames", image->build_id);
+    c->names = names;
+    load(c);
+    return c;
+}
+
+static const struct entry *find(const struct frame_cache *c, uint64_t address)
+{
+    const struct entry wanted = {.address = address};
+    return c->found == 0 ? NULL : bsearch(&wanted, c->entries, c->found, sizeof wanted, by_address);
+}
+
+bool frame_cache_find(struct frame_cache *c, const uint64_t *addresses, size_t count,
+                      struct dwarf_answer *answer)
+{
+    if (c == NULL)
+        return false;
+    dwarf_answer_reserve(answer, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *e = find(c, addresses[i]);
+        if (e == NULL)
+            return false;
+        answer->first[i] = (uint32_t)(e - c->entries);
+    }
+    answer->damaged = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *e = &c->entries[answer->first[i]];
+        mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + e->count,
+                    sizeof *answer->frames);
+        answer->first[i] = (uint32_t)answer->frame_count;
+        answer->count[i] = e->count;
+        for (size_t k = 0; k < e->count; k++)
+            answer->frames[answer->frame_count++] = c->frames[e->first + k];
+    }
+    return true;
+}
+
+static uint32_t add_frames(struct frame_cache *c, const struct dwarf_frame *from, size_t count)
+{
+    size_t first = c->frame_count;
+    mem_reserve(&c->frames, &c->frame_capacity, first + count, sizeof *c->frames);
+    for (size_t k = 0; k < count; k++)
+        c->frames[c->frame_count++] = from[k];
+    return (uint32_t)first;
+}
+
+void frame_cache_add(struct frame_cache *c, const uint64_t *addresses, size_t count,
+                     const struct dwarf_answer *answer)
+{
+    uint32_t first = 0;
+    if (c == NULL || count == 0)
+        return;
+    mem_reserve(&c->entries, &c->capacity, c->count + count, sizeof *c->entries);
+    for (size_t i = 0; i < count; i++) {
+        bool same = i > 0 && answer->first[i] == answer->first[i - 1] &&
+                    answer->count[i] == answer->count[i - 1];
+        if (!same) /* as many addresses have */
+            first = add_frames(c, answer->frames + answer->first[i], answer->count[i]);
+        c->entries[c->count++] = (struct entry){addresses[i], first, answer->count[i]};
+    }
+}
+
+void frame_cache_close(struct frame_cache *c)
+{
+    if (c == NULL)
+        return;
+    if (c->count > c->found)
+        store(c);
+    cache_folder_close(c->folder);
+    free(c->entries);
+    free(c->frames);
+    free(c->name);
+    free(c->identity);
+    free(c);
+}
