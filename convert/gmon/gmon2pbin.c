@@ -23,17 +23,17 @@ struct options {
     uint64_t rate; /* [Hz], 0: as the files say */
 };
 
-enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS };
+enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
-    {"elf", 'e', "FILE", 0,
+    {"elf", 'e', "FILE", EVERYDAY,
      "The program that wrote it (default: by the name gmon.PROGRAM.PID.out or gmon-UUID.out)", 1},
-    {"rate", 'r', "HZ", 0, "Samples per second (default: as recorded)", 1},
-    {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
+    {"rate", 'r', "HZ", EVERYDAY, "Samples per second (default: as recorded)", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Reading:", 2},
-    {"format", KEY_FORMAT, "DIALECT", 0, "gnu, bsd or bsd-old (default: detected)", 2},
-    {"bits", KEY_BITS, "BITS", 0, "Size of a pointer, 32 or 64 (default: detected)", 2},
+    {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu, bsd or bsd-old (default: detected)", 2},
+    {"bits", KEY_BITS, "BITS", EVERYDAY, "Size of a pointer, 32 or 64 (default: detected)", 2},
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
@@ -83,7 +83,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'n':
         o->name = argument;
         return 0;
-    case KEY_FORMAT:
+    case KEY_DIALECT:
         o->gmon.dialect =
             (enum gmon_dialect)(GMON_GNU + tool_choose(state, "dialect", dialect_name, argument));
         return 0;
@@ -240,6 +240,6 @@ int main(int argc, char **argv)
     free(c.target);
     free(c.dialect);
     free(o.inputs);
-    free(o.program.search.folders);
+    elf_search_free(&o.program.search);
     return tool_end(&o.common, result, &err);
 }

@@ -23,20 +23,20 @@ struct options {
     bool profil;
 };
 
-enum { KEY_DIALECT = KEY_TOOL_FIRST, KEY_SCALE, KEY_PROFIL };
+enum { KEY_SCALE = KEY_TOOL_FIRST, KEY_PROFIL };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is written:", 1},
-    {"dialect", KEY_DIALECT, "DIALECT", 0, "gnu (default) or bsd", 1},
-    {"binary", 'e', "FILE", 0,
+    {"format", KEY_FORMAT, "FORMAT", EVERYDAY, "gnu (default) or bsd", 1},
+    {"binary", 'e', "FILE", EVERYDAY,
      "The program or library to write, as a path or by its name in the profile (default: the "
      "program)",
      1},
-    {"rate", 'r', "HZ", 0, "Ticks per second of time (default: the sampling frequency)", 1},
+    {"rate", 'r', "HZ", EVERYDAY, "Ticks per second of time (default: the sampling frequency)", 1},
     {"scale", KEY_SCALE, "SCALE", 0,
      "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
     {0, 0, NULL, 0, "Finding the file:", ELF_GROUP},
-    {"profil", KEY_PROFIL, NULL, 0, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
+    {"profil", KEY_PROFIL, NULL, EVERYDAY, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
      TOOL_FILES},
     {0}};
 
@@ -47,9 +47,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->search;
         return 0;
-    case KEY_DIALECT:
+    case KEY_FORMAT:
         if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
-            argp_error(state, "--dialect must be gnu or bsd, not '%s'", argument);
+            argp_error(state, "--format must be gnu or bsd, not '%s'", argument);
         o->render.dialect = argument[0] == 'g' ? GMON_GNU : GMON_BSD;
         return 0;
     case 'e':
@@ -88,7 +88,7 @@ static const struct argp parser = {
            "Examples:\n"
            "  sampler -o run.bin -- ./program && prof2pbin run.bin | pbin2gmon -o gmon.out\n"
            "  pbin2gmon -e libfoo.so.1 -o foo.gmon run.pbin && gprof libfoo.so.1 foo.gmon\n"
-           "  PROFDIR=/var/prof pbin2gmon --dialect bsd --profil run.pbin\n",
+           "  PROFDIR=/var/prof pbin2gmon --format bsd --profil run.pbin\n",
     .children = children,
 };
 
@@ -247,6 +247,6 @@ int main(int argc, char **argv)
     pc_times_free(&c.times);
     pbin_reader_close(c.reader);
     stream_close(in);
-    free(o.search.folders);
+    elf_search_free(&o.search);
     return tool_end(&o.common, result, &err);
 }

@@ -141,6 +141,7 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .keys = (char *)(raw->aggregated ? LOCATION_KEYS : NULL),
         .pmu = raw_pmu_kind(raw),
         .volts = options->volts,
+        .baseline_w = facts->baseline_w,
         .cpus = options->cpus != 0 ? options->cpus : facts->cpus,
         .wall_ns = part_kept(raw, raw->header.wall_us),
         .latency_ns = part_kept(raw, raw->header.latency_us),

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/progress.h"
+#include "convert/prof2pbin/machine_time.h"
 #include "convert/prof2pbin/source_values.h"
 
 struct thread {
@@ -29,6 +30,7 @@ struct conversion {
     size_t seat_count, seat_capacity;
     struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
     struct source_values *values; /* NULL: the PMU value only */
+    struct machine_time machine;
     struct raw_reading_walk walk;
     struct raw_reading reading;           /* the next one */
     int got_reading;                      /* 1: it is there, 0: no more, -1: error */
@@ -159,7 +161,11 @@ static int put_batch(struct conversion *c, const struct raw_samples *s, struct e
         samples = count_fitting(s, i, &room, &count);
         uint64_t before_ns = c->begun ? c->last_ns : s->time_ns[i];
         put_facts(c, s, i, samples, &room);
+        if (s->opaque != NULL)
+            pbin_put_opaque(c->writer, s->opaque + i * s->opaque_size, s->opaque_size, samples);
         if (source_values_put(c->values, before_ns, c->times_ns, samples, &room, err) != 0)
+            return -1;
+        if (machine_time_put(&c->machine, c->times_ns, samples, err) != 0)
             return -1;
         if (c->seen != NULL) {
             size_t sightings =
@@ -227,9 +233,16 @@ int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
     c.begun = raw_has_clock(raw); /* at 0: the start of the run */
     c.walk = raw_reading_walk_begin(raw->stream, &raw->ext);
     define_sources(&c);
+    if (raw->value == RAW_OPAQUE && raw->header.value_size > PBIN_MAX_OPAQUE)
+        report_warning(reporter,
+                       "%s: PMU values of %" PRIu32 " bytes are left out: at most %d are kept",
+                       stream_name(raw->stream), raw->header.value_size, PBIN_MAX_OPAQUE);
     c.values = source_values_new(raw, writer);
     c.got_reading = raw_reading_next(&c.walk, &c.reading, err);
-    int result = c.got_reading < 0 ? -1 : put_all(&c, err);
+    int result = machine_time_begin(&c.machine, raw, writer, err);
+    if (result == 0)
+        result = c.got_reading < 0 ? -1 : put_all(&c, err);
+    machine_time_end(&c.machine);
     raw_reading_walk_end(&c.walk);
     source_values_delete(c.values);
     numbers_free(&c.tids);

@@ -117,12 +117,13 @@ int main(int argc, char **argv)
     tool_parse(&prof_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_STRICT, argc, argv, &o);
     o.raw.salvage = o.common.salvage;
     report_awaited(&o.common.reporter, o.input, "a raw profile");
+    o.convert.symbols.search.beside = o.input;
     struct stream *in = stream_open(o.input, &err);
     struct raw_profile *raw = in == NULL ? NULL : raw_open(in, &o.raw, &err);
     if (raw != NULL)
         result = convert(&o, raw, &err);
     raw_close(raw);
     stream_close(in);
-    free(o.convert.symbols.search.folders);
+    elf_search_free(&o.convert.symbols.search);
     return tool_end(&o.common, result, &err);
 }

@@ -7,24 +7,25 @@
 #include "base/memory.h"
 #include "convert/symbolize/symbol_options.h"
 
-enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE, KEY_PMU_KIND };
+enum { KEY_DUMP_VMMAP = KEY_TOOL_FIRST, KEY_PMU_TYPE, KEY_PMU_KIND, KEY_DIALECT };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
-    {"volts", 'v', "V", 0,
+    {"volts", 'v', "V", EVERYDAY,
      "Supply voltage [V]: required for profiles of a current, refused for others", 1},
-    {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
-    {"cpus", 'c', "N", 0, "CPUs that the program could use", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
+    {"cpus", 'c', "N", EVERYDAY, "CPUs that the program could use", 1},
     {0, 0, NULL, 0, "Reading:", 2},
-    {"format", KEY_FORMAT, "DIALECT", 0, "Dialect of the raw profile (default: detected)", 2},
+    {"dialect", KEY_DIALECT, "DIALECT", 0, "Dialect of the raw profile (default: detected)", 2},
     {"little-endian", 'l', NULL, 0, "The profile is little endian (default: detected)", 2},
     {"big-endian", 'b', NULL, 0, "The profile is big endian", 2},
-    {"pmu-type", KEY_PMU_TYPE, "TYPE", 0,
+    {"pmu-type", KEY_PMU_TYPE, "TYPE", EVERYDAY,
      "Type of pperf's PMU values: f64, f32, i8..i64, u8..u64, opaque (default for 8 bytes: f64)",
      2},
     {"pmu-kind", KEY_PMU_KIND, "KIND", 0,
      "What PMU values are where the profile does not say: power, current, voltage", 2},
-    {"vmmap", 'm', "FILE", 0, "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
+    {"vmmap", 'm', "FILE", EVERYDAY,
+     "Take the mappings from FILE, lines of HEXADDRESS HEXSIZE LABEL", 2},
     {0, 0, NULL, 0, "Symbols:", ELF_GROUP},
     {"dump-vmmap", KEY_DUMP_VMMAP, "FILE", 0,
      "Also write the mappings to FILE ('-': only them, to stdout)", TOOL_FILES},
@@ -44,7 +45,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'c':
         o->convert.cpus = tool_whole(state, "-c", argument, 1, 1 << 20);
         return 0;
-    case KEY_FORMAT:
+    case KEY_DIALECT:
         tool_choose(state, "dialect", raw_dialect_name, argument);
         o->raw.dialect = argument;
         return 0;

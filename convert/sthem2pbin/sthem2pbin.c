@@ -27,21 +27,22 @@ enum { KEY_CPUS = KEY_TOOL_FIRST };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the export is:", 1},
-    {"power-sensor", 'p', "N[,N...]", 0,
+    {"power-sensor", 'p', "N[,N...]", EVERYDAY,
      "Power sensor, as numbered in the header; several are added up (default: the only one that is "
      "not always 0)",
      1},
-    {"volts", 'v', "V", 0, "Supply voltage [V] for currents, in place of measured voltages", 1},
-    {"cores", 'c', "LIST", 0,
+    {"volts", 'v', "V", EVERYDAY, "Supply voltage [V] for currents, in place of measured voltages",
+     1},
+    {"cores", 'c', "LIST", EVERYDAY,
      "Use only these cores, as numbered in the header: N, N-M, lists of these; they get all of the "
      "energy",
      1},
     {"cpus", KEY_CPUS, "N", 0, "Cores that the program could use (default: those that show a PC)",
      1},
-    {"name", 'n', "NAME", 0, "Name of the profile (default: of the file)", 1},
+    {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
-    {"vmmap", 'm', "FILE", 0, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
-    {"elf", 'e', "FILE", 0, "Bare-metal program that ran at the addresses it was linked for",
+    {"vmmap", 'm', "FILE", EVERYDAY, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
+    {"elf", 'e', "FILE", EVERYDAY, "Bare-metal program that ran at the addresses it was linked for",
      ELF_GROUP},
     {0}};
 
@@ -238,6 +239,6 @@ int main(int argc, char **argv)
     stream_close(in);
     free(o.sensors);
     free(o.cores);
-    free(o.convert.symbols.search.folders);
+    elf_search_free(&o.convert.symbols.search);
     return tool_end(&o.common, result, &err);
 }

@@ -1,0 +1,34 @@
+/* The CPU time that all processes of the machine used, as power readings say, for the samples of a pbin.
+ *
+ * The kernel counts it in ticks, and the sampler does not ask for each reading: between two readings that differ it is a
+ * straight line.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_MACHINE_TIME_H
+#define CONVERT_PROF2PBIN_MACHINE_TIME_H
+
+#include "formats/pbin/pbin.h"
+#include "formats/raw/raw.h"
+
+struct machine_time {
+    struct pbin_writer *writer;
+    struct raw_reading_walk walk; /* runs ahead of the samples */
+    bool known, ended;
+    struct machine_point {
+        uint64_t time, cpu_ns;
+    } before, after; /* two readings that differ */
+    uint64_t put;    /* samples so far */
+    uint64_t given;  /* CPU time of them [ns], since the first reading */
+};
+
+/* RAW and WRITER are borrowed until machine_time_end. Returns 0, or -1 with ERR filled; machine_time_end is needed then,
+ * too. */
+int machine_time_begin(struct machine_time *machine, const struct raw_profile *raw,
+                       struct pbin_writer *writer, struct error *err);
+void machine_time_end(struct machine_time *machine);
+
+/* Puts what is known of the COUNT samples that are put next, taken at TIME_NS [COUNT, ns since the start of the run].
+ * Returns 0, or -1. */
+int machine_time_put(struct machine_time *machine, const uint64_t *time_ns, size_t count,
+                     struct error *err);
+
+#endif
