@@ -13,8 +13,10 @@ struct aggregate *aggregate_new(const struct aggregate_options *options)
     a->options = *options;
     a->arc_keys = strings_new();
     rowset_init(&a->rows, &a->options.rows.keys);
-    if (options->rows.fit)
+    if (options->rows.fit) { /* windows say nothing of other programs */
         a->fit = fit_new();
+        a->options.rows.weigh.ignore_others = true;
+    }
     return a;
 }
 
@@ -86,6 +88,8 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
     forget_what_differs(a, meta);
     join_kinds(a, meta);
+    if (!(a->meta.baseline_w == meta->baseline_w))
+        a->meta.baseline_w = 0;
     if (a->meta.cpus != meta->cpus)
         a->meta.cpus = 0;
     if (a->meta.frequency != meta->frequency)
@@ -312,7 +316,7 @@ bool aggregate_has_label(const struct aggregate *a, const struct pbin_row *row, 
 bool aggregate_is_label(const struct aggregate *a, const struct pbin_row *row)
 {
     return aggregate_has_label(a, row, LABEL_IDLE) || aggregate_has_label(a, row, LABEL_GAP) ||
-           aggregate_has_label(a, row, LABEL_RESIDUAL);
+           aggregate_has_label(a, row, LABEL_OTHERS) || aggregate_has_label(a, row, LABEL_RESIDUAL);
 }
 
 const char *aggregate_text(const struct aggregate *a, uint64_t string)

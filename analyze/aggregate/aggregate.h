@@ -80,7 +80,7 @@ int aggregate_fit(struct aggregate *aggregate, struct error *err);
 /* What is known of a row's energy by aggregate_fit. */
 struct fitted {
     double interval;  /* half of the 95 % interval of its energy, of all runs [J]; NaN: not known */
-    const char *like; /* the name of a row from which it cannot be told; NULL: it can */
+    const char *like; /* the name of a row that it cannot be distinguished from; NULL: it can */
 };
 
 /* Of row NUMBER; NULL: there was no aggregate_fit. */

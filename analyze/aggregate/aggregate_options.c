@@ -17,6 +17,7 @@ enum {
     KEY_TREE,
     KEY_THREADS,
     KEY_CI,
+    KEY_STATIC,
     KEY_FILTER,
     KEY_EXCLUDE,
     KEY_EXTERNAL,
@@ -31,40 +32,53 @@ enum {
     KEY_MAX_GAP,
     KEY_FILES,
     KEY_KERNEL,
+    KEY_NORMALIZED,
+    KEY_OTHERS,
 };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Rows:", 1},
-    {"keys", 'k', "KEY,...", 0,
-     "A row per combination of process, program, thread, comm, binary, file, function, inline, "
-     "line, pc "
-     "(default: "
-     "binary,function)",
+    {"keys", 'k', "KEY,...", EVERYDAY,
+     "A row per combination of process, program, thread, comm, binary, function, linkage-name, "
+     "outer-line, inline, file, line, pc (default: binary,function)",
      1},
-    {"threads", KEY_THREADS, NULL, 0, "Separate rows per thread (adds thread as the first key)", 1},
-    {"tree", KEY_TREE, NULL, 0, "Indent by key, with subtotals", 1},
-    {"sort", KEY_SORT, "METRIC", 0,
+    {"threads", KEY_THREADS, NULL, EVERYDAY,
+     "Separate rows per thread (adds thread as the first key)", 1},
+    {"tree", KEY_TREE, NULL, EVERYDAY, "Indent by key, with subtotals", 1},
+    {"sort", KEY_SORT, "METRIC", EVERYDAY,
      "Sort by time (default), energy, power, samples or entries, largest first", 1},
-    {"top", KEY_TOP, "N", 0, "Show at most N rows; the rest becomes one row, _other", 1},
+    {"top", KEY_TOP, "N", EVERYDAY, "Show at most N rows; the rest becomes one row, _other", 1},
     {"threshold", KEY_THRESHOLD, "PCT", 0,
      "Show rows with a share of at least PCT (of energy when sorted by energy, else of time)", 1},
     {"cumulative", KEY_CUMULATIVE, "PCT", 0, "Show rows until their shares add up to PCT", 1},
-    {"ci", KEY_CI, NULL, 0, "Show an approximate 95 % confidence interval of each share", 1},
+    {"ci", KEY_CI, NULL, EVERYDAY,
+     "Show approximate 95 % confidence intervals of times, energies and shares", 1},
+    {"static", KEY_STATIC, "W", OPTION_ARG_OPTIONAL,
+     "Show energy also as static + dynamic: what the machine draws anyway, at the recorded "
+     "baseline "
+     "or W watts, or the idle energy of --energy-model=fit, and the rest",
+     1},
+    {"normalized", KEY_NORMALIZED, NULL, 0,
+     "Time, samples, entries and energy as fractions of their totals", 1},
     {0, 0, NULL, 0, "Selection:", 2},
-    {"filter", KEY_FILTER, "KEY=GLOB", 0,
+    {"filter", KEY_FILTER, "KEY=GLOB", EVERYDAY,
      "Include only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
     {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Exclude what matches (repeatable)", 2},
-    {"exclude-external", KEY_EXTERNAL, NULL, 0, "Include only the target binary", 2},
-    {"start", KEY_START, "S", 0, "Exclude samples before S seconds of the run", 2},
-    {"end", KEY_END, "S", 0, "Exclude samples at or after S seconds of the run", 2},
+    {"exclude-external", KEY_EXTERNAL, NULL, EVERYDAY, "Include only the target binary", 2},
+    {"start", KEY_START, "S", EVERYDAY, "Exclude samples before S seconds of the run", 2},
+    {"end", KEY_END, "S", EVERYDAY, "Exclude samples at or after S seconds of the run", 2},
     {"phase", KEY_PHASE, "FUNCTION[:N]", 0,
      "Start at the first entry into FUNCTION, or take the samples between its entries N and N+1",
      2},
     {0, 0, NULL, 0, "Attribution:", 3},
-    {"energy-model", KEY_MODEL, "MODEL", 0,
+    {"energy-model", KEY_MODEL, "MODEL", EVERYDAY,
      "share (default): energy by the CPU time around each sample, unused time to _idle; fit: least "
      "squares over the updates of the sensor, with a 95 % interval per row; sample: split the "
      "energy of each sample by CPU time; thread: charge each thread power x its CPU time",
+     3},
+    {"others", KEY_OTHERS, "HOW", 0,
+     "What other programs used meanwhile, where that was recorded: split (default): they share the "
+     "energy by CPU time, as _others; ignore: only the program uses CPU time",
      3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
     {"wall-time", KEY_WALL_TIME, NULL, 0,
@@ -74,7 +88,7 @@ static const struct argp_option arguments[] = {
     KERNEL_OPTION(KEY_KERNEL, 3),
     {"max-gap", KEY_MAX_GAP, "S", 0, "Charge the part of an interval beyond S seconds to _gap", 3},
     {0, 0, NULL, 0, "Several profiles:", 4},
-    {"mode", KEY_MODE, "MODE", 0,
+    {"mode", KEY_MODE, "MODE", EVERYDAY,
      "mean (default): each profile is a run, and rows are means; add: the profiles are shards of "
      "one run",
      4},
@@ -173,6 +187,9 @@ static bool parse_weighing(struct weigh_options *w, int key, char *argument,
     case KEY_LATENCY:
         w->subtract_latency = true;
         return true;
+    case KEY_OTHERS:
+        w->ignore_others = one_of(state, "--others", argument, "split", "ignore");
+        return true;
     case KEY_WALL_TIME:
     case KEY_CPU_TIME:
         w->wall_time = key == KEY_WALL_TIME;
@@ -204,6 +221,15 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
         return true;
     case KEY_CI:
         o->report.intervals = true;
+        return true;
+    case KEY_STATIC:
+        o->statics = true;
+        o->watts = argument != NULL ? tool_number(state, "--static", argument, 0, 1e9) : 0;
+        if (argument != NULL && o->watts == 0)
+            argp_error(state, "--static must be greater than 0");
+        return true;
+    case KEY_NORMALIZED:
+        o->report.normalized = true;
         return true;
     default:
         return false;
@@ -251,6 +277,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->selection.start > o->selection.end)
             argp_error(state, "--end is before --start");
+        if (o->watts > 0 && o->aggregate.rows.fit)
+            argp_error(state, "--static takes no power with --energy-model=fit, which finds it");
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);
         return 0;

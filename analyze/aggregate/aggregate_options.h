@@ -17,6 +17,9 @@ struct aggregate_command {
     struct report_options report;
     struct inputs inputs;
     bool threads;
+    bool statics;         /* energy as static + dynamic */
+    double watts;         /* the baseline; 0: as recorded */
+    exact *static_energy; /* of each row; NULL: not shown */
 };
 
 extern const struct argp aggregate_argp;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/parallel.h"
+#include "analyze/aggregate/suggest.h"
 #include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
 #include "base/progress.h"
@@ -15,7 +16,7 @@
 /* The position of each key of the aggregate among the keys of an aggregated input. */
 struct key_columns {
     size_t at[PBIN_MAX_KEYS];
-    bool coarser; /* rows will be joined: entries are unknown */
+    bool coarser; /* rows will be joined: entries are unknown, unless they are calls */
 };
 
 static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
@@ -179,7 +180,9 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     struct row_sums part = {
         .touched = true,
         .entries = row->sums.entries,
-        .entries_unknown = in->columns.coarser || !selected || row->sums.entries == UINT64_MAX,
+        .entries_unknown =
+            (in->columns.coarser && !pbin_entries_are_calls(pbin_reader_meta(in->reader))) ||
+            !selected || row->sums.entries == UINT64_MAX,
         .samples = row->sums.samples,
         .time = row->sums.time,
         .energy = row->sums.energy,
@@ -227,7 +230,10 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
                        "%s: %" PRIu64 " PMU values are not finite or too large to add up: "
                        "counted as 0",
                        in->name, done->bad_values);
+    const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
+    suggest_names(done->selection, all, in->name, in->reporter);
     if (done->selection->phase != NULL &&
+        !suggest_phase(done->selection->phase, all, in->name, in->reporter) &&
         done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
         report_warning(in->reporter, "%s: %s is entered only %" PRIu64 " times: no such phase",
                        in->name, done->selection->phase, done->phase);
@@ -460,6 +466,8 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         return -1;
     if (a->fit != NULL && meta->keys != NULL)
         pbin_reader_want_fit(reader);
+    if (!a->options.rows.weigh.ignore_others)
+        pbin_reader_want_busy(reader);
     quantity_of(meta, &in.quantity);
     attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);

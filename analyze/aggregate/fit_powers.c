@@ -1,6 +1,6 @@
 /* The power of each row by least squares.
  *
- * The unknowns are the powers of columns. Columns that cannot be told apart are joined: they have one power.
+ * The unknowns are the powers of columns. Columns that cannot be distinguished are joined: they have one power.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/fit_powers.h"
 
@@ -79,7 +79,7 @@ static void choose_columns(struct problem *p, const struct fit *fit)
     p->from[FIT_TIME] = 0;
     p->first[0] = FIT_TIME;
     size_t own = 0;
-    while (own < ranks && own < FIT_MOST && rank[own].cpu >= least)
+    while (own < ranks && own < FIT_MAX && rank[own].cpu >= least)
         own++;
     for (size_t r = 0; r < own; r++) {
         p->first[p->columns] = rank[r].column;
@@ -122,7 +122,7 @@ static void *new_values(size_t count)
 
 static void start(struct problem *p, const struct fit *fit)
 {
-    size_t most = FIT_MOST + 2;
+    size_t most = FIT_MAX + 2;
     memset(p, 0, sizeof *p);
     p->from = mem_zalloc(fit->columns, sizeof *p->from);
     p->first = mem_zalloc(3 * most, sizeof *p->first);
@@ -238,7 +238,8 @@ static void drop_idle(struct problem *p, size_t u)
     p->like[0] = column_of(p, u);
     p->unknown[0] = FIT_NONE;
     for (size_t c = 1; c < p->columns; c++)
-        p->unknown[c]--;
+        if (p->unknown[c] != FIT_NONE)
+            p->unknown[c]--;
     p->unknowns--;
 }
 
@@ -392,7 +393,7 @@ static bool join_alike(struct problem *p, bool sure)
     return joined;
 }
 
-/* Joins two unknowns that cannot be told apart, or fixes one that is not known. Returns false if all are known. */
+/* Joins two unknowns that cannot be distinguished, or fixes one that is not known. Returns false if all are known. */
 static bool join_next(struct problem *p)
 {
     size_t m = p->unknowns, lost = prepare(p), worst = m;
@@ -409,6 +410,12 @@ static bool join_next(struct problem *p)
         worst = find_unknown(p);
     }
     free(whole);
+    if (!solved && m > 2) {
+        fix(p, m - 1,
+            any_other(
+                p, m - 1)); /* the row with the least CPU time: its error is as large as itself */
+        return true;
+    }
     if (!solved)
         return join_alike(p, true);
     if (worst < m)

@@ -46,7 +46,7 @@ static void *read_part(void *opaque)
         begun = true;
         attribution_look(&p->attribution, &batch.samples);
         attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
-        if (weigher_left(&p->attribution.head).thread_sample_count > WEIGH_MOST_THREADS) {
+        if (weigher_left(&p->attribution.head).thread_sample_count > WEIGH_MAX_THREADS) {
             p->result = error_set(&p->err, stream_name(p->in), NO_OFFSET,
                                   "has far more thread samples than its trailer says");
             break;
@@ -75,6 +75,8 @@ static bool open_part(struct part *p, struct stream *stream, struct pbin_choice 
         free_part(p);
         return false;
     }
+    if (!options->weigh.ignore_others)
+        pbin_reader_want_busy(p->reader);
     rowset_init(&p->rows, &options->keys);
     attribution_start(&p->attribution, like->meta, like->weigher.quantity, options, &p->rows);
     return true;

@@ -3,7 +3,11 @@
  *   pbin-aggregate run.pbin          time [s]  share [%]  ...  energy [J]  binary  function
  *                                      1.0012      50.06  ...      20.024  burn    burn_50
  * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
 #include "analyze/aggregate/aggregate_options.h"
+#include "analyze/aggregate/static_energy.h"
+#include "base/memory.h"
 
 /* The formats of tables, then pbin. */
 static const char *format_name(size_t number)
@@ -32,13 +36,24 @@ static void note_empty(const struct aggregate *a, struct aggregate_command *o)
         samples += row->sums.samples;
         time += row->sums.time;
     }
-    bool told = o->selection.phase != NULL; /* a phase that never comes has its own warning */
-    if (o->selects && !told && samples == 0 && time == 0)
-        report_warning(&o->common.reporter, "%s",
-                       o->selection.exclude_external
-                           ? "nothing is selected: no sample is in the target binary with these "
-                             "options"
-                           : "nothing is selected: no sample has these times, phases and keys");
+    bool warned = o->selection.phase != NULL; /* a phase that never comes has its own warning */
+    if (!o->selects || warned || samples != 0 || time != 0)
+        return;
+    if (o->selection.exclude_external)
+        report_warning(&o->common.reporter,
+                       "nothing is selected: no sample is in the target binary, '%s', with these "
+                       "options",
+                       aggregate_meta(a)->target != NULL ? aggregate_meta(a)->target : "");
+    else
+        report_warning(&o->common.reporter,
+                       "nothing is selected: no sample has these times, phases and keys");
+}
+
+static int find_statics(const struct aggregate *a, struct aggregate_command *o, struct error *err)
+{
+    o->static_energy = mem_zalloc(aggregate_row_count(a) + 1, sizeof *o->static_energy);
+    o->report.static_energy = o->static_energy;
+    return static_energies(a, o->watts, o->static_energy, err);
 }
 
 static int write_result(struct aggregate *aggregate, struct aggregate_command *o, struct error *err)
@@ -46,10 +61,13 @@ static int write_result(struct aggregate *aggregate, struct aggregate_command *o
     const struct table_format *format = choose_format(o);
     if (format != NULL && o->aggregate.rows.fit && aggregate_fit(aggregate, err) != 0)
         return -1;
+    if (format != NULL && o->statics && find_statics(aggregate, o, err) != 0)
+        return -1;
     struct output *out = tool_output(&o->common, format == NULL ? OUTPUT_BINARY : 0, err);
     if (out == NULL)
         return -1;
     o->report.color = tool_color(&o->common);
+    o->report.style = tool_style(&o->common);
     if (format == NULL)
         aggregate_write(aggregate, out, "pbin-aggregate " PBIN_TOOLS_VERSION);
     else
@@ -66,8 +84,8 @@ int main(int argc, char **argv)
     tool_start(&o.common, "pbin-aggregate");
     o.aggregate.rows.keys = pbin_keys_of("binary,function");
     o.common.formats = format_name;
-    tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv,
-               &o);
+    tool_parse(&aggregate_argp, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_TABLE,
+               argc, argv, &o);
     o.inputs.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
     o.aggregate.has_max_gap = true;
@@ -84,5 +102,6 @@ int main(int argc, char **argv)
     aggregate_delete(aggregate);
     selection_free(&o.selection);
     inputs_free(&o.inputs);
+    free(o.static_energy);
     return tool_end(&o.common, result, &err);
 }

@@ -13,7 +13,8 @@ struct group {
     const struct pbin_row *begin;
     size_t size;
     struct pbin_sums sums;
-    double by; /* sort value */
+    exact fixed; /* static energy */
+    double by;   /* sort value */
 };
 
 static int compare(const void *left, const void *right)
@@ -37,12 +38,16 @@ static struct group *make_groups(const struct row_view *v, const struct pbin_row
             continue;
         if (*count == 0 || single || groups[*count - 1].begin->key[depth] != rows[i].key[depth]) {
             mem_reserve(&groups, &capacity, *count + 1, sizeof *groups);
-            groups[(*count)++] = (struct group){.begin = &rows[i], .sums = rows[i].sums, .size = 1};
+            groups[(*count)++] = (struct group){.begin = &rows[i],
+                                                .sums = rows[i].sums,
+                                                .fixed = row_view_static(v, &rows[i]),
+                                                .size = 1};
             continue;
         }
         struct group *last = &groups[*count - 1];
         last->size = (size_t)(&rows[i] - last->begin) + 1;
         row_sums_join(&last->sums, &rows[i].sums);
+        last->fixed += row_view_static(v, &rows[i]);
     }
     for (size_t i = 0; i < *count; i++)
         groups[i].by = row_view_metric(v, &groups[i].sums);
@@ -80,7 +85,7 @@ static size_t limit(const struct row_view *v, struct group *groups, size_t count
 
 /* A row without code: _other, _total. */
 static void show_label(const struct row_view *v, struct table *table, const char *label,
-                       const struct pbin_sums *sums, bool total)
+                       const struct pbin_sums *sums, exact fixed, bool total)
 {
     struct table_cell cells[VIEW_MAX_COLUMNS] = {{0}};
     bool any = false;
@@ -91,33 +96,35 @@ static void show_label(const struct row_view *v, struct table *table, const char
         }
     if (!any)
         cells[v->report->tree] = cell_text(label);
-    row_view_values(v, sums, total && sums->runs == v->runs, cells);
+    row_view_values(v, sums, fixed, total && sums->runs == v->runs, cells);
     if (total) /* as above the table: _idle has no CPU time by which its energy could be divided */
         cells[v->power_at] = cell_real(v->power);
     (total ? table_total : table_row)(table, cells);
 }
 
-/* A line of a tree; SINGLE: the only row in it, or NULL. */
+/* A line of a tree. */
 static void show_branch(const struct row_view *v, struct table *table, const char *name,
-                        const struct pbin_sums *sums, const struct pbin_row *single, size_t depth,
-                        bool indent)
+                        const struct group *group, size_t depth, bool indent)
 {
     struct table_cell cells[VIEW_MAX_COLUMNS];
     char *shown = mem_printf("%*s%s", indent ? (int)depth * 2 : 0, "", name);
     cells[0] = cell_count(depth);
     cells[1] = cell_text(shown);
-    row_view_values(v, sums, single != NULL, cells);
-    if (single != NULL)
-        row_view_fitted(v, single, cells);
+    row_view_values(v, &group->sums, group->fixed, group->size == 1, cells);
+    if (group->size == 1)
+        row_view_fitted(v, group->begin, cells);
     table_row(table, cells);
     free(shown);
 }
 
-static struct pbin_sums sum_of(const struct group *groups, size_t from, size_t count)
+/* What a limit cut off, as a group without rows of its own. */
+static struct group sum_of(const struct group *groups, size_t from, size_t count)
 {
-    struct pbin_sums sum = {0};
-    for (size_t i = from; i < count; i++)
-        row_sums_join(&sum, &groups[i].sums);
+    struct group sum = {0};
+    for (size_t i = from; i < count; i++) {
+        row_sums_join(&sum.sums, &groups[i].sums);
+        sum.fixed += groups[i].fixed;
+    }
     return sum;
 }
 
@@ -131,13 +138,13 @@ static void show_flat(const struct row_view *v, struct table *table)
         struct table_cell cells[VIEW_MAX_COLUMNS];
         for (size_t k = 0; k < v->name_count; k++)
             cells[k] = row_view_key(v, groups[i].begin, k);
-        row_view_values(v, &groups[i].sums, true, cells);
+        row_view_values(v, &groups[i].sums, groups[i].fixed, true, cells);
         row_view_fitted(v, groups[i].begin, cells);
         table_row(table, cells);
     }
-    struct pbin_sums other = sum_of(groups, shown, count);
+    struct group other = sum_of(groups, shown, count);
     if (shown < count)
-        show_label(v, table, LABEL_OTHER, &other, false);
+        show_label(v, table, LABEL_OTHER, &other.sums, other.fixed, false);
     free(groups);
 }
 
@@ -161,15 +168,14 @@ static void show_tree(const struct row_view *v, struct table *table, const struc
     for (size_t i = 0; i < shown; i++) {
         struct table_cell key = row_view_key(v, groups[i].begin, depth);
         char *name = cell_name(&key);
-        show_branch(v, table, name, &groups[i].sums, groups[i].size == 1 ? groups[i].begin : NULL,
-                    depth, indent);
+        show_branch(v, table, name, &groups[i], depth, indent);
         free(name);
         if (depth + 1 < v->keys->count)
             show_tree(v, table, groups[i].begin, groups[i].size, depth + 1, indent);
     }
-    struct pbin_sums other = sum_of(groups, shown, count);
+    struct group other = sum_of(groups, shown, count);
     if (shown < count)
-        show_branch(v, table, LABEL_OTHER, &other, NULL, depth, indent);
+        show_branch(v, table, LABEL_OTHER, &other, depth, indent);
     free(groups);
 }
 
@@ -182,12 +188,13 @@ void report_rows(const struct aggregate *a, const struct report_options *options
                               .fact_count = v.fact_count,
                               .columns = v.columns,
                               .column_count = v.column_count,
-                              .color = options->color};
+                              .color = options->color,
+                              .style = options->style};
     struct table *table = table_open(format, out, &head);
     if (options->tree && aggregate_row_count(a) > 0)
         show_tree(&v, table, aggregate_row(a, 0), aggregate_row_count(a), 0, format == &table_text);
     else
         show_flat(&v, table);
-    show_label(&v, table, LABEL_TOTAL, &v.total, true);
+    show_label(&v, table, LABEL_TOTAL, &v.total, v.total_static, true);
     table_close(table);
 }

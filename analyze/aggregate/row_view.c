@@ -6,60 +6,104 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_column(struct row_view *v, const char *name, const char *unit, bool is_text)
+/* What narrow tables leave out first to last. */
+enum {
+    RANK_COUNTS = 90,
+    RANK_ENTRIES,
+    RANK_LIKE = 80,
+    RANK_POWER = 60,
+    RANK_ENERGY_SHARE = 70,
+    RANK_SHARE = 50,
+    RANK_OTHER = 40 /* time or energy, whichever does not sort the table */
+};
+
+static struct table_column *add_column(struct row_view *v, const char *name, const char *unit,
+                                       unsigned char rank)
 {
-    v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
+    v->columns[v->column_count] = (struct table_column){.name = name, .unit = unit, .rank = rank};
+    return &v->columns[v->column_count++];
+}
+
+/* A column that is shown in wide tables only, or after the values of column OF. */
+static void add_detail(struct row_view *v, const char *name, const char *unit, size_t of)
+{
+    if (of > 0)
+        v->columns[of].interval = v->column_count;
+    add_column(v, name, unit, 0)->only_wide = true;
 }
 
 static void name_columns(struct row_view *v)
 {
     if (v->report->tree) {
-        add_column(v, "depth", "", false);
-        add_column(v, "tree", "", true);
+        add_column(v, "depth", "", RANK_ENTRIES);
+        add_column(v, "tree", "", 0)->is_text = true;
     } else {
         for (size_t i = 0; i < v->keys->count; i++)
-            add_column(v, pbin_key_get((size_t)v->keys->key[i])->name, "", true);
+            add_column(v, pbin_key_get((size_t)v->keys->key[i])->name, "", 0)->is_text = true;
     }
     v->name_count = v->column_count;
 }
 
-static void spread_columns(struct row_view *v, const struct quantity *q)
+/* Do time and energy have the intervals of their shares? Several runs show by themselves how much they vary. */
+static bool has_sampling_intervals(const struct row_view *v)
+{
+    return v->report->intervals && v->runs < 2;
+}
+
+/* TIME_AT, ENERGY_AT: the columns of the means. */
+static void spread_columns(struct row_view *v, const char *unit, size_t time_at, size_t energy_at)
 {
     static const char *const time[] = {"time_sd", "time_min", "time_max", "time_ci95"};
     static const char *const energy[] = {"energy_sd", "energy_min", "energy_max", "energy_ci95"};
     if (v->runs < 2)
         return;
     for (size_t i = 0; i < 4; i++)
-        add_column(v, time[i], "s", false);
+        add_detail(v, time[i], v->report->normalized ? "" : "s", i == 3 ? time_at : 0);
     for (size_t i = 0; i < 4; i++)
-        add_column(v, energy[i], v->has_quantity ? q->unit : "J", false);
-    add_column(v, "runs", "", false);
+        add_detail(v, energy[i], unit, i == 3 && !v->fitted ? energy_at : 0);
+    add_detail(v, "runs", "", 0);
 }
 
 static void make_columns(struct row_view *v)
 {
     const struct quantity *q = aggregate_quantity(v->aggregate);
-    name_columns(v);
-    add_column(v, "time", "s", false);
-    add_column(v, "share", "%", false);
-    if (v->report->intervals)
-        add_column(v, "share_ci_approx", "%", false);
-    add_column(v, "samples", "", false);
-    add_column(v, "entries", "", false);
-    v->power_at = v->column_count;
-    add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
-               false);
-    add_column(v, v->has_quantity ? q->name : "energy", v->has_quantity ? q->unit : "J", false);
-    const char *what = v->has_quantity ? q->name : "energy";
+    const char *what = v->has_quantity ? q->name : "energy",
+               *unit = v->has_quantity ? q->unit : "J";
+    if (v->report->normalized)
+        unit = "";
+    bool by_energy = v->report->sort == METRIC_ENERGY || v->report->sort == METRIC_POWER;
     snprintf(v->share_name[0], sizeof v->share_name[0], "%s_share", what);
     snprintf(v->share_name[1], sizeof v->share_name[1], "%s_share_ci_approx", what);
-    add_column(v, v->share_name[0], "%", false);
+    snprintf(v->share_name[2], sizeof v->share_name[2], "%s_ci_approx", what);
+    name_columns(v);
+    size_t time_at = v->column_count;
+    bool sampled = has_sampling_intervals(v);
+    add_column(v, "time", v->report->normalized ? "" : "s", by_energy ? RANK_OTHER : 0);
+    if (sampled)
+        add_detail(v, "time_ci_approx", v->report->normalized ? "" : "s", time_at);
+    add_column(v, "share", "%", RANK_SHARE);
     if (v->report->intervals)
-        add_column(v, v->share_name[1], "%", false);
-    spread_columns(v, q);
+        add_detail(v, "share_ci_approx", "%", v->column_count - 1);
+    add_column(v, "samples", "", RANK_COUNTS);
+    add_column(v, "entries", "", RANK_ENTRIES);
+    v->power_at = v->column_count;
+    add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
+               v->report->sort == METRIC_POWER ? 0 : RANK_POWER);
+    size_t energy_at = v->column_count;
+    add_column(v, what, unit, by_energy ? 0 : RANK_OTHER);
+    if (sampled && !v->fitted)
+        add_detail(v, v->share_name[2], unit, energy_at);
+    if (v->report->static_energy != NULL) {
+        add_column(v, "static", unit, RANK_ENERGY_SHARE);
+        add_column(v, "dynamic", unit, RANK_POWER);
+    }
+    add_column(v, v->share_name[0], "%", RANK_ENERGY_SHARE);
+    if (v->report->intervals)
+        add_detail(v, v->share_name[1], "%", v->column_count - 1);
+    spread_columns(v, unit, time_at, energy_at);
     if (v->fitted) {
-        add_column(v, "fit_ci95", v->has_quantity ? q->unit : "J", false);
-        add_column(v, "not_resolvable_from", "", true);
+        add_detail(v, "fit_ci95", unit, energy_at);
+        add_column(v, "not_resolvable_from", "", RANK_LIKE)->is_text = true;
     }
 }
 
@@ -76,14 +120,20 @@ static double percent(double part, double whole)
 }
 
 /* Half-width of the 95 % interval of SHARE [%], 1.96 sqrt(p (1 - p) / n), with n the thread samples that have CPU time:
- * the others decide nothing. They are known for all rows together, filtered ones included. */
-static struct table_cell interval(const struct row_view *v, double share)
+ * the others decide nothing. They are known for all rows together, filtered ones included. NaN: not known. */
+static double interval(const struct row_view *v, double share)
 {
     double p = share / 100, n = exact_to_double(v->total.samples, SAMPLES_SHIFT, 1);
     double all = n + exact_to_double(v->excluded.samples, SAMPLES_SHIFT, 1);
     bool every = all <= 0 || aggregate_options_of(v->aggregate)->rows.weigh.wall_time;
     n -= every ? 0 : n / all * (double)aggregate_meta(v->aggregate)->idle_samples;
-    return cell_real(p >= 0 && p <= 1 && n > 0 ? 100 * 1.96 * sqrt(p * (1 - p) / n) : NAN);
+    return p >= 0 && p <= 1 && n > 0 ? 100 * 1.96 * sqrt(p * (1 - p) / n) : NAN;
+}
+
+/* The part of WHOLE that HALF [%] is: the total is known, and only the shares of rows are estimates. */
+static struct table_cell part(double half, double whole)
+{
+    return cell_real(half / 100 * fabs(whole));
 }
 
 static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,
@@ -97,30 +147,56 @@ static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sum
                            s.energy_sd, s.energy_min, s.energy_max, s.energy_ci};
     bool energies = v->has_quantity && !v->fitted;
     for (size_t i = 0; i < 8; i++)
-        cell[i] = cell_real(spread && (i < 4 || energies) ? all[i] : NAN);
+        cell[i] = cell_real(spread && (i < 4 || energies)
+                                ? all[i] * (i < 4 ? v->time_scale : v->energy_scale)
+                                : NAN);
     cell[8] = spread ? cell_count(sums->runs) : (struct table_cell){0};
     return 9;
 }
 
-void row_view_values(const struct row_view *v, const struct pbin_sums *sums, bool spread,
-                     struct table_cell *cells)
+exact row_view_static(const struct row_view *v, const struct pbin_row *row)
+{
+    const exact *all = v->report->static_energy;
+    return all != NULL ? all[row - aggregate_row(v->aggregate, 0)] : 0;
+}
+
+static struct table_cell joules(const struct row_view *v, exact energy)
+{
+    uint64_t n = v->runs > 0 ? v->runs : 1;
+    return cell_real(exact_to_double(energy, ENERGY_SHIFT, n) * v->energy_scale);
+}
+
+void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exact fixed,
+                     bool spread, struct table_cell *cells)
 {
     struct row_values values;
     size_t n = v->name_count;
     row_values_of(sums, v->runs, &values);
     double share = percent(values.time, v->total_values.time);
     double energy_share = v->has_quantity ? percent(values.energy, v->total_values.energy) : NAN;
-    cells[n++] = cell_real(values.time);
+    bool fractions = v->report->normalized, sampled = has_sampling_intervals(v);
+    cells[n++] = cell_real(values.time * v->time_scale);
+    if (sampled)
+        cells[n++] = part(interval(v, share), v->total_values.time * v->time_scale);
     cells[n++] = cell_real(share);
     if (v->report->intervals)
-        cells[n++] = interval(v, share);
-    cells[n++] = count_cell(values.samples);
-    cells[n++] = isnan(values.entries) ? (struct table_cell){0} : count_cell(values.entries);
+        cells[n++] = cell_real(interval(v, share));
+    cells[n++] = fractions ? cell_real(values.samples / v->total_values.samples)
+                           : count_cell(values.samples);
+    cells[n++] = isnan(values.entries) ? (struct table_cell){0}
+                 : fractions           ? cell_real(values.entries / v->total_values.entries)
+                                       : count_cell(values.entries);
     cells[n++] = cell_real(v->has_quantity ? values.power : NAN);
-    cells[n++] = cell_real(v->has_quantity ? values.energy : NAN);
+    cells[n++] = cell_real(v->has_quantity ? values.energy * v->energy_scale : NAN);
+    if (sampled && !v->fitted)
+        cells[n++] = part(interval(v, energy_share), v->total_values.energy * v->energy_scale);
+    if (v->report->static_energy != NULL) {
+        cells[n++] = joules(v, fixed);
+        cells[n++] = joules(v, sums->energy - fixed);
+    }
     cells[n++] = cell_real(energy_share);
     if (v->report->intervals)
-        cells[n++] = interval(v, energy_share);
+        cells[n++] = cell_real(interval(v, energy_share));
     spread_cells(v, sums, spread, cells + n);
     for (size_t i = 1; i <= 2 && v->fitted; i++)
         cells[v->column_count - i] = (struct table_cell){0};
@@ -132,7 +208,8 @@ void row_view_fitted(const struct row_view *v, const struct pbin_row *row, struc
         return;
     const struct fitted *fitted =
         aggregate_fitted(v->aggregate, (size_t)(row - aggregate_row(v->aggregate, 0)));
-    cells[v->column_count - 2] = cell_real(fitted->interval / (double)(v->runs > 0 ? v->runs : 1));
+    cells[v->column_count - 2] =
+        cell_real(v->energy_scale * fitted->interval / (double)(v->runs > 0 ? v->runs : 1));
     if (fitted->like != NULL)
         cells[v->column_count - 1] = cell_text(fitted->like);
 }
@@ -214,6 +291,7 @@ static void balance_facts(struct row_view *v)
     static const struct {
         const char *label, *name, *title;
     } parts[] = {{LABEL_IDLE, "energy_idle_J", "  idle"},
+                 {LABEL_OTHERS, "energy_others_J", "  in other programs"},
                  {LABEL_GAP, "energy_gap_J", "  in gaps"},
                  {LABEL_RESIDUAL, "energy_residual_J", "  left over"}};
     enum { PARTS = sizeof parts / sizeof parts[0] };
@@ -273,7 +351,9 @@ static void make_facts(struct row_view *v)
     add_fact(v, "dialect", "recorded as", "", text_or_missing(meta->dialect));
     add_fact(v, "runs", "runs", "", cell_count(v->runs));
     add_fact(v, "wall_s", "wall time", "s", positive(wall));
-    add_fact(v, "time_s", "CPU time", "s", cell_real(v->total_values.time));
+    bool by_wall = aggregate_options_of(v->aggregate)->rows.weigh.wall_time;
+    add_fact(v, "time_s", by_wall ? "time of threads" : "CPU time", "s",
+             cell_real(v->total_values.time));
     add_fact(v, "samples", "samples", "", count_cell(samples));
     add_fact(v, "thread_samples", "thread samples", "", count_cell(v->total_values.samples));
     add_fact(v, "frequency_hz", "sampling frequency", "Hz",
@@ -316,10 +396,13 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
         const struct pbin_row *row = aggregate_row(aggregate, i);
         struct pbin_sums *sum = row_view_shows(v, row) ? &v->total : &v->excluded;
         row_sums_join(sum, &row->sums);
+        v->total_static += row_view_shows(v, row) ? row_view_static(v, row) : 0;
         sum->runs += row->sums.runs > 0;
     }
     spread_of_total(v);
     row_values_of(&v->total, v->runs, &v->total_values);
+    v->time_scale = report->normalized ? 1 / v->total_values.time : 1;
+    v->energy_scale = report->normalized ? 1 / v->total_values.energy : 1;
     make_columns(v);
     make_facts(v);
 }

@@ -15,8 +15,13 @@ struct report_options {
     double threshold;  /* rows with a share of at least this [%] */
     double cumulative; /* rows until the sum of shares reaches this [%]; 0: all */
     bool tree;         /* a row per prefix of the keys, indented */
-    bool intervals;    /* statistical interval of each share from the number of samples */
+    bool normalized;   /* time, samples, entries and energy as fractions of their totals */
+    bool
+        intervals; /* intervals from the number of samples: of shares and, of one run, time and energy */
+    const exact *
+        static_energy; /* of each row of the aggregate, shown apart from the rest of its energy; NULL: not shown */
     bool color;
+    const struct table_style *style;
 };
 
 enum { VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24, VIEW_MAX_FACTS = 20 };
@@ -32,12 +37,14 @@ struct row_view {
     size_t fact_count;
     size_t runs;
     struct pbin_sums total, excluded;
+    exact total_static;
     struct row_values total_values;
     bool has_quantity;
-    bool fitted;     /* energies are of aggregate_fit */
-    size_t power_at; /* column of the power */
-    double power;    /* of the run: energy / wall time; NaN if not known */
-    char share_name[2][48], excluded_name[2][48];
+    bool fitted;                     /* energies are of aggregate_fit */
+    size_t power_at;                 /* column of the power */
+    double time_scale, energy_scale; /* 1, or with NORMALIZED 1 / total */
+    double power;                    /* of the run: energy / wall time; NaN if not known */
+    char share_name[3][48], excluded_name[2][48];
 };
 
 /* Computes totals, columns and facts. All arguments are borrowed for the life of VIEW. */
@@ -55,8 +62,11 @@ double row_view_share(const struct row_view *view, const struct pbin_sums *sums)
 
 /* The cell of key number I of ROW; and filling the cells of values, which follow those of names. */
 struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
-void row_view_values(const struct row_view *view, const struct pbin_sums *sums, bool spread,
-                     struct table_cell *cells);
+void row_view_values(const struct row_view *view, const struct pbin_sums *sums, exact fixed,
+                     bool spread, struct table_cell *cells);
+
+/* The static energy of ROW, 0 if none is shown: FIXED of row_view_values. */
+exact row_view_static(const struct row_view *view, const struct pbin_row *row);
 
 /* Then the cells of what aggregate_fit says of ROW, in the last columns. */
 void row_view_fitted(const struct row_view *view, const struct pbin_row *row,

@@ -8,6 +8,7 @@
 #include "analyze/attribute/weigh_packed.h"
 #include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
+#include "base/vectors.h"
 
 static const struct selection everything;
 
@@ -89,6 +90,8 @@ static void charge_sample(struct attribution *a, const struct pbin_definitions *
     charge_threads(a, all, v, k, k + v->threads[i]);
     if (v->idle_energy[i] != 0)
         charge_label(a, LABEL_IDLE, 0, v->idle_energy[i]);
+    if (v->others_energy[i] != 0)
+        charge_label(a, LABEL_OTHERS, 0, v->others_energy[i]);
 }
 
 /* Do all sums of the window belong to threads? */
@@ -96,7 +99,7 @@ static bool is_threads_only(const struct weighed *v)
 {
     exact any = 0;
     for (size_t i = 0; i < v->count; i++)
-        any |= v->gap_time[i] | v->idle_energy[i];
+        any |= v->gap_time[i] | v->idle_energy[i] | v->others_energy[i];
     return any == 0;
 }
 
@@ -147,13 +150,14 @@ static bool is_marker(struct attribution *a, const struct pbin_definitions *all,
     return a->marker[location] == 1;
 }
 
+/* Follows the phase through sample I of NEXT, whose thread samples begin at K. */
 static void follow_phase(struct attribution *a, const struct pbin_definitions *all,
-                         const struct weighed *v, size_t i, size_t k)
+                         const struct pbin_samples *next, size_t i, size_t k)
 {
-    for (size_t end = k + v->threads[i]; k < end; k++) {
-        bool here = is_marker(a, all, key_map_location(&a->keys, all, v->location[k]));
-        a->phase += here && !a->in_marker[v->thread[k]];
-        a->in_marker[v->thread[k]] = here;
+    for (size_t end = k + next->threads[i]; k < end; k++) {
+        bool here = is_marker(a, all, key_map_location(&a->keys, all, next->location[k]));
+        a->phase += here && !a->in_marker[next->thread[k]];
+        a->in_marker[next->thread[k]] = here;
     }
 }
 
@@ -162,24 +166,24 @@ static bool selects_by_time(const struct attribution *a)
     return a->selection->has_window || a->selection->phase != NULL;
 }
 
-/* Is sample I of the window selected? */
-static bool counts(struct attribution *a, const struct pbin_definitions *all,
-                   const struct weighed *v, size_t i, size_t k)
+/* Which samples of the next window are selected. Returns how many. */
+static size_t select_samples(struct attribution *a, const struct pbin_definitions *all,
+                             const struct pbin_samples *next, bool *selected)
 {
     const struct selection *s = a->selection;
-    if (s->phase != NULL)
-        follow_phase(a, all, v, i, k);
-    if (s->has_window && (v->at[i] < a->start || v->at[i] >= a->end))
-        return false;
-    return s->phase == NULL || (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
-}
-
-/* Do all samples of the window count? Time does not go backwards. */
-static bool all_count(const struct attribution *a, const struct weighed *v)
-{
-    const struct selection *s = a->selection;
-    bool inside = !s->has_window || (v->at[0] >= a->start && v->at[v->count - 1] < a->end);
-    return inside && s->phase == NULL;
+    size_t count = 0;
+    exact at = a->weigher.at;
+    for (size_t i = 0, k = 0; i < next->count; k += next->threads[i++]) {
+        at += weigher_elapsed(&a->weigher, next->interval_ns[i]);
+        if (s->phase != NULL)
+            follow_phase(a, all, next, i, k);
+        bool inside = !s->has_window || (at >= a->start && at < a->end);
+        bool in_phase =
+            s->phase == NULL || (s->phase_number == 0 ? a->phase > 0 : a->phase == s->phase_number);
+        selected[i] = inside && in_phase;
+        count += selected[i];
+    }
+    return count;
 }
 
 void attribute_fit(struct attribution *a, const struct pbin_definitions *all,
@@ -206,21 +210,19 @@ static void fit_window(struct attribution *a, const struct pbin_definitions *all
     attribute_fit(a, all, v->thread, v->location, &view);
 }
 
-/* Attributes the next window. Returns false if no window is complete. */
-static bool attribute_window(struct attribution *a, const struct pbin_definitions *all)
+/* Attributes the next window, or the samples of it that are SELECTED (NULL: all). Returns false if no window is complete. */
+static bool attribute_window(struct attribution *a, const struct pbin_definitions *all,
+                             const bool *selected)
 {
     const struct weighed *v = weigher_next(&a->weigher);
     if (v == NULL)
         return false;
-    bool all_in = all_count(a, v), at_once = all_in && is_threads_only(v);
+    bool at_once = selected == NULL && is_threads_only(v);
     if (at_once)
         charge_threads(a, all, v, 0, v->thread_samples);
     exact before = v->begin, wall = 0;
-    bool selected[STRETCH] = {false};
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
-        if (all_in || counts(a, all, v, i, k)) {
-            if (a->fit != NULL)
-                selected[i] = true;
+        if (selected == NULL || selected[i]) {
             if (!at_once)
                 charge_sample(a, all, v, i, k);
             count_sample(a, v, i);
@@ -230,23 +232,49 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     }
     a->wall += wall;
     if (a->fit != NULL)
-        fit_window(a, all, v, all_in ? NULL : selected);
+        fit_window(a, all, v, selected);
+    return true;
+}
+
+/* Attributes what is selected of the next window; energies of a window without that are not weighed, unless windows for
+ * least squares go on in it. Returns false if no window is complete. */
+static bool attribute_selected(struct attribution *a, const struct pbin_definitions *all)
+{
+    struct weigher *w = &a->weigher;
+    struct pbin_samples next;
+    bool selected[STRETCH];
+    if (!weigher_look(w, &next))
+        return false;
+    size_t count = select_samples(a, all, &next, selected);
+    if (count == 0 && a->fit == NULL) {
+        weigher_pass(w);
+        return true;
+    }
+    if (count < next.count)
+        return attribute_window(a, all, selected);
+    if (w->share == NULL || !weigher_packs(w) || attribute_packed(a, all, SIZE_MAX) == 0)
+        return attribute_window(a, all, NULL);
+    while (w->share->packed.left > 0)
+        attribute_packed(a, all, SIZE_MAX);
     return true;
 }
 
 /* What was added to the weigher. */
 static void attribute_all(struct attribution *a, const struct pbin_definitions *all)
 {
-    bool packs = !selects_by_time(a) && weigher_packs(&a->weigher), more = true;
+    bool packs = weigher_packs(&a->weigher), more = true;
     size_t max = SIZE_MAX;
     new_threads(a, all->thread_count);
     key_map_reserve(&a->keys, all);
+    while (selects_by_time(a))
+        if (!attribute_selected(a, all))
+            return;
     while (more) {
         size_t done = packs ? attribute_packed(a, all, max) : 0;
         /* back off, so that many samples that do not fit cost few failed attempts */
         max = done > 0 ? 2 * done : 1;
         if (done == 0)
-            more = attribute_window(a, all);
+            more = attribute_window(a, all, NULL);
     }
 }
 
@@ -263,19 +291,25 @@ void attribution_add(struct attribution *a, const struct pbin_samples *samples,
     attribute_all(a, all);
 }
 
+VECTORS
+static uint64_t count_zeros(const uint64_t *values, size_t count)
+{
+    uint64_t zeros = 0;
+    for (size_t i = 0; i < count; i++)
+        zeros += values[i] == 0;
+    return zeros;
+}
+
 void attribution_look(struct attribution *a, const struct pbin_samples *samples)
 {
-    uint64_t waiting = 0;
-    for (size_t k = 0; k < samples->thread_sample_count; k++)
-        waiting += samples->cpu_ns[k] == 0;
-    if (a->meta->cpu_time)
-        a->waiting += waiting;
+    if (a->meta->cpu_time && samples->cpu_least == 0)
+        a->waiting += count_zeros(samples->cpu_ns, samples->thread_sample_count);
 }
 
 void attribution_end(struct attribution *a, const struct pbin_definitions *all)
 {
     weigher_finish(&a->weigher);
-    while (attribute_window(a, all))
+    while (selects_by_time(a) ? attribute_selected(a, all) : attribute_window(a, all, NULL))
         ;
     if (a->fit != NULL)
         fit_end(a->fit);

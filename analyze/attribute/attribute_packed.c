@@ -49,11 +49,12 @@ static void see(const uint32_t *row, const uint32_t *before, size_t count, uint6
 static void enter_rows(struct chunk *c)
 {
     const uint64_t *thread = c->in.thread;
-    size_t n = c->in.threads, first = c->in.same_threads ? n : c->in.thread_samples;
+    bool same = c->in.threads > 0 && c->in.same_threads;
+    size_t n = c->in.threads, first = same ? n : c->in.thread_samples;
     for (size_t k = 0; k < first; k++)
         c->seen[k] = 1 + ((uint64_t)attribution_enter(c->attribution, thread[k], c->row[k]) << 32);
     see(c->row + first, c->row + first - n, c->in.thread_samples - first, c->seen + first);
-    for (size_t k = c->in.thread_samples - n; k < c->in.thread_samples; k++)
+    for (size_t k = c->in.thread_samples - n; k < c->in.thread_samples && same; k++)
         c->attribution->last_row[thread[k]] = c->row[k];
 }
 
@@ -77,30 +78,70 @@ static void add_parts(struct rowset *rows, const uint32_t *row, const packed_sum
 {
     if (n == 2)
         add_samples(rows, row, part, 2, samples);
+    else if (n == 1)
+        add_samples(rows, row, part, 1, samples);
     else
         add_samples(rows, row, part, n, samples);
+}
+
+static void add_label(struct attribution *a, const char *label, uint64_t any, uint64_t high,
+                      uint64_t low)
+{
+    exact energy = packed_energy(high, low);
+    if (any == 0)
+        return;
+    struct row_sums *sums = key_map_label(&a->keys, label);
+    a->rows->overflow |= __builtin_add_overflow(sums->energy, energy, &sums->energy);
+}
+
+/* What a stretch has besides what its thread samples got: at its end, the rest that rounding leaves goes to the last that
+ * used CPU time, else it is idle. */
+static void add_stretch(struct chunk *c, const struct packed_totals *t)
+{
+    struct attribution *a = c->attribution;
+    struct packed_stretch *p = &a->weigher.share->packed;
+    size_t begin = p->done_threads - c->in.thread_samples;
+    p->rest_high -= t->high;
+    p->rest_low -= t->low;
+    if (p->last > begin && p->last <= p->done_threads)
+        p->row = c->row[p->last - 1 - begin];
+    if (p->left > 0)
+        return;
+    exact measured = packed_energy(p->all_high, p->all_low);
+    exact others = packed_energy(p->idle_high + p->others_high + p->rest_high,
+                                 p->idle_low + p->others_low + p->rest_low);
+    a->rows->overflow |= __builtin_add_overflow(a->measured, measured, &a->measured);
+    a->rows->overflow |= __builtin_add_overflow(a->energy, others, &a->energy);
+    add_label(a, LABEL_IDLE, p->idle, p->idle_high, p->idle_low);
+    add_label(a, LABEL_OTHERS, p->others, p->others_high, p->others_low);
+    packed_sums rest = {0, 0, p->rest_high, p->rest_low};
+    if (p->last == 0) {
+        add_label(a, LABEL_IDLE, p->rest_high | p->rest_low, p->rest_high, p->rest_low);
+        return;
+    }
+    rowset_packed_room(a->rows,
+                       1); /* a new label may have folded the packed sums: they are in use again */
+    a->rows->packed[a->rows->lanes * p->row] += rest;
 }
 
 static void add_up(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
     exact energy = packed_energy(t->high, t->low);
-    const struct share_work *share = a->weigher.share;
-    exact measured = energy;
-    if (share != NULL) /* with its first chunk, that of the stretch */
-        measured = share->packed.done == c->in.samples
-                       ? packed_energy(share->packed.all_high, share->packed.all_low)
-                       : 0;
-    rowset_packed_room(a->rows, c->in.thread_samples);
-    add_parts(a->rows, c->row, c->part, c->in.threads, c->in.samples);
+    bool varied = c->in.threads == 0;
+    /* limits are of the energy of samples, which may have few threads */
+    rowset_packed_room(a->rows,
+                       c->in.samples > c->in.thread_samples ? c->in.samples : c->in.thread_samples);
+    add_parts(a->rows, c->row, c->part, varied ? 1 : c->in.threads,
+              varied ? c->in.thread_samples : c->in.samples);
     a->time += (exact)t->cpu_ns << TIME_SHIFT; /* less than 2^45 ns of a chunk */
     a->rows->overflow |= __builtin_add_overflow(a->energy, energy, &a->energy);
-    a->rows->overflow |= __builtin_add_overflow(a->measured, measured, &a->measured);
-    if (t->idle == 0)
+    if (c->in.of != NULL) {
+        add_stretch(c, t);
         return;
-    energy = packed_energy(t->idle_high, t->idle_low);
-    struct row_sums *idle = key_map_label(&a->keys, LABEL_IDLE);
-    a->rows->overflow |= __builtin_add_overflow(idle->energy, energy, &idle->energy);
+    }
+    a->rows->overflow |= __builtin_add_overflow(a->measured, energy, &a->measured);
+    add_label(a, LABEL_IDLE, t->idle, t->idle_high, t->idle_low);
 }
 
 static void pass_time(struct chunk *c)
@@ -123,8 +164,9 @@ static void fit_stretch(struct attribution *a, const struct pbin_definitions *al
     const struct share_work *work = w->share;
     struct fit_view view = {.stretch = &work->stretch,
                             .threads = w->in.threads + w->next - c->samples,
+                            .uses = work->packed.varied ? work->uses : NULL,
                             .cpu_ns = work->cpu_ns,
-                            .thread_samples = work->stretch.count * c->threads,
+                            .thread_samples = work->packed.thread_samples,
                             .number = w->number - c->samples};
     attribute_fit(a, all, c->thread, c->location, &view);
 }

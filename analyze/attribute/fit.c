@@ -9,7 +9,7 @@
 #include "base/memory.h"
 
 /* A window in which threads used more CPUs than this has a wrong time. */
-enum { MOST_CPUS = 1 << 12, FIRST_ROOM = 32, SUM_ROOM = 10 };
+enum { MAX_CPUS = 1 << 12, FIRST_ROOM = 32, SUM_ROOM = 10 };
 
 static size_t pairs_of(size_t columns)
 {
@@ -156,7 +156,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     if (!(w->ns > 0))
         return;
     for (size_t i = 0; i < w->count; i++)
-        if (!(w->cpu[i][0] <= w->ns * MOST_CPUS))
+        if (!(w->cpu[i][0] <= w->ns * MAX_CPUS))
             return;
     if (group != fit->block_group || fit->block == 0)
         fit_end_block(fit);
@@ -183,7 +183,7 @@ static bool is_usable(const struct fit_window *w)
     if (w->bad || w->ns <= 0)
         return false;
     for (size_t i = 0; i < w->count; i++)
-        if (w->cpu[i][0] / MOST_CPUS > w->ns)
+        if (w->cpu[i][0] / MAX_CPUS > w->ns)
             return false;
     return true;
 }

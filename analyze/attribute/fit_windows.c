@@ -15,7 +15,7 @@
 #include "base/memory.h"
 
 /* CPU time that was used in more intervals than this is in no window. */
-enum { MOST_REACH = 64 };
+enum { MAX_REACH = 64 };
 #define NOWHERE UINT32_MAX
 
 /* The CPU time of a column in a window [ns]. */
@@ -153,7 +153,8 @@ struct link {
     bool shares;            /* its first half is of the row before */
 };
 
-static struct link links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
+static inline __attribute__((always_inline)) struct link
+links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
 {
     struct link l = {NOWHERE, NOWHERE, false};
     if (v->uses == NULL) {
@@ -214,7 +215,7 @@ static void spread(struct windows *w, size_t i, size_t reach, uint16_t a, uint16
     }
 }
 
-/* The same for so many that windows cannot tell: it only counts in the sum. */
+/* The same for so many that windows do not show which: it only counts in the sum. */
 static void give_up(struct windows *w, size_t i, size_t reach, uint16_t column, double cpu_ns)
 {
     add_same(w->fit, window_of(w, 1, i), column, cpu_ns);
@@ -261,7 +262,7 @@ static void add_thread_sample(struct windows *w, size_t i, size_t k)
     else if (own.shares)
         a = w->fit->of[v->uses[k].before];
     size_t reach = v->uses != NULL ? v->uses[k].reach : 1;
-    if (reach > MOST_REACH)
+    if (reach > MAX_REACH)
         give_up(w, i, reach, b, cpu_ns);
     else if (reach > 1)
         spread(w, i, reach, a, b, cpu_ns);

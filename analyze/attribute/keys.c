@@ -20,7 +20,9 @@ enum {
     KEY_LINE,
     KEY_PC,
     KEY_COMM,
-    KEY_PROGRAM
+    KEY_PROGRAM,
+    KEY_LINKAGE_NAME,
+    KEY_OUTER_LINE
 };
 
 static bool needs_thread(int key)
@@ -72,6 +74,16 @@ static uint32_t program_text(struct key_map *map, const struct pbin_definitions 
     return strings_intern(map->rows->texts, slash != NULL ? slash + 1 : path);
 }
 
+/* The program counter at AT as an offset in its file, which is the same wherever the file is mapped; itself without a
+ * mapping. */
+static uint64_t offset_of(const struct pbin_definitions *all, const struct pbin_location *at)
+{
+    if (at->map == PBIN_NO_MAP)
+        return at->pc;
+    const struct pbin_map *map = &all->maps[at->map];
+    return at->pc - map->address + (map->offset != UINT64_MAX ? map->offset : 0);
+}
+
 static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
 {
@@ -97,8 +109,12 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
         return key_map_text(map, all, inner->demangled);
     case KEY_LINE:
         return inner->line;
+    case KEY_LINKAGE_NAME:
+        return key_map_text(map, all, outer->function);
+    case KEY_OUTER_LINE:
+        return outer->line;
     default:
-        return at->pc;
+        return map->keys->offsets ? offset_of(all, at) : at->pc;
     }
 }
 

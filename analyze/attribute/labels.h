@@ -11,6 +11,7 @@
 #define LABEL_GAP      "_gap"   /* the part of intervals that exceeds the longest one allowed */
 #define LABEL_OTHER    "_other" /* what a limit cut off */
 #define LABEL_TOTAL    "_total"
+#define LABEL_OTHERS   "_others"   /* energy that other programs used meanwhile */
 #define LABEL_RESIDUAL "_residual" /* energy that least squares leave over */
 
 /* What filters exclude has a row of its own, which tables show as a fact. */
@@ -21,6 +22,7 @@
 #define NUMBER_IDLE     (UINT64_MAX - 1)
 #define NUMBER_GAP      (UINT64_MAX - 2)
 #define NUMBER_RESIDUAL (UINT64_MAX - 3)
+#define NUMBER_OTHERS   (UINT64_MAX - 4)
 
 /* The label of NUMBER; NULL for a number that is a value. */
 static inline const char *label_of_number(uint64_t number)
@@ -28,16 +30,18 @@ static inline const char *label_of_number(uint64_t number)
     return number == NUMBER_IDLE       ? LABEL_IDLE
            : number == NUMBER_GAP      ? LABEL_GAP
            : number == NUMBER_RESIDUAL ? LABEL_RESIDUAL
+           : number == NUMBER_OTHERS   ? LABEL_OTHERS
            : number == NUMBER_EXCLUDED ? LABEL_EXCLUDED
                                        : NULL;
 }
 
-/* The number of LABEL_IDLE, LABEL_GAP or LABEL_RESIDUAL. */
+/* The number of LABEL_IDLE, LABEL_GAP, LABEL_OTHERS or LABEL_RESIDUAL. */
 static inline uint64_t number_of_label(const char *label)
 {
-    return strcmp(label, LABEL_IDLE) == 0  ? NUMBER_IDLE
-           : strcmp(label, LABEL_GAP) == 0 ? NUMBER_GAP
-                                           : NUMBER_RESIDUAL;
+    return strcmp(label, LABEL_IDLE) == 0     ? NUMBER_IDLE
+           : strcmp(label, LABEL_GAP) == 0    ? NUMBER_GAP
+           : strcmp(label, LABEL_OTHERS) == 0 ? NUMBER_OTHERS
+                                              : NUMBER_RESIDUAL;
 }
 
 #endif

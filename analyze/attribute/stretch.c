@@ -13,7 +13,7 @@
 
 /* ---- vectors: sums in this order are the same on every machine ---- */
 
-enum { LANES = STRETCH_PAD };
+enum { LANES = 4 };
 typedef double lanes __attribute__((vector_size(LANES * 8)));
 typedef int64_t lane_mask __attribute__((vector_size(LANES * 8)));
 #define WHERE(condition, value) ((lanes)((lane_mask)(condition) & (lane_mask)(value)))
@@ -33,35 +33,60 @@ static inline __attribute__((always_inline)) double add_lanes(const lanes *l)
 
 /* ---- windows ---- */
 
-static inline bool is_steady(const struct stretch *s, size_t i)
-{
-    return fabs(s->rate[i] - s->rate[i - 1]) <= SAME_POWER * fabs(s->rate[i]);
-}
-
+/* Is the power of each interval that of the one before? Returns how many are. */
 VECTORS
-static uint64_t count_steady(const double *rate, size_t count)
+static uint64_t find_steady(const double *restrict rate, size_t count, uint8_t *restrict steady)
 {
-    uint64_t steady = 0;
+    uint64_t sum = 0;
+    steady[0] = 0;
     for (size_t i = 1; i < count; i++)
-        steady += fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
-    return steady;
+        steady[i] = fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
+    for (size_t i = 1; i < count; i++)
+        sum += steady[i];
+    return sum;
 }
 
-/* Adds a half interval with part of its energy to the window that is open. Returns that window. */
-static uint16_t add_half(struct stretch *s, size_t i, double energy)
+/* The window that is open. */
+struct open_window {
+    double ns, cpu_ns, energy;
+    uint16_t number;
+};
+
+/* Adds PART of interval I, with ENERGY. */
+static inline void add_part(struct open_window *open, const struct stretch *s, size_t i,
+                            double part, double energy)
 {
-    struct stretch_windows *w = &s->windows;
-    w->ns[w->count] += s->ns[i] / 2;
-    w->cpu_ns[w->count] += s->ns[i] > 0 ? s->cpu_ns[i] / 2 : 0;
-    w->energy[w->count] += energy;
-    return (uint16_t)w->count;
+    open->ns += part * s->ns[i];
+    open->cpu_ns += s->ns[i] > 0 ? part * s->cpu_ns[i] : 0;
+    open->energy += energy;
 }
 
-static void next_window(struct stretch *s)
+static inline void end_window(struct open_window *open, struct stretch_windows *w)
 {
-    struct stretch_windows *w = &s->windows;
-    w->count++;
-    w->ns[w->count] = w->cpu_ns[w->count] = w->energy[w->count] = 0;
+    w->ns[open->number] = open->ns;
+    w->cpu_ns[open->number] = open->cpu_ns;
+    w->energy[open->number] = open->energy;
+    w->count = open->number + 1;
+    *open = (struct open_window){.number = (uint16_t)(open->number + 1)};
+}
+
+/* Interval I is in the open window, or up to CUT of it, which has ENERGY of it. */
+static inline void add_whole(struct open_window *open, struct stretch *s, size_t i)
+{
+    add_part(open, s, i, 1, s->energy[i]);
+    s->in[0][i] = s->in[1][i] = open->number;
+    s->cut[i] = 1;
+}
+
+static inline void add_cut(struct open_window *open, struct stretch *s, size_t i, double cut,
+                           double energy)
+{
+    add_part(open, s, i, cut, energy);
+    s->in[0][i] = open->number;
+    s->in[1][i] = (uint16_t)(open->number + 1);
+    s->cut[i] = cut;
+    end_window(open, &s->windows);
+    add_part(open, s, i, 1 - cut, s->energy[i] - energy);
 }
 
 /* Does a counter leap at some samples, and seem to count nothing in between? Zeros come in short runs then. */
@@ -80,62 +105,58 @@ static bool leaps(const struct stretch *s)
 
 static void divide_by_leaps(struct stretch *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        bool leap = s->rate[i] != 0;
-        s->in[0][i] = add_half(s, i, s->energy[i]);
-        if (leap)
-            next_window(s);
-        s->in[1][i] = add_half(s, i, 0);
-    }
-    s->windows.count++;
+    struct open_window open = {.number = 0};
+    for (size_t i = 0; i < s->count; i++)
+        if (s->rate[i] != 0)
+            add_cut(&open, s, i, 0.5, s->energy[i]);
+        else
+            add_whole(&open, s, i);
+    end_window(&open, &s->windows);
 }
 
 /* How much of the energy of interval I is of the window before, where the sensor was updated in it: the mean is between
- * two powers that stayed. Negative if it was not. */
-static double energy_before(struct stretch *s, size_t i)
+ * two powers that stayed. Sets *CUT, the part of its time before the update. Negative if it was not. */
+static double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {
-    if (i < 2 || i + 2 >= s->count || !is_steady(s, i - 1) || !is_steady(s, i + 2))
+    if (i < 2 || i + 2 >= s->count || !steady[i - 1] || !steady[i + 2])
         return -1;
     double before = s->rate[i - 1], after = s->rate[i + 1];
-    double part = s->cut[i] = (s->rate[i] - after) / (before - after);
+    double part = *cut = (s->rate[i] - after) / (before - after);
     return part > 0 && part < 1 && before > 0 && after > 0 ? part * before / s->rate[i] : -1;
 }
 
-static void divide_by_power(struct stretch *s)
+static void divide_by_power(struct stretch *s, const uint8_t *steady)
 {
+    struct open_window open = {.number = 0};
+    bool was_cut = true; /* the window has begun in the interval before */
     for (size_t i = 0; i < s->count; i++) {
-        bool steady = i > 0 && is_steady(s, i);
-        double part = steady ? -1 : energy_before(s, i);
-        if (part >= 0) { /* what is steady goes on */
-            s->in[0][i] = add_half(s, i, part * s->energy[i]);
-            next_window(s);
-            s->in[1][i] = add_half(s, i, (1 - part) * s->energy[i]);
-            continue;
+        double cut = 0, part = steady[i] ? -1 : energy_before(s, steady, i, &cut);
+        if (part >= 0) {
+            add_cut(&open, s, i, cut, part * s->energy[i]);
+        } else {
+            if (!steady[i] && !was_cut)
+                end_window(&open, &s->windows);
+            add_whole(&open, s, i);
         }
-        if (i > 0 && !steady && !(i > 1 && energy_before(s, i - 1) >= 0))
-            next_window(s);
-        s->in[0][i] = add_half(s, i, s->energy[i] / 2);
-        s->in[1][i] = add_half(s, i, s->energy[i] / 2);
+        was_cut = part >= 0;
     }
-    s->windows.count++;
+    end_window(&open, &s->windows);
 }
 
 /* A sensor that stays all the time says nothing about when it is updated: each interval is a window. Returns the windows. */
 static size_t make_windows(struct stretch *s)
 {
-    struct stretch_windows *w = &s->windows;
-    uint64_t steady = count_steady(s->rate, s->count);
+    uint8_t steady[STRETCH];
+    uint64_t same = find_steady(s->rate, s->count, steady);
     s->updates = 0;
-    if (steady == 0 || steady + 1 == s->count)
+    if (same == 0 || same + 1 == s->count)
         return s->count;
-    w->count = 0;
-    w->ns[0] = w->cpu_ns[0] = w->energy[0] = 0;
     s->leaps = leaps(s);
     if (s->leaps)
         divide_by_leaps(s);
     else
-        divide_by_power(s);
-    return s->updates = w->count;
+        divide_by_power(s, steady);
+    return s->updates = s->windows.count;
 }
 
 /* ---- prices ---- */
@@ -221,31 +242,130 @@ static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
 }
 
 /* Highest power of an interval [J/ns]. */
-static double most_of_intervals(const struct stretch *s)
+VECTORS
+static double most_of_intervals(const double *energy, const double *ns, size_t count)
 {
-    double most = 0;
-    for (size_t i = 0; i < s->count; i++)
-        if (s->ns[i] > 0 && s->energy[i] / s->ns[i] > most)
-            most = s->energy[i] / s->ns[i];
-    return most;
+    lanes most = {0};
+    size_t i = 0;
+    double highest = 0;
+    for (; i + LANES <= count; i += LANES) {
+        lanes e, time;
+        memcpy(&e, energy + i, sizeof e);
+        memcpy(&time, ns + i, sizeof time);
+        lanes power = WHERE(time > 0, e / time);
+        most =
+            (lanes)((lane_mask)WHERE(power > most, power) | (lane_mask)WHERE(power <= most, most));
+    }
+    for (size_t l = 0; l < LANES; l++)
+        highest = most[l] > highest ? most[l] : highest;
+    for (; i < count; i++)
+        if (ns[i] > 0 && energy[i] / ns[i] > highest)
+            highest = energy[i] / ns[i];
+    return highest;
 }
 
-/* From windows to intervals; the IDLE part of what is spare is nobody's. */
-static void price_intervals(struct stretch *s, double idle)
+/* Power of nobody in each window [J/ns]; the IDLE part of what is spare is nobody's. */
+VECTORS
+static void find_idle_powers(const double *restrict ns, const double *restrict cpu_ns,
+                             const double *restrict power, size_t count, double idle,
+                             double *restrict nobody)
+{
+    for (size_t n = 0; n < count; n++) {
+        double time = ns[n] > 0 ? ns[n] : 1, lack = ns[n] - cpu_ns[n];
+        double spare = lack > NOTHING * ns[n] ? lack : 0;
+        nobody[n] = power[n] * spare * idle / time;
+    }
+}
+
+/* Other programs used OTHERS CPUs in all windows: they get of the price of CPU time, and of what was nobody's. OTHER becomes
+ * their power in each [J/ns]. */
+static void share_with_others(const double *ns, const double *cpu_ns, size_t count, double others,
+                              double *price, double *nobody, double *other)
+{
+    for (size_t n = 0; n < count; n++) {
+        double own = cpu_ns[n] > ns[n] ? cpu_ns[n] : ns[n], used = cpu_ns[n] + others * ns[n];
+        double spare = ns[n] - cpu_ns[n], left = spare - others * ns[n];
+        other[n] = 0;
+        if (!(ns[n] > 0))
+            continue;
+        double part = used > own ? own / used : 1, idle = left > 0 ? nobody[n] * left / spare : 0;
+        other[n] = price[n] * cpu_ns[n] / ns[n] * (1 - part) + nobody[n] - idle;
+        price[n] *= part;
+        nobody[n] = idle;
+    }
+}
+
+/* From windows to the halves of intervals: what is before an update is the first PC's. */
+VECTORS
+static void weigh_halves(const struct stretch *s, const double *restrict before,
+                         const double *restrict after, double *restrict first,
+                         double *restrict second)
 {
     for (size_t i = 0; i < s->count; i++) {
-        s->idle[i] = 0;
-        for (int half = 0; half < 2; half++) {
-            size_t w = s->in[half][i];
-            s->prices[half][i] = s->ns[i] > 0 ? s->price[w] : 0;
-            if (s->windows.ns[w] > 0)
-                s->idle[i] += s->power[w] * spare_of(s->windows.ns[w], s->windows.cpu_ns[w]) *
-                              idle * (s->ns[i] / 2 / s->windows.ns[w]);
-        }
+        double cut = s->cut[i] < 1 ? s->cut[i] : 0.5;
+        first[i] = s->ns[i] > 0 ? 2 * cut * before[i] : 0;
+        second[i] = s->ns[i] > 0 ? 2 * (1 - cut) * after[i] : 0;
     }
-    s->first = s->prices[0];
-    s->second = s->prices[1];
-    s->most = most_of_intervals(s);
+}
+
+VECTORS
+static void mix_idle(const struct stretch *s, const double *restrict before,
+                     const double *restrict after, double *restrict idle)
+{
+    for (size_t i = 0; i < s->count; i++)
+        idle[i] = s->ns[i] * (s->cut[i] * before[i] + (1 - s->cut[i]) * after[i]);
+}
+
+/* What the windows of each interval have of VALUES. */
+static void spread_windows(const struct stretch *s, const double *values, double *before,
+                           double *after)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        before[i] = values[s->in[0][i]];
+        after[i] = values[s->in[1][i]];
+    }
+}
+
+/* What windows have, by interval. */
+static void spread_power(const struct stretch *s, const double *power, double *energy)
+{
+    double before[STRETCH], after[STRETCH];
+    spread_windows(s, power, before, after);
+    mix_idle(s, before, after, energy);
+}
+
+static void price_intervals(struct stretch *s, double idle)
+{
+    double nobody[STRETCH_WINDOWS], other[STRETCH_WINDOWS];
+    const struct stretch_windows *w = &s->windows;
+    find_idle_powers(w->ns, w->cpu_ns, s->power, w->count, idle, nobody);
+    if (s->others > 0) {
+        share_with_others(w->ns, w->cpu_ns, w->count, s->others, s->price, nobody, other);
+        spread_power(s, other, s->other);
+    }
+    spread_windows(s, s->price, s->prices[0], s->prices[1]);
+    weigh_halves(s, s->prices[0], s->prices[1], s->costs[0], s->costs[1]);
+    s->before = s->prices[0];
+    s->after = s->prices[1];
+    s->first = s->costs[0];
+    s->second = s->costs[1];
+    s->most = most_of_intervals(s->energy, s->ns, s->count);
+    if (s->any_idle)
+        spread_power(s, nobody, s->idle);
+    else
+        memset(s->idle, 0, s->count * sizeof s->idle[0]);
+}
+
+/* The same where each interval is a window, for other programs only. */
+static void share_intervals(struct stretch *s, double idle)
+{
+    double nobody[STRETCH];
+    find_idle_powers(s->ns, s->cpu_ns, s->power, s->count, idle, nobody);
+    share_with_others(s->ns, s->cpu_ns, s->count, s->others, s->price, nobody, s->other);
+    for (size_t i = 0; i < s->count; i++) {
+        s->other[i] *= s->ns[i];
+        s->idle[i] = nobody[i] * s->ns[i];
+    }
 }
 
 VECTORS
@@ -272,7 +392,7 @@ void stretch_settle(struct stretch *s)
     struct balance b = measure(ns, cpu_ns, count, s->power);
     s->all = b.all;
     s->most = b.most;
-    s->first = s->second = s->power;
+    s->first = s->second = s->before = s->after = s->power;
     bool dilutes = b.over_ns > 0;
     if (!s->in_turn)
         b.over_ns = b.over = 0;
@@ -280,12 +400,17 @@ void stretch_settle(struct stretch *s)
     chance = chance < 1 - NOTHING ? chance : 1;
     double moved = b.spare * chance, paid = b.over > moved ? moved / b.over : b.over > 0;
     s->rest = moved - paid * b.over;
-    if (dilutes || windows) {
+    if (dilutes || windows || s->others > 0) {
         set_prices(ns, cpu_ns, energy, s->power, count, paid, s->price);
-        s->first = s->second = s->price;
+        s->first = s->second = s->before = s->after = s->price;
     }
+    s->any_idle = b.spare_ns > 0 && chance < 1;
     if (windows)
         price_intervals(s, 1 - chance);
+    else if (s->others > 0)
+        share_intervals(s, 1 - chance);
+    else if (!s->any_idle)
+        memset(s->idle, 0, s->count * sizeof s->idle[0]);
     else
         set_idle(s->ns, s->cpu_ns, s->power, count, 1 - chance, s->idle);
 }
@@ -293,53 +418,39 @@ void stretch_settle(struct stretch *s)
 /* ---- thread samples ---- */
 
 /* What the halves of their intervals cost. */
-static inline __attribute__((always_inline)) void price_samples(const struct stretch *s, size_t n,
-                                                                const double *cpu_ns, double *first,
-                                                                double *second)
+static inline __attribute__((always_inline)) void price_samples(size_t samples, size_t n,
+                                                                const double *restrict price,
+                                                                const double *restrict cpu_ns,
+                                                                double *restrict half)
 {
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t j = 0; j < n; j++) {
-            first[n * i + j] = s->first[i] / 2 * cpu_ns[n * i + j];
-            second[n * i + j] = s->second[i] / 2 * cpu_ns[n * i + j];
-        }
+    for (size_t i = 0; i < samples; i++)
+        for (size_t j = 0; j < n; j++)
+            half[n * i + j] = price[i] / 2 * cpu_ns[n * i + j];
+    for (size_t j = 0; j < n; j++)
+        half[n * samples + j] = 0;
 }
 
 VECTORS
-static void price_same(const struct stretch *s, size_t n, const double *cpu_ns, double *first,
-                       double *second)
+static void price_same(size_t samples, size_t n, const double *price, const double *cpu_ns,
+                       double *half)
 {
     if (n == 1)
-        price_samples(s, 1, cpu_ns, first, second);
+        price_samples(samples, 1, price, cpu_ns, half);
     else if (n == 2)
-        price_samples(s, 2, cpu_ns, first, second);
+        price_samples(samples, 2, price, cpu_ns, half);
     else
-        price_samples(s, n, cpu_ns, first, second);
+        price_samples(samples, n, price, cpu_ns, half);
 }
 
-/* Both steps for a single thread whose intervals cost the same in both halves. */
+/* The first half is of the thread's PC before, if it ran there; FIRST has N zeros at its end. */
 VECTORS
-static void place_single(size_t count, const double *restrict cpu_ns, const double *restrict price,
-                         double *restrict half, double *restrict of)
-{
-    for (size_t k = 0; k < count; k++)
-        half[k] = price[k] / 2 * cpu_ns[k];
-    half[count] = 0;
-    of[0] = half[0] + half[0] + (cpu_ns[0] > 0 ? half[1] : 0);
-    for (size_t k = 1; k < count; k++)
-        of[k] = half[k] + (cpu_ns[k - 1] > 0 ? 0 : half[k]) + (cpu_ns[k] > 0 ? half[k + 1] : 0);
-}
-
-/* The first half is of the thread's PC before, if it ran there. */
-VECTORS
-static void place_same(size_t count, size_t n, const double *cpu_ns, const double *first,
-                       const double *second, double *of)
+static void place_same(size_t count, size_t n, const double *restrict cpu_ns, const double *first,
+                       const double *second, double *restrict of)
 {
     for (size_t k = 0; k < n && k < count; k++)
-        of[k] = second[k] + first[k];
+        of[k] = second[k] + first[k] + (cpu_ns[k] > 0 ? first[k + n] : 0);
     for (size_t k = n; k < count; k++)
-        of[k] = second[k] + (cpu_ns[k - n] > 0 ? 0 : first[k]);
-    for (size_t k = n; k < count; k++)
-        of[k - n] += cpu_ns[k - n] > 0 ? first[k] : 0;
+        of[k] = second[k] + (cpu_ns[k - n] > 0 ? 0 : first[k]) + (cpu_ns[k] > 0 ? first[k + n] : 0);
 }
 
 /* The sums of times and of prices times times, up to each interval. */
@@ -361,6 +472,18 @@ static double price_of(const struct areas *a, size_t i, size_t reach, double cpu
 {
     double ns = a->ns[i + 1] - a->ns[i + 1 - reach];
     return ns > 0 ? cpu_ns / ns * (a->price[i + 1] - a->price[i + 1 - reach]) : 0;
+}
+
+/* Samples with the same N threads. */
+static void place_all(const struct stretch *s, size_t n, const double *cpu_ns,
+                      const struct stretch_room *room, double *of)
+{
+    bool halves_differ = s->first != s->second;
+    price_same(s->count, n, s->first, cpu_ns, room->first);
+    if (halves_differ)
+        price_same(s->count, n, s->second, cpu_ns, room->second);
+    place_same(n * s->count, n, cpu_ns, room->first, halves_differ ? room->second : room->first,
+               of);
 }
 
 static void place(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
@@ -409,58 +532,46 @@ struct price_class {
     double take; /* part of ROOM that is filled */
 };
 
-static inline unsigned class_of(const struct stretch *s, size_t i, double scale)
-{
-    double part = (s->second[i] + s->first[i + 1 < s->count ? i + 1 : i]) * scale;
-    part = part < CLASSES - 1 ? part : CLASSES - 1;
-    return part > 0 ? (unsigned)part : 0;
-}
-
-/* The lowest class that has something over. */
-static unsigned lowest_class(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
-                             const double *of, double scale)
-{
-    unsigned lowest = CLASSES;
-    for (size_t i = 0, k = 0; i < s->count; i++)
-        for (size_t end = k + threads[i]; k < end; k++)
-            if (of[k] > s->most * cpu_ns[k]) {
-                unsigned own = class_of(s, i, scale);
-                lowest = own < lowest ? own : lowest;
-            }
-    return lowest;
-}
-
-/* The same where each sample has N threads. */
+/* The class of each sample. */
 VECTORS
-static unsigned lowest_class_same(const struct stretch *s, size_t n, const double *cpu_ns,
-                                  const double *of, double scale)
+static void find_classes(const double *restrict before, const double *restrict after, size_t count,
+                         double scale, int32_t *restrict class)
 {
-    unsigned lowest = CLASSES;
-    size_t count = n * s->count;
-    for (size_t k = 0; k < count; k += LANES) {
-        uint64_t any = 0;
-        size_t end = k + LANES < count ? k + LANES : count;
-        for (size_t l = k; l < end; l++)
-            any |= (uint64_t)(of[l] > s->most * cpu_ns[l]) << (l - k);
-        for (; any != 0; any &= any - 1) {
-            unsigned own = class_of(s, (k + (size_t)__builtin_ctzll(any)) / n, scale);
-            lowest = own < lowest ? own : lowest;
-        }
+    size_t last = count - 1;
+    for (size_t i = 0; i < count; i++) {
+        double part = (after[i] + before[i < last ? i + 1 : last]) * scale;
+        part = part < CLASSES - 1 ? part : CLASSES - 1;
+        class[i] = part > 0 ? (int32_t)part : 0;
     }
-    return lowest;
 }
 
-/* The samples from class LOWEST on. Returns how many. */
-static size_t list_samples(const struct stretch *s, unsigned lowest, double scale, uint32_t *list)
+/* That of each thread sample: N of each sample, or if that is 0, as many as THREADS says. */
+VECTORS
+static void repeat_classes(const int32_t *restrict class, size_t count, size_t n,
+                           const uint64_t *restrict threads, int32_t *restrict each)
 {
-    size_t listed = 0, last = s->count - 1;
-    double least = lowest > 0 ? (double)lowest : -INFINITY;
-    for (size_t i = 0; i < last; i++) {
-        list[listed] = (uint32_t)i;
-        listed += (s->second[i] + s->first[i + 1]) * scale >= least;
+    if (n == 1)
+        memcpy(each, class, count * sizeof *each);
+    for (size_t i = 0; i < count && n == 2; i++)
+        each[2 * i] = each[2 * i + 1] = class[i];
+    for (size_t i = 0, k = 0; i < count && n != 1 && n != 2; i++)
+        for (size_t end = k + threads[i]; k < end; k++)
+            each[k] = class[i];
+}
+
+/* Adds up by class what thread samples have over the highest power, and room for below it. */
+static void count_room(double most, size_t count, const double *cpu_ns, const double *of,
+                       const int32_t *class, struct price_class *classes)
+{
+    double sums[LANES][CLASSES][2] = {{{0}}}; /* lanes do not wait for each other */
+    for (size_t k = 0; k < count; k++) {
+        double room = most * cpu_ns[k] - of[k];
+        sums[k % LANES][class[k]][room < 0] += fabs(room);
     }
-    list[listed] = (uint32_t)last;
-    return listed + (class_of(s, last, scale) >= lowest);
+    for (size_t c = 0; c < CLASSES; c++) {
+        classes[c].room = (sums[0][c][0] + sums[2][c][0]) + (sums[1][c][0] + sums[3][c][0]);
+        classes[c].over = (sums[0][c][1] + sums[2][c][1]) + (sums[1][c][1] + sums[3][c][1]);
+    }
 }
 
 /* What is over goes to those of the same class with room. Returns the room that is left; *SURPLUS: what has none. */
@@ -477,74 +588,52 @@ static double level_classes(struct price_class *classes, double *surplus)
     return left;
 }
 
-/* Adds what the thread samples K to END have over, and room for, to CLASS. */
-static void count_room(struct price_class *class, double most, const double *cpu_ns,
-                       const double *of, size_t k, size_t end)
+/* Takes off what thread samples have over, and fills the part TAKE of their room. */
+VECTORS
+static void move(double most, size_t count, const double *restrict cpu_ns,
+                 const double *restrict take, double *restrict of)
 {
-    for (; k < end; k++) {
+    for (size_t k = 0; k < count; k++) {
         double room = most * cpu_ns[k] - of[k];
-        class->over += room < 0 ? -room : 0;
-        class->room += room > 0 ? room : 0;
-    }
-}
-
-/* Takes off what they have over, and fills the part TAKE of their room. */
-static void move(double take, double most, const double *cpu_ns, double *of, size_t k, size_t end)
-{
-    for (; k < end; k++) {
-        double room = most * cpu_ns[k] - of[k];
-        of[k] += room > 0 ? take * room : room;
+        of[k] += room > 0 ? take[k] * room : room;
     }
 }
 
 /* Takes off what is over, and gives it, and the rest of the stretch, to those with room below the highest power; what has
  * no room is idle. N: threads of each sample, 0 if that varies. */
-static void level(struct stretch *s, const uint64_t *threads, size_t n, const double *cpu_ns,
-                  double *of)
+static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t count,
+                  const double *cpu_ns, const struct stretch_room *room, double *of)
 {
-    struct price_class classes[CLASSES] = {{0}};
-    uint32_t list[STRETCH + 1];
-    uint32_t begin[STRETCH];
+    struct price_class classes[CLASSES];
+    int32_t own[STRETCH];
+    double take[CLASSES];
     double scale = s->most > 0 ? CLASSES * (1 + SAME_POWER) / s->most / 2
                                : 0; /* to the same side on every machine */
-    unsigned lowest = s->rest > 0 ? 0
-                      : n > 0     ? lowest_class_same(s, n, cpu_ns, of, scale)
-                                  : lowest_class(s, threads, cpu_ns, of, scale);
-    size_t count = list_samples(s, lowest, scale, list);
-    for (size_t i = 0, k = 0; i < s->count && n == 0; k += threads[i++])
-        begin[i] = (uint32_t)k;
-    for (size_t l = 0; l < count; l++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): list_samples filled COUNT entries */
-        struct price_class *c = &classes[class_of(s, list[l], scale)];
-        size_t k = n > 0 ? n * list[l] : begin[list[l]];
-        count_room(c, s->most, cpu_ns, of, k, k + threads[list[l]]);
-    }
+    find_classes(s->before, s->after, s->count, scale, own);
+    repeat_classes(own, s->count, n, threads, room->class);
+    count_room(s->most, count, cpu_ns, of, room->class, classes);
     double surplus, left = level_classes(classes, &surplus),
                     part = s->rest < left ? s->rest / left : left > 0;
-    for (size_t l = 0; l < count; l++) {
-        const struct price_class *c = &classes[class_of(s, list[l], scale)];
-        double take = c->take + part * (1 - c->take);
-        size_t k = n > 0 ? n * list[l] : begin[list[l]];
-        move(take, s->most, cpu_ns, of, k, k + threads[list[l]]);
-    }
-    s->idle[s->count - 1] += surplus + (s->rest > left ? s->rest - left : 0);
+    for (size_t c = 0; c < CLASSES; c++)
+        take[c] = classes[c].take + part * (1 - classes[c].take);
+    for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
+        room->first[k] = take[room->class[k]];
+    move(s->most, count, cpu_ns, room->first, of);
+    double nobodys = surplus + (s->rest > left ? s->rest - left : 0);
+    s->idle[s->count - 1] += nobodys;
+    s->any_idle |= nobodys != 0;
 }
 
 void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cpu_ns,
-                    const struct stretch_use *uses, double *room, double *of)
+                    const struct stretch_use *uses, const struct stretch_room *room, double *of)
 {
     size_t count = uses == NULL ? s->count * threads[0] : 0;
     for (size_t i = 0; i < s->count && uses != NULL; i++)
         count += threads[i];
-    double *over = room + count + STRETCH_PAD;
-    if (uses != NULL) {
+    if (uses != NULL)
         place(s, threads, cpu_ns, uses, of);
-    } else if (threads[0] == 1 && s->first == s->second) {
-        place_single(count, cpu_ns, s->first, room, of);
-    } else {
-        price_same(s, threads[0], cpu_ns, room, over);
-        place_same(count, threads[0], cpu_ns, room, over, of);
-    }
+    else
+        place_all(s, threads[0], cpu_ns, room, of);
     if (sum_over(cpu_ns, count, s->most, of) + s->rest > NOTHING * s->all)
-        level(s, threads, uses == NULL ? threads[0] : 0, cpu_ns, of);
+        level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, room, of);
 }

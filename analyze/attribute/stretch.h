@@ -9,12 +9,15 @@
  *
  *   window          from one update of the sensor to the next: E_w, d_w, and the CPU time c_w in it
  *   its threads get E_w * min(1, c_w / d_w), by CPU time; nobody gets the rest
+ *   other programs, if they are known to have used o CPUs, share in it: threads get E_w * c_w / max(d_w, c_w + o d_w), other
+ *                   programs E_w * o d_w / max(d_w, c_w + o d_w)
  *
  * Windows are found from the powers of intervals:
  *   P P P P' P' P'       a sensor that is read more often than it is updated: one window each
  *   P P Q P' P'          Q is the mean over an update: of P before it, of P' after it
  *   0 0 P 0 0 0 P' 0     a counter that leaps: what it counted belongs to the time since the leap before
- * A leap, or an update between equal powers, is somewhere in its interval: PCs at its begin and end are before and after.
+ * An update that is known cuts the time of its interval too, and the PCs at its begin and end are before and after it. A leap
+ * is somewhere in its interval: taken to be in the middle.
  *
  * Samples are taken at random, so that one thread may seem to use more CPU time in a window than there is, and less in
  * the next: time that windows lack is nobody's only as far as no other window of the stretch has too much. No thread
@@ -38,23 +41,27 @@ struct stretch_windows {
 
 struct stretch {
     size_t count;
-    bool in_turn; /* its threads never run at once: more CPU time than time is chance */
+    double others; /* CPUs that other programs used, on average */
+    bool in_turn;  /* its threads never run at once: more CPU time than time is chance */
     /* given, for the interval that each sample ends */
     double ns[STRETCH];     /* [ns] */
     double rate[STRETCH];   /* power [W]; NaN: none */
     double energy[STRETCH]; /* [J] */
     double cpu_ns[STRETCH]; /* CPU time used in it */
     /* what follows */
-    const double *first,
-        *second;          /* [count]: price of CPU time in the halves of each interval [J/ns] */
-    double idle[STRETCH]; /* nobody's energy in it [J] */
-    double rest;          /* what is left over, for the threads that can take it [J] */
-    double most;          /* highest power [J/ns] */
-    double all;           /* energy, without signs [J] */
-    size_t updates;       /* windows that are more or less than an interval; else IN is not set */
-    bool leaps;           /* they end where a counter leaps */
+    const double *before,
+        *after; /* [count]: price of CPU time at the ends of each interval [J/ns] */
+    const double *first, *second; /* [count]: what the PCs at its ends pay for half of it [J/ns] */
+    double idle[STRETCH];         /* nobody's energy in it [J] */
+    bool any_idle;                /* some is not 0 */
+    double other[STRETCH];        /* energy of other programs, if they used CPU time [J] */
+    double rest;                  /* what is left over, for the threads that can take it [J] */
+    double most;                  /* highest power [J/ns] */
+    double all;                   /* energy, without signs [J] */
+    size_t updates; /* windows that are more or less than an interval; else IN is not set */
+    bool leaps;     /* they end where a counter leaps */
     double power[STRETCH_WINDOWS], price[STRETCH_WINDOWS]; /* of windows [J/ns] */
-    double prices[2][STRETCH];
+    double prices[2][STRETCH], costs[2][STRETCH];
     uint16_t in[2][STRETCH]; /* number of the window of each half */
     double cut
         [STRETCH]; /* part of the interval's time before the update; if that is known and the windows differ */
@@ -71,11 +78,15 @@ struct stretch_use {
     uint32_t reach; /* intervals, at least 1 */
 };
 
+/* Work space of stretch_divide, for as many thread samples as there are. */
+struct stretch_room {
+    double *first, *second; /* and as many more as the first sample has threads */
+    int32_t *class;
+};
+
 /* Divides energy among thread samples: sample i has THREADS[i]; CPU_NS[k] is the CPU time of thread sample k, USES[k] says
- * where it was used. USES NULL: all have the same threads in the same order. OF[k] becomes its energy [J]. ROOM is work
- * space; STRETCH_PAD more values than there are thread samples fit in OF, and twice as many in ROOM. */
-enum { STRETCH_PAD = 4 };
+ * where it was used. USES NULL: all have the same threads in the same order. OF[k] becomes its energy [J]. */
 void stretch_divide(struct stretch *stretch, const uint64_t *threads, const double *cpu_ns,
-                    const struct stretch_use *uses, double *room, double *of);
+                    const struct stretch_use *uses, const struct stretch_room *room, double *of);
 
 #endif

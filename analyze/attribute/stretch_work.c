@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/stretch_work.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -15,6 +16,7 @@ static void free_columns(struct share_work *work)
 {
     free(work->cpu_ns);
     free(work->uses);
+    free(work->room.class);
 }
 
 void share_work_delete(struct share_work *work)
@@ -31,11 +33,128 @@ void share_work_reserve(struct share_work *work, size_t count)
     if (count <= work->capacity && work->capacity > 0)
         return;
     free_columns(work);
-    work->cpu_ns = mem_zalloc(4 * (count + STRETCH_PAD), sizeof *work->cpu_ns);
-    work->of = work->cpu_ns + count + STRETCH_PAD;
-    work->room = work->of + count + STRETCH_PAD;
+    work->cpu_ns = mem_zalloc(6 * count + 1, sizeof *work->cpu_ns);
+    work->of = work->cpu_ns + count;
+    work->room.first = work->of + count;
+    work->room.second =
+        work->room.first + 2 * count; /* the first sample has at most COUNT threads */
+    work->room.class = mem_zalloc(count, sizeof *work->room.class);
     work->uses = mem_zalloc(count, sizeof *work->uses);
     work->capacity = count;
+}
+
+static double sum_of(const double *values, size_t count)
+{
+    double sum[4] = {0};
+    for (size_t i = 0; i < count; i++)
+        sum[i % 4] += values[i];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+void share_work_find_others(struct share_work *work, const double *busy_ns, size_t thread_samples)
+{
+    const double least = 2e7;
+    struct stretch *s = &work->stretch;
+    s->others = 0;
+    if (busy_ns == NULL)
+        return;
+    double time = sum_of(s->ns, s->count);
+    double others = sum_of(busy_ns, s->count) - sum_of(work->cpu_ns, thread_samples);
+    if (others > least && time > 0)
+        s->others = others / time;
+}
+
+bool share_work_in_turn(const struct share_work *work, const uint64_t *thread, size_t count)
+{
+    uint64_t runner = UINT64_MAX;
+    for (size_t k = 0; k < count; k++) {
+        if (work->cpu_ns[k] > 0 && runner != UINT64_MAX && thread[k] != runner)
+            return false;
+        runner = work->cpu_ns[k] > 0 ? thread[k] : runner;
+    }
+    return true;
+}
+
+/* ---- where CPU time was used ---- */
+
+static void remember(struct share_work *work, uint64_t thread, size_t sample, size_t at)
+{
+    if (thread >= work->threads) {
+        mem_reserve(&work->last, &work->thread_capacity, thread + 1, sizeof *work->last);
+        for (; work->threads < work->thread_capacity; work->threads++)
+            work->last[work->threads] = (struct thread_place){SIZE_MAX, SIZE_MAX};
+    }
+    work->last[thread] = (struct thread_place){sample, at};
+}
+
+/* How many intervals up to number I take CPU_NS, at least 1 and at most MOST; UNTIL: the time up to each interval. */
+static inline uint32_t find_reach(const double *until, size_t i, size_t most, double cpu_ns)
+{
+    size_t low = 1, high = most;
+    double wanted = cpu_ns * (1 - 1e-9);
+    if (until[i + 1] - until[i] >= wanted) /* the common case */
+        return 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (until[i + 1] - until[i + 1 - middle] >= wanted)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (uint32_t)low;
+}
+
+/* No longer ago than it takes, nor before the thread's last sample in this stretch. */
+static void find_uses(struct share_work *work, const double *until, const uint64_t *threads,
+                      const uint64_t *thread)
+{
+    for (size_t i = 0, k = 0, begin = 0; i < work->stretch.count; i++, begin = k) {
+        for (size_t end = k + threads[i]; k < end; k++) {
+            struct thread_place p = {SIZE_MAX, SIZE_MAX};
+            if (thread[k] < work->threads)
+                p = work->last[thread[k]];
+            bool known = p.sample < i && p.at < begin && thread[p.at] == thread[k];
+            size_t most = known ? i - p.sample : i + 1;
+            uint32_t reach = find_reach(until, i, most, work->cpu_ns[k]);
+            bool shared = known && reach == most && work->cpu_ns[p.at] > 0;
+            work->uses[k] = (struct stretch_use){shared ? p.at : SIZE_MAX, reach};
+        }
+        for (size_t end = k, at = begin; at < end; at++)
+            remember(work, thread[at], i, at);
+    }
+}
+
+/* CPU time of each interval. */
+static void add_uses(struct share_work *work, const double *until, const uint64_t *threads)
+{
+    struct stretch *s = &work->stretch;
+    double step[STRETCH + 1] = {0}, rate = 0;
+    for (size_t i = 0, k = 0; i < s->count; i++) {
+        s->cpu_ns[i] = 0;
+        for (size_t end = k + threads[i]; k < end; k++) {
+            uint32_t reach = work->uses[k].reach;
+            double ns = until[i + 1] - until[i + 1 - reach];
+            if (reach == 1) {
+                s->cpu_ns[i] += work->cpu_ns[k];
+            } else if (ns > 0) {
+                step[i + 1 - reach] += work->cpu_ns[k] / ns;
+                step[i + 1] -= work->cpu_ns[k] / ns;
+            }
+        }
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        rate += step[i];
+        s->cpu_ns[i] += fmax(0, rate) * s->ns[i];
+    }
+}
+
+void share_work_find_uses(struct share_work *work, const uint64_t *threads, const uint64_t *thread)
+{
+    double until[STRETCH + 1] = {0};
+    for (size_t i = 0; i < work->stretch.count; i++)
+        until[i + 1] = until[i] + work->stretch.ns[i];
+    find_uses(work, until, threads, thread);
+    add_uses(work, until, threads);
 }
 
 void share_work_settle(struct share_work *work, const uint64_t *threads,
@@ -43,7 +162,7 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
 {
     struct stretch *s = &work->stretch;
     stretch_settle(s);
-    stretch_divide(s, threads, work->cpu_ns, uses, work->room, work->of);
+    stretch_divide(s, threads, work->cpu_ns, uses, &work->room, work->of);
     work->windows += s->updates;
     work->intervals += s->updates > 0 ? s->count : 0;
 }

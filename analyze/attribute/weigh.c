@@ -41,7 +41,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
 
 static void free_held(struct weigher *w)
 {
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof w->held / sizeof w->held[0]; i++)
         free(w->held[i]);
 }
 
@@ -81,6 +81,18 @@ static void *join(const void *a, size_t count, const void *b, size_t more)
     return both;
 }
 
+/* The same of the CPU times of the machine; where only one part has any, those of the other are not numbers. */
+static double *join_busy(const double *a, size_t count, const double *b, size_t more)
+{
+    bool any = (a != NULL && count > 0) || (b != NULL && more > 0);
+    double *both = any ? mem_alloc((count + more) * sizeof *both) : NULL;
+    for (size_t i = 0; i < count && any; i++)
+        both[i] = a != NULL ? a[i] : NAN;
+    for (size_t i = 0; i < more && any; i++)
+        both[count + i] = b != NULL ? b[i] : NAN;
+    return both;
+}
+
 /* All but the first COUNT, which have THREADS thread samples. */
 static struct pbin_samples skip(const struct pbin_samples *s, size_t count, size_t threads)
 {
@@ -93,6 +105,8 @@ static struct pbin_samples skip(const struct pbin_samples *s, size_t count, size
     rest.thread += threads;
     rest.location += threads;
     rest.cpu_ns += threads;
+    if (rest.busy_ns != NULL)
+        rest.busy_ns += count;
     return rest;
 }
 
@@ -114,7 +128,8 @@ static void hold(struct weigher *w, size_t take)
                     join(old.threads, old.count, more->threads, take),
                     join(old.thread, old.thread_sample_count, more->thread, threads),
                     join(old.location, old.thread_sample_count, more->location, threads),
-                    join(old.cpu_ns, old.thread_sample_count, more->cpu_ns, threads)};
+                    join(old.cpu_ns, old.thread_sample_count, more->cpu_ns, threads),
+                    join_busy(old.busy_ns, old.count, more->busy_ns, take)};
     free_held(w);
     memcpy(w->held, held, sizeof held);
     w->in = (struct pbin_samples){.count = old.count + take,
@@ -125,6 +140,7 @@ static void hold(struct weigher *w, size_t take)
                                   .thread = held[3],
                                   .location = held[4],
                                   .cpu_ns = held[5],
+                                  .busy_ns = held[6],
                                   .cpu_most = UINT64_MAX};
     w->next = w->next_thread = 0;
     w->rest = take < more->count ? skip(more, take, threads) : (struct pbin_samples){.count = 0};
@@ -425,13 +441,14 @@ static void make_room(struct weigher *w, size_t samples, size_t threads)
         w->capacity = 0;
         free(v->at);
         v->at = NULL;
-        mem_reserve(&v->at, &w->capacity, samples, 5 * sizeof(exact) + 4 * sizeof(double));
-        memset(v->at, 0, w->capacity * (5 * sizeof(exact) + 4 * sizeof(double)));
+        mem_reserve(&v->at, &w->capacity, samples, 6 * sizeof(exact) + 4 * sizeof(double));
+        memset(v->at, 0, w->capacity * (6 * sizeof(exact) + 4 * sizeof(double)));
         v->interval = v->at + w->capacity;
         v->gap_time = v->interval + w->capacity;
         v->gap_energy = v->gap_time + w->capacity;
         v->idle_energy = v->gap_energy + w->capacity;
-        v->seconds = (double *)(v->idle_energy + w->capacity);
+        v->others_energy = v->idle_energy + w->capacity;
+        v->seconds = (double *)(v->others_energy + w->capacity);
         v->rate = v->seconds + w->capacity;
         v->energy = v->rate + w->capacity;
         v->bad_values = (uint64_t *)(v->energy + w->capacity);
@@ -447,12 +464,11 @@ static void make_room(struct weigher *w, size_t samples, size_t threads)
     }
 }
 
-const struct weighed *weigher_next(struct weigher *w)
+/* The next window, with its intervals. */
+static struct weighed *begin_window(struct weigher *w)
 {
     struct weighed *v = &w->window;
     const struct pbin_samples *in = &w->in;
-    if (!weigher_ready(w))
-        return NULL;
     v->count = window_size(w);
     v->threads = in->threads + w->next;
     v->thread_samples = count_threads(v->threads, v->count);
@@ -462,12 +478,40 @@ const struct weighed *weigher_next(struct weigher *w)
     v->location = in->location + w->next_thread;
     v->cpu_ns = in->cpu_ns + w->next_thread;
     weigh_intervals(w, v);
-    weigh_times(w, v);
-    weigh_energies(w, v, in->value + w->next);
-    if (!w->options.times_only)
-        w->options.model->spread(w, v);
+    return v;
+}
+
+static void end_window(struct weigher *w, const struct weighed *v)
+{
     w->next += v->count;
     w->next_thread += v->thread_samples;
     w->number += v->count;
+}
+
+const struct weighed *weigher_next(struct weigher *w)
+{
+    if (!weigher_ready(w))
+        return NULL;
+    struct weighed *v = begin_window(w);
+    weigh_times(w, v);
+    weigh_energies(w, v, w->in.value + w->next);
+    if (!w->options.times_only)
+        w->options.model->spread(w, v);
+    end_window(w, v);
     return v;
+}
+
+bool weigher_look(struct weigher *w, struct pbin_samples *next)
+{
+    if (!weigher_ready(w))
+        return false;
+    *next = weigher_left(w);
+    next->count = window_size(w);
+    next->thread_sample_count = count_threads(next->threads, next->count);
+    return true;
+}
+
+void weigher_pass(struct weigher *w)
+{
+    end_window(w, begin_window(w));
 }

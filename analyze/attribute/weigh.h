@@ -14,6 +14,8 @@
 #ifndef ANALYZE_ATTRIBUTE_WEIGH_H
 #define ANALYZE_ATTRIBUTE_WEIGH_H
 
+#include <string.h>
+
 #include "analyze/attribute/quantity.h"
 #include "formats/pbin/pbin.h"
 
@@ -35,6 +37,7 @@ struct weighed {
     exact *time_of;       /* [thread_samples] [2^-32 ns] */
     exact *energy_of;     /* [thread_samples] [2^-80 J] */
     exact *idle_energy;   /* [count] of no thread [2^-80 J] */
+    exact *others_energy; /* [count] of other programs [2^-80 J] */
 };
 
 struct weigher;
@@ -72,8 +75,9 @@ struct weigh_options {
     /* charge each thread in a sample the interval, running or not; energy is of the same time: shared evenly by the threads
      * of the sample, or with energy_by_thread power * interval for each */
     bool wall_time;
-    exact untimed;   /* interval if the profile has neither times nor wall time [2^-32 ns] */
-    bool times_only; /* do not compute energies */
+    exact untimed;      /* interval if the profile has neither times nor wall time [2^-32 ns] */
+    bool times_only;    /* do not compute energies */
+    bool ignore_others; /* energy_by_share: what other programs used is nobody's, or the threads' */
 };
 
 struct weigher {
@@ -90,7 +94,7 @@ struct weigher {
     struct pbin_samples in; /* what was added; weighed up to NEXT */
     size_t next, next_thread;
     struct pbin_samples rest; /* what was added and is not yet in IN */
-    void *held[6];            /* the columns of IN if the weigher owns them */
+    void *held[7];            /* the columns of IN if the weigher owns them */
     bool finished;
     bool packs; /* weigher_next_packed is in use: samples that it leaves are weighed one by one */
     struct weighed window;
@@ -124,6 +128,13 @@ void weigher_set_aside(struct weigher *weigher, struct pbin_samples *samples);
 /* The next window. NULL: more samples are needed, or the end. */
 const struct weighed *weigher_next(struct weigher *weigher);
 
+/* The samples of the next window as they were added, borrowed until the next call on the weigher. Returns false: more are
+ * needed, or the end. */
+bool weigher_look(struct weigher *weigher, struct pbin_samples *next);
+
+/* Passes over the window that weigher_look has found. */
+void weigher_pass(struct weigher *weigher);
+
 /* Can the samples of a profile be weighed in parts, independently of earlier ones? */
 bool weigher_divides(const struct weigher *weigher);
 
@@ -131,6 +142,14 @@ bool weigher_divides(const struct weigher *weigher);
 static inline bool weigher_times_are_cpu(const struct weigher *w)
 {
     return w->meta->cpu_time && !w->options.wall_time;
+}
+
+/* The CPU time of the machine in the next samples, NULL: it is not known, or does not matter. */
+static inline const double *weigher_busy(const struct weigher *w)
+{
+    bool seen = w->meta->cpu_time && !w->options.ignore_others &&
+                (w->meta->scope == NULL || strcmp(w->meta->scope, "gpu") != 0);
+    return seen && w->in.busy_ns != NULL ? w->in.busy_ns + w->next : NULL;
 }
 
 /* The time of a thread sample that used CPU_NS, if so [2^-32 ns]. */
@@ -146,7 +165,7 @@ static inline exact weigher_elapsed(const struct weigher *w, uint64_t interval_n
 }
 
 /* What is held for a window has no more thread samples than this, but for those of one sample; after so many it ends. */
-enum { WEIGH_MOST_THREADS = 1 << 20 };
+enum { WEIGH_MAX_THREADS = 1 << 20 };
 
 /* Can an energy or a power be summed? */
 enum { WEIGH_ROOM = 16 /* 2^16 samples of the largest power; real ones are far from it */ };

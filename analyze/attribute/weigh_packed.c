@@ -103,10 +103,11 @@ static void begin_chunk(const struct weigher *w, struct packed_chunk *c)
     c->same_threads = s->same_threads;
 }
 
-static size_t end_chunk(struct weigher *w, size_t samples, struct packed_chunk *c)
+static size_t end_chunk(struct weigher *w, size_t samples, size_t thread_samples,
+                        struct packed_chunk *c)
 {
     c->samples = samples;
-    c->thread_samples = samples * c->threads;
+    c->thread_samples = thread_samples;
     pass_time(w, c);
     w->next += samples;
     w->next_thread += c->thread_samples;
@@ -120,23 +121,36 @@ static size_t most_samples(size_t threads)
     return most < CHUNK_SAMPLES ? most : CHUNK_SAMPLES;
 }
 
+/* How many of COUNT samples have no more thread samples than a chunk; *TOTAL becomes how many. */
+static size_t count_chunk(const uint64_t *threads, size_t count, size_t *total)
+{
+    size_t samples = 0, sum = 0;
+    count = count < CHUNK_SAMPLES ? count : CHUNK_SAMPLES;
+    while (samples < count && sum + threads[samples] <= CHUNK_THREAD_SAMPLES)
+        sum += threads[samples++];
+    *total = sum;
+    return samples;
+}
+
 /* The next part of the stretch that is settled. */
 static size_t next_of_stretch(struct weigher *w, struct packed_chunk *c)
 {
     struct packed_stretch *p = &w->share->packed;
     begin_chunk(w, c);
-    size_t most = most_samples(c->threads), count = p->left < most ? p->left : most;
-    c->of = w->share->of + p->done * c->threads;
-    c->last = p->last - p->done * c->threads;
-    c->rest_high = p->rest_high;
-    c->rest_low = p->rest_low;
-    c->idle = p->idle;
-    c->idle_high = p->idle_high;
-    c->idle_low = p->idle_low;
-    p->idle = p->idle_high = p->idle_low = 0;
+    if (p->varied)
+        c->threads = 0;
+    size_t count = p->left, thread_samples;
+    if (p->varied) {
+        count = count_chunk(w->in.threads + w->next, count, &thread_samples);
+    } else {
+        count = count < most_samples(c->threads) ? count : most_samples(c->threads);
+        thread_samples = count * c->threads;
+    }
+    c->of = w->share->of + p->done_threads;
     p->done += count;
+    p->done_threads += thread_samples;
     p->left -= count;
-    return end_chunk(w, count, c);
+    return end_chunk(w, count, thread_samples, c);
 }
 
 /* ---- stretches ---- */
@@ -236,27 +250,68 @@ static bool fill(const struct weigher *w, size_t count, struct stretch *s)
     return true;
 }
 
-/* The next stretch, if there is a whole one with the same threads in all of its samples, whose numbers are small. */
-static bool take_stretch(struct weigher *w)
+/* How many thread samples the next COUNT samples have; SIZE_MAX: one has more than fit in a chunk. */
+static size_t count_threads(const struct weigher *w, size_t count)
+{
+    const uint64_t *threads = w->in.threads + w->next;
+    size_t sum = 0, most = w->in.threads_each;
+    if (most > 0)
+        sum = count * most;
+    for (size_t i = 0; i < count && w->in.threads_each == 0; i++) {
+        sum += threads[i];
+        most = threads[i] > most ? threads[i] : most;
+    }
+    return most <= CHUNK_THREAD_SAMPLES ? sum : SIZE_MAX;
+}
+
+/* Do COUNT samples have the same threads? */
+static bool are_same(const struct weigher *w, size_t count)
+{
+    const struct pbin_samples *in = &w->in;
+    size_t n = in->threads[w->next];
+    if (n == 0 || (in->threads_each == 0 && alike(in->threads + w->next, count) < count))
+        return false;
+    return have_same(in, in->thread + w->next_thread, n, count);
+}
+
+/* The CPU time of each interval. */
+static void use_times(const struct weigher *w, size_t thread_samples)
+{
+    const struct pbin_samples *in = &w->in;
+    struct share_work *work = w->share;
+    struct stretch *s = &work->stretch;
+    const uint64_t *cpu_ns = in->cpu_ns + w->next_thread, *thread = in->thread + w->next_thread;
+    size_t n = in->threads[w->next];
+    share_work_reserve(work, thread_samples);
+    small_to_doubles(cpu_ns, thread_samples, work->cpu_ns);
+    if (work->packed.varied) {
+        s->in_turn = w->meta->cpus == 1 || share_work_in_turn(work, thread, thread_samples);
+        share_work_find_uses(work, in->threads + w->next, thread);
+    } else {
+        s->in_turn = w->meta->cpus == 1 || n == 1 || !run_at_once(cpu_ns, n, s->count);
+        sum_cpu(work->cpu_ns, n, s->count, s->cpu_ns);
+    }
+}
+
+/* The next stretch, if there is a whole one whose numbers are small. Returns its number of thread samples, or SIZE_MAX. */
+static size_t take_stretch(struct weigher *w)
 {
     const struct pbin_samples *in = &w->in;
     struct stretch *s = &w->share->stretch;
-    size_t n = in->threads[w->next], count = w->options.model->window(w, in, w->next);
-    const uint64_t *cpu_ns = in->cpu_ns + w->next_thread;
-    if (count < 2 || n == 0 || n > CHUNK_THREAD_SAMPLES || w->number == 0)
-        return false;
-    if (in->threads_each == 0 && alike(in->threads + w->next, count) < count)
-        return false;
-    if (in->cpu_most >= PACKED_MAX_NS && fitting_times(cpu_ns, n, count) < count)
-        return false;
-    if (!have_same(in, in->thread + w->next_thread, n, count) || !fill(w, count, s))
-        return false;
-    share_work_reserve(w->share, n * count);
-    small_to_doubles(cpu_ns, n * count, w->share->cpu_ns);
-    sum_cpu(w->share->cpu_ns, n, count, s->cpu_ns);
+    size_t count = w->options.model->window(w, in, w->next);
+    if (count < 2 || w->number == 0)
+        return SIZE_MAX;
+    size_t thread_samples = count_threads(w, count);
+    if (thread_samples == SIZE_MAX ||
+        (in->cpu_most >= PACKED_MAX_NS &&
+         fitting_times(in->cpu_ns + w->next_thread, 1, thread_samples) < thread_samples))
+        return SIZE_MAX;
+    if (!fill(w, count, s))
+        return SIZE_MAX;
     s->count = count;
-    s->in_turn = w->meta->cpus == 1 || n == 1 || !run_at_once(cpu_ns, n, count);
-    return true;
+    w->share->packed.varied = !are_same(w, count);
+    use_times(w, thread_samples);
+    return thread_samples;
 }
 
 /* The sum of these numbers and a far smaller one has 1 as its last bit in units of 2^-36 and 2^-80. */
@@ -290,40 +345,45 @@ static struct words sum_words(const double *values, size_t count)
     return sum;
 }
 
-/* What rounding leaves of COUNT thread samples goes to the last that used CPU time, else it is idle. */
+/* Gets the stretch with COUNT thread samples ready to be handed out. */
 static void pack(struct share_work *work, size_t count)
 {
     struct packed_stretch *p = &work->packed;
-    struct words all = sum_words(work->stretch.energy, work->stretch.count);
-    struct words idle = sum_words(work->stretch.idle, work->stretch.count);
-    struct words used = sum_words(work->of, count);
+    const struct stretch *s = &work->stretch;
+    struct words all = sum_words(s->energy, s->count), idle = {0}, others = {0};
+    if (s->any_idle)
+        idle = sum_words(s->idle, s->count);
+    if (s->others > 0)
+        others = sum_words(s->other, s->count);
     size_t last = count;
     while (last > 0 && !(work->cpu_ns[last - 1] > 0))
         last--;
-    *p = (struct packed_stretch){.last = last,
-                                 .left = work->stretch.count,
-                                 .rest_high = all.high - idle.high - used.high,
-                                 .rest_low = all.low - idle.low - used.low,
+    *p = (struct packed_stretch){.varied = p->varied,
+                                 .last = last,
+                                 .left = s->count,
+                                 .thread_samples = count,
+                                 .rest_high = all.high - idle.high - others.high,
+                                 .rest_low = all.low - idle.low - others.low,
+                                 .others = others.any,
+                                 .others_high = others.high,
+                                 .others_low = others.low,
                                  .all_high = all.high,
                                  .all_low = all.low,
                                  .idle = idle.any,
                                  .idle_high = idle.high,
                                  .idle_low = idle.low};
-    if (last == 0) {
-        p->idle |= p->rest_high | p->rest_low;
-        p->idle_high += p->rest_high;
-        p->idle_low += p->rest_low;
-    }
 }
 
 /* Settles the next stretch. Returns whether it could. */
 static bool settle(struct weigher *w)
 {
     struct share_work *work = w->share;
-    if (!take_stretch(w))
+    size_t thread_samples = take_stretch(w);
+    if (thread_samples == SIZE_MAX)
         return false;
-    share_work_settle(work, w->in.threads + w->next, NULL);
-    pack(work, w->in.threads[w->next] * work->stretch.count);
+    share_work_find_others(work, weigher_busy(w), thread_samples);
+    share_work_settle(work, w->in.threads + w->next, work->packed.varied ? work->uses : NULL);
+    pack(work, thread_samples);
     return true;
 }
 
@@ -350,7 +410,8 @@ size_t weigher_next_packed(struct weigher *w, size_t max, struct packed_chunk *c
         count = alike(s->threads + w->next, count);
     if (s->cpu_most >= PACKED_MAX_NS)
         count = fitting_times(c->cpu_ns, n, count);
-    return end_chunk(w, weigh_fitting(w, count, c->energy), c);
+    count = weigh_fitting(w, count, c->energy);
+    return end_chunk(w, count, n * count, c);
 }
 
 /* ---- shares of them ---- */
@@ -462,7 +523,7 @@ VECTORS
 static struct packed_totals split_settled(const struct packed_chunk *c,
                                           const uint64_t *restrict seen, uint64_t *restrict part)
 {
-    struct packed_totals t = {.idle = c->idle, .idle_high = c->idle_high, .idle_low = c->idle_low};
+    struct packed_totals t = {0};
     const uint64_t *cpu_ns = c->cpu_ns;
     const double *of = c->of;
     for (size_t k = 0; k < c->thread_samples; k++) {
@@ -472,14 +533,6 @@ static struct packed_totals split_settled(const struct packed_chunk *c,
         t.cpu_ns += cpu_ns[k];
         t.high += high;
         t.low += low;
-    }
-    t.high += c->idle_high;
-    t.low += c->idle_low;
-    if (c->last - 1 < c->thread_samples) {
-        part[PACKED_WORDS * (c->last - 1) + PACKED_HIGH] += c->rest_high;
-        part[PACKED_WORDS * (c->last - 1) + PACKED_LOW] += c->rest_low;
-        t.high += c->rest_high;
-        t.low += c->rest_low;
     }
     return t;
 }

@@ -12,21 +12,17 @@
 
 enum { CHUNK_SAMPLES = 256, CHUNK_THREAD_SAMPLES = 512 }; /* fits the first cache */
 
-/* Samples with the same number of threads. */
+/* Some samples. */
 struct packed_chunk {
     const uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
     const uint64_t *interval_ns;                /* [samples] as recorded */
-    size_t samples, threads, thread_samples;    /* threads: of each sample */
+    size_t samples, threads, thread_samples;    /* threads: of each sample, 0 if that varies */
     exact begin;       /* time of the previous sample, since the start [2^-32 ns] */
     bool same_threads; /* in every sample, in ascending order */
     bool any_interval; /* not all of INTERVAL_NS are 0 */
     /* vectors that straddle cache lines are slow */
     _Alignas(64) double energy[CHUNK_SAMPLES]; /* [J] */
-    /* where the energy of thread samples is settled: it, else NULL; the number from 1 of the one that gets a rest;
-     * nobody's, IDLE: some is not 0 */
-    const double *of;
-    size_t last;
-    uint64_t rest_high, rest_low, idle, idle_high, idle_low;
+    const double *of; /* where the energy of thread samples is settled: it, else NULL */
 };
 
 /* Can samples be packed? Not with corrected intervals or other energy models. */

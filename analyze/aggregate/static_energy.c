@@ -1,0 +1,129 @@
+/* The static part of energies.
+ *
+ * A baseline of P watts is P x wall joules of the run. The default model divides energy by CPU time while CPUs are busy and
+ * gives the rest to _idle; so does this, from the sums of rows:
+ *
+ *   busy = wall - max(wall - CPU time of all, wall x energy of _idle / energy of all)
+ *   row: P x busy x its CPU time / CPU time of all      _idle: P x (wall - busy)
+ *
+ * Other programs have no CPU time in an aggregate, but in their busy intervals power was shared by CPU time: their time is to
+ * that of the rows as their energies are. _gap has the part of the wall time that it has of the energy, and _idle at least that,
+ * as threads at the same time use more CPU time than there is. _idle has no more than its energy: where the model leaves to
+ * rows what hardly differs from no time, its static energy is theirs, too.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/static_energy.h"
+
+#include <math.h>
+#include <string.h>
+
+struct shares {
+    double wall, busy, used; /* [s]; USED: CPU time, of other programs too */
+    double own, others;      /* energies [J] */
+    double gap;              /* part of WALL [s] */
+};
+
+static bool has(const struct aggregate *a, size_t row, const char *label)
+{
+    return aggregate_has_label(a, aggregate_row(a, row), label);
+}
+
+static double seconds(const struct pbin_row *row)
+{
+    return exact_approximate(row->sums.time, TIME_SHIFT) / 1e9;
+}
+
+static void find_shares(const struct aggregate *a, double watts, struct shares *s)
+{
+    *s = (struct shares){.wall = (double)aggregate_meta(a)->wall_ns / 1e9};
+    double own_time = 0, all = 0, idle = 0;
+    for (size_t r = 0; r < aggregate_row_count(a); r++) {
+        const struct pbin_row *row = aggregate_row(a, r);
+        double joule = exact_approximate(row->sums.energy, ENERGY_SHIFT);
+        bool gap = has(a, r, LABEL_GAP), others = has(a, r, LABEL_OTHERS);
+        all += joule;
+        s->gap += gap ? joule : 0;
+        s->others += others ? joule : 0;
+        idle += has(a, r, LABEL_IDLE) ? joule : 0;
+        s->own += gap || others || has(a, r, LABEL_IDLE) ? 0 : joule;
+        own_time += gap ? 0 : seconds(row);
+    }
+    double per_joule = all > 0 ? s->wall / all : 0;
+    s->gap = fmin(fmax(s->gap * per_joule, 0), s->wall);
+    s->used = own_time;
+    if (s->others > 0 && s->own > 0)
+        s->used += own_time * s->others / s->own;
+    double left = s->wall - s->gap, spare = fmax(left - s->used, idle * per_joule);
+    s->busy = left - fmin(fmin(fmax(spare, 0), left), fmax(idle, 0) / watts);
+}
+
+/* The seconds of the wall time for which a row is charged. */
+static double charged(const struct aggregate *a, const struct shares *s, size_t r)
+{
+    double per_used = s->used > 0 ? s->busy / s->used : 0;
+    if (has(a, r, LABEL_GAP))
+        return s->gap;
+    if (has(a, r, LABEL_IDLE))
+        return s->wall - s->gap - s->busy;
+    if (has(a, r, LABEL_OTHERS))
+        return s->own > 0 && s->others > 0 ? per_used * s->used * s->others / (s->own + s->others)
+                                           : 0;
+    return per_used * seconds(aggregate_row(a, r));
+}
+
+/* Least squares have found it: energies of rows are those above idle power. */
+static int take_fitted(const struct aggregate *a, exact *part)
+{
+    for (size_t r = 0; r < aggregate_row_count(a); r++)
+        part[r] = has(a, r, LABEL_IDLE) ? aggregate_row(a, r)->sums.energy : 0;
+    return 0;
+}
+
+/* Energies without rows of their own cannot be divided. */
+static bool is_filtered(const struct aggregate *a)
+{
+    for (size_t r = 0; r < aggregate_row_count(a); r++) {
+        const struct pbin_row *row = aggregate_row(a, r);
+        if (row->sums.runs > 0 && aggregate_is_excluded(a, row))
+            return true;
+    }
+    return false;
+}
+
+static int check(const struct aggregate *a, double watts, struct error *err)
+{
+    const struct quantity *q = aggregate_quantity(a);
+    const struct energy_model *model = aggregate_options_of(a)->rows.weigh.model;
+    if (q->name == NULL || strcmp(q->name, "energy") != 0)
+        return error_set(err, NULL, NO_OFFSET, "--static: the profile has no energies");
+    if (model != NULL && model != &energy_by_share)
+        return error_set(err, NULL, NO_OFFSET,
+                         "--static needs --energy-model=share or fit: with %s, energy of idle time "
+                         "is in rows",
+                         model->name);
+    if (is_filtered(a))
+        return error_set(err, NULL, NO_OFFSET,
+                         "--static needs all rows: filters take idle time and other programs away");
+    if (!(watts > 0))
+        return error_set(err, NULL, NO_OFFSET,
+                         "--static: the profiles have no baseline, or different ones: record with "
+                         "sampler --baseline, or give it (--static=12.5)");
+    if (aggregate_meta(a)->wall_ns == 0)
+        return error_set(err, NULL, NO_OFFSET, "--static: the wall time is not known");
+    if (!exact_fits(watts * (double)aggregate_meta(a)->wall_ns / 1e9, ENERGY_SHIFT, 2))
+        return error_set(err, NULL, NO_OFFSET, "--static: a baseline of %g W is too large", watts);
+    return 0;
+}
+
+int static_energies(const struct aggregate *a, double watts, exact *part, struct error *err)
+{
+    struct shares shares;
+    if (aggregate_row_count(a) > 0 && aggregate_fitted(a, 0) != NULL)
+        return take_fitted(a, part);
+    watts = watts > 0 ? watts : aggregate_meta(a)->baseline_w;
+    if (check(a, watts, err) != 0)
+        return -1;
+    find_shares(a, watts, &shares);
+    for (size_t r = 0; r < aggregate_row_count(a); r++)
+        part[r] = exact_of_double(watts * charged(a, &shares, r), ENERGY_SHIFT);
+    return 0;
+}

@@ -1,0 +1,92 @@
+/* Warns of conditions that no name of a profile meets.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/aggregate/suggest.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/attribute/labels.h"
+#include "base/similar.h"
+
+/* Whose names a condition is about. */
+enum names { FUNCTIONS, INLINED, BINARIES, FILES, OTHERS };
+
+static enum names names_of_key(int key)
+{
+    static const char *const keys[] = {"function", "inline", "binary", "file"};
+    for (int i = FUNCTIONS; i < OTHERS; i++)
+        if (strcmp(pbin_key_get((size_t)key)->name, keys[i]) == 0)
+            return (enum names)i;
+    return OTHERS;
+}
+
+static const char *name_at(const struct pbin_definitions *all, const struct pbin_location *at,
+                           enum names names)
+{
+    const struct pbin_frame *inner = &all->frames[at->first_frame];
+    const struct pbin_frame *outer = inner + at->frame_count - 1;
+    const uint32_t number = names == FUNCTIONS  ? outer->demangled
+                            : names == INLINED  ? inner->demangled
+                            : names == BINARIES ? at->binary
+                                                : inner->file;
+    return strings_get(all->strings, number);
+}
+
+static bool matches_label(const char *glob)
+{
+    static const char *const labels[] = {LABEL_IDLE, LABEL_GAP, LABEL_OTHERS, LABEL_RESIDUAL,
+                                         LABEL_OTHER};
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+        if (fnmatch(glob, labels[i], 0) == 0)
+            return true;
+    return false;
+}
+
+/* Does FILTER match any name? If not, SIMILAR has the most similar one. */
+static bool matches_any(const struct filter *filter, enum names names,
+                        const struct pbin_definitions *all, struct similar *similar)
+{
+    for (size_t i = 0; i < all->location_count; i++)
+        if (fnmatch(filter->glob, name_at(all, &all->locations[i], names), 0) == 0)
+            return true;
+    for (size_t i = 0; i < all->location_count; i++)
+        similar_try(similar, name_at(all, &all->locations[i], names));
+    return false;
+}
+
+void suggest_names(const struct selection *s, const struct pbin_definitions *all, const char *file,
+                   struct reporter *reporter)
+{
+    for (size_t i = 0; i < s->filter_count; i++) {
+        const struct filter *filter = &s->filters[i];
+        enum names names = names_of_key(filter->key);
+        struct similar similar = {.wanted = filter->glob};
+        if (filter->exclude || filter->glob == NULL || names == OTHERS ||
+            matches_label(filter->glob) || matches_any(filter, names, all, &similar))
+            continue;
+        char *hint = similar_text(&similar);
+        report_warning(reporter, "%s: no %s matches '%s'%s", file,
+                       names == BINARIES ? "binary"
+                       : names == FILES  ? "file"
+                                         : "function",
+                       filter->glob, hint);
+        free(hint);
+    }
+}
+
+bool suggest_phase(const char *phase, const struct pbin_definitions *all, const char *file,
+                   struct reporter *reporter)
+{
+    struct similar similar = {.wanted = phase};
+    for (size_t i = 0; i < all->frame_count; i++)
+        if (strcmp(strings_get(all->strings, all->frames[i].function), phase) == 0 ||
+            strcmp(strings_get(all->strings, all->frames[i].demangled), phase) == 0)
+            return false;
+    for (size_t i = 0; i < all->frame_count; i++)
+        similar_try(&similar, strings_get(all->strings, all->frames[i].demangled));
+    char *hint = similar_text(&similar);
+    report_warning(reporter, "%s: no function is called '%s'%s", file, phase, hint);
+    free(hint);
+    return true;
+}
