@@ -166,7 +166,7 @@ static uint32_t text_at(struct annotation *a, const struct aggregate *from,
 static uint64_t value_at(const struct pbin_row *row, const struct layout *layout, size_t key)
 {
     uint64_t number = row->key[layout->at[key]];
-    return number == NUMBER_IDLE || number == NUMBER_GAP ? 0 : number;
+    return number == NUMBER_IDLE || number == NUMBER_GAP || number == NUMBER_OTHERS ? 0 : number;
 }
 
 /* If the sum of all absolute values fits in an exact, so does the sum of any rows. */
@@ -261,6 +261,8 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         result = take_rows(a, from, name, &layout, &places, err);
         places_free(&places);
         a->runs += aggregate_run_count(from);
+        if (__builtin_add_overflow(a->waiting, aggregate_meta(from)->idle_samples, &a->waiting))
+            a->waiting = UINT64_MAX;
     }
     aggregate_delete(from);
     return result;

@@ -37,7 +37,10 @@ struct annotate_options {
     bool has_context;
     uint64_t context; /* show this many lines around each hot one and fold the rest; else whole
                          functions */
+    bool
+        intervals; /* with the intervals of times, shares and energies that the number of samples gives */
     bool color;
+    const struct table_style *style; /* of tables; NULL: the defaults */
 };
 
 /* Sums over runs: exact, as those of an aggregate. */
@@ -84,6 +87,7 @@ struct annotation {
     bool any;
     uint64_t runs;
     struct annotate_sums total; /* of all functions */
+    uint64_t waiting;           /* thread samples without CPU time, of all functions */
     /* sums of the absolute values added to time, energy, samples */
     unsigned __int128 most[3];
 };

@@ -10,6 +10,7 @@
 #include "analyze/annotate/annotate_source.h"
 #include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
+#include "base/similar.h"
 
 static int compare_rows(const void *left, const void *right)
 {
@@ -94,18 +95,56 @@ static size_t choose_first(const struct annotation *a, struct annotate_function 
     return count > 0;
 }
 
+/* The function that is most like glob number I. */
+static struct similar find_similar(const struct annotation *a,
+                                   const struct annotate_function *functions, size_t count,
+                                   size_t i)
+{
+    struct similar similar = {.wanted = a->options->functions[i]};
+    for (size_t f = 0; f < count; f++)
+        similar_try(&similar, annotation_text(a, functions[f].rows->function));
+    return similar;
+}
+
+static void warn_of_unmatched(const struct annotation *a, const struct annotate_function *functions,
+                              size_t count, size_t i)
+{
+    const struct similar similar = find_similar(a, functions, count, i);
+    char *hint = similar_text(&similar);
+    report_warning(a->reporter, "no function matches '%s'%s", similar.wanted, hint);
+    free(hint);
+}
+
+static int none_matches(const struct annotation *a, const struct annotate_function *functions,
+                        size_t count, struct error *err)
+{
+    const struct similar similar = find_similar(a, functions, count, 0);
+    char *hint = similar_text(&similar);
+    if (similar.best != NULL)
+        error_set(err, NULL, NO_OFFSET, "no function matches '%.100s'%s", similar.wanted, hint);
+    else
+        error_set(
+            err, NULL, NO_OFFSET,
+            "no function matches '%.100s' (the largest is '%.100s'; pbin-aggregate lists all)",
+            similar.wanted, annotation_text(a, functions->rows->function));
+    free(hint);
+    return -1;
+}
+
 static size_t choose(const struct annotation *a, struct annotate_function *functions, size_t count)
 {
-    size_t kept = 0;
+    size_t kept = 0, wanted = 0;
     if (a->options->function_count == 0)
         return choose_first(a, functions, count);
     size_t *matched = mem_zalloc(a->options->function_count, sizeof *matched);
     for (size_t i = 0; i < count; i++)
+        wanted += is_wanted(a, &functions[i], matched);
+    for (size_t i = 0; i < a->options->function_count && wanted > 0; i++)
+        if (matched[i] == 0)
+            warn_of_unmatched(a, functions, count, i);
+    for (size_t i = 0; i < count && wanted > 0; i++)
         if (is_wanted(a, &functions[i], matched))
             functions[kept++] = functions[i];
-    for (size_t i = 0; i < a->options->function_count && kept > 0; i++)
-        if (matched[i] == 0)
-            report_warning(a->reporter, "no function matches '%s'", a->options->functions[i]);
     free(matched);
     return kept;
 }
@@ -137,17 +176,12 @@ int annotation_show(struct annotation *a, const struct table_format *format, str
     if (count == 0)
         return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
     qsort_r(functions, count, sizeof *functions, compare_functions, a);
-    char *largest = mem_strdup(annotation_text(a, functions[0].rows->function));
-    count = choose(a, functions, count);
+    size_t chosen = choose(a, functions, count);
     int result = 0;
-    if (count == 0)
-        result = error_set(
-            err, NULL, NO_OFFSET,
-            "no function matches '%.100s' (the largest is '%.100s'; pbin-aggregate lists all)",
-            a->options->functions[0], largest);
+    if (chosen == 0)
+        result = none_matches(a, functions, count, err);
     else
-        show(a, functions, count, format, out);
-    free(largest);
+        show(a, functions, chosen, format, out);
     free(functions);
     return result;
 }

@@ -3,6 +3,7 @@
 #include "analyze/annotate/annotate_table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +17,27 @@ struct annotate_table {
     struct table *table;
     struct table_column columns[MAX_COLUMNS];
     size_t column_count;
+    char interval_name[3][48];
+    size_t intervals;
     struct table_fact facts[8];
     struct table_head head;
 };
 
 static void add_column(struct annotate_table *t, const char *name, const char *unit, bool is_text)
 {
-    t->columns[t->column_count++] = (struct table_column){name, unit, is_text};
+    t->columns[t->column_count++] =
+        (struct table_column){.name = name, .unit = unit, .is_text = is_text};
+}
+
+/* With its interval, if that is asked for. */
+static void add_value(struct annotate_table *t, const char *name, const char *unit)
+{
+    add_column(t, name, unit, false);
+    if (!t->annotation->options->intervals)
+        return;
+    char *longer = t->interval_name[t->intervals++];
+    snprintf(longer, sizeof t->interval_name[0], "%s_ci_approx", name);
+    add_column(t, longer, unit, false);
 }
 
 static void make_columns(struct annotate_table *t)
@@ -36,9 +51,9 @@ static void make_columns(struct annotate_table *t)
         add_column(t, "address", "", false);
     add_column(t, "text", "", true);
     add_column(t, "inline", "", true);
-    add_column(t, "time", "s", false);
-    add_column(t, "share", "%", false);
-    add_column(t, q->name != NULL ? q->name : "energy", q->name != NULL ? q->unit : "J", false);
+    add_value(t, "time", "s");
+    add_value(t, "share", "%");
+    add_value(t, q->name != NULL ? q->name : "energy", q->name != NULL ? q->unit : "J");
     add_column(t, "samples", "", false);
 }
 
@@ -58,6 +73,14 @@ static struct table_cell value_cell(const struct annotate_table *t,
     return cell_real(number);
 }
 
+static struct table_cell interval_cell(const struct annotate_table *t,
+                                       const struct annotate_sums *sums, int value)
+{
+    if (value == ANNOTATE_ENERGY && t->annotation->quantity.name == NULL)
+        return (struct table_cell){0};
+    return cell_real(annotation_interval(t->annotation, sums, value));
+}
+
 void annotate_table_row(struct annotate_table *t, const struct annotate_function *f,
                         const struct listed *line)
 {
@@ -73,8 +96,11 @@ void annotate_table_row(struct annotate_table *t, const struct annotate_function
         cells[n++] = cell_hex(line->address);
     cells[n++] = line->text != NULL ? cell_text(line->text) : (struct table_cell){0};
     cells[n++] = text_cell(line->inner);
-    for (int value = 0; value < ANNOTATE_VALUES; value++)
+    for (int value = 0; value < ANNOTATE_VALUES; value++) {
         cells[n++] = value_cell(t, sums, value);
+        if (t->annotation->options->intervals && value != ANNOTATE_SAMPLES)
+            cells[n++] = interval_cell(t, sums, value);
+    }
     table_row(t->table, cells);
 }
 
@@ -106,7 +132,8 @@ struct annotate_table *annotate_table_open(const struct annotation *a,
     t->head = (struct table_head){.facts = t->facts,
                                   .fact_count = make_facts(t),
                                   .columns = t->columns,
-                                  .column_count = t->column_count};
+                                  .column_count = t->column_count,
+                                  .style = a->options->style};
     t->table = table_open(format, out, &t->head);
     return t;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_text.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static size_t operator_length(const char *text)
 char *text_short_name(const char *name)
 {
     char *brief = mem_alloc(strlen(name) + 1), *to = brief;
-    size_t depth = 0;
+    size_t depth = 0, paths = 0;
     for (const char *at = name; *at != '\0'; at++) {
         size_t length = depth == 0 ? operator_length(at) : 0;
         if (length > 0) {
@@ -44,6 +45,14 @@ char *text_short_name(const char *name)
             at += length - 1;
             continue;
         }
+        if (depth == 0 && *at == '<' &&
+            (size_t)(at - name) == paths) { /* "<Type as Trait>::function" of Rust */
+            *to++ = *at;
+            paths++;
+            continue;
+        }
+        bool closes = depth == 0 && *at == '>' && paths > 0 && at[-1] != '-';
+        paths -= closes;
         depth -= depth > 0 && (*at == '>' || *at == ')');
         if (depth == 0)
             *to++ = *at;

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_values.h"
 
+#include <math.h>
+
 double annotation_metric(const struct annotation *a, const struct annotate_sums *sums)
 {
     switch (a->options->metric) {
@@ -35,6 +37,17 @@ double annotation_value(const struct annotation *a, const struct annotate_sums *
     default:
         return annotation_share(a, sums, &a->total);
     }
+}
+
+double annotation_interval(const struct annotation *a, const struct annotate_sums *sums,
+                           enum annotate_value value)
+{
+    if (value == ANNOTATE_SAMPLES)
+        return NAN;
+    double whole = annotation_value(a, &a->total, value);
+    double p = annotation_value(a, sums, value) / whole;
+    double n = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) - (double)a->waiting;
+    return p >= 0 && p <= 1 && n > 0 ? 1.96 * sqrt(p * (1 - p) / n) * fabs(whole) : NAN;
 }
 
 bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,

@@ -21,6 +21,11 @@ enum annotate_value {
 double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
                         enum annotate_value value);
 
+/* Half of its 95 % interval, 1.96 sqrt(p (1 - p) / n) of the total, where p is its part of that and n the number of thread
+ * samples with CPU time in all runs. NaN: not known, and of ANNOTATE_SAMPLES. */
+double annotation_interval(const struct annotation *annotation, const struct annotate_sums *sums,
+                           enum annotate_value value);
+
 /* Is the line or instruction of FUNCTION with SUMS hot? */
 bool annotation_is_hot(const struct annotation *annotation, const struct annotate_sums *sums,
                        const struct annotate_function *function);

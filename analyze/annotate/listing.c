@@ -30,7 +30,8 @@ struct listing {
     bool used[ANNOTATE_VALUES];
     char *title[ANNOTATE_VALUES];
     int width[ANNOTATE_VALUES], decimals[ANNOTATE_VALUES];
-    size_t functions, lines; /* shown; lines: of the last function */
+    int interval_width[ANNOTATE_VALUES]; /* " +-0.08", part of the width */
+    size_t functions, lines;             /* shown; lines: of the last function */
 };
 
 struct annotation *listing_annotation(struct listing *l)
@@ -45,6 +46,39 @@ static void choose_paint(struct listing *l)
                      : (struct paint){"", "", "", "", ""};
 }
 
+static bool has_interval(const struct listing *l, int value)
+{
+    return l->annotation->options->intervals && value != ANNOTATE_SAMPLES;
+}
+
+/* Caller frees. */
+static char *title_of(const struct listing *l, int value)
+{
+    const struct quantity *q = &l->annotation->quantity;
+    const char *interval = has_interval(l, value) ? " +-95%" : "";
+    switch (value) {
+    case ANNOTATE_TIME:
+        return mem_printf("time%s [s]", interval);
+    case ANNOTATE_SHARE:
+        return mem_printf("share%s [%%]", interval);
+    case ANNOTATE_ENERGY:
+        return mem_printf("%s%s [%s]", q->name != NULL ? q->name : "", interval, q->unit);
+    default:
+        return mem_strdup("samples");
+    }
+}
+
+/* The width of " +-0.08" for a line with half of everything: there is no wider interval. */
+static int widest_interval(const struct listing *l, int value)
+{
+    struct annotate_sums half = l->annotation->total;
+    half.time /= 2;
+    half.energy /= 2;
+    half.samples /= 2;
+    double widest = annotation_interval(l->annotation, &half, value);
+    return isnan(widest) ? 0 : snprintf(NULL, 0, " +-%.*f", l->decimals[value], widest);
+}
+
 /* Makes columns as wide as the title or the sum of FUNCTION, which no line exceeds. */
 static void measure(struct listing *l, const struct annotate_function *f)
 {
@@ -53,16 +87,16 @@ static void measure(struct listing *l, const struct annotate_function *f)
     for (int value = 0; value < ANNOTATE_VALUES; value++) {
         double number = annotation_value(l->annotation, &f->sums, value);
         free(l->title[value]);
-        l->title[value] = value == ANNOTATE_TIME    ? mem_strdup("time [s]")
-                          : value == ANNOTATE_SHARE ? mem_strdup("share [%]")
-                          : value == ANNOTATE_ENERGY
-                              ? mem_printf("%s [%s]", q->name != NULL ? q->name : "", q->unit)
-                              : mem_strdup("samples");
+        l->title[value] = title_of(l, value);
         l->decimals[value] = value == ANNOTATE_SHARE ? 2
                              : value == ANNOTATE_SAMPLES && number == floor(number)
                                  ? 0
                                  : decimals_for(fabs(number));
         int digits = snprintf(NULL, 0, "%.*f", l->decimals[value], number);
+        if (has_interval(l, value)) {
+            l->interval_width[value] = widest_interval(l, value);
+            digits += l->interval_width[value];
+        }
         l->width[value] = (int)strlen(l->title[value]);
         l->width[value] = digits > l->width[value] ? digits : l->width[value];
     }
@@ -108,6 +142,18 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
                   metrics[a->options->metric]);
 }
 
+/* With its interval, if that is asked for: "5.12 +-0.08". */
+static void put_value(struct listing *l, const struct annotate_sums *sums, int value)
+{
+    double half = annotation_interval(l->annotation, sums, value);
+    char interval[64] = "";
+    if (has_interval(l, value) && !isnan(half))
+        snprintf(interval, sizeof interval, " +-%.*f", l->decimals[value], half);
+    int room = has_interval(l, value) ? l->interval_width[value] : 0;
+    output_printf(l->out, "%*.*f%-*s  ", l->width[value] - room, l->decimals[value],
+                  annotation_value(l->annotation, sums, value), room, interval);
+}
+
 /* Blank without samples. */
 static void put_values(struct listing *l, const struct annotate_sums *sums)
 {
@@ -117,8 +163,7 @@ static void put_values(struct listing *l, const struct annotate_sums *sums)
         if (sums == NULL)
             output_printf(l->out, "%*s  ", l->width[value], "");
         else
-            output_printf(l->out, "%*.*f  ", l->width[value], l->decimals[value],
-                          annotation_value(l->annotation, sums, value));
+            put_value(l, sums, value);
     }
 }
 

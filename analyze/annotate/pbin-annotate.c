@@ -28,24 +28,29 @@ enum {
     KEY_CONTEXT,
     KEY_SOURCE_PATH,
     KEY_PREFIX_MAP,
-    KEY_KERNEL
+    KEY_KERNEL,
+    KEY_CI
 };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What:", 1},
-    {"function", 'f', "GLOB", 0,
+    {"function", 'f', "GLOB", EVERYDAY,
      "Show functions whose name matches (repeatable; default: the one with the most time)", 1},
-    {"asm", KEY_ASM, NULL, 0, "Show instructions instead of source lines", 1},
+    {"asm", KEY_ASM, NULL, EVERYDAY, "Show instructions instead of source lines", 1},
     {"syntax", KEY_SYNTAX, "SYNTAX", 0, "att (default) or intel, for x86", 1},
-    {"metric", KEY_METRIC, "METRIC", 0, "Measure lines by time (default), energy or samples", 1},
-    {"threshold", KEY_THRESHOLD, "PCT", 0,
+    {"metric", KEY_METRIC, "METRIC", EVERYDAY, "Measure lines by time (default), energy or samples",
+     1},
+    {"threshold", KEY_THRESHOLD, "PCT", EVERYDAY,
      "Mark lines with at least PCT % of their function (default 5)", 1},
+    {"ci", KEY_CI, NULL, 0,
+     "Show approximate 95 % confidence intervals of times, energies and shares", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),
-    {"context", KEY_CONTEXT, "N", 0,
+    {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
     {0, 0, NULL, 0, "Sources:", 2},
-    {"source-path", KEY_SOURCE_PATH, "DIR", 0, "Folder of sources built elsewhere (repeatable)", 2},
-    {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", 0,
+    {"source-path", KEY_SOURCE_PATH, "DIR", EVERYDAY,
+     "Folder of sources built elsewhere (repeatable)", 2},
+    {"prefix-map", KEY_PREFIX_MAP, "OLD=NEW", EVERYDAY,
      "Sources recorded under OLD are under NEW here (repeatable)", 2},
     {0, 0, NULL, 0, "Binaries, for --asm:", ELF_GROUP},
     {0}};
@@ -77,6 +82,9 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         return 0;
     case KEY_ASM:
         a->assembly = true;
+        return 0;
+    case KEY_CI:
+        a->intervals = true;
         return 0;
     case KEY_SYNTAX:
         if (strcmp(argument, "att") != 0 && strcmp(argument, "intel") != 0)
@@ -166,6 +174,7 @@ static int read_all(struct annotation *annotation, struct options *o, struct err
 {
     if (o->input_count == 0)
         return read_one(annotation, NULL, o, err);
+    o->annotate.search.beside = o->inputs[0];
     for (size_t i = 0; i < o->input_count; i++)
         if (read_one(annotation, o->inputs[i], o, err) != 0)
             return -1;
@@ -186,6 +195,7 @@ static int write_result(struct annotation *annotation, struct options *o, struct
     if (out == NULL)
         return -1;
     o->annotate.color = tool_color(&o->common);
+    o->annotate.style = tool_style(&o->common);
     if (annotation_show(annotation, choose_format(o), out, err) == 0)
         return output_commit(out);
     output_discard(out);
@@ -197,7 +207,7 @@ static void free_options(struct options *o)
     free(o->annotate.functions);
     free(o->annotate.source_paths);
     free(o->annotate.prefix_maps);
-    free(o->annotate.search.folders);
+    elf_search_free(&o->annotate.search);
     free(o->inputs);
 }
 
@@ -209,7 +219,8 @@ int main(int argc, char **argv)
     struct error err = {0};
     tool_start(&o.common, "pbin-annotate");
     o.common.formats = table_format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_TABLE, argc,
+               argv, &o);
     struct annotation *annotation = annotation_new(&o.annotate, &o.common.reporter);
     int result = table_format_check(o.common.format, o.common.output, NULL, &err);
     if (result == 0)

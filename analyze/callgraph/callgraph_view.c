@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/similar.h"
 
 /* Does FOCUS name the function NAME? Parameters of C++ functions may be omitted. */
 static bool is_called(const char *name, const char *focus)
@@ -81,6 +82,17 @@ static void show_cycles(struct callgraph_view *v)
             v->shown[g->function_count + g->nodes[i].cycle - 1] = true;
 }
 
+static int unknown_focus(const struct callgraph *graph, const char *focus, struct error *err)
+{
+    struct similar similar = {.wanted = focus};
+    for (uint32_t i = 0; i < graph->function_count; i++)
+        similar_try(&similar, graph->nodes[i].function);
+    char *hint = similar_text(&similar);
+    error_set(err, NULL, NO_OFFSET, "no function named '%s'%s", focus, hint);
+    free(hint);
+    return -1;
+}
+
 int callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
                         const struct aggregate *aggregate, const char *focus, uint64_t depth,
                         struct error *err)
@@ -97,7 +109,7 @@ int callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
         return 0;
     }
     if (select_along(v, focus, depth, false) == 0 && focus != NULL)
-        return error_set(err, NULL, NO_OFFSET, "no function named '%s'", focus);
+        return unknown_focus(graph, focus, err);
     if (focus != NULL)
         select_along(v, focus, depth, true);
     show_cycles(v);

@@ -24,10 +24,10 @@ enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Contents:", 1},
-    {"keys", 'k', "KEYS", 0, "A node per binary,function (default), or per function", 1},
-    {"focus", KEY_FOCUS, "FUNCTION", 0,
+    {"keys", 'k', "KEYS", EVERYDAY, "A node per binary,function (default), or per function", 1},
+    {"focus", KEY_FOCUS, "FUNCTION", EVERYDAY,
      "Show only FUNCTION and its direct and indirect callers and callees", 1},
-    {"depth", KEY_DEPTH, "N", 0,
+    {"depth", KEY_DEPTH, "N", EVERYDAY,
      "Show at most N calls away from FUNCTION (without --focus: from functions without callers)",
      1},
     {0}};

@@ -64,7 +64,7 @@ enum verdict {
 };
 
 /* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total": of single runs, where a program that
- * changed everywhere by the same factor cannot be told from a slower machine */
+ * changed everywhere by the same factor cannot be distinguished from a slower machine */
 const char *verdict_name(enum verdict verdict);
 
 struct significance {

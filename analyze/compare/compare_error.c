@@ -22,6 +22,7 @@ static const struct {
     {"absolute_relative_error", "absolute-relative"},
     {"weighted_relative_error", "weighted-relative"},
     {"absolute_weighted_relative_error", "weighted-absolute-relative"},
+    {"total", "sum"},
     {"wmean", "weighted-mean"},
     {"wrmse", "weighted-rmse"},
 };

@@ -29,11 +29,13 @@ enum {
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Sides:", 1},
-    {"base", KEY_BASE, "PBIN", 0, "The following files are runs of the base", 1},
-    {"with", KEY_WITH, "PBIN", 0, "The following files are runs of another side (repeatable)", 1},
-    {"names", 'n', "NAME,...", 0, "Names of the sides, the base first", 1},
+    {"base", KEY_BASE, "PBIN", EVERYDAY, "The following files are runs of the base", 1},
+    {"with", KEY_WITH, "PBIN", EVERYDAY,
+     "The following files are runs of another side (repeatable)", 1},
+    {"names", 'n', "NAME,...", EVERYDAY, "Names of the sides, the base first", 1},
     {0, 0, NULL, 0, "Rows:", 2},
-    {"keys", 'k', "KEY,...", 0, "A row per combination of these (default: binary,function)", 2},
+    {"keys", 'k', "KEY,...", EVERYDAY, "A row per combination of these (default: binary,function)",
+     2},
     KERNEL_OPTION(KEY_KERNEL, 2),
     {"match", KEY_MATCH, "HOW", 0,
      "function (default): by name, ignoring clone suffixes; line: by file and line, following "
@@ -41,10 +43,10 @@ static const struct argp_option arguments[] = {
      2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"common", KEY_COMMON, NULL, 0, "Only rows that all sides have", 2},
-    {"sort", KEY_SORT, "BY", 0, "difference (default), base, other, ratio, p or key", 2},
-    {"top", KEY_TOP, "N", 0, "Show N rows and the total", 2},
+    {"sort", KEY_SORT, "BY", EVERYDAY, "difference (default), base, other, ratio, p or key", 2},
+    {"top", KEY_TOP, "N", EVERYDAY, "Show N rows and the total", 2},
     {0, 0, NULL, 0, "Comparison:", 3},
-    {"metric", KEY_METRIC, "METRIC", 0,
+    {"metric", KEY_METRIC, "METRIC", EVERYDAY,
      "time (default), energy, power, samples, execution-time, share or samples-share", 3},
     {"error", KEY_ERROR, "ERROR", 0,
      "Add a column: error, absolute, relative, absolute-relative, or one of these with the prefix "
@@ -62,7 +64,7 @@ static const struct argp_option arguments[] = {
     {"min-share", KEY_SHARE, "PCT", 0, "Test only rows with at least this share (default 1)", 4},
     {"noise", KEY_NOISE, "PCT", 0,
      "For single runs: assumed variation of rows between runs (default 5)", 4},
-    {"fail-if", KEY_FAIL, "CONDITION", 0,
+    {"fail-if", KEY_FAIL, "CONDITION", EVERYDAY,
      "Exit with status 3 if a row has increased significantly, and by more than the limit: "
      "'energy>5%', 'time>0.5s', 'total:time>2%' (repeatable)",
      4},
@@ -277,7 +279,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             (enum error_function)known(state, "error", argument, error_function_parse(argument));
         return 0;
     case KEY_AGGREGATE:
-        o->report.has_error = true;
+        o->report.has_error = o->common.table.total = true; /* that is where it is */
         o->report.aggregate = (enum error_aggregate)known(state, "aggregate", argument,
                                                           error_aggregate_parse(argument));
         return 0;
@@ -305,8 +307,9 @@ void compare_options_parse(struct compare_command *o, int argc, char **argv)
     *o = (struct compare_command){.compare = compare_defaults};
     tool_start(&o->common, "pbin-compare");
     o->common.formats = table_format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_IN_ORDER, argc,
-               argv, o);
+    tool_parse(&parser,
+               TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_TABLE | TOOL_IN_ORDER,
+               argc, argv, o);
     o->compare.rules.choice = (struct pbin_choice){o->common.salvage, o->common.value};
 }
 

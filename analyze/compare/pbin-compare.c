@@ -60,6 +60,7 @@ static int write_result(const struct compare *compare, struct compare_command *o
     if (out == NULL)
         return -1;
     o->report.color = tool_color(&o->common);
+    o->report.style = tool_style(&o->common);
     report_compare(compare, &o->report,
                    table_format_choose(o->common.format, o->common.output, &table_text), out);
     return output_commit(out);

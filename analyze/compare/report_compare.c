@@ -219,7 +219,8 @@ void report_compare(const struct compare *c, const struct compare_report *report
                               .fact_count = v.fact_count,
                               .columns = v.columns,
                               .column_count = v.column_count,
-                              .color = report->color};
+                              .color = report->color,
+                              .style = report->style};
     struct ranked *ranked = rank_rows(&v);
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < c->count && (report->top == 0 || i < report->top); i++)

@@ -23,6 +23,7 @@ struct compare_report {
     size_t top;               /* maximum number of rows; 0: all */
     const char *const *names; /* of the run sets, all different */
     bool color;
+    const struct table_style *style;
 };
 
 /* Emits the table on OUT. */

@@ -29,9 +29,9 @@ static const char *unit_of(const struct compare_view *v)
     }
 }
 
-static void add_column(struct compare_view *v, const char *name, const char *unit, bool is_text)
+static void add_column(struct compare_view *v, const struct table_column *column)
 {
-    v->columns[v->column_count++] = (struct table_column){name, unit, is_text};
+    v->columns[v->column_count++] = *column;
 }
 
 /* With several other run sets, the names of columns end in the name of the run set. */
@@ -42,18 +42,24 @@ static void add_set_columns(struct compare_view *v, size_t set)
     char *error = mem_strdup(v->report->has_error ? error_function_name(v->report->error) : "");
     for (char *at = error; *at != '\0'; at++)
         *at = *at == '-' ? '_' : *at;
+    /* narrow tables leave out those with the largest rank first */
     const struct table_column all[OF_ALL] = {
-        {name, unit, false},   {"difference", unit, false},
-        {"ratio", "%", false}, {error, relative ? "%" : unit, false},
-        {"p", "", false},      {"significant", "", true},
-        {"verdict", "", true}, {"other_line", "", false}};
+        {.name = name, .unit = unit},
+        {.name = "difference", .unit = unit, .rank = 50},
+        {.name = "ratio", .unit = "%", .rank = 20},
+        {.name = error, .unit = relative ? "%" : unit, .rank = 30},
+        {.name = "p", .unit = "", .rank = 60},
+        {.name = "significant", .unit = "", .is_text = true, .rank = 80},
+        {.name = "verdict", .unit = "", .is_text = true, .rank = 40},
+        {.name = "other_line", .unit = "", .rank = 10}};
     keep(v, error);
     for (int i = 0; i < OF_ALL; i++) {
         if (!has_column(v, i))
             continue;
         bool alone = i == OF_VALUE || v->compare->set_count == 2;
-        add_column(v, alone ? all[i].name : keep(v, mem_printf("%s_%s", all[i].name, name)),
-                   all[i].unit, all[i].is_text);
+        add_column(v, &all[i]);
+        if (!alone)
+            v->columns[v->column_count - 1].name = keep(v, mem_printf("%s_%s", all[i].name, name));
     }
 }
 
@@ -62,9 +68,11 @@ static void make_columns(struct compare_view *v)
     const struct pbin_keys *keys = compare_keys(v->compare);
     v->columns = mem_zalloc(keys->count + 2 + v->compare->set_count * OF_ALL, sizeof *v->columns);
     for (size_t i = 0; i < keys->count; i++)
-        add_column(v, pbin_key_get((size_t)keys->key[i])->name, "", true);
-    add_column(v, "weight", "%", false);
-    add_column(v, v->report->names[0], unit_of(v), false);
+        add_column(v, &(struct table_column){.name = pbin_key_get((size_t)keys->key[i])->name,
+                                             .unit = "",
+                                             .is_text = true});
+    add_column(v, &(struct table_column){.name = "weight", .unit = "%", .rank = 70});
+    add_column(v, &(struct table_column){.name = v->report->names[0], .unit = unit_of(v)});
     for (size_t s = 1; s < v->compare->set_count; s++)
         add_set_columns(v, s);
 }

@@ -137,23 +137,26 @@ static void add_total(struct run_set *set, const struct aggregate *a,
                       const struct run_set_blocks *blocks)
 {
     const struct run_set_row whole = {.time = blocks->total.time, .samples = blocks->total.samples};
+    struct run_moments time = {0}, energy = {0}, power = set->total.moments[COMPARE_POWER];
     add_moments(&set->total, &blocks->total, blocks->runs, &whole);
-    if (blocks->runs < 2)
-        return;
-    struct run_moments time = {0}, energy = {0}, power = {0};
     for (size_t i = 0; i < blocks->runs; i++) {
         const struct pbin_run *run = aggregate_run(a, i);
         struct run_moments t = {1, seconds(run->time, 1), 0};
         struct run_moments e = {1, exact_to_double(run->energy, ENERGY_SHIFT, 1), 0};
-        struct run_moments p = {run->time > 0, ratio(e.mean, t.mean), 0};
+        double span = run->wall_ns > 0 ? (double)run->wall_ns / 1e9 : t.mean;
+        struct run_moments p = {span > 0, ratio(e.mean, span), 0};
         run_moments_add(&time, &t);
         run_moments_add(&energy, &e);
-        run_moments_add(&power, &p);
+        if (p.n > 0)
+            run_moments_add(&power, &p);
+        set->wall_ns += run->wall_ns;
+        set->no_wall |= run->wall_ns == 0;
     }
+    set->total.moments[COMPARE_POWER] = power;
+    if (blocks->runs < 2)
+        return;
     set->total.moments[COMPARE_TIME].squares += time.squares;
     set->total.moments[COMPARE_ENERGY].squares += energy.squares;
-    if (isnan(set->total.moments[COMPARE_POWER].squares) && set->runs == 0)
-        set->total.moments[COMPARE_POWER] = power;
 }
 
 static void take_quantity(struct run_set *set, const struct quantity *q)
@@ -222,6 +225,8 @@ double run_set_value(const struct run_set *set, const struct run_set_row *row,
 {
     if (row == NULL)
         return missing_is_zero(metric) ? 0 : NAN;
+    if (metric == COMPARE_POWER && row == &set->total && !set->no_wall)
+        return ratio(exact_to_double(row->energy, ENERGY_SHIFT, 1), (double)set->wall_ns / 1e9);
     return metric_value(row->time, row->energy, row->samples, row->entries, set->runs, &set->total,
                         metric);
 }

@@ -42,6 +42,8 @@ struct run_set {
     size_t count, capacity;
     struct run_set_row total; /* samples: of all threads */
     size_t runs;
+    uint64_t wall_ns;       /* of all runs */
+    bool no_wall;           /* it is not known of some */
     double moments_sampled; /* samples of all runs */
     struct quantity quantity;
     char unit[32], rate[24]; /* of QUANTITY, if custom */
@@ -66,7 +68,8 @@ void run_set_finish(struct run_set *set);
 /* The row of TUPLE, NULL: none. Borrowed until run_set_free. */
 const struct run_set_row *run_set_find(const struct run_set *set, uint32_t tuple);
 
-/* The value of METRIC of ROW as shown: a mean over the runs, ratios from sums. 0 or NaN if ROW is NULL. */
+/* The value of METRIC of ROW as shown: a mean over the runs, ratios from sums. 0 or NaN if ROW is NULL. The power of the
+ * total is energy / wall time: idle energy has no CPU time by which it could be divided. */
 double run_set_value(const struct run_set *set, const struct run_set_row *row,
                      enum compare_metric metric);
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/dump/dump.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,11 +67,12 @@ static struct table_fact fact_for_people(const struct pbin_meta *meta,
 }
 
 static int show_meta(struct pbin_reader *reader, bool raw, const struct table_format *format,
-                     struct output *out, struct error *err)
+                     const struct table_style *style, struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
-        {"address", "", false}, {"size", "B", false}, {"offset", "", false},
-        {"label", "", true},    {"path", "", true},   {"build_id", "", true},
+        TABLE_COLUMN("address", "", false), TABLE_COLUMN("size", "B", false),
+        TABLE_COLUMN("offset", "", false),  TABLE_COLUMN("label", "", true),
+        TABLE_COLUMN("path", "", true),     TABLE_COLUMN("build_id", "", true),
     };
     struct table_cell cells[6];
     if (read_to_end(reader, err) != 0)
@@ -90,7 +92,7 @@ static int show_meta(struct pbin_reader *reader, bool raw, const struct table_fo
     facts[count++] =
         (struct table_fact){"locations", "locations", "", cell_count(all->location_count)};
     struct table_head head = {
-        .facts = facts, .fact_count = count, .columns = columns, .column_count = 6};
+        .facts = facts, .fact_count = count, .columns = columns, .column_count = 6, .style = style};
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < all->map_count; i++) {
         const struct pbin_map *map = &all->maps[i];
@@ -107,16 +109,17 @@ static int show_meta(struct pbin_reader *reader, bool raw, const struct table_fo
     return 0;
 }
 
-int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-              struct error *err)
+int dump_meta(struct pbin_reader *reader, const struct table_format *format,
+              const struct table_style *style, struct output *out, struct error *err)
 {
-    return show_meta(reader, format != &table_text && format != &table_markdown, format, out, err);
+    return show_meta(reader, format != &table_text && format != &table_markdown, format, style, out,
+                     err);
 }
 
-int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                  struct error *err)
+int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format,
+                  const struct table_style *style, struct output *out, struct error *err)
 {
-    return show_meta(reader, true, format, out, err);
+    return show_meta(reader, true, format, style, out, err);
 }
 
 enum { SAMPLE_COLUMNS = 12 };
@@ -139,6 +142,14 @@ static void dump_thread_sample(const struct pbin_definitions *all, const struct 
     cells[11] = inner->line > 0 ? cell_count(inner->line) : (struct table_cell){0};
 }
 
+/* A value that is not a number, as two digits for each byte in the order of the file. */
+static struct table_cell hex_cell(const uint8_t *bytes, size_t size, char *text)
+{
+    for (size_t i = 0; i < size; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return cell_text(text);
+}
+
 /* The next sample. */
 struct position {
     const struct pbin_meta *meta;
@@ -157,7 +168,10 @@ static void dump_batch(struct table *table, const struct pbin_samples *s,
         cells[0] = cell_count(at->sample);
         cells[1] = cell_real(at->meta->times ? (double)at->time_ns / 1e9
                                              : (double)(at->sample + 1) * step);
-        if (at->meta->pmu != PMU_NONE)
+        char hex[2 * PBIN_MAX_OPAQUE + 1];
+        if (s->opaque != NULL)
+            cells[2] = hex_cell(s->opaque + i * s->opaque_size, s->opaque_size, hex);
+        else if (at->meta->pmu != PMU_NONE)
             cells[2] = cell_real(s->value[i]);
         if (s->threads[i] == 0)
             table_row(table, cells);
@@ -169,30 +183,31 @@ static void dump_batch(struct table *table, const struct pbin_samples *s,
     }
 }
 
-int dump_samples(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                 struct error *err)
+int dump_samples(struct pbin_reader *reader, const struct table_format *format,
+                 const struct table_style *style, struct output *out, struct error *err)
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     const struct table_column columns[SAMPLE_COLUMNS] = {
-        {"sample", "", false},
-        {"time", "s", false},
-        {"value", meta->unit != NULL ? meta->unit : "", false},
-        {"thread", "", false},
-        {"thread_name", "", true},
-        {"cpu_time", "s", false},
-        {"pc", "", false},
-        {"binary", "", true},
-        {"symbol", "", true},
-        {"function", "", true},
-        {"file", "", true},
-        {"line", "", false},
+        TABLE_COLUMN("sample", "", false),
+        TABLE_COLUMN("time", "s", false),
+        TABLE_COLUMN("value", meta->unit != NULL ? meta->unit : "", false),
+        TABLE_COLUMN("thread", "", false),
+        TABLE_COLUMN("thread_name", "", true),
+        TABLE_COLUMN("cpu_time", "s", false),
+        TABLE_COLUMN("pc", "", false),
+        TABLE_COLUMN("binary", "", true),
+        TABLE_COLUMN("symbol", "", true),
+        TABLE_COLUMN("function", "", true),
+        TABLE_COLUMN("file", "", true),
+        TABLE_COLUMN("line", "", false),
     };
-    struct table_head head = {.columns = columns, .column_count = SAMPLE_COLUMNS};
+    struct table_head head = {.columns = columns, .column_count = SAMPLE_COLUMNS, .style = style};
     struct pbin_batch batch;
     struct position at = {.meta = meta};
     int got;
     if (meta->keys != NULL)
         return error_set(err, NULL, NO_OFFSET, "aggregated profiles contain no samples");
+    pbin_reader_want_opaque(reader);
     struct table *table = table_open(format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
@@ -206,14 +221,13 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format, 
     return got;
 }
 
-int dump_threads(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                 struct error *err)
+int dump_threads(struct pbin_reader *reader, const struct table_format *format,
+                 const struct table_style *style, struct output *out, struct error *err)
 {
-    static const struct table_column columns[] = {{"thread", "", false},
-                                                  {"process", "", false},
-                                                  {"thread_name", "", true},
-                                                  {"program", "", true}};
-    struct table_head head = {.columns = columns, .column_count = 4};
+    static const struct table_column columns[] = {
+        TABLE_COLUMN("thread", "", false), TABLE_COLUMN("process", "", false),
+        TABLE_COLUMN("thread_name", "", true), TABLE_COLUMN("program", "", true)};
+    struct table_head head = {.columns = columns, .column_count = 4, .style = style};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);
@@ -232,15 +246,16 @@ int dump_threads(struct pbin_reader *reader, const struct table_format *format, 
     return 0;
 }
 
-int dump_sources(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                 struct error *err)
+int dump_sources(struct pbin_reader *reader, const struct table_format *format,
+                 const struct table_style *style, struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
-        {"source", "", false},  {"name", "", true},        {"kind", "", true},
-        {"unit", "", true},     {"scope", "", true},       {"role", "", false},
-        {"period", "s", false}, {"description", "", true},
+        TABLE_COLUMN("source", "", false),  TABLE_COLUMN("name", "", true),
+        TABLE_COLUMN("kind", "", true),     TABLE_COLUMN("unit", "", true),
+        TABLE_COLUMN("scope", "", true),    TABLE_COLUMN("role", "", false),
+        TABLE_COLUMN("period", "s", false), TABLE_COLUMN("description", "", true),
     };
-    struct table_head head = {.columns = columns, .column_count = 8};
+    struct table_head head = {.columns = columns, .column_count = 8, .style = style};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);
@@ -283,15 +298,17 @@ static void dump_reading(struct table *table, const struct pbin_definitions *all
     table_row(table, cells);
 }
 
-int dump_readings(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                  struct error *err)
+int dump_readings(struct pbin_reader *reader, const struct table_format *format,
+                  const struct table_style *style, struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
-        {"time", "s", false}, {"source", "", false}, {"name", "", true},
-        {"kind", "", true},   {"scope", "", true},   {"role", "", false},
-        {"value", "", false}, {"unit", "", true},    {"busy", "s", false},
+        TABLE_COLUMN("time", "s", false), TABLE_COLUMN("source", "", false),
+        TABLE_COLUMN("name", "", true),   TABLE_COLUMN("kind", "", true),
+        TABLE_COLUMN("scope", "", true),  TABLE_COLUMN("role", "", false),
+        TABLE_COLUMN("value", "", false), TABLE_COLUMN("unit", "", true),
+        TABLE_COLUMN("busy", "s", false),
     };
-    struct table_head head = {.columns = columns, .column_count = 9};
+    struct table_head head = {.columns = columns, .column_count = 9, .style = style};
     struct pbin_batch batch;
     int got;
     pbin_reader_want_readings(reader);
@@ -304,13 +321,15 @@ int dump_readings(struct pbin_reader *reader, const struct table_format *format,
 }
 
 int dump_locations(struct pbin_reader *reader, const struct table_format *format,
-                   struct output *out, struct error *err)
+                   const struct table_style *style, struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
-        {"pc", "", false},    {"frame", "", false},   {"line", "", false}, {"binary", "", true},
-        {"symbol", "", true}, {"function", "", true}, {"file", "", true},  {"caller_pc", "", false},
+        TABLE_COLUMN("pc", "", false),    TABLE_COLUMN("frame", "", false),
+        TABLE_COLUMN("line", "", false),  TABLE_COLUMN("binary", "", true),
+        TABLE_COLUMN("symbol", "", true), TABLE_COLUMN("function", "", true),
+        TABLE_COLUMN("file", "", true),   TABLE_COLUMN("caller_pc", "", false),
     };
-    struct table_head head = {.columns = columns, .column_count = 7};
+    struct table_head head = {.columns = columns, .column_count = 7, .style = style};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);

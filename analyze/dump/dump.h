@@ -10,25 +10,25 @@
 
 /* The metadata of the profile as they are stored, and its mappings; dump_meta shows them for people in the formats that
  * are for people. */
-int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                  struct error *err);
-int dump_meta(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-              struct error *err);
+int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format,
+                  const struct table_style *style, struct output *out, struct error *err);
+int dump_meta(struct pbin_reader *reader, const struct table_format *format,
+              const struct table_style *style, struct output *out, struct error *err);
 /* A row per thread of each sample: sample, time [s], value, tid, CPU time [s], pc, binary, function, file, line. A
  * sample without threads has one row. */
-int dump_samples(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                 struct error *err);
+int dump_samples(struct pbin_reader *reader, const struct table_format *format,
+                 const struct table_style *style, struct output *out, struct error *err);
 /* A row per thread: tid, pid, name and program. */
-int dump_threads(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                 struct error *err);
+int dump_threads(struct pbin_reader *reader, const struct table_format *format,
+                 const struct table_style *style, struct output *out, struct error *err);
 /* A row per reading of a power source: time [s], the source and its properties, value, CPU time of the machine [s]. */
-int dump_sources(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                 struct error *err);
-int dump_readings(struct pbin_reader *reader, const struct table_format *format, struct output *out,
-                  struct error *err);
+int dump_sources(struct pbin_reader *reader, const struct table_format *format,
+                 const struct table_style *style, struct output *out, struct error *err);
+int dump_readings(struct pbin_reader *reader, const struct table_format *format,
+                  const struct table_style *style, struct output *out, struct error *err);
 /* A row per frame of each location, innermost first; with the program counter that called the kernel, if any location
  * has one. */
 int dump_locations(struct pbin_reader *reader, const struct table_format *format,
-                   struct output *out, struct error *err);
+                   const struct table_style *style, struct output *out, struct error *err);
 
 #endif

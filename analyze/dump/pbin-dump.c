@@ -10,7 +10,7 @@
 #include "base/tool.h"
 
 typedef int dump_function(struct pbin_reader *reader, const struct table_format *format,
-                          struct output *out, struct error *err);
+                          const struct table_style *style, struct output *out, struct error *err);
 
 struct options {
     struct tool_common common;
@@ -30,12 +30,14 @@ enum {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Contents (default: metadata and mappings):", 1},
     {"raw", KEY_RAW, NULL, 0, "Metadata as stored, in ns and mHz, in text too", 1},
-    {"samples", KEY_SAMPLES, NULL, 0, "All samples, one row per thread (default format: csv)", 1},
-    {"locations", KEY_LOCATIONS, NULL, 0,
+    {"samples", KEY_SAMPLES, NULL, EVERYDAY,
+     "All samples, one row per thread (default format: csv)", 1},
+    {"locations", KEY_LOCATIONS, NULL, EVERYDAY,
      "All program counters with their inlined frames, innermost first", 1},
-    {"threads", KEY_THREADS, NULL, 0, "Every thread with its process and program", 1},
-    {"sources", KEY_SOURCES, NULL, 0, "Every power source", 1},
-    {"readings", KEY_READINGS, NULL, 0, "Every reading of a power source (default format: csv)", 1},
+    {"threads", KEY_THREADS, NULL, EVERYDAY, "Every thread with its process and program", 1},
+    {"sources", KEY_SOURCES, NULL, EVERYDAY, "Every power source", 1},
+    {"readings", KEY_READINGS, NULL, EVERYDAY,
+     "Every reading of a power source (default format: csv)", 1},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -101,7 +103,7 @@ static int run(struct options *o, struct error *err)
     if (reader != NULL)
         out = tool_output(&o->common, 0, err);
     if (out != NULL)
-        result = o->dump(reader, choose_format(o), out, err);
+        result = o->dump(reader, choose_format(o), tool_style(&o->common), out, err);
     if (result != 0 && in != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream_name(in));
     if (result == 0)
@@ -124,7 +126,8 @@ int main(int argc, char **argv)
     struct error err = {0};
     tool_start(&o.common, "pbin-dump");
     o.common.formats = table_format_name;
-    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT, argc, argv, &o);
+    tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_TABLE, argc,
+               argv, &o);
     int result = table_format_check(o.common.format, o.common.output, NULL, &err);
     if (result == 0)
         result = run(&o, &err);
