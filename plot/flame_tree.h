@@ -1,4 +1,4 @@
-/* The tree of a profile: binary > file > function > inlined function > line, each with its value.
+/* The tree of a profile: binary > function > inlined function > file > line, each with its value.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_FLAME_TREE_H
 #define PLOT_FLAME_TREE_H

@@ -239,7 +239,7 @@ void frame_names(struct plot *plot, struct frame *frame, const struct rows_layou
         frame->bottom = frame->top + (double)count + 1;
     script_add(s, "unset ytics\nset yrange [%g:-0.5]\n", (double)count - 0.5 + (cells ? 1 : 0));
     for (size_t i = 0; i < count; i++) {
-        char *fit = text_fit(names[i], (layout->name_width - gap) / layout->size, cells);
+        char *fit = text_fit_name(names[i], (layout->name_width - gap) / layout->size, cells);
         double width = text_width(fit, cells) * layout->size;
         widest = width > widest ? width : widest;
         script_add(s, "set label ");
@@ -270,7 +270,7 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
         double x = left + (double)(i % columns) * cell;
         size_t below = lines - i / columns;
         double y = bottom - ((double)below - 0.5) * line - (cells ? 0.5 : 0);
-        char *fit = text_fit(names[i], cell / size - (cells ? 4 : 2.6), cells);
+        char *fit = text_fit_name(names[i], cell / size - (cells ? 4 : 2.6), cells);
         char key[] = {(char)('A' + i % 26), ' ', '\0'};
         frame_box(plot, x, y - 0.4 * size, x + 0.9 * size, y + 0.4 * size, colors[i]);
         if (cells)

@@ -9,7 +9,14 @@
 #include "base/report.h"
 #include "plot/palette.h"
 
-enum picture { PICTURE_SVG, PICTURE_PNG, PICTURE_PDF, PICTURE_TXT, PICTURE_SIXEL };
+enum picture {
+    PICTURE_SVG,
+    PICTURE_PNG,
+    PICTURE_PDF,
+    PICTURE_TXT,
+    PICTURE_SIXEL,
+    PICTURE_HTML /* not by gnuplot */
+};
 
 /* A script under construction. */
 struct script {

@@ -21,7 +21,7 @@ struct options {
     struct binary_map *maps;
     size_t map_capacity;
     size_t *word_count, *word_capacity;
-    bool list;
+    bool list, spreads; /* an option of box and violin was given */
 };
 
 enum {
@@ -32,8 +32,10 @@ enum {
     KEY_WITH,
     KEY_MAP,
     KEY_RELATIVE,
-    KEY_START,
-    KEY_END,
+    KEY_POINTS,
+    KEY_MEANS,
+    KEY_BOXES,
+    KEY_HORIZONTAL,
     KEY_MARK,
     KEY_TITLE,
     KEY_WIDTH,
@@ -45,34 +47,46 @@ enum {
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Content:", 1},
-    {"list", KEY_LIST, NULL, 0, "Show the kinds of plots and exit", 1},
-    {"metric", KEY_METRIC, "METRIC", 0,
+    {"list", KEY_LIST, NULL, EVERYDAY, "Show the kinds of plots and exit", 1},
+    {"metric", KEY_METRIC, "METRIC", EVERYDAY,
      "time, energy, power or samples (default: energy if there is any, else time)", 1},
-    {"keys", 'k', "KEY,...", 0, "One row per combination of these keys (default: binary,function)",
-     1},
+    {"keys", 'k', "KEY,...", EVERYDAY,
+     "One row per combination of these keys (default: binary,function)", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),
-    {"top", KEY_TOP, "N", 0, "The N largest rows, and the rest as _other (default: as many as fit)",
-     1},
-    {"start", KEY_START, "S", 0, "timeline, heatmap: from S seconds", 1},
-    {"end", KEY_END, "S", 0, "timeline, heatmap: up to S seconds", 1},
+    {"top", KEY_TOP, "N", EVERYDAY,
+     "The N largest rows, and the rest as _other (default: as many as fit)", 1},
+    {"start", 's', "S", EVERYDAY, "timeline, heatmap: from S seconds", 1},
+    {"end", 'e', "S", EVERYDAY, "timeline, heatmap: up to S seconds", 1},
+    {"interpolate", 'i', "N", 0, "timeline, heatmap: one point per N samples, or more", 1},
+    {"no-threads", 'n', NULL, 0, "timeline: one lane for all threads", 1},
     {"mark", KEY_MARK, "S[=TEXT]", 0, "timeline: a line at S seconds (repeatable)", 1},
     {0, 0, NULL, 0, "Comparisons:", 2},
-    {"base", KEY_BASE, "PBIN...", 0, "The base runs (default: the first PBIN)", 2},
-    {"with", KEY_WITH, "PBIN...", 0, "The runs to compare with the base (default: all other PBINs)",
-     2},
+    {"base", KEY_BASE, "PBIN...", EVERYDAY, "The base runs (default: the first PBIN)", 2},
+    {"with", KEY_WITH, "PBIN...", EVERYDAY,
+     "The runs to compare with the base (default: all other PBINs)", 2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
-    {0, 0, NULL, 0, "Appearance:", 3},
-    {"title", KEY_TITLE, "TEXT", 0, "Title of the picture", 3},
-    {"width", KEY_WIDTH, "PX", 0, "Width [pixels; characters of text] (default: 900; 100)", 3},
-    {"height", KEY_HEIGHT, "PX", 0, "Height (default: 560; 30; more if --top needs it)", 3},
-    {"theme", KEY_THEME, "THEME", 0, "light (default), dark or print", 3},
+    {0, 0, NULL, 0, "Distributions (box, violin):", 3},
+    {"points", KEY_POINTS, "POINTS", 0,
+     "Runs as dots: none, outliers or all (default: all of up to 20 runs, else outliers)", 3},
+    {"means", KEY_MEANS, NULL, 0, "Also a dashed line at the mean", 3},
+    {"boxes", KEY_BOXES, NULL, 0, "violin: also the box of the quartiles", 3},
+    {"horizontal", KEY_HORIZONTAL, NULL, 0, "Rows from top to bottom; the default", 3},
+    {0, 0, NULL, 0, "Appearance:", 4},
+    {"title", KEY_TITLE, "TEXT", EVERYDAY, "Title of the picture", 4},
+    {"width", KEY_WIDTH, "PX", EVERYDAY, "Width [px or characters] (default: 900, of text 100)", 4},
+    {"height", KEY_HEIGHT, "PX", EVERYDAY,
+     "Height (default: 560, of text 30, more if --top needs it)", 4},
+    {"theme", KEY_THEME, "THEME", EVERYDAY, "light (default), dark or print", 4},
     {0, 0, NULL, 0, "Input and output:", TOOL_FILES},
-    {"output", 'o', "FILE", 0,
-     "Write to FILE.svg, .png, .pdf, .txt or .sixel (default: stdout; on a terminal as sixel, if "
+    {"output", 'o', "FILE", EVERYDAY,
+     "Write to FILE.svg, .png, .pdf, .txt, .sixel or .html (default: stdout; on a terminal as "
+     "sixel, if "
      "supported, or text, otherwise as svg)",
      TOOL_FILES},
-    {"format", KEY_FORMAT, "FORMAT", 0, "svg, png, pdf, txt or sixel, regardless of the suffix",
+    {"format", KEY_FORMAT, "FORMAT", EVERYDAY,
+     "svg, png, pdf, txt, sixel or html (interactive: bars, compare, timeline, heatmap, flame), "
+     "regardless of the suffix",
      TOOL_FILES},
     {"script", KEY_SCRIPT, NULL, 0,
      "Also write the gnuplot script, FILE.gp, and the data, FILE.csv", TOOL_FILES},
@@ -126,6 +140,39 @@ static void begin_side(struct options *o, bool base, const char *first)
     add_word(o->words, o->word_count, o->word_capacity, first);
 }
 
+static enum points points_of(const char *name, struct argp_state *state)
+{
+    static const char *const names[] = {
+        [POINTS_NONE] = "none", [POINTS_OUTLIERS] = "outliers", [POINTS_ALL] = "all"};
+    for (int i = POINTS_NONE; i <= POINTS_ALL; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum points)i;
+    argp_error(state, "--points must be none, outliers or all, not '%s'", name);
+    return POINTS_AUTO;
+}
+
+static error_t parse_spreads(int key, const char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_POINTS:
+        o->plot.points = points_of(argument, state);
+        break;
+    case KEY_MEANS:
+        o->plot.means = true;
+        break;
+    case KEY_BOXES:
+        o->plot.boxes = true;
+        break;
+    case KEY_HORIZONTAL: /* as all of these pictures are */
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    o->spreads = true;
+    return 0;
+}
+
 static error_t parse_looks(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -148,14 +195,14 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     case KEY_FORMAT:
         o->picture.format = argument;
         if (picture_find(argument) < 0)
-            argp_error(state, "unknown format '%s', expected svg, png, pdf, txt or sixel",
+            argp_error(state, "unknown format '%s', expected svg, png, pdf, txt, sixel or html",
                        argument);
         return 0;
     case KEY_SCRIPT:
         o->picture.script = true;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_spreads(key, argument, state);
     }
 }
 
@@ -176,6 +223,15 @@ static void check(const struct options *o, struct argp_state *state)
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
         argp_error(state, "--start and --end apply to timeline and heatmap, not to %s",
                    o->picture.kind->name);
+    if (o->spreads && !o->picture.kind->spreads)
+        argp_error(state,
+                   "--points, --means, --boxes and --horizontal apply to box and violin, not to %s",
+                   o->picture.kind->name);
+    if (o->plot.interpolate > 0 && !o->picture.kind->over_time)
+        argp_error(state, "--interpolate applies to timeline and heatmap, not to %s",
+                   o->picture.kind->name);
+    if (o->plot.no_threads && o->picture.kind != &plot_timeline)
+        argp_error(state, "--no-threads applies to timeline, not to %s", o->picture.kind->name);
     if (o->plot.metric_given && o->picture.kind == &plot_scatter)
         argp_error(state, "--metric does not apply to scatter, which shows time and energy");
     if (o->plot.metric_given && o->plot.metric == METRIC_SAMPLES &&
@@ -225,11 +281,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_KERNEL:
         kernel_option(&o->plot.keys, argument, state);
         return 0;
-    case KEY_START:
+    case 's':
         o->plot.start = tool_number(state, "--start", argument, 0, 1e12);
         return 0;
-    case KEY_END:
+    case 'e':
         o->plot.end = tool_number(state, "--end", argument, 0, 1e12);
+        return 0;
+    case 'i':
+        o->plot.interpolate = tool_whole(state, "--interpolate", argument, 1, 1000000000);
+        return 0;
+    case 'n':
+        o->plot.no_threads = true;
         return 0;
     case KEY_MARK:
         add_mark(o, argument, state);

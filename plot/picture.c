@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "plot/page.h"
 #include "plot/sixel.h"
 
 static const char *const formats[] = {
     [PICTURE_SVG] = "svg", [PICTURE_PNG] = "png",     [PICTURE_PDF] = "pdf",
-    [PICTURE_TXT] = "txt", [PICTURE_SIXEL] = "sixel",
+    [PICTURE_TXT] = "txt", [PICTURE_SIXEL] = "sixel", [PICTURE_HTML] = "html",
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
@@ -29,7 +30,7 @@ static enum picture terminal_picture(const struct picture_request *r)
 {
     if (!isatty(STDOUT_FILENO))
         return PICTURE_SVG;
-    return r->color && !r->kind->draws_svg && sixel_shown() ? PICTURE_SIXEL : PICTURE_TXT;
+    return r->color && sixel_shown() ? PICTURE_SIXEL : PICTURE_TXT;
 }
 
 /* The requested format, else the format for the suffix, else what the terminal supports, or SVG if
@@ -59,7 +60,7 @@ static int choose_picture(const struct picture_request *r, enum picture *picture
     if (name != NULL && strchr(name, '.') != NULL)
         return error_set(
             err, r->output, NO_OFFSET,
-            "unknown suffix, expected .svg, .png, .pdf, .txt or .sixel (or use --format)");
+            "unknown suffix, expected .svg, .png, .pdf, .txt, .sixel or .html (or use --format)");
     return 0;
 }
 
@@ -91,26 +92,39 @@ static void choose_size(const struct picture_request *r, struct script *s)
     s->em = text ? 1 : fmin(18, fmax(10, 12 * sqrt(s->width / 900)));
 }
 
-static int check_output(const struct picture_request *r, const struct script *s, struct error *err)
+/* Does the kind draw the picture itself, without gnuplot? */
+static bool is_own_svg(const struct plot_kind *kind, const struct script *s)
 {
-    if (r->kind->draws_svg && s->picture != PICTURE_SVG)
-        return error_set(err, r->output, NO_OFFSET, "%s can only be drawn as SVG (-o FILE.svg)",
-                         r->kind->name);
+    return kind->draws_svg && s->picture == PICTURE_SVG;
+}
+
+static int check_output(const struct picture_request *r, enum picture picture, struct error *err)
+{
+    if (picture == PICTURE_HTML && !r->kind->draws_page)
+        return error_set(err, r->output, NO_OFFSET, "%s is not drawn as html, only %s",
+                         r->kind->name, "bars, compare, timeline, heatmap and flame");
+    if (picture == PICTURE_HTML && r->script)
+        return error_set(err, r->output, NO_OFFSET,
+                         "html is not drawn by gnuplot: --script has nothing to write");
     if (r->kind->draws_svg && r->script)
         return error_set(err, r->output, NO_OFFSET,
-                         "%s does not use gnuplot: --script has nothing to write", r->kind->name);
+                         "%s has no table: --script has nothing to write", r->kind->name);
     return 0;
 }
 
-static int write_picture(const struct picture_request *r, const struct plot *plot,
-                         struct error *err)
+static int write_picture(const struct picture_request *r, struct plot *plot, struct error *err)
 {
     bool binary = plot->script.picture == PICTURE_PNG || plot->script.picture == PICTURE_PDF;
     struct output *out = output_open(r->output, binary ? OUTPUT_BINARY : 0, err);
     if (out == NULL)
         return -1;
-    int result = r->kind->draws_svg ? output_write(out, plot->picture.data, plot->picture.size)
-                                    : script_run(&plot->script, out, plot->reporter, err);
+    int result = 0;
+    if (plot->script.picture == PICTURE_HTML)
+        page_write(plot, out);
+    else
+        result = is_own_svg(r->kind, &plot->script)
+                     ? output_write(out, plot->picture.data, plot->picture.size)
+                     : script_run(&plot->script, out, plot->reporter, err);
     if (result == 0)
         return output_commit(out);
     output_discard(out);
@@ -140,7 +154,7 @@ int picture_make(const struct picture_request *r, struct plot *plot, struct erro
     plot->script.theme = r->theme;
     plot->script.color = plot->script.picture == PICTURE_TXT && r->color;
     choose_size(r, &plot->script);
-    if (check_output(r, &plot->script, err) != 0)
+    if (check_output(r, plot->script.picture, err) != 0)
         return -1;
     char *path = r->script ? mem_printf("%s.csv", r->output) : NULL;
     if (path != NULL)

@@ -15,7 +15,7 @@ struct picture_request {
     bool script;            /* also write OUTPUT.gp and OUTPUT.csv */
 };
 
-/* Number of the format called NAME ("svg", "png", "pdf", "txt", "sixel"), or -1. */
+/* Number of the format called NAME ("svg", "png", "pdf", "txt", "sixel", "html"), or -1. */
 int picture_find(const char *name);
 
 /* Draws and writes; files appear complete or not at all. PLOT must have its options and reporter. Returns

@@ -17,6 +17,14 @@ struct plot_mark {
     const char *text;
 };
 
+/* The values of single runs that box and violin draw as dots. */
+enum points {
+    POINTS_AUTO /* all of few runs, outliers of many */,
+    POINTS_NONE,
+    POINTS_OUTLIERS,
+    POINTS_ALL
+};
+
 struct plot_options {
     const char **inputs; /* PBINs; none: stdin */
     size_t input_count;
@@ -30,10 +38,14 @@ struct plot_options {
     size_t top;            /* 0: as many as fit */
     const char *title;     /* NULL: generated */
     bool height_given;
-    double start, end; /* [s]; NaN: beginning, end */
+    double start, end;  /* [s]; NaN: beginning, end */
+    size_t interpolate; /* samples per point over time; 0: as many as needed */
+    bool no_threads;    /* of a timeline: one lane for all */
     struct plot_mark *marks;
     size_t mark_count;
-    bool relative;             /* comparisons in % */
+    bool relative; /* comparisons in % */
+    enum points points;
+    bool means, boxes;         /* of box and violin */
     struct pbin_choice choice; /* how to read each input */
 };
 
@@ -43,14 +55,17 @@ struct plot {
     struct reporter *reporter;
     struct script script;
     struct output *data;   /* --script: receives the table as CSV; NULL: none */
-    struct buffer picture; /* of kinds that draw without gnuplot */
+    struct buffer picture; /* of kinds that draw without gnuplot, and the data of pages */
 };
 
 struct plot_kind {
     const char *name, *help;
-    bool draws_svg; /* fills plot->picture with SVG; other kinds extend plot->script */
-    bool compares;  /* accepts --base and --with */
-    bool over_time; /* accepts --start and --end */
+    bool
+        draws_svg; /* fills plot->picture if that is SVG; otherwise, and by other kinds, plot->script is extended */
+    bool draws_page; /* as PICTURE_HTML, fills plot->picture with plot/page.h */
+    bool compares;   /* accepts --base and --with */
+    bool over_time;  /* accepts --start and --end */
+    bool spreads;    /* accepts --points, --means, --boxes and --horizontal */
     /* Returns 0, or -1 with ERR filled. */
     int (*draw)(struct plot *plot, struct error *err);
 };

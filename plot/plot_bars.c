@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "plot/frame.h"
+#include "plot/page.h"
 
 /* "12.3 mJ  45.6 %" at the end of a bar. Caller frees. */
 static char *bar_text(const struct ranking *r, const struct ranked_row *row)
@@ -197,6 +198,44 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     free(subtitle);
 }
 
+/* Whether METRIC is a column beside the one that is drawn. */
+static bool is_column(const struct quantity *q, const struct ranking *r, enum row_metric metric)
+{
+    return metric != r->metric &&
+           (q->name != NULL || (metric != METRIC_ENERGY && metric != METRIC_POWER));
+}
+
+static void put_page(struct plot *plot, const struct aggregate *a, const struct ranking *r)
+{
+    const struct plot_options *o = plot->options;
+    const struct quantity *q = aggregate_quantity(a);
+    char *title = title_of(a, r);
+    char *subtitle =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    page_begin(plot, "rows", title, subtitle);
+    page_begin_rows(plot, 0);
+    page_column(plot, r->metric_name, r->unit);
+    page_column(plot, "share", "%");
+    for (int m = METRIC_TIME; m <= METRIC_SAMPLES; m++)
+        if (is_column(q, r, (enum row_metric)m))
+            page_column(plot, ranking_metric_name(q, (enum row_metric)m),
+                        ranking_metric_unit(q, (enum row_metric)m));
+    page_end_columns(plot);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ranked_row *row = &r->rows[i];
+        double values[2 + METRICS] = {row->value, 100 * row->share};
+        size_t count = 2;
+        for (int m = METRIC_TIME; m <= METRIC_SAMPLES; m++)
+            if (is_column(q, r, (enum row_metric)m))
+                values[count++] = ranking_value(&row->values, (enum row_metric)m);
+        page_row(plot, row->name, row->other ? row->name : "code", bar_color(plot, row), values,
+                 count, row->error, "");
+    }
+    page_close(plot, ']');
+    free(title);
+    free(subtitle);
+}
+
 static int draw_bars(struct plot *plot, struct error *err)
 {
     const struct plot_options *o = plot->options;
@@ -211,9 +250,15 @@ static int draw_bars(struct plot *plot, struct error *err)
     }
     size_t rows = aggregate_row_count(a),
            wanted = o->top > 0 && o->top < rows ? o->top + 1 : o->top;
-    struct rows_layout layout = frame_rows(plot, wanted, rows, 0);
+    bool page = plot->script.picture == PICTURE_HTML;
+    struct rows_layout layout = {.count = page ? page_rows(o->top, rows) : 0};
+    if (!page)
+        layout = frame_rows(plot, wanted, rows, 0);
     ranking_make(&ranking, a, metric, layout.count < rows ? layout.count - 1 : 0);
-    draw(plot, a, &ranking, &layout);
+    if (page)
+        put_page(plot, a, &ranking);
+    else
+        draw(plot, a, &ranking, &layout);
     if (plot->data != NULL)
         report_rows(a, &(struct report_options){.sort = metric, .top = ranking.code}, &table_csv,
                     plot->data);
@@ -224,4 +269,5 @@ static int draw_bars(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_bars = {.name = "bars",
                                     .help = "a metric per function or other key, with its share",
+                                    .draws_page = true,
                                     .draw = draw_bars};

@@ -7,21 +7,31 @@
 #include "base/memory.h"
 #include "plot/characters.h"
 
-enum { CURVE = 64 /* points along a violin */ };
+enum {
+    CURVE = 64,     /* points along a violin */
+    FEW_RUNS = 20,  /* the dots of more hide the boxes */
+    USUAL_ROWS = 20 /* most without --top */
+};
 
-static const double REACH = 2.5; /* extent of a violin beyond its values, in kernel widths */
+static const double REACH = 2.5;  /* extent of a violin beyond its values, in kernel widths */
+static const double LEAST = 0.01; /* of the largest row; smaller ones are lines at 0 */
+static const double NARROW = 0.5; /* an axis from 0 would waste this part of its length */
 
-/* The values of a row, one per run, sorted. */
+/* The values of a row by run, and after sort_values in order. */
 struct spread {
     char *name;
     double *values;
+    size_t count; /* values; the power of a run in which the row used no time is none, NaN */
     double mean;
 };
 
 struct spreads {
     struct plot *plot;
     struct spread *rows;
-    size_t count, runs;
+    size_t count, runs, all; /* ALL: rows of the profiles, of which COUNT are drawn */
+    bool small;              /* what is left out is below LEAST */
+    enum points points;      /* not POINTS_AUTO */
+    size_t dots;             /* that are drawn */
     enum row_metric metric;
     const char *metric_name, *unit;
     struct pbin_meta meta;
@@ -31,7 +41,21 @@ struct spreads {
 static int compare_values(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
+    if (isnan(a) || isnan(b))
+        return isnan(a) - isnan(b);
     return (a > b) - (a < b);
+}
+
+static void sort_values(struct spreads *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        struct spread *row = &s->rows[i];
+        double sum = 0;
+        qsort(row->values, s->runs, sizeof *row->values, compare_values);
+        for (row->count = 0; row->count < s->runs && !isnan(row->values[row->count]); row->count++)
+            sum += row->values[row->count];
+        row->mean = row->count > 0 ? sum / (double)row->count : NAN;
+    }
 }
 
 /* Interpolates linearly between the two nearest of the sorted values. */
@@ -80,11 +104,10 @@ static int take_run(struct spreads *s, const struct aggregate *whole, const stru
                            aggregate_run_count(a));
     for (size_t i = 0; i < s->count && result == 0; i++) {
         const struct pbin_row *row = find_row(a, whole, r->rows[i].row);
-        struct row_values values = {0};
+        struct row_values values = {.power = NAN};
         if (row != NULL)
             row_values_of(&row->sums, 1, &values);
-        double value = ranking_value(&values, s->metric);
-        s->rows[i].values[run] = isnan(value) ? 0 : value;
+        s->rows[i].values[run] = ranking_value(&values, s->metric);
     }
     aggregate_delete(a);
     return result;
@@ -93,11 +116,9 @@ static int take_run(struct spreads *s, const struct aggregate *whole, const stru
 static int take_runs(struct spreads *s, const struct aggregate *whole, const struct ranking *r,
                      struct error *err)
 {
-    s->count = r->count - (r->hidden > 0);
     s->rows = mem_zalloc(s->count + 1, sizeof *s->rows);
     for (size_t i = 0; i < s->count; i++) {
         s->rows[i].name = mem_strdup(r->rows[i].name);
-        s->rows[i].mean = r->rows[i].value;
         s->rows[i].values = mem_zalloc(s->runs, sizeof(double));
     }
     for (size_t run = 0; run < s->runs; run++)
@@ -108,8 +129,8 @@ static int take_runs(struct spreads *s, const struct aggregate *whole, const str
 
 static void write_data(const struct spreads *s)
 {
-    struct table_column columns[] = {
-        {"name", "", true}, {"run", "", false}, {s->metric_name, s->unit, false}};
+    struct table_column columns[] = {TABLE_COLUMN("name", "", true), TABLE_COLUMN("run", "", false),
+                                     TABLE_COLUMN(s->metric_name, s->unit, false)};
     struct table_head head = {.columns = columns, .column_count = 3};
     struct table *table = table_open(&table_csv, s->plot->data, &head);
     for (size_t i = 0; i < s->count; i++)
@@ -119,22 +140,6 @@ static void write_data(const struct spreads *s)
             table_row(table, cells);
         }
     table_close(table);
-}
-
-/* Every value, spread slightly over the height of its row; the golden ratio spaces neighbours evenly. */
-static void put_points(struct spreads *s)
-{
-    struct script *script = &s->plot->script;
-    script_add(script, "# row, %s of a run [%s], position in the row\n", s->metric_name, s->unit);
-    script_data(script, "$points");
-    for (size_t i = 0; i < s->count; i++)
-        for (size_t run = 0; run < s->runs; run++) {
-            script_number(script, (double)i);
-            script_number(script, s->rows[i].values[run]);
-            script_number(script, fmod((double)run * 0.6180339887, 1) - 0.5);
-            script_row_end(script);
-        }
-    script_data_end(script);
 }
 
 struct box {
@@ -155,17 +160,44 @@ static struct box box_of(const double *sorted, size_t n)
                         fmax(sorted[last], q3)};
 }
 
+static bool is_drawn(const struct spreads *s, const struct box *box, double value)
+{
+    return s->points == POINTS_ALL ||
+           (s->points == POINTS_OUTLIERS && (value < box->low || value > box->high));
+}
+
+/* The values to draw, spread slightly over the height of its row; the golden ratio spaces neighbours evenly. */
+static void put_points(struct spreads *s)
+{
+    struct script *script = &s->plot->script;
+    script_add(script, "# row, %s of a run [%s], position in the row\n", s->metric_name, s->unit);
+    script_data(script, "$points");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct spread *row = &s->rows[i];
+        struct box box = box_of(row->values, row->count);
+        for (size_t n = 0; n < row->count; n++) {
+            if (!is_drawn(s, &box, row->values[n]))
+                continue;
+            script_number(script, (double)i);
+            script_number(script, row->values[n]);
+            script_number(script, fmod((double)n * 0.6180339887, 1) - 0.5);
+            script_row_end(script);
+            s->dots++;
+        }
+    }
+    script_data_end(script);
+}
+
 static void put_boxes(struct spreads *s)
 {
     struct script *script = &s->plot->script;
-    script_add(script, "# row, lower whisker, quartile, median, quartile, upper whisker, name\n");
+    script_add(script,
+               "# row, lower whisker, quartile, median, quartile, upper whisker, mean, name\n");
     script_data(script, "$boxes");
     for (size_t i = 0; i < s->count; i++) {
-        double *v = s->rows[i].values;
-        qsort(v, s->runs, sizeof *v, compare_values);
-        struct box b = box_of(v, s->runs);
-        const double numbers[] = {(double)i, b.low, b.q1, b.median, b.q3, b.high};
-        for (size_t n = 0; n < 6; n++)
+        struct box b = box_of(s->rows[i].values, s->rows[i].count);
+        const double numbers[] = {(double)i, b.low, b.q1, b.median, b.q3, b.high, s->rows[i].mean};
+        for (size_t n = 0; n < 7; n++)
             script_number(script, numbers[n]);
         script_row_end_name(script, s->rows[i].name);
     }
@@ -201,10 +233,11 @@ static void put_violins(struct spreads *s, double largest)
     script_data(script, "$violins");
     for (size_t i = 0; i < s->count; i++) {
         const double *v = s->rows[i].values;
-        double width = bandwidth(v, s->runs, largest), most = 0, curve[CURVE + 1];
-        double from = fmax(0, v[0] - REACH * width), to = v[s->runs - 1] + REACH * width;
+        size_t runs = s->rows[i].count;
+        double width = bandwidth(v, runs, largest), most = 0, curve[CURVE + 1];
+        double from = fmax(fmin(0, v[0]), v[0] - REACH * width), to = v[runs - 1] + REACH * width;
         for (size_t p = 0; p <= CURVE; p++) {
-            curve[p] = density(v, s->runs, from + (to - from) * (double)p / CURVE, width);
+            curve[p] = density(v, runs, from + (to - from) * (double)p / CURVE, width);
             most = fmax(most, curve[p]);
         }
         for (size_t p = 0; p <= CURVE; p++) {
@@ -223,52 +256,83 @@ static double largest_value(const struct spreads *s)
 {
     double most = 0;
     for (size_t i = 0; i < s->count; i++)
-        for (size_t run = 0; run < s->runs; run++)
-            most = fmax(most, s->rows[i].values[run]);
+        most = fmax(most, s->rows[i].values[s->rows[i].count - 1]);
     return most;
 }
 
-/* The end of the axis: violins extend beyond their largest value. The values are sorted. */
-static double axis_end(const struct spreads *s, bool violin, double most)
+struct extent {
+    double low, high;
+};
+
+/* An axis that begins at 0, or a little before it, where dots at 0 are clear of the names; if all values are large, just
+ * below the smallest. Violins extend beyond their values. */
+static struct extent axis_of(const struct spreads *s, bool violin, double most)
 {
-    double end = 1.05 * most;
-    for (size_t i = 0; i < s->count && violin; i++) {
-        const double *v = s->rows[i].values;
-        end = fmax(end, v[s->runs - 1] + REACH * bandwidth(v, s->runs, most));
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct spread *row = &s->rows[i];
+        double reach = violin ? REACH * bandwidth(row->values, row->count, most) : 0;
+        low = fmin(low, row->values[0] - reach);
+        high = fmax(high, row->values[row->count - 1] + reach);
     }
-    return end > 0 ? end : 1;
+    if (!(high > 0))
+        return (struct extent){-0.02, 1};
+    double margin = 0.05 * fmax(high - low, 0.02 * high);
+    if (low - margin > NARROW * high)
+        return (struct extent){low - margin, high + margin};
+    high = fmax(high, 1.05 * most);
+    return (struct extent){-0.02 * high, high};
 }
 
 /* |--[==|==]--| for a box, shades of the density for a violin. The values are sorted. */
-static void put_characters(struct spreads *s, bool violin, const struct frame *frame, double end)
+static void put_characters(struct spreads *s, bool violin, const struct frame *frame,
+                           struct extent axis)
 {
     static const char shades[] = " .:-=+*#";
     struct characters row;
-    characters_begin(&row, frame, 0, end);
+    characters_begin(&row, frame, axis.low, axis.high);
     for (size_t i = 0; i < s->count; i++) {
         const double *v = s->rows[i].values;
-        struct box box = box_of(v, s->runs);
-        double width = bandwidth(v, s->runs, end), most = 0;
-        for (size_t n = 0; n < s->runs; n++)
-            most = fmax(most, density(v, s->runs, v[n], width));
+        size_t runs = s->rows[i].count;
+        struct box box = box_of(v, runs);
+        double width = bandwidth(v, runs, axis.high), most = 0;
+        for (size_t n = 0; n < runs; n++)
+            most = fmax(most, density(v, runs, v[n], width));
         for (size_t cell = 0; cell < row.count && violin; cell++) {
-            double at = end * (double)cell / (double)(row.count - 1);
-            double part = most > 0 ? density(v, s->runs, at, width) / most : 0;
+            double at = axis.low + (axis.high - axis.low) * (double)cell / (double)(row.count - 1);
+            double part = most > 0 ? density(v, runs, at, width) / most : 0;
             row.cells[cell] = shades[(int)fmin(7, 7.99 * part)];
         }
-        for (size_t n = 0; n < s->runs && !violin; n++)
-            characters_put(&row, v[n], '.'); /* keep values outside the whiskers visible */
+        for (size_t n = 0; n < runs && !violin; n++)
+            if (is_drawn(s, &box, v[n]))
+                characters_put(&row, v[n], '.');
         if (!violin) {
             characters_fill(&row, box.low, box.high, '-');
             characters_fill(&row, box.q1, box.q3, '=');
+        }
+        if (!violin || s->plot->options->boxes) {
             characters_put(&row, box.q1, '[');
             characters_put(&row, box.q3, ']');
         }
+        if (s->plot->options->means)
+            characters_put(&row, s->rows[i].mean, 'm');
         characters_put(&row, box.median, '|');
         characters_draw(&row, s->plot, frame, i);
     }
     characters_free(&row);
     script_add(&s->plot->script, "unset grid\nset border 1\nplot NaN\n");
+}
+
+/* Whiskers and the middle half, HALF of a row high to either side. */
+static void put_box_plot(struct script *script, double f, double half)
+{
+    const struct theme *t = script->theme;
+    script_add(script,
+               "$boxes using ($2/%g):1:(($3-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+               "$boxes using ($5/%g):1:(($6-$5)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
+               "$boxes using ($3/%g):1:($3/%g):($5/%g):($1-%g):($1+%g) with boxxyerror fc rgb '%s' "
+               "fs transparent solid 0.45 noborder, ",
+               f, f, t->faint, f, f, t->faint, f, f, f, half, half, t->bar);
 }
 
 static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
@@ -277,25 +341,48 @@ static void put_plot(struct spreads *s, bool violin, const struct scale *scale)
     const struct theme *t = script->theme;
     double f = scale->factor, half = fmin(0.3, 1.1 * script->em / s->layout.height);
     double line = violin ? 1.35 * half : half; /* a dot at its end would look like an arrow head */
+    bool many = s->points == POINTS_ALL && s->runs > FEW_RUNS;
     frame_row_axes(s->plot);
+    script_add(script, "plot ");
     if (violin)
         script_add(script,
-                   "plot $violins using ($1/%g):2:3 with filledcurves fc rgb '%s' fs transparent "
-                   "solid 0.45 "
-                   "noborder, ",
+                   "$violins using ($1/%g):2:3 with filledcurves fc rgb '%s' fs transparent "
+                   "solid 0.45 noborder, ",
                    f, t->bar);
-    else
+    if (!violin || s->plot->options->boxes)
+        put_box_plot(script, f, violin ? 0.5 * half : half);
+    if (s->dots > 0)
+        script_add(script,
+                   "$points using ($2/%g):($1+$3*%g) with points pt 7 ps %g*dot lc rgb '#%s%s', ",
+                   f, half * 1.4, many ? 0.3 : 0.45, many ? "90" : "00", t->text + 1);
+    if (s->plot->options->means)
         script_add(
             script,
-            "plot $boxes using ($2/%g):1:(($3-$2)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
-            "$boxes using ($5/%g):1:(($6-$5)/%g):(0) with vectors nohead lw 1.2 lc rgb '%s', "
-            "$boxes using ($3/%g):1:($3/%g):($5/%g):($1-%g):($1+%g) with boxxyerror fc rgb '%s' "
-            "fs transparent solid 0.45 noborder, ",
-            f, f, t->faint, f, f, t->faint, f, f, f, half, half, t->bar);
+            "$boxes using ($7/%g):($1-%g):(0):(%g) with vectors nohead lw 1.6 dt (2,2) lc rgb "
+            "'%s', ",
+            f, line, 2 * line, t->text);
     script_add(script,
-               "$points using ($2/%g):($1+$3*%g) with points pt 7 ps 0.45*dot lc rgb '%s', "
-               "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n",
-               f, half * 1.4, t->text, f, line, 2 * line, t->more);
+               "$boxes using ($4/%g):($1-%g):(0):(%g) with vectors nohead lw 2.2 lc rgb '%s'\n", f,
+               line, 2 * line, t->more);
+}
+
+/* What is drawn how, and what is not drawn. Caller frees. */
+static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
+{
+    bool cells = plot_is_text(s->plot), boxes = !violin || s->plot->options->boxes;
+    const char *points = s->points == POINTS_NONE || (cells && violin) ? ""
+                         : s->points == POINTS_ALL                     ? ", dots: runs"
+                                                                       : ", dots: outliers";
+    const char *box = !boxes ? "" : cells ? ", []: middle half" : ", box: middle half";
+    const char *mean = !s->plot->options->means ? "" : cells ? ", m: mean" : ", dashed: mean";
+    char *rows = s->count == s->all ? mem_strdup("")
+                 : s->small ? mem_printf("%zu rows below %g %% of the largest not drawn \xc2\xb7 ",
+                                         s->all - s->count, 100 * LEAST)
+                            : mem_printf("%zu of %zu rows \xc2\xb7 ", s->count, s->all);
+    char *text = mem_printf("%s%s%s%s%s%s", axis.low > 0 ? "axis not from 0 \xc2\xb7 " : "", rows,
+                            cells ? "|: median" : "line: median", box, mean, points);
+    free(rows);
+    return text;
 }
 
 static void draw(struct spreads *s, bool violin)
@@ -306,10 +393,9 @@ static void draw(struct spreads *s, bool violin)
     struct scale scale = scale_for(most, s->unit);
     char **names = mem_zalloc(s->count + 1, sizeof *names);
     char *what = frame_subtitle(&s->meta, s->runs, o->inputs, o->input_count);
-    char *subtitle = mem_printf("%s \xc2\xb7 %s", what,
-                                plot_is_text(plot) ? "|: median"
-                                : violin           ? "dots: runs, line: median"
-                                                   : "dots: runs, line: median, box: middle half");
+    struct extent axis = axis_of(s, violin, most);
+    char *legend = legend_of(s, violin, axis),
+         *subtitle = mem_printf("%s \xc2\xb7 %s", what, legend);
     char *title = mem_printf("%s per run", s->metric_name);
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
     for (size_t i = 0; i < s->count; i++)
@@ -318,19 +404,32 @@ static void draw(struct spreads *s, bool violin)
     frame_names(plot, &frame, &s->layout, names, s->count);
     frame_margins(plot, &frame);
     put_points(s);
-    put_boxes(s);                           /* sorts the values */
-    double end = axis_end(s, violin, most); /* keep dots at 0 clear of the names */
-    frame_xaxis(plot, &frame, plot_is_text(plot) ? 0 : -0.02 * end, end, &scale, s->metric_name);
+    put_boxes(s);
+    if (plot_is_text(plot))
+        axis.low = fmax(axis.low, 0);
+    frame_xaxis(plot, &frame, axis.low, axis.high, &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
     if (plot_is_text(plot))
-        put_characters(s, violin, &frame, end);
+        put_characters(s, violin, &frame, axis);
     else
         put_plot(s, violin, &scale);
     free(names);
     free(title);
     free(subtitle);
     free(what);
+    free(legend);
+}
+
+/* The rows of the ranking that are worth drawing: those with a value and, unless the user asks for a number, not much less
+ * than the largest, whose spread would otherwise be squeezed to make room for lines at 0. */
+static size_t count_rows(const struct ranking *r, bool all)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->count; i++)
+        if (all ? !isnan(r->rows[i].value) : r->rows[i].value >= LEAST * r->rows[0].value)
+            count = i + 1;
+    return count > 0 ? count : 1;
 }
 
 static int prepare(struct spreads *s, const struct aggregate *whole, struct error *err)
@@ -339,16 +438,19 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
     struct ranking ranking;
     if (ranking_metric_of(s->plot, whole, &s->metric, err) != 0)
         return -1;
-    size_t rows = aggregate_row_count(whole), wanted = o->top < rows ? o->top : rows;
-    s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0,
-                           rows < 20    ? rows
-                           : o->top > 0 ? wanted
-                                        : 20,
-                           0);
+    ranking_make(&ranking, whole, s->metric, 0);
+    size_t rows = count_rows(&ranking, o->top > 0), wanted = o->top < rows ? o->top : rows;
+    size_t most = o->top > 0 ? wanted : USUAL_ROWS;
+    s->all = ranking.count;
+    s->layout = frame_rows(s->plot, o->top > 0 ? wanted : 0, rows < most ? rows : most, 0);
+    s->count = rows < s->layout.count ? rows : s->layout.count;
+    s->small = o->top == 0 && s->count == rows;
+    s->points = o->points != POINTS_AUTO ? o->points
+                : s->runs > FEW_RUNS     ? POINTS_OUTLIERS
+                                         : POINTS_ALL;
     s->metric_name = ranking_metric_name(aggregate_quantity(whole), s->metric);
     s->unit = ranking_metric_unit(aggregate_quantity(whole), s->metric);
     pbin_meta_copy(&s->meta, aggregate_meta(whole));
-    ranking_make(&ranking, whole, s->metric, s->layout.count);
     int result = take_runs(s, whole, &ranking, err);
     ranking_free(&ranking);
     return result;
@@ -366,6 +468,7 @@ static int draw_spreads(struct plot *plot, bool violin, struct error *err)
     if (result == 0) {
         if (plot->data != NULL)
             write_data(&s);
+        sort_values(&s);
         draw(&s, violin);
     }
     for (size_t i = 0; i < s.count; i++) {
@@ -391,6 +494,9 @@ static int draw_violin(struct plot *plot, struct error *err)
 const struct plot_kind plot_box = {.name = "box",
                                    .help =
                                        "a metric over repeated runs: quartiles and individual runs",
+                                   .spreads = true,
                                    .draw = draw_box};
-const struct plot_kind plot_violin = {
-    .name = "violin", .help = "the same as densities, for 50 or more runs", .draw = draw_violin};
+const struct plot_kind plot_violin = {.name = "violin",
+                                      .help = "the same as densities, for 50 or more runs",
+                                      .spreads = true,
+                                      .draw = draw_violin};

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "plot/characters.h"
+#include "plot/page.h"
 #include "plot/run_sets.h"
 
 struct comparison {
@@ -298,6 +299,37 @@ static void draw_dumbbells(struct comparison *c)
                most, most, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
+static const char *group_of(const struct comparison *c, const struct change *row)
+{
+    if (row->other)
+        return LABEL_OTHER;
+    if (c->sets.test != TEST_NONE && !row->result.significant)
+        return "not significant";
+    return row->difference > 0 ? "more" : "less";
+}
+
+static void put_page(struct comparison *c)
+{
+    struct plot *plot = c->plot;
+    char *title = title_of(c), *subtitle = subtitle_of(c, false);
+    page_begin(plot, "rows", title, subtitle);
+    page_begin_rows(plot, c->relative ? 1 : 0);
+    page_column(plot, "difference", c->sets.unit);
+    page_column(plot, "change", "%");
+    page_column(plot, "base", c->sets.unit);
+    page_column(plot, "with", c->sets.unit);
+    page_end_columns(plot);
+    for (size_t i = 0; i < c->sets.count; i++) {
+        const struct change *row = &c->sets.rows[i];
+        const double values[] = {row->difference, 100 * (row->ratio - 1), row->base, row->with};
+        page_row(plot, row->name, group_of(c, row), color_of(c, row), values, 4, error_of(c, row),
+                 row->other ? "" : verdict_name(row->result.verdict));
+    }
+    page_close(plot, ']');
+    free(title);
+    free(subtitle);
+}
+
 static int draw(struct plot *plot, bool dumbbell, struct error *err)
 {
     struct comparison c = {.plot = plot, .relative = plot->options->relative && !dumbbell};
@@ -305,11 +337,16 @@ static int draw(struct plot *plot, bool dumbbell, struct error *err)
     if (run_sets_read(&c.sets, plot, err) != 0)
         return -1;
     size_t wanted = top > 0 && top < c.sets.all ? top + 1 : top;
-    c.layout = frame_rows(plot, wanted, c.sets.all, 0);
+    if (plot->script.picture == PICTURE_HTML)
+        c.layout.count = page_rows(top, c.sets.all);
+    else
+        c.layout = frame_rows(plot, wanted, c.sets.all, 0);
     if (plot->data != NULL)
         run_sets_write(&c.sets, plot->data);
     run_sets_limit(&c.sets, c.layout.count < c.sets.all ? c.layout.count - 1 : 0);
-    if (dumbbell)
+    if (plot->script.picture == PICTURE_HTML)
+        put_page(&c);
+    else if (dumbbell)
         draw_dumbbells(&c);
     else
         draw_bars(&c);
@@ -329,6 +366,7 @@ static int draw_dumbbell(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_compare = {.name = "compare",
                                        .help = "differences to a base, with their significance",
+                                       .draws_page = true,
                                        .compares = true,
                                        .draw = draw_compare};
 const struct plot_kind plot_dumbbell = {.name = "dumbbell",

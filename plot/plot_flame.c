@@ -1,4 +1,5 @@
-/* flame: binary > file > function > inlined function > line as an icicle, in a self-contained SVG file.
+/* flame: binary > function > inlined function > file > line as an icicle: a self-contained, interactive SVG file, or a
+ * picture by gnuplot.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdarg.h>
@@ -9,7 +10,9 @@
 #include "base/memory.h"
 #include "plot/flame_tree.h"
 #include "plot/frame.h"
+#include "plot/page.h"
 
+static const double smallest_part_of_page = 1e-3; /* so that a page is below 1 MB */
 static const double smallest_part =
     1e-4; /* of the total: a smaller node would be invisible even when magnified 10 times */
 
@@ -138,7 +141,7 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     for (const char *c = node->name; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619U;
     if (node->depth == 0 || strcmp(node->name, LABEL_IDLE) == 0 ||
-        strcmp(node->name, "_unknown") == 0)
+        strcmp(node->name, LABEL_OTHERS) == 0 || strcmp(node->name, "_unknown") == 0)
         return *last = t->other;
     hash =
         (hash ^ hash >> 15) * 0x2c1b3c6dU; /* for names that differ only in their last character */
@@ -160,7 +163,7 @@ static char *label_of(const struct flame *f, const char *name, double width)
     char *visible = text_visible(name);
     bool shown = room >= 5 || text_width(visible, false) <= room;
     free(visible);
-    return shown ? text_fit(name, room, false) : mem_strdup("");
+    return shown ? text_fit_name(name, room, false) : mem_strdup("");
 }
 
 static void put_node(struct flame *f, const struct flame_node *node)
@@ -188,33 +191,116 @@ static void put_node(struct flame *f, const struct flame_node *node)
     free(fit);
 }
 
-static void draw(struct flame *f, const struct aggregate *a)
+/* A node as a box with its name inside. */
+static void put_box(struct flame *f, const struct flame_node *node)
 {
-    struct plot *plot = f->plot;
-    struct script *s = &plot->script;
-    const struct plot_options *o = plot->options;
-    f->left = s->em;
-    f->width = s->width - 2 * s->em;
-    f->top = 4.2 * s->em;
-    f->size = 0.95 * s->em;
-    f->row = 1.75 * s->em;
-    double around = f->top + 3 * s->em, levels = (double)f->tree.depth + 1;
-    if (!o->height_given)
-        s->height = ceil(around + levels * f->row);
-    else
-        f->row = fmax(4, (s->height - around) / levels);
-    f->size = fmin(f->size, 0.7 * f->row);
-    char *total = text_value(f->tree.nodes[0].value, f->unit);
-    char *title = mem_printf("%s, %s: binary, file, function, line", f->metric_name, total);
-    char *subtitle =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
-    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
-    put_head(f, o->title != NULL ? o->title : title, subtitle);
+    struct script *s = &f->plot->script;
+    double whole = f->tree.nodes[0].value, part = whole > 0 ? node->value / whole : 1;
+    double x = f->left + (whole > 0 ? node->begin / whole : 0) * f->width;
+    double y = f->top + (double)node->depth * f->row, width = fmax(part * f->width - 0.5, 0.3);
+    const char *color = color_of(f, node);
+    script_add(s,
+               "set object rectangle from screen %.6f,%.6f to screen %.6f,%.6f fillcolor rgb '%s' "
+               "fillstyle transparent solid %.2f noborder\n",
+               x / s->width, 1 - (y + f->row - 1) / s->height, (x + width) / s->width,
+               1 - y / s->height, color, s->theme->tint);
+    char *fit = label_of(f, node->name, width / HINTING);
+    if (fit[0] != '\0')
+        frame_text(f->plot, x + 3, y + 0.5 * f->row, ANCHOR_LEFT, s->theme->text, f->size, fit);
+    free(fit);
+}
+
+/* A node of at least three characters: its name in brackets. */
+static void put_cells(struct flame *f, const struct flame_node *node)
+{
+    double whole = f->tree.nodes[0].value, scale = whole > 0 ? f->width / whole : 0;
+    int left = (int)lround(node->begin * scale);
+    int room = (int)lround((node->begin + node->value) * scale) - left - 2;
+    if (room < 1)
+        return;
+    char *fit = text_fit_name(node->name, room, true);
+    int padding = room - (int)text_width(fit, true);
+    char *text = mem_printf("[%s%*s]", fit, padding > 0 ? padding : 0, "");
+    frame_text(f->plot, f->left + left, f->top + (double)node->depth, ANCHOR_LEFT,
+               f->plot->script.theme->text, 1, text);
+    free(text);
+    free(fit);
+}
+
+static void put_picture(struct flame *f, const char *title, const char *subtitle)
+{
+    struct frame frame = frame_begin(f->plot, title, subtitle);
+    frame_margins(f->plot, &frame);
+    for (size_t i = 0; i < f->tree.count; i++)
+        (plot_is_text(f->plot) ? put_cells : put_box)(f, &f->tree.nodes[i]);
+    script_add(&f->plot->script, "unset border\nunset tics\nset xrange [0:1]\nset yrange [0:1]\n"
+                                 "plot NaN notitle\n");
+}
+
+static void put_svg(struct flame *f, const char *title, const char *subtitle)
+{
+    const struct script *s = &f->plot->script;
+    put_head(f, title, subtitle);
     for (size_t i = 0; i < f->tree.count; i++)
         put_node(f, &f->tree.nodes[i]);
     put(f, "<text id=\"info\" x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\"></text>\n", s->em,
         s->height - s->em, 0.95 * s->em);
     put(f, "<script type=\"application/ecmascript\"><![CDATA[\n%s]]></script>\n</svg>\n", script);
+}
+
+/* Places the nodes; makes the picture as high as they need unless its height was given. */
+static void place(struct flame *f)
+{
+    struct script *s = &f->plot->script;
+    bool cells = plot_is_text(f->plot);
+    double levels = (double)f->tree.depth + 1;
+    f->left = cells ? 0 : s->em;
+    f->width = s->width - 2 * f->left;
+    f->top = cells ? 3 : 4.2 * s->em;
+    f->size = cells ? 1 : 0.95 * s->em;
+    f->row = cells ? 1 : 1.75 * s->em;
+    double around = f->top + (cells ? 1 : 3 * s->em);
+    if (!f->plot->options->height_given)
+        s->height = ceil(around + levels * f->row);
+    else if (!cells)
+        f->row = fmax(4, (s->height - around) / levels);
+    f->size = fmin(f->size, cells ? 1 : 0.7 * f->row);
+}
+
+static void put_page(struct flame *f, const char *title, const char *subtitle)
+{
+    struct plot *plot = f->plot;
+    page_begin(plot, "flame", title, subtitle);
+    page_put_text(plot, "metric", f->unit);
+    page_key(plot, "nodes");
+    page_open(plot, '[');
+    for (size_t i = 0; i < f->tree.count; i++) {
+        const struct flame_node *n = &f->tree.nodes[i];
+        page_open(plot, '[');
+        page_text(plot, n->name);
+        page_number(plot, n->depth);
+        page_number(plot, n->begin);
+        page_number(plot, n->value);
+        page_number(plot, n->samples);
+        page_close(plot, ']');
+    }
+    page_close(plot, ']');
+}
+
+static void draw(struct flame *f, const struct aggregate *a)
+{
+    const struct plot_options *o = f->plot->options;
+    place(f);
+    char *total = text_value(f->tree.nodes[0].value, f->unit);
+    char *title =
+        mem_printf("%s, %s: binary, function, inlined, file, line", f->metric_name, total);
+    char *subtitle =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    enum picture picture = f->plot->script.picture;
+    (picture == PICTURE_SVG    ? put_svg
+     : picture == PICTURE_HTML ? put_page
+                               : put_picture)(f, o->title != NULL ? o->title : title, subtitle);
     free(total);
     free(title);
     free(subtitle);
@@ -224,7 +310,7 @@ static int draw_flame(struct plot *plot, struct error *err)
 {
     const struct plot_options *o = plot->options;
     struct flame f = {.plot = plot};
-    struct pbin_keys keys = pbin_keys_of("binary,file,function,inline,line");
+    struct pbin_keys keys = pbin_keys_of("binary,function,inline,file,line");
     struct aggregate *a =
         ranking_read_keys(plot, o->inputs, o->input_count, o->keys.count > 0 ? NULL : &keys, err);
     enum row_metric metric = METRIC_TIME;
@@ -232,7 +318,8 @@ static int draw_flame(struct plot *plot, struct error *err)
     if (result == 0 && metric == METRIC_POWER)
         result = error_set(err, NULL, NO_OFFSET, "flame draws time, energy or samples, not power");
     if (result == 0) {
-        flame_tree_make(&f.tree, a, metric, smallest_part);
+        bool page = plot->script.picture == PICTURE_HTML;
+        flame_tree_make(&f.tree, a, metric, page ? smallest_part_of_page : smallest_part);
         f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
         f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
         draw(&f, a);
@@ -244,6 +331,7 @@ static int draw_flame(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_flame = {
     .name = "flame",
-    .help = "binary, file, function and line as an interactive icicle (SVG)",
+    .help = "binary, function, file and line as an icicle (interactive as SVG)",
     .draws_svg = true,
+    .draws_page = true,
     .draw = draw_flame};

@@ -6,7 +6,10 @@
 
 #include "base/memory.h"
 #include "plot/frame.h"
+#include "plot/page.h"
 #include "plot/time_bins.h"
+
+enum { PAGE_ROWS = 40, MOST_PAGE_ROWS = 200 /* so that a page is below 1 MB */ };
 
 struct heatmap {
     struct plot *plot;
@@ -101,20 +104,41 @@ static void put_characters(struct heatmap *h, const struct frame *f)
     script_add(&h->plot->script, "unset border\nunset xtics\nunset xlabel\nunset grid\nplot NaN\n");
 }
 
-static void draw(struct heatmap *h, const struct rows_layout *layout)
+static void put_page(struct heatmap *h, const char *title, const char *subtitle)
 {
     struct plot *plot = h->plot;
-    const struct plot_options *o = plot->options;
+    const struct time_bins *b = &h->bins;
+    page_begin(plot, "heatmap", title, subtitle);
+    page_put_number(plot, "start", b->start);
+    page_put_number(plot, "width", b->width);
+    page_put_number(plot, "count", (double)b->count);
+    page_put_text(plot, "unit", b->has_seconds ? "s" : "");
+    page_put_text(plot, "name", h->name);
+    page_put_text(plot, "metric", h->unit);
+    page_put_number(plot, "most", h->most);
+    page_key(plot, "rows");
+    page_open(plot, '[');
+    for (size_t k = 0; k < b->series; k++) {
+        page_open(plot, '{');
+        page_put_name(plot, b->names[k]);
+        page_key(plot, "values");
+        page_open(plot, '[');
+        for (size_t i = 0; i < b->count; i++)
+            page_number(plot, (double)(float)value_of(b, i, k));
+        page_close(plot, ']');
+        page_close(plot, '}');
+    }
+    page_close(plot, ']');
+}
+
+static void put_picture(struct heatmap *h, const struct rows_layout *layout, const char *title,
+                        const char *subtitle)
+{
+    struct plot *plot = h->plot;
     const struct time_bins *b = &h->bins;
     double end = b->start + (double)b->count * b->width;
     struct scale time = scale_for(b->has_seconds ? end : 0, "s"),
                  scale = scale_for(h->most, h->unit);
-    char *read = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
-    char *subtitle =
-        mem_printf("%s%s", read, h->beyond ? " \xc2\xb7 " LABEL_OTHER ": beyond the scale" : "");
-    char *title =
-        mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");
-    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
     struct frame frame = frame_begin(plot, title, subtitle);
     if (!b->has_seconds)
         time.unit[0] = '\0';
@@ -129,6 +153,23 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
         put_data(h);
         put_map(h, &frame, &time, &scale);
     }
+}
+
+static void draw(struct heatmap *h, const struct rows_layout *layout)
+{
+    struct plot *plot = h->plot;
+    const struct plot_options *o = plot->options;
+    const struct time_bins *b = &h->bins;
+    char *read = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
+    char *subtitle =
+        mem_printf("%s%s", read, h->beyond ? " \xc2\xb7 " LABEL_OTHER ": beyond the scale" : "");
+    char *title =
+        mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");
+    title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
+    if (plot->script.picture == PICTURE_HTML)
+        put_page(h, title, subtitle);
+    else
+        put_picture(h, layout, title, subtitle);
     free(title);
     free(subtitle);
     free(read);
@@ -139,9 +180,9 @@ static void write_data(const struct heatmap *h)
     const struct time_bins *b = &h->bins;
     struct table_column *columns = mem_zalloc(b->series + 1, sizeof *columns);
     struct table_cell *cells = mem_zalloc(b->series + 1, sizeof *cells);
-    columns[0] = (struct table_column){"start", b->has_seconds ? "s" : "", false};
+    columns[0] = (struct table_column)TABLE_COLUMN("start", b->has_seconds ? "s" : "", false);
     for (size_t k = 0; k < b->series; k++)
-        columns[k + 1] = (struct table_column){b->names[k], h->unit, false};
+        columns[k + 1] = (struct table_column)TABLE_COLUMN(b->names[k], h->unit, false);
     struct table_head head = {.columns = columns, .column_count = b->series + 1};
     struct table *table = table_open(&table_csv, h->plot->data, &head);
     for (size_t i = 0; i < b->count; i++) {
@@ -186,14 +227,22 @@ static int draw_heatmap(struct plot *plot, struct error *err)
     struct heatmap h = {.plot = plot};
     if (plot->options->metric_given && plot->options->metric == METRIC_SAMPLES)
         return error_set(err, NULL, NO_OFFSET, "heatmap draws time or energy, not samples");
-    struct rows_layout layout = frame_rows(plot, top > 0 ? top + 1 : 0, top > 0 ? top + 1 : 100, 0);
-    struct time_request request = {
-        .kind = "heatmap",
-        .bins = (size_t)(cells ? s->width * 0.6 - 3 : fmin(400, s->width / 3)),
-        .series = layout.count > 1 ? layout.count - 1 : 1};
+    bool page = s->picture == PICTURE_HTML;
+    struct rows_layout layout = {.count = page ? (top == 0               ? PAGE_ROWS
+                                                  : top < MOST_PAGE_ROWS ? top + 1
+                                                                         : MOST_PAGE_ROWS)
+                                               : 0};
+    if (!page)
+        layout = frame_rows(plot, top > 0 ? top + 1 : 0, top > 0 ? top + 1 : 100, 0);
+    struct time_request request = {.kind = "heatmap",
+                                   .bins = (size_t)(cells  ? s->width * 0.6 - 3
+                                                    : page ? 400
+                                                           : fmin(400, s->width / 3)),
+                                   .series = layout.count > 1 ? layout.count - 1 : 1};
     if (read_data(&h, &request, err) != 0)
         return -1;
-    layout = frame_rows(plot, h.bins.series, h.bins.series, 0);
+    if (!page)
+        layout = frame_rows(plot, h.bins.series, h.bins.series, 0);
     h.name = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_name : "CPUs used";
     h.unit = h.metric == METRIC_ENERGY ? h.bins.quantity.rate_unit : "";
     find_end(&h);
@@ -206,5 +255,6 @@ static int draw_heatmap(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_heatmap = {.name = "heatmap",
                                        .help = "when each function used its time or energy",
+                                       .draws_page = true,
                                        .over_time = true,
                                        .draw = draw_heatmap};

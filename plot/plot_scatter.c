@@ -26,12 +26,20 @@ struct scatter {
     double low_time, high_time, low_energy, high_energy; /* of the logarithmic axes */
     struct rectangle *taken;                             /* the areas of placed names */
     size_t taken_count;
-    double size; /* of the font */
+    double size;    /* of the font */
+    size_t dropped; /* functions without time or energy, or too small for the axes */
 };
 
-static bool shows(const struct ranked_row *row)
+static const double DECADES = 1e-4; /* the smallest part of the largest that the axes show */
+
+static bool has_both(const struct ranked_row *row)
 {
     return !row->other && row->values.time > 0 && row->values.energy > 0;
+}
+
+static bool shows(const struct scatter *s, const struct ranked_row *row)
+{
+    return has_both(row) && row->values.time >= s->low_time && row->values.energy >= s->low_energy;
 }
 
 /* At most four decades below the largest: anything smaller is irrelevant. */
@@ -41,7 +49,7 @@ static bool find_ranges(struct scatter *s)
     s->low_time = s->low_energy = INFINITY;
     for (size_t i = 0; i < s->ranking.count; i++) {
         const struct ranked_row *row = &s->ranking.rows[i];
-        if (!shows(row))
+        if (!has_both(row))
             continue;
         any = true;
         s->low_time = fmin(s->low_time, row->values.time);
@@ -49,10 +57,12 @@ static bool find_ranges(struct scatter *s)
         s->high_time = fmax(s->high_time, row->values.time);
         s->high_energy = fmax(s->high_energy, row->values.energy);
     }
-    s->low_time = fmax(s->low_time, s->high_time * 1e-4) / 2;
-    s->low_energy = fmax(s->low_energy, s->high_energy * 1e-4) / 2;
+    s->low_time = fmax(s->low_time, s->high_time * DECADES) / 2;
+    s->low_energy = fmax(s->low_energy, s->high_energy * DECADES) / 2;
     s->high_time *= 3;
     s->high_energy *= 2;
+    for (size_t i = 0; i < s->ranking.count; i++)
+        s->dropped += !s->ranking.rows[i].other && !shows(s, &s->ranking.rows[i]);
     return any;
 }
 
@@ -93,7 +103,7 @@ static void put_name(struct scatter *s, const struct ranked_row *row)
     static const enum anchor anchors[] = {ANCHOR_LEFT, ANCHOR_RIGHT, ANCHOR_CENTER, ANCHOR_CENTER};
     bool cells = plot_is_text(s->plot);
     struct point at = place(s, row->values.time, row->values.energy);
-    char *name = text_fit(row->name, s->plot->script.width * 0.28 / s->size, cells);
+    char *name = text_fit_name(row->name, s->plot->script.width * 0.28 / s->size, cells);
     double width = text_width(name, cells) * s->size * (cells ? 1 : HINTING);
     double half = 0.65 * s->size, gap = 0.7 * s->size;
     for (int side = 0; side < 4; side++) { /* right, left, above, below */
@@ -123,7 +133,7 @@ static void put_names(struct scatter *s)
     s->taken = mem_zalloc(2 * s->ranking.count + 1, sizeof *s->taken);
     for (size_t i = 0; i < s->ranking.count; i++) {
         const struct ranked_row *row = &s->ranking.rows[i];
-        if (!shows(row))
+        if (!shows(s, row))
             continue;
         struct point at = place(s, row->values.time, row->values.energy);
         double r = 0.4 * s->size;
@@ -131,7 +141,7 @@ static void put_names(struct scatter *s)
         named += named < MAX_NAMES;
     }
     for (size_t i = 0, done = 0; i < s->ranking.count && done < named; i++)
-        if (shows(&s->ranking.rows[i])) {
+        if (shows(s, &s->ranking.rows[i])) {
             put_name(s, &s->ranking.rows[i]);
             done++;
         }
@@ -192,7 +202,7 @@ static void put_data(struct scatter *s)
     script_data(script, "$points");
     for (size_t i = 0; i < s->ranking.count; i++) {
         const struct ranked_row *row = &s->ranking.rows[i];
-        if (!shows(row))
+        if (!shows(s, row))
             continue;
         script_number(script, row->values.time);
         script_number(script, row->values.energy);
@@ -201,13 +211,26 @@ static void put_data(struct scatter *s)
     script_data_end(script);
 }
 
+/* Axes of logarithms have no place for 0. Caller frees. */
+static char *subtitle_of(const struct scatter *s, const struct aggregate *a)
+{
+    const struct plot_options *o = s->plot->options;
+    char *text =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    if (s->dropped == 0)
+        return text;
+    char *whole =
+        mem_printf("%s \xc2\xb7 not drawn: %zu row%s at 0 or below 0.01 %% of the largest", text,
+                   s->dropped, s->dropped == 1 ? "" : "s");
+    free(text);
+    return whole;
+}
+
 static void draw(struct scatter *s, const struct aggregate *a)
 {
     struct plot *plot = s->plot;
     struct script *script = &plot->script;
-    const struct plot_options *o = plot->options;
-    char *subtitle =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *subtitle = subtitle_of(s, a);
     char *title = mem_printf("%s against time, per function; dotted: equal %s", s->quantity->name,
                              s->quantity->rate_name);
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);

@@ -7,9 +7,14 @@
 
 #include "base/memory.h"
 #include "plot/frame.h"
+#include "plot/page.h"
 #include "plot/time_bins.h"
 
-enum { MAX_BINS = 1200, MAX_LANES = 64 };
+enum {
+    MAX_BINS = 1200,
+    MAX_LANES = 64,
+    MAX_CELLS = 24000 /* of the lanes of a page, so that it is below 1 MB */
+};
 
 struct timeline {
     struct plot *plot;
@@ -129,13 +134,22 @@ static void put_power(struct timeline *t)
                    scale.factor, s->theme->more);
 }
 
+/* How many CPUs the threads of LANE can use at once. */
+static double cpus_of(const struct time_bins *b, size_t lane)
+{
+    bool shared = b->rest > 0 && lane + 1 == b->lane_count;
+    return !shared                                      ? 1
+           : b->meta.cpus > 0 && b->meta.cpus < b->rest ? (double)b->meta.cpus
+                                                        : (double)b->rest;
+}
+
 /* The part of the time that LANE spent in each series in the bins of group G. */
 static void parts_of(const struct timeline *t, size_t lane, size_t g, double *parts)
 {
     const struct time_bins *b = &t->bins;
     size_t from = (size_t)((double)g * t->group), to = (size_t)((double)(g + 1) * t->group);
     to = to > b->count ? b->count : to;
-    double sum = 0, whole = (double)(to - from) * b->width;
+    double sum = 0, whole = (double)(to - from) * b->width * cpus_of(b, lane);
     for (size_t k = 0; k < b->series; k++) {
         parts[k] = 0;
         for (size_t i = from; i < to; i++)
@@ -168,7 +182,7 @@ static void put_run(struct timeline *t, const struct run *run, double base)
 static void put_lane_series(struct timeline *t, size_t lane, size_t k)
 {
     const struct time_bins *b = &t->bins;
-    double base = (double)lane + 0.42, parts[SERIES + 1];
+    double base = (double)lane + 0.42, parts[SERIES + 1] = {0};
     struct run run = {0};
     bool open = false;
     for (size_t g = 0; g < group_count(t); g++) {
@@ -232,7 +246,7 @@ static void put_letters(struct timeline *t)
         }
         frame_text(t->plot, f->left, first + (double)lane, ANCHOR_LEFT, t->plot->script.theme->text,
                    1, line);
-        char *name = text_fit(t->bins.lanes[lane].name, f->left - 1, true);
+        char *name = text_fit_name(t->bins.lanes[lane].name, f->left - 1, true);
         frame_text(t->plot, f->left - 2, first + (double)lane, ANCHOR_RIGHT,
                    t->plot->script.theme->text, 1, name);
         free(name);
@@ -315,13 +329,13 @@ static void write_data(const struct timeline *t)
 {
     const struct time_bins *b = &t->bins;
     enum { FIXED = 5 };
-    struct table_column columns[FIXED + SERIES + 1] = {{"start", b->has_seconds ? "s" : "", false},
-                                                       {"seconds", "s", false},
-                                                       {"low", b->quantity.rate_unit, false},
-                                                       {"mean", b->quantity.rate_unit, false},
-                                                       {"high", b->quantity.rate_unit, false}};
+    struct table_column columns[FIXED + SERIES + 1] = {
+        TABLE_COLUMN("start", b->has_seconds ? "s" : "", false),
+        TABLE_COLUMN("seconds", "s", false), TABLE_COLUMN("low", b->quantity.rate_unit, false),
+        TABLE_COLUMN("mean", b->quantity.rate_unit, false),
+        TABLE_COLUMN("high", b->quantity.rate_unit, false)};
     for (size_t k = 0; k < b->series; k++)
-        columns[FIXED + k] = (struct table_column){b->names[k], "s", false};
+        columns[FIXED + k] = (struct table_column)TABLE_COLUMN(b->names[k], "s", false);
     struct table_head head = {.columns = columns, .column_count = FIXED + b->series};
     struct table *table = table_open(&table_csv, t->plot->data, &head);
     for (size_t i = 0; i < b->count; i++) {
@@ -343,12 +357,110 @@ static char *subtitle_of(const struct timeline *t)
 {
     const struct plot_options *o = t->plot->options;
     char *text = frame_subtitle(&t->bins.meta, 1, o->inputs, o->input_count);
-    if (t->bins.lane_count == t->bins.thread_count)
-        return text;
-    char *more = mem_printf("%s \xc2\xb7 the %zu busiest of %zu threads", text, t->bins.lane_count,
-                            t->bins.thread_count);
+    const char *note = plot_is_text(t->plot) ? "" : " \xc2\xb7 height of a lane: its CPUs in use";
+    char *more = t->bins.rest == 0 || t->bins.lane_count == 1
+                     ? mem_printf("%s%s", text, note)
+                     : mem_printf("%s \xc2\xb7 the %zu busiest of %zu threads%s", text,
+                                  t->bins.lane_count - 1, t->bins.thread_count, note);
     free(text);
     return more;
+}
+
+static void put_page_power(const struct timeline *t)
+{
+    struct plot *plot = t->plot;
+    const struct time_bins *b = &t->bins;
+    page_key(plot, "power");
+    page_open(plot, '{');
+    page_put_text(plot, "name", b->quantity.rate_name);
+    page_put_text(plot, "unit", b->quantity.rate_unit);
+    static const char *const names[] = {"low", "mean", "high"};
+    for (size_t n = 0; n < 3; n++) {
+        page_key(plot, names[n]);
+        page_open(plot, '[');
+        for (size_t i = 0; i < b->count; i++)
+            page_number(plot, n == 0 ? b->low[i] : n == 1 ? mean_of(b, i) : b->high[i]);
+        page_close(plot, ']');
+    }
+    page_close(plot, '}');
+}
+
+/* Pairs of numbers: 16 * bin + series, and the part of the lane's CPUs in thousandths, where it is not 0. */
+static void put_page_lane(const struct timeline *t, size_t lane)
+{
+    struct plot *plot = t->plot;
+    double parts[SERIES + 1] = {0};
+    page_open(plot, '{');
+    page_put_name(plot, t->bins.lanes[lane].name);
+    page_key(plot, "cells");
+    page_open(plot, '[');
+    for (size_t g = 0; g < group_count(t); g++) {
+        parts_of(t, lane, g, parts);
+        for (size_t k = 0; k < t->bins.series; k++) {
+            double part = round(1000 * parts[k]);
+            if (part < 1)
+                continue;
+            page_number(plot, 16 * (double)g * t->group + (double)k);
+            page_number(plot, part);
+        }
+    }
+    page_close(plot, ']');
+    page_close(plot, '}');
+}
+
+static void put_page(struct timeline *t, const char *title, const char *subtitle)
+{
+    struct plot *plot = t->plot;
+    const struct time_bins *b = &t->bins;
+    t->group = fmax(1, ceil((double)(b->count * b->lane_count) / MAX_CELLS));
+    page_begin(plot, "timeline", title, subtitle);
+    page_put_number(plot, "start", b->start);
+    page_put_number(plot, "width", b->width);
+    page_put_number(plot, "count", (double)b->count);
+    page_put_number(plot, "group", t->group);
+    page_put_text(plot, "unit", b->has_seconds ? "s" : "");
+    if (has_power(t))
+        put_page_power(t);
+    page_key(plot, "series");
+    page_open(plot, '[');
+    for (size_t k = 0; k < b->series; k++) {
+        page_open(plot, '{');
+        page_put_name(plot, b->names[k]);
+        page_put_text(plot, "color", t->colors[k]);
+        page_close(plot, '}');
+    }
+    page_close(plot, ']');
+    page_key(plot, "lanes");
+    page_open(plot, '[');
+    for (size_t lane = 0; lane < b->lane_count; lane++)
+        put_page_lane(t, lane);
+    page_close(plot, ']');
+}
+
+static void put_picture(struct timeline *t, const char *title, const char *subtitle, bool power)
+{
+    struct plot *plot = t->plot;
+    const struct time_bins *b = &t->bins;
+    t->time = scale_for(b->has_seconds ? (double)b->count * b->width + b->start : 0, "s");
+    if (!b->has_seconds)
+        t->time.unit[0] = '\0';
+    lay_out(t, title, subtitle);
+    if (plot_is_text(plot)) {
+        put_letters(t);
+        if (power)
+            put_power(t);
+        else
+            script_add(&plot->script, "unset border\nunset tics\nplot [0:1][0:1] NaN\n");
+        return;
+    }
+    t->group =
+        fmax(1, ceil((double)b->count /
+                     fmin(plot->script.width / 3, 60000.0 / fmax(60, (double)b->lane_count * 6))));
+    script_add(&plot->script, "set multiplot\n");
+    if (power)
+        put_power(t);
+    put_lanes(t);
+    script_add(&plot->script, "unset multiplot\n");
 }
 
 static void draw(struct timeline *t)
@@ -361,27 +473,11 @@ static void draw(struct timeline *t)
     char *title = mem_printf("%s of %s over time", power ? b->quantity.rate_name : "Threads",
                              of[0] != '\0' ? of : "the program");
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
-    t->time = scale_for(b->has_seconds ? (double)b->count * b->width + b->start : 0, "s");
-    if (!b->has_seconds)
-        t->time.unit[0] = '\0';
     choose_colors(t);
-    lay_out(t, title, subtitle);
-    if (plot_is_text(plot)) {
-        put_letters(t);
-        if (power)
-            put_power(t);
-        else
-            script_add(&plot->script, "unset border\nunset tics\nplot [0:1][0:1] NaN\n");
-    } else {
-        t->group =
-            fmax(1, ceil((double)b->count / fmin(plot->script.width / 3,
-                                                 60000.0 / fmax(60, (double)b->lane_count * 6))));
-        script_add(&plot->script, "set multiplot\n");
-        if (power)
-            put_power(t);
-        put_lanes(t);
-        script_add(&plot->script, "unset multiplot\n");
-    }
+    if (plot->script.picture == PICTURE_HTML)
+        put_page(t, title, subtitle);
+    else
+        put_picture(t, title, subtitle, power);
     free(title);
     free(subtitle);
 }
@@ -398,12 +494,17 @@ static int draw_timeline(struct plot *plot, struct error *err)
                                               : s->width < 600        ? 5
                                                                       : SERIES;
     double columns = plot_is_text(plot) ? 2 * s->width : s->width * 0.8;
-    double lanes = plot_is_text(plot) ? s->height / 3 : (s->height - 14 * s->em) * 0.7 / 5;
+    double lanes = plot_is_text(plot) ? s->height / 3 : (s->height - 14 * s->em) * 0.7 / s->em;
+    if (s->picture == PICTURE_HTML) { /* it can be scrolled, and zoomed in */
+        columns = MAX_BINS;
+        lanes = MAX_LANES;
+    }
     struct timeline t = {.plot = plot};
-    struct time_request request = {.kind = "timeline",
-                                   .bins = (size_t)fmin(MAX_BINS, columns),
-                                   .lanes = (size_t)fmax(1, fmin(MAX_LANES, lanes)),
-                                   .series = series};
+    struct time_request request = {
+        .kind = "timeline",
+        .bins = (size_t)fmin(MAX_BINS, columns),
+        .lanes = plot->options->no_threads ? 1 : (size_t)fmax(1, fmin(MAX_LANES, lanes)),
+        .series = series};
     if (time_bins_read(&t.bins, plot, &request, err) != 0)
         return -1;
     if (needs_power(plot->options) && t.bins.quantity.name == NULL) {
@@ -421,5 +522,6 @@ static int draw_timeline(struct plot *plot, struct error *err)
 
 const struct plot_kind plot_timeline = {.name = "timeline",
                                         .help = "power over time, and the functions of each thread",
+                                        .draws_page = true,
                                         .over_time = true,
                                         .draw = draw_timeline};

@@ -165,7 +165,9 @@ static void name_rows(struct ranking *r, const struct aggregate *a)
     char **names = names_make(&source, rows, count);
     for (size_t i = 0; i < count; i++) {
         r->rows[i].name = names[i];
-        r->rows[i].other = strcmp(names[i], LABEL_IDLE) == 0 || strcmp(names[i], LABEL_OTHER) == 0;
+        r->rows[i].other = strcmp(names[i], LABEL_IDLE) == 0 ||
+                           strcmp(names[i], LABEL_OTHERS) == 0 ||
+                           strcmp(names[i], LABEL_OTHER) == 0;
     }
     free(names);
     free(rows);

@@ -82,6 +82,8 @@ static void put_terminal(struct script *s)
                    "background '%s'\n",
                    line, w, h, points, t->background);
         break;
+    case PICTURE_HTML:
+        break;
     case PICTURE_TXT:
         script_add(s, "set terminal dumb noenhanced size %d,%d aspect 1 %s\n", w, h,
                    s->color ? "ansi256" : "mono");

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/elide.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 
@@ -96,9 +97,9 @@ char *text_visible(const char *name)
     return utf8_visible(name, NULL);
 }
 
-char *text_fit(const char *name, double width, bool cells)
+char *text_fit(const char *text, double width, bool cells)
 {
-    char *visible = text_visible(name);
+    char *visible = text_visible(text);
     if (text_width(visible, cells) <= width)
         return visible;
     const char *dots = cells ? ".." : "\xe2\x80\xa6";
@@ -107,6 +108,21 @@ char *text_fit(const char *name, double width, bool cells)
     size_t tail = tail_start(visible, room / 2, cells);
     char *fit = mem_printf("%.*s%s%s", (int)head, visible, dots, tail > head ? visible + tail : "");
     free(visible);
+    return fit;
+}
+
+char *text_fit_name(const char *name, double width, bool cells)
+{
+    char *visible = text_visible(name), *shorter = NULL;
+    for (int step = ELIDE_NOTHING; step < ELIDE_STEPS; step++) {
+        free(shorter);
+        shorter = elide_arguments(visible, (enum elide_step)step);
+        if (text_width(shorter, cells) <= width)
+            break;
+    }
+    char *fit = text_fit(shorter, width, cells);
+    free(visible);
+    free(shorter);
     return fit;
 }
 

@@ -14,7 +14,10 @@ double text_width(const char *text, bool cells);
 char *text_visible(const char *name);
 
 /* The same, shortened in the middle to WIDTH (units of text_width). Caller frees. */
-char *text_fit(const char *name, double width, bool cells);
+char *text_fit(const char *text, double width, bool cells);
+
+/* The same for the name of a row: before that, without the arguments of templates and functions as far as needed. */
+char *text_fit_name(const char *name, double width, bool cells);
 
 /* How to write numbers up to a given one: as value / factor, with prefix and unit. */
 struct scale {

@@ -17,6 +17,7 @@
 struct reading {
     const struct time_request *request;
     struct time_bins *bins;
+    size_t interpolate;
     double start, end; /* window [s] */
     double duration;
     struct pbin_keys keys;
@@ -149,7 +150,7 @@ static int compare_lanes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The busiest threads, in order of appearance. */
+/* The busiest threads, in order of appearance; the others share the last lane. */
 static void choose_lanes(struct reading *r)
 {
     struct time_bins *b = r->bins;
@@ -159,15 +160,18 @@ static void choose_lanes(struct reading *r)
     b->lane_count = r->request->lanes == 0      ? 1
                     : count < r->request->lanes ? count
                                                 : r->request->lanes;
+    bool too_many = r->request->lanes > 0 && count > b->lane_count;
+    size_t own = r->request->lanes == 0 ? 0 : b->lane_count - too_many;
+    b->rest = too_many ? count - own : 0;
     b->lanes = mem_zalloc(b->lane_count + 1, sizeof *b->lanes);
+    if (too_many)
+        b->lanes[own].name = mem_printf(b->lane_count == 1 ? "%zu threads" : "%zu others", b->rest);
     r->lane = mem_zalloc(r->thread_count + 1, sizeof *r->lane);
-    for (size_t i = 0; i < r->thread_count && r->request->lanes > 0; i++)
-        r->lane[i] = NOWHERE;
-    if (r->request->lanes > 0) {
-        qsort(ranks, b->lane_count, sizeof *ranks, compare_lanes);
-        for (size_t i = 0; i < b->lane_count; i++)
-            r->lane[ranks[i].index] = (uint32_t)i;
-    }
+    for (size_t i = 0; i < r->thread_count; i++)
+        r->lane[i] = (uint32_t)own;
+    qsort(ranks, own, sizeof *ranks, compare_lanes);
+    for (size_t i = 0; i < own; i++)
+        r->lane[ranks[i].index] = (uint32_t)i;
     free(ranks);
 }
 
@@ -176,7 +180,9 @@ static void make_bins(struct reading *r)
     struct time_bins *b = r->bins;
     b->start = r->start;
     double end = r->end < r->duration ? r->end : r->duration;
-    b->count = r->samples < r->request->bins ? r->samples : r->request->bins;
+    size_t each = r->interpolate > 0 ? r->interpolate : 1;
+    size_t most = r->samples / each + (r->samples % each > 0);
+    b->count = most < r->request->bins ? most : r->request->bins;
     b->count = b->count == 0 ? 1 : b->count;
     b->width = end > b->start ? (end - b->start) / (double)b->count : 1;
     b->low = mem_zalloc(b->count, sizeof *b->low);
@@ -206,7 +212,7 @@ static void add_threads(struct reading *r, size_t bin, const struct scanned *m, 
         uint32_t series = r->series[key_map_row(&r->map, all, m->thread[j], m->location[j])];
         uint32_t lane = r->lane[m->thread[j]];
         double amount = r->request->energy ? scanned_energy(m, j) : scanned_time(m, j);
-        if (series != NOWHERE && lane != NOWHERE)
+        if (series != NOWHERE)
             time_cell(b, lane, bin)[series] += (float)(part * amount);
     }
     if (r->idle != NO_ROW && m->idle != 0 && r->series[r->idle] != NOWHERE)
@@ -255,7 +261,7 @@ static void fill_and_name(void *opaque, const struct scanned *m, const struct pb
     struct reading *r = opaque;
     fill(opaque, m, all);
     for (size_t j = 0; j < m->threads && r->request->lanes > 0; j++)
-        if (r->lane[m->thread[j]] != NOWHERE && r->bins->lanes[r->lane[m->thread[j]]].name == NULL)
+        if (r->bins->lanes[r->lane[m->thread[j]]].name == NULL)
             name_lane(r, all, m->thread[j]);
 }
 
@@ -282,7 +288,11 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
                    const struct time_request *request, struct error *err)
 {
     const struct plot_options *o = plot->options;
-    struct reading r = {.request = request, .bins = bins, .idle = NO_ROW, .keys = o->keys};
+    struct reading r = {.request = request,
+                        .interpolate = o->interpolate,
+                        .bins = bins,
+                        .idle = NO_ROW,
+                        .keys = o->keys};
     struct scan scan;
     *bins = (struct time_bins){0};
     if (scan_open(&scan, plot, request->kind, err) != 0)

@@ -10,7 +10,7 @@
 struct time_request {
     const char *kind; /* for messages */
     size_t bins;      /* at most */
-    size_t lanes;     /* maximum number of threads with their own lane; 0: one lane for all */
+    size_t lanes;     /* at most, the last for the threads that are left; 0: one lane for all */
     size_t series;    /* maximum number of functions (or other keys); the rest is one more */
     bool energy;      /* series contain and are ranked by energy, otherwise time */
 };
@@ -29,7 +29,8 @@ struct time_bins {
     size_t series;                   /* with "_other" as the last one, if needed */
     char **names;                    /* [series] */
     double *totals;                  /* [series] in the window */
-    size_t lane_count, thread_count; /* number drawn, and in total */
+    size_t lane_count, thread_count; /* number of lanes, and of threads */
+    size_t rest;                     /* threads that share the last lane; 0: each has its own */
     struct time_lane *lanes;
     float *cells; /* [lane][bin][series] */
     struct pbin_meta meta;
