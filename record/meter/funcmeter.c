@@ -1,0 +1,486 @@
+/* funcmeter: runs a command, counts the calls of chosen functions and measures how long they take.
+ *
+ *   funcmeter 'libc.so.6:fsync|pwrite' 'program:parse_.*' -- ./program
+ *
+ * SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/tool.h"
+#include "formats/elf/elf_file.h"
+#include "formats/elf/elf_search.h"
+#include "formats/elf/elf_sections.h"
+#include "formats/table/table.h"
+#include "record/clock.h"
+#include "record/engines/signals.h"
+#include "record/engines/spawn.h"
+#include "record/meter/results.h"
+
+enum { KEY_COUNT = KEY_TOOL_FIRST, KEY_LIST, KEY_THREADS, KEY_CLOCK };
+
+struct options {
+    struct reporter reporter;
+    struct meter_patterns patterns;
+    struct session_options session;
+    bool per_thread;
+    const char *output, *format;
+    char **command;
+};
+
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "What is measured", 1},
+    {"count", KEY_COUNT, NULL, EVERYDAY, "count calls only: costs least, and disturbs nothing", 1},
+    {"clock", KEY_CLOCK, "CLOCK", 0,
+     "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
+    {"list", KEY_LIST, NULL, EVERYDAY,
+     "print the functions that would be measured, and why others are not, without running COMMAND",
+     1},
+    {NULL, 0, NULL, 0, "What is written", 2},
+    {"output", 'o', "FILE", EVERYDAY,
+     "write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0, "pbin, text, csv, json, jsonl, markdown or spreadsheet", 2},
+    {"threads", KEY_THREADS, NULL, EVERYDAY, "a row for each function in each thread", 2},
+    {NULL, 0, NULL, 0, "General", 3},
+    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 3},
+    {"verbose", KEY_VERBOSE, NULL, EVERYDAY, "name the functions that cannot be measured, and why",
+     3},
+    {NULL, 'h', NULL, EVERYDAY, "print the usual options and end", 3},
+    {"help", KEY_HELP, NULL, 0, "print all options and end", 3},
+    {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 3},
+    {"version", 'V', NULL, 0, "print the version and end", 3},
+    {0},
+};
+
+static const char documentation[] =
+    "Runs COMMAND, counts the calls of chosen functions and measures how long they take. PATTERN "
+    "is "
+    "LIBRARY:REGEX, or @FILE with one per line.\v"
+    "Examples:\n"
+    "  funcmeter 'program:work|burn_.*' -- ./program\n"
+    "  funcmeter -o calls.csv 'libfoo.so.1:.*' -- ./program\n"
+    "  funcmeter --count 'libc.so.6:.*' -- ./program\n"
+    "\nThe exit status is that of COMMAND. See funcmeter(1).\n";
+
+/* ---- command line ---- */
+
+static void take_argument(struct argp_state *state, struct options *o, const char *text)
+{
+    struct error err = {0};
+    if (state->quoted != 0 && state->next > state->quoted) {
+        o->command = state->argv + state->next - 1;
+        state->next = state->argc;
+    } else if (meter_patterns_add(&o->patterns, text, &err) != 0) {
+        report_error(&o->reporter, &err);
+        exit(EXIT_USAGE);
+    }
+}
+
+static bool is_pbin(const char *format)
+{
+    return format != NULL && strcmp(format, "pbin") == 0;
+}
+
+static void finish(struct argp_state *state, const struct options *o)
+{
+    struct error err = {0};
+    if (o->command == NULL)
+        argp_error(state, "no command given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
+    if (o->patterns.count == 0)
+        argp_error(state, "no pattern given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
+    if (table_format_check(is_pbin(o->format) ? NULL : o->format, o->output, ".pbin", &err) != 0)
+        argp_error(state, "%s", err.text);
+}
+
+static error_t take_general(int key, struct argp_state *state)
+{
+    switch (key) {
+    case 'h':
+        tool_print_brief(&state->root_argp, 1, state->input);
+        exit(EXIT_OK);
+    case KEY_HELP:
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case KEY_USAGE:
+        tool_print_usage(&state->root_argp, 1);
+        exit(EXIT_OK);
+    case 'V':
+        puts("funcmeter (pbin-tools) " PBIN_TOOLS_VERSION);
+        exit(EXIT_OK);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_COUNT:
+        o->session.timing = false;
+        return 0;
+    case KEY_CLOCK:
+        if (strcmp(argument, "tsc") != 0 && strcmp(argument, "monotonic") != 0)
+            argp_error(state, "--clock: expected tsc or monotonic, found '%s'", argument);
+        o->session.monotonic = strcmp(argument, "monotonic") == 0;
+        return 0;
+    case KEY_LIST:
+        o->session.listing = true;
+        return 0;
+    case KEY_THREADS:
+        o->per_thread = true;
+        return 0;
+    case 'o':
+        o->output = argument;
+        return 0;
+    case KEY_FORMAT:
+        o->format = argument;
+        return 0;
+    case 'q':
+        o->reporter.quiet = true;
+        return 0;
+    case KEY_VERBOSE:
+        o->reporter.verbose = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        take_argument(state, o, argument);
+        return 0;
+    case ARGP_KEY_END:
+        finish(state, o);
+        return 0;
+    default:
+        return take_general(key, state);
+    }
+}
+
+static void parse(struct options *o, int argc, char **argv)
+{
+    static char name[] = "funcmeter";
+    const struct argp argp = {.options = option_table,
+                              .parser = take_option,
+                              .args_doc = "PATTERN... -- COMMAND [ARGUMENT...]",
+                              .doc = documentation};
+    *o = (struct options){.reporter = {.tool = name}, .session = {.timing = true}};
+    tool_guard_streams();
+    argp_err_exit_status = EXIT_USAGE;
+    argv[0] = name;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, o) != 0)
+        exit(EXIT_USAGE);
+}
+
+/* ---- the command ---- */
+
+/* Where a shell would find COMMAND, or NULL. Caller frees. */
+static char *find_command(const char *command)
+{
+    const char *path = getenv("PATH");
+    if (strchr(command, '/') != NULL)
+        return mem_strdup(command);
+    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; at != NULL;) {
+        size_t length = strcspn(at, ":");
+        char *candidate =
+            length > 0 ? mem_printf("%.*s/%s", (int)length, at, command) : mem_strdup(command);
+        if (access(candidate, X_OK) == 0)
+            return candidate;
+        free(candidate);
+        at = at[length] == ':' ? at + length + 1 : NULL;
+    }
+    return NULL;
+}
+
+static const char *why_not_file(const char *path)
+{
+    struct stat status;
+    struct error unused = {0};
+    int errnum;
+    if (stat(path, &status) != 0)
+        return NULL; /* starting it will say why */
+    if (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
+        ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid()))
+        return "runs with the privileges of its owner (set-user-ID), so that the system loads no "
+               "library into it";
+    struct elf_file *file = elf_file_open(path, &errnum, &unused);
+    if (file == NULL)
+        return NULL; /* a script: its interpreter is metered */
+    const char *why = NULL;
+    if (!file->is_64 || file->machine != 62 /* EM_X86_64 */)
+        why = "is not a program for x86-64";
+    else if (file->section_count > 0 && elf_section_find(file, ".interp") == NULL)
+        why = "is statically linked, so that no library can be loaded into it";
+    elf_file_close(file);
+    return why;
+}
+
+static int check_command(const char *command, struct error *err)
+{
+#ifndef __x86_64__
+    (void)why_not_file;
+    return error_set(err, NULL, NO_OFFSET,
+                     "cannot meter '%s': this version changes code of x86-64 only", command);
+#else
+    char *path = find_command(command);
+    const char *why = path != NULL ? why_not_file(path) : NULL;
+    if (why != NULL)
+        error_set(err, NULL, NO_OFFSET, "cannot meter '%s': it %s", path, why);
+    free(path);
+    return why != NULL ? -1 : 0;
+#endif
+}
+
+/* The preload library: beside this program, or where it is installed. Caller frees; NULL with ERR filled. */
+static char *find_library(struct error *err)
+{
+    static const char *const places[] = {"funcmeter-preload.so",
+                                         "../lib/pbin-tools/funcmeter-preload.so"};
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char *path = mem_printf("%s/%s", self, places[i]);
+        bool found = access(path, R_OK) == 0;
+        if (found && strpbrk(path, " :") == NULL)
+            return path;
+        if (found)
+            error_set(err, path, NO_OFFSET, "the loader takes no path with a space or colon");
+        free(path);
+    }
+    error_set(err, NULL, NO_OFFSET,
+              "cannot find funcmeter-preload.so in %s or %s/../lib/pbin-tools", self, self);
+    return NULL;
+}
+
+/* Waits until the process ends, and passes signals on to it. Returns its status. */
+static int await(pid_t pid, const struct signals *signals)
+{
+    int status = 0;
+    for (;;) {
+        siginfo_t info;
+        pid_t done = waitpid(pid, &status, WNOHANG);
+        if (done == pid || (done < 0 && errno != EINTR))
+            return status;
+        int number = signals_wait(signals, SECOND, &info);
+        if (number != 0 && signals_passed_on(&info))
+            kill(pid, number);
+        else if (number != 0 && signals_stop(number))
+            signals_stop_self(number);
+    }
+}
+
+/* Runs the command. Returns 0 with *STATUS as from waitpid, or -1 with ERR and *EXIT filled. */
+static int run(struct options *o, const struct signals *signals, int *status, int *end,
+               struct error *err)
+{
+    struct spawn child;
+    if (spawn(&child, o->command, signals, err) != 0)
+        return -1;
+    if (spawn_go(&child, o->command[0], err) != 0) {
+        spawn_cancel(&child);
+        return -1;
+    }
+    int errnum = spawn_failure(&child);
+    *status = await(child.pid, signals);
+    return errnum == 0 ? 0 : spawn_explain(o->command[0], errnum, end, err);
+}
+
+/* ---- results ---- */
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct meter_function *const *x = a, *const *y = b;
+    int order = strcmp((*x)->library, (*y)->library);
+    return order != 0 ? order : strcmp((*x)->name, (*y)->name);
+}
+
+/* Prints what would be measured. */
+static void list(const struct planner *planner)
+{
+    uint32_t count;
+    size_t refused;
+    const struct meter_function *functions = planner_functions(planner, &count);
+    const struct meter_refusal *refusals = planner_refusals(planner, &refused);
+    const struct meter_function **sorted = mem_zalloc(count, sizeof *sorted);
+    for (uint32_t i = 1; i < count; i++)
+        sorted[i - 1] = &functions[i];
+    qsort(sorted, count - 1, sizeof *sorted, compare_functions);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        printf("0x%08" PRIx64 " %6" PRIu64 "  %s:%s%s\n", sorted[i]->address, sorted[i]->size,
+               sorted[i]->library, sorted[i]->readable,
+               sorted[i]->entries_only ? "  (calls only)" : "");
+    for (size_t i = 0; i < refused; i++)
+        printf("-               -  %s:%s  (%s)\n", refusals[i].library, refusals[i].name,
+               refusals[i].why);
+    free(sorted);
+}
+
+static void warn(struct options *o, const struct session *session, const struct planner *planner)
+{
+    const struct meter_header *h = session_header(session);
+    size_t refused;
+    planner_refusals(planner, &refused);
+    for (size_t i = 0; i < o->patterns.count; i++) {
+        const struct meter_pattern *p = &o->patterns.items[i];
+        if (p->files == 0)
+            report_warning(&o->reporter, "pattern '%s': the command loaded no such file", p->text);
+        else if (p->functions == 0)
+            report_warning(&o->reporter, "pattern '%s': no function matches", p->text);
+    }
+    if (refused > 0 && !o->reporter.verbose && !o->session.listing)
+        report_warning(&o->reporter, "%zu function%s cannot be hooked (--verbose: which, and why)",
+                       refused, refused == 1 ? "" : "s");
+    if (h->lost > 0)
+        report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
+                       h->lost, METER_THREADS);
+    if (h->too_deep > 0)
+        report_warning(&o->reporter, "%" PRIu64 " calls were nested too deeply to be timed",
+                       h->too_deep);
+    if (h->failed > 0)
+        report_warning(&o->reporter,
+                       "the code of %" PRIu64
+                       " files could not be changed: their calls are missing",
+                       h->failed);
+    if (h->changed > 0)
+        report_warning(&o->reporter,
+                       "%" PRIu64 " functions are not as in their files: their calls are missing",
+                       h->changed);
+}
+
+static void summarize(const struct options *o, const struct session *session,
+                      const struct planner *planner, const struct meter_results *results)
+{
+    uint32_t functions;
+    const struct meter_header *h = session_header(session);
+    planner_functions(planner, &functions);
+    uint64_t calls = 0;
+    for (size_t i = 0; i < results->count; i++)
+        calls += results->items[i].record.calls;
+    if (o->reporter.quiet)
+        return;
+    fprintf(stderr, "funcmeter: %" PRIu64 " calls, %" PRIu32 " functions hooked", calls,
+            functions - 1);
+    if (h->timing)
+        fprintf(stderr, ", a hook costs %.1f ns, which is subtracted (clock: %s)",
+                (double)h->cost_total * results->tick, h->tsc ? "tsc" : "monotonic");
+    fputs("\n", stderr);
+}
+
+static char *command_line(char *const *command)
+{
+    char *line = mem_strdup(command[0]);
+    for (size_t i = 1; command[i] != NULL; i++) {
+        char *longer = mem_printf("%s %s", line, command[i]);
+        free(line);
+        line = longer;
+    }
+    return line;
+}
+
+static int write_pbin(const struct options *o, const struct meter_results *results,
+                      const struct session *session, const struct planner *planner,
+                      struct error *err)
+{
+    struct output *out = output_open(o->output, OUTPUT_BINARY, err);
+    if (out == NULL)
+        return -1;
+    char *line = command_line(o->command);
+    const struct meter_run run = {.name = o->output != NULL ? elf_base_name(o->output) : "<stdout>",
+                                  .target = o->command[0],
+                                  .command = line,
+                                  .wall_ns = session_wall(session)};
+    int result = meter_results_write_pbin(results, planner, &run, out);
+    free(line);
+    if (result == 0)
+        return output_commit(out);
+    output_discard(out);
+    return -1;
+}
+
+static int write_results(const struct options *o, const struct meter_results *results,
+                         const struct session *session, const struct planner *planner,
+                         struct error *err)
+{
+    if (o->output == NULL && o->format == NULL && o->reporter.quiet)
+        return 0;
+    if (o->output == NULL && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) /* stdout is the command's */
+        return error_set_errno(err, NULL, errno, "cannot write to stderr");
+    if (is_pbin(o->format) || (o->format == NULL && path_has_suffix(o->output, ".pbin")))
+        return write_pbin(o, results, session, planner, err);
+    const struct table_format *format = table_format_choose(o->format, o->output, &table_text);
+    struct output *out = output_open(o->output, 0, err);
+    if (out == NULL)
+        return -1;
+    meter_results_write(results, planner, format, out, false);
+    return output_commit(out);
+}
+
+/* After the run. Returns 0, or -1 with ERR filled. */
+static int report(struct options *o, struct session *session, const struct planner *planner,
+                  struct error *err)
+{
+    uint32_t functions;
+    struct meter_results results;
+    session_stop(session);
+    warn(o, session, planner);
+    planner_functions(planner, &functions);
+    if (session_header(session)->processes == 0)
+        return error_set(err, NULL, NO_OFFSET,
+                         "'%s' did not load the preload library: nothing was measured",
+                         o->command[0]);
+    if (o->session.listing)
+        list(planner);
+    if (functions <= 1)
+        return error_set(err, NULL, NO_OFFSET, "no function was hooked");
+    if (o->session.listing)
+        return 0;
+    meter_results_read(&results, session, planner, o->per_thread);
+    summarize(o, session, planner, &results);
+    int result = write_results(o, &results, session, planner, err);
+    meter_results_free(&results);
+    return result;
+}
+
+/* Returns the exit status. */
+static int meter(struct options *o, struct error *err)
+{
+    struct signals signals;
+    int status = 0, end = EXIT_DATA;
+    char *library = find_library(err);
+    if (library == NULL || check_command(o->command[0], err) != 0) {
+        free(library);
+        return report_error(&o->reporter, err);
+    }
+    signals_take(&signals);
+    struct planner *planner =
+        planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
+    struct session *session = session_new(planner, &o->session, err);
+    if (session == NULL || session_export(session, library, err) != 0 ||
+        run(o, &signals, &status, &end, err) != 0 || report(o, session, planner, err) != 0)
+        report_error(&o->reporter, err);
+    else
+        end = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    session_delete(session);
+    planner_delete(planner);
+    free(library);
+    return end;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error err = {0};
+    parse(&options, argc, argv);
+    int status = meter(&options, &err);
+    report_unprinted(&options.reporter);
+    meter_patterns_free(&options.patterns);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* Decides what is hooked in each ELF file that the program loads, and how its code is changed.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_PLANNER_H
+#define RECORD_METER_PLANNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/report.h"
+#include "record/meter/patterns.h"
+#include "record/meter/shared.h"
+
+/* A function that is hooked; its number is its index. */
+struct meter_function {
+    char *library; /* base name of its file */
+    char *path;
+    char *name;             /* as the linker calls it */
+    char *readable;         /* for people */
+    uint64_t address, size; /* in the file [bytes] */
+    bool entries_only;      /* its exits cannot be watched */
+};
+
+/* A function that matches, but is not hooked. */
+struct meter_refusal {
+    char *library, *name;
+    const char *why;
+};
+
+struct planner;
+
+/* PATTERNS, the name of the command and REPORTER (for steps, and for files that cannot be read) are borrowed. TIMING: exits
+ * are watched as well. Caller deletes. */
+struct planner *planner_new(struct meter_patterns *patterns, const char *command, bool timing,
+                            struct reporter *reporter);
+void planner_delete(struct planner *planner);
+
+/* Appends to REPLY, which is empty, the meter_plan for REQUEST and, if it names a pool, what follows it. */
+void planner_answer(struct planner *planner, const struct meter_request *request,
+                    struct buffer *reply);
+
+/* The functions so far; number 0 is not one of the program. Borrowed, as are the refusals. */
+const struct meter_function *planner_functions(const struct planner *planner, uint32_t *count);
+const struct meter_refusal *planner_refusals(const struct planner *planner, size_t *count);
+
+#endif

@@ -1,0 +1,49 @@
+/* What the calls of a metered program add up to, as a table.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_RESULTS_H
+#define RECORD_METER_RESULTS_H
+
+#include "formats/table/table.h"
+#include "record/meter/planner.h"
+#include "record/meter/session.h"
+
+/* A function, or a function in a thread. Times are in ticks. */
+struct meter_sums {
+    uint32_t function;
+    uint32_t process, thread; /* 0: all */
+    const char *program, *thread_name;
+    struct meter_record record;
+    uint64_t inside;     /* calls that had not ended when the program did */
+    uint64_t *histogram; /* METER_BUCKETS values, or NULL */
+};
+
+struct meter_results {
+    struct meter_sums *items; /* only with calls; the most expensive first */
+    size_t count, capacity;
+    double tick; /* [ns] */
+    bool timing, per_thread;
+};
+
+/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER. Caller frees. */
+void meter_results_read(struct meter_results *results, const struct session *session,
+                        const struct planner *planner, bool per_thread);
+void meter_results_free(struct meter_results *results);
+
+/* Writes the table to OUT, where errors are recorded. */
+void meter_results_write(const struct meter_results *results, const struct planner *planner,
+                         const struct table_format *format, struct output *out, bool color);
+
+/* The run that a profile describes. */
+struct meter_run {
+    const char *name;    /* of the profile */
+    const char *target;  /* the program */
+    const char *command; /* its command line */
+    uint64_t wall_ns;
+};
+
+/* Writes an aggregated pbin: for each function, or function in a thread, its self time, and its calls as entries. Returns
+ * 0, or -1 with the error in OUT. */
+int meter_results_write_pbin(const struct meter_results *results, const struct planner *planner,
+                             const struct meter_run *run, struct output *out);
+
+#endif

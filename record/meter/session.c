@@ -1,0 +1,282 @@
+/* The counters of a metered program, and the thread that answers its preload library.
+ * SPDX-License-Identifier: MIT */
+#include "record/meter/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include "base/memory.h"
+#include "base/thread.h"
+#include "record/clock.h"
+
+enum { CALIBRATION_NS = 20 * 1000 * 1000, TIMEOUT_S = 10 };
+
+struct session {
+    struct planner *planner;
+    int file, socket;
+    char name[48]; /* of the socket */
+    uint8_t *memory;
+    struct meter_header *header;
+    pthread_t thread;
+    bool running;
+    uint64_t start_ticks, start_ns, end_ticks, end_ns;
+};
+
+/* ---- the clock ---- */
+
+static uint64_t read_ticks(void)
+{
+#ifdef __x86_64__
+    return __rdtsc();
+#else
+    return clock_now();
+#endif
+}
+
+/* Does the time-stamp counter run at the same rate in all states of the processor? */
+static bool is_invariant(void)
+{
+#ifdef __x86_64__
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
+#else
+    return false;
+#endif
+}
+
+/* Reads both clocks at one moment: the closest of some tries. */
+static void read_clocks(uint64_t *ticks, uint64_t *ns)
+{
+    uint64_t closest = UINT64_MAX;
+    for (int i = 0; i < 20; i++) {
+        uint64_t before = read_ticks(), now = clock_now(), after = read_ticks();
+        if (after - before < closest) {
+            closest = after - before;
+            *ticks = before + closest / 2;
+            *ns = now;
+        }
+    }
+}
+
+static double tick_between(uint64_t ticks, uint64_t ns)
+{
+    return ticks > 0 ? (double)ns / (double)ticks : 1;
+}
+
+static void start_clock(struct session *s)
+{
+    double tick = 1;
+    read_clocks(&s->start_ticks, &s->start_ns);
+    if (s->header->tsc) {
+        const struct timespec pause = clock_timespec(CALIBRATION_NS);
+        uint64_t ticks = 0, ns = 0;
+        nanosleep(&pause, NULL);
+        read_clocks(&ticks, &ns);
+        tick = tick_between(ticks - s->start_ticks, ns - s->start_ns);
+    }
+    s->header->units_per_tick = (uint64_t)(tick * (1 << METER_UNIT_SHIFT) * 4294967296.0);
+}
+
+/* ---- requests ---- */
+
+static bool transfer(int fd, uint8_t *data, size_t size, bool out)
+{
+    while (size > 0) {
+        ssize_t done = out ? send(fd, data, size, MSG_NOSIGNAL) : recv(fd, data, size, 0);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        data += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* Only programs of the same user are answered. */
+static bool is_friend(int fd)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+           (who.uid == geteuid() || geteuid() == 0);
+}
+
+static void answer(struct session *s, int fd)
+{
+    struct meter_request request;
+    struct buffer reply = {0};
+    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    if (!is_friend(fd) || !transfer(fd, (uint8_t *)&request, sizeof request, false) ||
+        request.magic != METER_MAGIC || memchr(request.path, '\0', sizeof request.path) == NULL)
+        return;
+    planner_answer(s->planner, &request, &reply);
+    planner_functions(s->planner, &s->header->functions);
+    transfer(fd, reply.data, reply.size, true);
+    buffer_free(&reply);
+}
+
+static void *serve(void *opaque)
+{
+    struct session *s = opaque;
+    for (;;) {
+        int fd = accept4(s->socket, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+            continue;
+        if (fd < 0)
+            return NULL; /* shut down */
+        answer(s, fd);
+        close(fd);
+    }
+}
+
+/* ---- start and end ---- */
+
+static int make_file(struct session *s, const struct session_options *options, struct error *err)
+{
+    s->file = memfd_create("funcmeter", MFD_CLOEXEC);
+    if (s->file < 0 || ftruncate(s->file, (off_t)METER_FILE_SIZE) != 0)
+        return error_set_errno(err, NULL, errno, "cannot make the counters");
+    void *memory =
+        mmap(NULL, METER_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, s->file, 0);
+    if (memory == MAP_FAILED)
+        return error_set_errno(err, NULL, errno, "cannot map the counters");
+    madvise(memory, METER_FILE_SIZE, MADV_DONTDUMP);
+    s->memory = memory;
+    s->header = memory;
+    *s->header = (struct meter_header){
+        .magic = METER_MAGIC,
+        .timing = options->timing,
+        .tsc = !options->monotonic && is_invariant(),
+        .listing = options->listing,
+        .histograms = METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block),
+        .end = METER_FILE_SIZE,
+    };
+    s->header->next_histogram = s->header->histograms;
+    return 0;
+}
+
+static int make_socket(struct session *s, struct error *err)
+{
+    uint64_t random = 0;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        random = clock_now();
+    int length = snprintf(s->name, sizeof s->name, "funcmeter-%d-%016llx", (int)getpid(),
+                          (unsigned long long)random);
+    memcpy(address.sun_path + 1, s->name, (size_t)length);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    s->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (s->socket < 0 || bind(s->socket, (struct sockaddr *)&address, size) != 0 ||
+        listen(s->socket, SOMAXCONN) != 0)
+        return error_set_errno(err, NULL, errno, "cannot make a socket");
+    return 0;
+}
+
+struct session *session_new(struct planner *planner, const struct session_options *options,
+                            struct error *err)
+{
+    struct session *s = mem_zalloc(1, sizeof *s);
+    s->planner = planner;
+    s->file = s->socket = -1;
+    if (make_file(s, options, err) == 0 && make_socket(s, err) == 0) {
+        start_clock(s);
+        s->running = thread_start(&s->thread, serve, s);
+        if (s->running)
+            return s;
+        error_set(err, NULL, NO_OFFSET, "cannot start a thread");
+    }
+    session_delete(s);
+    return NULL;
+}
+
+int session_export(const struct session *s, const char *library, struct error *err)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *value = mem_printf("%d %d %s", (int)getpid(), s->file, s->name);
+    char *preload = before != NULL && before[0] != '\0' ? mem_printf("%s:%s", library, before)
+                                                        : mem_strdup(library);
+    int result = 0;
+    if (setenv(METER_ENVIRONMENT, value, 1) != 0 || setenv("LD_PRELOAD", preload, 1) != 0)
+        result = error_set_errno(err, NULL, errno, "cannot set the environment");
+    free(value);
+    free(preload);
+    return result;
+}
+
+void session_stop(struct session *s)
+{
+    if (!s->running)
+        return;
+    shutdown(s->socket, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    s->running = false;
+    read_clocks(&s->end_ticks, &s->end_ns);
+}
+
+void session_delete(struct session *s)
+{
+    if (s == NULL)
+        return;
+    session_stop(s);
+    if (s->memory != NULL)
+        munmap(s->memory, METER_FILE_SIZE);
+    if (s->socket >= 0)
+        close(s->socket);
+    if (s->file >= 0)
+        close(s->file);
+    free(s);
+}
+
+const struct meter_header *session_header(const struct session *s)
+{
+    return s->header;
+}
+
+uint32_t session_block_count(const struct session *s)
+{
+    uint32_t count = s->header->next_thread;
+    return count < METER_THREADS ? count : METER_THREADS;
+}
+
+const struct meter_block *session_block(const struct session *s, uint32_t number)
+{
+    return (const struct meter_block *)(s->memory + METER_BLOCKS_AT) + number;
+}
+
+const uint64_t *session_histogram(const struct session *s, const struct meter_record *record)
+{
+    uint64_t at = record->histogram, size = METER_BUCKETS * sizeof(uint64_t);
+    if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
+        return NULL;
+    return (const uint64_t *)(s->memory + at);
+}
+
+uint64_t session_wall(const struct session *s)
+{
+    return s->end_ns - s->start_ns;
+}
+
+double session_tick(const struct session *s)
+{
+    return s->header->tsc ? tick_between(s->end_ticks - s->start_ticks, s->end_ns - s->start_ns)
+                          : 1;
+}

@@ -1,0 +1,43 @@
+/* The counters of a metered program, and the thread that answers its preload library.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_SESSION_H
+#define RECORD_METER_SESSION_H
+
+#include <stdbool.h>
+
+#include "record/meter/planner.h"
+#include "record/meter/shared.h"
+
+struct session;
+
+struct session_options {
+    bool timing;    /* watch exits */
+    bool listing;   /* the program ends before it runs */
+    bool monotonic; /* do not use the time-stamp counter */
+};
+
+/* Makes counters and starts the thread. PLANNER is borrowed until session_stop and used by the thread alone. Returns NULL
+ * with ERR filled. */
+struct session *session_new(struct planner *planner, const struct session_options *options,
+                            struct error *err);
+
+/* Sets the environment for programs that are to be metered with the preload library at LIBRARY. Returns 0, or -1 with ERR
+ * filled. */
+int session_export(const struct session *session, const char *library, struct error *err);
+
+/* Stops answering: the planner and the counters belong to the caller now. */
+void session_stop(struct session *session);
+void session_delete(struct session *session);
+
+const struct meter_header *session_header(const struct session *session);
+/* The number of blocks in use, and the blocks; functions that have no calls have never been written. */
+uint32_t session_block_count(const struct session *session);
+const struct meter_block *session_block(const struct session *session, uint32_t number);
+/* The histogram of RECORD, with METER_BUCKETS values, or NULL. */
+const uint64_t *session_histogram(const struct session *session, const struct meter_record *record);
+/* The time from session_new to session_stop [ns]. */
+uint64_t session_wall(const struct session *session);
+/* Nanoseconds per tick, measured over the whole run. */
+double session_tick(const struct session *session);
+
+#endif

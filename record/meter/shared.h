@@ -1,0 +1,156 @@
+/* What funcmeter and its preload library share: counters in a memory file, requests on a socket.
+ *
+ *   the memory file:  meter_header, then METER_THREADS blocks of { meter_thread, METER_FUNCTIONS meter_records },
+ *                     then histograms, handed out one by one
+ *   the socket:       the library sends a meter_request for each ELF file that was loaded; funcmeter answers with a
+ *                     meter_plan, patches, thunks and the bytes of the pool
+ *
+ * The file is sparse: only pages that are written use memory. It belongs to funcmeter, so that counters survive whatever
+ * happens to the program. The library uses no other library, and these types alone.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_SHARED_H
+#define RECORD_METER_SHARED_H
+
+#include <stdint.h>
+
+#define METER_ENVIRONMENT                                                                          \
+    "PBIN_FUNCMETER" /* "PID FD SOCKET": the memory file, and the abstract socket's name */
+#define METER_MAGIC UINT32_C(0x4d465031)
+
+enum {
+    METER_FUNCTIONS = 65536, /* number 0 is the library's own, for calibration */
+    METER_THREADS = 4096,
+    METER_PAGE = 4096,
+    METER_PATCH = 5,   /* a jump [bytes] */
+    METER_LONGEST = 24 /* bytes of a function that a patch compares and replaces */
+};
+
+/* Times in histograms are in 1/16 ns. Below 64 units each value has a bucket; above, each octave has 32. */
+enum {
+    METER_UNIT_SHIFT = 4,
+    METER_OCTAVE_SHIFT = 5,
+    METER_OCTAVES = 40,
+    METER_BUCKETS = (METER_OCTAVES + 1) << METER_OCTAVE_SHIFT
+};
+
+static inline uint32_t meter_bucket(uint64_t units)
+{
+    if (units < (2U << METER_OCTAVE_SHIFT))
+        return (uint32_t)units;
+    uint32_t octave = 63U - (uint32_t)__builtin_clzll(units) - METER_OCTAVE_SHIFT;
+    uint64_t bucket = ((uint64_t)octave << METER_OCTAVE_SHIFT) + (units >> octave);
+    return bucket < METER_BUCKETS ? (uint32_t)bucket : METER_BUCKETS - 1;
+}
+
+/* The least value of a bucket, in units. */
+static inline uint64_t meter_bucket_least(uint32_t bucket)
+{
+    if (bucket < (2U << METER_OCTAVE_SHIFT))
+        return bucket;
+    uint32_t octave = (bucket >> METER_OCTAVE_SHIFT) - 1;
+    return (uint64_t)(bucket - (octave << METER_OCTAVE_SHIFT)) << octave;
+}
+
+/* A function in a thread. Times are in ticks. */
+struct meter_record {
+    uint64_t calls;
+    uint64_t returned;    /* exits by return */
+    uint64_t unwound;     /* exits by an exception, longjmp or the end of the thread */
+    uint64_t untimed;     /* calls whose exit is not watched */
+    uint64_t inclusive;   /* of outermost calls: a recursion counts once */
+    uint64_t self;        /* without watched calls within */
+    uint64_t total;       /* of all calls that returned */
+    uint64_t least, most; /* of calls that returned; most 0 and least 0: none yet */
+    uint64_t histogram;   /* its place in the file, 0: none */
+    uint64_t depth;       /* calls of it that the thread is in */
+    uint64_t spare[5];
+};
+
+struct meter_thread {
+    uint32_t pid, tid;
+    uint32_t used;   /* 0: free */
+    uint32_t shared; /* by several threads, one after the other */
+    char name[16];
+    char program[200]; /* base name of the executable */
+};
+
+struct meter_block {
+    union {
+        struct meter_thread thread;
+        uint8_t page[METER_PAGE];
+    };
+    struct meter_record records[METER_FUNCTIONS];
+};
+
+struct meter_header {
+    uint32_t magic;
+    uint32_t timing;         /* 0: count entries only */
+    uint32_t tsc;            /* 1: ticks of the time-stamp counter; 0: ns of CLOCK_MONOTONIC */
+    uint32_t listing;        /* the program ends before its first instruction */
+    uint64_t units_per_tick; /* [2^-32 units of histograms] */
+    uint64_t histograms;     /* place of the first in the file */
+    uint64_t end;            /* of the file */
+    uint32_t functions;      /* so far, with number 0 */
+    uint32_t spare;
+    /* written by the library */
+    uint64_t next_histogram; /* place of the next one */
+    uint32_t next_thread;    /* blocks handed out; may exceed METER_THREADS */
+    uint32_t processes;      /* programs that loaded the library */
+    uint64_t lost;           /* threads without a block: their calls are not counted */
+    uint64_t cost_inside; /* of a hook, within the time of the call [ticks]; 0 until calibrated */
+    uint64_t cost_total;  /* of a hook [ticks] */
+    uint64_t too_deep;    /* calls that did not fit on a thread's stack of frames */
+    uint64_t
+        failed; /* ELF files for which the library could not reach funcmeter or change the code */
+    uint64_t changed; /* functions whose code was not that of the file */
+};
+
+#define METER_BLOCKS_AT ((uint64_t)1 << 20)
+#define METER_FILE_SIZE                                                                            \
+    (METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block) + ((uint64_t)16 << 30))
+
+/* What a hook does besides counting. */
+enum meter_kind {
+    METER_TIMED = 1,      /* watch the exit */
+    METER_UNWIND = 2,     /* an unwinder: put the return addresses back */
+    METER_FORCED = 4,     /* it will leave all functions */
+    METER_CATCH = 8,      /* a landing pad: watch exits again */
+    METER_BACKTRACE = 16, /* an unwinder that returns */
+    METER_JUMP = 32,      /* longjmp */
+    METER_LOADED = 64     /* the dynamic loader has changed its list */
+};
+
+struct meter_request {
+    uint32_t magic;
+    uint32_t pid;
+    uint64_t bias;  /* added to the addresses of the file */
+    uint64_t pool;  /* where the pool is; 0: only its size is asked for */
+    uint64_t enter; /* code that thunks jump to */
+    uint32_t first_thunk;
+    uint32_t is_program;
+    char path[4096];
+};
+
+struct meter_plan {
+    uint32_t magic;
+    uint32_t patches;   /* that follow; as many thunks follow them */
+    uint64_t low, high; /* addresses of the code in memory */
+    uint64_t parts;     /* that the code has */
+    uint64_t
+        pool_size; /* bytes that follow the thunks; all that follows only if a pool was given */
+};
+
+struct meter_patch {
+    uint64_t address;
+    uint8_t length, old[METER_LONGEST], new[METER_LONGEST];
+    uint8_t spare[7];
+};
+
+struct meter_thunk {
+    uint64_t resume; /* where the function continues */
+    uint32_t function;
+    uint32_t kind;
+};
+
+#endif
