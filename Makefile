@@ -1,17 +1,25 @@
 # pbin-tools: "make help" lists the targets. ASAN=1 builds with sanitizers, DEBUG=1 without optimization, V=1 shows commands.
+# CROSS_COMPILE=aarch64-linux-gnu- builds the sampler alone, for a board with libelf and libbz2; STATIC=1: for one without.
 PREFIX  ?= /usr/local
+COMMA   := ,
 DESTDIR ?=
 ifeq ($(origin CC),default)
-CC := gcc
+CC := $(CROSS_COMPILE)gcc
+endif
+ifdef CROSS_COMPILE
+AR := $(CROSS_COMPILE)ar
 endif
 VERSION := 0.1.0
-BUILD   := build$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(if $(findstring clang,$(notdir $(CC))),/clang)
+BUILD   := build$(CROSS_COMPILE:%-=/%)$(if $(STATIC),/static)$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(FUZZ:%=/%)$(if $(findstring clang,$(notdir $(CC))),/clang)
 
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
-              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev
+              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev libzydis-dev \
+              zlib1g-dev liblzma-dev libzstd-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke
-DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 g++ \
-              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium
+DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 gzip xz-utils zstd g++ \
+              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium dwz \
+              $(foreach m,aarch64 arm mips powerpc64 riscv64 s390x,binutils-$m-linux-gnu$(if $(filter arm,$m),eabihf)) \
+              $(foreach m,arm64 armhf mips ppc64 riscv64 s390x,libc6-dev-$m-cross libgcc-12-dev-$m-cross)
 
 WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla \
          -Wnull-dereference -Wstrict-prototypes -Wmissing-prototypes
@@ -21,7 +29,7 @@ LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O3 -g)
 # The same numbers on every machine (no fused multiply-add), and no paths of the build in the files.
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPBIN_TOOLS_VERSION='"$(VERSION)"' -I. $(WARN) $(HARD) \
-              -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) $(WERROR)
+              -ffp-contract=off -ffile-prefix-map=$(CURDIR)=. $(CPPFLAGS) $(CFLAGS) $(WERROR)
 # _FORTIFY_SOURCE needs optimization, and hides accesses from the sanitizers.
 ifneq ($(ASAN)$(DEBUG),)
 ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3,$(ALL_CFLAGS))
@@ -31,7 +39,17 @@ ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LINKHARD := -fsanitize=address,undefined -pie
 endif
-LIBS := -lelf -ldwarf -ldeflate -lbz2 -ljansson -lseccomp -lcapstone -liberty -lm -lpthread -ldl
+# FUZZ=fuzz: for libFuzzer, with sanitizers; FUZZ=coverage: to see which lines the corpora reach.
+ifdef FUZZ
+FUZZ_FLAGS := $(if $(filter fuzz,$(FUZZ)),-fsanitize=address$(COMMA)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer,-fprofile-instr-generate -fcoverage-mapping)
+ALL_CFLAGS := $(filter-out -D_FORTIFY_SOURCE=3 -O3,$(ALL_CFLAGS)) -O1 -fsanitize=fuzzer-no-link $(FUZZ_FLAGS)
+LINKHARD   := -fsanitize=fuzzer $(FUZZ_FLAGS) -pie
+endif
+ifdef STATIC
+ALL_CFLAGS := $(filter-out -fPIE,$(ALL_CFLAGS))
+LINKHARD := -static -Wl,--gc-sections
+endif
+LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -lseccomp -lcapstone -lZydis -liberty -lm -lpthread -ldl
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 
@@ -39,17 +57,30 @@ SAY = $(if $(V),@:,@echo "  $(1)")
 FLOORS  := plot convert analyze record formats base
 C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
-LIB_FILES := $(filter-out $(TOOLS:=.c),$(C_FILES))
+# The preload library of funcmeter is for x86-64, and uses no other library.
+PRELOAD_FILE := record/meter/preload.c
+PRELOAD := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),$(BUILD)/funcmeter-preload.so)
+LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILE),$(C_FILES))
+# Boards: the sampler and what it is made of, so with no libraries but its own, and no 128-bit integers. Headers that the
+# cross compiler lacks are the host's: those of libraries are the same.
+ifneq ($(CROSS_COMPILE)$(STATIC),)
+TOOLS     := record/sampler
+LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/meter/%,$(filter base/% record/%,$(LIB_FILES)))) \
+             $(addprefix formats/,pbin/block.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_readings.c elf/elf_file.c)
+PRELOAD   :=
+LIBS      := -lelf -lbz2 $(if $(STATIC),-lz) -lm -lpthread -ldl
+ALL_CFLAGS += $(if $(CROSS_COMPILE),-idirafter /usr/include)
+endif
 OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
 BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
 MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
 # Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers.
-SAMPLES := $(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
-           $(patsubst %.c,$(BUILD)/%.so,$(wildcard samples/*_work.c))
+SAMPLES := $(if $(CROSS_COMPILE)$(STATIC),,$(patsubst %.c,$(BUILD)/%,$(filter-out %_work.c,$(wildcard samples/*.c))) \
+           $(patsubst %.c,$(BUILD)/%.so,$(wildcard samples/*_work.c)))
 SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -pthread
 
-all: $(BIN) $(SAMPLES) ## build the tools and the samples into build/ (the default)
+all: $(BIN) $(PRELOAD) $(SAMPLES) ## build the tools and the samples into build/ (the default)
 
 # $(1) = floor, $(2) = floors below it
 define floor
@@ -62,13 +93,23 @@ endef
 define tool
 $(BUILD)/$(notdir $(1)): $(BUILD)/$(1).o $(2:%=$(BUILD)/lib%.a)
 	$$(call SAY,LINK $$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $$@ $$^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $$@ $$^ $(LIBS)
 
 endef
 $(eval $(call floor,base,))
 $(eval $(call floor,formats,base))
 $(foreach f,record analyze,$(eval $(call floor,$(f),formats base)))
 $(foreach f,convert plot,$(eval $(call floor,$(f),analyze formats base)))
+
+# Interactive pages: their script and style, and the library that draws, as arrays.
+PAGE_SCRIPT := plot/vendor/uplot/LICENSE plot/vendor/uplot/uPlot.iife.min.js plot/page/page.js
+PAGE_STYLE  := plot/vendor/uplot/uPlot.min.css plot/page/page.css
+$(BUILD)/libplot.a: $(BUILD)/plot/page_files.o
+$(BUILD)/plot/page_files.o: plot/page/embed $(PAGE_SCRIPT) $(PAGE_STYLE)
+	@mkdir -p $(@D)
+	$(call SAY,EMBED $@)
+	$(Q)plot/page/embed $(PAGE_SCRIPT) -- $(PAGE_STYLE) >$(@:.o=.c)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $(@:.o=.c)
 
 $(BUILD)/samples/%: samples/%.c
 	@mkdir -p $(@D)
@@ -85,14 +126,34 @@ $(BUILD)/%.o: %.c
 	$(call SAY,CC $<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# No sanitizers, no stack protector, no vector registers: it runs between a call and the function. It initializes first.
+PRELOAD_FLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -fPIC -ffreestanding -fno-builtin \
+                 -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -fvisibility=hidden -fno-strict-aliasing
+$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILE) record/meter/shared.h
+	@mkdir -p $(@D)
+	$(call SAY,LINK $@)
+	$(Q)$(CC) $(PRELOAD_FLAGS) -shared -nostdlib -Wl,-z,initfirst,-z,relro,-z,now,-z,noexecstack -o $@ $<
+
 # Unit tests, and a driver for the tests of the symbolizer: linked with the libraries of all floors.
 UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 DRIVER := $(BUILD)/tests/symbols/symbolize
 $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 	$(call SAY,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
--include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d)
+# Fuzz targets, with the code that they read files with (FUZZ=fuzz or coverage, and clang).
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZED  := $(filter base/% formats/% convert/dwarf/% convert/symbolize/% convert/prof2pbin/jit_names.c,$(LIB_FILES))
+$(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o)
+	$(call SAY,AR $@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+$(FUZZERS:%=$(BUILD)/tests/fuzz/%): %: %.o $(BUILD)/libfuzzed.a
+	$(call SAY,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(LIBS)
+fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz targets (give FUZZ and CC, too: tests/README.md)
+
+-include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d) $(FUZZERS:%=$(BUILD)/tests/fuzz/%.d)
 
 # ---- targets for users; "make help" prints the texts after ## ----
 
@@ -107,7 +168,17 @@ check: ## install missing packages, build, run all tests; TEST=NAME: only tests 
 	@$(MAKE) --no-print-directory check-only
 
 check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
-	BUILD=$(BUILD) tests/run -j 2 $(if $(TEST),-k '$(TEST)')
+	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory CC=clang-14 FUZZ=fuzz fuzzers)
+	BUILD=$(BUILD) tests/run -j 2 $(if $(ASAN),--built) $(if $(TEST),-k '$(TEST)')
+
+fuzz: all ## fuzz every parser for FUZZ_SECONDS (default 600) each; TARGET="raw ...": only these
+	BUILD=$(BUILD) tests/fuzz/fuzz $(TARGET)
+
+fuzz-coverage: ## how many lines of each parser the corpora of the fuzz targets reach
+	tests/fuzz/fuzz --coverage $(TARGET)
+
+torture: all ## what the tools withstand (hours; TORTURE_SCALE=0.01: minutes), written to docs/robustness.md
+	BUILD=$(BUILD) tests/torture/torture > docs/robustness.new && mv docs/robustness.new docs/robustness.md
 
 bench: all ## measure speed, as ratios
 	BUILD=$(BUILD) tests/bench/bench
@@ -129,11 +200,14 @@ deps: ## install missing packages
 install: all ## copy tools and man pages to PREFIX (default /usr/local) below DESTDIR (default none)
 	install -d $(DESTDIR)$(PREFIX)/bin $(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1 man5 man7)
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
+	$(if $(PRELOAD),install -d $(DESTDIR)$(PREFIX)/lib/pbin-tools)
+	$(if $(PRELOAD),install -m 644 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/pbin-tools)
 	install -m 644 $(filter %.1,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 $(filter %.5,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man5
 	install -m 644 $(filter %.7,$(MAN)) $(DESTDIR)$(PREFIX)/share/man/man7
 
 uninstall: ## remove the files copied by install
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/pbin-tools/,$(notdir $(PRELOAD)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,$(notdir $(TOOLS)))
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(m)))/$(notdir $(m)))
 
@@ -144,7 +218,6 @@ define NEWLINE
 
 
 endef
-COMMA := ,
 entry = {"directory": "$(CURDIR)", "file": "$(1)", "command": "$(subst ",\",$(CC) $(ALL_CFLAGS) -c -o $(BUILD)/$(1:.c=.o) $(1))"}
 compile_commands.json: Makefile $(C_FILES) ## write the compile commands for editors and clang tools
 	$(call SAY,WRITE $@)
@@ -153,5 +226,5 @@ compile_commands.json: Makefile $(C_FILES) ## write the compile commands for edi
 clean: ## remove everything that was built
 	rm -rf build demo-out compile_commands.json
 
-.PHONY: all help debug check check-only bench bench-truth demo pictures deps install uninstall format clean
+.PHONY: all help debug check check-only fuzz fuzz-coverage fuzzers torture bench bench-truth demo pictures deps install uninstall format clean
 .DELETE_ON_ERROR:

@@ -356,8 +356,8 @@ int compose(struct output *out, const char *spool_path, const struct profile *pr
 {
     struct composition c = {.out = out, .err = err, .profile = profile};
     int result = -1;
-    c.spool = stream_open(spool_path, err);
-    c.ahead = c.spool != NULL ? stream_open(spool_path, err) : NULL;
+    c.spool = stream_open_plain(spool_path, err);
+    c.ahead = c.spool != NULL ? stream_open_plain(spool_path, err) : NULL;
     c.times = mem_alloc(RAW_TIMES_PER_BLOCK * sizeof *c.times);
     c.readings = raw_readings_new(profile->sources, profile->source_count);
     if (c.ahead != NULL)

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/output.h"
-#include "formats/pbin/pbin.h"
+#include "formats/pbin/pmu_kind.h"
 #include "formats/raw/raw_extension.h"
 #include "record/images.h"
 

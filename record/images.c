@@ -120,7 +120,7 @@ static void find_vdso(struct images *images)
         if (!parse_line(text, &line) || line.start != (uintptr_t)image ||
             line.end - line.start > MAX_RAW_VDSO)
             continue;
-        images->vdso_size = line.end - line.start;
+        images->vdso_size = (size_t)(line.end - line.start);
         images->vdso = mem_alloc(images->vdso_size);
         memcpy(images->vdso, image, images->vdso_size);
     }

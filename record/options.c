@@ -32,41 +32,39 @@ enum {
     KEY_NO_FOLLOW,
     KEY_ATTACH,
     KEY_OVERHEAD,
-    KEY_USAGE,
-    KEY_HELP,
 };
-enum { NAME_COLUMN = 29 };
 static const double lowest = 0.01, highest = 100000, longest = 1e9;
 
-/* The short help of -h shows those with a letter, and --list-pmus. */
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is written", 1},
-    {"output", 'o', "FILE", 0,
+    {"output", 'o', "FILE", EVERYDAY,
      "write the profile to FILE; FILE.bz2 is compressed; %p, %h, %r, %t in its name are the "
      "process, host, MPI "
      "rank and time; without -o only a summary is printed",
      1},
-    {"aggregate", 'a', NULL, 0, "write sums per program counter at the end, nothing before", 1},
-    {"debug", 'd', NULL, 0, "print details of the sampling at the end", 1},
+    {"aggregate", 'a', NULL, EVERYDAY, "write sums per program counter at the end, nothing before",
+     1},
+    {"debug", 'd', NULL, EVERYDAY, "print details of the sampling at the end", 1},
     {NULL, 0, NULL, 0, "What is sampled, and how", 2},
-    {"frequency", 'f', "HZ", 0, "samples per second, a target (default 1000)", 2},
-    {"duration", KEY_DURATION, "SECONDS", 0,
+    {"frequency", 'f', "HZ", EVERYDAY, "samples per second, a target (default 1000)", 2},
+    {"duration", KEY_DURATION, "SECONDS", EVERYDAY,
      "end the command after SECONDS: SIGTERM, 5 s later SIGKILL", 2},
     {"engine", KEY_ENGINE, "ENGINE", 0, "auto (default), perf or ptrace", 2},
     {"event", KEY_EVENT, "EVENT", 0, "perf: sample by cpu-clock (default) or cycles", 2},
     {"interval", KEY_INTERVAL, "KIND", 0, "between samples: random (default) or fixed", 2},
     {"follow", KEY_FOLLOW, NULL, 0, "sample the processes that it starts (default)", 2},
     {"no-follow", KEY_NO_FOLLOW, NULL, 0, "sample the first process only", 2},
-    {"attach", KEY_ATTACH, "TARGET", 0,
+    {"attach", KEY_ATTACH, "TARGET", EVERYDAY,
      "PID[,TID...], session:SID or cgroup:PATH: sample what runs already", 2},
     {"max-overhead", KEY_OVERHEAD, "PERCENT", 0,
      "what sampling may cost before the rate gives way (default 10; 0: no limit)", 2},
     {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 3},
-    {"pmu-arg", 'p', "SOURCE", 0, "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
+    {"pmu-arg", 'p', "SOURCE", EVERYDAY,
+     "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
     {"pmu", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3},
-    {"sensor", 's', "N", 0, "the value is number N of the source, as --list-pmus counts", 3},
-    {"list-pmus", KEY_LIST, NULL, 0, "print all sources, and whether they work here", 3},
-    {"unit", KEY_UNIT, "U", 0,
+    {"sensor", 's', "N", EVERYDAY, "the value is number N of the source, as --list-pmus counts", 3},
+    {"list-pmus", KEY_LIST, NULL, EVERYDAY, "print all sources, and whether they work here", 3},
+    {"unit", KEY_UNIT, "U", EVERYDAY,
      "unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
      3},
     {"pmu-kind", KEY_KIND, "KIND", 0, "what it is: current, voltage, power or custom", 3},
@@ -75,9 +73,9 @@ static const struct argp_option option_table[] = {
     {"baseline", KEY_BASELINE, "SECONDS|WATTS", 0,
      "power without the command: measure it for SECONDS before (2s), or what it is (12.5W)", 3},
     {NULL, 0, NULL, 0, "General", 4},
-    {"quiet", 'q', NULL, 0, "no summary, no warnings", 4},
-    {"verbose", 'v', NULL, 0, "report more about the run", 4},
-    {NULL, 'h', NULL, 0, "print the usual options and end", 4},
+    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
+    {"verbose", KEY_VERBOSE, NULL, 0, "report more about the run", 4},
+    {NULL, 'h', NULL, EVERYDAY, "print the usual options and end", 4},
     {"help", KEY_HELP, NULL, 0, "print all options and end", 4},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 4},
     {"version", 'V', NULL, 0, "print the version and end", 4},
@@ -314,49 +312,6 @@ static char *describe_sources(int key, const char *text, void *input)
     return all; /* argp frees it */
 }
 
-/* TEXT up to a semicolon, in lines of 79 columns, indented by NAME_COLUMN. */
-static void print_wrapped(const char *text)
-{
-    size_t column = NAME_COLUMN;
-    while (*text != '\0' && *text != ';') {
-        size_t word = strcspn(text, " ;");
-        bool first = column == NAME_COLUMN;
-        if (!first && column + 1 + word > 79) {
-            printf("\n%*s", NAME_COLUMN, "");
-            column = NAME_COLUMN;
-            first = true;
-        }
-        printf("%s%.*s", first ? "" : " ", (int)word, text);
-        column += word + !first;
-        text += word + (text[word] == ' ');
-    }
-    putchar('\n');
-}
-
-/* The short help: the options of the original sampler, and a reference to the rest. */
-static _Noreturn void print_short_help(void)
-{
-    printf("Usage: sampler [OPTION...] -- COMMAND [ARGUMENT...]\n");
-    printf("Records where COMMAND uses CPU time and power.\n\n");
-    for (size_t i = 0; i < sizeof option_table / sizeof option_table[0]; i++) {
-        const struct argp_option *o = &option_table[i];
-        bool letter = o->key > 0 && o->key < KEY_KIND;
-        if (!letter && o->key != KEY_LIST)
-            continue;
-        char *name = o->name == NULL ? mem_printf("  -%c", o->key)
-                     : letter        ? mem_printf("  -%c, --%s", o->key, o->name)
-                                     : mem_printf("      --%s", o->name);
-        char *full =
-            mem_printf("%s%s%s", name, o->arg != NULL ? "=" : "", o->arg != NULL ? o->arg : "");
-        printf("%-*s", NAME_COLUMN, full);
-        print_wrapped(o->doc);
-        free(full);
-        free(name);
-    }
-    printf("\n%s\n--help has all options, sampler(1) the whole manual.\n", examples);
-    exit(EXIT_OK);
-}
-
 /* ---- parsing ------------------------------------------------------------------------------------ */
 
 static bool take_power_option(int key, char *arg, struct argp_state *state)
@@ -428,13 +383,14 @@ static error_t take_general(int key, struct argp_state *state)
 {
     switch (key) {
     case 'h':
-        print_short_help();
+        tool_print_brief(&state->root_argp, 1, state->input);
+        exit(EXIT_OK);
     case KEY_HELP:
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
     case KEY_USAGE:
-        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
-        return 0;
+        tool_print_usage(&state->root_argp, 1);
+        exit(EXIT_OK);
     case 'V':
         puts("sampler (pbin-tools) " PBIN_TOOLS_VERSION);
         exit(EXIT_OK);
@@ -465,7 +421,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case 'q':
         options->reporter.quiet = true;
         return 0;
-    case 'v':
+    case KEY_VERBOSE:
         options->reporter.verbose = true;
         return 0;
     case ARGP_KEY_ARG: /* the rest belongs to the command */
@@ -482,8 +438,8 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
-    char *doc = mem_printf("%s\v\n%s\nThe exit status is that of COMMAND. See sampler(1).\n",
-                           purpose, examples);
+    char *doc = mem_printf("%s\v%s\nThe exit status is that of COMMAND. See sampler(1).\n", purpose,
+                           examples);
     const struct argp argp = {
         .options = option_table,
         .parser = take_option,

@@ -3,6 +3,7 @@
 #include "record/summary.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -37,9 +38,11 @@ static void print_energy(const struct engine_result *r, const struct power_summa
     double used = seconds_of(r->user + r->system);
     fprintf(stderr, "sampler: energy %.6g J, %.6g W, from %s (scope: %s)\n", p->energy,
             p->seconds > 0 ? p->energy / p->seconds : 0, p->value, p->scope);
+    double beside = p->energy - sampled;
+    if (fabs(beside) < 1e-9 * fabs(p->energy)) /* rounding */
+        beside = 0;
     if (sampled >= 0)
-        fprintf(stderr, "sampler: %.6g J in the samples, %.3g J beside them\n", sampled,
-                p->energy - sampled);
+        fprintf(stderr, "sampler: %.6g J in the samples, %.3g J outside them\n", sampled, beside);
     if (p->baseline_w >= 0)
         fprintf(stderr, "sampler: baseline %.6g W: %.6g J, and %.6g J above it\n", p->baseline_w,
                 p->baseline_w * p->seconds, p->energy - p->baseline_w * p->seconds);

@@ -20,6 +20,10 @@
 static const uint64_t pc_register = UINT64_C(1) << PERF_REG_X86_IP;
 #elif defined __aarch64__
 static const uint64_t pc_register = UINT64_C(1) << PERF_REG_ARM64_PC;
+#elif defined __arm__
+static const uint64_t pc_register = UINT64_C(1) << PERF_REG_ARM_PC;
+#elif defined __riscv
+static const uint64_t pc_register = UINT64_C(1) << PERF_REG_RISCV_PC;
 #else
 #error "no PC is known on this processor: add its register here"
 #endif

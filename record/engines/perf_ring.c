@@ -108,7 +108,7 @@ static uint64_t time_of(const struct perf_event_header *header)
 static void take(struct perf_rings *rings, uint32_t number, uint64_t tail, size_t size)
 {
     const uint8_t *data = rings->list[number].data;
-    size_t from = tail % rings->size, first = rings->size - from;
+    size_t from = (size_t)(tail % rings->size), first = rings->size - from;
     mem_reserve(&rings->bytes, &rings->byte_capacity, rings->byte_count + size, 1);
     uint8_t *to = rings->bytes + rings->byte_count;
     memcpy(to, data + from, size < first ? size : first);
@@ -154,7 +154,8 @@ void perf_rings_read(struct perf_rings *rings,
         uint64_t tail = ring->page->data_tail;
         while (tail < head) {
             struct perf_event_header header;
-            size_t from = tail % rings->size; /* multiples of 8: the header does not wrap */
+            size_t from =
+                (size_t)(tail % rings->size); /* multiples of 8: the header does not wrap */
             memcpy(&header, ring->data + from, sizeof header);
             if (header.size < sizeof header + 8 || header.size > head - tail) {
                 tail = head; /* the boundaries of the following records are unknown */

@@ -218,8 +218,8 @@ static void choose_cpu(struct engine_run *run)
         CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
-    bool is_idle = runnable() <= CPU_COUNT(&run->cpus);
-    move_to(run, sleepers || is_idle ? &others : &busy);
+    run->is_idle = runnable() <= CPU_COUNT(&run->cpus);
+    move_to(run, sleepers || run->is_idle ? &others : &busy);
 }
 
 static uint64_t own_time(void)
@@ -229,7 +229,6 @@ static uint64_t own_time(void)
     return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
 }
 
-/* Stops and wake-ups cost the threads together about as much as the sampler. */
 void ptrace_sample(struct engine_run *run)
 {
     uint64_t used = own_time();
@@ -251,8 +250,12 @@ void ptrace_sample(struct engine_run *run)
     hand_over(run, time);
     /* a thread that waits for a CPU before it stops is not delayed by the sample */
     uint64_t end = clock_now(), idle = stopped - run->resumed;
-    latency_add(&run->latency, end - run->begin - idle, 1);
-    pace_taken(&run->pace, end, 2 * (own_time() - used));
+    uint64_t delay = end - run->begin - idle;
+    latency_add(&run->latency, delay, 1);
+    /* The program loses the time in which its threads are stopped, and about half as much until they are at full speed
+     * again. If it has all CPUs, one of them also runs the sampler, and the threads of the others are stopped for about
+     * as long. */
+    pace_taken(&run->pace, end, run->is_idle ? delay + delay / 2 : own_time() - used);
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)

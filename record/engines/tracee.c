@@ -166,6 +166,28 @@ static bool read_registers(pid_t tid, struct registers *registers)
         *registers = (struct registers){regs.wide.pc, number, (int64_t)regs.wide.regs[0]};
     return true;
 }
+#elif defined __arm__
+/* The kernel sets the 18th register, orig_r0, to -1 unless the thread made a system call, whose number is in r7. */
+static bool read_registers(pid_t tid, struct registers *registers)
+{
+    int32_t regs[18];
+    struct iovec io = {.iov_base = regs, .iov_len = sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0)
+        return false;
+    *registers = (struct registers){(uint32_t)regs[15], regs[17] == -1 ? -1 : regs[7], regs[0]};
+    return true;
+}
+#elif defined __riscv
+/* The registers do not show whether a thread made a system call: its time there is that of the caller. */
+static bool read_registers(pid_t tid, struct registers *registers)
+{
+    uint64_t regs[32]; /* the first is pc */
+    struct iovec io = {.iov_base = regs, .iov_len = sizeof regs};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) != 0)
+        return false;
+    *registers = (struct registers){regs[0], -1, 0};
+    return true;
+}
 #else
 #error "no PC is known on this processor: add its registers here"
 #endif

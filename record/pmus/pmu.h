@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "formats/pbin/pbin.h"
+#include "formats/pbin/pmu_kind.h"
 
 /* What a channel measures. BOARD and PSYS contain all others, PACKAGE contains CORE. */
 enum pmu_scope {
