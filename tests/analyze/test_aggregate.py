@@ -96,7 +96,7 @@ class Keys(TableCase):
 
     def test_order_of_keys_is_order_of_columns(self):
         profile = profiles.make(2)
-        for keys in (("function", "binary"), ("pc", "comm", "line"), ("line", "process")):
+        for keys in (("function", "binary"), ("binary", "pc", "comm", "line"), ("line", "process")):
             with self.subTest(keys=keys):
                 table, _ = self.check(profile, sums.Options(keys))
                 self.assertEqual([c["name"] for c in table["columns"][:len(keys)]], list(keys))
@@ -117,7 +117,7 @@ class Keys(TableCase):
         profile = profiles.make(5)
         file = self.profile("p.pbin", profile)
         table = self.table("-k", "binary,function,pc", file)
-        out = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", "-k", "binary,function,pc", file]).out
+        out = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", "--total", "-k", "binary,function,pc", file]).out
         rows = list(csv.reader(io.StringIO(out.decode(), newline="")))
         self.assertEqual(rows[0], [c["name"] + (f" [{c['unit']}]" if c["unit"] else "") for c in table["columns"]])
         for cells, want in zip(rows[1:], table["rows"] + [table["total"]], strict=True):
@@ -457,6 +457,29 @@ class Limits(TableCase):
                 self.assertAlmostEqual(row[ci] or 0, want, 6 if p > 0.999 else 12)
         self.assertNotIn("share_ci_approx", self.table(self.at)["total"])
 
+    def test_ci_of_time_and_energy(self):
+        """Those of one run are the intervals of their shares in the totals, which are known."""
+        table = self.table("--ci", self.at)
+        names = [c["name"] for c in table["columns"]]
+        for what, share in (("time", "share"), ("energy", "energy_share")):
+            self.assertEqual(names.index(f"{what}_ci_approx"), names.index(what) + 1)
+            for row in table["rows"]:
+                self.assertAlmostEqual(row[f"{what}_ci_approx"] or 0,
+                                       (row[f"{share}_ci_approx"] or 0) / 100 * table["total"][what], 12)
+        self.assertTrue(any(row["energy_ci_approx"] for row in table["rows"]))
+        text = self.succeeds(["pbin-aggregate", "-q", "--ci", "--columns=time,energy,function", self.at]).out.decode()
+        self.assertRegex(text, r"\n *time \+-95% \[s\]  energy \+-95% \[J\]  function\n")
+        fractions = self.table("--ci", "--normalized", self.at)
+        for row in fractions["rows"]:
+            self.assertAlmostEqual(row["time_ci_approx"], row["share_ci_approx"] / 100, 12)
+
+    def test_ci_of_runs_is_that_of_their_spread(self):
+        files = [self.profile(f"{i}.pbin", profiles.make(i)) for i in (51, 52, 53)]
+        plain, table = self.table(*files), self.table("--ci", *files)
+        self.assertNotIn("time_ci_approx", table["rows"][0])
+        for row, like in zip(table["rows"], plain["rows"], strict=True):
+            self.assertEqual((row["time_ci95"], row["energy_ci95"]), (like["time_ci95"], like["energy_ci95"]))
+
     @staticmethod
     def running(*made):
         """Thread samples with CPU time: those of waiting threads say nothing about shares of it."""
@@ -517,7 +540,7 @@ class Labels(TableCase):
     def test_thread_0_in_text_and_csv(self):
         text = self.succeeds(["pbin-aggregate", "-k", "thread", self.at]).out.decode()
         self.assertRegex(text, r"(?m) 0$")
-        rows = self.succeeds(["pbin-aggregate", "-k", "thread", "--format=csv", self.at]).out.decode().split("\r\n")
+        rows = self.succeeds(["pbin-aggregate", "-k", "thread", "--format=csv", self.at]).out.decode().split("\n")
         self.assertEqual({r.split(",")[0] for r in rows[1:4]}, {"0", "1", "_idle"})
 
     def test_aggregated_and_merged(self):
@@ -578,7 +601,7 @@ class Tree(TableCase):
 
     def test_trees(self):
         profile = profiles.make(60)
-        for keys in (("binary",), ("binary", "file", "function", "line"), ("comm", "function"), ("process", "pc"),
+        for keys in (("binary",), ("binary", "file", "function", "line"), ("comm", "function"), ("process", "binary", "pc"),
                      ("line", "binary", "thread")):
             with self.subTest(keys=keys):
                 self.check_tree(profile, keys)
@@ -669,7 +692,7 @@ class Kinds(TableCase):
         self.close(table["total"][name], energy if scale else None, "total")
         fact = "energy_J" if name == "energy" else name
         self.close(table["profile"][fact], energy if scale else None, fact)
-        header = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", file]).out.split(b"\r\n")[0].decode()
+        header = self.succeeds(["pbin-aggregate", "-q", "--format", "csv", file]).out.split(b"\n")[0].decode()
         for n, u in ((rate, rate_unit), (name, quantity_unit)):
             self.assertIn(f",{n} [{u}]" if u else f",{n},", header + ",")
         return table

@@ -124,6 +124,14 @@ class FitTest(tool.Case):
         self.assertAlmostEqual(rows["f3"]["power"], 25, delta=1)
         self.assertEqual((rows["_idle"]["not_resolvable_from"], rows["_idle"]["energy"]), ("every row", 0))
 
+    def test_idle_power_given_up_after_a_row(self):
+        """Of a short recording the power of a row is given up first, and then that of idle time."""
+        recording = os.path.join(os.path.dirname(os.environ["TESTS"]), "samples", "out.bin.bz2")
+        profile = self.file("short.pbin", self.succeeds(["prof2pbin", "-q", recording]).out)
+        rows, total = self.rows(profile)
+        self.assertAlmostEqual(sum(row["energy"] for row in rows.values()), total["energy"], 9)
+        self.assertEqual(rows["_idle"]["not_resolvable_from"], "every row")
+
     def test_power_is_not_negative(self):
         """Energy falls where a function runs: its power is 0, not less, and the rest is left over."""
         rng = random.Random(5)

@@ -317,7 +317,7 @@ class Inputs(MergeCase):
             if not tool.is_asan():
                 self.assertLess(ended.peak, MEMORY)
         self.assertEqual(len(results), 1)
-        self.assertIn(b",1000\r\n", results.pop())
+        self.assertIn(b",1000\n", results.pop())
 
     def limited(self, argv, stdin):
         """With 32 descriptors at most."""

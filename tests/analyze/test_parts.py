@@ -44,6 +44,8 @@ class PartsTest(tool.Case):
                 here[t] = rng.randrange(len(profile.locations)) if rng.random() < 0.05 else here.get(t, 0)
                 entries.append((t, here[t], rng.choice((0, 1, 10**6, 2**40))))
             sample.entries = entries
+        if seed % 2 == 0:
+            profile.busy = [2**41 + 4 * s.interval_ns for s in profile.samples]
         return profile
 
     def same(self, path, *options):
@@ -57,7 +59,7 @@ class PartsTest(tool.Case):
         for seed in range(3):
             path = self.file(f"parts{seed}.pbin", padded(pbin.write(self.profile(seed), batch=25)))
             for options in ([], ["-k", "thread,function,line"], ["--energy-model", "thread"], ["--max-gap", "0.001"],
-                            ["--wall-time"], ["--start", "0.2"], ["--subtract-latency"], ["--mode", "add"]):
+                            ["--wall-time"], ["--start", "0.2"], ["--subtract-latency"], ["--mode", "add"], ["--others", "ignore"]):
                 self.assertEqual(self.same(path, *options).status, 0)
 
     def test_entries_at_the_borders(self):

@@ -8,9 +8,11 @@ import random
 import struct
 import subprocess
 import sys
+from fractions import Fraction
 
 import pbin
 import profiles
+import stretches
 import tool
 
 MS = 1_000_000
@@ -62,6 +64,80 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(rows["_idle"]["energy"], 600 * 0.012, 9)
         self.assertAlmostEqual(rows["f0"]["power"], 6, 6)
 
+    def test_two_programs_at_once(self):
+        """Each has a CPU of two: together they have the energy once. Without the CPU time of the machine, each has all."""
+        made = [make([pbin.Sample(MS, 8.0, [(0, i % 2, MS)]) for i in range(1500)], cpus=2) for _ in range(2)]
+        for profile in made:
+            self.assertNotIn("_others", self.run_on(profile)[0])
+            profile.busy = [2 * MS] * 1500
+        for profile in made:
+            rows, total = self.run_on(profile)
+            self.assertAlmostEqual(total["energy"], 12, 9)
+            self.assertAlmostEqual(rows["_others"]["energy"], 6, 9)
+            self.assertAlmostEqual(rows["f0"]["energy"] + rows["f1"]["energy"], 6, 9)
+            rows, total = self.run_on(profile, "--others", "ignore")
+            self.assertAlmostEqual(rows["f0"]["energy"] + rows["f1"]["energy"], 12, 9)
+            self.assertNotIn("_others", rows)
+        path = self.file("others.pbin", pbin.write(made[0]))
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--format", "json", path]).out)
+        self.assertAlmostEqual(table["profile"]["energy_others_J"], 6, 9)
+        self.assertAlmostEqual(table["profile"]["energy_code_J"], 6, 9)
+        self.assertIn(b"in other programs", self.succeeds(["pbin-aggregate", "-q", path]).out)
+
+    def test_other_programs_while_this_one_waits(self):
+        """A third of the time is of the program, a third of others, a third of nobody; less than two ticks are nobody's."""
+        profile = make([pbin.Sample(3 * MS, 6.0, [(0, i % 2, MS)]) for i in range(1024)], cpus=1)
+        profile.busy = [2 * MS] * 1024
+        rows, total = self.run_on(profile)
+        for name in ("_others", "_idle"):
+            self.assertAlmostEqual(rows[name]["energy"], total["energy"] / 3, 9)
+        profile.busy = [MS + 19_000] * 1024
+        self.assertNotIn("_others", self.run_on(profile)[0])
+
+    def test_lies_about_the_machine(self):
+        """CPU time of other samples than those that follow, and runs that are not there."""
+        data = pbin.write(make([pbin.Sample(MS, 6.0, [(0, 0, MS)]) for _ in range(10)], cpus=1))
+        at = data.index(b"SMPL") - 4
+        for payload, message in ((struct.pack("<IIQ", 1, 9, MS), "the CPU time of the machine is of other samples"),
+                                 (struct.pack("<IIQ", 1, 11, MS), "the CPU time of the machine is of other samples"),
+                                 (struct.pack("<IIQIQ", 2, 10, MS, 0, MS), "the CPU time of the machine is of other samples"),
+                                 (struct.pack("<IIQ", 2, 5, MS), "block 'busy': too short for its count"),
+                                 (struct.pack("<I", 2**32 - 1), "has more runs than a block of samples may hold")):
+            path = self.file("lie.pbin", data[:at] + pbin.block("busy", payload) + data[at:])
+            self.assertIn(message, self.fails(["pbin-aggregate", "-q", path]).err)
+            self.succeeds(["pbin-aggregate", "-q", "--others", "ignore", path])
+
+    def test_other_programs_by_the_second_implementation(self):
+        for seed in range(30, 38):
+            rng, held, threads = random.Random(seed), seed % 2, 1 + seed % 3
+            samples = []
+            for i in range(1500):
+                ns = max(1, round(rng.expovariate(1 / MS)))
+                entries = [(t, rng.randrange(5), rng.choice((0, ns // 2, ns))) for t in range(threads)
+                           if seed < 34 or rng.random() < 0.6]
+                value = samples[-1].value if held and i % 8 and samples else rng.uniform(1, 9)
+                samples.append(pbin.Sample(ns, value, entries))
+            profile = make(samples, threads, cpus=threads)
+            profile.busy = [s.interval_ns * rng.randrange(1, 4) for s in samples]
+            exact = [stretches.Sample(Fraction(s.interval_ns), Fraction(s.value), Fraction(s.value) * s.interval_ns / 10**9,
+                                      [(t, Fraction(c)) for t, _, c in s.entries], b)
+                     for s, b in zip(samples, profile.busy)]
+            for sample in exact:  # [W] = 1e-9 J/ns
+                sample.rate /= 10**9
+            energies, idle = stretches.spread(exact, threads)
+            expected = {"_idle": sum(idle)}
+            for s, of in zip(samples, energies):
+                for (_, location, _), energy in zip(s.entries, of):
+                    expected[f"f{location}"] = expected.get(f"f{location}", 0) + energy
+            expected["_others"] = sum(s.energy for s in exact) - sum(expected.values())
+            self.assertGreater(expected["_others"], sum(s.energy for s in exact) / 10)
+            for how in ([], ["--max-gap", "1e6"]):
+                for batch in (100, 1024, 4096):
+                    rows, _ = self.run_on(profile, *how, batch=batch)
+                    for name, energy in expected.items():
+                        got = rows[name]["energy"] if name in rows else 0
+                        self.assertAlmostEqual(got, float(energy), 6, (seed, how, batch, name))
+
     def test_several_threads(self):
         """E * min(1, sum c / d) * c_j / sum c, of constant threads."""
         for cpu in ((MS, MS, MS, MS), (MS, MS // 2, MS // 4, 0), (MS // 4, MS // 4, 0, 0)):
@@ -95,21 +171,38 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(total["energy"], 512 * 0.04, 9)
 
     def test_every_way_to_the_same_bits(self):
-        """Packed or one by one, in blocks of any size: the same tables to the last digit."""
-        for seed, threads in ((1, 1), (2, 2), (3, 3), (4, 7)):
+        """Packed or one by one, in blocks of any size: the same tables to the last digit. Threads of the last two come and
+        go, and have used CPU time for several intervals then."""
+        for seed, threads in ((1, 1), (2, 2), (3, 3), (4, 7), (5, 2), (6, 5)):
             rng = random.Random(seed)
             samples = []
             for i in range(2600):
                 held = seed % 2 == 0 and i % 3 != 0
                 samples.append(pbin.Sample(rng.randrange(900_000, 1_100_000), samples[-1].value if held else rng.uniform(1, 9),
-                                           [(t, rng.randrange(9), rng.choice((0, 400_000, 1_000_000, 1_050_000)))
-                                            for t in range(threads)]))
+                                           [(t, rng.randrange(9), rng.choice((0, 400_000, 1_000_000, 1_050_000, 3_000_000)))
+                                            for t in range(threads) if seed < 5 or rng.random() < 0.4]))
             profile = make(samples, threads, cpus=threads)
             paths = [self.file(f"{batch}.pbin", pbin.write(profile, batch=batch)) for batch in (7, 100, 1024, 4096)]
             for model in ("share", "sample"):
                 outs = {self.succeeds(["pbin-aggregate", "--format", "csv", "--energy-model", model, *how, path]).out
                         for path in paths for how in ([], ["--max-gap", "1e6"])}
                 self.assertEqual(len(outs), 1, (seed, model))
+                for part in (["--start", "0.1", "--end", "0.2"], ["--start", "0.3"], ["--end", "2.5"], ["--phase", "f3:9"]):
+                    outs = {self.succeeds(["pbin-aggregate", "--format", "csv", "--energy-model", model, *part, *how, path]).out
+                            for path in paths for how in ([], ["--max-gap", "1e6"])}
+                    self.assertEqual(len(outs), 1, (seed, model, part))
+
+    def test_parts_of_the_time_add_up(self):
+        """What lies outside the selected time is left out, however much of it there is."""
+        rng = random.Random(9)
+        samples = [pbin.Sample(MS, rng.uniform(1, 9), [(0, i // 300 % 3, MS)]) for i in range(9000)]
+        whole, total = self.run_on(make(samples, cpus=1))
+        for borders in ((0, 4.0005), (0, 0.0105, 0.0115, 8.9), (0, 1.0235, 1.0245, 2.0475, 3)):
+            parts = [self.run_on(make(samples, cpus=1), "--start", str(a), "--end", str(b))
+                     for a, b in zip(borders, [*borders[1:], 100])]
+            self.assertAlmostEqual(sum(t["energy"] for _, t in parts), total["energy"], 9)
+            for name, row in whole.items():
+                self.assertAlmostEqual(sum(p[name]["energy"] for p, _ in parts if name in p), row["energy"], 9, name)
 
     def test_balance(self):
         """What was measured, with each part of it; rows that are not their runs are refused."""

@@ -145,6 +145,21 @@ class Sums(Recorded):
         addresses = [r["address"] for r in rows]
         self.assertEqual(len(addresses), len(set(addresses)))
 
+    def test_intervals_are_those_of_aggregate(self):
+        lines = json.loads(self.succeeds(["pbin-aggregate", "-q", "--ci", "--format=json", "-k", "function,line",
+                                          self.burn]).out)["rows"]
+        want = {row["line"]: row for row in lines if row["function"] == "burn_50"}
+        rows = [row for row in self.json("--ci", "-f", "burn_50", self.burn) if row["samples"]]
+        self.assertEqual({row["line"] for row in rows}, set(want))
+        for row in rows:
+            for name in ("time_ci_approx", "share_ci_approx", "energy_ci_approx"):
+                self.assertAlmostEqual(row[name], want[row["line"]][name], 9)
+            self.assertGreater(row["time_ci_approx"], 0)
+        text = self.text("--ci", "-f", "burn_50", self.burn)
+        self.assertRegex(text, r"\n +time \+-95% \[s\]  share \+-95% \[%\]  +energy \+-95% \[J\] +line ")
+        self.assertEqual(len(re.findall(r"(?m)^( *[\d.]+ \+-[\d.]+ *){3}\d+ \|", text)), len(rows))
+        self.assertNotIn("share_ci_approx", self.json("-f", "burn_50", self.burn)[0])
+
     def test_aggregated_profile(self):
         keys = self.at("keys.pbin")
         self.succeeds(["pbin-aggregate", "-k", "thread,binary,function,inline,file,line", "-o", keys, self.burn])
@@ -473,7 +488,7 @@ class Hostile(tool.Case):
         for pc in range(60000):
             w.location(pc, f"f{pc % 3}", "/nowhere.c", 7 if pc % 2 else pc * 70000 % 2**32, inner=f"inner{pc}")
         ended = self.show(w, "-f", "*", "--format", "csv")
-        self.assertEqual(ended.out.count(b"\r\n"), 30000 + 3 + 1)
+        self.assertEqual(ended.out.count(b"\n"), 30000 + 3 + 1)
 
     def test_long_paths(self):
         w = Writer()

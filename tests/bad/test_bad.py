@@ -143,6 +143,17 @@ class EveryTool(BadCase):
             with self.subTest(name):
                 self.refuses_bytes(name, bytes(packed))
 
+    def test_other_bombs(self):
+        """256 MB of zeros as the other formats pack them: refused at once, or read in little memory."""
+        for pack in ("gzip", "xz", "zstd"):
+            zeros = subprocess.run([pack, "-c"], input=bytes(64 * tool.MB), capture_output=True, check=True).stdout * 4
+            for name in ("prof2pbin", "pbin-aggregate"):
+                with self.subTest(tool=name, pack=pack):
+                    file = self.file("bomb", zeros)
+                    ended = self.fails([name, *QUIET[name], file], file, timeout=100, peak=True)
+                    if not tool.is_asan():
+                        self.assertLess(ended.peak, 64 * tool.MB)
+
     def test_bzip2_bomb(self):
         """1 GB of zeros in a few hundred bytes; for prof2pbin also after a good header."""
         zeros = bz2.compress(bytes(64 * tool.MB)) * 16
@@ -171,7 +182,7 @@ class Counts(BadCase):
                         with self.subTest(dialect=dialect, order=order, count=count):
                             self.ends_well(["prof2pbin", "-q", "-v", "5"], stdin=data)
                         continue
-                    for options in ((), ("--format", dialect)):
+                    for options in ((), ("--dialect", dialect)):
                         with self.subTest(dialect=dialect, order=order, count=count, options=options):
                             self.refuses_bytes("prof2pbin", data, *options)
 
@@ -181,7 +192,7 @@ class Counts(BadCase):
                 whole = raw.write(small_run(), dialect, late=late)
                 at = 32 if dialect == "pperf" else 28
                 data = whole[:at] + struct.pack("<I", 2**32 - 1) + whole[at + 4:]
-                for options in ((), ("--format", dialect)):
+                for options in ((), ("--dialect", dialect)):
                     with self.subTest(dialect=dialect, late=late, options=options):
                         self.refuses_bytes("prof2pbin", data, *options)
 
@@ -195,7 +206,7 @@ class Counts(BadCase):
             run = small_run()
             whole = raw.write(run, "intrvelf-aggregated")
             data = whole[:40] + struct.pack("<Q", size) + whole[48:]
-            for options in ((), ("--format", "intrvelf-aggregated")):
+            for options in ((), ("--dialect", "intrvelf-aggregated")):
                 with self.subTest(dialect="intrvelf-aggregated", size=size, options=options):
                     self.refuses_bytes("prof2pbin", data, *options)
 
@@ -206,7 +217,7 @@ class Counts(BadCase):
                 at = inside + (36 if dialect == "pperf" else 32) + (0 if late else 272)
                 for count in (2**32 - 1, 2**31, 10**6):
                     data = whole[:at] + struct.pack("<I", count) + whole[at + 4:]
-                    for options in ((), ("--format", dialect)):
+                    for options in ((), ("--dialect", dialect)):
                         with self.subTest(dialect=dialect, late=late, count=count, options=options):
                             self.refuses_bytes("prof2pbin", data, *options)
 
@@ -222,7 +233,7 @@ class Counts(BadCase):
         for size in (2**32 - 1, 2**31, 10**6):
             data = whole[:28] + struct.pack("<I", size) + whole[32:]
             with self.subTest(size):
-                self.refuses_bytes("prof2pbin", data, "--format", "pperf")
+                self.refuses_bytes("prof2pbin", data, "--dialect", "pperf")
 
     def test_odd_numbers_as_values(self):
         for value in (float("nan"), float("inf"), -float("inf"), 1e308, -1.0, 5e-324):
@@ -230,7 +241,7 @@ class Counts(BadCase):
             run.samples[1].value = value
             with self.subTest(value):
                 data = raw.write(run, "sampler")
-                ended = self.ends_well(["prof2pbin", "-q", "--format", "sampler"], stdin=data)
+                ended = self.ends_well(["prof2pbin", "-q", "--dialect", "sampler"], stdin=data)
                 if ended.status == 0:
                     table = self.ends_well(["pbin-aggregate", "--format=json"], stdin=ended.out)
                     if table.status == 0:  # JSON has no NaN
@@ -257,7 +268,7 @@ class Truncated(BadCase):
         whole = raw.write(small_run(), "sampler")
         for size in range(0, len(whole), 5):
             with self.subTest(size):
-                self.refuses("prof2pbin", self.file("cut", whole[:size]), "--format", "sampler", "-l")
+                self.refuses("prof2pbin", self.file("cut", whole[:size]), "--dialect", "sampler", "-l")
 
     def test_aggregated(self):
         run = small_run(kind=raw.CURRENT)
@@ -466,7 +477,7 @@ class Salvage(BadCase):
             options = ("-v", "5") if dialect == "intrvelf" else ()
             for order in "<>":
                 data = raw.killed(run, dialect, order)
-                for force in ((), ("--format", dialect)):
+                for force in ((), ("--dialect", dialect)):
                     with self.subTest(dialect=dialect, order=order, force=force):
                         ended = self.refuses_bytes("prof2pbin", data, *options, *force)
                         self.assertIn("--salvage", ended.err)
@@ -480,7 +491,7 @@ class Salvage(BadCase):
             one = (len(data) - head) // 4
             for size in places(head + one, len(data) + 1):
                 with self.subTest(dialect=dialect, size=size):
-                    self.salvages(data[:size], (size - head) // one, "--format", dialect)
+                    self.salvages(data[:size], (size - head) // one, "--dialect", dialect)
 
     def cuts(self, dialect, late):
         run = small_run(4)
@@ -489,7 +500,7 @@ class Salvage(BadCase):
         one = len(raw.record(dialect, run.samples[0], "<"))
         for size in places(0, len(whole)):
             with self.subTest(dialect=dialect, late=late, size=size):
-                self.salvages(whole[:size], max(0, min(4, (size - first) // one)), "--format", dialect)
+                self.salvages(whole[:size], max(0, min(4, (size - first) // one)), "--dialect", dialect)
 
     def test_cut_early_maps(self):
         for dialect in ("sampler", "sampler-walltime", "pperf"):
@@ -532,7 +543,7 @@ class Usage(BadCase):
     def test_wrong(self):
         cases = [(name, options) for name in TOOLS for options in (["--nonsense"], ["-o"])]
         cases += [("prof2pbin", o) for o in (["-v", "abc"], ["-v", "nan"], ["-v", "-1"], ["-c", "0"], ["-c", "x"],
-                                             ["--format", "nonsense"], ["a", "b"])]
+                                             ["--dialect", "nonsense"], ["--format", "sampler"], ["a", "b"])]
         cases += [("pbin-aggregate", o) for o in (["-k", "nonsense"], ["-k", ""], ["--sort", "nonsense"],
                                                   ["--top", "x"], ["--top", "-1"], ["--format", "nonsense"],
                                                   ["--mode", "nonsense"])]

@@ -160,10 +160,11 @@ class Messages(Case):
 class Phases(Case):
     def test_phase_that_never_comes(self):
         long = self.pbin(1000)
-        for phase, times in (("nothing", 0), ("_unknown:2", 1)):
+        for phase, text in (("nothing", "no function is called 'nothing'"),
+                            ("_unknwon:2", "no function is called '_unknwon', did you mean '_unknown'?"),
+                            ("_unknown:2", "_unknown is entered only 1 times: no such phase")):
             ended = self.succeeds(["pbin-aggregate", "--phase", phase, long])
-            self.assertEqual(ended.err, f"pbin-aggregate: {long}: {phase.partition(':')[0]} is entered only {times} "
-                                        "times: no such phase\n")
+            self.assertEqual(ended.err, f"pbin-aggregate: {long}: {text}\n")
         self.assertEqual(self.succeeds(["pbin-aggregate", "--phase", "_unknown:1", long]).err, "")
 
 

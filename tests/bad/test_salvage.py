@@ -27,7 +27,7 @@ class Salvage(tool.Case):
     def test_cut_raw_profile_keeps_its_power(self):
         for dialect, record, volts in (("sampler", 32, []), ("sampler-walltime", 40, []), ("intrvelf", 24, ["-v", "1"])):
             whole = raw.write(steady_run(1000, 1000), dialect)
-            kept = self.succeeds(["prof2pbin", "-q", "--salvage", "--format", dialect, *volts],
+            kept = self.succeeds(["prof2pbin", "-q", "--salvage", "--dialect", dialect, *volts],
                                  stdin=whole[:-record * 500]).out
             facts = self.facts(kept)
             self.assertEqual(facts["samples"], 500, dialect)
@@ -38,7 +38,7 @@ class Salvage(tool.Case):
 
     def test_cut_pbin_keeps_its_power(self):
         for dialect in ("sampler", "sampler-walltime"):
-            whole = self.succeeds(["prof2pbin", "-q", "--format", dialect],
+            whole = self.succeeds(["prof2pbin", "-q", "--dialect", dialect],
                                   stdin=raw.write(steady_run(200_000, 100), dialect)).out
             facts = self.facts(whole[:len(whole) * 3 // 4], "--salvage")
             self.assertGreater(facts["samples"], 0)
@@ -51,7 +51,7 @@ class Salvage(tool.Case):
         for dialect in ("sampler-walltime", "pperf"):
             run = steady_run(500, 1000)
             data = raw.killed(run, dialect)
-            argv = ["prof2pbin", "--salvage", "--format", dialect]
+            argv = ["prof2pbin", "--salvage", "--dialect", dialect]
             ended = self.succeeds(argv, stdin=data)
             self.assertIn("header is lost", ended.err)
             self.assertIn("--pmu-kind", ended.err)
@@ -67,7 +67,7 @@ class Salvage(tool.Case):
     def test_lost_time_of_the_run(self):
         """Without times of samples, the header alone has the time: there is no energy, and that is said."""
         for dialect, options in (("sampler", ["--pmu-kind=power"]), ("intrvelf", ["-v", "1"])):
-            argv = ["prof2pbin", "--salvage", "--format", dialect, *options]
+            argv = ["prof2pbin", "--salvage", "--dialect", dialect, *options]
             ended = self.succeeds(argv, stdin=raw.killed(steady_run(100, 1000), dialect))
             self.assertIn("no energy", ended.err)
 

@@ -13,6 +13,14 @@ RATIOS = ("power", "execution-time")
 NONE = oracle.Row(entries=0)
 
 
+class Run(dict):
+    """The rows of a run that took WALL seconds."""
+
+    def __init__(self, rows, wall):
+        super().__init__(rows)
+        self.wall = wall
+
+
 def plus(rows):
     return oracle.total(dict(enumerate(rows)))
 
@@ -50,11 +58,20 @@ def value(name, side, key):
     """As shown; KEY None: the total. None: not defined."""
     if key is not None and not is_there(side, key) and name in RATIOS:
         return None
+    if name == "power" and key is None:
+        return total_power(side)
     found = metric(name, plus(row_of(run, key) for run in side), plus(total(run) for run in side))
     return found / len(side) if name in ("time", "energy", "samples") else found
 
 
+def total_power(side):
+    """Energy by wall time: idle energy has no CPU time."""
+    return sum(total(run).energy for run in side) / sum(run.wall for run in side)
+
+
 def run_values(name, side, key):
+    if name == "power" and key is None:
+        return [total_power([run]) for run in side]
     values = [metric(name, row_of(run, key), total(run)) for run in side]
     return [v for v in values if v is not None]
 

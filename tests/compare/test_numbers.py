@@ -38,9 +38,9 @@ def tearDownModule():
 def rows_of(run):
     names = {address // simulate.SIZE: name for name, address in PROGRAM.address.items()}
     first = min(PROGRAM.address.values()) % simulate.SIZE
-    return oracle.attribute(run.samples, lambda pc: ("prog", names[(pc - first) // simulate.SIZE]
-                                                     if first == 0 else None),
-                            wall=oracle.microseconds(run.wall_us), watts=1)
+    wall = oracle.microseconds(run.wall_us)
+    return ref.Run(oracle.attribute(run.samples, lambda pc: ("prog", names[(pc - first) // simulate.SIZE]
+                                                             if first == 0 else None), wall=wall, watts=1), wall)
 
 
 def make(name, work, count, seed):
@@ -235,7 +235,7 @@ class Errors(Compare):
         argv = ["--base", *OLD_FILES, "--with", *NEW_FILES]
         for theirs, ours in (("relative_error", "relative"), ("absolute_weighted_error", "weighted-absolute"),
                              ("absolute_weighted_relative_error", "weighted-absolute-relative"), ("error", "error")):
-            for aggregate, named in (("wmean", "weighted-mean"), ("wrmse", "weighted-rmse"), ("rmse", "rmse")):
+            for aggregate, named in (("total", "sum"), ("wmean", "weighted-mean"), ("wrmse", "weighted-rmse"), ("rmse", "rmse")):
                 self.assertEqual(self.compare("--error", theirs, "--aggregate", aggregate, *argv),
                                  self.compare("--error", ours, "--aggregate", named, *argv))
 

@@ -481,6 +481,27 @@ class Facts(Case):
         self.assertEqual(profile.sources, [("rapl:package-0", "energy", "J", "package", 1e-6, MS, 1, "package"),
                                            ("file:x", "power", "W", "board", 1.0, 0, 0, "")])
         self.assertEqual(profile.readings, [(r.source, r.time, r.value, r.busy) for r in readings])
+        at, machine = 0, 0
+        for count, cpu_ns in profile.busy:  # a straight line from the first reading that knows it
+            at += count
+            machine += cpu_ns
+            self.assertAlmostEqual(machine, max(0, times[at - 1] * 11 / 1000 - 11), delta=1)
+        self.assertEqual(at, 6000)
+
+    def test_machine_without_ticks(self):
+        """The kernel counts in ticks, and does not count in each reading: straight lines between those that differ."""
+        sources = [raw.Source("s", "energy", "J", "package", 1e-6, MS, 1, "")]
+        readings = [raw.Reading(0, MS * i, i, 5 * MS + i // 10 * 20 * MS) for i in range(101)]
+        ext = Extended({}, [Image(1, "/bin/a")], [], [Task(1, 1)], sources=sources, readings=readings)
+        run, times = run_of([Sample(2.0, [Thread(1, 1, 5 + i, RAN)]) for i in range(1000)]), [MS * (i + 1) // 10 for i in range(1000)]
+        profile = self.convert(run, times, ext)
+        self.assertEqual(sum(n for n, _ in profile.busy), 1000)
+        self.assertEqual(sum(cpu for _, cpu in profile.busy), 200 * MS)
+        for count, cpu in profile.busy:
+            self.assertAlmostEqual(cpu, count * MS / 5, delta=1)
+        for r in readings:
+            r.busy = 0
+        self.assertEqual(self.convert(run, times, ext).busy, [])
 
     def test_tools_of_today_read_it(self):
         run, times, ext = Machine(1, "ptrace").run(100)

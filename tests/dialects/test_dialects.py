@@ -3,14 +3,18 @@
 SPDX-License-Identifier: MIT
 """
 import bz2
+import gzip
 import json
+import lzma
 import os
 import random
 import struct
+import subprocess
 import tempfile
 from fractions import Fraction
 
 import oracle
+import pbin
 import program
 import rawprofile as raw
 import tool
@@ -186,14 +190,46 @@ class Dialects(tool.Case):
                     self.assertEqual(got[key]["samples"], want.samples)
                     self.assertIn(got[key].get("energy"), (None, 0))
 
-    def test_stdin_and_bzip2(self):
+    def test_opaque_values_are_kept(self):
+        """Values that are not numbers come out as they went in; more samples than fit in a block."""
+        for size, count, order in ((24, 9000, "<"), (3, 60, ">"), (1, 20, "<"), (8, 60, "<"), (1024, 4200, "<"), (1025, 20, "<")):
+            run, rng = make_run(PROGRAMS, raw.CUSTOM, count=count), random.Random(size)
+            for sample in run.samples:
+                sample.raw_value = rng.randbytes(size)
+            file = self.file("profile.bin", raw.write(run, "pperf", True, order, size))
+            ended = self.succeeds(["prof2pbin", "-n", "x", "--pmu-type=opaque", file])
+            rows = self.succeeds(["pbin-dump", "-q", "--samples", "--columns=sample,value", self.file("x.pbin", ended.out)])
+            got = dict(line.split(",") for line in rows.out.decode().splitlines()[1:])
+            want = {str(i): s.raw_value.hex() if size <= 1024 else "" for i, s in enumerate(run.samples)}
+            self.assertEqual(got, want)
+            self.assertEqual("PMU values of 1025 bytes are left out" in ended.err, size > 1024)
+
+    def test_damaged_opaque_values(self):
+        run = make_run(PROGRAMS, raw.CUSTOM, count=20)
+        data = self.succeeds(["prof2pbin", "-q", self.file("p.bin", raw.write(run, "pperf", late=True, pmu=3))]).out
+        at = data.index(b"opaq") - 4
+        length = struct.unpack_from("<I", data, at)[0]
+        payload = data[at + 8:at + 8 + length]
+        self.assertEqual(struct.unpack_from("<II", payload), (3, 20))
+        for bad, text in ((struct.pack("<II", 0, 20) + payload[8:], "more or larger"), (payload[:-1], "too short"),
+                          (struct.pack("<II", 1025, 20) + payload[8:], "more or larger"), (payload[:6], "too short"),
+                          (struct.pack("<II", 3, 1 << 31) + payload[8:], "more or larger"),
+                          (struct.pack("<II", 3, 19) + payload[8:], "of other samples"),
+                          (struct.pack("<II", 4, 20) + payload[8:], "too short")):
+            file = self.file("bad.pbin", data[:at] + pbin.block("opaq", bad) + data[at + length + 16:])
+            ended = tool.run(["pbin-dump", "-q", "--samples", file])
+            self.assertEqual((ended.status, text in ended.err), (1, True), ended.err)
+            self.assertEqual(tool.run(["pbin-aggregate", "-q", file]).status, 0)
+
+    def test_stdin_and_compression(self):
         run = make_run(PROGRAMS, raw.CURRENT, count=200)
         for dialect in raw.DIALECTS:
             late = dialect not in ("intrvelf-aggregated", "intrvelf")
             data = raw.write(run, dialect, late=late)
             want = expected(run, dialect)
             half = len(data) // 2
-            packed = {"bzip2": bz2.compress(data, 1),
+            packed = {"bzip2": bz2.compress(data, 1), "gzip": gzip.compress(data), "xz": lzma.compress(data),
+                      "zstd": subprocess.run(["zstd", "-c"], input=data, capture_output=True, check=True).stdout,
                       "two streams": bz2.compress(data[:half]) + bz2.compress(data[half:])}
             for name, stdin in dict(packed, plain=data).items():
                 with self.subTest(dialect=dialect, stdin=name):
@@ -211,7 +247,7 @@ class Dialects(tool.Case):
                 late = dialect in ("sampler", "sampler-walltime")
                 file = self.file("profile.bin", raw.write(run, dialect, late=late, order=order))
                 want = expected(run, dialect)
-                for options in ((option,), ("--format", dialect), (option, "--format=" + dialect)):
+                for options in ((option,), ("--dialect", dialect), (option, "--dialect=" + dialect)):
                     with self.subTest(dialect=dialect, order=order, options=options):
                         self.check_table(self.table(file, *options, run=run), want, run)
                 wrong = "-b" if option == "-l" else "-l"
@@ -223,7 +259,7 @@ class Dialects(tool.Case):
         file = self.file("profile.bin", raw.write(run, "sampler", late=True))
         for dialect in ("intrvelf", "intrvelf-aggregated", "sampler-walltime", "pperf"):
             with self.subTest(dialect):
-                self.fails(["prof2pbin", "-v", VOLTS, "--format", dialect, file], file)
+                self.fails(["prof2pbin", "-v", VOLTS, "--dialect", dialect, file], file)
 
     def test_extension_gives_exact_times(self):
         run = make_run(PROGRAMS, raw.POWER, count=300, seed=6)
@@ -400,7 +436,7 @@ class Ambiguous(tool.Case):
             ended = self.fails(["prof2pbin", *options, file], file)
             for name in names:
                 self.assertIn(name, ended.err)
-            self.assertIn("--format", ended.err)
+            self.assertIn("--dialect", ended.err)
         return file
 
     def test_samples_without_threads(self):
@@ -413,7 +449,7 @@ class Ambiguous(tool.Case):
     def test_sampler_or_walltime(self):
         file = self.refused(sampler_or_walltime(), "sampler", "sampler-walltime")
         for name, threads in (("sampler", 2), ("sampler-walltime", 0)):
-            pbin = self.succeeds(["prof2pbin", "--format", name, file]).out
+            pbin = self.succeeds(["prof2pbin", "--dialect", name, file]).out
             table = json.loads(self.succeeds(["pbin-aggregate", "--format=json"], stdin=pbin).out)
             self.assertEqual(table["profile"]["samples"], 5)
             self.assertEqual(table["total"]["samples"], threads)
@@ -428,7 +464,7 @@ class Ambiguous(tool.Case):
 
     def test_unknown_format_name(self):
         file = self.file("profile.bin", b"x" * 100)
-        ended = tool.run(["prof2pbin", "--format", "nonsense", file])
+        ended = tool.run(["prof2pbin", "--dialect", "nonsense", file])
         self.assertEqual(ended.status, 2)
         self.assertIn("nonsense", ended.err)
 

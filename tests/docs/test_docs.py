@@ -15,6 +15,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import rawprofile as raw  # noqa: E402
+import sources  # noqa: E402
 import tool  # noqa: E402
 
 FLOORS = ("base", "formats", "record", "analyze", "convert", "plot")
@@ -98,7 +99,7 @@ class Options(unittest.TestCase):
                              options_of_help(name), set(), name)
 
     def test_shared_options_have_the_same_help(self):
-        for option, own in (("-o, --output=FILE", {"sampler", "pbin-plot"}), ("--bzip2", set()), ("--salvage", set()),
+        for option, own in (("-o, --output=FILE", {"sampler", "pbin-plot", "funcmeter"}), ("--bzip2", set()), ("--salvage", set()),
                             ("--color=WHEN", set()), ("-s, --search-path=DIR", set()), ("--sysroot=DIR", set())):
             texts = [help_text(name) for name in set(tools()) - own]
             found = [re.search(rf"\n +{option} +((?:.*\n {{29}})*.*)", text) for text in texts]
@@ -233,6 +234,8 @@ class Workshop:
         self.text("names.csv", sthem(["kernel;work", "kernel;idle"], cores))
         self.text("pcs.csv", sthem(pcs, ";".join(f"PC {i}" for i in range(4))))
         self.text("run.vmmap", "401000 100000 firmware.elf\n")
+        self.text("addresses", "0x1139\n1150\n")
+        self.text("trace.csv", "time,pc\n0.1,0x1139\n")
         self.text("kallsyms", "ffffffff81000000 T _stext\n")
 
     def run(self, example):
@@ -240,6 +243,7 @@ class Workshop:
         with tempfile.TemporaryDirectory() as scratch:
             folder = os.path.join(scratch, "here")
             shutil.copytree(self.folder, folder)
+            os.symlink(os.path.join(sources.ROOT, "samples"), os.path.join(folder, "samples"))
             has_pcs = re.search(r"firmware\.elf|vmmap", example)
             shutil.copy(os.path.join(folder, "pcs.csv" if has_pcs else "names.csv"),
                         os.path.join(folder, "export.csv"))

@@ -130,7 +130,7 @@ class Mutations(tool.Case):
         for i in range(MUTATIONS):
             options, data = rng.choice(profiles)
             data = mutate(rng, data, others)
-            more = rng.choice([[], [], ["--salvage"], ["-l"], ["-b"], ["--format", "pperf"], ["--format", "sampler"]])
+            more = rng.choice([[], [], ["--salvage"], ["-l"], ["-b"], ["--dialect", "pperf"], ["--dialect", "sampler"]])
             pbin = self.ends_well(["prof2pbin", "-q", "--no-dwarf", *options, *more], data, f"mutation {i}")
             if pbin is not None:
                 good += 1

@@ -444,7 +444,7 @@ class Hostile(Case):
         self.assertIn("256 MiB", ended.err)
 
     def test_usage(self):
-        for argv in (["-r", "0"], ["-r", "x"], ["--bits", "48"], ["--format", "elf"], ["--bias", "xyz"],
+        for argv in (["-r", "0"], ["-r", "x"], ["--bits", "48"], ["--dialect", "elf"], ["--bias", "xyz"],
                      ["--no-such"]):
             with self.subTest(argv):
                 self.assertEqual(tool.run(["gmon2pbin", *argv]).status, 2)

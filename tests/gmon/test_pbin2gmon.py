@@ -63,7 +63,7 @@ class Made(tool.Case):
         for prog in (self.fixed, self.pie):
             for dialect in ("gnu", "bsd"):
                 with self.subTest(program=prog.label, dialect=dialect):
-                    out = self.write(prog, "--dialect", dialect, "-r", "1000")
+                    out = self.write(prog, "--format", dialect, "-r", "1000")
                     found = {n: t for n, (t, _) in gprof.flat(prog.path, out).items() if t > 0}
                     for name, count in self.counts.items():
                         # gprof prints hundredths; a bin of two bytes may straddle two functions
@@ -99,7 +99,7 @@ class Made(tool.Case):
                 name = "fixed_0"
                 made = self.pbin(prog, {name: 1000}, samples=40000, step=5 * 10**6)
                 out = os.path.join(self.folder, "gmon.out")
-                ended = self.succeeds(["pbin2gmon", "-s", os.path.dirname(prog.path), "--dialect", dialect, "-r",
+                ended = self.succeeds(["pbin2gmon", "-s", os.path.dirname(prog.path), "--format", dialect, "-r",
                                        "5000", "--scale", "4096", made, "-o", out])
                 self.assertEqual(ended.err.count("\n"), lines, ended.err)
                 if lines:
@@ -121,7 +121,7 @@ class Made(tool.Case):
         os.mkdir(folder)
         os.environ["PROFDIR"] = folder
         try:
-            self.succeeds(["pbin2gmon", "--profil", "--dialect", "bsd", "-s", os.path.dirname(self.fixed.path), made])
+            self.succeeds(["pbin2gmon", "--profil", "--format", "bsd", "-s", os.path.dirname(self.fixed.path), made])
         finally:
             del os.environ["PROFDIR"]
         name, = os.listdir(folder)
@@ -149,7 +149,7 @@ class Made(tool.Case):
             self.fails(["pbin2gmon"], "<stdin>", stdin=data[:cut])
         coarse = self.succeeds(["pbin-aggregate", "--format", "pbin"], stdin=data).out
         self.assertIn("pc", self.fails(["pbin2gmon"], "<stdin>", stdin=coarse).err)
-        for argv in (["--scale", "1"], ["--scale", "65537"], ["-r", "0"], ["--dialect", "elf"]):
+        for argv in (["--scale", "1"], ["--scale", "65537"], ["-r", "0"], ["--format", "elf"]):
             self.assertEqual(tool.run(["pbin2gmon", *argv]).status, 2)
 
 
@@ -170,7 +170,7 @@ class Again(tool.Case):
                         elf = self.file("elf", elffile.write(self.FUNCTIONS, bits, order))
                         data = write(p)
                         made = self.succeeds(["gmon2pbin", "-e", elf], stdin=data).out
-                        again = self.succeeds(["pbin2gmon", "-e", elf, "--dialect", dialect], stdin=made).out
+                        again = self.succeeds(["pbin2gmon", "-e", elf, "--format", dialect], stdin=made).out
                         self.assertEqual(again, data)
 
     def test_no_time(self):

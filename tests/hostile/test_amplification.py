@@ -59,7 +59,7 @@ class Pbin(Case):
         data = packed(itertools.chain(w.parts, texts))
         self.assertLess(len(data), 200_000)
         ended = self.small(["pbin-dump", self.file("p.pbin", data)], (1,))
-        self.assertIn("bunzip2", ended.err)
+        self.assertIn("decompress it", ended.err)
 
     def test_definitions_that_bzip2_repeats(self):
         """Locations, threads, mappings, sources: all alike."""
@@ -72,7 +72,7 @@ class Pbin(Case):
             data = bz2.compress(b"".join(w.parts)) + 100 * bz2.compress(block)
             with self.subTest(kind):
                 ended = self.small(["pbin-dump", self.file("p.pbin", data)], (1,))
-                self.assertIn("bunzip2", ended.err)
+                self.assertIn("decompress it", ended.err)
 
     def zero_width(self, blocks, samples, threads):
         w = profile()
@@ -93,7 +93,7 @@ class Pbin(Case):
         for argv in (["pbin-aggregate"], ["pbin-dump"], ["pbin-plot", "timeline", "-o", self.folder + "/t.txt"]):
             with self.subTest(argv):
                 ended = self.small([*argv, self.file("p.pbin", data)], (1,))
-                self.assertIn("bunzip2", ended.err)
+                self.assertIn("decompress it", ended.err)
 
     def test_a_constant_profile_is_good(self):
         self.small(["pbin-aggregate", self.file("p.pbin", b"".join(self.zero_width(100, 65536, 1)))], (0,))

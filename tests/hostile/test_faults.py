@@ -5,9 +5,12 @@ A fault that costs names only may be a warning.
 SPDX-License-Identifier: MIT
 """
 import errno
+import json
 import os
+import random
 import subprocess
 import tempfile
+import time
 import unittest
 
 import pbin
@@ -15,6 +18,7 @@ import tool
 from fast_xxh3 import xxh3
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inject", "fail.c")
+SAMPLES = os.path.join(os.path.dirname(SOURCE), "..", "..", "samples")
 BURN = os.path.join(tool.BUILD, "samples", "burn")
 FAULTS = {"alloc": (errno.ENOMEM,), "open": (errno.EMFILE, errno.EACCES, errno.EIO), "read": (errno.EIO, errno.EINTR, 0),
           "pread": (errno.EIO, errno.EINTR, 0), "write": (errno.ENOSPC, errno.EINTR, 0), "fsync": (errno.EIO,),
@@ -159,8 +163,112 @@ class EachTool(Case):
     def test_pbin2gmon(self):
         self.each(["pbin2gmon", "-e", BURN, self.pbin], ".out")
 
+    def test_gmon2pbin(self):
+        gmon = os.path.join(self.shared, "g.out")
+        subprocess.run([tool.path("pbin2gmon"), "-q", "-e", BURN, "-o", gmon, self.pbin], check=True)
+        argv = ["gmon2pbin", "-n", "x", "-e", BURN, gmon]
+        self.each(argv, ".pbin")
+        self.each(argv, ".pbin", path="samples/burn", only=("pread", "open"))
+
+    def test_sthem2pbin(self):
+        for name, options in (("export.csv", []), ("lynsyn.csv", ["-e", BURN])):
+            short = os.path.join(self.shared, name)
+            with open(os.path.join(SAMPLES, name), "rb") as f, open(short, "wb") as to:
+                to.writelines(f.readlines()[:60])
+            self.each(["sthem2pbin", "-n", "x", *options, short], ".pbin")
+
+    def test_addr2line(self):
+        symbols = subprocess.run(["nm", "--defined-only", BURN], capture_output=True, text=True, check=True).stdout
+        addresses = [line.split()[0] for line in symbols.splitlines() if " T " in line or " t " in line][:20]
+        argv = ["pbin-addr2line", "-f", "-i", "-e", BURN, *addresses]
+        self.each(argv, ".txt")
+        self.each(argv, ".txt", path="samples/burn", only=("pread", "open"))
+
     def test_pbin_plot(self):
         self.each(["pbin-plot", "bars", self.pbin], ".txt", only=("open", "read", "write", "fork", "fsync", "linkat"))
+
+
+class Sampler(Case):
+    """What it records differs from run to run, so that facts are compared: programs, threads, most of the CPU time. The
+    command, which has no faults, always runs to its end if it began."""
+
+    SECONDS = 0.1
+    FEW = int(os.environ.get("PBIN_FAULTS", "1"))  # of each kind of call; make torture tries more
+
+    def command(self):
+        begun, ended = (os.path.join(self.shared, name) for name in ("begun", "ended"))
+        for path in (begun, ended):
+            if os.path.exists(path):
+                os.unlink(path)
+        return ["/bin/sh", "-c", f"echo > {begun}; {BURN} {self.SECONDS}; echo $? > {ended}"], begun, ended
+
+    def facts(self, out):
+        """What every recording of the command has."""
+        profile = os.path.join(self.shared, "facts.pbin")
+        self.succeeds(["prof2pbin", "-q", "--no-dwarf", "-o", profile, out])
+        dumped = json.loads(self.succeeds(["pbin-dump", "--format=json", profile]).out)
+        locations = self.succeeds(["pbin-aggregate", "-q", "-k", "binary", "--format=csv", profile]).out.decode()
+        times = {line.split(",")[0]: float(line.split(",")[1]) for line in locations.splitlines()[1:]}
+        self.assertGreater(times.get("burn", 0), 0.6 * self.SECONDS, "most of the time is missing")
+        self.assertEqual([n for n in times if n.startswith("_unknown")], [])
+        return sorted(dumped if isinstance(dumped, dict) else dumped[0])
+
+    def await_end(self, begun, ended, where):
+        """If the sampler died, its command may still run."""
+        end = time.monotonic() + 20
+        while os.path.exists(begun) and not (os.path.exists(ended) and self.content(ended)) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(os.path.exists(begun), os.path.exists(ended), where + ": the command was cut short")
+        if os.path.exists(ended):
+            self.assertEqual(self.content(ended), b"0\n", where)
+
+    def check_one(self, engine, fault, good):
+        out = os.path.join(self.folder, "out.bin")
+        with open(out, "wb") as f:
+            f.write(b"old")
+        command, begun, ended = self.command()
+        done = self.run_with(fault, ["sampler", "-q", f"--engine={engine}", "-o", out, "--", *command])
+        text, part = done.stderr.decode("utf-8", "replace"), out + ".part"
+        where = f"{engine}, {fault}: status {done.returncode}, {text[:300]!r}"
+        self.assertIn(done.returncode, (0, 1), where)
+        self.await_end(begun, ended, where)
+        if done.returncode == 1:
+            self.assertTrue(text.startswith("sampler: "), where)
+            if self.content(out) != b"old":  # documented: part of the profile is missing
+                read = tool.run(["prof2pbin", "-q", "--no-dwarf", "-o", os.devnull, out])
+                # without a sample and without its extension, a profile may also be one of currents
+                self.assertTrue(read.status == 0 or b"holds currents" in read.err.encode(), read.err)
+            if os.path.exists(part):
+                self.assertRegex(text, r"\.part|out of memory", where + ": the unfinished file is not named")
+                salvaged = tool.run(["prof2pbin", "-q", "--no-dwarf", "--salvage", "-o", os.devnull, part])
+                self.assertIn(salvaged.status, (0, 1), salvaged.err)
+                os.unlink(part)
+        elif text == "":
+            self.assertTrue(os.path.exists(ended), where)
+            self.assertEqual(self.facts(out), good, "silent: " + where)
+        self.assertEqual(os.listdir(self.folder), ["out.bin"], where)
+
+    def each_call(self, engine):
+        out, log = os.path.join(self.folder, "out.bin"), os.path.join(self.shared, "log")
+        argv = ["sampler", "-q", f"--engine={engine}", "-o", out, "--", *self.command()[0]]
+        self.assertEqual(self.run_with("none:0:0", argv, log=log).returncode, 0)
+        good = self.facts(out)
+        with open(log, encoding="ascii") as f:
+            counts = {name: int(count) for name, count in (line.split() for line in f)}
+        rng = random.Random(engine)
+        self.assertGreater(len(counts), 4)
+        for name, count in sorted(counts.items()):
+            few = range(1, count + 1)
+            few = few if count <= self.FEW else sorted(rng.sample(few, self.FEW))
+            for fault in [f"{name}:{number}:{code}" for number in few for code in FAULTS[name]]:
+                with self.subTest(fault):
+                    self.check_one(engine, fault, good)
+
+    def test_perf(self):
+        self.each_call("perf")
+
+    def test_ptrace(self):
+        self.each_call("ptrace")
 
 
 if __name__ == "__main__":

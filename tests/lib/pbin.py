@@ -13,7 +13,7 @@ NONE, CURRENT, VOLTAGE, POWER, CUSTOM = range(5)
 NO_MAP, NOT_KNOWN = 2**32 - 1, 2**64 - 1
 TEXT_KEYS = ("binary", "file", "function", "inline", "comm")
 FIELDS = {"name": "s", "target": "s", "command": "s", "host": "s", "started": "s", "dialect": "s", "tool": "s",
-          "unit": "s", "keys": "s", "value": "s", "scope": "s", "pmu": "u", "volts": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
+          "unit": "s", "keys": "s", "value": "s", "scope": "s", "pmu": "u", "volts": "f", "baseline_w": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
           "samples": "u", "frequency": "u", "cpu_time": "u", "times": "u",
           "idle_samples": "u"}
 
@@ -96,6 +96,8 @@ class Profile:
     sources: list = field(default_factory=list)   # (name, kind, unit, scope, per count, period, role, help)
     readings: list = field(default_factory=list)  # (source, time, value, busy)
     values: dict = field(default_factory=dict)    # source number: a value per sample
+    # CPU time of the machine in the interval of each sample [ns]; as read, (samples, CPU time) of runs of them
+    busy: list = field(default_factory=list)
 
 
 # ---- writing -----------------------------------------------------------------------------------
@@ -219,6 +221,11 @@ class Writer:
         self.counts["entries"] += sum(len(s.entries) for s in samples)
         self.block("SMPL", sample_columns(samples))
 
+    def put_busy(self, busy, each=1):
+        """In runs of EACH samples."""
+        runs = [busy[i:i + each] for i in range(0, len(busy), each)]
+        self.block("busy", struct.pack("<I", len(runs)) + b"".join(struct.pack("<IQ", len(r), sum(r)) for r in runs))
+
     def put_runs(self, runs):
         names = self.string(*[r.name for r in runs])
         self.members("RUNS", "runs", [struct.pack("<IQQQ", n, r.wall_ns, r.latency_ns, r.samples) +
@@ -288,6 +295,8 @@ def write(profile, batch=500, checksum=xxh3):
     for i in range(0, len(profile.samples), batch):
         for source, values in profile.values.items():
             w.put_values(source, values[i:i + batch])
+        if profile.busy:
+            w.put_busy(profile.busy[i:i + batch])
         w.put_samples(profile.samples[i:i + batch])
     return w.finish()
 
@@ -343,6 +352,8 @@ class Reader:
                 return self.profile
             if kind == "SMPL":
                 self.samples(c)
+            elif kind == "busy":
+                self.profile.busy += [c.take("IQ") for _ in range(c.take("I"))]
             elif kind in ("STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS", "ARCS", "prog", "call", "srcs", "read"):
                 for _ in range(c.take("I")):
                     getattr(self, kind if kind != "read" else "read_")(c)

@@ -19,6 +19,7 @@ class Sample:
     rate: Fraction    # power in it; None: not a number
     energy: Fraction  # of it
     cpu: list         # (thread, CPU time [ns]) of each of its threads
+    busy: int = None  # CPU time of the machine in it; None: not known
     used: Fraction = Fraction(0)  # CPU time in its interval
 
 
@@ -27,14 +28,14 @@ class Window:
     ns: Fraction = Fraction(0)
     cpu: Fraction = Fraction(0)
     energy: Fraction = Fraction(0)
-    halves: list = field(default_factory=list)  # (interval, 0 or 1)
+    parts: list = field(default_factory=list)  # (interval, from, to): 0 to 1 is all of it
 
-    def add(self, samples, i, half, energy):
+    def add(self, samples, i, begin, end, energy):
         s = samples[i]
-        self.ns += s.ns / 2
-        self.cpu += Fraction(s.used) / 2 if s.ns else 0
+        self.ns += s.ns * (end - begin)
+        self.cpu += Fraction(s.used) * (end - begin) if s.ns else 0
         self.energy += energy
-        self.halves.append((i, half))
+        self.parts.append((i, begin, end))
 
     @property
     def power(self):
@@ -63,14 +64,14 @@ def leaps(samples):
 
 
 def updated_within(samples, i):
-    """The part of an interval's energy that is of the power before it, if the sensor was updated in it; else None."""
+    """The part of an interval's time and of its energy that are before the update of the sensor in it; None: there is none."""
     if not 2 <= i < len(samples) - 2 or not steady(samples, i - 1) or not steady(samples, i + 2):
         return None
     before, mean, after = (samples[k].rate for k in (i - 1, i, i + 1))
     if mean is None or before == after or before <= 0 or after <= 0:
         return None
     part = (mean - after) / (before - after)
-    return part * before / mean if 0 < part < 1 else None
+    return (part, part * before / mean) if 0 < part < 1 else None
 
 
 def make_windows(samples):
@@ -79,28 +80,22 @@ def make_windows(samples):
         out = []
         for i, s in enumerate(samples):
             out.append(Window())
-            out[-1].add(samples, i, 0, s.energy / 2)
-            out[-1].add(samples, i, 1, s.energy / 2)
+            out[-1].add(samples, i, Fraction(0), Fraction(1), s.energy)
         return out
     leaping, out = leaps(samples), [Window()]
     for i, s in enumerate(samples):
+        cut = None if i and steady(samples, i) else updated_within(samples, i)
         if leaping:
-            out[-1].add(samples, i, 0, s.energy)
-            if s.rate != 0:
-                out.append(Window())
-            out[-1].add(samples, i, 1, Fraction(0))
-            continue
-        part = None if i and steady(samples, i) else updated_within(samples, i)
-        if part is not None:
-            out[-1].add(samples, i, 0, part * s.energy)
+            cut = (Fraction(1, 2), 1) if s.rate != 0 else None
+        if cut is not None:
+            out[-1].add(samples, i, Fraction(0), cut[0], cut[1] * s.energy)
             out.append(Window())
-            out[-1].add(samples, i, 1, (1 - part) * s.energy)
+            out[-1].add(samples, i, cut[0], Fraction(1), (1 - cut[1]) * s.energy)
             continue
-        if i in changes and not (i > 1 and not steady(samples, i - 1)
-                                 and updated_within(samples, i - 1) is not None):
+        if not leaping and i in changes and not (i > 1 and not steady(samples, i - 1)
+                                                 and updated_within(samples, i - 1) is not None):
             out.append(Window())
-        out[-1].add(samples, i, 0, s.energy / 2)
-        out[-1].add(samples, i, 1, s.energy / 2)
+        out[-1].add(samples, i, Fraction(0), Fraction(1), s.energy)
     return out
 
 
@@ -137,16 +132,17 @@ def add_uses(samples, uses):
                 x.used += cpu if reach == 1 else cpu * x.ns / ns if ns else 0
 
 
-def place(samples, uses, price):
-    """Energy of each thread sample: half of what CPU time cost goes to the thread's PC before, if it ran there."""
+def place(samples, uses, price, cut):
+    """Energy of each thread sample: what CPU time cost before an update, or else half of that, goes to the thread's PC
+    before, if it ran there."""
     out = [[Fraction(0)] * len(s.cpu) for s in samples]
     for i, s in enumerate(samples):
         for k, ((_, cpu), (reach, before)) in enumerate(zip(s.cpu, uses[i])):
-            first, second = price[i, 0] * cpu / 2, price[i, 1] * cpu / 2
+            first, second = price[i, 0] * cpu * cut[i], price[i, 1] * cpu * (1 - cut[i])
             if reach > 1:
                 span = range(i + 1 - reach, i + 1)
                 ns = sum(samples[x].ns for x in span)
-                cost = sum((price[x, 0] + price[x, 1]) / 2 * samples[x].ns for x in span)
+                cost = sum((price[x, 0] * cut[x] + price[x, 1] * (1 - cut[x])) * samples[x].ns for x in span)
                 first = second = cpu / ns * cost / 2 if ns else Fraction(0)
             out[i][k] += second
             to = before or (i, k)
@@ -168,7 +164,6 @@ def level(samples, price, most, rest, out):
     for group in members.values():
         over = sum(max(0, out[i][k] - limit(c)) for i, k, c in group)
         room = sum(max(0, limit(c) - out[i][k]) for i, k, c in group)
-        surplus += max(0, over - room)
         for i, k, c in group:
             free = max(Fraction(0), limit(c) - out[i][k])
             out[i][k] = min(out[i][k], limit(c))
@@ -177,14 +172,23 @@ def level(samples, price, most, rest, out):
                 rooms.append((i, k, free * (1 - over / room)))
             else:
                 out[i][k] += free
+        surplus += max(Fraction(0), over - room)
     left = sum(r for _, _, r in rooms)
     for i, k, room in rooms:
         out[i][k] += room * min(1, rest / left) if left else 0
     return surplus + max(Fraction(0), rest - left)
 
 
+def others_of(samples):
+    """CPUs that other programs used, if that was more than two ticks of the kernel's clock."""
+    if any(s.busy is None for s in samples):
+        return Fraction(0)
+    cpu = sum(s.busy for s in samples) - sum(c for s in samples for _, c in s.cpu)
+    return Fraction(cpu) / sum(s.ns for s in samples) if cpu > 20_000_000 else Fraction(0)
+
+
 def settle(samples, cpus):
-    """Returns the energy of each thread sample, and nobody's of each interval."""
+    """Returns the energy of each thread sample, and nobody's of each interval; other programs have the rest."""
     uses = find_uses(samples)
     add_uses(samples, uses)
     windows = make_windows(samples)
@@ -196,15 +200,25 @@ def settle(samples, cpus):
     chance = min(Fraction(1), over_ns / lack) if spare > 0 else Fraction(0)
     moved = spare * chance
     paid = min(Fraction(1), moved / over) if over else Fraction(0)
-    price, idle = {}, [Fraction(0)] * len(samples)
+    others = others_of(samples)
+    price, cut, idle = {}, [Fraction(1, 2)] * len(samples), [Fraction(0)] * len(samples)
     for w in windows:
         extra = paid * w.over * max(0, w.power)
         each = (w.energy + extra) / w.cpu if w.over else w.power
-        for i, half in w.halves:
-            price[i, half] = each if samples[i].ns else Fraction(0)
+        unused = w.lack
+        if others and w.ns:
+            each *= Fraction(max(w.ns, w.cpu)) / max(w.ns, w.cpu + others * w.ns)
+            unused = max(Fraction(0), w.lack - others * w.ns)
+        for i, begin, end in w.parts:
+            if begin == 0:
+                price[i, 0] = each if samples[i].ns else Fraction(0)
+            if end == 1:
+                price[i, 1] = each if samples[i].ns else Fraction(0)
+            else:
+                cut[i] = end
             if w.ns:
-                idle[i] += w.power * w.lack * (1 - chance) * samples[i].ns / 2 / w.ns
-    out = place(samples, uses, price)
+                idle[i] += w.power * unused * (1 - chance) * samples[i].ns * (end - begin) / w.ns
+    out = place(samples, uses, price, cut)
     most = max([Fraction(0)] + [s.energy / s.ns for s in samples if s.ns])
     rest = moved - paid * over
     limits = [(out[i][k], most * c) for i, s in enumerate(samples) for k, (_, c) in enumerate(s.cpu)]

@@ -1,8 +1,11 @@
-"""SVGs in a headless Chromium: they open without error, no text is cut, hover and click of flame work.
+"""SVGs and interactive pages in a headless Chromium: they open without error, no text is cut, hover, zoom, sort and legend
+toggles work, and names do nothing.
 
 Skipped without chromium, which is too large to require.
 SPDX-License-Identifier: MIT
 """
+import base64
+import hashlib
 import html
 import json
 import os
@@ -12,6 +15,7 @@ import subprocess
 import unittest
 
 import plotdata
+import test_plot
 import tool
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -70,6 +74,255 @@ def browse(folder, svgs, script):
                          capture_output=True, timeout=60, check=True, stdin=subprocess.DEVNULL)
     text = re.search(r'<pre id="report">(.*?)</pre>', out.stdout.decode(), re.S).group(1)
     return json.loads(html.unescape(text))
+
+
+# before the page's own end: errors, and a report of what a script did and saw
+WATCH = """<script>var errors = [], touched = 0;
+window.onerror = function (m) { errors.push(String(m)); };
+document.addEventListener('securitypolicyviolation', function (e) { errors.push(e.violatedDirective + ' ' + e.blockedURI); });
+window.alert = function () { touched++; };
+function all(selector) { return Array.from(document.querySelectorAll(selector)); }
+function texts(selector) { return all(selector).map(function (e) { return e.textContent; }); }
+function press(text) { all('button').filter(function (b) { return b.textContent === text; })[0].click(); }
+function hover(e) { e.dispatchEvent(new MouseEvent('mouseenter')); return document.getElementById('info').textContent; }
+function mouse(e, what, x, y) {
+  var r = e.getBoundingClientRect();
+  e.dispatchEvent(new MouseEvent(what, {bubbles: true, movementX: 9, clientX: r.left + x * r.width, clientY: r.top + y * r.height}));
+}
+function pixels(canvas) {
+  var d = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, sum = 0;
+  for (var i = 0; i < d.length; i++) sum = (sum * 31 + d[i]) % 1000000007;
+  return sum;
+}
+function later(act) { return new Promise(function (done) { setTimeout(function () { done(act && act()); }, 60); }); }
+</script>"""
+RUN = """<pre id="report"></pre><script>(async function () {
+var report = {};
+await later();
+try { %s } catch (e) { errors.push(String(e)); }
+report.errors = errors;
+report.touched = touched;
+document.getElementById('report').textContent = JSON.stringify(report);
+})();</script>"""
+
+
+def open_page(folder, page, script):
+    """What SCRIPT reports of an interactive page, whose policy is widened for it by a nonce."""
+    page = page.replace("script-src ", "script-src 'nonce-test' ", 1)
+    watch, run = WATCH.replace("<script>", "<script nonce=\"test\">"), RUN.replace("<script>", "<script nonce=\"test\">")
+    page = page.replace("<style>", watch + "<style>", 1).replace("</body>", run % script + "</body>")
+    path = os.path.join(folder, "page.html")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(page)
+    out = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000",
+                          "--window-size=1200,800", f"--user-data-dir={folder}/profile", "--dump-dom", "file://" + path],
+                         capture_output=True, timeout=60, check=True, stdin=subprocess.DEVNULL)
+    text = re.search(r'<pre id="report">(.*?)</pre>', out.stdout.decode(), re.S).group(1)
+    return json.loads(html.unescape(text))
+
+
+class Vendored(unittest.TestCase):
+    ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plot/vendor/uplot")
+
+    def test_checksums(self):
+        with open(os.path.join(self.ROOT, "SHA256SUMS"), encoding="utf-8") as f:
+            sums = dict(reversed(line.split()) for line in f)
+        self.assertEqual(set(sums), set(os.listdir(self.ROOT)) - {"SHA256SUMS"})
+        self.assertEqual(sums["uPlot.iife.min.js"], "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f")
+        for name, checksum in sums.items():
+            with open(os.path.join(self.ROOT, name), "rb") as f:
+                self.assertEqual(hashlib.sha256(f.read()).hexdigest(), checksum, name)
+
+
+class Page(tool.Case):
+    """What needs no browser: one file, its policy, its size, its data."""
+    @classmethod
+    def setUpClass(cls):
+        test_plot.setUpModule()
+
+    @classmethod
+    def tearDownClass(cls):
+        test_plot.tearDownModule()
+
+    def page(self, kind, *inputs):
+        return self.succeeds(["pbin-plot", kind, *inputs, "--format=html"], timeout=60).out.decode()
+
+    def pages(self):
+        for kind in ("bars", "timeline", "heatmap", "flame", "compare"):
+            for inputs in ([test_plot.MANY], [test_plot.EVIL]):
+                yield kind, self.page(kind, *inputs, *([test_plot.RUNS[0]] if kind == "compare" else []))
+
+    def test_one_file_without_network(self):
+        for kind, page in self.pages():
+            with self.subTest(kind):
+                self.assertLess(len(page), 1_000_000)
+                policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page).group(1)
+                self.assertTrue(policy.startswith("default-src 'none'; "), policy)
+                scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+                styles = re.findall(r"<style>(.*?)</style>", page, re.S)
+                self.assertEqual((len(scripts), len(styles), len(re.findall("<script", page))), (1, 1, 2))
+                for name, text in (("script", scripts[0]), ("style", styles[0])):
+                    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+                    self.assertIn(f"{name}-src 'sha256-{digest}'", policy)
+                self.assertNotRegex(page, r"(?i)<(link|img|iframe|object|base)\b|\b(src|href)=")
+                self.assertIn("Permission is hereby granted", scripts[0])
+                data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1)
+                self.assertNotRegex(data, "[<>&\n]")
+                json.loads(data)
+
+    def test_same_bytes(self):
+        self.assertEqual(self.page("timeline", test_plot.MANY), self.page("timeline", test_plot.MANY))
+
+    def test_values_are_those_of_the_table(self):
+        data = json.loads(re.search(r'id="data">(.*?)</script>', self.page("bars", test_plot.RUNS[0]), re.S).group(1))
+        table = json.loads(self.succeeds(["pbin-aggregate", "--format=json", test_plot.RUNS[0]]).out)
+        energy = {r["function"]: r["energy"] for r in table["rows"]}
+        self.assertEqual(data["columns"][0], {"name": "energy", "unit": "J"})
+        self.assertEqual({r["name"] for r in data["rows"]}, set(energy))
+        for row in data["rows"]:
+            self.assertAlmostEqual(row["values"][0], energy[row["name"]], delta=1e-8 * energy[row["name"]] + 1e-15)
+
+    def test_other_kinds_say_so(self):
+        ended = self.fails(["pbin-plot", "scatter", test_plot.RUNS[0], "--format=html"])
+        self.assertIn("bars, compare, timeline, heatmap and flame", ended.err)
+        ended = self.fails(["pbin-plot", "bars", test_plot.RUNS[0], "-o", os.path.join(self.folder, "x.html"), "--script"])
+        self.assertIn("--script has nothing to write", ended.err)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+@unittest.skipIf(CHROMIUM is None, "no chromium (apt-get install chromium)")
+class Interactive(Page):
+    def drive(self, page, script):
+        report = open_page(self.folder, page, script)
+        self.assertEqual((report["errors"], report["touched"]), ([], 0))
+        return report
+
+    test_one_file_without_network = test_same_bytes = None
+    test_values_are_those_of_the_table = test_other_kinds_say_so = None
+
+    def test_rows(self):
+        report = self.drive(self.page("bars", test_plot.RUNS[0]), """
+            report.names = texts('td.name');
+            report.hover = hover(all('tbody tr')[1]);
+            press('name');
+            report.up = all('td.name').map(function (e) { return e.title; });
+            press('name');
+            report.down = all('td.name').map(function (e) { return e.title; });
+            press('samples');
+            report.samples = texts('td:last-child').map(Number);
+            press('_idle');
+            report.without = texts('td.name');
+            press('_idle');
+            report.again = texts('td.name');
+            function width() { return Math.max.apply(null, all('.value').map(function (e) { return e.offsetWidth; }).slice(3, 4)); }
+            report.width = width();
+            var slider = all('input')[0];
+            slider.value = 0.5;
+            slider.dispatchEvent(new Event('input'));
+            report.zoomed = width();""")
+        self.assertEqual(len(report["names"]), 13)
+        self.assertRegex(report["hover"], r"\nenergy [0-9.]+ m?J   share [0-9.]+ %   time [0-9.]+ m?s   power [0-9.]+ m?W   samples")
+        self.assertEqual(report["up"], sorted(report["up"]))
+        self.assertEqual(report["down"], sorted(report["up"], reverse=True))
+        self.assertEqual(report["samples"], sorted(report["samples"], reverse=True))
+        self.assertEqual(set(report["names"]) - set(report["without"]), {"_idle"})
+        self.assertEqual(set(report["again"]), set(report["names"]))
+        self.assertGreater(report["zoomed"], 1.5 * report["width"])
+
+    def test_compare(self):
+        report = self.drive(self.page("compare", test_plot.RUNS[0], test_plot.RUNS[3]), """
+            report.names = texts('td.name');
+            report.hover = hover(all('tbody tr')[0]);
+            press('change');
+            report.changes = all('tbody tr').map(function (r) { return parseFloat(r.children[3].textContent); });
+            report.groups = all('.tools button').map(function (b) { return b.textContent; });
+            press(report.groups[0]);
+            report.without = texts('td.name');""")
+        self.assertRegex(report["hover"], r"difference -?[0-9.]+ m?J .*change -?[0-9.]+ %   base [0-9.]+ m?J   with [0-9.]+ m?J")
+        finite = [c for c in report["changes"] if c is not None]
+        self.assertEqual(finite, sorted(finite, reverse=True))
+        self.assertLess(len(report["without"]), len(report["names"]))
+
+    def test_timeline(self):
+        report = self.drive(self.page("timeline", test_plot.RUNS[0]), """
+            var power = all('.u-over')[0], lanes = all('.u-over')[1], canvas = all('canvas')[1];
+            mouse(power, 'mouseenter', 0.5, 0.5);
+            mouse(power, 'mousemove', 0.5, 0.5);
+            await later(function () { report.legend = texts('.u-value'); });
+            mouse(lanes, 'mouseenter', 0.5, 0.2);
+            mouse(lanes, 'mousemove', 0.5, 0.2);
+            await later(function () { report.hover = document.getElementById('info').textContent; report.before = pixels(canvas); });
+            press(texts('.tools button')[0]);
+            await later(function () { report.hidden = pixels(canvas); });
+            press(texts('.tools button')[0]);
+            await later(function () { report.shown = pixels(canvas); });
+            all('.u-series')[1].querySelector('th').click();
+            await later(function () { report.off = all('.u-series')[1].className; });
+            mouse(power, 'mousemove', 0.25, 0.5);
+            mouse(power, 'mousedown', 0.25, 0.5);
+            mouse(power, 'mousemove', 0.5, 0.5);
+            mouse(power, 'mouseup', 0.5, 0.5);
+            await later(function () { report.zoomed = pixels(canvas); });
+            press('whole time');
+            await later(function () { report.whole = pixels(canvas); });""")
+        self.assertRegex(" ".join(report["legend"]), r"[0-9.]+ ms [0-9.]+ W [0-9.]+ W [0-9.]+ W")
+        self.assertRegex(report["hover"], r"^[0-9.]+ ms   thread 400[01]   .*[0-9.]+ %")
+        self.assertNotEqual(report["before"], report["hidden"])
+        self.assertEqual(report["before"], report["shown"])
+        self.assertIn("u-off", report["off"])
+        self.assertNotEqual(report["before"], report["zoomed"])
+        self.assertEqual(report["before"], report["whole"])
+
+    def test_heatmap(self):
+        report = self.drive(self.page("heatmap", test_plot.RUNS[0]), """
+            var over = all('.u-over')[0];
+            report.before = pixels(all('canvas')[0]);
+            mouse(over, 'mouseenter', 0.5, 0.01);
+            mouse(over, 'mousemove', 0.5, 0.01);
+            await later(function () { report.hover = document.getElementById('info').textContent; });
+            mouse(over, 'mousedown', 0.5, 0.3);
+            mouse(over, 'mousemove', 0.9, 0.3);
+            mouse(over, 'mouseup', 0.9, 0.3);
+            await later(function () { report.zoomed = pixels(all('canvas')[0]); });""")
+        self.assertRegex(report["hover"], r"^[0-9.]+ ms   power [0-9.]+ [mu]?W   \S")
+        self.assertNotEqual(report["before"], report["zoomed"])
+
+    def test_flame(self):
+        report = self.drive(self.page("flame", test_plot.RUNS[0]), """
+            var wide = all('.flame div').filter(function (e) { return e.textContent && e.offsetWidth < 900; })[0];
+            report.name = wide.textContent;
+            report.hover = hover(wide);
+            report.before = all('.flame div').length;
+            wide.click();
+            report.zoomed = all('.flame div').map(function (e) { return [e.textContent, e.style.width]; });
+            press('whole');
+            report.after = all('.flame div').length;""")
+        self.assertTrue(report["hover"].startswith(report["name"] + "\n"))
+        self.assertRegex(report["hover"], r"[0-9.]+ m?J   [0-9.]+ %   [0-9]+ samples")
+        self.assertIn([report["name"], "100%"], report["zoomed"])
+        self.assertLess(len(report["zoomed"]), report["before"])
+        self.assertEqual(report["before"], report["after"])
+
+    def test_names_do_nothing(self):
+        evil = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"onmouseover=alert(1) x=\"",
+                "javascript:alert(1)", "<!--<script>", "${alert(1)}", "\u2028alert(1)", "__proto__", "constructor"]
+        evil += [name for name in test_plot.HOSTILE if name not in evil]
+        file = plotdata.pbin(self.folder, "evil", evil, test_plot.call, samples=600)
+        for kind in ("bars", "timeline", "heatmap", "flame", "compare"):
+            with self.subTest(kind):
+                page = self.page(kind, file, *([test_plot.RUNS[0]] if kind == "compare" else []))
+                report = self.drive(page, """
+                    all('tbody tr, .flame div, .u-over').forEach(function (e) {
+                      hover(e); mouse(e, 'mousemove', 0.5, 0.5); mouse(e, 'mouseover', 0.5, 0.5);
+                    });
+                    all('.tools button').forEach(function (b) { b.click(); b.click(); });
+                    await later();
+                    report.names = all('td.name').map(function (e) { return e.title; });
+                    report.elements = all('img, iframe, object, script:not([nonce]):not([id])').length;
+                    report.handlers = all('[onerror], [onmouseover], [href], [src]').length;""")
+                self.assertEqual((report["elements"], report["handlers"]), (1, 0))  # its own script
+                if kind == "bars":
+                    self.assertLessEqual({n for n in evil[:6]} | {"__proto__", "constructor"}, set(report["names"]))
 
 
 @unittest.skipIf(CHROMIUM is None, "no chromium (apt-get install chromium)")

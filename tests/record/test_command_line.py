@@ -69,7 +69,7 @@ class Summary(Case):
             file.write("4\n")
         done = self.sampler("-o", "o.bin", "-p", "file:w", "--unit", "W", "--", BURN, "0.3")
         total = float(re.search(r"energy (\S+) J", done.stderr)[1])
-        sampled, rest = map(float, re.search(r"sampler: (\S+) J in the samples, (\S+) J beside them",
+        sampled, rest = map(float, re.search(r"sampler: (\S+) J in the samples, (\S+) J outside them",
                                              done.stderr).groups())
         profile = Profile(os.path.join(self.folder, "o.bin"))
         mine = sum(value * (b - a) * 1e-9 for (value, _), a, b in
@@ -149,7 +149,7 @@ class Aggregate(Case):
         return wall, samples, maps, unknown, entries
 
     def table(self, path):
-        text = subprocess.run(f"prof2pbin -q {path} | pbin-aggregate -q --format=csv -k function", shell=True, text=True,
+        text = subprocess.run(f"prof2pbin -q {path} | pbin-aggregate -q --format=csv --total -k function", shell=True, text=True,
                               cwd=self.folder, stdout=subprocess.PIPE, check=True,
                               env=dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"])).stdout
         return {row["function"]: row for row in csv.DictReader(io.StringIO(text))}

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
+import tool
+
 BUILD = os.path.abspath(os.environ["BUILD"])
 WATTS = 5.0
 
@@ -120,8 +122,9 @@ class Shares(unittest.TestCase):
                 samples = sum(rows[name]["samples"] for name in ("short_30", "short_70"))
                 self.assertGreater(samples, 100)
                 self.assertLess(abs(sum(both) / used - 1), 0.5)  # a machine that is busy shows less of such threads
-                # the first microseconds of a thread are not sampled
-                self.assertLess(abs(both[0] / sum(both) - 0.3), 0.05 + 4 * (0.3 * 0.7 / samples) ** 0.5)
+                # the first microseconds of a thread are not sampled: more of them when each stop takes longer
+                unseen = 0.15 if tool.is_asan() else 0.05
+                self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
 
     def test_very_short_threads_come_and_go(self):
         """A period so short that the sample takes as long kept the creating thread in clone for seconds."""

@@ -122,6 +122,26 @@ class Variants(Sthem):
         packed = self.convert(data, "--bzip2", "-n", "x")
         self.assertEqual(bz2.decompress(packed), want)
 
+    def test_hexadecimal_and_comments(self):
+        rows = export.make_rows("pc", 300, 5)
+        data = export.text(Layout("pc"), rows)
+        want = self.convert(data, "-n", "x", warnings=1)
+        lines = data.decode().splitlines()
+        at = [i for i, name in enumerate(lines[0].split(";")) if name.startswith("PC")]
+        for form in ("0x%x", "0X%X"):
+            changed = ["# recorded by hand", lines[0]]
+            for line in lines[1:]:
+                fields = line.split(";")
+                for i in at:
+                    fields[i] = form % int(fields[i]) if fields[i] else ""
+                changed += [";".join(fields), "#;;"]
+            self.assertEqual(self.convert("\n".join(changed).encode() + b"\n", "-n", "x", warnings=1), want)
+        for bad in ("0x", "0x1g", "0x12345678123456789", "1x2"):
+            fields = lines[1].split(";")
+            fields[at[0]] = bad
+            ended = tool.run(["sthem2pbin"], stdin="\n".join([lines[0], ";".join(fields)]).encode() + b"\n")
+            self.assertEqual((ended.status, "expected a program counter" in ended.err), (1, True), ended.err)
+
     def test_numbers_are_rounded_correctly(self):
         rng, rows = random.Random(6), []
         for i in range(1000):

@@ -1,7 +1,7 @@
 /* Test driver: resolves program counters from stdin (hex, one a line) and prints one line for each:
  * PC <tab> binary <tab> function|demangled|file|line <tab> ... innermost frame first.
  *
- *   symbolize [-s DIR]... [-r SYSROOT] [-k KALLSYMS] [-t SECONDS] [-n] [-p] [-q] MAP...
+ *   symbolize [-s DIR]... [-d DEBUG-DIR]... [-r SYSROOT] [-k KALLSYMS] [-t SECONDS] [-n] [-p] [-q] MAP...
  *   MAP: ADDRESS,SIZE,OFFSET or -,BUILD-ID or -,LABEL        (hex numbers)
  *   MAP: ADDRESS,SIZE,image,-,FILE                           (FILE's bytes in memory)
  * -p prints path and build-id of each map first; -w waits between two halves of the PCs for fd 3 to
@@ -21,7 +21,7 @@
 struct driver {
     struct symbolizer_options options;
     struct reporter reporter;
-    const char *paths[64];
+    const char *paths[64], *debug_paths[64];
     bool print_paths, quiet, wait;
     uint8_t *image;
 };
@@ -67,9 +67,12 @@ static void parse_options(struct driver *d, int argc, char **argv)
 {
     int c;
     d->options.search.folders = d->paths;
-    while ((c = getopt(argc, argv, "s:r:k:t:npqw")) != -1) {
+    d->options.search.debug_folders = d->debug_paths;
+    while ((c = getopt(argc, argv, "s:d:r:k:t:npqw")) != -1) {
         if (c == 's' && d->options.search.folder_count < 64)
             d->paths[d->options.search.folder_count++] = optarg;
+        if (c == 'd' && d->options.search.debug_folder_count < 64)
+            d->debug_paths[d->options.search.debug_folder_count++] = optarg;
         d->options.search.sysroot = c == 'r' ? optarg : d->options.search.sysroot;
         d->options.kallsyms = c == 'k' ? optarg : d->options.kallsyms;
         d->options.dwarf_timeout = c == 't' ? (unsigned)atoi(optarg) : d->options.dwarf_timeout;

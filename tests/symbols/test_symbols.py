@@ -225,6 +225,47 @@ class Oracle(Case):
         sh("rustc", "-g", "-O", "-o", p, source)
         self.compare(p, 41 * SLOW)
 
+    QUALIFIED = '''
+        #include <cstdio>
+        namespace { struct Hidden { int v; int twice(int x) const { return v * x + 1; } }; }
+        namespace lib {
+        struct Pair { int a, b; int sum() const { return a * a + b / 3; } };
+        static inline int helper(int q) { return q * q % 17 + q / 5; }
+        namespace { namespace deep { template <typename T> struct Box { T t; T get(T u) { return t * u / 3; } }; } }
+        }
+        static inline int plain(int x) { return x * x / 7; }
+        int main(int argc, char **)
+        {
+            Hidden h{argc};
+            lib::Pair p{argc, argc + 1};
+            lib::deep::Box<int> b{argc};
+            auto l = [&](int z) { return z * p.a % 7 + z % 11; };
+            std::printf("%d %d %d %d %d %d\\n", h.twice(argc), p.sum(), lib::helper(argc * 7), l(argc), b.get(argc), plain(argc));
+            return 0;
+        }
+    '''
+
+    def test_qualified_names(self):
+        """gcc gives no linkage names to functions that other files cannot see; clang does."""
+        source = os.path.join(self.dir, "qualified.cpp")
+        with open(source, "w") as f:
+            f.write(self.QUALIFIED)
+        names = {}
+        for compiler in ("g++", "clang++-14"):
+            for version in ("4", "5"):
+                p = os.path.join(self.dir, "qualified-" + compiler)
+                sh(compiler, "-O2", "-gdwarf-" + version, "-o", p, source)
+                elf = Elf(p)
+                maps, bias = elf.maps()
+                ours, err = run_driver(DRIVER, maps, [a + bias for a in elf.code(1)])
+                self.assertEqual(err, "")
+                found = {f[1].split("(int)")[0].replace("() const", "") for _, c in ours.values() for f in c[:-1]}
+                names[compiler] = {n.replace("main::$_0", "main::{lambda}") for n in found if "printf" not in n}
+                self.assertEqual(names[compiler], {
+                    "(anonymous namespace)::Hidden::twice", "lib::Pair::sum", "lib::helper", "main::{lambda}::operator()",
+                    "lib::(anonymous namespace)::deep::Box<int>::get", "plain"}, compiler)
+                self.compare(p, 1)
+
     def test_addr2line_agrees(self):
         p = self.build("threads", "threads.c", "-O2", "-g", "-pthread")
         elf = Elf(p)
@@ -246,8 +287,9 @@ def note(path):
     return Elf(path).data[s["offset"] + 16:s["offset"] + s["size"]]
 
 
-def tiny_elf(is64, big, symbols, machine=0, type_=3):
-    """An ELF file made by hand: code at 0x1000 (file offset 0x1000), SYMBOLS [(name, value, size, info)]."""
+def tiny_elf(is64, big, symbols, machine=0, type_=3, more=None):
+    """An ELF file made by hand: code at 0x1000 (file offset 0x1000), SYMBOLS [(name, value, size, info)].
+    MORE: another section (type, name with NUL, address, contents)."""
     o = ">" if big else "<"
     names = b"\0" + b"".join(n.encode() + b"\0" for n, *_ in symbols)
     table, at = b"\0" * (24 if is64 else 16), 1
@@ -255,8 +297,10 @@ def tiny_elf(is64, big, symbols, machine=0, type_=3):
         table += (struct.pack(o + "IBBHQQ", at, info, 0, 1, value, size) if is64 else
                   struct.pack(o + "IIIBBH", at, value, size, info, 0, 1))
         at += len(n) + 1
-    shstr = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
+    shstr = b"\0.text\0.symtab\0.strtab\0.shstrtab\0" + (more[1] if more else b"")
     body = {"text": b"\x90" * 0x800, "sym": table, "str": names, "shstr": shstr}
+    if more:
+        body["more"] = more[3]
     offsets, image = {}, bytearray(0x1000)
     for k in body:
         offsets[k] = len(image)
@@ -267,12 +311,14 @@ def tiny_elf(is64, big, symbols, machine=0, type_=3):
     shoff = len(image)
     image += section(0, 0, 0, 0, "") + section(1, 1, 6, 0x1000, "text") + \
         section(7, 2, 0, 0, "sym", 3, 24 if is64 else 16) + section(15, 3, 0, 0, "str") + section(23, 3, 0, 0, "shstr")
+    if more:
+        image += section(33, more[0], 2, more[2], "more")
     ident = b"\x7fELF" + bytes([2 if is64 else 1, 2 if big else 1, 1]) + b"\0" * 9
     if is64:
-        head = ident + struct.pack(o + "HHIQQQIHHHHHH", type_, machine, 1, 0, 64, shoff, 0, 64, 56, 1, 64, 5, 4)
+        head = ident + struct.pack(o + "HHIQQQIHHHHHH", type_, machine, 1, 0, 64, shoff, 0, 64, 56, 1, 64, 6 if more else 5, 4)
         head += struct.pack(o + "IIQQQQQQ", 1, 5, 0x1000, 0x1000, 0x1000, 0x800, 0x800, 0x1000)
     else:
-        head = ident + struct.pack(o + "HHIIIIIHHHHHH", type_, machine, 1, 0, 52, shoff, 0, 52, 32, 1, 40, 5, 4)
+        head = ident + struct.pack(o + "HHIIIIIHHHHHH", type_, machine, 1, 0, 52, shoff, 0, 52, 32, 1, 40, 6 if more else 5, 4)
         head += struct.pack(o + "IIIIIIII", 1, 0x1000, 0x1000, 0x1000, 0x800, 0x800, 5, 0x1000)
     image[:len(head)] = head
     return bytes(image)
@@ -406,6 +452,40 @@ class Maps(Case):
             self.assertEqual(frame[0], name)
             if plain is not None:
                 self.assertEqual(frame[1], plain)
+
+
+class Versions(Case):
+    SOURCE = """
+__attribute__((noinline)) void new_work(void) { for (volatile int i = 0; i < 9; i++) ; }
+__attribute__((noinline)) void release(void) { for (volatile int i = 0; i < 8; i++) ; }
+void old_release(void) __attribute__((alias("release")));
+__attribute__((noinline)) void alone(void) { for (volatile int i = 0; i < 7; i++) ; }
+__asm__(".symver new_work, work@@VERS_2.17\\n.symver old_release, crelease@VERS_2.2.5\\n.symver alone, lonely@VERS_2.2.5");
+void odd(void) { for (volatile int i = 0; i < 6; i++) ; }
+"""
+
+    def test_versions_are_no_part_of_names(self):
+        source, script = os.path.join(self.dir, "versions.c"), os.path.join(self.dir, "versions.map")
+        with open(source, "w") as f:
+            f.write(self.SOURCE)
+        with open(script, "w") as f:
+            f.write("VERS_2.2.5 { global: crelease; lonely; release; local: *; };\nVERS_2.17 { global: work; } VERS_2.2.5;\n")
+        library = os.path.join(self.dir, "libversions.so")
+        sh("gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-Wl,--version-script=" + script)
+        sh("objcopy", "--redefine-sym", "odd=odd@plt", library)
+        names = {s[2] for s in Elf(library).symbols}
+        self.assertTrue({"work@@VERS_2.17", "crelease@VERS_2.2.5", "lonely@VERS_2.2.5"} <= names, names)
+        starts = {s[0] for s in Elf(library).symbols if s[2].split("@")[0] in ("work", "release", "alone", "odd")}
+        for strip in (False, True):
+            if strip:
+                sh("strip", library)
+            maps, bias = Elf(library).maps()
+            ours, _ = run_driver(DRIVER, maps, [a + bias for a in starts])
+            found = {f[0] for _, chain in ours.values() for f in chain}
+            self.assertTrue({"work", "release", "lonely" if strip else "alone"} <= found, found)
+            self.assertNotIn("crelease", found)
+            self.assertFalse([name for name in found if "@" in name and name != "odd@plt"], found)
+            self.assertEqual("odd@plt" in found, not strip)
 
 
 class Hostile(Case):

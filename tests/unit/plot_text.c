@@ -48,6 +48,12 @@ static void names_are_shortened_in_the_middle(struct check *check)
     text = text_fit("a\nb\xff", 100, false);
     CHECK_STR(text, "a\\x0ab\\xff");
     free(text);
+    text = text_fit_name("std::sort<A, B>(A, B) const", 18, true);
+    CHECK_STR(text, "std::sort<...>");
+    free(text);
+    text = text_fit_name("std::a_long_name<A, B>(A, B) const", 14, true);
+    CHECK_STR(text, "std::a..e<...>");
+    free(text);
     for (double width = -3; width < 12; width += 0.5) {
         text = text_fit("the quick brown fox", width, false);
         CHECK(width < 1 || text_width(text, false) <= width);

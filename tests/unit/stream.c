@@ -197,6 +197,21 @@ static void pipe_read_and_seekable(struct check *check)
     buffer_free(&noise);
 }
 
+/* NAME holds WANT, read as a stream and after it was made seekable. */
+static void both_ways(struct check *check, const char *name, const struct buffer *want)
+{
+    for (int seekable = 0; seekable < 2; seekable++) {
+        struct error err = {0};
+        struct stream *s = stream_open(name, &err);
+        CHECK(s != NULL);
+        if (seekable)
+            CHECK_EQ(stream_make_seekable(s, &err), 0);
+        if (!reads_as(s, want, &err))
+            CHECK_FAIL("%s differs: %s", name, err.text);
+        stream_close(s);
+    }
+}
+
 static void bzip2_streams(struct check *check)
 {
     struct buffer noise = scratch_noise(SIZE);
@@ -206,16 +221,7 @@ static void bzip2_streams(struct check *check)
                         "pbzip2 -q -k -c -b1 noise > parallel"));
     const char *const names[] = {"noise.bz2", "multi", "parallel"};
     for (int i = 0; i < 3; i++)
-        for (int seekable = 0; seekable < 2; seekable++) {
-            struct error err = {0};
-            struct stream *s = stream_open(names[i], &err);
-            CHECK(s != NULL);
-            if (seekable)
-                CHECK_EQ(stream_make_seekable(s, &err), 0);
-            if (!reads_as(s, &noise, &err))
-                CHECK_FAIL("%s differs: %s", names[i], err.text);
-            stream_close(s);
-        }
+        both_ways(check, names[i], &noise);
     buffer_free(&noise);
 }
 
@@ -233,16 +239,38 @@ static int drain(const char *path, struct error *err)
     return (int)have;
 }
 
-static void bzip2_cut_and_damaged(struct check *check)
+/* Several streams in a row, as parallel compressors write them, with the padding that gzip and xz allow between them. */
+static void other_compressions(struct check *check)
 {
-    CHECK(scratch_shell("seq 20000 | bzip2 -c > whole"));
+    struct buffer noise = scratch_noise(SIZE);
+    scratch_write("noise", noise.data, noise.size);
+    CHECK(scratch_shell(
+        "for c in gzip xz zstd; do $c -q -k -f -1 <noise >one.$c; (head -c 1000000 noise | $c -q; "
+        "$c -q </dev/null; "
+        "test $c = zstd || head -c 8 /dev/zero; tail -c +1000001 noise | $c -q -9) >multi.$c; "
+        "done; "
+        "(printf '\\120\\052\\115\\030\\003\\0\\0\\0abc'; cat one.zstd) >skipped.zstd; "
+        "(cat multi.xz; head -c 600000 /dev/zero) >padded.xz"));
+    const char *const names[] = {"one.gzip", "one.xz",     "one.zstd",     "multi.gzip",
+                                 "multi.xz", "multi.zstd", "skipped.zstd", "padded.xz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        both_ways(check, names[i], &noise);
+    buffer_free(&noise);
+}
+
+/* PACK compresses the standard input with a checksum. */
+static void cut_and_damaged(struct check *check, const char *pack)
+{
+    char command[100];
+    snprintf(command, sizeof command, "seq 20000 | %s > whole", pack);
+    CHECK(scratch_shell(command));
     struct buffer whole = scratch_read("whole");
     CHECK(whole.size > 1000);
     for (size_t size = 10; size < whole.size; size += size < 40 ? 1 : 97) {
         struct error err = {0};
         scratch_write("cut", whole.data, size);
         if (drain("cut", &err) != -1)
-            CHECK_FAIL("cut at %zu of %zu is not noticed", size, whole.size);
+            CHECK_FAIL("%s: cut at %zu of %zu is not noticed", pack, size, whole.size);
         CHECK_HAS(err.text, "cut short");
     }
     for (size_t at = 20; at < whole.size - 1; at += 501) {
@@ -251,7 +279,7 @@ static void bzip2_cut_and_damaged(struct check *check)
         scratch_write("damaged", whole.data, whole.size);
         whole.data[at] ^= 0x10;
         if (drain("damaged", &err) != -1)
-            CHECK_FAIL("damage at %zu is not noticed", at);
+            CHECK_FAIL("%s: damage at %zu is not noticed", pack, at);
     }
     struct error err = {0};
     buffer_bytes(&whole, "garbage", 7);
@@ -259,6 +287,40 @@ static void bzip2_cut_and_damaged(struct check *check)
     CHECK_EQ(drain("tail", &err), -1);
     CHECK_HAS(err.text, "trailing data");
     buffer_free(&whole);
+}
+
+static void bzip2_cut_and_damaged(struct check *check)
+{
+    cut_and_damaged(check, "bzip2 -c");
+}
+
+static void gzip_cut_and_damaged(struct check *check)
+{
+    cut_and_damaged(check, "gzip -c");
+}
+
+static void xz_cut_and_damaged(struct check *check)
+{
+    cut_and_damaged(check, "xz -c");
+}
+
+static void zstd_cut_and_damaged(struct check *check)
+{
+    cut_and_damaged(check, "zstd -qc --check");
+}
+
+/* A header that asks for a large window: refused before the memory is taken. */
+static void too_large_to_decompress(struct check *check)
+{
+    struct error err = {0};
+    CHECK(scratch_shell("seq 2000000 | zstd -q --long=31 -c > far.zstd"));
+    CHECK_EQ(drain("far.zstd", &err), -1);
+    CHECK_HAS(err.text, "256 MiB");
+    CHECK_HAS(err.text, "unzstd");
+    err = (struct error){0};
+    CHECK(scratch_shell("echo x | xz --lzma2=dict=1GiB -c > far.xz"));
+    CHECK_EQ(drain("far.xz", &err), -1);
+    CHECK_HAS(err.text, "256 MiB");
 }
 
 static void cannot_open(struct check *check)
@@ -293,6 +355,10 @@ static void temporary_file_leaves_nothing(struct check *check)
 CHECK_MAIN({"file_in_windows", file_in_windows}, {"read_exactly", read_exactly},
            {"skip_and_seek", skip_and_seek}, {"holes_are_zeros", holes_are_zeros},
            {"no_holes", no_holes}, {"pipe_read_and_seekable", pipe_read_and_seekable},
-           {"bzip2_streams", bzip2_streams}, {"bzip2_cut_and_damaged", bzip2_cut_and_damaged},
-           {"cannot_open", cannot_open},
+           {"bzip2_streams", bzip2_streams}, {"other_compressions", other_compressions},
+           {"bzip2_cut_and_damaged", bzip2_cut_and_damaged},
+           {"gzip_cut_and_damaged", gzip_cut_and_damaged},
+           {"xz_cut_and_damaged", xz_cut_and_damaged},
+           {"zstd_cut_and_damaged", zstd_cut_and_damaged},
+           {"too_large_to_decompress", too_large_to_decompress}, {"cannot_open", cannot_open},
            {"temporary_file_leaves_nothing", temporary_file_leaves_nothing})

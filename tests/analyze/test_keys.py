@@ -1,0 +1,68 @@
+"""Keys that tell code apart: offsets instead of addresses, linkage names, lines of calls.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import unittest
+
+import pbin
+import tool
+
+PLACES = ((0x10, "app", 0), (0x24, "app", 0), (0x10, "libx.so", 1))
+
+
+class Places(tool.Case):
+    def run_at(self, name, bases, offset=0x1000):
+        """A run whose files are mapped at BASES: three places, and one outside of any mapping."""
+        maps = [pbin.Map(base, 0x1000, offset, label) for base, label in zip(bases, ("app", "libx.so"))]
+        inner = pbin.Frame("_Z5innerv", "inner()", "/src/inner.h", 7)
+        outer = pbin.Frame("_Z5outeri", "outer(int)", "/src/outer.c", 30)
+        places = [pbin.Location(bases[i] + at, binary, [inner, outer] if at == 0x24 else [outer], i)
+                  for at, binary, i in PLACES]
+        places.append(pbin.Location(0x7000_0000_0010, "_foreign", [pbin.Frame("_foreign", "_foreign", "", 0)]))
+        profile = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": 8, "wall_ns": 8_000_000},
+                               [pbin.Thread(1, 1, "app")], places, maps=maps)
+        profile.samples = [pbin.Sample(1_000_000, 0.0, [(0, i % 4, 1_000_000)]) for i in range(8)]
+        return self.file(name, pbin.write(profile))
+
+    def rows(self, keys, *files, name="pbin-aggregate"):
+        out = self.succeeds([name, "-q", "--format=json", "-k", keys, *files]).out
+        return [tuple(r[k] for k in keys.split(",")) for r in json.loads(out)["rows"]]
+
+    def test_offsets_are_the_same_at_any_address(self):
+        files = [self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000)), self.run_at("b", (0x5561_2345_6000, 0x7f11_1111_1000))]
+        want = {("app", "0x1010"), ("app", "0x1024"), ("libx.so", "0x1010"), ("_foreign", "0x700000000010")}
+        for chosen in (files[:1], files[1:], files):
+            self.assertEqual(set(self.rows("binary,pc", *chosen)), want)
+        self.assertEqual(set(self.rows("binary,pc", *files, name="pbin-compare")), want)
+        whole = json.loads(self.succeeds(["pbin-aggregate", "-q", "--format=json", "-k", "pc", *files]).out)
+        self.assertEqual([c["name"] for c in whole["columns"][:2]], ["binary", "pc"])
+        self.assertEqual({r["runs"] for r in whole["rows"]}, {2})
+
+    def test_mapping_without_offset(self):
+        file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000), pbin.NOT_KNOWN)
+        self.assertIn(("app", "0x24"), self.rows("binary,pc", file))
+
+    def test_offsets_in_aggregated_profiles(self):
+        files = []
+        for i, base in enumerate((0x5550_0000_0000, 0x5561_2345_6000)):
+            files.append(f"{self.folder}/sum{i}")
+            self.succeeds(["pbin-aggregate", "-k", "pc", "--format=pbin", "-o", files[-1],
+                           self.run_at(f"r{i}", (base, base + 0x10_0000))])
+        self.assertEqual(len(self.rows("binary,pc", *files)), 4)
+
+    def test_filter_by_offset(self):
+        file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))
+        self.assertEqual(self.rows("binary,pc", "--filter=pc=0x1024", file), [("app", "0x1024")])
+
+    def test_names_and_lines(self):
+        file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))
+        self.assertEqual(set(self.rows("function,linkage-name,outer-line,inline,line", file)),
+                         {("outer(int)", "_Z5outeri", 30, "outer(int)", 30), ("outer(int)", "_Z5outeri", 30, "inner()", 7),
+                          ("_foreign", "_foreign", None, "_foreign", None)})
+        self.succeeds(["pbin-aggregate", "-k", "linkage-name,outer-line", "--format=pbin", "-o", f"{self.folder}/s", file])
+        self.assertEqual(set(self.rows("linkage-name,outer-line", f"{self.folder}/s")), {("_Z5outeri", 30), ("_foreign", None)})
+
+
+if __name__ == "__main__":
+    unittest.main()

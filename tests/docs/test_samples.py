@@ -1,0 +1,60 @@
+"""The recordings in samples/: every command of their README works, and every dialect shows the same program.
+
+SPDX-License-Identifier: MIT
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+
+import sources
+import tool
+
+SAMPLES = os.path.join(sources.ROOT, "samples")
+
+
+class Samples(tool.Case):
+    def shell(self, command):
+        env = dict(os.environ, PATH=tool.BUILD + ":" + os.environ["PATH"])
+        done = subprocess.run(["bash", "-c", "set -o pipefail; " + command], cwd=self.folder, env=env,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_commands_of_the_readme(self):
+        os.symlink(SAMPLES, os.path.join(self.folder, "samples"))
+        with open(os.path.join(SAMPLES, "README.md"), encoding="utf-8") as file:
+            commands = re.findall(r"^    (.*)$", file.read(), re.M)
+        self.assertGreater(len(commands), 10)
+        for command in commands:
+            with self.subTest(command):
+                out = self.shell(command)
+                self.assertTrue(out or " -o " in command)
+                if "-callgraph" not in command and " -o " not in command:
+                    self.assertRegex(out, "burn_50")
+
+    def test_dialects(self):
+        """Counts of samples agree to the last one, shares and energies where the dialect has CPU times."""
+        shares, energies = {}, {}
+        for path in sorted(glob.glob(os.path.join(SAMPLES, "dialects", "*"))) + [os.path.join(SAMPLES, "out.bin.bz2")]:
+            name = os.path.basename(path).split(".")[0]
+            volts = "-v 5" if "current" in name else ""
+            table = json.loads(self.shell(f"prof2pbin -q {volts} -s '{SAMPLES}' '{path}' | "
+                                          "pbin-aggregate -q -k function --format json"))
+            rows = {row["function"]: row for row in table["rows"]}
+            total = sum(row["time"] for row in rows.values())
+            shares[name] = rows["burn_50"]["time"] / total
+            if "unmeasured" not in name:
+                energies[name] = sum(row["energy"] for row in rows.values())
+        self.assertEqual(len(shares), 13)
+        for name, share in shares.items():
+            self.assertAlmostEqual(share, 0.5, delta=0.03, msg=name)
+        energies.pop("sampler-a")  # a run of its own
+        for name, energy in energies.items():
+            # intrvelf has neither CPU times nor times of samples, sampler only the former
+            delta = 0.1 if name.startswith("intrvelf") else 0.03 if re.match("sampler-[cp]", name) else 0.01
+            self.assertAlmostEqual(energy / energies["out"], 1, delta=delta, msg=name)
+        exact = {name: share for name, share in shares.items() if name.startswith(("sampler-", "pperf"))
+                 and name != "sampler-a"}
+        self.assertLess(max(exact.values()) - min(exact.values()), 1e-9)

@@ -1,0 +1,143 @@
+/* Debug information as the confined worker reads it, in this process. The worker never frees what it decodes; here,
+ * everything that an input left is freed after it, so that memory shows what a single file costs.
+ * SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+#include "convert/dwarf/dwarf_units.h"
+#include "tests/fuzz/input.h"
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* Of the sanitizer's <sanitizer/allocator_interface.h>, which is only there for clang. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): its name */
+int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
+                                              void (*on_free)(const volatile void *));
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* ---- allocations of the current input ---- */
+
+enum { SLOTS = 1 << 17 };
+static struct {
+    const void **slots; /* a hash table with open addressing; DELETED for one that was freed */
+    size_t count;       /* slots in use */
+    const void **used;  /* addresses in the order of allocation */
+    bool watching;
+} memory;
+static const char deleted;
+#define DELETED ((const void *)&deleted)
+
+static size_t slot_of(const void *address)
+{
+    return (size_t)(((uintptr_t)address >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 40) % SLOTS;
+}
+
+static void note_malloc(const volatile void *address, size_t size)
+{
+    (void)size;
+    if (!memory.watching || address == NULL || memory.count >= SLOTS / 2)
+        return;
+    size_t slot = slot_of((const void *)address);
+    while (memory.slots[slot] != NULL)
+        slot = (slot + 1) % SLOTS;
+    memory.slots[slot] = (const void *)address;
+    memory.used[memory.count++] = (const void *)address;
+}
+
+static size_t slot_with(const void *address)
+{
+    size_t slot = slot_of(address);
+    while (memory.slots[slot] != NULL && memory.slots[slot] != address)
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+static void note_free(const volatile void *address)
+{
+    if (!memory.watching || address == NULL)
+        return;
+    size_t slot = slot_with((const void *)address);
+    if (memory.slots[slot] != NULL)
+        memory.slots[slot] = DELETED;
+}
+
+static void free_all(void)
+{
+    memory.watching = false;
+    for (size_t i = 0; i < memory.count; i++) {
+        size_t slot = slot_with(memory.used[i]);
+        if (memory.slots[slot] == NULL)
+            continue;
+        memory.slots[slot] = DELETED;
+        free((void *)memory.used[i]);
+    }
+    if (memory.count > 0)
+        memset(memory.slots, 0, SLOTS * sizeof *memory.slots);
+    memory.count = 0;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+    memory.slots = calloc(SLOTS, sizeof *memory.slots);
+    memory.used = calloc(SLOTS / 2, sizeof *memory.used);
+    if (memory.slots == NULL || memory.used == NULL)
+        abort();
+    return __sanitizer_install_malloc_and_free_hooks(note_malloc, note_free) > 0 ? 0 : 1;
+}
+
+/* ---- the worker ---- */
+
+enum { MOST_ADDRESSES = 200, MOST_DECODED = 64 };
+
+static void prepare(struct dwarf_units *units, struct elf_file *file, struct strings *strings)
+{
+    units->image = file;
+    units->big_endian = file->big_endian;
+    units->strings = strings;
+    units->sections = dwarf_sections_new(file);
+}
+
+/* Asks for begin and end of the pieces of MAP, at most COUNT of them. */
+static void ask(struct dwarf_units *units, const struct interval_map *map, size_t count)
+{
+    struct dwarf_frame frames[MAX_FRAMES];
+    for (size_t i = 0; i < map->count && i < count; i++) {
+        const uint64_t addresses[] = {map->pieces[i].begin, map->pieces[i].last};
+        for (size_t end = 0; end < 2; end++) {
+            size_t found = dwarf_units_frames(units, addresses[end], frames);
+            for (size_t f = 0; f < found; f++) {
+                const char *name = strings_get(units->strings, frames[f].function);
+                input_touch(name, strlen(name));
+                strings_get(units->strings, frames[f].file);
+            }
+        }
+    }
+}
+
+static void work(struct elf_file *file)
+{
+    struct dwarf_units units = {0}, alternate = {0};
+    struct strings *strings = strings_new();
+    prepare(&units, file, strings);
+    prepare(&alternate, file, strings);
+    units.alternate = &alternate;
+    dwarf_units_load(&units);
+    ask(&units, &units.by_address, MOST_ADDRESSES);
+    for (size_t i = 0; i < units.count && i < MOST_DECODED; i++) {
+        dwarf_units_decode(&units, &units.units[i]);
+        ask(&units, &units.units[i].functions.by_address, MOST_ADDRESSES);
+        ask(&units, &units.units[i].lines.by_address, MOST_ADDRESSES);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct error err = {0};
+    memory.watching = true;
+    struct elf_file *file = elf_file_from_memory(data, size, "input", &err);
+    if (file != NULL)
+        work(file);
+    elf_file_close(file);
+    free_all();
+    return 0;
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""Valid files of every kind, from the independent writers of tests/lib and from compilers: where fuzzing begins.
+
+    python3 tests/fuzz/seeds.py FOLDER       writes FOLDER/TARGET/NAME
+
+SPDX-License-Identifier: MIT
+"""
+import bz2
+import gzip
+import lzma
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+for name in ("lib", "gmon", "sthem", "fuzz"):
+    sys.path.append(os.path.join(TESTS, name))
+
+import export  # noqa: E402
+import gmonfile  # noqa: E402
+import pbin  # noqa: E402
+import profiles  # noqa: E402
+import rawprofile as raw  # noqa: E402
+import test_mutations  # noqa: E402
+from fast_xxh3 import xxh3  # noqa: E402
+
+PROGRAM = """
+struct shape { virtual ~shape() {} virtual int area(int) const; int n = 3; };
+namespace deep { namespace er { template <class T> inline T twice(T t) { return t + t * (t & 3); } } }
+static inline __attribute__((always_inline)) int step(int v) { return deep::er::twice(v) ^ 5; }
+int shape::area(int v) const { int s = 0; for (int i = 0; i < v; i++) s += step(i) * n; return s; }
+static __attribute__((noinline)) int cold(int v) { if (v > 100) __builtin_trap(); return step(v); }
+int main(int argc, char **) { shape s; return s.area(argc) + cold(argc); }
+"""
+# Options that change what a compiler writes: versions of DWARF, wide offsets, split and compressed sections.
+VARIANTS = (("-gdwarf-5",), ("-gdwarf-4", "-gz=zlib"), ("-gdwarf-3",), ("-gdwarf-2", "-gstrict-dwarf"), ("-gdwarf64", "-O0"),
+            ("-gdwarf-5", "-fdebug-types-section"), ("-g", "-gz=zlib-gnu"), ("-m32", "-gdwarf-4"), ("-gdwarf-5", "-ffunction-sections"))
+
+
+def raw_seeds():
+    options = {None: 0, "--salvage": 8, "-v": 0}
+    for i, (arguments, data) in enumerate(test_mutations.raw_profiles()):
+        yield f"dialect{i}", bytes([options[arguments[0] if arguments else None], 0]) + data
+    run = test_mutations.make_run(raw.POWER, 6)
+    times = [s.time_us * 1000 for s in run.samples]
+    for pmu in "dfbBhHiIqQ":
+        yield f"pperf-{pmu}", bytes([5, 0]) + raw.write(run, "pperf", pmu=pmu)
+    for value, pmu in enumerate([*"ddfbhiqBHIQ", 5]):  # as enum raw_value has them
+        yield f"value-{value}", bytes([5, value]) + raw.write(run, "pperf", pmu=pmu)
+    ext = raw.Extended({"command": "burn", "cpus": "2"}, [raw.Image(7, "/bin/burn", comm="burn"),
+                                                         raw.Image(8, "/bin/sh", 5, 7, 0, raw.FORK, "sh")],
+                       [raw.Mapping(0, 0x401000, 64, "/bin/burn", build_id="ab12"),
+                        raw.Mapping(1, 0x601000, 64, "", kind=raw.ANONYMOUS)],
+                       [raw.Task(7, 7, 0, "a"), raw.Task(8, 7, 3, "b")],
+                       [(0, raw.JIT_TEXT, b"401000 20 jitted\n"), (1, raw.JIT_DUMP, jitdump("<"))],
+                       [raw.Source("rapl"), raw.Source("fan", "power", "W", "board", 0.5, 100, 0, "text")],
+                       [raw.Reading(0, 0, 5, 1), raw.Reading(0, times[3], 77, 2), raw.Reading(1, times[4], 1 << 60)],
+                       [(7, 5, 6)], (0x7000, b"\x7fELFvdso"))
+    yield "spool", bytes([8, 0]) + raw.spool(run, times)
+    flags = [t for s in run.samples for t in s.threads]
+    for i, t in enumerate(flags):
+        t.flags, t.caller = 1 + i % 7, 0x401010
+    yield "extended", bytes(2) + raw.extended(run, times, ext, per_block=4)
+    yield "processes", bytes([8, 0]) + raw.extended_spool(run, times, ext, 3)
+
+
+def pbin_seeds():
+    for seed in range(6):
+        profile = profiles.make(seed, samples=40, threads=3, locations=8, gaps=seed % 2, cpu_time=seed % 3 and 1)
+        if seed == 1:
+            profile.maps = [pbin.Map(0x400000, 0x1000, 0, "app", "/bin/app", "ab" * 20)]
+            profile.locations[0].map = 0
+            profile.programs, profile.callers = {0: "/bin/app"}, {1: 2}
+            profile.sources = [("cpu", "energy", "J", "package", 1.0, 0, 1, "text"), ("fan", "power", "W", "", .5, 9, 0, "")]
+            profile.readings = [(0, 0, 1, 0), (0, 900_000, 7, 3), (1, 1_000_000, 1 << 60, 4)]
+            profile.values = {1: [1.0 * i for i in range(40)]}
+            profile.busy = list(range(40))
+        data = pbin.write(profile, 15, xxh3)
+        for flags in (0, 3, 8, 20) if seed == 1 else (seed % 8,):
+            yield f"full{seed}-{flags}", bytes([flags]) + data
+    w = pbin.Writer({"name": "x", "keys": "binary,function,line"}, xxh3)
+    w.put_runs([pbin.Run("x", 10**9, 5, 1, 10**6, 1)])
+    w.put_rows([pbin.Row(("b", n, 4), 2, k, 1, 1000, 1, 1, 0, (1, 1, 0, 0)) for n, k in (("f", 3), ("g", None))])
+    w.put_arcs([("a", "a", "b", "b", 1), ("b", "b", "c", "c", 2)])
+    yield "rows", b"\0" + w.finish()
+    for name in ("a", "b"):
+        with open(os.path.join(TESTS, "..", "samples", name + ".pbin"), "rb") as f:
+            yield "sample-" + name, b"\4" + f.read()
+    build = os.environ.get("BUILD", "build")
+    for keys in ("function", "thread,file,line", "binary,inline,comm"):  # and of our own: least squares
+        full = pbin.write(profiles.make(9, samples=200, threads=3, locations=6), 50, xxh3)
+        done = subprocess.run([os.path.join(build, "pbin-aggregate"), "-q", "--energy-model=fit", "-k", keys, "--format=pbin"], input=full,
+                              capture_output=True, check=False)
+        if done.returncode == 0:
+            yield "fit-" + keys.replace(",", "-"), b"\0" + done.stdout
+
+
+def gmon_seeds():
+    histogram = gmonfile.Histogram(0x400000, 0x400080, [1, 2, 3, 0, 65535, 0, 7, 8])
+    other = gmonfile.Histogram(0x500000, 0x500040, [5] * 4)
+    for bits in (32, 64):
+        for order in "<>":
+            p = gmonfile.Profile([histogram], [(0x400010, 0x400020, 3), (0x400030, 0x400000, 1)], bits, order)
+            two = gmonfile.Profile([histogram, other], p.arcs, bits, order)
+            flags = (4 | (8 if bits == 64 else 0)) | 16 | (32 if order == ">" else 0)
+            for i, data in enumerate((gmonfile.gnu(p), gmonfile.gnu(two, blocks=[(1, 2)]), gmonfile.bsd(p), gmonfile.bsd_old(p))):
+                yield f"{bits}{'lb'[order == '>']}{i}", b"\0" + data
+                yield f"{bits}{'lb'[order == '>']}{i}cut", bytes([64 | flags | min(i, 3)]) + data[:-5]
+
+
+def sthem_seeds():
+    rng = random.Random(3)
+    for kind, places in (("sthem", [("app", "main"), ("lib,x", "f;g"), ("", "h")]), ("pc", [4198400, 4198500]),
+                         ("lynsyn", [4198400, 0x1234])):
+        for i, more in enumerate(({}, {"newline": "\r\n", "bom": True, "trailing": ";"}, {"comma": True, "quotes": True},
+                                  {"separator": ",", "shuffle": 3}, {"separator": "\t"})):
+            layout, rows = export.Layout(kind, **more), []
+            for n in range(12):
+                time = f"{0.001 * n:.6g}" if n not in (4, 7) else "0.002"
+                values = {1: ("0.5", "12") if kind == "lynsyn" else "1.25e0", 2: ("-0.1", "5") if kind == "lynsyn" else "-3"}
+                rows.append(export.Row(time, values, {0: rng.choice(places), 2: rng.choice(places)}))
+            yield f"{kind}{i}", bytes([(0, 5, 16, 0, 0)[i]]) + export.text(layout, rows)
+
+
+def programs():
+    """ELF files of the compilers that are there."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = os.path.join(folder, "p.cc"), os.path.join(folder, "p")
+        with open(source, "w", encoding="ascii") as f:
+            f.write(PROGRAM)
+        for compiler in ("g++", "clang++-14"):
+            for options in VARIANTS:
+                argv = [compiler, "-O2", *options, "-nostdlib", "-w", "-ffreestanding", "-fno-rtti", "-Wl,-e,main",
+                        "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,noseparate-code", "-Wl,--build-id", "-o", out, source]
+                if subprocess.run(argv, cwd=folder, capture_output=True, check=False).returncode != 0:
+                    continue
+                name = compiler[0] + "".join(options)
+                yield name, read(out)
+                for extra in (["--strip-all"], ["--only-keep-debug"]):
+                    if options == VARIANTS[0] or options == VARIANTS[7]:
+                        subprocess.run(["objcopy", *extra, out, out + "2"], check=True)
+                        yield name + extra[0], read(out + "2")
+                if options == VARIANTS[0]:
+                    subprocess.run(["objcopy", "--only-keep-debug", "--remove-section=.debug*", out, out + "3"], check=True)
+                    with open(out + ".xz", "wb") as f:
+                        f.write(lzma.compress(read(out + "3")))
+                    subprocess.run(["objcopy", "--strip-all", f"--add-section=.gnu_debugdata={out}.xz", out, out + "4"], check=True)
+                    yield name + "-minidebug", read(out + "4")
+        with open(source[:-1], "w", encoding="ascii") as f:
+            f.write("int f(int a) { return a + 1; } int _start(int a) { return f(a) * 3; }\n")
+        for machine in ("arm-linux-gnueabihf", "powerpc64-linux-gnu", "s390x-linux-gnu"):
+            for assembler in (f"{machine}-as",):
+                s = os.path.join(folder, "e.s")
+                with open(s, "w", encoding="ascii") as f:
+                    f.write(".text\n.globl f\n.type f,%function\nf:\n" + (".fnstart\n" if "arm" in machine else ".cfi_startproc\n") +
+                            ".long 0\n.long 0\n" + (".fnend\n" if "arm" in machine else ".cfi_endproc\n") + ".size f,.-f\n")
+                if subprocess.run([assembler, "-g", "-o", out + ".o", s], capture_output=True, check=False).returncode == 0 and \
+                        subprocess.run([f"{machine}-ld", "-e", "f", "-o", out, out + ".o"], capture_output=True, check=False).returncode == 0:
+                    yield machine, read(out)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def answer(strings, addresses, damaged=0):
+    body = struct.pack("<II", damaged, len(strings)) + b"".join(struct.pack("<I", len(s)) + s for s in strings) + b"".join(addresses)
+    return struct.pack("<I", len(body)) + body
+
+
+def answer_seeds():
+    frame = struct.pack("<III", 1, 2, 7)
+    first = answer([b"main", b"a.c"], [b"\1" + frame, b"\xff", b"\0", b"\2" + frame * 2, b"\xff"])
+    yield "one", first
+    yield "two", first + answer([b"f"], [b"\1" + struct.pack("<III", 3, 0, 1), b"\0", b"\xff", b"\xff", b"\0"], 3)
+    yield "none", answer([], [b"\0"] * 5)
+
+
+def jitdump(order):
+    def record(kind, payload):
+        return struct.pack(order + "IIQ", kind, 16 + len(payload), 1) + payload
+    head = struct.pack(order + "IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, 7, 1, 0)
+    load = struct.pack(order + "IIQQQQ", 7, 7, 0x5000, 0x5000, 0x40, 1) + b"jitted\0" + bytes(0x40)
+    move = struct.pack(order + "IIQQQQQ", 7, 7, 0x5000, 0x5000, 0x6000, 0x40, 1)
+    return head + record(0, load) + record(2, bytes(8)) + record(1, move) + record(3, b"")
+
+
+def name_seeds():
+    yield "kallsyms", b"\0ffffffff81000000 T _stext\nffffffff81000100 t helper\t[module]\nffffffff81000200 D data\n"
+    yield "perf-map", b"\x01401000 20 jitted code\n0x402000 0X10 other\n500 0 none\nbad\n"
+    yield "jitdump-l", b"\2" + jitdump("<")
+    yield "jitdump-b", b"\2" + jitdump(">")
+    yield "mappings", b"\3400000-401000 r-xp 00000000 08:01 7 /bin/a b\n# text\n0x500000 0x1000 libc.so\n"
+    for i, mangled in enumerate((b"_ZN4deep2er5twiceIiEET_S2_", b"_ZNSt3mapIicSt4lessIiESaISt4pairIKicEEEixERS3_.cold",
+                                 b"_RNvCs1234_7mycrate3foo", b"_ZN3foo3bar17h05af221e174051e9E", b"_Z1fIJidEEvDpT_.part.0")):
+        yield f"mangled{i}", b"\4" + mangled
+
+
+def packed_seeds():
+    data = b"".join(b"%d some text, " % (i * i % 97) for i in range(300))
+    packed = {"bz2": bz2.compress(data), "gz": gzip.compress(data, mtime=0), "xz": lzma.compress(data),
+              "zst": subprocess.run(["zstd", "-c", "--check"], input=data, capture_output=True, check=True).stdout}
+    packed["bz2s"] = packed["bz2"] + bz2.compress(b"more")
+    packed["gzs"] = packed["gz"] + gzip.compress(b"more", mtime=0)
+    packed["plain"] = b"some text " * 20
+    for name, content in packed.items():
+        for flags in (0, 1, 2, 12):
+            yield f"{name}{flags}", bytes([flags]) + content
+        yield name + "cut", b"\1" + content[:-9]
+
+
+SEEDS = {"raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "sthem": sthem_seeds, "elf": programs, "dwarf": programs,
+         "answers": answer_seeds, "names": name_seeds, "packed": packed_seeds}
+
+
+def main(folder):
+    for target, seeds in SEEDS.items():
+        os.makedirs(os.path.join(folder, target), exist_ok=True)
+        for name, data in seeds():
+            with open(os.path.join(folder, target, name), "wb") as f:
+                f.write(data)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,226 @@
+"""Tools that are killed at random moments: the old output or the complete new one, no other file but those that the
+manuals name, no process left; what the sampler had recorded can be salvaged, and its command ends as the manual says.
+
+PBIN_KILLS=N kills each tool N times in place of a few; run this file by "python3 -m unittest" for that, as make torture
+does.
+SPDX-License-Identifier: MIT
+"""
+import os
+import random
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+import profiles
+import pbin
+import tool
+from fast_xxh3 import xxh3
+
+KILLS = int(os.environ.get("PBIN_KILLS", "6"))
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+BURN = os.path.join(tool.BUILD, "samples", "burn")
+SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
+SALVAGEABLE = 0.1  # [s] from the start of the command on
+
+
+def members(session):
+    """Processes of SESSION that are not dead."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[3]) == session and fields[0] not in "ZX":
+            found.append(int(entry))
+    return found
+
+
+def all_gone(session, seconds):
+    end = time.monotonic() + seconds
+    while members(session):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+class Case(tool.Case):
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.shared = holder.name
+        cls.raw = os.path.join(cls.shared, "b.bin")
+        subprocess.run([tool.path("sampler"), "-q", "-o", cls.raw, "--", BURN, "0.3", "2"], check=True, capture_output=True)
+        cls.pbin = os.path.join(cls.shared, "b.pbin")
+        with open(cls.pbin, "wb") as f:
+            f.write(pbin.write(profiles.make(5, samples=4000, threads=6, locations=200), 500, xxh3))
+
+    def setUp(self):
+        super().setUp()
+        self.temporary = os.path.join(self.folder, "tmp")
+        self.work = os.path.join(self.folder, "work")
+        os.mkdir(self.temporary)
+        os.mkdir(self.work)
+
+    def start(self, argv, stdin=None):
+        env = dict(tool.environment(), TMPDIR=self.temporary)
+        return subprocess.Popen([tool.path(argv[0]), *map(str, argv[1:])], env=env, cwd=self.work, stdin=stdin,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+
+    def content(self, path):
+        if not os.path.exists(path):
+            return None
+        with open(path, "rb") as f:
+            return f.read()
+
+    def unkilled(self, argv, stdin=None):
+        """How long it takes [s]."""
+        begin = time.monotonic()
+        process = self.start(argv, stdin and open(stdin, "rb"))
+        error = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 0, error)
+        return time.monotonic() - begin
+
+    def killed_once(self, argv, number, after, stdin):
+        """Its status and what it said."""
+        process = self.start(argv, stdin and open(stdin, "rb"))
+        time.sleep(after)
+        if process.poll() is None:
+            os.kill(process.pid, number)
+        error = process.communicate(timeout=20)[1]
+        return process.pid, process.returncode, error
+
+    def each(self, argv, suffix, stdin=None):
+        rng, out = random.Random(argv[0] + suffix), os.path.join(self.work, "out" + suffix)
+        argv = [*argv, "-o", out]
+        seconds = max(self.unkilled(argv, stdin) for _ in range(2))
+        good, kept = self.content(out), 0
+        for i in range(20 * KILLS):
+            if i >= KILLS and kept > 0:  # a tool may end before a signal comes
+                break
+            with open(out, "wb") as f:
+                f.write(b"old")
+            number, after = SIGNALS[i % 3], rng.uniform(0, 1.1 * seconds)
+            pid, status, error = self.killed_once(argv, number, after, stdin)
+            where = f"{argv[0]}, {number.name} after {after:.4f} s: status {status}, {error[:300]}"
+            self.assertIn(status, (0, -number), where)
+            self.assertIn(self.content(out), (b"old", good) if status != 0 else (good,), where)
+            self.assertTrue(all_gone(pid, 2), where + f": {members(pid)} left")
+            others = sorted(set(os.listdir(self.work)) - {os.path.basename(out)})
+            if number == signal.SIGKILL:  # documented: only that, at one moment
+                for name in [n for n in others if re.fullmatch(re.escape(os.path.basename(out)) + r"\.\d+-\d+\.tmp", n)]:
+                    self.assertEqual(self.content(os.path.join(self.work, name)), good, where)
+                    os.unlink(os.path.join(self.work, name))
+                    others.remove(name)
+            self.assertEqual(others + os.listdir(self.temporary), [], where)
+            kept += status != 0
+        self.assertGreater(kept, 0, "no kill came in time")
+        os.unlink(out)
+
+
+class Tools(Case):
+    def test_prof2pbin(self):
+        self.each(["prof2pbin", "-q", "-n", "x", self.raw], ".pbin")
+
+    def test_prof2pbin_pipe(self):
+        """A pipe is spooled."""
+        self.each(["prof2pbin", "-q", "-n", "x"], ".pbin.bz2", os.path.join(SAMPLES, "out.bin.bz2"))
+
+    def test_pbin_aggregate(self):
+        self.each(["pbin-aggregate", "-q", "-k", "thread,function,line", self.pbin, self.pbin], ".json")
+        self.each(["pbin-aggregate", "-q", self.pbin], ".pbin")
+
+    def test_pbin_compare(self):
+        self.each(["pbin-compare", "-q", self.pbin, self.pbin], ".csv")
+
+    def test_pbin_dump(self):
+        self.each(["pbin-dump", "--samples", self.pbin], ".csv")
+
+    def test_pbin_annotate(self):
+        profile = os.path.join(self.shared, "a.pbin")
+        subprocess.run([tool.path("prof2pbin"), "-q", "-o", profile, self.raw], check=True)
+        self.each(["pbin-annotate", "-q", "--asm", profile], ".txt")
+
+    def test_pbin_plot(self):
+        """gnuplot is a child."""
+        self.each(["pbin-plot", "timeline", "-q", self.pbin], ".svg")
+
+    def test_gmon2pbin_and_pbin2gmon(self):
+        profile, gmon = (os.path.join(self.shared, name) for name in ("g.pbin", "g.out"))
+        subprocess.run([tool.path("prof2pbin"), "-q", "-o", profile, self.raw], check=True)
+        self.each(["pbin2gmon", "-q", "-e", BURN, profile], ".out")
+        subprocess.run([tool.path("pbin2gmon"), "-q", "-e", BURN, "-o", gmon, profile], check=True)
+        self.each(["gmon2pbin", "-q", "-n", "x", "-e", BURN, gmon], ".pbin")
+
+    def test_sthem2pbin(self):
+        self.each(["sthem2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "export.csv")], ".pbin")
+
+
+class Sampler(Case):
+    def complete(self, path, *options):
+        converted = os.path.join(self.folder, "converted.pbin")
+        return subprocess.run([tool.path("prof2pbin"), "-q", "--no-dwarf", *options, "-o", converted, path],
+                              capture_output=True, check=False)
+
+    def check_kill(self, out, began, where):
+        """The command goes on; what was recorded is in OUT.part, or already in OUT."""
+        part = out + ".part"
+        if self.content(out) != b"old":
+            done = self.complete(out)
+            self.assertEqual(done.returncode, 0, where + f": {done.stderr}")
+            return False
+        if not os.path.exists(part):
+            self.assertLess(began, SALVAGEABLE, where + ": nothing recorded")
+            return False
+        done = self.complete(part, "--salvage")
+        self.assertTrue(done.returncode == 0 or began < SALVAGEABLE, where + f": {done.stderr}")
+        os.unlink(part)
+        return done.returncode == 0
+
+    def check_signal(self, out, number, status, where):
+        """The command gets it; the profile is complete, if it began."""
+        self.assertIn(status, (0, -number), where)
+        self.assertFalse(os.path.exists(out + ".part"), where)
+        if self.content(out) != b"old":
+            done = self.complete(out)
+            self.assertEqual(done.returncode, 0, where + f": {done.stderr}")
+
+    def kills(self, engine):
+        rng, out, salvaged = random.Random(engine), os.path.join(self.work, "out.bin"), 0
+        began = os.path.join(self.folder, "began")
+        for i in range(KILLS):
+            with open(out, "wb") as f:
+                f.write(b"old")
+            if os.path.exists(began):
+                os.unlink(began)
+            number, after = SIGNALS[i % 3], rng.uniform(0, 0.5)
+            argv = ["sampler", "-q", f"--engine={engine}", "-o", out, "--", "/bin/sh", "-c", f": >'{began}'; exec '{BURN}' 0.3"]
+            pid, status, error = self.killed_once(argv, number, after, None)
+            ran = time.time() - os.stat(began).st_mtime if os.path.exists(began) else 0
+            where = f"{engine}, {number.name} after {after:.4f} s: status {status}, {error[:300]}"
+            self.assertTrue(all_gone(pid, 10), where + f": {members(pid)} left")
+            if number == signal.SIGKILL and status != 0:
+                self.assertEqual(status, -number, where)
+                salvaged += self.check_kill(out, ran, where)
+            else:
+                self.check_signal(out, number, status, where)
+            self.assertEqual(sorted(os.listdir(self.work)) + os.listdir(self.temporary), ["out.bin"], where)
+        self.assertGreater(salvaged, 0, "no kill came in time")
+
+    def test_perf(self):
+        self.kills("perf")
+
+    def test_ptrace(self):
+        self.kills("ptrace")
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()

@@ -1,0 +1,560 @@
+"""funcmeter counts exactly: programs whose calls are known, in every way to enter and leave a function.
+
+SPDX-License-Identifier: MIT
+"""
+import csv
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+FUNCMETER = os.path.join(BUILD, "funcmeter")
+LIMIT = 60  # [s] for any one run
+
+CALLS = r"""
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#define KEEP __attribute__((noipa))
+struct big { long a[6]; };
+typedef float vector __attribute__((vector_size(16)));
+KEEP int leaf(int x) { return 2 * x + 1; }
+KEEP int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+KEEP int odd(int n);
+KEEP int even(int n) { int r = n == 0 ? 1 : odd(n - 1); __asm__ volatile(""); return r; }
+KEEP int odd(int n) { int r = n == 0 ? 0 : even(n - 1); __asm__ volatile(""); return r; }
+KEEP int tail(int n) { return leaf(n + 1); }
+KEEP double real(double a, float b) { return a * b + 1; }
+KEEP long double longest(long double a) { return a / 3; }
+KEEP struct big structure(long n) { struct big b = {{n, n + 1, n + 2}}; return b; }
+KEEP vector vectors(vector a, vector b) { return a * b; }
+KEEP int many(int a, double b, int c, int d, int e, int f, int g, int h, double i, struct big j)
+{ return a + (int)b + c * d - e + f * g - h + (int)i + (int)j.a[2]; }
+static jmp_buf target;
+KEEP void jumper(int n) { if (n == 0) longjmp(target, 1); jumper(n - 1); __asm__ volatile(""); }
+KEEP void spin(long ns)
+{
+    struct timespec t, s;
+    clock_gettime(CLOCK_MONOTONIC, &s);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &t);
+    while ((t.tv_sec - s.tv_sec) * 1000000000 + t.tv_nsec - s.tv_nsec < ns);
+}
+KEEP void rest(long ns) { spin(ns); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+    double sum = 0;
+    int times = argc > 1 ? atoi(argv[1]) : 100;
+    for (int i = 0; i < times; i++) {
+        sum += leaf(i) + tail(i) + real(i, 2) + (double)longest(i) + structure(i).a[1];
+        sum += vectors((vector){1, 2, 3, i}, (vector){2, 2, 2, 2})[3] + many(i, 2, 3, 4, 5, 6, 7, 8, 9, structure(i));
+        sum += sin(i);
+        if (setjmp(target) == 0)
+            jumper(4);
+    }
+    sum += fib(15) + even(10);
+    for (int i = 0; i < 50; i++)
+        rest(200000);
+    printf("%.6f\n", sum);
+    return argc > 2 ? (abort(), 0) : 3;
+}
+"""
+EXPECTED = {"leaf": (200, 200, 0), "tail": (100, 100, 0), "real": (100, 100, 0), "longest": (100, 100, 0),
+            "structure": (200, 200, 0), "vectors": (100, 100, 0), "many": (100, 100, 0), "jumper": (500, 0, 500),
+            "fib": (1973, 1973, 0), "even": (6, 6, 0), "odd": (5, 5, 0), "rest": (50, 50, 0), "spin": (50, 50, 0),
+            "main": (1, 1, 0)}
+
+THROWS = r"""
+#include <cstdio>
+#include <execinfo.h>
+#include <stdexcept>
+#define KEEP __attribute__((noipa))
+extern "C" {
+KEEP void cleanup() { __asm__ volatile(""); }
+KEEP int thrower(int n) { if (n % 3 == 0) throw std::runtime_error("three"); return n; }
+}
+struct guard { ~guard() { cleanup(); } };
+extern "C" {
+KEEP int middle(int n) { guard g; int r = thrower(n) + 1; __asm__ volatile(""); return r; }
+KEEP int catcher(int n) { try { return middle(n); } catch (std::exception &) { return -1; } }
+KEEP int again(int n) { try { return middle(n); } catch (...) { throw; } }
+KEEP int outer(int n)
+{
+    int r = catcher(n);
+    try { r += again(n); } catch (std::exception &) { r += catcher(n + 1); }
+    __asm__ volatile("");
+    return r;
+}
+KEEP int depth() { void *frames[50]; int n = backtrace(frames, 50); __asm__ volatile(""); return n; }
+}
+namespace shop { struct till { KEEP int add(int a, double b) { return a + (int)(2 * b); } }; }
+int main()
+{
+    long sum = 0;
+    shop::till till;
+    for (int i = 0; i < 300; i++)
+        sum += outer(i) + till.add(i, 2);
+    for (int i = 0; i < 10; i++)
+        sum += depth();
+    printf("%ld\n", sum);
+}
+"""
+THROWN = {"cleanup": (700, 700, 0), "thrower": (700, 500, 200), "middle": (700, 500, 200), "catcher": (400, 400, 0),
+          "again": (300, 200, 100), "outer": (300, 300, 0), "depth": (10, 10, 0)}
+
+THREADS = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define KEEP __attribute__((noipa))
+KEEP int work(int n) { return n + 1; }
+KEEP int nest(int n) { int r = n == 0 ? 0 : nest(n - 1) + work(n); __asm__ volatile(""); return r; }
+KEEP void leave(int n) { if (n == 0) pthread_exit(NULL); leave(n - 1); __asm__ volatile(""); }
+KEEP int child(int n) { pid_t pid = fork(); if (pid == 0) { work(n); return 0; } waitpid(pid, NULL, 0); return 1; }
+static void *run(void *opaque) { for (int i = 0; i < 100; i++) nest(10); leave(3); return opaque; }
+static volatile int handled;
+KEEP void handle(int number) { handled++; work(number); }
+int main(void)
+{
+    pthread_t thread[64];
+    for (int i = 0; i < 64; i++)
+        pthread_create(&thread[i], NULL, run, NULL);
+    for (int i = 0; i < 64; i++)
+        pthread_join(thread[i], NULL);
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+    stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 10000; i++)
+        nest(20);
+    setitimer(ITIMER_REAL, &never, NULL);
+    for (int i = 0; i < 5; i++)
+        if (child(i) == 0)
+            _exit(7);
+    printf("%d\n", handled);
+    fflush(stdout);
+    kill(getpid(), SIGKILL);
+}
+"""
+
+MANY_THREADS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+__attribute__((noipa)) int work(int n) { int r = n == 0 ? 0 : work(n - 1); __asm__ volatile(""); return r; }
+static void *run(void *opaque) { work(4); return opaque; }
+int main(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < 5000; i++) {
+        pthread_create(&thread, NULL, run, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+"""
+
+PLUGIN = "__attribute__((noipa)) int plugin(int n) { return n + 1; }\n" \
+         "__attribute__((constructor)) static void first(void) { plugin(1); }\n"
+LOADER = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < 3; i++) {
+        void *library = dlopen(argv[argc - 1], RTLD_NOW);
+        int (*plugin)(int) = (int (*)(int))dlsym(library, "plugin");
+        for (int k = 0; k < 10; k++)
+            plugin(k);
+        dlclose(library);
+    }
+}
+"""
+
+INTERRUPTED = r"""
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static sigjmp_buf start;
+static volatile int ticks;
+static volatile long calls;
+__attribute__((noipa)) void busy(void) { __asm__ volatile("nop; nop; nop; nop; nop"); }
+static void leave(int number) { (void)number; ticks++; siglongjmp(start, 1); }
+int main(void)
+{
+    struct sigaction action = {.sa_handler = leave};
+    struct itimerval often = {{0, 150}, {0, 150}}, never = {{0, 0}, {0, 0}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    sigsetjmp(start, 1);
+    while (ticks < 200) {
+        calls++;
+        busy();
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    printf("%ld\n", calls);
+}
+"""
+
+# Functions that begin with what cannot simply be copied elsewhere.
+BEGINNINGS = r"""
+#include <stdio.h>
+#define FUNCTION(name, body) \
+    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ",@function\n" \
+            #name ":\n" body "\n.size " #name ",.-" #name "\n"); \
+    extern long name(long);
+long number = 40;
+__attribute__((noipa)) long helper(long a) { return a + 1; }
+FUNCTION(relative, "mov number(%rip), %rax\n add %rdi, %rax\n ret")
+FUNCTION(immediate, "cmpl $40, number(%rip)\n mov $1, %eax\n je 1f\n mov $2, %eax\n 1: ret")
+FUNCTION(conditional, "test %edi, %edi\n je 1f\n mov $10, %eax\n ret\n 1: mov $20, %eax\n ret")
+FUNCTION(calling, "push %rbx\n call helper\n add $100, %rax\n pop %rbx\n ret")
+FUNCTION(jumping, "jmp helper")
+FUNCTION(indirect, "jmp *pointer(%rip)")
+FUNCTION(landing, "endbr64\n lea 7(%rdi), %rax\n ret")
+FUNCTION(brief, "mov %rdi, %rax\n ret")
+long (*pointer)(long) = helper;
+int main(void)
+{
+    long sum = 0;
+    for (long i = 0; i < 10; i++)
+        sum = sum * 3 + relative(i) + immediate(i) + conditional(i % 2) + calling(i) + jumping(i) + indirect(i) +
+              landing(i) + brief(i);
+    printf("%ld\n", sum);
+}
+"""
+
+COROUTINES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#define KEEP __attribute__((noipa))
+static ucontext_t home, other[10];
+static int turn;
+KEEP int wait_deep(int n)
+{
+    if (n > 0)
+        n = wait_deep(n - 1);
+    else
+        swapcontext(&other[turn], &home);
+    __asm__ volatile("");
+    return n;
+}
+static void body(void) { for (int i = 0; i < 20; i++) wait_deep(5); }
+KEEP void resume(int i) { turn = i; swapcontext(&home, &other[i]); }
+int main(void)
+{
+    for (int i = 0; i < 10; i++) {
+        getcontext(&other[i]);
+        other[i].uc_stack.ss_sp = malloc(65536);
+        other[i].uc_stack.ss_size = 65536;
+        other[i].uc_link = &home;
+        makecontext(&other[i], body, 0);
+    }
+    for (int k = 0; k < 21; k++)
+        for (int i = 0; i < 10; i++)
+            resume(i);
+    puts("done");
+}
+"""
+
+
+def supported():
+    return platform.machine() == "x86_64" and os.path.exists(FUNCMETER) and "asan" not in BUILD.split("/")
+
+
+@unittest.skipUnless(supported(), "x86-64 only, and not under sanitizers")
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def build(self, name, source, *flags, compiler="gcc", suffix=".c"):
+        with open(self.at(name + suffix), "w", encoding="utf-8") as file:
+            file.write(source)
+        subprocess.run([compiler, "-O1", "-falign-functions=16", "-o", self.at(name), self.at(name + suffix), *flags,
+                        "-pthread", "-lm"], check=True)
+        return self.at(name)
+
+    def run_meter(self, *arguments, **more):
+        return subprocess.run([FUNCMETER, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=LIMIT, cwd=self.folder, **more)
+
+    def rows(self, *arguments, status=0):
+        """Rows of the table, and what the command printed."""
+        done = self.run_meter("-o", "out.csv", *arguments)
+        self.assertEqual(done.returncode, status, done.stderr)
+        with open(self.at("out.csv"), newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file)), done.stdout
+
+    def ends(self, *arguments, status=0):
+        rows, printed = self.rows(*arguments, status=status)
+        return {r["function"]: tuple(int(r[k]) for k in ("calls", "returned", "unwound")) for r in rows}, printed
+
+
+class Counts(Case):
+    def test_every_way_to_call(self):
+        program = self.build("calls", CALLS)
+        alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False)
+        for options in ((), ("--clock", "monotonic")):
+            ends, printed = self.ends(*options, "calls:" + "|".join(EXPECTED), "--", program, status=3)
+            self.assertEqual((printed, ends), (alone.stdout, EXPECTED))
+
+    def test_count_only(self):
+        program = self.build("calls", CALLS)
+        rows, _ = self.rows("--count", "calls:" + "|".join(EXPECTED), "libm.so.6:sin", "--", program, "250", status=3)
+        counts = {r["function"]: int(r["calls"]) for r in rows}
+        self.assertEqual((counts["leaf"], counts["tail"], counts["jumper"], counts["fib"]), (500, 250, 1250, 1973))
+        self.assertEqual(list(rows[0]), ["calls", "library", "function"])
+
+    def test_everything_at_once(self):
+        program = self.build("calls", CALLS)
+        alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=False)
+        ends, printed = self.ends("calls:.*", "lib*:.*", "--", program, status=3)
+        self.assertEqual((printed, {k: ends[k] for k in EXPECTED}), (alone.stdout, EXPECTED))
+        self.assertEqual(ends["longjmp"][0] if "longjmp" in ends else ends["siglongjmp"][0], 100)
+
+    def test_exceptions(self):
+        program = self.build("throws", THROWS, compiler="g++", suffix=".cpp")
+        alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
+        for patterns in (["throws:.*"], ["throws:.*", "lib*:.*"]):
+            ends, printed = self.ends(*patterns, "--", program)
+            self.assertEqual((printed, {k: ends[k] for k in THROWN}), (alone.stdout, THROWN))
+        self.assertEqual(ends["shop::till::add(int, double)"], (300, 300, 0))
+        self.assertEqual(set(self.ends(r"throws:shop::.*", "--", program)[0]), {"shop::till::add(int, double)"})
+
+    def test_threads_signals_fork_kill(self):
+        program = self.build("threads", THREADS)
+        for patterns in (["threads:.*"], ["threads:.*", "libc.so.6:.*"]):
+            rows, printed = self.rows(*patterns, "--", program, status=128 + signal.SIGKILL)
+            found = {r["function"]: r for r in rows}
+            handled = int(printed)
+            self.assertGreater(handled, 3)
+            nests = 64 * 100 * 11 + 10000 * 21
+            self.assertEqual([int(found[n]["calls"]) for n in ("nest", "leave", "handle", "work", "child")],
+                             [nests, 256, handled, nests - 64 * 100 - 10000 + handled + 5, 5])
+            for name in ("nest", "work", "handle"):
+                r = found[name]
+                self.assertEqual(int(r["returned"]) + int(r["untimed"]), int(r["calls"]), name)
+            self.assertEqual((int(found["leave"]["unwound"]), int(found["main"]["inside"])), (256, 1))
+
+    def test_rows_of_threads(self):
+        program = self.build("threads", THREADS)
+        rows, _ = self.rows("--threads", "threads:nest|work", "--", program, status=128 + signal.SIGKILL)
+        counts = sorted(int(r["calls"]) for r in rows if r["function"] == "nest")
+        self.assertEqual(counts, 64 * [1100] + [210000])
+        forked = [r for r in rows if r["function"] == "work" and r["calls"] == "1"]
+        self.assertEqual(len({r["process"] for r in forked}), 5)
+
+    def test_more_threads_than_blocks(self):
+        program = self.build("many", MANY_THREADS)
+        self.assertEqual(self.ends("many:work", "--", program)[0], {"work": (25000, 25000, 0)})
+
+    def test_libraries_that_come_later(self):
+        plugin = self.build("plugin.so", PLUGIN, "-shared", "-fPIC")
+        program = self.build("loader", LOADER)
+        self.assertEqual(self.ends("plugin.so:plugin", "--", program, plugin)[0], {"plugin": (33, 33, 0)})
+
+    def test_other_stacks(self):
+        program = self.build("coroutines", COROUTINES)
+        rows, printed = self.rows("coroutines:wait_deep|resume", "--", program)
+        found = {r["function"]: (int(r["calls"]), int(r["returned"]), int(r["unwound"])) for r in rows}
+        self.assertEqual((printed, found), ("done\n", {"wait_deep": (1200, 1200, 0), "resume": (210, 210, 0)}))
+
+    def test_handlers_that_leave_hooks(self):
+        program = self.build("interrupted", INTERRUPTED)
+        rows, printed = self.rows("interrupted:busy", "--", program)
+        row = {k: int(rows[0][k]) for k in ("calls", "returned", "unwound", "inside", "untimed")}
+        self.assertLess(int(printed) - row["calls"], 200)  # a handler may come between the two
+        self.assertEqual((row["calls"], row["inside"]), (row["returned"] + row["unwound"], 0))
+        self.assertLessEqual(row["unwound"], 200)
+
+    def test_beginnings_of_functions(self):
+        program = self.build("beginnings", BEGINNINGS)
+        alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
+        names = ("relative", "immediate", "conditional", "calling", "jumping", "indirect", "landing", "brief")
+        for options in ([], ["--count"]):
+            rows, printed = self.rows(*options, "beginnings:helper|" + "|".join(names), "--", program)
+            counts = {r["function"]: int(r["calls"]) for r in rows}
+            self.assertEqual((printed, counts), (alone.stdout, {n: 10 for n in names} | {"helper": 30}))
+
+    def test_started_programs(self):
+        program = self.build("calls", CALLS)
+        rows, _ = self.rows("calls:fib", "--", "sh", "-c", f"{program} 1; {program} 1; exit 5", status=5)
+        self.assertEqual([int(r["calls"]) for r in rows], [2 * 1973])
+
+    def test_libraries_of_others(self):
+        for library, script in (("libz.so.1", "import zlib\nfor i in range(77): zlib.crc32(b'abc' * 1000)"),
+                                ("libsqlite3.so.0", "import sqlite3\nc = sqlite3.connect(':memory:')\n"
+                                                    "for i in range(40): c.execute('select %d' % i).fetchall()")):
+            name = {"libz.so.1": "crc32", "libsqlite3.so.0": "sqlite3_prepare_v2"}[library]
+            ends, _ = self.ends(library + ":.*", "--", shutil.which("python3"), "-c", script)
+            self.assertEqual(ends[name][:2], (77, 77) if name == "crc32" else (40, 40), ends)
+
+
+class Profiles(Case):
+    def shown(self, *arguments):
+        done = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "--format", "csv", *arguments], cwd=self.folder,
+                              stdout=subprocess.PIPE, text=True, check=True)
+        return list(csv.DictReader(done.stdout.splitlines()))
+
+    def test_calls_and_times(self):
+        program = self.build("calls", CALLS)
+        pattern = "calls:" + "|".join(EXPECTED)
+        self.assertEqual(self.run_meter("-q", "-o", "out.pbin", pattern, "--", program).returncode, 3)
+        rows = self.shown("out.pbin")
+        self.assertEqual({r["function"]: int(r["entries"]) for r in rows}, {k: v[0] for k, v in EXPECTED.items()})
+        times = {r["function"]: float(r["time [s]"]) for r in rows}
+        self.assertGreater(times["spin"], 50 * 199_900e-9)
+        self.assertLess(times["rest"], 0.001)
+        both = self.shown("out.pbin", "out.pbin", "--mode", "add")
+        self.assertEqual({r["function"]: int(r["entries"]) for r in both}, {k: 2 * v[0] for k, v in EXPECTED.items()})
+
+    def test_threads(self):
+        program = self.build("threads", THREADS)
+        self.run_meter("-q", "--threads", "-o", "out.pbin", "threads:nest", "--", program)
+        self.assertEqual(sorted(int(r["entries"]) for r in self.shown("-k", "process,thread", "out.pbin")),
+                         64 * [1100] + [210000])
+        self.assertEqual([(r["function"], r["entries"]) for r in self.shown("out.pbin")], [("nest", "280400")])
+
+
+class Times(Case):
+    def test_known_times(self):
+        program = self.build("calls", CALLS)
+        rows, _ = self.rows("calls:rest|spin|main", "--", program, "1", status=3)
+        found = {r["function"]: r for r in rows}
+        rest, spin, main = found["rest"], found["spin"], found["main"]
+        self.assertGreaterEqual(float(rest["min [ns]"]), 199_900)
+        self.assertLess(float(rest["min [ns]"]), 204_000)
+        self.assertLessEqual(float(spin["inclusive [s]"]), float(rest["inclusive [s]"]))
+        self.assertLess(float(rest["self [s]"]), 0.0005)
+        self.assertLessEqual(float(rest["inclusive [s]"]), float(main["inclusive [s]"]))
+        self.assertAlmostEqual(float(rest["mean [ns]"]) * 50e-9, float(rest["inclusive [s]"]), 6)
+        for low, high in (("min [ns]", "p50 [ns]"), ("p50 [ns]", "p90 [ns]"), ("p90 [ns]", "p99 [ns]"),
+                          ("p99 [ns]", "max [ns]")):
+            self.assertLessEqual(float(rest[low]), float(rest[high]))
+
+    def test_recursion_counts_once(self):
+        program = self.build("calls", CALLS)
+        rows, _ = self.rows("calls:fib|main", "--", program, "1", status=3)
+        found = {r["function"]: float(r["inclusive [s]"]) for r in rows}
+        self.assertLess(found["fib"], found["main"])
+
+
+class Refusals(Case):
+    def refused(self, *arguments, status=1):
+        done = self.run_meter(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (status, ""))
+        return done.stderr
+
+    def test_patterns(self):
+        self.assertIn("expected LIBRARY:REGEX", self.refused("libc", "--", "true", status=2))
+        self.assertIn("pattern 'libc:(': ", self.refused("libc:(", "--", "true", status=2))
+        self.assertIn("no pattern given", self.refused("--", "true", status=2))
+        self.assertIn("no command given", self.refused("libc:.*", status=2))
+        self.assertIn("cannot read patterns", self.refused("@" + self.at("none"), "--", "true", status=2))
+
+    def test_nothing_matches(self):
+        self.assertIn("pattern 'libnone.so:.*': the command loaded no such file\nfuncmeter: no function was hooked\n",
+                      self.refused("libnone.so:.*", "--", "true"))
+        self.assertIn("pattern 'libc.so.6:none': no function matches\n", self.refused("libc.so.6:none", "--", "true"))
+
+    def test_programs(self):
+        self.build("fixed", "int main(void) { return 0; }\n", "-static")
+        self.assertIn("it is statically linked", self.refused("fixed:.*", "--", "./fixed"))
+        self.assertIn("cannot run './none'", self.refused("libc.so.6:.*", "--", "./none", status=127))
+        self.assertIn("cannot run '.'", self.refused("libc.so.6:.*", "--", "./", status=126).replace("'./'", "'.'"))
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to make a file of another user")
+    def test_set_user_id(self):
+        program = self.build("raised", "int main(void) { return 0; }\n")
+        os.chown(program, 1, 1)
+        os.chmod(program, 0o4755)
+        self.assertIn("set-user-ID", self.refused("raised:.*", "--", "./raised"))
+
+    def test_output(self):
+        self.assertIn("/none/", self.refused("-o", "/none/out.csv", "libc.so.6:exit", "--", "true"))
+        self.assertIn("unknown suffix", self.refused("-o", "out.png", "libc.so.6:exit", "--", "true", status=2))
+
+    def test_functions(self):
+        program = self.build("odd", r"""
+            __asm__(".text\n.globl tiny\n.type tiny,@function\ntiny: ret\n.size tiny,.-tiny\n"
+                    ".globl next\n.type next,@function\nnext: xor %eax,%eax\nnop\nnop\nnop\nret\n.size next,.-next\n"
+                    ".globl loop\n.type loop,@function\nloop: mov $9,%ecx\nnop\n.size loop,.-loop\n"
+                    ".globl into\n.type into,@function\ninto: nop\n1: dec %edi\nnop\nnop\njnz 1b\nret\n.size into,.-into\n");
+            extern void tiny(void); extern int next(void); extern void into(int);
+            int main(void) { tiny(); next(); into(5); return 0; }
+            """)
+        done = self.run_meter("--verbose", "-o", "out.csv", "odd:tiny|next|into", "--", program)
+        self.assertIn("odd: tiny: too short\n", done.stderr)
+        self.assertIn("odd: into: has a branch to its first instructions\n", done.stderr)
+        with open(self.at("out.csv"), newline="", encoding="utf-8") as file:
+            self.assertEqual([(r["function"], r["calls"]) for r in csv.DictReader(file)], [("next", "1")])
+        listed = self.run_meter("--list", "odd:tiny|next|into", "--", program)
+        self.assertRegex(listed.stdout, r"0x0000\w+ +\d+  odd:next\n(-.*\n){2}")
+
+    def test_fragments_and_loops(self):
+        """A part that the compiler moved out of a function has no return address, and a loop to the first instruction of a
+        function is no call: neither is hooked, and the program computes what it does alone."""
+        program = self.build("parts", r"""
+            #include <stdio.h>
+            #include <stdlib.h>
+            __asm__(".text\n.globl again\n.type again,@function\nagain: dec %edi\ncmp $0,%edi\nnop\nnop\njg again\nret\n"
+                    ".size again,.-again\n");
+            extern void again(int);
+            __attribute__((noinline, cold)) void rare(long *p) { *p += 3; }
+            __attribute__((noinline)) long hot(int n) {
+                long local[8] = {n, n * 3, n * 5};
+                if (__builtin_expect(n % 97 == 0, 0)) {
+                    rare(&local[n % 8]); rare(&local[1]);
+                    for (int i = 0; i < 8; i++) local[i] *= 7;
+                    if (local[2] == 12345) abort();
+                }
+                return local[0] ^ local[1] ^ local[2] ^ local[n % 8];
+            }
+            int main(void) { long sum = 0; for (int i = 0; i < 1000; i++) sum += hot(i); again(50); printf("%ld\n", sum); }
+            """, "-O2")
+        alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
+        symbols = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertIn("hot.cold", symbols.stdout)
+        for options in ([], ["--count"]):
+            rows, printed = self.rows(*options, "parts:hot.*|again|rare", "--", program)
+            self.assertEqual(printed, alone.stdout)
+            self.assertEqual({r["function"]: int(r["calls"]) for r in rows}, {"hot": 1000, "rare": 22})
+        listed = self.run_meter("--verbose", "--list", "parts:hot.*|again", "--", program)
+        self.assertIn("again: a loop of it goes back to its first instruction", listed.stdout + listed.stderr)
+
+    def test_self_time_is_part_of_inclusive_time(self):
+        program = self.build("deep", r"""
+            __attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+            int main(void) { return fib(22) == 17711 ? 0 : 1; }
+            """)
+        rows, _ = self.rows("deep:fib|main", "--", program)
+        for row in rows:
+            self.assertLessEqual(float(row["self [s]"]), float(row["inclusive [s]"]) * (1 + 1e-9))
+
+    def test_crash_keeps_counts(self):
+        program = self.build("calls", CALLS)
+        rows, _ = self.rows("calls:fib|main", "--", program, "1", "crash", status=128 + signal.SIGABRT)
+        self.assertEqual({r["function"]: (r["calls"], r["inside"]) for r in rows},
+                         {"fib": ("1973", "0"), "main": ("1", "1")})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# pbin-addr2line against addr2line of binutils and llvm-symbolizer, and its own --csv.
+# Usage: BUILD=build python3 tests/symbols/test_addr2line.py
+# SPDX-License-Identifier: MIT
+import collections, csv, io, os, random, re, subprocess, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from oracle import Elf
+from test_symbols import BUILD, SLOW, Case, sh
+
+TOOL = os.path.abspath(os.path.join(BUILD, "pbin-addr2line"))
+
+
+def run(tool, options, path, addresses):
+    text = "".join("0x%x\n" % a for a in addresses)
+    return subprocess.run([tool, *options, "-e", path], input=text, capture_output=True, text=True, check=True)
+
+
+def answers(tool, options, path, addresses):
+    """[(names, places)] by address, from the form with -a -f: a name and a place on lines of their own."""
+    out, found = run(tool, ["-a", "-f", *options], path, addresses).stdout, []
+    for line in out.split("\n")[:-1]:
+        if re.fullmatch("0x[0-9a-f]{8,16}", line):
+            found.append([])
+        else:
+            found[-1].append(line)
+    return [(lines[::2], [re.sub(r" \(discriminator \d+\)$", "", p) for p in lines[1::2]]) for lines in found]
+
+
+def tidy(place):
+    file, line = place.rsplit(":", 1)
+    return os.path.normpath(file), line
+
+
+class Compare(Case):
+    against = "addr2line"
+
+    def explain(self, elf, address, ours, theirs):
+        (names, places), (other_names, other_places) = ours, theirs
+        if ours == theirs:
+            return "equal"
+        places, other_places = [tidy(p) for p in places], [tidy(p) for p in other_places]
+        if other_places[-1][1] in ("?", "0") and places[-1] in (("??", "?"), ("??", "0")):
+            if names == other_names or names[0].startswith(os.path.basename(elf.path) + "!0x"):
+                return "object file of a symbol, or bounds" if names != ["??"] else "object file of a symbol"
+            owner = [s for s in elf.symbols if s[2] == other_names[-1]]
+            if names == ["??"] and any(not s[0] <= address < s[0] + s[1] for s in owner):
+                return "beyond the end of the nearest symbol"
+            if {s[0] for s in elf.symbols if s[2] == names[-1]} & {s[0] for s in owner}:
+                return "alias of the same address"
+        nearest = [s for s in elf.symbols if s[2] == other_names[-1]]
+        if places == other_places and names == ["??"] and any(s[0] + s[1] <= address for s in nearest):
+            return "beyond the end of the nearest symbol"
+        if places == other_places:
+            if names == other_names:
+                return "spelling of a path"
+            inner = all(o.endswith("::" + t) or o == t for o, t in zip(names[:-1], other_names[:-1]))
+            clone = [o == t or o.startswith(t + ".") or o.startswith(t + " [clone") for o, t in zip(names[-1:], other_names[-1:])]
+            return "name that we qualify, or clone" if inner and all(clone) else None
+        if len(other_names) == 1 and (names[-1], places[0]) == (other_names[0], other_places[0]):
+            return "inlined functions that binutils misses"  # in range lists of DWARF 5 by clang; llvm-symbolizer has them
+        return None
+
+    def compare(self, path, step, limit, options=("-i",), debug=None):
+        elf, counts, bad = Elf(path), collections.Counter(), []
+        addresses = elf.code(step)
+        random.Random(1).shuffle(addresses)
+        ours, theirs = (answers(t, options, path, addresses) for t in (TOOL, self.against))
+        self.assertEqual((len(ours), len(theirs)), (len(addresses), len(addresses)))
+        for a, mine, other in zip(addresses, ours, theirs):
+            other = ([re.sub(r"@@?[A-Z]\w*_[\d.]+$", "", name) for name in other[0]], *other[1:])  # versions of symbols
+            why = self.explain(elf, a, mine, other)
+            counts[why] += 1
+            if why is None:
+                bad.append("0x%x: ours %s, addr2line %s" % (a, mine, other))
+        print("  %s: %s" % (os.path.basename(path), dict(counts)), file=sys.stderr)
+        self.assertLessEqual(len(bad), limit * len(addresses), "\n".join(bad[:5]))
+        self.assertGreater(counts["equal"], len(addresses) / 5)
+
+
+class Against(Compare):
+    def test_programs(self):
+        for compiler, version in (("gcc", "4"), ("gcc", "5"), ("clang-14", "4"), ("clang-14", "5")):
+            p = self.build("a2l-%s-%s" % (compiler, version), "threads.c", "-O2", "-gdwarf-" + version, "-pthread", compiler=compiler)
+            self.compare(p, 1, 0.01)
+            if (compiler, version) == ("clang-14", "5"):
+                continue
+            self.compare(p, 3, 0.01, options=())
+            self.compare(p, 3, 0.01, options=("-i", "-s", "-C"))
+        self.compare(self.build("a2l-m32", "threads.c", "-O2", "-g", "-m32", "-pthread"), 1, 0.01)
+
+    def test_llvm(self):
+        p = self.build("llvm", "shapes.cpp", "-O2", "-g", compiler="clang++-14")
+        text = [s for s in Elf(p).sections if s["name"] == ".text"][0]
+        addresses = range(text["addr"] + 64, text["addr"] + text["size"], 7 * SLOW)
+        ours = run(TOOL, ["-afi"], p, addresses).stdout.split("\n")
+        theirs = run("llvm-symbolizer-14", ["--no-demangle", "--output-style=GNU", "-a", "-i", "-f"], p, addresses).stdout
+        theirs = [re.sub(r" \(discriminator \d+\)$", "", t).replace("0x", "0x" + "0" * 12) if re.fullmatch("0x[0-9a-f]{4}", t) else
+                  re.sub(r" \(discriminator \d+\)$", "", t) for t in theirs.split("\n")]
+        self.assertEqual(len(ours), len(theirs))
+        differ = [(o, t) for o, t in zip(ours, theirs) if o != t and not (o.endswith(":?") and t.endswith(":0"))]
+        self.assertLess(len(differ), len(ours) / 100, differ[:10])
+
+    def test_forms(self):
+        """Every form, to the byte, where both know the answer."""
+        p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
+        elf = Elf(p)
+        text = [s for s in elf.sections if s["name"] == ".text"][0]
+        main = [s for s in elf.symbols if s[2] == "main"][0]
+        inside = list(range(main[0], main[0] + main[1])) + [1, 0xffffffffffff]
+        for options in ("", "-a", "-f", "-af", "-fp", "-afp", "-i", "-fi", "-afip", "-ip", "-s", "-fs", "-afipsC", "-C"):
+            ours, theirs = (run(t, [options] if options else [], p, inside).stdout for t in (TOOL, "addr2line"))
+            self.assertEqual(ours, re.sub(r" \(discriminator \d+\)", "", theirs), options)
+        offsets = ["%x" % (a - text["addr"]) for a in inside[:20]]
+        for arguments in (["-fj", ".text"], ["--functions", "--section=.text"]):
+            ours, theirs = (subprocess.run([t, *arguments, "--exe=" + p, *offsets], capture_output=True, text=True, check=True).stdout
+                            for t in (TOOL, "addr2line"))
+            self.assertEqual(ours, re.sub(r" \(discriminator \d+\)", "", theirs))
+
+    def test_answers_at_once(self):
+        """Programs keep addr2line running, and wait for each answer."""
+        p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
+        main = [s for s in Elf(p).symbols if s[2] == "main"][0]
+        with subprocess.Popen([TOOL, "-fe", p], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tool:
+            for _ in range(3):
+                tool.stdin.write("%x\n" % main[0])
+                tool.stdin.flush()
+                self.assertEqual(tool.stdout.readline(), "main\n")
+                self.assertRegex(tool.stdout.readline(), r"threads.c:\d+\n")
+            tool.stdin.write("  0x%x" % main[0])
+            tool.stdin.close()
+            self.assertEqual(tool.stdout.readline(), "main\n")
+            tool.stdout.read()
+        self.assertEqual(tool.returncode, 0)
+
+    def test_wrong_input(self):
+        p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
+        for arguments, status, say in ((["-e", "/nowhere"], 1, "/nowhere: cannot open"), (["-e", p, "-j", ".none"], 1, "no section '.none'"),
+                                       (["-e", p, "--csv=pc", "-i"], 2, "without -a, -i and -p"),
+                                       (["-e", p, "--csv=pc", "a", "b"], 2, "more than one CSV file"), (["--none"], 2, "none")):
+            done = subprocess.run([TOOL, *arguments], input="", capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (status, ""))
+            self.assertIn(say, done.stderr)
+        done = subprocess.run([TOOL, "-e", p], input="xyz\n1" + "0" * 100000 + "\n", capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("of the texts are no hexadecimal addresses", done.stderr)
+
+
+class Csv(Case):
+    def test_columns(self):
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        main = [s for s in Elf(p).symbols if s[2] == "main"][0]
+        rows = [["time", "pc [hex]", "text"], ["0.1", "0x%x" % main[0], "a, \"b\""], ["0.2", "", "none"], ["0.3", "1", "low"],
+                ["0.4", "%X" % (main[0] + 9), "x"]] + [["%d" % i, "%x" % (main[0] + i % main[1]), ""] for i in range(9000)]
+        text = io.StringIO()
+        csv.writer(text).writerows(rows)
+        plain = subprocess.run([TOOL, "-fe", p, *(r[1] for r in rows[4:40])], capture_output=True, text=True, check=True).stdout.split("\n")
+        for column in ("pc [hex]", "2"):
+            done = subprocess.run([TOOL, "-e", p, "--csv=" + column], input=text.getvalue(), capture_output=True, text=True, check=True)
+            out = list(csv.reader(io.StringIO(done.stdout)))
+            self.assertEqual(out[0], rows[0] + ["function", "file", "line"])
+            self.assertEqual([r[:3] for r in out], rows)
+            self.assertEqual(out[2][3:], ["", "", ""])
+            self.assertEqual(out[3][3:], ["", "", ""])
+            self.assertEqual([x for r in out[4:40] for x in (r[3], "%s:%s" % (r[4], r[5]))], plain[:-1])
+            self.assertIn("1 of the texts are no hexadecimal addresses", done.stderr)
+
+    def test_wrong_tables(self):
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        out = os.path.join(self.dir, "out.csv")
+        for text, column, say in (("", "pc", "empty"), ("a,b\n", "pc", "no column 'pc' in the first line"), ("a,b\n", "3", "no column '3'"),
+                                  ("a,pc\n1,\"2\n", "pc", "a quoted field without its end")):
+            done = subprocess.run([TOOL, "-e", p, "--csv", column, "-o", out], input=text, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n"), os.path.exists(out)), (1, 1, False), done.stderr)
+            self.assertIn(say, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

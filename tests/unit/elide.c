@@ -1,0 +1,116 @@
+/* Shorter forms of names: expected ones were written by hand, from names that c++filt and rustfilt print.
+ * SPDX-License-Identifier: MIT */
+#include "tests/unit/check.h"
+
+#include "base/elide.h"
+
+static const char sort[] =
+    "void std::__introsort_loop<__gnu_cxx::__normal_iterator<int*, std::vector<int, "
+    "std::allocator<int> > >, long, "
+    "__gnu_cxx::__ops::_Iter_less_iter>(__gnu_cxx::__normal_iterator<int*, std::vector<int, "
+    "std::allocator<int> > >, "
+    "__gnu_cxx::__normal_iterator<int*, std::vector<int, std::allocator<int> > >, long, "
+    "__gnu_cxx::__ops::_Iter_less_iter)";
+
+static void steps_of_a_template(struct check *check)
+{
+    static const char *const want[ELIDE_STEPS] = {
+        sort,
+        "void std::__introsort_loop<__gnu_cxx::__normal_iterator<int*, std::vector<int, "
+        "std::allocator<int> > >, "
+        "long, __gnu_cxx::__ops::_Iter_less_iter>(...)",
+        "void std::__introsort_loop<__gnu_cxx::__normal_iterator<...>, long, "
+        "__gnu_cxx::__ops::_Iter_less_iter>(...)",
+        "void std::__introsort_loop<...>(...)",
+        "std::__introsort_loop<...>",
+    };
+    for (int step = 0; step < ELIDE_STEPS; step++) {
+        char *got = elide_arguments(sort, (enum elide_step)step);
+        CHECK_STR(got, want[step]);
+        free(got);
+    }
+}
+
+/* The shortest form of each name without cutting it. */
+static void names_of_many_kinds(struct check *check)
+{
+    static const char *const names[][2] = {
+        {"main", "main"},
+        {"f(int)", "f"},
+        {"operator new(unsigned long)", "operator new"},
+        {"bool operator< <int>(S<int> const&, S<int> const&)", "operator< <int>"},
+        {"S& operator<< <char, long>(S&, char const*)", "operator<< <...>"},
+        {"std::ostream::operator<<(int)", "std::ostream::operator<<"},
+        {"ns::Ptr<Something>::operator->() const", "ns::Ptr<...>::operator->"},
+        {"Functor<long>::operator()(long, long) const", "Functor<...>::operator()"},
+        {"(anonymous namespace)::parse(char const*)", "(anonymous namespace)::parse"},
+        {"main::{lambda(int, int)#1}::operator()(int, int) const",
+         "main::{lambda(...)#1}::operator()"},
+        {"non_template [clone .isra.0]", "non_template [clone .isra.0]"},
+        {"work(double*) [clone .constprop.0]", "work"},
+        {"main.(*Server).Serve", "main.(*Server).Serve"},
+        {"<alloc::vec::Vec<T,Global> as core::ops::Drop>::drop",
+         "<alloc::vec::Vec<...> as core::ops::Drop>::drop"},
+        {"core::ops::function::FnOnce::call_once{{vtable.shim}}",
+         "core::ops::function::FnOnce::call_once{{vtable.shim}}"},
+        {"a < b", "a < b"},
+        {"(sd-pam)", "(sd-pam)"},
+        {"decltype ((a)->b) get<Thing>(Thing&)", "get<...>"},
+        {"f<(a>", "f<(a>"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *got = elide_arguments(names[i][0], ELIDE_SIGNATURE);
+        CHECK_STR(got, names[i][1]);
+        free(got);
+    }
+}
+
+static void just_as_much_as_needed(struct check *check)
+{
+    char *got = elide(sort, strlen(sort));
+    CHECK_STR(got, sort);
+    free(got);
+    got = elide(sort, 40);
+    CHECK_STR(got, "void std::__introsort_loop<...>(...)");
+    free(got);
+    got = elide(sort, 30);
+    CHECK_STR(got, "std::__introsort_loop<...>");
+    free(got);
+    got = elide(sort, 13);
+    CHECK_STR(got, "std::...<...>");
+    free(got);
+    got = elide("a_long_name_of_a_function", 10);
+    CHECK_STR(got, "a_l...tion");
+    free(got);
+    got = elide("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xb6\xc3\xb6\xc3\xb6", 5);
+    CHECK_STR(got, "\xc3\xa4...\xc3\xb6");
+    free(got);
+    got = elide("name", 2);
+    CHECK_STR(got, "..");
+    free(got);
+}
+
+/* No text, however odd, becomes longer than asked, or is read beyond its end. */
+static void any_width(struct check *check)
+{
+    static const char *const texts[] = {
+        "<<<<", "f<<(>>)", "operator", "operator<", "x operator()",
+        ">->",  "{<[(",    "",         "(a)(b)(c)", "f<aaaaa<bbbbb<ccccc>>>(ddddd(eeeee))"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        for (size_t width = 0; width < 40; width++) {
+            char *got = elide(texts[i], width);
+            CHECK(elide_width(got) <= width);
+            free(got);
+        }
+    char deep[1000];
+    memset(deep, '<', sizeof deep);
+    deep[sizeof deep - 1] = '\0';
+    char *got = elide(deep, 20);
+    CHECK_EQ(elide_width(got), 20);
+    free(got);
+}
+
+CHECK_MAIN({"steps_of_a_template", steps_of_a_template},
+           {"names_of_many_kinds", names_of_many_kinds},
+           {"just_as_much_as_needed", just_as_much_as_needed}, {"any_width", any_width})
