@@ -362,6 +362,8 @@ int main(int argc, char **argv)
     tool_start(&o.common, "pbin-plot");
     tool_parse(&parser, TOOL_SALVAGE | TOOL_VALUE | TOOL_IN_ORDER, argc, argv, &o);
     o.plot.choice = (struct pbin_choice){o.common.salvage, o.common.value};
+    const struct elf_search search = {0};
+    o.plot.code = code_names_new(&search, &o.common.reporter);
     struct plot plot = {.options = &o.plot, .reporter = &o.common.reporter};
     int result = 0;
     if (o.list)
@@ -370,6 +372,7 @@ int main(int argc, char **argv)
         result = make(&o, &plot, &err);
     script_free(&plot.script);
     buffer_free(&plot.picture);
+    code_names_delete(o.plot.code);
     free(o.plot.inputs);
     free(o.plot.bases);
     free(o.maps);

@@ -8,6 +8,7 @@
 
 #include "analyze/aggregate/key_option.h"
 #include "base/number.h"
+#include "formats/elf/elf_options.h"
 
 enum {
     KEY_SORT = KEY_TOOL_FIRST,
@@ -40,7 +41,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Rows:", 1},
     {"keys", 'k', "KEY,...", EVERYDAY,
      "A row per combination of process, program, thread, comm, binary, function, linkage-name, "
-     "outer-line, inline, file, line, pc (default: binary,function)",
+     "outer-line, inline, file, line, basic-block, pc, instruction (default: binary,function)",
      1},
     {"threads", KEY_THREADS, NULL, EVERYDAY,
      "Separate rows per thread (adds thread as the first key)", 1},
@@ -96,6 +97,7 @@ static const struct argp_option arguments[] = {
     {"null", '0', NULL, 0, "Names in FILE end in NUL instead of newline", 4},
     {"jobs", 'j', "N", 0,
      "Use N threads, for several profiles or parts of a large one (default: one per CPU)", 4},
+    {0, 0, NULL, 0, "Binaries, for the keys basic-block and instruction:", ELF_GROUP},
     {0}};
 
 static bool one_of(struct argp_state *state, const char *option, const char *argument,
@@ -272,6 +274,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct aggregate_command *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->search;
         o->selection.end = INFINITY;
         return 0;
     case ARGP_KEY_END:
@@ -308,6 +311,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{.argp = &elf_rare_argp}, {0}};
 const struct argp aggregate_argp = {
     .options = arguments,
     .parser = parse,
@@ -317,4 +321,5 @@ const struct argp aggregate_argp = {
            "  prof2pbin run.bin | pbin-aggregate\n"
            "  pbin-aggregate -k thread,function --sort energy --top 20 run.pbin\n"
            "  pbin-aggregate run-*.pbin -o mean.csv\n",
+    .children = children,
 };

@@ -16,6 +16,7 @@ struct aggregate_command {
     bool selects; /* SELECTION is not empty */
     struct report_options report;
     struct inputs inputs;
+    struct elf_search search; /* of binaries */
     bool threads;
     bool statics;         /* energy as static + dynamic */
     double watts;         /* the baseline; 0: as recorded */

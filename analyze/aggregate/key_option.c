@@ -4,12 +4,19 @@
 
 #include <string.h>
 
-/* Puts the binary in front of the pc, an offset in it. */
-static void insert_binary(struct pbin_keys *keys)
+static bool has(const struct pbin_keys *keys, const char *name)
 {
-    size_t pc = pbin_keys_index(keys, "pc");
-    memmove(keys->key + pc + 1, keys->key + pc, (keys->count - pc) * sizeof keys->key[0]);
-    keys->key[pc] = pbin_key_find("binary", 6);
+    return pbin_keys_index(keys, name) < keys->count;
+}
+
+/* Puts key NEEDED in front of key NAME, which means little without it, unless it is a key already. */
+static void insert_before(struct pbin_keys *keys, const char *name, const char *needed)
+{
+    size_t at = pbin_keys_index(keys, name);
+    if (at == keys->count || has(keys, needed))
+        return;
+    memmove(keys->key + at + 1, keys->key + at, (keys->count - at) * sizeof keys->key[0]);
+    keys->key[at] = pbin_key_find(needed, strlen(needed));
     keys->count++;
 }
 
@@ -18,9 +25,11 @@ void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *st
     struct error err = {0};
     if (pbin_keys_parse(keys, list, NULL, &err) != 0)
         argp_error(state, "-k: %s", err.text);
-    keys->offsets = pbin_keys_index(keys, "pc") < keys->count;
-    if (keys->offsets && pbin_keys_index(keys, "binary") == keys->count)
-        insert_binary(keys);
+    keys->offsets = has(keys, "pc");
+    insert_before(keys, "pc", "binary");
+    insert_before(keys, "basic-block", "binary");
+    if (!has(keys, "file"))
+        insert_before(keys, "line", "inline");
 }
 
 void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state)

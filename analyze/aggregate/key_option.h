@@ -7,8 +7,8 @@
 
 #include "formats/pbin/pbin.h"
 
-/* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary, and gets the
- * binary in front of it if that is not a key. */
+/* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. What means
+ * little alone gets its key in front of it: a pc and a basic block their binary, a line without file the innermost function. */
 void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
 /* The option --kernel: its line in the table of options, and its parser. */

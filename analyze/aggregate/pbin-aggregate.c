@@ -89,10 +89,12 @@ int main(int argc, char **argv)
     o.inputs.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
     o.aggregate.has_max_gap = true;
+    o.aggregate.rows.code = code_names_new(&o.search, &o.common.reporter);
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
     int result = table_format_check(o.common.format, o.common.output, ".pbin", &err);
     if (result == 0)
         result = inputs_complete(&o.inputs, &err);
+    o.search.beside = o.inputs.count > 0 ? o.inputs.paths[0] : NULL;
     if (result == 0)
         result = inputs_aggregate(&o.inputs, aggregate, &o.common.reporter, &err);
     if (result == 0) {
@@ -100,6 +102,8 @@ int main(int argc, char **argv)
         result = write_result(aggregate, &o, &err);
     }
     aggregate_delete(aggregate);
+    code_names_delete(o.aggregate.rows.code);
+    elf_search_free(&o.search);
     selection_free(&o.selection);
     inputs_free(&o.inputs);
     free(o.static_energy);

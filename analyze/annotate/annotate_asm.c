@@ -9,7 +9,6 @@
 
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
-#include "analyze/annotate/disassembler.h"
 #include "base/memory.h"
 #include "formats/elf/elf_search.h"
 
@@ -19,51 +18,10 @@ enum {
     TAIL = 16           /* bytes shown after the last address of such a piece */
 };
 
-/* The file of a module. */
-struct opened {
-    bool tried;
-    struct machine_code *code;         /* NULL: not found */
-    struct disassembler *disassembler; /* NULL: none */
-};
-
-struct assembler {
-    struct opened *files; /* by number of the module */
-    size_t count, capacity;
-};
-
-struct assembler *assembler_new(void)
+/* The file of MODULE; PLACE: an address in it. */
+static const struct code_file *open_file(struct code_files *files, const struct annotation *a,
+                                         uint32_t module, uint64_t place)
 {
-    return mem_zalloc(1, sizeof(struct assembler));
-}
-
-void assembler_delete(struct assembler *assembler)
-{
-    if (assembler == NULL)
-        return;
-    for (size_t i = 0; i < assembler->count; i++) {
-        disassembler_delete(assembler->files[i].disassembler);
-        machine_code_close(assembler->files[i].code);
-    }
-    free(assembler->files);
-    free(assembler);
-}
-
-/* ---- files ---- */
-
-/* Opens the file of MODULE; PLACE: an address in it. */
-static struct opened *open_file(struct assembler *assembler, const struct annotation *a,
-                                uint32_t module, uint64_t place)
-{
-    if (assembler->count < a->module_count) {
-        assembler->files = mem_resize(assembler->files, a->module_count, sizeof *assembler->files);
-        memset(assembler->files + assembler->count, 0,
-               (a->module_count - assembler->count) * sizeof *assembler->files);
-        assembler->count = a->module_count;
-    }
-    struct opened *file = &assembler->files[module];
-    if (file->tried)
-        return file;
-    file->tried = true;
     const struct annotate_module *m = &a->modules[module];
     const struct code_wanted wanted = {
         .sought = {annotation_text(a, m->label), annotation_text(a, m->path)},
@@ -72,10 +30,7 @@ static struct opened *open_file(struct assembler *assembler, const struct annota
         .place = place,
         .map_size = m->size,
     };
-    file->code = machine_code_open(&wanted, &a->options->search, a->reporter);
-    if (file->code != NULL)
-        file->disassembler = disassembler_new(file->code, a->options->intel, a->reporter);
-    return file;
+    return code_files_get(files, &wanted);
 }
 
 /* ---- pieces of code ---- */
@@ -97,7 +52,7 @@ struct instruction {
 struct piece {
     struct listing *listing;
     const struct annotate_function *function;
-    const struct opened *file;
+    const struct code_file *file;
     uint64_t address;
     uint8_t *bytes;
     size_t size;
@@ -227,7 +182,7 @@ static size_t piece_of(struct piece *p, const struct elf_symbol *symbol, const s
 
 /* Shows the piece of the first spot; returns how many spots it has. */
 static size_t show_piece(struct listing *listing, const struct annotate_function *f,
-                         const struct opened *file, const struct spot *spots, size_t count)
+                         const struct code_file *file, const struct spot *spots, size_t count)
 {
     struct piece p = {.listing = listing, .function = f, .file = file};
     const struct elf_symbol *symbol = machine_code_symbol(file->code, spots[0].address);
@@ -248,7 +203,7 @@ static size_t show_piece(struct listing *listing, const struct annotate_function
 }
 
 /* The rows of one module as addresses of its file, in order. */
-static void find_spots(const struct opened *file, const struct annotate_row *rows, size_t count,
+static void find_spots(const struct code_file *file, const struct annotate_row *rows, size_t count,
                        struct spot *spots)
 {
     for (size_t i = 0; i < count; i++)
@@ -269,13 +224,13 @@ static void show_bare(struct listing *listing, const struct annotate_function *f
 }
 
 static void show_module(struct listing *listing, const struct annotate_function *f,
-                        const struct annotate_row *rows, size_t count, struct assembler *assembler)
+                        const struct annotate_row *rows, size_t count, struct code_files *files)
 {
     const struct annotation *a = listing_annotation(listing);
-    const struct opened *file =
-        rows->module != NO_MODULE ? open_file(assembler, a, rows->module, rows->address) : NULL;
+    const struct code_file *file =
+        rows->module != NO_MODULE ? open_file(files, a, rows->module, rows->address) : NULL;
     struct spot *spots = mem_zalloc(count, sizeof *spots);
-    if (file == NULL || file->code == NULL || file->disassembler == NULL) {
+    if (file == NULL || file->disassembler == NULL) {
         show_bare(listing, f, rows, count);
     } else {
         find_spots(file, rows, count, spots);
@@ -286,12 +241,11 @@ static void show_module(struct listing *listing, const struct annotate_function 
 }
 
 /* Rows of a function are sorted by module and address. */
-void show_assembly(struct listing *listing, struct annotate_function *f,
-                   struct assembler *assembler)
+void show_assembly(struct listing *listing, struct annotate_function *f, struct code_files *files)
 {
     for (size_t i = 0, n; i < f->count; i += n) {
         for (n = 1; i + n < f->count && f->rows[i + n].module == f->rows[i].module; n++)
             continue;
-        show_module(listing, f, f->rows + i, n, assembler);
+        show_module(listing, f, f->rows + i, n, files);
     }
 }

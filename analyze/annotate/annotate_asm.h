@@ -4,12 +4,10 @@
 #define ANALYZE_ANNOTATE_ANNOTATE_ASM_H
 
 #include "analyze/annotate/listing.h"
+#include "analyze/code/code_files.h"
 
-/* Shows the instructions of FUNCTION. ASSEMBLER keeps files open for the next function. */
-struct assembler;
-struct assembler *assembler_new(void);
-void assembler_delete(struct assembler *assembler);
+/* Shows the instructions of FUNCTION, of FILES. */
 void show_assembly(struct listing *listing, struct annotate_function *function,
-                   struct assembler *assembler);
+                   struct code_files *files);
 
 #endif

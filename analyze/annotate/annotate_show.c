@@ -152,18 +152,20 @@ static size_t choose(const struct annotation *a, struct annotate_function *funct
 static void show(struct annotation *a, struct annotate_function *functions, size_t count,
                  const struct table_format *format, struct output *out)
 {
-    struct assembler *assembler = a->options->assembly ? assembler_new() : NULL;
+    struct code_files *files = NULL;
+    if (a->options->assembly)
+        files = code_files_new(&a->options->search, a->options->intel, a->reporter);
     struct listing *listing = listing_open(a, format, out);
     for (size_t i = 0; i < count; i++) {
         listing_begin(listing, &functions[i]);
-        if (assembler != NULL)
-            show_assembly(listing, &functions[i], assembler);
+        if (files != NULL)
+            show_assembly(listing, &functions[i], files);
         else
             show_source(listing, &functions[i]);
         listing_end(listing);
     }
     listing_close(listing);
-    assembler_delete(assembler);
+    code_files_delete(files);
 }
 
 int annotation_show(struct annotation *a, const struct table_format *format, struct output *out,

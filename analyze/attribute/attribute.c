@@ -30,7 +30,7 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
     a->start = time_of(a->selection->start);
     a->end = time_of(a->selection->end);
     weigher_start(&a->weigher, meta, quantity, &options->weigh);
-    key_map_init(&a->keys, rows, &options->keys, a->selection, meta->target);
+    key_map_init(&a->keys, rows, &options->keys, a->selection, meta->target, options->code);
     if (options->fit)
         a->fit = fit_new();
 }

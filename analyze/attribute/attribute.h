@@ -11,6 +11,7 @@
 struct attribution_options {
     struct pbin_keys keys;             /* at least one */
     const struct selection *selection; /* borrowed; NULL: everything counts */
+    struct code_names *code;           /* borrowed; NULL: no key or filter needs it */
     struct weigh_options weigh;
     bool fit; /* also take the sums for least squares; only with energy_by_share */
 };

@@ -22,7 +22,9 @@ enum {
     KEY_COMM,
     KEY_PROGRAM,
     KEY_LINKAGE_NAME,
-    KEY_OUTER_LINE
+    KEY_OUTER_LINE,
+    KEY_BASIC_BLOCK,
+    KEY_INSTRUCTION
 };
 
 static bool needs_thread(int key)
@@ -31,9 +33,10 @@ static bool needs_thread(int key)
 }
 
 void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_keys *keys,
-                  const struct selection *selection, const char *target)
+                  const struct selection *selection, const char *target, struct code_names *code)
 {
-    *map = (struct key_map){.rows = rows, .keys = keys, .selection = selection, .target = target};
+    *map = (struct key_map){
+        .rows = rows, .keys = keys, .selection = selection, .target = target, .code = code};
     for (size_t i = 0; i < keys->count; i++)
         map->by_thread |= needs_thread(keys->key[i]);
     for (size_t i = 0; i < selection->filter_count; i++)
@@ -84,6 +87,13 @@ static uint64_t offset_of(const struct pbin_definitions *all, const struct pbin_
     return at->pc - map->address + (map->offset != UINT64_MAX ? map->offset : 0);
 }
 
+/* The name of the code at AT. */
+static uint64_t code_text(struct key_map *map, const struct pbin_definitions *all,
+                          const struct pbin_location *at, enum code_name wanted)
+{
+    return strings_intern(map->rows->texts, code_names_get(map->code, all, at, wanted));
+}
+
 static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
 {
@@ -113,6 +123,10 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
         return key_map_text(map, all, outer->function);
     case KEY_OUTER_LINE:
         return outer->line;
+    case KEY_BASIC_BLOCK:
+        return code_text(map, all, at, CODE_BLOCK);
+    case KEY_INSTRUCTION:
+        return code_text(map, all, at, CODE_INSTRUCTION);
     default:
         return map->keys->offsets ? offset_of(all, at) : at->pc;
     }

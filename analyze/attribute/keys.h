@@ -6,6 +6,7 @@
 #include "analyze/attribute/labels.h"
 #include "analyze/attribute/rowset.h"
 #include "analyze/attribute/selection.h"
+#include "analyze/code/code_names.h"
 #include "formats/pbin/pbin.h"
 
 #define NO_ROW UINT32_MAX
@@ -15,18 +16,19 @@ struct key_map {
     struct rowset *rows;
     const struct pbin_keys *keys;
     const struct selection *selection;
-    const char *target; /* the binary that --exclude-external keeps */
-    bool by_thread;     /* some key needs the thread */
-    uint32_t *row;      /* by location, or by number in PAIRS */
+    const char *target;      /* the binary that --exclude-external keeps */
+    struct code_names *code; /* for the keys basic-block and instruction */
+    bool by_thread;          /* some key needs the thread */
+    uint32_t *row;           /* by location, or by number in PAIRS */
     size_t count, capacity;
     struct numbers pairs; /* thread << 32 | location */
     uint32_t *texts;      /* by string number of the profile: string number of ROWS */
     size_t text_count, text_capacity;
 };
 
-/* ROWS, KEYS, SELECTION and TARGET are borrowed until key_map_free. */
+/* All arguments are borrowed until key_map_free; CODE is NULL if no key and no filter needs it. */
 void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_keys *keys,
-                  const struct selection *selection, const char *target);
+                  const struct selection *selection, const char *target, struct code_names *code);
 void key_map_free(struct key_map *map);
 
 /* Index in ROWS of the row for what filters exclude. */

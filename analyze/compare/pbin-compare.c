@@ -81,6 +81,9 @@ int main(int argc, char **argv)
     struct compare_command o;
     struct error err = {0};
     compare_options_parse(&o, argc, argv);
+    const struct elf_search search = {0};
+    struct code_names *code = code_names_new(&search, &o.common.reporter);
+    o.compare.rules.aggregate.rows.code = code;
     struct compare *compare = compare_new(&o.compare);
     int result = table_format_check(o.common.format, o.common.output, NULL, &err);
     if (result == 0)
@@ -93,6 +96,7 @@ int main(int argc, char **argv)
         result == 0 || err.closed_pipe; /* the conditions hold for any reader of the table */
     size_t found = compared ? check_conditions(compare, &o) : 0;
     compare_delete(compare);
+    code_names_delete(code);
     compare_options_free(&o);
     int status = tool_end(&o.common, result, &err);
     return status == EXIT_OK && found > 0 ? EXIT_CONDITION_MET : status;

@@ -7,13 +7,26 @@
 
 enum { KEY_SYSROOT = KEY_TOOL_FIRST, KEY_DEBUG_DIR };
 
-static const struct argp_option options[] = {
-    {"search-path", 's', "DIR", EVERYDAY, "Look for binaries in DIR first (repeatable)", ELF_GROUP},
-    {"sysroot", KEY_SYSROOT, "DIR", EVERYDAY,
-     "Look for absolute paths and system libraries below DIR", ELF_GROUP},
-    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
-     "Look for debug files in DIR before /usr/lib/debug (repeatable)", ELF_GROUP},
-    {0}};
+#define OPTIONS(flags)                                                                             \
+    {"search-path", 's', "DIR", flags, "Look for binaries in DIR first (repeatable)", ELF_GROUP},  \
+        {"sysroot",                                                                                \
+         KEY_SYSROOT,                                                                              \
+         "DIR",                                                                                    \
+         flags,                                                                                    \
+         "Look for absolute paths and system libraries below DIR",                                 \
+         ELF_GROUP},                                                                               \
+        {"debug-dir",                                                                              \
+         KEY_DEBUG_DIR,                                                                            \
+         "DIR",                                                                                    \
+         0,                                                                                        \
+         "Look for debug files in DIR before /usr/lib/debug (repeatable)",                         \
+         ELF_GROUP},                                                                               \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static const struct argp_option options[] = {OPTIONS(EVERYDAY)};
+static const struct argp_option rare_options[] = {OPTIONS(0)};
 
 static void add_folder(const char ***folders, size_t *count, const char *folder)
 {
@@ -40,3 +53,4 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 const struct argp elf_argp = {.options = options, .parser = parse};
+const struct argp elf_rare_argp = {.options = rare_options, .parser = parse};

@@ -13,5 +13,7 @@ enum { ELF_GROUP = 50 };
 /* Child parser for -s, --sysroot and --debug-dir, whose input is a zeroed struct elf_search. The caller frees it with
  * elf_search_free. */
 extern const struct argp elf_argp;
+/* The same for tools that seldom need binaries: -h does not show these options. */
+extern const struct argp elf_rare_argp;
 
 #endif

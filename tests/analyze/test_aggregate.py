@@ -99,7 +99,8 @@ class Keys(TableCase):
         for keys in (("function", "binary"), ("binary", "pc", "comm", "line"), ("line", "process")):
             with self.subTest(keys=keys):
                 table, _ = self.check(profile, sums.Options(keys))
-                self.assertEqual([c["name"] for c in table["columns"][:len(keys)]], list(keys))
+                wanted = sums.complete(keys)
+                self.assertEqual([c["name"] for c in table["columns"][:len(wanted)]], list(wanted))
 
     def test_all_keys_at_once(self):
         self.check(profiles.make(3, samples=300, threads=9, locations=80), sums.Options(sums.KEYS))
@@ -372,7 +373,7 @@ class Limits(TableCase):
     def setUp(self):
         super().setUp()
         self.made = profiles.make(50, samples=200, locations=60)
-        self.keys = ("binary", "function", "line")
+        self.keys = sums.complete(("binary", "function", "line"))
         self.rows = sums.aggregate(self.made, sums.Options(self.keys))[0].rows
         self.total = sums.total(self.rows.values())
         self.at = self.profile("p.pbin", self.made)
@@ -410,7 +411,7 @@ class Limits(TableCase):
             self.check_values(row, self.rows[key], self.total, key)
         self.assertEqual(len(rows), shown + (shown < len(order)))
         if shown < len(order):
-            self.assertEqual([rows[-1][k] for k in self.keys], ["_other"] * 3)
+            self.assertEqual([rows[-1][k] for k in self.keys], ["_other"] * len(self.keys))
             self.check_values(rows[-1], sums.total(self.rows[k] for k in order[shown:]), self.total, "_other")
         self.check_values(table["total"], self.total, self.total, "total", table["profile"]["power_W"])
 
@@ -573,6 +574,7 @@ class Labels(TableCase):
 
 class Tree(TableCase):
     def check_tree(self, profile, keys, *argv):
+        keys = sums.complete(keys)
         result, _ = sums.aggregate(profile, sums.Options(keys))
         total = sums.total(result.rows.values())
         table = self.table("--tree", "-k", ",".join(keys), *argv, self.profile("p.pbin", profile))

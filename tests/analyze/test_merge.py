@@ -169,7 +169,7 @@ class Content(MergeCase):
                              (p.meta["wall_ns"], p.meta["latency_ns"], len(p.samples), total.time * 10**9))
             self.close(run.energy, total.energy, run.name)
         self.assertEqual(sum(r.energy for r in sum_.rows), sum(r.energy for r in sum_.runs), "energy is conserved")
-        self.assertEqual(sum_.meta["keys"], "comm,function,line")
+        self.assertEqual(sum_.meta["keys"], "comm,function,inline,line")
 
     def test_own_files_of_sums_are_read(self):
         """What the tests' writer makes of a file of sums is the same profile."""

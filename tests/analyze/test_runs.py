@@ -46,7 +46,7 @@ class RunsCase(test_aggregate.TableCase):
 
     def check_runs(self, made, table, keys=("binary", "function")):
         results = [sums.aggregate(p, sums.Options(keys))[0] for p in made]
-        wanted, rows = sums.mean(results), self.rows_by_key(table, keys)
+        wanted, rows = sums.mean(results), self.rows_by_key(table, sums.complete(keys))
         self.assertEqual(set(rows), set(wanted))
         for key, runs in wanted.items():
             present = sum(key in r.rows for r in results)

@@ -32,6 +32,12 @@ class Row:
         self.energy += other.energy
 
 
+def complete(keys):
+    """The columns of a table with KEYS: a line without a file has its function in front of it."""
+    at = keys.index("line") if "line" in keys and "file" not in keys and "inline" not in keys else len(keys)
+    return keys[:at] + ("inline",) * (at < len(keys)) + keys[at:]
+
+
 @dataclass
 class Options:
     keys: tuple = ("binary", "function")
@@ -46,6 +52,9 @@ class Options:
     wall_time: bool = False
     subtract_latency: bool = False
     max_gap: Fraction = None
+
+    def __post_init__(self):
+        self.keys = complete(self.keys)
 
     def argv(self):
         out = ["-k", ",".join(self.keys)]

@@ -1,7 +1,7 @@
 /* Machine code of a profiled file: bytes and symbols by address.
  * SPDX-License-Identifier: MIT */
-#ifndef ANALYZE_ANNOTATE_MACHINE_CODE_H
-#define ANALYZE_ANNOTATE_MACHINE_CODE_H
+#ifndef ANALYZE_CODE_MACHINE_CODE_H
+#define ANALYZE_CODE_MACHINE_CODE_H
 
 #include "base/report.h"
 #include "formats/elf/elf_search.h"
@@ -33,5 +33,8 @@ uint64_t machine_code_address(const struct machine_code *code, uint64_t place);
 
 /* The function that contains ADDRESS, borrowed until machine_code_close; NULL: none. */
 const struct elf_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address);
+
+/* The size of a SYMBOL of the file [bytes]; up to the next symbol or the end of the section where it has none. */
+uint64_t machine_code_size(const struct machine_code *code, const struct elf_symbol *symbol);
 
 #endif

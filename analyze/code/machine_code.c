@@ -1,6 +1,6 @@
 /* Machine code of a profiled file: bytes and symbols by address.
  * SPDX-License-Identifier: MIT */
-#include "analyze/annotate/machine_code.h"
+#include "analyze/code/machine_code.h"
 
 #include <stdlib.h>
 
@@ -70,4 +70,14 @@ uint64_t machine_code_address(const struct machine_code *code, uint64_t place)
 const struct elf_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address)
 {
     return elf_symbols_find(code->symbols, address);
+}
+
+uint64_t machine_code_size(const struct machine_code *code, const struct elf_symbol *symbol)
+{
+    struct elf_symbol_range range;
+    if (symbol->size > 0)
+        return symbol->size;
+    bool found =
+        elf_symbols_next(code->symbols, symbol->address, &range) && range.begin <= symbol->address;
+    return found ? range.last - symbol->address + 1 : 0;
 }

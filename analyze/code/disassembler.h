@@ -1,9 +1,9 @@
 /* Instructions of a binary as text: the only code that uses capstone.
  * SPDX-License-Identifier: MIT */
-#ifndef ANALYZE_ANNOTATE_DISASSEMBLER_H
-#define ANALYZE_ANNOTATE_DISASSEMBLER_H
+#ifndef ANALYZE_CODE_DISASSEMBLER_H
+#define ANALYZE_CODE_DISASSEMBLER_H
 
-#include "analyze/annotate/machine_code.h"
+#include "analyze/code/machine_code.h"
 
 struct disassembler;
 
@@ -18,6 +18,13 @@ void disassembler_delete(struct disassembler *disassembler);
  * instruction counts as one byte, or one word if instructions have a fixed size. */
 size_t disassembler_decode(struct disassembler *disassembler, uint64_t address,
                            const uint8_t *bytes, size_t size);
+
+/* The mnemonic of the instruction that was decoded last; borrowed until the next call. */
+const char *disassembler_mnemonic(const struct disassembler *disassembler);
+
+/* Does the instruction that was decoded last end a basic block, as a jump, call or return does, and data? *TARGET becomes
+ * the address to which a jump leads; UINT64_MAX: that is not in the instruction. */
+bool disassembler_branches(const struct disassembler *disassembler, uint64_t *target);
 
 /* The instruction that was decoded last, with the function of a branch target, except the function that begins at
  * BEGIN. Caller frees. */

@@ -1,6 +1,6 @@
 /* Instructions of a binary as text: the only code that uses capstone.
  * SPDX-License-Identifier: MIT */
-#include "analyze/annotate/disassembler.h"
+#include "analyze/code/disassembler.h"
 
 #include <capstone/capstone.h>
 #include <elf.h>
@@ -55,6 +55,7 @@ struct disassembler *disassembler_new(const struct machine_code *code, bool inte
             continue;
         if (machines[i].arch == CS_ARCH_X86)
             cs_option(handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
+        cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON); /* before cs_malloc */
         struct disassembler *d = mem_zalloc(1, sizeof *d);
         *d = (struct disassembler){code, handle, machines[i].unit, cs_malloc(handle)};
         return d;
@@ -87,12 +88,45 @@ size_t disassembler_decode(struct disassembler *d, uint64_t address, const uint8
     return unit;
 }
 
+const char *disassembler_mnemonic(const struct disassembler *d)
+{
+    return d->last->mnemonic;
+}
+
+static bool is_data(const struct disassembler *d)
+{
+    return strcmp(d->last->mnemonic, ".byte") == 0;
+}
+
+bool disassembler_branches(const struct disassembler *d, uint64_t *target)
+{
+    static const uint8_t branches[] = {CS_GRP_JUMP, CS_GRP_CALL, CS_GRP_RET, CS_GRP_INT,
+                                       CS_GRP_IRET};
+    *target = UINT64_MAX;
+    if (is_data(d))
+        return true;
+    bool branch = false;
+    for (size_t i = 0; i < sizeof branches; i++)
+        branch |= cs_insn_group(d->handle, d->last, branches[i]);
+    if (!branch || cs_insn_group(d->handle, d->last, CS_GRP_CALL))
+        return branch;
+    const char *comma = strrchr(d->last->op_str, ','); /* the last operand is the target */
+    const char *operand = comma != NULL ? comma + 1 + strspn(comma + 1, " ") : d->last->op_str;
+    char *end;
+    operand += operand[0] == '#';
+    if (strncmp(operand, "0x", 2) != 0)
+        return true;
+    uint64_t value = strtoull(operand, &end, 16);
+    *target = *end == '\0' ? value : UINT64_MAX;
+    return true;
+}
+
 /* The symbol at the TARGET of the instruction: an operand that is just "0x..." is a target. */
 static const struct elf_symbol *find_target(const struct disassembler *d, uint64_t *target)
 {
     const char *operand = d->last->op_str[0] == '#' ? d->last->op_str + 1 : d->last->op_str;
     char *end;
-    if (strncmp(operand, "0x", 2) != 0 || strcmp(d->last->mnemonic, ".byte") == 0)
+    if (strncmp(operand, "0x", 2) != 0 || is_data(d))
         return NULL;
     *target = strtoull(operand, &end, 16);
     return *end == '\0' ? machine_code_symbol(d->code, *target) : NULL;

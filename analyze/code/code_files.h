@@ -1,0 +1,27 @@
+/* The files of a profile's code, each opened once.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_CODE_CODE_FILES_H
+#define ANALYZE_CODE_CODE_FILES_H
+
+#include "analyze/code/disassembler.h"
+#include "analyze/code/machine_code.h"
+
+struct code_file {
+    struct machine_code *code;         /* NULL: not found */
+    struct disassembler *disassembler; /* NULL: none */
+};
+
+struct code_files;
+
+/* Files are sought by SEARCH and disassembled in Intel syntax if INTEL; both pointers are borrowed until
+ * code_files_delete. */
+struct code_files *code_files_new(const struct elf_search *search, bool intel,
+                                  struct reporter *reporter);
+/* NULL is allowed. */
+void code_files_delete(struct code_files *files);
+
+/* The file of WANTED, opened at the first call with a warning if that fails; borrowed until code_files_delete. The place
+ * is not part of what identifies a file. */
+const struct code_file *code_files_get(struct code_files *files, const struct code_wanted *wanted);
+
+#endif

@@ -1,0 +1,215 @@
+"""Basic blocks and instructions of samples, on programs of five machines, against llvm-objdump.
+
+SPDX-License-Identifier: MIT
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import pbin
+import tool
+
+SOURCE = """
+#include <stdlib.h>
+int table[64];
+__attribute__((noinline)) static int leaf(int n) { return n > 2 ? leaf(n - 1) + n : n; }
+__attribute__((noinline)) int choose(int n)
+{
+    switch (n) {
+    case 0: return leaf(n + 3);
+    case 1: return table[n] / 7;
+    case 2: abort();
+    case 3: table[n & 63]++; return n;
+    case 4: return n * 17;
+    case 5: exit(n);
+    default: return -1;
+    }
+}
+__attribute__((noinline)) int loops(int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            if ((i ^ j) & 5)
+                sum += choose(j & 7);
+            else
+                table[j & 63] -= i;
+    return sum;
+}
+int main(int argc, char **argv) { (void)argv; return loops(argc * 10); }
+"""
+FUNCTIONS = ("leaf", "choose", "loops", "main")
+# Machine: flags of clang, mnemonics that leave a block, and those of them that are calls: their targets begin no block.
+MACHINES = {
+    "x86_64-linux-gnu": ([], r"j\w+|callq|retq|int3|syscall", r"call.*"),
+    "i386-linux-gnu": (["-m32"], r"j\w+|calll|retl|int3", r"call.*"),
+    "aarch64-linux-gnu": ([], r"b|b\.\w+|bl|br|blr|ret|cbn?z|tbn?z|brk|svc", r"blr?"),
+    "arm-linux-gnueabihf": (["-mfloat-abi=hard"], r"b(eq|ne|hs|lo|mi|pl|ge|lt|gt|le|hi|ls)?|bl|blx|bx\w*|udf|bl\w\w", r"blx?"),
+}
+ALIASES = {"movz": "mov", "movn": "mov"}  # capstone's names of what LLVM calls by its alias
+
+
+class Instruction:
+    def __init__(self, line):
+        address, text = line.split(":", 1)
+        words = text.split("#")[0].split("@")[0].split(None, 1)
+        self.address, self.mnemonic = int(address, 16), words[0]
+        self.target = re.search(r"(?:^|, )(0x[0-9a-f]+) <", words[1] if len(words) > 1 else "")
+
+
+def listing(path, function):
+    out = subprocess.run(["llvm-objdump-14", "-d", "--no-show-raw-insn", f"--disassemble-symbols={function}", path],
+                         capture_output=True, text=True, check=True).stdout
+    found = [Instruction(line) for line in out.split("\n") if re.match(r"\s*[0-9a-f]+:\s+[a-z]", line)]
+    while found[-1].mnemonic.startswith("nop"):  # between functions
+        found.pop()
+    return found
+
+
+def blocks(instructions, leaves, calls):
+    """The begin of the block of each instruction: by address."""
+    begins, inside = {instructions[0].address}, {i.address for i in instructions}
+    for here, after in zip(instructions, instructions[1:] + [None]):
+        if re.fullmatch(leaves, here.mnemonic):
+            begins |= {after.address} if after else set()
+            if here.target and not re.fullmatch(calls, here.mnemonic):
+                begins |= {int(here.target[1], 16)} & inside
+    found, begin = {}, None
+    for i in instructions:
+        begin = i.address if i.address in begins else begin
+        found[i.address] = begin
+    return found
+
+
+class CodeKeys(tool.Case):
+    def build(self, machine):
+        flags = MACHINES[machine][0]
+        path = os.path.join(self.folder, "program")
+        with open(path + ".c", "w") as f:
+            f.write(SOURCE)
+        system = [] if machine.startswith(("x86", "i386")) else ["-I/usr/%s/include" % machine]
+        subprocess.run(["clang-14", "--target=" + machine, *system, *flags, "-O2", "-fPIE", "-pie", "-Wl,--build-id", "-o", path,
+                        path + ".c"], check=True)
+        return path
+
+    def profile(self, path, addresses, name="p.pbin", label="program"):
+        """A sample at each of ADDRESSES of the file, mapped at 2^40; and one outside."""
+        code = next(l.split() for l in subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout.split("\n")
+                    if re.search(r"LOAD.* R E", l))
+        offset, address = int(code[1], 16), int(code[2], 16)
+        build_id = re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", path], capture_output=True, text=True).stdout)
+        base = 1 << 40
+        maps = [pbin.Map(base, 1 << 20, offset, label, path, build_id[1])]
+        frames = lambda n: [pbin.Frame(n, n, "", 0)]
+        places = [pbin.Location(base + a - address, "program", frames(function), 0) for a, function in addresses]
+        places.append(pbin.Location(64, "_foreign", frames("_foreign")))
+        made = pbin.Profile({"target": "program", "cpu_time": 1, "times": 1, "samples": len(places), "wall_ns": len(places) * 10**6},
+                            [pbin.Thread(1, 1, "program")], places, maps=maps)
+        made.samples = [pbin.Sample(10**6, 0.0, [(0, i, 10**6)]) for i in range(len(places))]
+        return self.file(name, pbin.write(made)), address - offset
+
+    def table(self, *argv):
+        return json.loads(self.succeeds(["pbin-aggregate", "--format=json", *argv]).out)["rows"]
+
+    def test_against_llvm(self):
+        for machine, (_, leaves, calls) in MACHINES.items():
+            with self.subTest(machine):
+                path = self.build(machine)
+                listings = {f: listing(path, f) for f in FUNCTIONS}
+                want, names = {}, {}
+                for function, instructions in listings.items():
+                    first = instructions[0].address
+                    for address, begin in blocks(instructions, leaves, calls).items():
+                        want[address] = f"{function}+{begin - first:#x}"
+                    names |= {i.address: i.mnemonic for i in instructions}
+                profile, bias = self.profile(path, [(i.address, f) for f, l in listings.items() for i in l])
+                rows = self.table("-k", "basic-block,pc,instruction", profile)
+                found = {int(r["pc"], 16) + bias: (r["basic-block"], ALIASES.get(r["instruction"], r["instruction"]))
+                         for r in rows if r["binary"] == "program"}
+                self.assertEqual({a: b for a, (b, _) in found.items()}, want)
+                self.assertEqual({a: m for a, (_, m) in found.items()}, names)
+                self.assertGreater(len(set(want.values())), 15)
+                self.assertIn(("_foreign", "_foreign", "_foreign"), [(r["binary"], r["basic-block"], r["instruction"]) for r in rows])
+
+    def x86(self):
+        path = self.build("x86_64-linux-gnu")
+        instructions = listing(path, "loops")
+        return path, instructions, self.profile(path, [(i.address, "loops") for i in instructions])[0]
+
+    def test_sums_and_filters(self):
+        _, instructions, profile = self.x86()
+        count = {}
+        for i in instructions:
+            count[i.mnemonic] = count.get(i.mnemonic, 0) + 1
+        self.assertEqual({r["instruction"]: r["samples"] for r in self.table("-k", "instruction", profile)}, count | {"_foreign": 1})
+        jumps = self.table("-k", "instruction", "--filter", "instruction=j*", profile)
+        self.assertEqual({r["instruction"]: r["samples"] for r in jumps}, {m: n for m, n in count.items() if m[0] == "j"})
+        # binary is added, and an aggregated profile keeps the names without the file
+        rows = self.table("-k", "basic-block", profile)
+        self.assertEqual(list(rows[0])[:2], ["binary", "basic-block"])
+        self.succeeds(["pbin-aggregate", "-k", "basic-block", "-o", f"{self.folder}/sum.pbin", profile])
+        os.remove(os.path.join(self.folder, "program"))
+        self.assertEqual(self.table("-k", "basic-block", f"{self.folder}/sum.pbin"), rows)
+
+    def test_other_tools(self):
+        _, _, profile = self.x86()
+        rows = json.loads(self.succeeds(["pbin-compare", "-q", "-k", "instruction", "--format=json", profile, profile]).out)["rows"]
+        self.assertEqual({r["instruction"] for r in rows}, {r["instruction"] for r in self.table("-k", "instruction", profile)})
+        self.assertIn("loops+0x0", self.succeeds(["pbin-plot", "bars", "-q", "-k", "basic-block", profile, "-o", "-"]).out.decode())
+
+    def test_code_that_cannot_be_read(self):
+        path, instructions, profile = self.x86()
+        moved = os.path.join(self.folder, "elsewhere")
+        os.mkdir(moved)
+        shutil.move(path, os.path.join(moved, "program"))
+        os.chdir("/")
+        there = self.table("-q", "-k", "instruction", "-s", moved, profile)
+        self.assertGreater(len(there), 3)
+        ended = self.succeeds(["pbin-aggregate", "-k", "basic-block,instruction", "--format=json", profile])
+        self.assertEqual({(r["basic-block"], r["instruction"]) for r in json.loads(ended.out)["rows"]},
+                         {("_no_code", "_no_code"), ("_foreign", "_foreign")})
+        self.assertEqual(ended.err.count("not disassembled"), 1, ended.err)
+        self.assertIn("program", ended.err)
+        # another file of that name is not the one that ran
+        shutil.copy("/bin/true", os.path.join(self.folder, "program"))
+        ended = self.succeeds(["pbin-aggregate", "-k", "instruction", "--format=json", profile])
+        self.assertEqual({r["instruction"] for r in json.loads(ended.out)["rows"]}, {"_no_code", "_foreign"})
+        self.assertEqual(len(instructions), next(r["samples"] for r in json.loads(ended.out)["rows"]
+                                                 if r["instruction"] == "_no_code"))
+
+    def test_parts_and_jobs(self):
+        """The same however many threads read, with one warning a file."""
+        path, _, profile = self.x86()
+        files = [shutil.copy(profile, f"{self.folder}/{i}.pbin") for i in range(6)]
+        os.remove(path)
+        tables = set()
+        for jobs in ("1", "4"):
+            ended = self.succeeds(["pbin-aggregate", "-j", jobs, "-k", "basic-block", *files])
+            self.assertEqual(ended.err.count("not disassembled"), 1, ended.err)
+            tables.add(ended.out)
+        self.assertEqual(len(tables), 1)
+
+
+class Lines(tool.Case):
+    """A line has its function with it, the innermost, unless its file says where it is."""
+
+    def test_columns(self):
+        inner, outer = pbin.Frame("inner", "inner", "/a.h", 7), pbin.Frame("outer", "outer", "/a.c", 30)
+        made = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": 1, "wall_ns": 10**6}, [pbin.Thread(1, 1, "app")],
+                            [pbin.Location(16, "app", [inner, outer])])
+        made.samples = [pbin.Sample(10**6, 0.0, [(0, 0, 10**6)])]
+        file = self.file("p.pbin", pbin.write(made))
+        for keys, want in (("line", {"inline": "inner", "line": 7}), ("function,line", {"function": "outer", "inline": "inner", "line": 7}),
+                           ("line,inline", {"line": 7, "inline": "inner"}), ("file,line", {"file": "/a.h", "line": 7}),
+                           ("function,outer-line", {"function": "outer", "outer-line": 30})):
+            out = self.succeeds(["pbin-aggregate", "--format=json", "-k", keys, file]).out
+            row = json.loads(out)["rows"][0]
+            self.assertEqual(list(row.items())[:len(want)], list(want.items()), keys)
+            self.assertNotIn("inline" if "inline" not in want else "pc", row)
+
+
+if __name__ == "__main__":
+    unittest.main()
