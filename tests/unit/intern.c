@@ -3,6 +3,7 @@
 #include "tests/unit/check.h"
 
 #include "base/intern.h"
+#include "base/memory.h"
 
 enum { MANY = 1000000 };
 
@@ -48,7 +49,7 @@ static void strings_many(struct check *check)
 static void strings_large(struct check *check)
 {
     struct strings *s = strings_new();
-    char *large = malloc(1000001);
+    char *large = mem_alloc(1000001);
     memset(large, 'x', 1000000);
     large[1000000] = '\0';
     CHECK_EQ(strings_intern(s, large), 1);
