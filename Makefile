@@ -129,7 +129,7 @@ $(BUILD)/%.o: %.c
 # No sanitizers, no stack protector, no vector registers: it runs between a call and the function. It initializes first.
 PRELOAD_FLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -fPIC -ffreestanding -fno-builtin \
                  -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -fvisibility=hidden -fno-strict-aliasing
-$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILE) record/meter/shared.h
+$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILE) record/meter/shared.h base/log_buckets.h
 	@mkdir -p $(@D)
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(PRELOAD_FLAGS) -shared -nostdlib -Wl,-z,initfirst,-z,relro,-z,now,-z,noexecstack -o $@ $<

@@ -30,9 +30,7 @@ const char *ranking_metric_unit(const struct quantity *q, enum row_metric metric
 
 double ranking_value(const struct row_values *values, enum row_metric metric)
 {
-    const double all[METRICS] = {values->time, values->energy, values->power, values->samples,
-                                 values->entries};
-    return all[metric];
+    return row_value(values, metric);
 }
 
 static bool has_energy(const struct aggregate *aggregate)

@@ -25,6 +25,7 @@ void aggregate_delete(struct aggregate *a)
     if (a == NULL)
         return;
     pbin_meta_free(&a->meta);
+    measures_free(&a->measures);
     rowset_free(&a->rows);
     strings_delete(a->arc_keys);
     free(a->runs);
@@ -144,8 +145,8 @@ void aggregate_take_arc(struct aggregate *a, const struct pbin_arc *arc,
         __builtin_add_overflow(a->arcs[index].count, arc->count, &a->arcs[index].count);
 }
 
-/* Merges the finished rows of FROM, and the sums of its shards so far. */
-static void merge_rows(struct aggregate *to, struct aggregate *from)
+/* Merges the finished rows of FROM, and the sums of its shards so far. Returns 0, or -1 with ERR filled. */
+static int merge_rows(struct aggregate *to, struct aggregate *from, struct error *err)
 {
     uint32_t *row = mem_alloc((from->rows.count + 1) * sizeof *row);
     for (size_t r = 0; r < from->rows.count; r++) {
@@ -157,7 +158,11 @@ static void merge_rows(struct aggregate *to, struct aggregate *from)
     }
     if (to->fit != NULL)
         fit_merge(to->fit, from->fit, row);
+    int result =
+        measures_merge(&to->measures, to->rows.texts, &from->measures, from->rows.texts, row, err);
+    to->rows.overflow |= to->measures.overflow;
     free(row);
+    return result;
 }
 
 int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err)
@@ -172,7 +177,8 @@ int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *
     to->meta.samples = sums.samples;
     bool overflow =
         __builtin_add_overflow(sums.idle_samples, from->meta.idle_samples, &to->meta.idle_samples);
-    merge_rows(to, from);
+    if (merge_rows(to, from, err) != 0)
+        return -1;
     to->rows.overflow |= overflow;
     to->rows.overflow |=
         __builtin_add_overflow(to->unattributed, from->unattributed, &to->unattributed);
@@ -263,6 +269,8 @@ int aggregate_finish(struct aggregate *a, struct error *err)
         return error_set(err, NULL, NO_OFFSET, "no profile was read");
     if (a->options.add) {
         rowset_end_run(&a->rows);
+        measures_end_run(&a->measures);
+        a->rows.overflow |= a->measures.overflow;
         a->shards.name = strings_intern(a->rows.texts, a->meta.name);
         put_run(a, &a->shards);
     }
@@ -276,6 +284,11 @@ int aggregate_finish(struct aggregate *a, struct error *err)
         key_find_excluded(&a->rows);
     }
     rowset_sort(&a->rows);
+    if (a->measures.count > 0) {
+        uint32_t *position = aggregate_positions(a);
+        measures_sort(&a->measures, a->rows.texts, position);
+        free(position);
+    }
     if (a->run_count > 0)
         qsort_r(a->runs, a->run_count, sizeof *a->runs, compare_runs, a->rows.texts);
     if (a->arc_count > 0)
@@ -357,6 +370,16 @@ size_t aggregate_run_count(const struct aggregate *a)
 const struct pbin_run *aggregate_run(const struct aggregate *a, size_t number)
 {
     return &a->runs[number];
+}
+
+const struct measures *aggregate_measures(const struct aggregate *a)
+{
+    return &a->measures;
+}
+
+int aggregate_measure(const struct aggregate *a, const char *name)
+{
+    return measures_find(&a->measures, a->rows.texts, name);
 }
 
 size_t aggregate_arc_count(const struct aggregate *a)

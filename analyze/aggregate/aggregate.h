@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/aggregate/measures.h"
 #include "analyze/attribute/attribute.h"
 #include "base/report.h"
 #include "formats/pbin/pbin.h"
@@ -71,6 +72,12 @@ size_t aggregate_run_count(const struct aggregate *aggregate);
 const struct pbin_run *aggregate_run(const struct aggregate *aggregate, size_t number);
 size_t aggregate_arc_count(const struct aggregate *aggregate);
 const struct pbin_arc *aggregate_arc(const struct aggregate *aggregate, size_t number);
+
+/* The measures, in order of their names, and their values by number of row. Profiles of calls without measures, as older
+ * versions wrote them, have the measure calls. */
+const struct measures *aggregate_measures(const struct aggregate *aggregate);
+/* The number of the measure called NAME, or -1. */
+int aggregate_measure(const struct aggregate *aggregate, const char *name);
 
 /* Replaces the energies of rows by those of least squares over the windows of the sensor, where options.rows.fit; after
  * aggregate_finish. What is left over is in the row _residual. Not for aggregates that are written. Returns 0, or -1 with

@@ -18,6 +18,7 @@ struct aggregate {
     struct pbin_arc *arcs;
     size_t arc_count, arc_capacity;
     struct strings *arc_keys;
+    struct measures measures;
     exact unattributed;    /* measured in full profiles, and in no row [2^-80 J] */
     struct fit *fit;       /* NULL: not wanted */
     struct fitted *fitted; /* by row, after aggregate_fit */

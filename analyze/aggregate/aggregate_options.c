@@ -47,7 +47,8 @@ static const struct argp_option arguments[] = {
      "Separate rows per thread (adds thread as the first key)", 1},
     {"tree", KEY_TREE, NULL, EVERYDAY, "Indent by key, with subtotals", 1},
     {"sort", KEY_SORT, "METRIC", EVERYDAY,
-     "Sort by time (default), energy, power, samples or entries, largest first", 1},
+     "Sort by time (default), energy, power, samples, entries, calls or inclusive, largest first",
+     1},
     {"top", KEY_TOP, "N", EVERYDAY, "Show at most N rows; the rest becomes one row, _other", 1},
     {"threshold", KEY_THRESHOLD, "PCT", 0,
      "Show rows with a share of at least PCT (of energy when sorted by energy, else of time)", 1},
@@ -131,7 +132,10 @@ static void parse_sort(struct aggregate_command *o, const char *name, struct arg
 {
     int metric = row_metric_parse(name);
     if (metric < 0)
-        argp_error(state, "--sort must be time, energy, power, samples or entries, not '%s'", name);
+        argp_error(state,
+                   "--sort must be time, energy, power, samples, entries, calls or inclusive, not "
+                   "'%s'",
+                   name);
     o->report.sort = (enum row_metric)metric;
 }
 

@@ -17,6 +17,7 @@
 struct key_columns {
     size_t at[PBIN_MAX_KEYS];
     bool coarser; /* rows will be joined: entries are unknown, unless they are calls */
+    bool mixes;   /* rows of several functions will be joined */
 };
 
 static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
@@ -31,6 +32,8 @@ static int match_keys(const struct aggregate *a, const struct pbin_reader *reade
                              pbin_reader_meta(reader)->keys, key);
     }
     columns->coarser = keys->count < theirs->count;
+    columns->mixes = pbin_keys_index(theirs, "function") < theirs->count &&
+                     pbin_keys_index(keys, "function") == keys->count;
     return 0;
 }
 
@@ -46,6 +49,15 @@ struct input {
     uint16_t *fit_columns; /* of an aggregated profile: the columns of the aggregate's sums */
     size_t fit_column_count, fit_capacity;
     uint64_t runs, most_runs; /* of an aggregated profile: its runs, and the most runs of a row */
+    struct input_row {
+        uint32_t index;              /* in the aggregate */
+        bool joined;                 /* with others, in a run */
+        bool mixed;                  /* with other functions */
+        uint64_t calls;              /* UINT64_MAX: not known */
+        uint64_t seen;               /* a bit for each measure of the profile that it has */
+    } * rows;                        /* of an aggregated profile */
+    int measures[PBIN_MAX_MEASURES]; /* of the aggregate, of those of the profile */
+    size_t row_count, row_capacity, measure_count;
 };
 
 /* The row of an aggregated profile to which filters are applied. */
@@ -173,6 +185,10 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     if (selected && !in->columns.coarser && a->rows.sums[index].input == a->inputs)
         return error_set(err, in->name, NO_OFFSET, "duplicate row");
     a->rows.sums[index].input = a->inputs;
+    mem_reserve(&in->rows, &in->row_capacity, in->row_count + 1, sizeof *in->rows);
+    in->rows[in->row_count++] =
+        (struct input_row){index, !selected || in->columns.coarser || a->options.add,
+                           !selected || in->columns.mixes, row->sums.entries, 0};
     if (selected && !in->columns.coarser && !a->options.add) {
         a->rows.overflow |= !pbin_sums_merge(&a->rows.rows[index].sums, &row->sums);
         return 0;
@@ -189,6 +205,89 @@ static int take_row(struct input *in, const struct pbin_row *row, struct error *
     };
     a->rows.overflow |= !row_sums_merge(&a->rows.sums[index], &part);
     return 0;
+}
+
+/* The number in the aggregate of MEASURE of the profile, or -1 with ERR filled. */
+static int take_measure(struct input *in, uint32_t measure, struct error *err)
+{
+    struct strings *texts = in->aggregate->rows.texts;
+    const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
+    for (; in->measure_count <= measure; in->measure_count++) {
+        struct pbin_measure kind = all->measures[in->measure_count];
+        kind.name = strings_intern(texts, strings_get(all->strings, kind.name));
+        kind.unit = strings_intern(texts, strings_get(all->strings, kind.unit));
+        int number = measures_add(&in->aggregate->measures, &kind, texts, in->name, err);
+        if (number < 0)
+            return -1;
+        in->measures[in->measure_count] = number;
+    }
+    return in->measures[measure];
+}
+
+/* The cell of MEASURE of the profile in its ROW, which may get another value. Returns NULL with ERR filled. */
+static struct measure_cell *take_cell(struct input *in, uint32_t measure, uint32_t row, int *number,
+                                      struct error *err)
+{
+    struct aggregate *a = in->aggregate;
+    struct input_row *to = &in->rows[row];
+    *number = take_measure(in, measure, err);
+    if (*number < 0)
+        return NULL;
+    if (to->seen >> measure & 1) {
+        error_set(err, in->name, NO_OFFSET, "row with two values of measure '%s'",
+                  strings_get(a->rows.texts, a->measures.kind[*number].name));
+        return NULL;
+    }
+    to->seen |= UINT64_C(1) << measure;
+    struct measure_cell *cell = measures_cell(&a->measures, (size_t)*number, to->index);
+    cell->unknown |= to->mixed && a->measures.kind[*number].join == PBIN_ADD_SAME;
+    return cell;
+}
+
+static int take_measured(struct input *in, const struct pbin_measured *measured, struct error *err)
+{
+    int number;
+    struct measures *m = &in->aggregate->measures;
+    const struct pbin_value *value = &measured->value;
+    const struct input_row *row = &in->rows[measured->row];
+    struct measure_cell *cell = take_cell(in, measured->measure, measured->row, &number, err);
+    if (cell == NULL)
+        return -1;
+    if (value->least < 0 || value->most < value->least || value->value < value->least)
+        return error_set(err, in->name, NO_OFFSET,
+                         "value of a measure that is negative or less than its minimum");
+    in->most_runs = value->runs > in->most_runs ? value->runs : in->most_runs;
+    if (row->joined)
+        measures_put(m, (size_t)number, row->index, value->value);
+    else
+        m->overflow |= !pbin_value_merge(&cell->total, value, m->kind[number].join);
+    return 0;
+}
+
+static int take_histogram(struct input *in, const struct pbin_histogram *h, struct error *err)
+{
+    int number;
+    if (take_cell(in, h->measure, h->row, &number, err) == NULL)
+        return -1;
+    measures_put_buckets(&in->aggregate->measures, (size_t)number, in->rows[h->row].index,
+                         h->buckets, h->count);
+    return 0;
+}
+
+/* Older versions wrote calls as entries only. */
+static int take_entries_as_calls(struct input *in, struct error *err)
+{
+    struct measures *m = &in->aggregate->measures;
+    struct strings *texts = in->aggregate->rows.texts;
+    const struct pbin_measure kind = {.name = strings_intern(texts, "calls")};
+    if (!pbin_entries_are_calls(pbin_reader_meta(in->reader)) || in->runs != 1 ||
+        pbin_reader_definitions(in->reader)->measure_count > 0)
+        return 0;
+    int number = measures_add(m, &kind, texts, in->name, err);
+    for (size_t i = 0; i < in->row_count && number >= 0; i++)
+        if (in->rows[i].calls != UINT64_MAX)
+            measures_put(m, (size_t)number, in->rows[i].index, (exact)in->rows[i].calls);
+    return number < 0 ? -1 : 0;
 }
 
 static int take(struct input *in, const struct pbin_batch *batch, struct error *err)
@@ -211,6 +310,10 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     case PBIN_SUM:
         take_sum(in, &batch->fit_sum);
         return 0;
+    case PBIN_MEASURED:
+        return take_measured(in, &batch->measured, err);
+    case PBIN_BUCKETS:
+        return take_histogram(in, &batch->histogram, err);
     case PBIN_READING:
     case PBIN_END:
         break;
@@ -420,7 +523,7 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
 }
 
 /* Checks of an aggregated profile that need all of it. */
-static int end_aggregated(const struct input *in, struct error *err)
+static int end_aggregated(struct input *in, struct error *err)
 {
     take_waiting(in, pbin_reader_meta(in->reader)->idle_samples);
     if (in->aggregate->fit != NULL && in->fit_column_count == 0)
@@ -430,7 +533,7 @@ static int end_aggregated(const struct input *in, struct error *err)
         return error_set(err, in->name, NO_OFFSET,
                          "a row counts %" PRIu64 " runs, the profile has %" PRIu64, in->most_runs,
                          in->runs);
-    return 0;
+    return take_entries_as_calls(in, err);
 }
 
 /* Everything has been read. Returns 0, or -1 with ERR filled. */
@@ -468,6 +571,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         pbin_reader_want_fit(reader);
     if (!a->options.rows.weigh.ignore_others)
         pbin_reader_want_busy(reader);
+    pbin_reader_want_measures(reader);
     quantity_of(meta, &in.quantity);
     attribution_start(&in.attribution, meta, &in.quantity, &a->options.rows, &a->rows);
     int result = read_parts(&in, threads, err);
@@ -475,8 +579,12 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
         result = end_profile(&in, err);
     attribution_free(&in.attribution);
     free(in.fit_columns);
-    if (result == 0 && !a->options.add)
+    free(in.rows);
+    if (result == 0 && !a->options.add) {
         rowset_end_run(&a->rows);
+        measures_end_run(&a->measures);
+    }
+    a->rows.overflow |= a->measures.overflow;
     if (result == 0 && a->rows.overflow)
         result = aggregate_too_large(name, err);
     if (result == 0 && pbin_reader_cut(reader))

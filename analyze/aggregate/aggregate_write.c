@@ -42,6 +42,38 @@ static void write_rows(const struct aggregate *a, struct pbin_writer *writer)
     }
 }
 
+/* The numbers of rows as they are written, by their numbers here. Caller frees. */
+static uint32_t *number_rows(const struct aggregate *a)
+{
+    uint32_t *number = mem_alloc((aggregate_row_count(a) + 1) * sizeof *number), written = 0;
+    for (size_t r = 0; r < aggregate_row_count(a); r++) {
+        number[r] = written;
+        written += aggregate_row(a, r)->sums.runs > 0;
+    }
+    return number;
+}
+
+static void write_measures(const struct aggregate *a, struct pbin_writer *writer)
+{
+    const struct measures *m = aggregate_measures(a);
+    uint32_t *number = number_rows(a);
+    for (size_t i = 0; i < m->count; i++) {
+        struct pbin_measure kind = m->kind[i];
+        kind.name = pbin_define_string(writer, aggregate_text(a, kind.name));
+        kind.unit = pbin_define_string(writer, aggregate_text(a, kind.unit));
+        uint32_t measure = pbin_define_measure(writer, &kind);
+        for (size_t r = 0; r < aggregate_row_count(a); r++) {
+            const struct measure_cell *cell = measures_get(m, i, r);
+            if (cell != NULL && kind.type == PBIN_HISTOGRAM)
+                pbin_put_histogram(writer, &(struct pbin_histogram){number[r], measure,
+                                                                    cell->buckets, cell->bucket});
+            else if (cell != NULL)
+                pbin_put_measured(writer, &(struct pbin_measured){number[r], measure, cell->total});
+        }
+    }
+    free(number);
+}
+
 static void write_arcs(const struct aggregate *a, struct pbin_writer *writer)
 {
     for (size_t i = 0; i < aggregate_arc_count(a); i++) {
@@ -121,6 +153,7 @@ int aggregate_write(const struct aggregate *a, struct output *out, const char *t
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
     write_runs(a, writer);
     write_rows(a, writer);
+    write_measures(a, writer);
     write_arcs(a, writer);
     if (a->fit != NULL)
         write_fit(a, writer);

@@ -50,7 +50,7 @@ static struct group *make_groups(const struct row_view *v, const struct pbin_row
         last->fixed += row_view_static(v, &rows[i]);
     }
     for (size_t i = 0; i < *count; i++)
-        groups[i].by = row_view_metric(v, &groups[i].sums);
+        groups[i].by = row_view_metric(v, &groups[i].sums, groups[i].begin, groups[i].size);
     if (*count > 0)
         qsort(groups, *count, sizeof *groups, compare);
     return groups;
@@ -83,10 +83,26 @@ static size_t limit(const struct row_view *v, struct group *groups, size_t count
     return shown;
 }
 
-/* A row without code: _other, _total. */
-static void show_label(const struct row_view *v, struct table *table, const char *label,
-                       const struct pbin_sums *sums, exact fixed, bool total)
+/* The cells of measures, for all rows of COUNT groups. */
+static void put_measures(const struct row_view *v, const struct group *groups, size_t count,
+                         struct table_cell *cells)
 {
+    struct measure_sums sums = {0};
+    for (size_t i = 0; i < count && v->measures.count > 0; i++)
+        for (size_t r = 0; r < groups[i].size; r++)
+            if (row_view_shows(v, groups[i].begin + r))
+                measure_sums_add(&sums, v->aggregate,
+                                 (size_t)(groups[i].begin + r - aggregate_row(v->aggregate, 0)));
+    measure_view_cells(&v->measures, &sums, cells + v->measures_at);
+    measure_sums_free(&sums);
+}
+
+/* A row without code, _total or _other: SUM, of COUNT groups. */
+static void show_label(const struct row_view *v, struct table *table, bool total,
+                       const struct group *sum, const struct group *groups, size_t count)
+{
+    const char *label = total ? LABEL_TOTAL : LABEL_OTHER;
+    const struct pbin_sums *sums = &sum->sums;
     struct table_cell cells[VIEW_MAX_COLUMNS] = {{0}};
     bool any = false;
     for (size_t i = 0; i < v->name_count && !v->report->tree; i++)
@@ -96,21 +112,24 @@ static void show_label(const struct row_view *v, struct table *table, const char
         }
     if (!any)
         cells[v->report->tree] = cell_text(label);
-    row_view_values(v, sums, fixed, total && sums->runs == v->runs, cells);
+    row_view_values(v, sums, sum->fixed, total && sums->runs == v->runs, cells);
+    put_measures(v, groups, count, cells);
     if (total) /* as above the table: _idle has no CPU time by which its energy could be divided */
         cells[v->power_at] = cell_real(v->power);
     (total ? table_total : table_row)(table, cells);
 }
 
-/* A line of a tree. */
+/* A line of a tree: GROUP, of COUNT groups. */
 static void show_branch(const struct row_view *v, struct table *table, const char *name,
-                        const struct group *group, size_t depth, bool indent)
+                        const struct group *group, const struct group *groups, size_t count,
+                        size_t depth, bool indent)
 {
     struct table_cell cells[VIEW_MAX_COLUMNS];
     char *shown = mem_printf("%*s%s", indent ? (int)depth * 2 : 0, "", name);
     cells[0] = cell_count(depth);
     cells[1] = cell_text(shown);
     row_view_values(v, &group->sums, group->fixed, group->size == 1, cells);
+    put_measures(v, groups, count, cells);
     if (group->size == 1)
         row_view_fitted(v, group->begin, cells);
     table_row(table, cells);
@@ -139,12 +158,13 @@ static void show_flat(const struct row_view *v, struct table *table)
         for (size_t k = 0; k < v->name_count; k++)
             cells[k] = row_view_key(v, groups[i].begin, k);
         row_view_values(v, &groups[i].sums, groups[i].fixed, true, cells);
+        put_measures(v, &groups[i], 1, cells);
         row_view_fitted(v, groups[i].begin, cells);
         table_row(table, cells);
     }
     struct group other = sum_of(groups, shown, count);
     if (shown < count)
-        show_label(v, table, LABEL_OTHER, &other.sums, other.fixed, false);
+        show_label(v, table, false, &other, groups + shown, count - shown);
     free(groups);
 }
 
@@ -168,14 +188,14 @@ static void show_tree(const struct row_view *v, struct table *table, const struc
     for (size_t i = 0; i < shown; i++) {
         struct table_cell key = row_view_key(v, groups[i].begin, depth);
         char *name = cell_name(&key);
-        show_branch(v, table, name, &groups[i], depth, indent);
+        show_branch(v, table, name, &groups[i], &groups[i], 1, depth, indent);
         free(name);
         if (depth + 1 < v->keys->count)
             show_tree(v, table, groups[i].begin, groups[i].size, depth + 1, indent);
     }
     struct group other = sum_of(groups, shown, count);
     if (shown < count)
-        show_branch(v, table, LABEL_OTHER, &other, depth, indent);
+        show_branch(v, table, LABEL_OTHER, &other, groups + shown, count - shown, depth, indent);
     free(groups);
 }
 
@@ -195,6 +215,8 @@ void report_rows(const struct aggregate *a, const struct report_options *options
         show_tree(&v, table, aggregate_row(a, 0), aggregate_row_count(a), 0, format == &table_text);
     else
         show_flat(&v, table);
-    show_label(&v, table, LABEL_TOTAL, &v.total, v.total_static, true);
+    const struct group sum = {.sums = v.total, .fixed = v.total_static};
+    const struct group all = {.begin = aggregate_row(a, 0), .size = aggregate_row_count(a)};
+    show_label(&v, table, true, &sum, &all, 1);
     table_close(table);
 }

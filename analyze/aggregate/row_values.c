@@ -8,7 +8,8 @@
 
 enum { NS_PER_S = 1000000000 };
 
-static const char *const metrics[METRICS] = {"time", "energy", "power", "samples", "entries"};
+static const char *const metrics[METRICS] = {"time",    "energy", "power",    "samples",
+                                             "entries", "calls",  "inclusive"};
 
 const char *row_metric_name(enum row_metric metric)
 {
@@ -30,7 +31,15 @@ void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values 
     values->energy = exact_to_double(sums->energy, ENERGY_SHIFT, n);
     values->power = sums->time > 0 ? values->energy / values->time : NAN;
     values->samples = exact_to_double(sums->samples, SAMPLES_SHIFT, n);
+    values->calls = values->inclusive = NAN;
     values->entries = sums->entries == UINT64_MAX ? NAN : (double)sums->entries / (double)n;
+}
+
+double row_value(const struct row_values *values, enum row_metric metric)
+{
+    const double all[METRICS] = {values->time,    values->energy, values->power,    values->samples,
+                                 values->entries, values->calls,  values->inclusive};
+    return all[metric];
 }
 
 static double least(exact value, bool everywhere)

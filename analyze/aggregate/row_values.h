@@ -14,6 +14,8 @@ enum row_metric {
     METRIC_POWER,
     METRIC_SAMPLES,
     METRIC_ENTRIES,
+    METRIC_CALLS,
+    METRIC_INCLUSIVE,
     METRICS
 };
 
@@ -27,8 +29,12 @@ struct row_values {
     double energy; /* [J] or the profile's quantity */
     double power;  /* energy / time [W]; NaN if time is 0 */
     double samples;
-    double entries; /* NaN: not known */
+    double entries;          /* NaN: not known */
+    double calls, inclusive; /* [s]; NaN: not known; set by row_values_measured alone */
 };
+
+/* The metric of VALUES. */
+double row_value(const struct row_values *values, enum row_metric metric);
 
 void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values);
 

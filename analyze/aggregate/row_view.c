@@ -64,6 +64,25 @@ static void spread_columns(struct row_view *v, const char *unit, size_t time_at,
     add_detail(v, "runs", "", 0);
 }
 
+/* Where there are calls alone, columns with nothing in them are left to wide tables. */
+static bool is_empty(const struct row_view *v, const char *name, bool is_time)
+{
+    if (is_time || strcmp(name, "share") == 0)
+        return v->total.time == 0;
+    return strcmp(name, "samples") == 0 || strcmp(name, "entries") == 0 || !v->has_quantity;
+}
+
+static void add_measures(struct row_view *v, size_t time_at)
+{
+    size_t end = v->column_count;
+    measure_view_init(&v->measures, v->aggregate, v->columns, v->column_count);
+    v->measures_at = v->column_count;
+    for (size_t i = 0; i < v->measures.count; i++)
+        v->columns[v->column_count++] = v->measures.shown[i].column;
+    for (size_t i = time_at; i < end && v->calls_only; i++)
+        v->columns[i].only_wide |= is_empty(v, v->columns[i].name, i == time_at);
+}
+
 static void make_columns(struct row_view *v)
 {
     const struct quantity *q = aggregate_quantity(v->aggregate);
@@ -71,7 +90,7 @@ static void make_columns(struct row_view *v)
                *unit = v->has_quantity ? q->unit : "J";
     if (v->report->normalized)
         unit = "";
-    bool by_energy = v->report->sort == METRIC_ENERGY || v->report->sort == METRIC_POWER;
+    bool by_energy = v->sort == METRIC_ENERGY || v->sort == METRIC_POWER;
     snprintf(v->share_name[0], sizeof v->share_name[0], "%s_share", what);
     snprintf(v->share_name[1], sizeof v->share_name[1], "%s_share_ci_approx", what);
     snprintf(v->share_name[2], sizeof v->share_name[2], "%s_ci_approx", what);
@@ -88,7 +107,7 @@ static void make_columns(struct row_view *v)
     add_column(v, "entries", "", RANK_ENTRIES);
     v->power_at = v->column_count;
     add_column(v, v->has_quantity ? q->rate_name : "power", v->has_quantity ? q->rate_unit : "W",
-               v->report->sort == METRIC_POWER ? 0 : RANK_POWER);
+               v->sort == METRIC_POWER ? 0 : RANK_POWER);
     size_t energy_at = v->column_count;
     add_column(v, what, unit, by_energy ? 0 : RANK_OTHER);
     if (sampled && !v->fitted)
@@ -101,6 +120,7 @@ static void make_columns(struct row_view *v)
     if (v->report->intervals)
         add_detail(v, v->share_name[1], "%", v->column_count - 1);
     spread_columns(v, unit, time_at, energy_at);
+    add_measures(v, time_at);
     if (v->fitted) {
         add_detail(v, "fit_ci95", unit, energy_at);
         add_column(v, "not_resolvable_from", "", RANK_LIKE)->is_text = true;
@@ -231,21 +251,24 @@ bool row_view_shows(const struct row_view *v, const struct pbin_row *row)
     return row->sums.runs > 0 && !aggregate_is_excluded(v->aggregate, row);
 }
 
-double row_view_metric(const struct row_view *v, const struct pbin_sums *sums)
+double row_view_metric(const struct row_view *v, const struct pbin_sums *sums,
+                       const struct pbin_row *row, size_t size)
 {
     struct row_values values;
     row_values_of(sums, v->runs, &values);
-    const double all[METRICS] = {values.time, values.energy, values.power, values.samples,
-                                 values.entries};
-    return isnan(all[v->report->sort]) ? -INFINITY : all[v->report->sort];
+    if (v->sort == METRIC_CALLS || v->sort == METRIC_INCLUSIVE)
+        row_values_measured(&values, v->aggregate, (size_t)(row - aggregate_row(v->aggregate, 0)),
+                            size);
+    double value = row_value(&values, v->sort);
+    return isnan(value) ? -INFINITY : value;
 }
 
 double row_view_share(const struct row_view *v, const struct pbin_sums *sums)
 {
     struct row_values values;
     row_values_of(sums, v->runs, &values);
-    double share = v->report->sort == METRIC_ENERGY ? percent(values.energy, v->total_values.energy)
-                                                    : percent(values.time, v->total_values.time);
+    double share = v->sort == METRIC_ENERGY ? percent(values.energy, v->total_values.energy)
+                                            : percent(values.time, v->total_values.time);
     return isnan(share) ? 0 : share;
 }
 
@@ -352,14 +375,17 @@ static void make_facts(struct row_view *v)
     add_fact(v, "runs", "runs", "", cell_count(v->runs));
     add_fact(v, "wall_s", "wall time", "s", positive(wall));
     bool by_wall = aggregate_options_of(v->aggregate)->rows.weigh.wall_time;
-    add_fact(v, "time_s", by_wall ? "time of threads" : "CPU time", "s",
-             cell_real(v->total_values.time));
-    add_fact(v, "samples", "samples", "", count_cell(samples));
-    add_fact(v, "thread_samples", "thread samples", "", count_cell(v->total_values.samples));
-    add_fact(v, "frequency_hz", "sampling frequency", "Hz",
-             positive(wall > 0 ? samples / wall : 0));
-    add_fact(v, "latency_s", "time in the sampler", "s",
-             cell_real((double)meta->latency_ns / 1e9 / n));
+    const char *time = v->calls_only ? "time of calls" : by_wall ? "time of threads" : "CPU time";
+    add_fact(v, "time_s", time, "s",
+             cell_real(v->calls_only && v->total.time == 0 ? NAN : v->total_values.time));
+    if (!v->calls_only) {
+        add_fact(v, "samples", "samples", "", count_cell(samples));
+        add_fact(v, "thread_samples", "thread samples", "", count_cell(v->total_values.samples));
+        add_fact(v, "frequency_hz", "sampling frequency", "Hz",
+                 positive(wall > 0 ? samples / wall : 0));
+        add_fact(v, "latency_s", "time in the sampler", "s",
+                 cell_real((double)meta->latency_ns / 1e9 / n));
+    }
     quantity_facts(v, wall);
     source_facts(v, meta);
     balance_facts(v);
@@ -401,6 +427,10 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
     }
     spread_of_total(v);
     row_values_of(&v->total, v->runs, &v->total_values);
+    v->calls_only =
+        v->total.samples == 0 && aggregate_measure(aggregate, "calls") >= 0 && v->total.runs > 0;
+    v->sort = report->sort == METRIC_TIME && v->calls_only && v->total.time == 0 ? METRIC_CALLS
+                                                                                 : report->sort;
     v->time_scale = report->normalized ? 1 / v->total_values.time : 1;
     v->energy_scale = report->normalized ? 1 / v->total_values.energy : 1;
     make_columns(v);

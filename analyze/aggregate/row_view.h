@@ -4,6 +4,7 @@
 #define ANALYZE_AGGREGATE_ROW_VIEW_H
 
 #include "analyze/aggregate/aggregate.h"
+#include "analyze/aggregate/measure_view.h"
 #include "analyze/aggregate/row_values.h"
 #include "formats/table/table.h"
 
@@ -24,7 +25,7 @@ struct report_options {
     const struct table_style *style;
 };
 
-enum { VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24, VIEW_MAX_FACTS = 20 };
+enum { VIEW_MAX_COLUMNS = PBIN_MAX_KEYS + 24 + MEASURE_MAX_COLUMNS, VIEW_MAX_FACTS = 20 };
 
 struct row_view {
     const struct aggregate *aggregate;
@@ -40,8 +41,12 @@ struct row_view {
     exact total_static;
     struct row_values total_values;
     bool has_quantity;
-    bool fitted;                     /* energies are of aggregate_fit */
-    size_t power_at;                 /* column of the power */
+    bool fitted;     /* energies are of aggregate_fit */
+    size_t power_at; /* column of the power */
+    struct measure_view measures;
+    size_t measures_at;              /* their first column */
+    enum row_metric sort;            /* as the report wants, but calls where no time was taken */
+    bool calls_only;                 /* there are calls and no samples */
     double time_scale, energy_scale; /* 1, or with NORMALIZED 1 / total */
     double power;                    /* of the run: energy / wall time; NaN if not known */
     char share_name[3][48], excluded_name[2][48];
@@ -54,8 +59,9 @@ void row_view_init(struct row_view *view, const struct aggregate *aggregate,
 /* Is ROW shown as a row? What filters exclude is a fact. */
 bool row_view_shows(const struct row_view *view, const struct pbin_row *row);
 
-/* The value by which rows are sorted; -infinity if unknown. */
-double row_view_metric(const struct row_view *view, const struct pbin_sums *sums);
+/* The value by which rows are sorted, of SIZE rows from ROW with the sums SUMS; -infinity if unknown. */
+double row_view_metric(const struct row_view *view, const struct pbin_sums *sums,
+                       const struct pbin_row *row, size_t size);
 
 /* The share [%] used by limits: of energy if sorted by energy, else of time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);

@@ -1,4 +1,4 @@
-/* The contents of a pbin: metadata, mappings, locations, threads, samples, power sources, readings.
+/* The contents of a pbin: metadata, mappings, locations, threads, samples, power sources, readings, measures.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_DUMP_DUMP_H
 #define ANALYZE_DUMP_DUMP_H
@@ -30,5 +30,10 @@ int dump_readings(struct pbin_reader *reader, const struct table_format *format,
  * has one. */
 int dump_locations(struct pbin_reader *reader, const struct table_format *format,
                    const struct table_style *style, struct output *out, struct error *err);
+/* Of an aggregated profile: a row per value of a measure, and per bucket of a histogram. */
+int dump_measures(struct pbin_reader *reader, const struct table_format *format,
+                  const struct table_style *style, struct output *out, struct error *err);
+int dump_histograms(struct pbin_reader *reader, const struct table_format *format,
+                    const struct table_style *style, struct output *out, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* pbin-dump: shows the contents of a pbin - metadata and mappings, locations, threads, samples,
- * power sources or readings.
+ * power sources, readings or measures.
  *
  *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
  * SPDX-License-Identifier: MIT */
@@ -24,6 +24,8 @@ enum {
     KEY_THREADS,
     KEY_READINGS,
     KEY_SOURCES,
+    KEY_MEASURES,
+    KEY_HISTOGRAMS,
     KEY_RAW
 };
 
@@ -38,6 +40,10 @@ static const struct argp_option arguments[] = {
     {"sources", KEY_SOURCES, NULL, EVERYDAY, "Every power source", 1},
     {"readings", KEY_READINGS, NULL, EVERYDAY,
      "Every reading of a power source (default format: csv)", 1},
+    {"measures", KEY_MEASURES, NULL, EVERYDAY,
+     "Every value of a measure, such as calls (default format: csv)", 1},
+    {"histograms", KEY_HISTOGRAMS, NULL, EVERYDAY,
+     "Every bucket of the distributions of measures (default format: csv)", 1},
     {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -62,6 +68,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_SOURCES:
         o->dump = dump_sources;
         return 0;
+    case KEY_MEASURES:
+        o->dump = dump_measures;
+        return 0;
+    case KEY_HISTOGRAMS:
+        o->dump = dump_histograms;
+        return 0;
     case ARGP_KEY_ARG:
         if (o->input != NULL)
             argp_error(state, "unexpected argument '%s': only one profile can be shown", argument);
@@ -83,13 +95,14 @@ static const struct argp parser = {
            "  pbin-dump --locations --format=json run.pbin\n",
 };
 
-/* The format given by --format, else by the suffix of the output; else CSV for samples and readings, because text keeps
- * all rows in memory, and text for the rest. */
+/* The format given by --format, else by the suffix of the output; else text, but CSV for long tables, because text keeps all
+ * rows in memory. */
 static const struct table_format *choose_format(const struct options *o)
 {
+    bool is_long = o->dump == dump_samples || o->dump == dump_readings ||
+                   o->dump == dump_measures || o->dump == dump_histograms;
     return table_format_choose(o->common.format, o->common.output,
-                               o->dump == dump_samples || o->dump == dump_readings ? &table_csv
-                                                                                   : &table_text);
+                               is_long ? &table_csv : &table_text);
 }
 
 static int run(struct options *o, struct error *err)

@@ -170,6 +170,57 @@ struct pbin_row {
     struct pbin_sums sums;
 };
 
+/* A measure: a typed column of rows beside time and energy. Its values are exact integers, as all sums are. */
+enum pbin_measure_type {
+    PBIN_INTEGER,  /* of units */
+    PBIN_REAL,     /* [2^-MEASURE_SHIFT units] */
+    PBIN_HISTOGRAM /* of values in units, in the buckets of base/log_buckets.h */
+};
+
+enum pbin_measure_join {
+    PBIN_ADD,
+    PBIN_ADD_SAME, /* over threads and runs; not over functions, of which one may contain the other */
+    PBIN_LEAST,
+    PBIN_MOST
+};
+
+enum { PBIN_MAX_MEASURES = 64, PBIN_MEASURE_NAME = 32, MEASURE_SHIFT = 32 };
+
+struct pbin_measure {
+    uint32_t name, unit;
+    enum pbin_measure_type type;
+    enum pbin_measure_join join;
+};
+
+/* The value of a measure in a row: over all runs that have it. */
+struct pbin_value {
+    exact value;        /* the sum, or the least or greatest */
+    uint64_t runs;      /* 0: there is none */
+    struct wide square; /* of sums: the sum over runs of their squares, */
+    exact least, most;  /* and their extremes */
+};
+
+/* That of a single run; and TO joined with FROM, of other runs. Returns false when a sum overflows. */
+struct pbin_value pbin_value_of_run(exact value);
+bool pbin_value_merge(struct pbin_value *to, const struct pbin_value *from,
+                      enum pbin_measure_join join);
+
+struct pbin_measured {
+    uint32_t row, measure; /* their numbers in the profile */
+    struct pbin_value value;
+};
+
+struct pbin_bucket {
+    uint32_t bucket; /* base/log_buckets.h */
+    uint64_t count;
+};
+
+struct pbin_histogram {
+    uint32_t row, measure;
+    size_t count;
+    const struct pbin_bucket *buckets; /* [count], ascending, none empty */
+};
+
 /* A run that an aggregated profile includes. */
 struct pbin_run {
     uint32_t name;
@@ -216,6 +267,7 @@ uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_loca
 /* LOCATION, in the kernel, was called from location CALLER; both are defined, and LOCATION has no caller yet. */
 void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
 uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
+uint32_t pbin_define_measure(struct pbin_writer *writer, const struct pbin_measure *measure);
 
 /* Samples have a value of SOURCE in addition to their PMU value. Before the first sample. */
 void pbin_declare_value(struct pbin_writer *writer, uint32_t source);
@@ -263,6 +315,9 @@ void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t thread_sa
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
 int pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);
 int pbin_put_arc(struct pbin_writer *writer, const struct pbin_arc *arc);
+/* After its row, whose number is that of the pbin_put_row calls before it. */
+void pbin_put_measured(struct pbin_writer *writer, const struct pbin_measured *measured);
+void pbin_put_histogram(struct pbin_writer *writer, const struct pbin_histogram *histogram);
 void pbin_put_fit_column(struct pbin_writer *writer, const struct pbin_fit_column *column,
                          size_t key_count);
 void pbin_put_fit_sum(struct pbin_writer *writer, const struct pbin_fit_sum *sum);
@@ -304,7 +359,9 @@ enum pbin_item {
     PBIN_ARC,
     PBIN_READING,
     PBIN_COLUMN,
-    PBIN_SUM
+    PBIN_SUM,
+    PBIN_MEASURED,
+    PBIN_BUCKETS
 };
 
 struct pbin_batch {
@@ -316,6 +373,9 @@ struct pbin_batch {
     struct pbin_reading reading;       /* only after pbin_reader_want_readings */
     struct pbin_fit_column fit_column; /* only after pbin_reader_want_fit */
     struct pbin_fit_sum fit_sum;       /* the same; refers to columns that were delivered */
+    struct pbin_measured
+        measured; /* only after pbin_reader_want_measures; of a row that was delivered */
+    struct pbin_histogram histogram; /* the same; its buckets are borrowed until pbin_reader_next */
 };
 
 struct pbin_reader;
@@ -352,6 +412,9 @@ struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);
 /* Makes pbin_reader_next deliver the columns and sums of least squares, which it skips by default. */
 void pbin_reader_want_fit(struct pbin_reader *reader);
 
+/* Makes pbin_reader_next deliver the values of measures, which it skips by default. */
+void pbin_reader_want_measures(struct pbin_reader *reader);
+
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);
 
@@ -382,7 +445,8 @@ struct pbin_definitions {
     const struct pbin_frame *frames;
     const uint32_t *callers; /* [location_count], PBIN_NO_CALLER: none; NULL: no location has one */
     const struct pbin_source *sources;
-    size_t map_count, thread_count, location_count, frame_count, source_count;
+    const struct pbin_measure *measures;
+    size_t map_count, thread_count, location_count, frame_count, source_count, measure_count;
 };
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *reader);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/log_buckets.h"
 #include "base/memory.h"
 #include "formats/pbin/block.h"
 #include "formats/pbin/pbin_samples.h"
@@ -36,10 +37,12 @@ struct pbin_reader {
     struct pbin_frame *frames;
     uint32_t *callers;
     struct pbin_source *sources;
+    struct pbin_measure *measures;
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
-        source_capacity;
+        source_capacity, measure_capacity;
     size_t caller_count; /* locations that CALLERS covers */
-    bool wants_readings, wants_fit, wants_busy, wants_opaque;
+    bool wants_readings, wants_fit, wants_busy, wants_opaque, wants_measures;
+    struct pbin_bucket *buckets; /* [LOG_BUCKETS] of the histogram read last; NULL: none yet */
     uint32_t fit_columns;
     uint64_t samples, thread_samples;
     uint64_t defined; /* in blocks of definitions [bytes] */
@@ -197,6 +200,11 @@ void pbin_reader_want_fit(struct pbin_reader *r)
     r->wants_fit = true;
 }
 
+void pbin_reader_want_measures(struct pbin_reader *r)
+{
+    r->wants_measures = true;
+}
+
 void pbin_reader_close(struct pbin_reader *r)
 {
     if (r == NULL)
@@ -214,6 +222,8 @@ void pbin_reader_close(struct pbin_reader *r)
     free(r->frames);
     free(r->callers);
     free(r->sources);
+    free(r->measures);
+    free(r->buckets);
     free(r);
 }
 
@@ -324,6 +334,33 @@ static void read_source(struct pbin_reader *r, struct cursor *in)
     source->help = string_number(r, in);
 }
 
+/* Names of measures are those of columns: at most PBIN_MEASURE_NAME lower-case letters, digits and underscores, beginning with
+ * a letter. */
+static bool is_measure_name(const char *name)
+{
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return name[0] >= 'a' && name[0] <= 'z' && name[length] == '\0' && length <= PBIN_MEASURE_NAME;
+}
+
+/* No two measures have the same name. */
+static void read_measure(struct pbin_reader *r, struct cursor *in)
+{
+    struct pbin_measure measure = {.name = string_number(r, in), .unit = string_number(r, in)};
+    uint8_t type = cursor_u8(in), join = cursor_u8(in);
+    bool sum = join == PBIN_ADD || join == PBIN_ADD_SAME;
+    in->bad |= type > PBIN_HISTOGRAM || join > PBIN_MOST || (type == PBIN_HISTOGRAM && !sum);
+    in->bad |= !is_measure_name(strings_get(r->strings, measure.name)) ||
+               r->all.measure_count == PBIN_MAX_MEASURES;
+    for (size_t i = 0; i < r->all.measure_count; i++)
+        in->bad |= r->measures[i].name == measure.name;
+    if (in->bad)
+        return;
+    measure.type = (enum pbin_measure_type)type;
+    measure.join = (enum pbin_measure_join)join;
+    mem_reserve(&r->measures, &r->measure_capacity, r->all.measure_count + 1, sizeof *r->measures);
+    r->measures[r->all.measure_count++] = measure;
+}
+
 /* Makes CALLERS as long as there are locations. */
 static void cover_locations(struct pbin_reader *r)
 {
@@ -358,6 +395,7 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     cover_locations(r);
     r->all.callers = r->callers;
     r->all.sources = r->sources;
+    r->all.measures = r->measures;
     return in->bad ? -1 : 0;
 }
 
@@ -369,7 +407,7 @@ static int read_definitions(struct pbin_reader *r, struct error *err)
         read_one *one;
     } kinds[] = {{"STRS", read_string},   {"MAPS", read_map},     {"THRD", read_thread},
                  {"LOCS", read_location}, {"prog", read_program}, {"call", read_caller},
-                 {"srcs", read_source}};
+                 {"srcs", read_source},   {"meas", read_measure}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(r->block.type, kinds[i].type) == 0)
             return read_all(r, kinds[i].one, err) != 0 ? -1 : 1;
@@ -462,7 +500,48 @@ static void read_fit_sum(struct pbin_reader *r, struct cursor *in, struct pbin_f
         in->bad = true;
 }
 
-/* Delivers the next member of a block of rows, runs, arcs, readings or sums over windows. Returns 1, or -1. */
+/* Is MEASURE, of a histogram or not, defined, and ROW known? */
+static bool is_measured(const struct pbin_reader *r, uint32_t row, uint32_t measure, bool histogram)
+{
+    return row < r->rows && measure < r->all.measure_count &&
+           (r->measures[measure].type == PBIN_HISTOGRAM) == histogram;
+}
+
+static void read_measured(struct pbin_reader *r, struct cursor *in, struct pbin_measured *measured)
+{
+    struct pbin_value *v = &measured->value;
+    measured->row = cursor_u32(in);
+    measured->measure = cursor_u32(in);
+    uint64_t runs = cursor_u64(in);
+    *v = pbin_value_of_run(read_exact(in));
+    in->bad |= runs == 0 || !is_measured(r, measured->row, measured->measure, false);
+    if (runs == 1 || in->bad)
+        return;
+    v->runs = runs;
+    read_wide(in, &v->square);
+    v->least = read_exact(in);
+    v->most = read_exact(in);
+}
+
+static void read_histogram(struct pbin_reader *r, struct cursor *in, struct pbin_histogram *h)
+{
+    if (r->buckets == NULL)
+        r->buckets = mem_zalloc(LOG_BUCKETS, sizeof *r->buckets);
+    h->row = cursor_u32(in);
+    h->measure = cursor_u32(in);
+    h->count = cursor_u32(in);
+    h->buckets = r->buckets;
+    in->bad |= h->count > LOG_BUCKETS || !is_measured(r, h->row, h->measure, true);
+    for (size_t i = 0; i < h->count && !in->bad; i++) {
+        struct pbin_bucket *b = &r->buckets[i];
+        b->bucket = cursor_u32(in);
+        b->count = cursor_u64(in);
+        in->bad |= b->bucket >= LOG_BUCKETS || b->count == 0 ||
+                   (i > 0 && b->bucket <= r->buckets[i - 1].bucket);
+    }
+}
+
+/* Delivers the next member of a block of rows, runs, arcs, readings, sums over windows or measures. Returns 1, or -1. */
 static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct error *err)
 {
     struct cursor *in = &r->block.in;
@@ -477,6 +556,10 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
         read_fit_column(r, in, &batch->fit_column);
     else if (r->item == PBIN_SUM)
         read_fit_sum(r, in, &batch->fit_sum);
+    else if (r->item == PBIN_MEASURED)
+        read_measured(r, in, &batch->measured);
+    else if (r->item == PBIN_BUCKETS)
+        read_histogram(r, in, &batch->histogram);
     else
         read_arc(r, in, &batch->arc);
     if (in->bad)
@@ -493,8 +576,9 @@ static int open_members(struct pbin_reader *r, struct error *err)
     static const struct {
         const char *type;
         enum pbin_item item;
-    } kinds[] = {{"ROWS", PBIN_ROW},     {"RUNS", PBIN_RUN},    {"ARCS", PBIN_ARC},
-                 {"read", PBIN_READING}, {"fcol", PBIN_COLUMN}, {"fsum", PBIN_SUM}};
+    } kinds[] = {{"ROWS", PBIN_ROW},      {"RUNS", PBIN_RUN},    {"ARCS", PBIN_ARC},
+                 {"read", PBIN_READING},  {"fcol", PBIN_COLUMN}, {"fsum", PBIN_SUM},
+                 {"mval", PBIN_MEASURED}, {"hist", PBIN_BUCKETS}};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     size_t i = 0;
     while (i < KINDS && strcmp(r->block.type, kinds[i].type) != 0)
@@ -503,9 +587,11 @@ static int open_members(struct pbin_reader *r, struct error *err)
         return 0;
     enum pbin_item item = kinds[i].item;
     bool fit = item == PBIN_COLUMN || item == PBIN_SUM;
-    if ((item == PBIN_READING && !r->wants_readings) || (fit && !r->wants_fit))
+    bool measures = item == PBIN_MEASURED || item == PBIN_BUCKETS;
+    if ((item == PBIN_READING && !r->wants_readings) || (fit && !r->wants_fit) ||
+        (measures && !r->wants_measures))
         return 0;
-    if (r->keys.count == 0 && (item == PBIN_ROW || item == PBIN_RUN || fit))
+    if (r->keys.count == 0 && (item == PBIN_ROW || item == PBIN_RUN || fit || measures))
         return fail(r, err, "sums in a profile that is not aggregated");
     r->left = cursor_u32(&r->block.in);
     r->item = r->left > 0 ? item : PBIN_END;

@@ -53,3 +53,30 @@ bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from)
     overflow |= __builtin_add_overflow(to->runs, from->runs, &to->runs);
     return !overflow;
 }
+
+struct pbin_value pbin_value_of_run(exact value)
+{
+    struct pbin_value result = {.value = value, .runs = 1, .least = value, .most = value};
+    wide_add_square(&result.square, value);
+    return result;
+}
+
+bool pbin_value_merge(struct pbin_value *to, const struct pbin_value *from,
+                      enum pbin_measure_join join)
+{
+    bool overflow = false;
+    if (to->runs == 0 || from->runs == 0) {
+        *to = from->runs == 0 ? *to : *from;
+        return true;
+    }
+    if (join == PBIN_LEAST)
+        to->value = from->value < to->value ? from->value : to->value;
+    else if (join == PBIN_MOST)
+        to->value = from->value > to->value ? from->value : to->value;
+    else
+        overflow = __builtin_add_overflow(to->value, from->value, &to->value);
+    wide_add(&to->square, &from->square);
+    widen(&to->least, &to->most, from->least, from->most);
+    overflow |= __builtin_add_overflow(to->runs, from->runs, &to->runs);
+    return !overflow;
+}

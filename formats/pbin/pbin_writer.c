@@ -42,6 +42,9 @@ enum {
     READINGS,
     FIT_COLUMNS,
     FIT_SUMS,
+    MEASURES,
+    MEASURED,
+    HISTOGRAMS,
     PENDINGS
 };
 
@@ -121,9 +124,9 @@ static void put_meta(struct buffer *block, const struct pbin_meta *meta)
 
 struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta)
 {
-    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS", "RUNS",
-                                                "ROWS", "ARCS", "prog", "call", "srcs",
-                                                "read", "fcol", "fsum"};
+    static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS",
+                                                "ARCS", "prog", "call", "srcs", "read", "fcol",
+                                                "fsum", "meas", "mval", "hist"};
     struct pbin_writer *w = mem_zalloc(1, sizeof *w);
     w->out = out;
     w->strings = strings_new();
@@ -458,6 +461,46 @@ void pbin_put_fit_sum(struct pbin_writer *w, const struct pbin_fit_sum *sum)
     buffer_u32(b, sum->a);
     buffer_u32(b, sum->b);
     put_exact(b, sum->value);
+}
+
+uint32_t pbin_define_measure(struct pbin_writer *w, const struct pbin_measure *measure)
+{
+    uint32_t number;
+    struct buffer *b = begin_member(w, MEASURES, &number);
+    buffer_u32(b, measure->name);
+    buffer_u32(b, measure->unit);
+    buffer_u8(b, (uint8_t)measure->type);
+    buffer_u8(b, (uint8_t)measure->join);
+    return number;
+}
+
+void pbin_put_measured(struct pbin_writer *w, const struct pbin_measured *measured)
+{
+    uint32_t unused;
+    const struct pbin_value *v = &measured->value;
+    struct buffer *b = begin_member(w, MEASURED, &unused);
+    buffer_u32(b, measured->row);
+    buffer_u32(b, measured->measure);
+    buffer_u64(b, v->runs);
+    put_exact(b, v->value);
+    if (v->runs == 1)
+        return;
+    put_wide(b, &v->square);
+    put_exact(b, v->least);
+    put_exact(b, v->most);
+}
+
+void pbin_put_histogram(struct pbin_writer *w, const struct pbin_histogram *histogram)
+{
+    uint32_t unused;
+    struct buffer *b = begin_member(w, HISTOGRAMS, &unused);
+    buffer_u32(b, histogram->row);
+    buffer_u32(b, histogram->measure);
+    buffer_u32(b, (uint32_t)histogram->count);
+    for (size_t i = 0; i < histogram->count; i++) {
+        buffer_u32(b, histogram->buckets[i].bucket);
+        buffer_u64(b, histogram->buckets[i].count);
+    }
 }
 
 static int put_trailer(struct pbin_writer *w)

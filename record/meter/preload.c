@@ -308,14 +308,14 @@ static void add_to_histogram(struct meter_record *r, uint64_t ticks)
 {
     struct meter_header *header = meter_process.header;
     if (r->histogram == 0) {
-        uint64_t size = METER_BUCKETS * sizeof(uint64_t);
+        uint64_t size = LOG_BUCKETS * sizeof(uint64_t);
         uint64_t at = __atomic_fetch_add(&header->next_histogram, size, __ATOMIC_RELAXED);
         if (at + size > header->end)
             return;
         r->histogram = at;
     }
     uint64_t units = (uint64_t)((unsigned __int128)ticks * header->units_per_tick >> 32);
-    ((uint64_t *)(meter_process.file + r->histogram))[meter_bucket(units)]++;
+    ((uint64_t *)(meter_process.file + r->histogram))[log_bucket(units)]++;
 }
 
 static inline uint64_t less(uint64_t a, uint64_t b)

@@ -13,8 +13,8 @@ static void add_histogram(struct meter_sums *to, const uint64_t *from)
     if (from == NULL)
         return;
     if (to->histogram == NULL)
-        to->histogram = mem_zalloc(METER_BUCKETS, sizeof *to->histogram);
-    for (size_t i = 0; i < METER_BUCKETS; i++)
+        to->histogram = mem_zalloc(LOG_BUCKETS, sizeof *to->histogram);
+    for (size_t i = 0; i < LOG_BUCKETS; i++)
         to->histogram[i] += from[i];
 }
 
@@ -117,21 +117,13 @@ void meter_results_free(struct meter_results *results)
     free(results->items);
 }
 
-/* The time below which SHARE of the calls that returned are [ns]: the middle of a bucket, within least and most. */
+/* The time below which SHARE of the calls that returned are [ns], within least and most. */
 static struct table_cell quantile(const struct meter_results *results,
                                   const struct meter_sums *sums, double share)
 {
-    uint64_t all = 0, below = 0;
     if (sums->histogram == NULL)
         return (struct table_cell){0};
-    for (uint32_t i = 0; i < METER_BUCKETS; i++)
-        all += sums->histogram[i];
-    uint32_t bucket = 0;
-    while (bucket + 1 < METER_BUCKETS &&
-           (double)(below + sums->histogram[bucket]) < share * (double)all)
-        below += sums->histogram[bucket++];
-    double low = (double)meter_bucket_least(bucket), high = (double)meter_bucket_least(bucket + 1);
-    double ns = (low + high) / 2 / (1 << METER_UNIT_SHIFT);
+    double ns = log_quantile(sums->histogram, share);
     double least = (double)sums->record.least * results->tick,
            most = (double)sums->record.most * results->tick;
     return cell_real(ns < least ? least : ns > most ? most : ns);

@@ -14,7 +14,7 @@ struct meter_sums {
     const char *program, *thread_name;
     struct meter_record record;
     uint64_t inside;     /* calls that had not ended when the program did */
-    uint64_t *histogram; /* METER_BUCKETS values, or NULL */
+    uint64_t *histogram; /* LOG_BUCKETS values, or NULL */
 };
 
 struct meter_results {

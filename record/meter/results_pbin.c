@@ -7,12 +7,23 @@
 #include "formats/pbin/pbin.h"
 #include "record/meter/results.h"
 
+/* The measures of calls, as pbin.5 lists them; without times there are only calls. */
+enum { CALLS, RETURNED, UNWOUND, INSIDE, UNTIMED, INCLUSIVE, TOTAL, LEAST, MOST, VALUES };
+static const struct {
+    const char *name;
+    enum pbin_measure_join join;
+} kinds[VALUES] = {{"calls", PBIN_ADD},  {"returned", PBIN_ADD}, {"unwound", PBIN_ADD},
+                   {"inside", PBIN_ADD}, {"untimed", PBIN_ADD},  {"inclusive", PBIN_ADD_SAME},
+                   {"total", PBIN_ADD},  {"min", PBIN_LEAST},    {"max", PBIN_MOST}};
+
 /* A row: in the order of its keys, which are process, program, thread, comm, binary and function, or the last two. */
 struct line {
     const char *program, *comm, *binary, *function;
     uint64_t process, thread;
-    uint64_t calls;
     exact time; /* [2^-32 ns] */
+    exact value[VALUES];
+    bool has[VALUES];
+    uint64_t *histogram; /* LOG_BUCKETS values, owned, or NULL */
 };
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -35,6 +46,88 @@ static int compare_lines(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->function, b->function);
 }
 
+static exact to_time(uint64_t ticks, double tick)
+{
+    return (exact)((double)ticks * tick * (double)((uint64_t)1 << TIME_SHIFT));
+}
+
+static void set(struct line *line, int kind, exact value)
+{
+    line->value[kind] = value;
+    line->has[kind] = true;
+}
+
+/* As in the table: times are not known where all calls are still inside, and those of single calls where none returned. */
+static void set_times(struct line *line, const struct meter_sums *sums, double tick)
+{
+    const struct meter_record *r = &sums->record;
+    if (r->returned + r->unwound == 0)
+        return;
+    line->time = to_time(r->self, tick);
+    set(line, INCLUSIVE, to_time(r->inclusive, tick));
+    if (r->returned == 0)
+        return;
+    set(line, TOTAL, to_time(r->total, tick));
+    set(line, LEAST, to_time(r->least, tick));
+    set(line, MOST, to_time(r->most, tick));
+    if (sums->histogram == NULL)
+        return;
+    line->histogram = mem_zalloc(LOG_BUCKETS, sizeof *line->histogram);
+    memcpy(line->histogram, sums->histogram, LOG_BUCKETS * sizeof *line->histogram);
+}
+
+static struct line make_line(const struct meter_results *results, const struct meter_sums *sums,
+                             const struct meter_function *function)
+{
+    const struct meter_record *r = &sums->record;
+    struct line line = {.program = sums->program != NULL ? sums->program : "",
+                        .comm = sums->thread_name != NULL ? sums->thread_name : "",
+                        .binary = function->library,
+                        .function = function->readable,
+                        .process = sums->process,
+                        .thread = sums->thread};
+    set(&line, CALLS, (exact)r->calls);
+    if (!results->timing)
+        return line;
+    set(&line, RETURNED, (exact)r->returned);
+    set(&line, UNWOUND, (exact)r->unwound);
+    set(&line, INSIDE, (exact)sums->inside);
+    set(&line, UNTIMED, (exact)r->untimed);
+    if (!function->entries_only)
+        set_times(&line, sums, results->tick);
+    return line;
+}
+
+static void join_value(struct line *to, const struct line *from, int kind)
+{
+    exact mine = to->value[kind], theirs = from->value[kind];
+    if (!from->has[kind])
+        return;
+    if (!to->has[kind])
+        to->value[kind] = theirs;
+    else if (kinds[kind].join == PBIN_LEAST)
+        to->value[kind] = theirs < mine ? theirs : mine;
+    else if (kinds[kind].join == PBIN_MOST)
+        to->value[kind] = theirs > mine ? theirs : mine;
+    else
+        to->value[kind] = mine + theirs;
+    to->has[kind] = true;
+}
+
+static void join_lines(struct line *to, struct line *from)
+{
+    to->time += from->time;
+    for (int i = 0; i < VALUES; i++)
+        join_value(to, from, i);
+    if (to->histogram == NULL) {
+        to->histogram = from->histogram;
+        return;
+    }
+    for (size_t i = 0; i < LOG_BUCKETS && from->histogram != NULL; i++)
+        to->histogram[i] += from->histogram[i];
+    free(from->histogram);
+}
+
 /* Sorted, and lines with the same keys joined: functions can have the same name. Returns their number; caller frees. */
 static size_t make_lines(const struct meter_results *results, const struct planner *planner,
                          struct line **lines)
@@ -42,35 +135,23 @@ static size_t make_lines(const struct meter_results *results, const struct plann
     uint32_t functions;
     const struct meter_function *all = planner_functions(planner, &functions);
     struct line *list = mem_zalloc(results->count + 1, sizeof *list);
-    for (size_t i = 0; i < results->count; i++) {
-        const struct meter_sums *sums = &results->items[i];
-        const struct meter_function *function = &all[sums->function];
-        double ns = (double)sums->record.self * results->tick;
-        list[i] = (struct line){.program = sums->program != NULL ? sums->program : "",
-                                .comm = sums->thread_name != NULL ? sums->thread_name : "",
-                                .binary = function->library,
-                                .function = function->readable,
-                                .process = sums->process,
-                                .thread = sums->thread,
-                                .calls = sums->record.calls,
-                                .time = (exact)(ns * (double)((uint64_t)1 << TIME_SHIFT))};
-    }
+    for (size_t i = 0; i < results->count; i++)
+        list[i] = make_line(results, &results->items[i], &all[results->items[i].function]);
     qsort(list, results->count, sizeof *list, compare_lines);
     size_t count = 0;
     for (size_t i = 0; i < results->count; i++)
-        if (count > 0 && compare_lines(&list[count - 1], &list[i]) == 0) {
-            list[count - 1].calls += list[i].calls;
-            list[count - 1].time += list[i].time;
-        } else {
+        if (count > 0 && compare_lines(&list[count - 1], &list[i]) == 0)
+            join_lines(&list[count - 1], &list[i]);
+        else
             list[count++] = list[i];
-        }
     *lines = list;
     return count;
 }
 
 static void put_line(const struct line *line, bool per_thread, struct pbin_writer *writer)
 {
-    struct pbin_row row = {.sums = pbin_sums_of_run(0, line->calls, line->time, 0)};
+    struct pbin_row row = {.sums =
+                               pbin_sums_of_run(0, (uint64_t)line->value[CALLS], line->time, 0)};
     size_t count = 0;
     if (per_thread) {
         row.key[count++] = line->process;
@@ -81,6 +162,45 @@ static void put_line(const struct line *line, bool per_thread, struct pbin_write
     row.key[count++] = pbin_define_string(writer, line->binary);
     row.key[count++] = pbin_define_string(writer, line->function);
     pbin_put_row(writer, &row, count);
+}
+
+static uint32_t define(struct pbin_writer *writer, const char *name, const char *unit,
+                       enum pbin_measure_type type, enum pbin_measure_join join)
+{
+    const struct pbin_measure measure = {pbin_define_string(writer, name),
+                                         pbin_define_string(writer, unit), type, join};
+    return pbin_define_measure(writer, &measure);
+}
+
+static void put_histogram(struct pbin_writer *writer, uint32_t row, uint32_t measure,
+                          const uint64_t *counts)
+{
+    struct pbin_bucket buckets[LOG_BUCKETS];
+    struct pbin_histogram histogram = {.row = row, .measure = measure, .buckets = buckets};
+    for (uint32_t i = 0; i < LOG_BUCKETS && counts != NULL; i++)
+        if (counts[i] > 0)
+            buckets[histogram.count++] = (struct pbin_bucket){i, counts[i]};
+    if (histogram.count > 0)
+        pbin_put_histogram(writer, &histogram);
+}
+
+static void put_measures(const struct line *lines, size_t count, bool timing,
+                         struct pbin_writer *writer)
+{
+    for (int kind = 0; kind < (timing ? VALUES : CALLS + 1); kind++) {
+        uint32_t measure = define(writer, kinds[kind].name, kind < INCLUSIVE ? "" : "ns",
+                                  kind < INCLUSIVE ? PBIN_INTEGER : PBIN_REAL, kinds[kind].join);
+        for (size_t i = 0; i < count; i++)
+            if (lines[i].has[kind])
+                pbin_put_measured(writer,
+                                  &(struct pbin_measured){(uint32_t)i, measure,
+                                                          pbin_value_of_run(lines[i].value[kind])});
+    }
+    if (!timing)
+        return;
+    uint32_t measure = define(writer, "duration", "ns", PBIN_HISTOGRAM, PBIN_ADD);
+    for (size_t i = 0; i < count; i++)
+        put_histogram(writer, (uint32_t)i, measure, lines[i].histogram);
 }
 
 int meter_results_write_pbin(const struct meter_results *results, const struct planner *planner,
@@ -105,6 +225,9 @@ int meter_results_write_pbin(const struct meter_results *results, const struct p
     pbin_put_run(writer, &sums);
     for (size_t i = 0; i < count; i++)
         put_line(&lines[i], results->per_thread, writer);
+    put_measures(lines, count, results->timing, writer);
+    for (size_t i = 0; i < count; i++)
+        free(lines[i].histogram);
     free(lines);
     return pbin_writer_close(writer);
 }

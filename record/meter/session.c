@@ -90,7 +90,7 @@ static void start_clock(struct session *s)
         read_clocks(&ticks, &ns);
         tick = tick_between(ticks - s->start_ticks, ns - s->start_ns);
     }
-    s->header->units_per_tick = (uint64_t)(tick * (1 << METER_UNIT_SHIFT) * 4294967296.0);
+    s->header->units_per_tick = (uint64_t)(tick * (1 << LOG_UNIT_SHIFT) * 4294967296.0);
 }
 
 /* ---- requests ---- */
@@ -264,7 +264,7 @@ const struct meter_block *session_block(const struct session *s, uint32_t number
 
 const uint64_t *session_histogram(const struct session *s, const struct meter_record *record)
 {
-    uint64_t at = record->histogram, size = METER_BUCKETS * sizeof(uint64_t);
+    uint64_t at = record->histogram, size = LOG_BUCKETS * sizeof(uint64_t);
     if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
         return NULL;
     return (const uint64_t *)(s->memory + at);

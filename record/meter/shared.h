@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "base/log_buckets.h"
+
 #define METER_ENVIRONMENT                                                                          \
     "PBIN_FUNCMETER" /* "PID FD SOCKET": the memory file, and the abstract socket's name */
 #define METER_MAGIC UINT32_C(0x4d465031)
@@ -25,32 +27,6 @@ enum {
     METER_PATCH = 5,   /* a jump [bytes] */
     METER_LONGEST = 24 /* bytes of a function that a patch compares and replaces */
 };
-
-/* Times in histograms are in 1/16 ns. Below 64 units each value has a bucket; above, each octave has 32. */
-enum {
-    METER_UNIT_SHIFT = 4,
-    METER_OCTAVE_SHIFT = 5,
-    METER_OCTAVES = 40,
-    METER_BUCKETS = (METER_OCTAVES + 1) << METER_OCTAVE_SHIFT
-};
-
-static inline uint32_t meter_bucket(uint64_t units)
-{
-    if (units < (2U << METER_OCTAVE_SHIFT))
-        return (uint32_t)units;
-    uint32_t octave = 63U - (uint32_t)__builtin_clzll(units) - METER_OCTAVE_SHIFT;
-    uint64_t bucket = ((uint64_t)octave << METER_OCTAVE_SHIFT) + (units >> octave);
-    return bucket < METER_BUCKETS ? (uint32_t)bucket : METER_BUCKETS - 1;
-}
-
-/* The least value of a bucket, in units. */
-static inline uint64_t meter_bucket_least(uint32_t bucket)
-{
-    if (bucket < (2U << METER_OCTAVE_SHIFT))
-        return bucket;
-    uint32_t octave = (bucket >> METER_OCTAVE_SHIFT) - 1;
-    return (uint64_t)(bucket - (octave << METER_OCTAVE_SHIFT)) << octave;
-}
 
 /* A function in a thread. Times are in ticks. */
 struct meter_record {
@@ -88,7 +64,7 @@ struct meter_header {
     uint32_t timing;         /* 0: count entries only */
     uint32_t tsc;            /* 1: ticks of the time-stamp counter; 0: ns of CLOCK_MONOTONIC */
     uint32_t listing;        /* the program ends before its first instruction */
-    uint64_t units_per_tick; /* [2^-32 units of histograms] */
+    uint64_t units_per_tick; /* [2^-32 units of base/log_buckets.h] */
     uint64_t histograms;     /* place of the first in the file */
     uint64_t end;            /* of the file */
     uint32_t functions;      /* so far, with number 0 */

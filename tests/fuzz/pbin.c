@@ -40,6 +40,8 @@ static void touch_definitions(const struct pbin_definitions *d)
         touch_text(d->strings, d->threads[i].name);
     for (size_t i = 0; i < d->source_count; i++)
         pbin_source_is_counter(d->strings, &d->sources[i]);
+    for (size_t i = 0; i < d->measure_count; i++)
+        touch_text(d->strings, d->measures[i].unit);
 }
 
 static void read_all(struct pbin_reader *reader, struct error *err)
@@ -48,6 +50,9 @@ static void read_all(struct pbin_reader *reader, struct error *err)
     for (int i = 0; i < MOST_BATCHES && pbin_reader_next(reader, &batch, err) > 0; i++)
         if (batch.item == PBIN_SAMPLES)
             touch_samples(&batch.samples);
+        else if (batch.item == PBIN_BUCKETS)
+            input_touch(batch.histogram.buckets,
+                        batch.histogram.count * sizeof *batch.histogram.buckets);
     touch_definitions(pbin_reader_definitions(reader));
 }
 
@@ -69,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             pbin_reader_want_readings(reader);
             pbin_reader_want_busy(reader);
             pbin_reader_want_fit(reader);
+            pbin_reader_want_measures(reader);
         }
         if ((data[0] & 20) == 20 && err.text[0] == '\0')
             pbin_reader_part(reader, size / 4, size / 4 * 3);

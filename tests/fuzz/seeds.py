@@ -85,6 +85,10 @@ def pbin_seeds():
     w.put_runs([pbin.Run("x", 10**9, 5, 1, 10**6, 1)])
     w.put_rows([pbin.Row(("b", n, 4), 2, k, 1, 1000, 1, 1, 0, (1, 1, 0, 0)) for n, k in (("f", 3), ("g", None))])
     w.put_arcs([("a", "a", "b", "b", 1), ("b", "b", "c", "c", 2)])
+    w.put_measures({"calls": ("", pbin.INTEGER, pbin.ADD), "max": ("ns", pbin.REAL, pbin.MOST),
+                    "duration": ("ns", pbin.HISTOGRAM, pbin.ADD)})
+    w.put_measured({(0, "calls"): pbin.Measured.of_run(3), (1, "calls"): pbin.Measured(2, 4, 10, 1, 3),
+                    (0, "max"): pbin.Measured.of_run(7), (0, "duration"): {5: 1, 90: 2}})
     yield "rows", b"\0" + w.finish()
     for name in ("a", "b"):
         with open(os.path.join(TESTS, "..", "samples", name + ".pbin"), "rb") as f:

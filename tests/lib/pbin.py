@@ -11,7 +11,9 @@ from xxh3 import xxh3
 SIGNATURE = bytes.fromhex("8950424e0d0a1a0a")
 NONE, CURRENT, VOLTAGE, POWER, CUSTOM = range(5)
 NO_MAP, NOT_KNOWN = 2**32 - 1, 2**64 - 1
-TEXT_KEYS = ("binary", "file", "function", "inline", "comm")
+TEXT_KEYS = ("binary", "file", "function", "inline", "comm", "program")
+INTEGER, REAL, HISTOGRAM = range(3)
+ADD, ADD_SAME, LEAST, MOST = range(4)
 FIELDS = {"name": "s", "target": "s", "command": "s", "host": "s", "started": "s", "dialect": "s", "tool": "s",
           "unit": "s", "keys": "s", "value": "s", "scope": "s", "pmu": "u", "volts": "f", "baseline_w": "f", "cpus": "u", "wall_ns": "u", "latency_ns": "u",
           "samples": "u", "frequency": "u", "cpu_time": "u", "times": "u",
@@ -82,6 +84,20 @@ class Row:
 
 
 @dataclass
+class Measured:
+    """The value of a measure in a row, over runs."""
+    runs: int
+    value: Fraction
+    square: Fraction
+    least: Fraction
+    most: Fraction
+
+    @classmethod
+    def of_run(cls, value):
+        return cls(1, value, value * value, value, value)
+
+
+@dataclass
 class Profile:
     meta: dict = field(default_factory=dict)
     threads: list = field(default_factory=list)
@@ -91,6 +107,8 @@ class Profile:
     runs: list = field(default_factory=list)
     rows: list = field(default_factory=list)
     arcs: list = field(default_factory=list)  # (caller binary, caller, callee binary, callee, calls)
+    measures: dict = field(default_factory=dict)  # name: (unit, type, how values are joined)
+    measured: dict = field(default_factory=dict)  # (row number, name): Measured, or {bucket: count}
     programs: dict = field(default_factory=dict)  # thread number: path
     callers: dict = field(default_factory=dict)   # location number: location number
     sources: list = field(default_factory=list)   # (name, kind, unit, scope, per count, period, role, help)
@@ -249,6 +267,29 @@ class Writer:
     def put_arcs(self, arcs):
         self.members("ARCS", "arcs", [struct.pack("<IIIIQ", *self.string(*a[:4]), a[4]) for a in arcs])
 
+    def put_measures(self, measures):
+        numbers = [self.string(name, unit) for name, (unit, _, _) in measures.items()]
+        self.measures = measures
+        self.block("meas", struct.pack("<I", len(measures)) + b"".join(
+            struct.pack("<IIBB", *n, *m[1:]) for n, m in zip(numbers, measures.values())))
+
+    def put_measured(self, measured):
+        """{(row, name): value}"""
+        values, histograms = [], []
+        for (row, name), v in measured.items():
+            number = list(self.measures).index(name)
+            if isinstance(v, dict):
+                histograms.append(struct.pack("<III", row, number, len(v)) +
+                                  b"".join(struct.pack("<IQ", *b) for b in sorted(v.items())))
+                continue
+            scale = 2**32 if self.measures[name][1] == REAL else 1
+            values.append(struct.pack("<IIQ", row, number, v.runs) + i128(int(v.value * scale)) + (
+                b"" if v.runs == 1 else
+                u256(int(v.square * scale**2)) + i128(int(v.least * scale)) + i128(int(v.most * scale))))
+        for kind, members in (("mval", values), ("hist", histograms)):
+            if members:
+                self.block(kind, struct.pack("<I", len(members)) + b"".join(members))
+
     def put_programs(self, programs):
         """{thread: path}"""
         numbers = self.string(*programs.values())
@@ -287,7 +328,8 @@ def write(profile, batch=500, checksum=xxh3):
     w = Writer(profile.meta, checksum)
     for put, what in ((w.put_maps, profile.maps), (w.put_threads, profile.threads),
                       (w.put_locations, profile.locations), (w.put_runs, profile.runs),
-                      (w.put_rows, profile.rows), (w.put_arcs, profile.arcs),
+                      (w.put_rows, profile.rows), (w.put_measures, profile.measures),
+                      (w.put_measured, profile.measured), (w.put_arcs, profile.arcs),
                       (w.put_programs, profile.programs), (w.put_callers, profile.callers),
                       (w.put_sources, profile.sources), (w.put_readings, profile.readings)):
         if what:
@@ -354,7 +396,8 @@ class Reader:
                 self.samples(c)
             elif kind == "busy":
                 self.profile.busy += [c.take("IQ") for _ in range(c.take("I"))]
-            elif kind in ("STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS", "ARCS", "prog", "call", "srcs", "read"):
+            elif kind in ("STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS", "ARCS", "prog", "call", "srcs", "read",
+                          "meas", "mval", "hist"):
                 for _ in range(c.take("I")):
                     getattr(self, kind if kind != "read" else "read_")(c)
             else:
@@ -386,6 +429,32 @@ class Reader:
     def srcs(self, c):
         texts = [self.string(c) for _ in range(4)]
         self.profile.sources.append((*texts, *c.take("dQB"), self.string(c)))
+
+    def meas(self, c):
+        name, unit = self.string(c), self.string(c)
+        assert name and name not in self.profile.measures
+        self.profile.measures[name] = (unit, *c.take("BB"))
+
+    def place(self, c):
+        row, measure = c.take("II")
+        place = row, list(self.profile.measures)[measure]
+        assert row < len(self.profile.rows) and place not in self.profile.measured
+        return place
+
+    def mval(self, c):
+        place, runs = self.place(c), c.take("Q")
+        scale = 2**32 if self.profile.measures[place[1]][1] == REAL else 1
+        value = Measured.of_run(Fraction(c.integer(16, True), scale))
+        if runs != 1:
+            value = Measured(runs, value.value, Fraction(c.integer(32, False), scale**2),
+                             *(Fraction(c.integer(16, True), scale) for _ in range(2)))
+        self.profile.measured[place] = value
+
+    def hist(self, c):
+        place = self.place(c)
+        buckets = [c.take("IQ") for _ in range(c.take("I"))]
+        assert buckets == sorted(set(buckets)) and len(dict(buckets)) == len(buckets) and all(b[1] for b in buckets)
+        self.profile.measured[place] = dict(buckets)
 
     def read_(self, c):
         reading = c.take("IQQQ")

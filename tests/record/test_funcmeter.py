@@ -426,6 +426,30 @@ class Profiles(Case):
         both = self.shown("out.pbin", "out.pbin", "--mode", "add")
         self.assertEqual({r["function"]: int(r["entries"]) for r in both}, {k: 2 * v[0] for k, v in EXPECTED.items()})
 
+    def test_measures(self):
+        """How calls ended, and a distribution of as many times as calls returned."""
+        program = self.build("calls", CALLS)
+        self.run_meter("-q", "-o", "out.pbin", "calls:" + "|".join(EXPECTED), "--", program)
+        rows = {r["function"]: r for r in self.shown("out.pbin")}
+        for name, (calls, returned, unwound) in EXPECTED.items():
+            row = rows[name]
+            self.assertEqual([int(row[k]) for k in ("calls", "returned", "unwound", "inside", "untimed")],
+                             [calls, returned, unwound, 0, 0])
+            if returned:
+                least, middle, most = (float(row[k + " [ns]"]) for k in ("min", "p50", "max"))
+                self.assertTrue(least <= middle <= most and least <= float(row["mean [ns]"]) <= most, row)
+        self.assertAlmostEqual(float(rows["spin"]["p50 [ns]"]) / 200_000, 1, delta=0.1)
+        self.assertGreater(float(rows["main"]["inclusive [s]"]), 50 * 199_900e-9)
+        done = subprocess.run([os.path.join(BUILD, "pbin-dump"), "--histograms", "out.pbin"], cwd=self.folder,
+                              stdout=subprocess.PIPE, text=True, check=True)
+        counts = {}
+        for r in csv.DictReader(done.stdout.splitlines()):
+            counts[r["function"]] = counts.get(r["function"], 0) + int(r["count"])
+        self.assertEqual(counts, {k: v[1] for k, v in EXPECTED.items() if v[1]})
+        self.run_meter("-q", "--count", "-o", "counts.pbin", "calls:leaf", "--", program)
+        self.assertEqual([r["calls"] for r in self.shown("counts.pbin")], ["200"])
+        self.assertNotIn("returned", self.shown("counts.pbin")[0])
+
     def test_threads(self):
         program = self.build("threads", THREADS)
         self.run_meter("-q", "--threads", "-o", "out.pbin", "threads:nest", "--", program)
