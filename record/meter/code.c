@@ -22,6 +22,8 @@ struct part {
 struct code {
     struct part *parts;
     size_t count;
+    uint64_t *bounds; /* where functions begin, ascending */
+    size_t bound_count;
     ZydisDecoder decoder;
 };
 
@@ -113,6 +115,10 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
             free(part.loops);
         }
     }
+    code->bounds = mem_alloc((count + 1) * sizeof *code->bounds);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || functions[i].address != functions[i - 1].address)
+            code->bounds[code->bound_count++] = functions[i].address;
     ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisDecoderEnableMode(&code->decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
     for (size_t i = 0; i < code->count; i++)
@@ -131,6 +137,7 @@ void code_delete(struct code *code)
         free(code->parts[i].loops);
     }
     free(code->parts);
+    free(code->bounds);
     free(code);
 }
 
@@ -154,6 +161,26 @@ uint64_t code_high(const struct code *code)
         if (code->parts[i].address + code->parts[i].size > high)
             high = code->parts[i].address + code->parts[i].size;
     return high;
+}
+
+/* How many functions begin at ADDRESS or before. */
+static size_t bounds_until(const struct code *code, uint64_t address)
+{
+    size_t low = 0, high = code->bound_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (code->bounds[middle] > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+uint64_t code_next(const struct code *code, uint64_t address)
+{
+    size_t after = bounds_until(code, address);
+    return after < code->bound_count ? code->bounds[after] : UINT64_MAX;
 }
 
 bool code_read(const struct code *code, uint64_t address, uint8_t *to, size_t size)
@@ -201,11 +228,13 @@ static bool is_conditional(const ZydisDecodedInstruction *in)
 /* Why an instruction cannot be moved; NULL: it can. */
 static const char *why_fixed(const ZydisDecodedInstruction *in)
 {
+    enum { CALL = 2, STACK = 4 }; /* in a ModRM byte: the operation; stack pointer or index */
     bool direct = in->raw.imm[0].is_relative;
     if (direct && !is_conditional(in) && !is_call(in) && in->mnemonic != ZYDIS_MNEMONIC_JMP)
         return "begins with an instruction that cannot be moved";
-    if (is_call(in) && !direct)
-        return "begins with an indirect call";
+    if (is_call(in) && !direct &&
+        (in->opcode != 0xff || in->raw.modrm.reg != CALL || in->raw.modrm.rm == STACK))
+        return "begins with an indirect call through the stack";
     if (in->mnemonic == ZYDIS_MNEMONIC_INT3)
         return "begins with a breakpoint";
     return NULL;
@@ -252,6 +281,10 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
         if ((*why = why_fixed(&in)) != NULL)
             return 0;
         at += in.length;
+        if (is_call(&in) && at < end) {
+            *why = "begins with an indirect call";
+            return 0;
+        }
         ended = is_end(&in);
     }
     if (at < end && (!only_padding(code, at, end) || !ended)) {
@@ -264,6 +297,40 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
             return 0;
         }
     return (size_t)(at - address);
+}
+
+/* The end of the padding at AT, which nothing leads to: only that between functions ends where one may begin. Otherwise
+ * AT. */
+static uint64_t padding_end(const struct code *code, uint64_t at)
+{
+    enum { ALIGNMENT = 16 };
+    ZydisDecodedInstruction in;
+    uint64_t end = at, next = code_next(code, at - 1);
+    while (end < next && !is_target(code, end) && decode(code, end, &in) && is_padding(&in))
+        end += in.length;
+    return end == next || end % ALIGNMENT == 0 ? end : at;
+}
+
+size_t code_gaps(const struct code *code, uint64_t address, size_t room, uint64_t gaps[CODE_GAPS])
+{
+    enum { BACK = 128, FORTH = 127 };
+    const uint64_t from = address + CODE_SHORT_JUMP, low = from < BACK ? 0 : from - BACK;
+    size_t before = bounds_until(code, low), count = 0;
+    if (before == 0)
+        return 0;
+    for (uint64_t at = code->bounds[before - 1]; at <= from + FORTH && count < CODE_GAPS;) {
+        ZydisDecodedInstruction in;
+        if (!decode(code, at, &in)) {
+            at = code_next(code, at);
+            continue;
+        }
+        at += in.length;
+        uint64_t end = is_end(&in) ? padding_end(code, at) : at;
+        for (; end - at >= room && count < CODE_GAPS; end -= room)
+            if (end - room >= low && end - room <= from + FORTH)
+                gaps[count++] = end - room;
+    }
+    return count;
 }
 
 /* Bytes being written. */
@@ -295,33 +362,39 @@ static void put_distance(struct writer *w, uint64_t target, size_t after)
     put_number(w, (uint32_t)distance);
 }
 
-/* The return address is the one in the function, not one in the moved code, which has no unwind table. */
-static void put_call(struct writer *w, uint64_t target, uint64_t back)
+/* A call is a push of the return address and a jump: it is the one in the function, not one in the moved code, which has no
+ * unwind table. */
+static void put_return_address(struct writer *w, uint64_t back)
 {
-    const uint8_t push = 0x68, store[4] = {0xc7, 0x44, 0x24, 0x04}, jump = 0xe9;
+    const uint8_t push = 0x68, store[4] = {0xc7, 0x44, 0x24, 0x04};
     put(w, &push, 1);
     put_number(w, (uint32_t)back);
     put(w, store, sizeof store);
     put_number(w, (uint32_t)(back >> 32));
-    put(w, &jump, 1);
-    put_distance(w, target, 0);
 }
 
-static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in,
-                            const uint8_t *bytes, uint64_t address)
+/* An indirect call in BYTES becomes a jump. */
+static void make_jump(const ZydisDecodedInstruction *in, uint8_t *bytes)
+{
+    enum { CALL_TO_JUMP = 2 << 3 | 4 << 3 };
+    bytes[in->raw.modrm.offset] ^= CALL_TO_JUMP;
+}
+
+static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in, uint8_t *bytes,
+                            uint64_t address)
 {
     uint64_t next = address + in->length;
+    if (is_call(in))
+        put_return_address(w, next);
     if (in->raw.imm[0].is_relative) {
         uint64_t target = next + in->raw.imm[0].value.u;
         const uint8_t jump = 0xe9, jump_if[2] = {0x0f, (uint8_t)(0x80 | (in->opcode & 15))};
-        if (is_call(in)) {
-            put_call(w, target, next);
-            return;
-        }
         put(w, is_conditional(in) ? jump_if : &jump, is_conditional(in) ? 2 : 1);
         put_distance(w, target, 0);
         return;
     }
+    if (is_call(in))
+        make_jump(in, bytes);
     if (!(in->attributes & ZYDIS_ATTRIB_IS_RELATIVE)) {
         put(w, bytes, in->length);
         return;
@@ -343,7 +416,7 @@ size_t code_move(const struct code *code, uint64_t address, size_t size, uint64_
         if (!decode(code, at, &in) || !code_read(code, at, bytes, in.length))
             return 0;
         put_instruction(&w, &in, bytes, at + bias);
-        ended = is_end(&in);
+        ended = is_end(&in) || is_call(&in);
     }
     const uint8_t jump = 0xe9;
     if (!ended) {

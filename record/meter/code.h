@@ -27,6 +27,15 @@ uint64_t code_high(const struct code *code);
 size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
                     size_t room, const char **why);
 
+/* Where the function after the one at ADDRESS begins; UINT64_MAX: not known. */
+uint64_t code_next(const struct code *code, uint64_t address);
+
+enum { CODE_GAPS = 16, CODE_SHORT_JUMP = 2 /* bytes */ };
+
+/* Finds up to CODE_GAPS places with ROOM bytes of padding between functions, in reach of a short jump at ADDRESS. Returns
+ * their number. */
+size_t code_gaps(const struct code *code, uint64_t address, size_t room, uint64_t gaps[CODE_GAPS]);
+
 /* Copies SIZE bytes at ADDRESS. Returns false where the code does not have them. */
 bool code_read(const struct code *code, uint64_t address, uint8_t *to, size_t size);
 

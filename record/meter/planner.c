@@ -11,26 +11,8 @@
 #include "base/memory.h"
 #include "formats/elf/elf_functions.h"
 #include "formats/elf/elf_search.h"
-#include "record/meter/code.h"
-
-enum { THUNK_SIZE = 64, POOL_START = 16, ENTRY_JUMP = 10 };
-
-/* A hook of an ELF file. */
-struct hook {
-    uint64_t address; /* in the file */
-    size_t moved;     /* bytes that are */
-    uint32_t function, kind;
-};
-
-/* An ELF file that was loaded; the same for all processes. */
-struct module {
-    char *path;
-    dev_t device;
-    ino_t inode;
-    struct code *code; /* NULL: nothing is hooked */
-    struct hook *hooks;
-    size_t count, capacity;
-};
+#include "record/meter/changes.h"
+#include "record/meter/module.h"
 
 struct planner {
     struct meter_patterns *patterns;
@@ -119,11 +101,8 @@ struct planner *planner_new(struct meter_patterns *patterns, const char *command
 
 void planner_delete(struct planner *planner)
 {
-    for (size_t i = 0; i < planner->module_count; i++) {
-        free(planner->modules[i].path);
-        code_delete(planner->modules[i].code);
-        free(planner->modules[i].hooks);
-    }
+    for (size_t i = 0; i < planner->module_count; i++)
+        module_free(&planner->modules[i]);
     for (size_t i = 0; i < planner->function_count; i++) {
         free(planner->functions[i].library);
         free(planner->functions[i].path);
@@ -154,6 +133,23 @@ const struct meter_refusal *planner_refusals(const struct planner *planner, size
 
 /* ---- choosing functions ---- */
 
+/* What is to be done with a function. */
+struct wish {
+    const char *name;
+    bool chosen;    /* by a pattern: one of its names; NAME is the best of those, else of all */
+    size_t special; /* or SPECIALS */
+    bool resolver;
+    bool entries_only; /* its return address is not to be changed */
+    uint64_t size;
+};
+
+/* A hook that needs padding, of a function that is followed by another at NEXT. */
+struct waiting {
+    struct hook hook;
+    struct wish wish;
+    uint64_t next;
+};
+
 /* The ELF file that is being looked at. */
 struct choice {
     struct planner *planner;
@@ -163,6 +159,9 @@ struct choice {
     struct elf_file *file, *debug;
     struct elf_function *functions;
     size_t count;
+    struct waiting *waiting;
+    size_t waiting_count, waiting_capacity;
+    bool last; /* nothing waits any more */
 };
 
 static char *readable_name(const char *name)
@@ -233,24 +232,36 @@ static uint32_t add_function(const struct choice *c, const struct elf_function *
     return (uint32_t)p->function_count++;
 }
 
-/* What is to be done with the function that FROM and the following COUNT - 1 names mean. */
-struct wish {
-    const char *name; /* chosen; NULL: no */
-    size_t special;   /* or SPECIALS */
-    bool resolver;
-    uint64_t size;
-};
+/* What V8's code calls: it looks for return addresses on the stack to find its own frames. */
+static bool is_called_by_v8(const char *name)
+{
+    return strncmp(name, "_ZN2v8", strlen("_ZN2v8")) == 0 &&
+           (strstr(name, "Builtin_") != NULL || strstr(name, "Runtime_") != NULL);
+}
 
+static bool is_callback_of_v8(const char *name)
+{
+    return strstr(name, "v820FunctionCallbackInfo") != NULL ||
+           strstr(name, "v820PropertyCallbackInfo") != NULL;
+}
+
+/* What is to be done with the function that FROM and the following COUNT - 1 names mean. */
 static struct wish wish_of(const struct choice *c, const struct elf_function *from, size_t count)
 {
-    struct wish wish = {NULL, SPECIALS, false, 0};
+    struct wish wish = {.special = SPECIALS,
+                        .entries_only =
+                            is_called_by_v8(from->name) || is_callback_of_v8(from->name)};
     for (size_t i = 0; i < count; i++) {
         size_t found = find_special(from[i].name);
         wish.special = found != SPECIALS ? found : wish.special;
+        wish.entries_only |= found != SPECIALS;
         wish.resolver |= from[i].resolver;
         wish.size = from[i].size > wish.size ? from[i].size : wish.size;
-        if (is_chosen(c, from[i].name) && (wish.name == NULL || is_better(from[i].name, wish.name)))
+        bool chosen = is_chosen(c, from[i].name);
+        if (wish.name == NULL || chosen > wish.chosen ||
+            (chosen == wish.chosen && is_better(from[i].name, wish.name)))
             wish.name = from[i].name;
+        wish.chosen |= chosen;
     }
     return wish;
 }
@@ -275,39 +286,70 @@ static bool is_fragment(const char *name)
     return false;
 }
 
-static void choose(const struct choice *c, const struct elf_function *from, size_t count,
-                   uint64_t next)
+static void insert_hook(const struct choice *c, struct hook hook, const struct wish *wish)
 {
-    struct planner *p = c->planner;
+    struct module *m = c->module;
+    if (wish->chosen)
+        hook.function =
+            add_function(c, &(struct elf_function){.address = hook.address, .size = wish->size},
+                         wish->name, wish->entries_only);
+    mem_reserve(&m->hooks, &m->capacity, m->count + 1, sizeof hook);
+    size_t at = module_hooks_below(m, hook.address);
+    memmove(&m->hooks[at + 1], &m->hooks[at], (m->count++ - at) * sizeof hook);
+    m->hooks[at] = hook;
+}
+
+/* Adds HOOK, of a function that is followed by another at NEXT, or refuses it, because of WHY if that is not NULL. Those
+ * that need padding have to wait for all others, which may use it, too. */
+static void add_hook(struct choice *c, struct hook hook, const struct wish *wish, uint64_t next,
+                     const char *why)
+{
+    struct module *m = c->module;
+    if (why == NULL && c->planner->function_count == METER_FUNCTIONS)
+        why = "more than 262143 functions";
+    if (why == NULL) {
+        hook.moved = code_movable(m->code, hook.address, wish->size, next, METER_PATCH, &why);
+        if (hook.moved > METER_LONGEST || module_in_gap(m, hook.address, METER_PATCH))
+            hook.moved = 0;
+        if (hook.moved == 0 && !c->last) {
+            mem_reserve(&c->waiting, &c->waiting_capacity, c->waiting_count + 1,
+                        sizeof *c->waiting);
+            c->waiting[c->waiting_count++] = (struct waiting){hook, *wish, next};
+            return;
+        }
+        if (hook.moved == 0 && module_use_gap(m, &hook, wish->size, next))
+            why = NULL;
+    }
+    if (why != NULL)
+        refuse(c, wish->name, why);
+    else
+        insert_hook(c, hook, wish);
+}
+
+/* V8 copies its own functions to where its compiler writes code. */
+static const char copied[] = "Builtins_";
+
+static void choose(struct choice *c, const struct elf_function *from, size_t count, uint64_t next)
+{
     struct wish wish = wish_of(c, from, count);
-    bool is_special = wish.special != SPECIALS;
-    bool needed = is_special && hook_needs(c, wish.special);
-    const char *why = NULL;
-    if (wish.name == NULL && !needed)
-        return;
-    if (wish.resolver)
-        why = "chosen among several when the program starts (ifunc)";
-    else if (strcmp(from->name, "_start") == 0 || is_fragment(from->name))
-        why = "is not called";
-    else if (p->function_count == METER_FUNCTIONS)
-        why = "more than 65535 functions";
-    size_t moved = why == NULL ? code_movable(c->module->code, from->address, wish.size, next,
-                                              METER_PATCH, &why)
-                               : 0;
-    if (moved == 0 || moved > METER_LONGEST) {
-        refuse(c, wish.name != NULL ? wish.name : from->name, why);
+    bool needed = wish.special != SPECIALS && hook_needs(c, wish.special);
+    if (wish.resolver) {
+        resolvers_add(&c->module->resolvers, from->address, wish.name, wish.chosen);
         return;
     }
-    uint32_t kind = needed ? special[wish.special].kind : 0;
-    if (!is_special && p->timing)
-        kind = METER_TIMED;
-    struct hook hook = {.address = from->address, .moved = moved, .kind = kind};
-    if (wish.name != NULL)
-        hook.function =
-            add_function(c, &(struct elf_function){.address = from->address, .size = wish.size},
-                         wish.name, is_special);
-    mem_reserve(&c->module->hooks, &c->module->capacity, c->module->count + 1, sizeof hook);
-    c->module->hooks[c->module->count++] = hook;
+    if (!wish.chosen && !needed)
+        return;
+    struct hook hook = {.address = from->address};
+    if (needed)
+        hook.kind = special[wish.special].kind;
+    else if (!wish.entries_only && c->planner->timing)
+        hook.kind = METER_TIMED;
+    const char *why = NULL;
+    if (strcmp(from->name, "_start") == 0 || is_fragment(from->name))
+        why = "is not called";
+    else if (strncmp(from->name, copied, sizeof copied - 1) == 0)
+        why = "is copied by the program";
+    add_hook(c, hook, &wish, next, why);
 }
 
 /* Does a hook have to be in this file? */
@@ -339,6 +381,12 @@ static void choose_all(struct choice *c)
                    end < c->count ? c->functions[end].address : UINT64_MAX);
         }
     }
+    c->last = true;
+    for (size_t i = 0; i < c->waiting_count; i++) {
+        const struct waiting *w = &c->waiting[i];
+        add_hook(c, w->hook, &w->wish, w->next, NULL);
+    }
+    free(c->waiting);
     free(c->functions);
 }
 
@@ -382,86 +430,95 @@ static struct module *module_of(struct planner *planner, const char *path, bool 
     return module;
 }
 
-/* ---- changing code ---- */
+/* ---- functions that resolvers return ---- */
 
-/* Fills in the thunk of HOOK, at the address PLACE: number, jump to the entry, moved code. Returns false where it cannot. */
-static bool make_thunk(const struct module *module, const struct hook *hook,
-                       const struct meter_request *request, uint64_t place, uint32_t number,
-                       uint8_t thunk[THUNK_SIZE])
+/* Hooks the function at ADDRESS of the file, which is chosen under the name of its resolvers. */
+static void add_resolved(struct choice *c, uint64_t address, const char *name)
 {
-    uint32_t back = (uint32_t)(request->pool - (place + ENTRY_JUMP));
-    const uint8_t code[ENTRY_JUMP] = {0x68,
-                                      (uint8_t)number,
-                                      (uint8_t)(number >> 8),
-                                      (uint8_t)(number >> 16),
-                                      (uint8_t)(number >> 24),
-                                      0xe9,
-                                      (uint8_t)back,
-                                      (uint8_t)(back >> 8),
-                                      (uint8_t)(back >> 16),
-                                      (uint8_t)(back >> 24)};
-    memcpy(thunk, code, sizeof code);
-    return code_move(module->code, hook->address, hook->moved, request->bias, place + ENTRY_JUMP,
-                     thunk + ENTRY_JUMP) != 0;
+    struct module *m = c->module;
+    size_t i = module_hooks_below(m, address);
+    if (i < m->count && m->hooks[i].address == address) {
+        struct meter_function *function = &c->planner->functions[m->hooks[i].function];
+        free(function->readable);
+        function->readable = mem_strdup(name);
+        return;
+    }
+    uint8_t byte;
+    const struct wish wish = {.name = name, .chosen = true, .special = SPECIALS};
+    const struct hook hook = {.address = address, .kind = c->planner->timing ? METER_TIMED : 0};
+    add_hook(c, hook, &wish, code_next(m->code, address),
+             code_read(m->code, address, &byte, 1) ? NULL : "is not in its file (ifunc)");
 }
 
-/* Where a thunk cannot be made, the patch changes nothing. */
-static struct meter_patch make_patch(const struct module *module, const struct hook *hook,
-                                     const struct meter_request *request, uint64_t place, bool made)
+static void add_all_resolved(struct planner *planner, struct module *module,
+                             const struct meter_request *request, const uint64_t *returned)
 {
-    struct meter_patch patch = {.address = hook->address + request->bias,
-                                .length = (uint8_t)hook->moved};
-    if (hook->moved < METER_PATCH)
-        patch.length = METER_PATCH;
-    code_read(module->code, hook->address, patch.old, patch.length);
-    memcpy(patch.new, patch.old, patch.length);
-    uint64_t distance = place - (patch.address + METER_PATCH);
-    if (made && (int64_t)distance == (int32_t)distance) {
-        patch.new[0] = 0xe9;
-        for (int i = 0; i < 4; i++)
-            patch.new[1 + i] = (uint8_t)(distance >> (8 * i));
+    struct choice c = {.planner = planner, .module = module, .path = module->path, .last = true};
+    const struct resolvers *r = &module->resolvers;
+    for (size_t i = 0; i < r->count; i++) {
+        struct resolver *resolver = &r->items[i];
+        uint64_t address = returned[i] - request->bias;
+        if (!resolver->chosen || resolver->last == address || returned[i] == 0)
+            continue;
+        resolver->last = address;
+        char *name = resolvers_name(r, returned, returned[i]);
+        add_resolved(&c, address, name);
+        free(name);
     }
-    return patch;
 }
 
-static void add_changes(const struct module *module, const struct meter_request *request,
-                        struct buffer *reply)
+/* A library that is loaded by a running program is not ready when its functions are hooked. */
+static void refuse_late(struct planner *planner, struct module *module)
 {
-    size_t size = POOL_START + module->count * THUNK_SIZE;
-    uint8_t *pool = mem_alloc(size);
-    struct meter_thunk *thunks = mem_zalloc(module->count, sizeof *thunks);
-    memset(pool, 0xcc, size);
-    const uint8_t jump[6] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp *0(%rip) */
-    memcpy(pool, jump, sizeof jump);
-    memcpy(pool + sizeof jump, &request->enter, sizeof request->enter);
-    for (size_t i = 0; i < module->count; i++) {
-        const struct hook *hook = &module->hooks[i];
-        uint64_t at = POOL_START + i * THUNK_SIZE;
-        bool made = make_thunk(module, hook, request, request->pool + at,
-                               request->first_thunk + (uint32_t)i, pool + at);
-        struct meter_patch patch = make_patch(module, hook, request, request->pool + at, made);
-        buffer_bytes(reply, &patch, sizeof patch);
-        thunks[i] =
-            (struct meter_thunk){request->pool + at + ENTRY_JUMP, hook->function, hook->kind};
+    const struct choice c = {.planner = planner, .module = module, .path = module->path};
+    for (size_t i = 0; i < module->resolvers.count; i++) {
+        struct resolver *resolver = &module->resolvers.items[i];
+        if (resolver->chosen && resolver->last == 0)
+            refuse(&c, resolver->name,
+                   "chosen among several (ifunc) after the program has started");
+        resolver->last = UINT64_MAX;
     }
-    buffer_bytes(reply, thunks, module->count * sizeof *thunks);
-    buffer_bytes(reply, pool, size);
-    free(pool);
-    free(thunks);
+}
+
+/* Appends to REPLY the resolvers that the program has to call, with PLAN. Returns false if there are none. */
+static bool add_resolvers(struct planner *planner, struct module *module,
+                          const struct meter_request *request, struct meter_plan *plan,
+                          struct buffer *reply)
+{
+    const struct resolvers *r = &module->resolvers;
+    if (r->chosen == 0 || request->pool != 0 || request->resolved != 0)
+        return false;
+    if (!request->linked || r->count > METER_RESOLVERS) {
+        refuse_late(planner, module);
+        return false;
+    }
+    plan->resolvers = (uint32_t)r->count;
+    buffer_bytes(reply, plan, sizeof *plan);
+    for (size_t i = 0; i < r->count; i++) {
+        uint64_t address = r->items[i].address + request->bias;
+        buffer_bytes(reply, &address, sizeof address);
+    }
+    return true;
 }
 
 void planner_answer(struct planner *planner, const struct meter_request *request,
-                    struct buffer *reply)
+                    const uint64_t *returned, struct buffer *reply)
 {
-    const struct module *module = module_of(planner, request->path, request->is_program != 0);
-    struct meter_plan plan = {.magic = METER_MAGIC, .patches = (uint32_t)module->count};
+    struct module *module = module_of(planner, request->path, request->is_program != 0);
+    struct meter_plan plan = {.magic = METER_MAGIC};
+    if (add_resolvers(planner, module, request, &plan, reply))
+        return;
+    if (request->resolved != 0 && request->resolved == module->resolvers.count)
+        add_all_resolved(planner, module, request, returned);
+    plan.thunks = (uint32_t)module->count;
+    plan.patches = (uint32_t)(module->count + module->gap_count);
     if (module->count > 0) {
         plan.parts = code_parts(module->code);
         plan.low = code_low(module->code) + request->bias;
         plan.high = code_high(module->code) + request->bias;
-        plan.pool_size = POOL_START + module->count * THUNK_SIZE;
+        plan.pool_size = changes_pool_size(module);
     }
     buffer_bytes(reply, &plan, sizeof plan);
     if (module->count > 0 && request->pool != 0)
-        add_changes(module, request, reply);
+        changes_add(module, request, reply);
 }

@@ -35,9 +35,10 @@ struct planner *planner_new(struct meter_patterns *patterns, const char *command
                             struct reporter *reporter);
 void planner_delete(struct planner *planner);
 
-/* Appends to REPLY, which is empty, the meter_plan for REQUEST and, if it names a pool, what follows it. */
+/* Appends to REPLY, which is empty, the meter_plan for REQUEST, with what resolvers have RETURNED, and what follows the
+ * plan. */
 void planner_answer(struct planner *planner, const struct meter_request *request,
-                    struct buffer *reply);
+                    const uint64_t *returned, struct buffer *reply);
 
 /* The functions so far; number 0 is not one of the program. Borrowed, as are the refusals. */
 const struct meter_function *planner_functions(const struct planner *planner, uint32_t *count);

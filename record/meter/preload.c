@@ -89,6 +89,7 @@ struct process {
     struct meter_thunk *thunks;
     uint32_t thunk_count;
     uint32_t module_count;
+    bool started; /* the program has, or its libraries: what is loaded now is not relocated yet */
     struct {
         uint64_t bias;
         const void *dynamic;
@@ -658,15 +659,16 @@ static bool get(int fd, void *data, uint64_t size)
     return transfer(fd, data, size, SYS_read);
 }
 
-/* Sends REQUEST and receives PLAN. Returns the socket, for what follows, or -1. */
-static int ask(struct meter_request *request, struct meter_plan *plan)
+/* Sends REQUEST with what its resolvers have RETURNED, and receives PLAN. Returns the socket, for what follows, or -1. */
+static int ask(struct meter_request *request, uint64_t *returned, struct meter_plan *plan)
 {
     int fd = (int)call3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
     if (call3(SYS_connect, fd, (long)&meter_process.socket, meter_process.socket_size) == 0 &&
-        transfer(fd, request, sizeof *request, SYS_write) && get(fd, plan, sizeof *plan) &&
-        plan->magic == METER_MAGIC)
+        transfer(fd, request, sizeof *request, SYS_write) &&
+        transfer(fd, returned, request->resolved * sizeof *returned, SYS_write) &&
+        get(fd, plan, sizeof *plan) && plan->magic == METER_MAGIC)
         return fd;
     call3(SYS_close, fd, 0, 0);
     return -1;
@@ -719,7 +721,7 @@ static void apply(const struct meter_patch *patch)
     bool is_same = same(code, patch->old, patch->length);
     if (!is_same)
         meter_process.header->changed++;
-    for (unsigned i = 0; is_same && i < METER_PATCH; i++)
+    for (unsigned i = 0; is_same && i < patch->length; i++)
         code[i] = patch->new[i];
 }
 
@@ -745,14 +747,58 @@ static bool receive(int fd, const struct meter_plan *plan, uint64_t pool)
     struct meter_patch *patches = map(size);
     struct process *p = &meter_process;
     bool done = patches != NULL && get(fd, patches, size) &&
-                get(fd, p->thunks + p->thunk_count, plan->patches * sizeof *p->thunks) &&
+                get(fd, p->thunks + p->thunk_count, plan->thunks * sizeof *p->thunks) &&
                 get(fd, (void *)pool, plan->pool_size) &&
                 call3(SYS_mprotect, (long)pool, (long)plan->pool_size, PROT_READ | PROT_EXEC) == 0;
     if (done)
-        p->thunk_count += plan->patches;
+        p->thunk_count += plan->thunks;
     done = done && apply_all(plan, patches);
     if (patches != NULL)
         call3(SYS_munmap, (long)patches, (long)size, 0);
+    return done;
+}
+
+/* Asks for the PLAN of a file; if it wants to know what resolvers return, once more with that. */
+static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
+{
+    uint64_t addresses[METER_RESOLVERS];
+    int fd = ask(request, NULL, plan);
+    if (fd >= 0 && plan->resolvers > 0 && plan->resolvers <= METER_RESOLVERS) {
+        bool got = get(fd, addresses, plan->resolvers * sizeof *addresses);
+        call3(SYS_close, fd, 0, 0);
+        if (!got)
+            return false;
+        for (uint32_t i = 0; i < plan->resolvers; i++)
+            addresses[i] = ((uint64_t(*)(void))addresses[i])();
+        request->resolved = plan->resolvers;
+        fd = ask(request, addresses, plan);
+        request->resolved = 0;
+    }
+    if (fd >= 0)
+        call3(SYS_close, fd, 0, 0);
+    return fd >= 0;
+}
+
+/* Makes a pool and changes the code as in PLAN. Another process may have added functions to that since. */
+static bool change(struct meter_request *request, struct meter_plan *plan)
+{
+    enum { TRIES = 10 };
+    bool done = false;
+    for (int i = 0; i < TRIES && !done; i++) {
+        const struct meter_plan before = *plan;
+        if (meter_process.thunk_count + plan->thunks > THUNKS)
+            return false;
+        request->pool = find_pool(plan->low, plan->high, plan->pool_size);
+        int fd = request->pool != 0 ? ask(request, NULL, plan) : -1;
+        if (fd < 0)
+            return false;
+        done = plan->thunks == before.thunks;
+        if (done && !receive(fd, plan, request->pool))
+            return false;
+        if (!done)
+            call3(SYS_munmap, (long)request->pool, (long)before.pool_size, 0);
+        call3(SYS_close, fd, 0, 0);
+    }
     return done;
 }
 
@@ -768,26 +814,13 @@ static void add_module(uint64_t bias, const char *path, bool is_program)
     request.enter = (uint64_t)meter_enter_code;
     request.first_thunk = p->thunk_count;
     request.is_program = is_program;
+    request.linked = !p->started;
+    request.resolved = 0;
     request.pool = 0;
     copy_text(request.path, sizeof request.path, path);
-    int fd = ask(&request, &plan);
-    if (fd < 0) {
+    if (!ask_twice(&request, &plan) ||
+        (plan.patches > 0 && !p->header->listing && !change(&request, &plan)))
         p->header->failed++;
-        return;
-    }
-    call3(SYS_close, fd, 0, 0);
-    if (plan.patches == 0 || p->header->listing)
-        return;
-    if (p->thunk_count + plan.patches > THUNKS) {
-        p->header->failed++;
-        return;
-    }
-    request.pool = find_pool(plan.low, plan.high, plan.pool_size);
-    fd = request.pool != 0 ? ask(&request, &plan) : -1;
-    if (fd < 0 || !receive(fd, &plan, request.pool))
-        p->header->failed++;
-    if (fd >= 0)
-        call3(SYS_close, fd, 0, 0);
 }
 
 static bool is_known(const struct link_map *link)
@@ -956,6 +989,7 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
     __atomic_fetch_add(&p->header->processes, 1, __ATOMIC_RELAXED);
     calibrate();
     find_modules();
+    p->started = true;
     if (p->header->listing)
         call3(SYS_exit_group, 0, 0, 0);
 }

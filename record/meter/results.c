@@ -94,7 +94,7 @@ void meter_results_read(struct meter_results *results, const struct session *ses
                                       .per_thread = per_thread};
     for (uint32_t b = 0; b < session_block_count(session); b++) {
         const struct meter_block *block = session_block(session, b);
-        for (uint32_t i = 1; i < functions; i++) {
+        for (uint32_t i = 1; (i = session_next_record(session, b, i)) < functions; i++) {
             const struct meter_record *record = &block->records[i];
             if (record->calls == 0 && record->returned == 0)
                 continue;

@@ -121,14 +121,17 @@ static bool is_friend(int fd)
 static void answer(struct session *s, int fd)
 {
     struct meter_request request;
+    uint64_t returned[METER_RESOLVERS];
     struct buffer reply = {0};
     const struct timeval timeout = {.tv_sec = TIMEOUT_S};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     if (!is_friend(fd) || !transfer(fd, (uint8_t *)&request, sizeof request, false) ||
-        request.magic != METER_MAGIC || memchr(request.path, '\0', sizeof request.path) == NULL)
+        request.magic != METER_MAGIC || memchr(request.path, '\0', sizeof request.path) == NULL ||
+        request.resolved > METER_RESOLVERS ||
+        !transfer(fd, (uint8_t *)returned, request.resolved * sizeof *returned, false))
         return;
-    planner_answer(s->planner, &request, &reply);
+    planner_answer(s->planner, &request, returned, &reply);
     planner_functions(s->planner, &s->header->functions);
     transfer(fd, reply.data, reply.size, true);
     buffer_free(&reply);
@@ -260,6 +263,19 @@ uint32_t session_block_count(const struct session *s)
 const struct meter_block *session_block(const struct session *s, uint32_t number)
 {
     return (const struct meter_block *)(s->memory + METER_BLOCKS_AT) + number;
+}
+
+uint32_t session_next_record(const struct session *s, uint32_t number, uint32_t function)
+{
+    const struct meter_block *block = session_block(s, number);
+    off_t at = (const uint8_t *)&block->records[function] - s->memory;
+    if (function >= METER_FUNCTIONS || at % METER_PAGE != 0)
+        return function;
+    off_t data = lseek(s->file, at, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? METER_FUNCTIONS : function;
+    uint64_t next = function + (uint64_t)(data - at) / sizeof(struct meter_record);
+    return next < METER_FUNCTIONS ? (uint32_t)next : METER_FUNCTIONS;
 }
 
 const uint64_t *session_histogram(const struct session *s, const struct meter_record *record)

@@ -33,6 +33,8 @@ const struct meter_header *session_header(const struct session *session);
 /* The number of blocks in use, and the blocks; functions that have no calls have never been written. */
 uint32_t session_block_count(const struct session *session);
 const struct meter_block *session_block(const struct session *session, uint32_t number);
+/* The first record of a block, from FUNCTION on, that may have been written: reading others would allocate memory. */
+uint32_t session_next_record(const struct session *session, uint32_t number, uint32_t function);
 /* The histogram of RECORD, with LOG_BUCKETS values, or NULL. */
 const uint64_t *session_histogram(const struct session *session, const struct meter_record *record);
 /* The time from session_new to session_stop [ns]. */

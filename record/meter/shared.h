@@ -21,11 +21,12 @@
 #define METER_MAGIC UINT32_C(0x4d465031)
 
 enum {
-    METER_FUNCTIONS = 65536, /* number 0 is the library's own, for calibration */
+    METER_FUNCTIONS = 1 << 18, /* number 0 is the library's own, for calibration */
     METER_THREADS = 4096,
     METER_PAGE = 4096,
-    METER_PATCH = 5,   /* a jump [bytes] */
-    METER_LONGEST = 24 /* bytes of a function that a patch compares and replaces */
+    METER_PATCH = 5,       /* a jump [bytes] */
+    METER_LONGEST = 24,    /* bytes of a function that a patch compares and replaces */
+    METER_RESOLVERS = 1024 /* of a file */
 };
 
 /* A function in a thread. Times are in ticks. */
@@ -105,12 +106,17 @@ struct meter_request {
     uint64_t enter; /* code that thunks jump to */
     uint32_t first_thunk;
     uint32_t is_program;
+    uint32_t linked;   /* its own code may be executed already */
+    uint32_t resolved; /* addresses that follow: what the resolvers of the plan have returned */
     char path[4096];
 };
 
 struct meter_plan {
     uint32_t magic;
-    uint32_t patches;   /* that follow; as many thunks follow them */
+    uint32_t patches; /* that follow */
+    uint32_t thunks;  /* that follow them */
+    uint32_t
+        resolvers; /* that follow, and nothing else: addresses of functions to call, for another request */
     uint64_t low, high; /* addresses of the code in memory */
     uint64_t parts;     /* that the code has */
     uint64_t

@@ -225,13 +225,17 @@ FUNCTION(jumping, "jmp helper")
 FUNCTION(indirect, "jmp *pointer(%rip)")
 FUNCTION(landing, "endbr64\n lea 7(%rdi), %rax\n ret")
 FUNCTION(brief, "mov %rdi, %rax\n ret")
+FUNCTION(through, "push %rbx\n call *pointer(%rip)\n add $3, %rax\n pop %rbx\n ret")
+FUNCTION(computed, "push %rdi\n lea helper(%rip), %rax\n call *%rax\n pop %rdx\n ret")
+FUNCTION(entered, "mov %rdi, %rax\n enter_here: add $1, %rax\n nop\n nop\n ret")
+FUNCTION(enters, "lea 5(%rdi), %rax\n nop\n jmp enter_here")
 long (*pointer)(long) = helper;
 int main(void)
 {
     long sum = 0;
     for (long i = 0; i < 10; i++)
         sum = sum * 3 + relative(i) + immediate(i) + conditional(i % 2) + calling(i) + jumping(i) + indirect(i) +
-              landing(i) + brief(i);
+              landing(i) + brief(i) + through(i) + computed(i) + entered(i) + enters(i);
     printf("%ld\n", sum);
 }
 """
@@ -388,11 +392,46 @@ class Counts(Case):
     def test_beginnings_of_functions(self):
         program = self.build("beginnings", BEGINNINGS)
         alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
-        names = ("relative", "immediate", "conditional", "calling", "jumping", "indirect", "landing", "brief")
+        names = ("relative", "immediate", "conditional", "calling", "jumping", "indirect", "landing", "brief", "through",
+                 "computed", "entered", "enters")
         for options in ([], ["--count"]):
             rows, printed = self.rows(*options, "beginnings:helper|" + "|".join(names), "--", program)
             counts = {r["function"]: int(r["calls"]) for r in rows}
-            self.assertEqual((printed, counts), (alone.stdout, {n: 10 for n in names} | {"helper": 30}))
+            self.assertEqual((printed, counts), (alone.stdout, {n: 10 for n in names} | {"helper": 50}))
+
+    def test_chosen_among_several(self):
+        """An ifunc counts under its own name, and one that shares its code with another under both names."""
+        program = self.build("chosen", r"""
+            #include <stdio.h>
+            #include <string.h>
+            __attribute__((noinline)) static int plain(int n) { return n + 1; }
+            static int other(int n) { return n + 2; }
+            static int (*select_plain(void))(int) { return plain; }
+            static int (*select_other(void))(int) { return other; }
+            int first(int n) __attribute__((ifunc("select_plain")));
+            static int (*select_second(void))(int) { return plain; }
+            int second(int n) __attribute__((ifunc("select_second")));
+            int third(int n) __attribute__((ifunc("select_other")));
+            int main(void)
+            {
+                char text[100], copy[100];
+                size_t sum = 0;
+                size_t (*volatile length)(const char *) = strlen;
+                void *(*volatile move)(void *, const void *, size_t) = memmove;
+                for (int i = 0; i < 90; i++) {
+                    text[i] = 'a';
+                    text[i + 1] = 0;
+                    move(copy, text, 91);
+                    sum += length(copy) + first(i) + second(i) + third(i);
+                }
+                printf("%zu\n", sum);
+            }
+            """)
+        for options in ([], ["--count"]):
+            rows, printed = self.rows(*options, "chosen:first|second|third", "libc.so.6:strlen|memmove|memcpy", "--", program)
+            counts = {r["function"]: int(r["calls"]) for r in rows}
+            self.assertEqual((printed, counts["first|second"], counts["third"], counts["strlen"]), ("16470\n", 180, 90, 90))
+            self.assertEqual([n for f, n in counts.items() if "memmove" in f.split("|")], [90])
 
     def test_started_programs(self):
         program = self.build("calls", CALLS)

@@ -1,0 +1,17 @@
+/* How the code of an ELF file is changed in memory.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_CHANGES_H
+#define RECORD_METER_CHANGES_H
+
+#include "base/buffer.h"
+#include "record/meter/module.h"
+#include "record/meter/shared.h"
+
+/* The size of the pool that the hooks of MODULE need [bytes]. */
+uint64_t changes_pool_size(const struct module *module);
+
+/* Appends to REPLY patches, thunks and the bytes of the pool for MODULE where REQUEST has it. */
+void changes_add(const struct module *module, const struct meter_request *request,
+                 struct buffer *reply);
+
+#endif

@@ -1,0 +1,49 @@
+/* An ELF file that metered programs load, and its hooks.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_MODULE_H
+#define RECORD_METER_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "record/meter/code.h"
+#include "record/meter/resolvers.h"
+
+/* A hook of an ELF file. */
+struct hook {
+    uint64_t address; /* in the file */
+    size_t moved;     /* bytes that are */
+    uint64_t
+        gap; /* where the jump to the thunk is, which a short one leads to; 0: it is at ADDRESS */
+    uint32_t function, kind;
+};
+
+/* All zero, but for path, device and inode: nothing is hooked. The same for all processes. */
+struct module {
+    char *path;
+    dev_t device;
+    ino_t inode;
+    struct code *code;  /* NULL: nothing is hooked */
+    struct hook *hooks; /* by address */
+    size_t count, capacity;
+    uint64_t *gaps; /* of hooks */
+    size_t gap_count, gap_capacity;
+    struct resolvers resolvers;
+};
+
+void module_free(struct module *module);
+
+/* How many hooks are at addresses below ADDRESS? */
+size_t module_hooks_below(const struct module *module, uint64_t address);
+
+/* Are any of SIZE bytes at ADDRESS padding that is used for a jump? */
+bool module_in_gap(const struct module *module, uint64_t address, size_t size);
+
+/* Where the first bytes of a function, of SIZE bytes and followed by another at NEXT, are too few for a jump, or are
+ * branched to: moves only as many as a short jump needs, to padding near it that has room for the other. Returns false
+ * where that is not possible either. */
+bool module_use_gap(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
+
+#endif
