@@ -1,6 +1,6 @@
-/* The contents of a pbin.
+/* The contents of a pbin, as they are stored.
  * SPDX-License-Identifier: MIT */
-#include "analyze/dump/dump.h"
+#include "analyze/dump/dump_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +66,8 @@ static struct table_fact fact_for_people(const struct pbin_meta *meta,
     return fact;
 }
 
-static int show_meta(struct pbin_reader *reader, bool raw, const struct table_format *format,
-                     const struct table_style *style, struct output *out, struct error *err)
+static int show_meta(struct pbin_reader *reader, bool raw, const struct dump_request *request,
+                     struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
         TABLE_COLUMN("address", "", false), TABLE_COLUMN("size", "B", false),
@@ -91,9 +91,12 @@ static int show_meta(struct pbin_reader *reader, bool raw, const struct table_fo
     facts[count++] = (struct table_fact){"threads", "threads", "", cell_count(all->thread_count)};
     facts[count++] =
         (struct table_fact){"locations", "locations", "", cell_count(all->location_count)};
-    struct table_head head = {
-        .facts = facts, .fact_count = count, .columns = columns, .column_count = 6, .style = style};
-    struct table *table = table_open(format, out, &head);
+    struct table_head head = {.facts = facts,
+                              .fact_count = count,
+                              .columns = columns,
+                              .column_count = 6,
+                              .style = request->style};
+    struct table *table = table_open(request->format, out, &head);
     for (size_t i = 0; i < all->map_count; i++) {
         const struct pbin_map *map = &all->maps[i];
         cells[0] = cell_hex(map->address);
@@ -109,17 +112,34 @@ static int show_meta(struct pbin_reader *reader, bool raw, const struct table_fo
     return 0;
 }
 
-int dump_meta(struct pbin_reader *reader, const struct table_format *format,
-              const struct table_style *style, struct output *out, struct error *err)
+int dump_meta(struct pbin_reader *reader, const struct dump_request *request, struct output *out,
+              struct error *err)
 {
-    return show_meta(reader, format != &table_text && format != &table_markdown, format, style, out,
-                     err);
+    bool for_people = request->format == &table_text || request->format == &table_markdown;
+    return show_meta(reader, !for_people, request, out, err);
 }
 
-int dump_meta_raw(struct pbin_reader *reader, const struct table_format *format,
-                  const struct table_style *style, struct output *out, struct error *err)
+int dump_meta_raw(struct pbin_reader *reader, const struct dump_request *request,
+                  struct output *out, struct error *err)
 {
-    return show_meta(reader, true, format, style, out, err);
+    return show_meta(reader, true, request, out, err);
+}
+
+int dump_check_samples(const struct pbin_meta *meta, struct error *err)
+{
+    if (meta->keys == NULL)
+        return 0;
+    return error_set(err, NULL, NO_OFFSET, "aggregated profiles contain no samples");
+}
+
+void dump_advance(struct dump_position *at, uint64_t interval_ns)
+{
+    const struct pbin_meta *meta = at->meta;
+    double step = meta->samples > 0 ? (double)meta->wall_ns / 1e9 / (double)meta->samples : 0;
+    at->time_ns += interval_ns;
+    at->samples++;
+    at->begin = at->time;
+    at->time = meta->times ? (double)at->time_ns / 1e9 : (double)at->samples * step;
 }
 
 enum { SAMPLE_COLUMNS = 12 };
@@ -150,24 +170,20 @@ static struct table_cell hex_cell(const uint8_t *bytes, size_t size, char *text)
     return cell_text(text);
 }
 
-/* The next sample. */
-struct position {
-    const struct pbin_meta *meta;
-    uint64_t sample, time_ns;
-};
-
-static void dump_batch(struct table *table, const struct pbin_samples *s,
-                       const struct pbin_definitions *all, struct position *at)
+static void dump_batch(struct table *table, const struct dump_request *request,
+                       const struct pbin_samples *s, const struct pbin_definitions *all,
+                       struct dump_position *at)
 {
     size_t k = 0;
-    double step =
-        at->meta->samples > 0 ? (double)at->meta->wall_ns / 1e9 / (double)at->meta->samples : 0;
     for (size_t i = 0; i < s->count; i++) {
         struct table_cell cells[SAMPLE_COLUMNS] = {{0}};
-        at->time_ns += s->interval_ns[i];
-        cells[0] = cell_count(at->sample);
-        cells[1] = cell_real(at->meta->times ? (double)at->time_ns / 1e9
-                                             : (double)(at->sample + 1) * step);
+        dump_advance(at, s->interval_ns[i]);
+        if (!dump_is_inside(request, at->time)) {
+            k += s->threads[i];
+            continue;
+        }
+        cells[0] = cell_count(at->samples - 1);
+        cells[1] = cell_real(at->time);
         char hex[2 * PBIN_MAX_OPAQUE + 1];
         if (s->opaque != NULL)
             cells[2] = hex_cell(s->opaque + i * s->opaque_size, s->opaque_size, hex);
@@ -179,12 +195,11 @@ static void dump_batch(struct table *table, const struct pbin_samples *s,
             dump_thread_sample(all, s, k++, cells);
             table_row(table, cells);
         }
-        at->sample++;
     }
 }
 
-int dump_samples(struct pbin_reader *reader, const struct table_format *format,
-                 const struct table_style *style, struct output *out, struct error *err)
+int dump_samples(struct pbin_reader *reader, const struct dump_request *request, struct output *out,
+                 struct error *err)
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     const struct table_column columns[SAMPLE_COLUMNS] = {
@@ -201,17 +216,18 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format,
         TABLE_COLUMN("file", "", true),
         TABLE_COLUMN("line", "", false),
     };
-    struct table_head head = {.columns = columns, .column_count = SAMPLE_COLUMNS, .style = style};
+    struct table_head head = {
+        .columns = columns, .column_count = SAMPLE_COLUMNS, .style = request->style};
     struct pbin_batch batch;
-    struct position at = {.meta = meta};
+    struct dump_position at = {.meta = meta};
     int got;
-    if (meta->keys != NULL)
-        return error_set(err, NULL, NO_OFFSET, "aggregated profiles contain no samples");
+    if (dump_check_samples(meta, err) != 0)
+        return -1;
     pbin_reader_want_opaque(reader);
-    struct table *table = table_open(format, out, &head);
+    struct table *table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
-            dump_batch(table, &batch.samples, pbin_reader_definitions(reader), &at);
+            dump_batch(table, request, &batch.samples, pbin_reader_definitions(reader), &at);
         if (output_write(out, "", 0) != 0) { /* writing failed: do not go on for minutes */
             got = -1;
             break;
@@ -221,17 +237,17 @@ int dump_samples(struct pbin_reader *reader, const struct table_format *format,
     return got;
 }
 
-int dump_threads(struct pbin_reader *reader, const struct table_format *format,
-                 const struct table_style *style, struct output *out, struct error *err)
+int dump_threads(struct pbin_reader *reader, const struct dump_request *request, struct output *out,
+                 struct error *err)
 {
     static const struct table_column columns[] = {
         TABLE_COLUMN("thread", "", false), TABLE_COLUMN("process", "", false),
         TABLE_COLUMN("thread_name", "", true), TABLE_COLUMN("program", "", true)};
-    struct table_head head = {.columns = columns, .column_count = 4, .style = style};
+    struct table_head head = {.columns = columns, .column_count = 4, .style = request->style};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);
-    struct table *table = table_open(format, out, &head);
+    struct table *table = table_open(request->format, out, &head);
     for (size_t i = 0; i < all->thread_count; i++) {
         const struct pbin_thread *thread = &all->threads[i];
         struct table_cell cells[] = {
@@ -246,8 +262,8 @@ int dump_threads(struct pbin_reader *reader, const struct table_format *format,
     return 0;
 }
 
-int dump_sources(struct pbin_reader *reader, const struct table_format *format,
-                 const struct table_style *style, struct output *out, struct error *err)
+int dump_sources(struct pbin_reader *reader, const struct dump_request *request, struct output *out,
+                 struct error *err)
 {
     static const struct table_column columns[] = {
         TABLE_COLUMN("source", "", false),  TABLE_COLUMN("name", "", true),
@@ -255,11 +271,11 @@ int dump_sources(struct pbin_reader *reader, const struct table_format *format,
         TABLE_COLUMN("scope", "", true),    TABLE_COLUMN("role", "", false),
         TABLE_COLUMN("period", "s", false), TABLE_COLUMN("description", "", true),
     };
-    struct table_head head = {.columns = columns, .column_count = 8, .style = style};
+    struct table_head head = {.columns = columns, .column_count = 8, .style = request->style};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);
-    struct table *table = table_open(format, out, &head);
+    struct table *table = table_open(request->format, out, &head);
     for (size_t i = 0; i < all->source_count; i++) {
         const struct pbin_source *source = &all->sources[i];
         struct table_cell cells[] = {
@@ -298,8 +314,8 @@ static void dump_reading(struct table *table, const struct pbin_definitions *all
     table_row(table, cells);
 }
 
-int dump_readings(struct pbin_reader *reader, const struct table_format *format,
-                  const struct table_style *style, struct output *out, struct error *err)
+int dump_readings(struct pbin_reader *reader, const struct dump_request *request,
+                  struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
         TABLE_COLUMN("time", "s", false), TABLE_COLUMN("source", "", false),
@@ -308,20 +324,20 @@ int dump_readings(struct pbin_reader *reader, const struct table_format *format,
         TABLE_COLUMN("value", "", false), TABLE_COLUMN("unit", "", true),
         TABLE_COLUMN("busy", "s", false),
     };
-    struct table_head head = {.columns = columns, .column_count = 9, .style = style};
+    struct table_head head = {.columns = columns, .column_count = 9, .style = request->style};
     struct pbin_batch batch;
     int got;
     pbin_reader_want_readings(reader);
-    struct table *table = table_open(format, out, &head);
+    struct table *table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0)
-        if (batch.item == PBIN_READING)
+        if (batch.item == PBIN_READING && dump_is_inside(request, (double)batch.reading.time / 1e9))
             dump_reading(table, pbin_reader_definitions(reader), &batch.reading);
     table_close(table);
     return got;
 }
 
-int dump_locations(struct pbin_reader *reader, const struct table_format *format,
-                   const struct table_style *style, struct output *out, struct error *err)
+int dump_locations(struct pbin_reader *reader, const struct dump_request *request,
+                   struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
         TABLE_COLUMN("pc", "", false),    TABLE_COLUMN("frame", "", false),
@@ -329,12 +345,12 @@ int dump_locations(struct pbin_reader *reader, const struct table_format *format
         TABLE_COLUMN("symbol", "", true), TABLE_COLUMN("function", "", true),
         TABLE_COLUMN("file", "", true),   TABLE_COLUMN("caller_pc", "", false),
     };
-    struct table_head head = {.columns = columns, .column_count = 7, .style = style};
+    struct table_head head = {.columns = columns, .column_count = 7, .style = request->style};
     if (read_to_end(reader, err) != 0)
         return -1;
     const struct pbin_definitions *all = pbin_reader_definitions(reader);
     head.column_count += all->callers != NULL;
-    struct table *table = table_open(format, out, &head);
+    struct table *table = table_open(request->format, out, &head);
     for (size_t i = 0; i < all->location_count; i++)
         for (uint32_t j = 0; j < all->locations[i].frame_count; j++) {
             const struct pbin_frame *frame = &all->frames[all->locations[i].first_frame + j];

@@ -94,8 +94,8 @@ static int take(struct measure_table *t, const struct pbin_batch *batch, bool hi
     return 0;
 }
 
-static int show(struct pbin_reader *reader, bool histograms, const struct table_format *format,
-                const struct table_style *style, struct output *out, struct error *err)
+static int show(struct pbin_reader *reader, bool histograms, const struct dump_request *request,
+                struct output *out, struct error *err)
 {
     static const struct table_column values[2][VALUES] = {
         {TABLE_COLUMN("measure", "", true), TABLE_COLUMN("unit", "", true),
@@ -115,9 +115,9 @@ static int show(struct pbin_reader *reader, bool histograms, const struct table_
             .name = pbin_key_get((size_t)t.keys->key[i])->name, .unit = "", .is_text = true};
     memcpy(columns + t.keys->count, values[histograms], sizeof values[0]);
     struct table_head head = {
-        .columns = columns, .column_count = t.keys->count + VALUES, .style = style};
+        .columns = columns, .column_count = t.keys->count + VALUES, .style = request->style};
     pbin_reader_want_measures(reader);
-    t.table = table_open(format, out, &head);
+    t.table = table_open(request->format, out, &head);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0)
         if (take(&t, &batch, histograms, err) != 0 || output_write(out, "", 0) != 0) {
             got = -1;
@@ -128,14 +128,14 @@ static int show(struct pbin_reader *reader, bool histograms, const struct table_
     return got;
 }
 
-int dump_measures(struct pbin_reader *reader, const struct table_format *format,
-                  const struct table_style *style, struct output *out, struct error *err)
+int dump_measures(struct pbin_reader *reader, const struct dump_request *request,
+                  struct output *out, struct error *err)
 {
-    return show(reader, false, format, style, out, err);
+    return show(reader, false, request, out, err);
 }
 
-int dump_histograms(struct pbin_reader *reader, const struct table_format *format,
-                    const struct table_style *style, struct output *out, struct error *err)
+int dump_histograms(struct pbin_reader *reader, const struct dump_request *request,
+                    struct output *out, struct error *err)
 {
-    return show(reader, true, format, style, out, err);
+    return show(reader, true, request, out, err);
 }

@@ -1,21 +1,29 @@
 /* pbin-dump: shows the contents of a pbin - metadata and mappings, locations, threads, samples,
- * power sources, readings or measures.
+ * power sources, readings, measures or where threads were; or what many profiles are, in one line each.
  *
  *   pbin-dump --samples run.pbin      sample,time [s],value [W],thread,...,pc,binary,function,file,line
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/aggregate/key_option.h"
 #include "analyze/dump/dump.h"
+#include "analyze/dump/dump_info.h"
+#include "base/memory.h"
 #include "base/tool.h"
 
-typedef int dump_function(struct pbin_reader *reader, const struct table_format *format,
-                          const struct table_style *style, struct output *out, struct error *err);
+typedef int dump_function(struct pbin_reader *reader, const struct dump_request *request,
+                          struct output *out, struct error *err);
 
 struct options {
     struct tool_common common;
-    dump_function *dump;
-    const char *input;
+    dump_function *dump; /* NULL: a line for each profile */
+    struct dump_request request;
+    bool has_times, has_keys; /* --start or --end, -k was given */
+    const char **inputs;      /* at least one; NULL: stdin */
+    size_t input_count, input_capacity;
 };
 
 enum {
@@ -26,7 +34,12 @@ enum {
     KEY_SOURCES,
     KEY_MEASURES,
     KEY_HISTOGRAMS,
-    KEY_RAW
+    KEY_RAW,
+    KEY_INFO,
+    KEY_PER_THREAD,
+    KEY_GANTT,
+    KEY_START,
+    KEY_END
 };
 
 static const struct argp_option arguments[] = {
@@ -34,6 +47,12 @@ static const struct argp_option arguments[] = {
     {"raw", KEY_RAW, NULL, 0, "Metadata as stored, in ns and mHz, in text too", 1},
     {"samples", KEY_SAMPLES, NULL, EVERYDAY,
      "All samples, one row per thread (default format: csv)", 1},
+    {"per-thread", KEY_PER_THREAD, NULL, EVERYDAY,
+     "All samples, one column per thread (default format: csv)", 1},
+    {"gantt", KEY_GANTT, NULL, EVERYDAY,
+     "Each stay of a thread in a function, with begin and duration (default format: csv)", 1},
+    {"info", KEY_INFO, NULL, EVERYDAY,
+     "One line for each of many profiles: samples, rate, span, threads, energy, power", 1},
     {"locations", KEY_LOCATIONS, NULL, EVERYDAY,
      "All program counters with their inlined frames, innermost first", 1},
     {"threads", KEY_THREADS, NULL, EVERYDAY, "Every thread with its process and program", 1},
@@ -44,7 +63,52 @@ static const struct argp_option arguments[] = {
      "Every value of a measure, such as calls (default format: csv)", 1},
     {"histograms", KEY_HISTOGRAMS, NULL, EVERYDAY,
      "Every bucket of the distributions of measures (default format: csv)", 1},
+    {0, 0, NULL, 0, "Selection:", 2},
+    {"start", KEY_START, "S", 0, "Leave out samples and readings before S seconds of the run", 2},
+    {"end", KEY_END, "S", 0, "Leave out samples and readings at or after S seconds of the run", 2},
+    {"keys", 'k', "KEY,...", 0,
+     "Name the places of --per-thread and --gantt by these keys of pbin-aggregate (default: "
+     "binary,function)",
+     2},
     {0}};
+
+static bool is_over_time(dump_function *dump)
+{
+    return dump == dump_samples || dump == dump_readings || dump == dump_per_thread ||
+           dump == dump_gantt;
+}
+
+static void check(const struct options *o, struct argp_state *state)
+{
+    if (o->has_times && !is_over_time(o->dump))
+        argp_error(state, "--start and --end need --samples, --per-thread, --gantt or --readings");
+    if (o->request.start > o->request.end)
+        argp_error(state, "--end is before --start");
+    if (o->has_keys && o->dump != dump_per_thread && o->dump != dump_gantt)
+        argp_error(state, "-k needs --per-thread or --gantt");
+    if (o->dump != NULL && o->input_count > 1)
+        argp_error(state, "unexpected argument '%s': only --info shows several profiles",
+                   o->inputs[1]);
+}
+
+/* Options that select. */
+static error_t parse_selection(struct options *o, int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case KEY_START:
+    case KEY_END:
+        *(key == KEY_START ? &o->request.start : &o->request.end) =
+            tool_number(state, key == KEY_START ? "--start" : "--end", argument, 0, 1e12);
+        o->has_times = true;
+        return 0;
+    case 'k':
+        keys_option(&o->request.keys, argument, state);
+        o->has_keys = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -74,75 +138,121 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_HISTOGRAMS:
         o->dump = dump_histograms;
         return 0;
+    case KEY_PER_THREAD:
+        o->dump = dump_per_thread;
+        return 0;
+    case KEY_GANTT:
+        o->dump = dump_gantt;
+        return 0;
+    case KEY_INFO:
+        o->dump = NULL;
+        return 0;
     case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "unexpected argument '%s': only one profile can be shown", argument);
-        o->input = argument;
+        mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
+        o->inputs[o->input_count++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        check(o, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_selection(o, key, argument, state);
     }
 }
 
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,
-    .args_doc = "[PBIN]",
+    .args_doc = "[PBIN...]",
     .doc = "Show the contents of a pbin profile.\v"
            "Examples:\n"
            "  pbin-dump run.pbin\n"
-           "  pbin-dump --samples run.pbin > samples.csv\n"
-           "  pbin-dump --locations --format=json run.pbin\n",
+           "  pbin-dump --gantt --start 1 --end 2 run.pbin > stays.csv\n"
+           "  pbin-dump --info run-*.pbin\n",
 };
 
 /* The format given by --format, else by the suffix of the output; else text, but CSV for long tables, because text keeps all
  * rows in memory. */
 static const struct table_format *choose_format(const struct options *o)
 {
-    bool is_long = o->dump == dump_samples || o->dump == dump_readings ||
-                   o->dump == dump_measures || o->dump == dump_histograms;
+    bool is_long = is_over_time(o->dump) || o->dump == dump_measures || o->dump == dump_histograms;
     return table_format_choose(o->common.format, o->common.output,
                                is_long ? &table_csv : &table_text);
 }
 
-static int run(struct options *o, struct error *err)
+/* What is done with one profile. */
+struct job {
+    struct options *options;
+    struct dump_info *info; /* without options->dump */
+    struct output *out;
+};
+
+static int show_profile(const struct job *job, struct pbin_reader *reader, const char *name,
+                        struct error *err)
 {
-    struct output *out = NULL;
+    struct options *o = job->options;
+    if (o->dump == NULL)
+        return dump_info_add(job->info, reader, name, &o->common.reporter, err);
+    int result = o->dump(reader, &o->request, job->out, err);
+    if (result == 0 && pbin_reader_cut(reader))
+        report_warning(&o->common.reporter, "%s: truncated, kept %llu samples", name,
+                       (unsigned long long)pbin_reader_samples(reader));
+    return result;
+}
+
+static int read_profile(const struct job *job, const char *path, struct error *err)
+{
+    const struct tool_common *common = &job->options->common;
     int result = -1;
-    report_awaited(&o->common.reporter, o->input, "a pbin profile");
-    struct stream *in = stream_open(o->input, err);
-    const struct pbin_choice choice = {o->common.salvage, o->common.value};
+    report_awaited(&common->reporter, path, "a pbin profile");
+    struct stream *in = stream_open(path, err);
+    const struct pbin_choice choice = {common->salvage, common->value};
     struct pbin_reader *reader = in == NULL ? NULL : pbin_reader_open(in, choice, err);
     if (reader != NULL)
-        out = tool_output(&o->common, 0, err);
-    if (out != NULL)
-        result = o->dump(reader, choose_format(o), tool_style(&o->common), out, err);
+        result = show_profile(job, reader, stream_name(in), err);
     if (result != 0 && in != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream_name(in));
-    if (result == 0)
-        result = output_commit(out);
-    else
-        output_discard(out);
-    if (result == 0 && pbin_reader_cut(reader))
-        report_warning(&o->common.reporter, "%s: truncated, kept %llu samples", stream_name(in),
-                       (unsigned long long)pbin_reader_samples(reader));
     pbin_reader_close(reader);
     stream_close(in);
     return result;
+}
+
+static int run(struct options *o, struct error *err)
+{
+    struct job job = {.options = o, .out = tool_output(&o->common, 0, err)};
+    if (job.out == NULL)
+        return -1;
+    o->request.format = choose_format(o);
+    o->request.style = tool_style(&o->common);
+    if (o->dump == NULL)
+        job.info = dump_info_begin(o->request.format, o->request.style, job.out);
+    int result = o->input_count == 0 ? read_profile(&job, NULL, err) : 0;
+    for (size_t i = 0; result == 0 && i < o->input_count; i++)
+        result = read_profile(&job, o->inputs[i], err);
+    if (job.info != NULL)
+        dump_info_end(job.info);
+    if (result == 0)
+        return output_commit(job.out);
+    output_discard(job.out);
+    return -1;
 }
 
 const char *argp_program_version = "pbin-dump (pbin-tools) " PBIN_TOOLS_VERSION;
 
 int main(int argc, char **argv)
 {
-    struct options o = {.dump = dump_meta};
+    struct options o = {.dump = dump_meta, .request = {.end = INFINITY}};
+    const struct elf_search search = {0};
     struct error err = {0};
     tool_start(&o.common, "pbin-dump");
     o.common.formats = table_format_name;
+    o.request.keys = pbin_keys_of("binary,function");
     tool_parse(&parser, TOOL_OUTPUT | TOOL_SALVAGE | TOOL_VALUE | TOOL_FORMAT | TOOL_TABLE, argc,
                argv, &o);
+    o.request.code = code_names_new(&search, &o.common.reporter);
     int result = table_format_check(o.common.format, o.common.output, NULL, &err);
     if (result == 0)
         result = run(&o, &err);
+    code_names_delete(o.request.code);
+    free(o.inputs);
     return tool_end(&o.common, result, &err);
 }

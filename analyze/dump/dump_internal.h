@@ -1,0 +1,26 @@
+/* Internal to analyze/dump/: samples and their times.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_DUMP_DUMP_INTERNAL_H
+#define ANALYZE_DUMP_DUMP_INTERNAL_H
+
+#include "analyze/dump/dump.h"
+
+/* The last sample. Zeroed, with META: before the first. */
+struct dump_position {
+    const struct pbin_meta *meta;
+    uint64_t samples, time_ns;
+    double begin, time; /* of its interval, since the start of the run [s] */
+};
+
+/* Goes on to the next sample, which has INTERVAL_NS. */
+void dump_advance(struct dump_position *position, uint64_t interval_ns);
+
+static inline bool dump_is_inside(const struct dump_request *request, double time)
+{
+    return time >= request->start && time < request->end;
+}
+
+/* Returns 0, or -1 with ERR filled if META is that of an aggregated profile. */
+int dump_check_samples(const struct pbin_meta *meta, struct error *err);
+
+#endif
