@@ -76,10 +76,10 @@ static int read_all(struct run_sets *s, const struct plot *plot, struct error *e
 
 static int choose_metric(struct run_sets *s, const struct plot *plot, struct error *err)
 {
-    static const enum compare_metric of[METRICS] = {[METRIC_TIME] = COMPARE_TIME,
-                                                    [METRIC_ENERGY] = COMPARE_ENERGY,
-                                                    [METRIC_POWER] = COMPARE_POWER,
-                                                    [METRIC_SAMPLES] = COMPARE_SAMPLES};
+    static const enum compare_metric of[METRICS] = {
+        [METRIC_TIME] = COMPARE_TIME,   [METRIC_ENERGY] = COMPARE_ENERGY,
+        [METRIC_POWER] = COMPARE_POWER, [METRIC_SAMPLES] = COMPARE_SAMPLES,
+        [METRIC_CALLS] = COMPARE_CALLS, [METRIC_INCLUSIVE] = COMPARE_INCLUSIVE};
     const struct run_set *base = &s->compare->sets[0];
     enum row_metric metric;
     if (ranking_metric(plot, &base->quantity, base->total.energy != 0, &metric, err) != 0)
@@ -179,12 +179,14 @@ static void add_row(struct run_set_row *to, const struct run_set_row *row)
     to->time += row->time;
     to->energy += row->energy;
     to->samples += row->samples;
+    run_set_calls_add(&to->calls, &row->calls);
 }
 
 /* The sum of the COUNT rows RANKED. */
 static struct change rest_of(const struct run_sets *s, const struct candidate *ranked, size_t count)
 {
-    struct run_set_row sums[2] = {{.entries = NAN}, {.entries = NAN}};
+    struct run_set_row sums[2] = {{.entries = NAN, .calls = RUN_SET_NO_CALLS},
+                                  {.entries = NAN, .calls = RUN_SET_NO_CALLS}};
     for (size_t i = 0; i < count; i++)
         for (size_t set = 0; set < 2; set++)
             add_row(&sums[set], s->compare->rows[ranked[i].row].set[set]);

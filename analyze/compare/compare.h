@@ -60,11 +60,13 @@ enum verdict {
     VERDICT_SLOWER,
     VERDICT_NEW,
     VERDICT_GONE,
-    VERDICT_AS_TOTAL
+    VERDICT_AS_TOTAL,
+    VERDICT_MORE,
+    VERDICT_FEWER
 };
 
 /* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total": of single runs, where a program that
- * changed everywhere by the same factor cannot be distinguished from a slower machine */
+ * changed everywhere by the same factor cannot be distinguished from a slower machine; of calls "more" and "fewer" */
 const char *verdict_name(enum verdict verdict);
 
 struct significance {
@@ -73,8 +75,9 @@ struct significance {
     enum verdict verdict;
 };
 
-/* Welch's test if both run sets have several runs, else the sampling test. */
-enum compare_test { TEST_NONE, TEST_WELCH, TEST_SAMPLING };
+/* Calls are counted: any difference is one, unless they vary from run to run. Else Welch's test if both run sets have
+ * several runs, else the sampling test if there are samples. */
+enum compare_test { TEST_NONE, TEST_WELCH, TEST_SAMPLING, TEST_EXACT };
 enum compare_test compare_test_of(const struct compare *compare, size_t other,
                                   enum compare_metric metric);
 

@@ -47,7 +47,9 @@ static const struct argp_option arguments[] = {
     {"top", KEY_TOP, "N", EVERYDAY, "Show N rows and the total", 2},
     {0, 0, NULL, 0, "Comparison:", 3},
     {"metric", KEY_METRIC, "METRIC", EVERYDAY,
-     "time (default), energy, power, samples, execution-time, share or samples-share", 3},
+     "time (default), energy, power, samples, execution-time, share, samples-share; of calls: "
+     "calls, inclusive or call-time",
+     3},
     {"error", KEY_ERROR, "ERROR", 0,
      "Add a column: error, absolute, relative, absolute-relative, or one of these with the prefix "
      "weighted-",

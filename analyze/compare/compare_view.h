@@ -51,11 +51,12 @@ static inline double value_of(const struct compare_view *v, size_t row, size_t s
     return run_set_value(&v->compare->sets[set], pick(v, row, set), v->report->metric);
 }
 
-/* A power or the length of a stay has no sum: their weights are shares of time. */
+/* A power, the length of a stay or of a call, or an inclusive time has no sum: their weights are shares of time. */
 static inline double weighed_value(const struct compare_view *v, size_t row, size_t set)
 {
     enum compare_metric metric = v->report->metric;
-    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
+    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION || metric == COMPARE_INCLUSIVE ||
+        metric == COMPARE_CALL_TIME)
         metric = COMPARE_TIME;
     return run_set_value(&v->compare->sets[set], pick(v, row, set), metric);
 }

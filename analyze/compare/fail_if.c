@@ -16,9 +16,12 @@ static const struct unit {
     enum compare_metric metric;
     double factor;
 } units[] = {
-    {"s", COMPARE_TIME, 1},   {"ms", COMPARE_TIME, 1e-3},   {"us", COMPARE_TIME, 1e-6},
-    {"J", COMPARE_ENERGY, 1}, {"mJ", COMPARE_ENERGY, 1e-3}, {"uJ", COMPARE_ENERGY, 1e-6},
-    {"W", COMPARE_POWER, 1},  {"mW", COMPARE_POWER, 1e-3},  {"", COMPARE_SAMPLES, 1},
+    {"s", COMPARE_TIME, 1},          {"ms", COMPARE_TIME, 1e-3},   {"us", COMPARE_TIME, 1e-6},
+    {"J", COMPARE_ENERGY, 1},        {"mJ", COMPARE_ENERGY, 1e-3}, {"uJ", COMPARE_ENERGY, 1e-6},
+    {"W", COMPARE_POWER, 1},         {"mW", COMPARE_POWER, 1e-3},  {"", COMPARE_SAMPLES, 1},
+    {"", COMPARE_CALLS, 1},          {"s", COMPARE_INCLUSIVE, 1},  {"ms", COMPARE_INCLUSIVE, 1e-3},
+    {"us", COMPARE_INCLUSIVE, 1e-6}, {"s", COMPARE_CALL_TIME, 1},  {"ms", COMPARE_CALL_TIME, 1e-3},
+    {"us", COMPARE_CALL_TIME, 1e-6},
 };
 
 static const char *parse_limit(const char *text, struct fail_if *condition)
@@ -40,7 +43,7 @@ static const char *parse_limit(const char *text, struct fail_if *condition)
             return NULL;
         }
     return "the limit must end in % or a unit of its metric: s, ms, us; J, mJ, uJ; W, mW; none for "
-           "samples";
+           "samples and calls";
 }
 
 const char *fail_if_parse(const char *text, struct fail_if *condition)
@@ -52,8 +55,8 @@ const char *fail_if_parse(const char *text, struct fail_if *condition)
     }
     size_t length = strcspn(text, ">");
     int metric = compare_metric_parse(text, length);
-    if (metric < 0 || metric > COMPARE_SAMPLES)
-        return "the metric must be time, energy, power or samples";
+    if (metric < 0 || (metric > COMPARE_SAMPLES && metric < COMPARE_CALLS))
+        return "the metric must be time, energy, power, samples, calls, inclusive or call-time";
     if (text[length] != '>')
         return "missing '>' and a limit";
     condition->metric = (enum compare_metric)metric;
@@ -92,7 +95,9 @@ static char *describe(const struct compare *c, const struct run_set_row *row)
 static const char *unit_of(enum compare_metric metric, const struct quantity *q)
 {
     bool joules = q->name == NULL || strcmp(q->name, "energy") == 0;
-    return metric == COMPARE_TIME               ? " s"
+    bool time =
+        metric == COMPARE_TIME || metric == COMPARE_INCLUSIVE || metric == COMPARE_CALL_TIME;
+    return time                                 ? " s"
            : metric == COMPARE_ENERGY && joules ? " J"
            : metric == COMPARE_POWER && joules  ? " W"
                                                 : "";
@@ -102,7 +107,7 @@ bool fail_if_can_fail(const struct fail_if *condition, const struct compare *c)
 {
     for (size_t set = 1; set < c->set_count; set++) {
         enum compare_test test = compare_test_of(c, set, condition->metric);
-        if (test == TEST_NONE || (condition->total && test != TEST_WELCH))
+        if (test == TEST_NONE || (condition->total && test == TEST_SAMPLING))
             return false;
     }
     return true;

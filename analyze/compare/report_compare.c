@@ -70,6 +70,13 @@ static struct table_cell with_tone(struct table_cell cell, const struct signific
     return cell;
 }
 
+/* Calls are whole numbers, unless they are means of runs that differ. */
+static struct table_cell value_cell(const struct compare_view *v, double value)
+{
+    bool whole = v->report->metric == COMPARE_CALLS && value >= 0 && value < 9e15;
+    return whole && value == floor(value) ? cell_count((uint64_t)value) : cell_real(value);
+}
+
 static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
                        struct table_cell *cells)
 {
@@ -79,7 +86,7 @@ static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
     double base = value_of(v, row, 0), value = value_of(v, row, set);
     struct table_cell all[OF_ALL] = {{0}};
     size_t count = 0;
-    all[OF_VALUE] = cell_real(pick(v, row, set) != NULL ? value : NAN);
+    all[OF_VALUE] = value_cell(v, pick(v, row, set) != NULL ? value : NAN);
     all[OF_DIFFERENCE] = with_tone(cell_real(there ? value - base : NAN), j);
     all[OF_RATIO] = with_tone(cell_real(there && base != 0 ? 100 * value / base : NAN), j);
     if (v->report->has_error)
@@ -125,7 +132,7 @@ static void show_row(struct compare_view *v, struct table *table, size_t row)
     double weight = 100 * (total ? 1 : weight_of(v, row, 1));
     bool weighed = v->weight_sum[v->report->other_weights ? 1 : 0] != 0;
     v->cells[at++] = cell_real(weighed ? weight : NAN);
-    v->cells[at++] = cell_real(pick(v, row, 0) != NULL ? value_of(v, row, 0) : NAN);
+    v->cells[at++] = value_cell(v, pick(v, row, 0) != NULL ? value_of(v, row, 0) : NAN);
     for (size_t s = 1; s < c->set_count; s++)
         at += fill_set(v, row, s, v->cells + at);
     (total ? table_total : table_row)(table, v->cells);

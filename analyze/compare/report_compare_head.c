@@ -17,12 +17,15 @@ static const char *unit_of(const struct compare_view *v)
     switch (v->report->metric) {
     case COMPARE_TIME:
     case COMPARE_EXECUTION:
+    case COMPARE_INCLUSIVE:
+    case COMPARE_CALL_TIME:
         return "s";
     case COMPARE_ENERGY:
         return q->name != NULL ? q->unit : "J";
     case COMPARE_POWER:
         return q->name != NULL ? q->rate_unit : "W";
     case COMPARE_SAMPLES:
+    case COMPARE_CALLS:
         return "";
     default:
         return "%";
@@ -101,6 +104,7 @@ static void add_fact(struct compare_view *v, const char *what, const char *set, 
 static const char *test_text(struct compare_view *v, size_t set)
 {
     static const char *const names[] = {
+        [TEST_EXACT] = "equal or not; Welch's t-test where counts vary from run to run",
         [TEST_NONE] = "none: a single run does not show how this metric varies",
         [TEST_WELCH] = "Welch's t-test over runs",
         [TEST_SAMPLING] = "sampling interval of single runs (approximate)"};

@@ -11,7 +11,8 @@
 #include "base/memory.h"
 
 static const char *const metrics[COMPARE_METRICS] = {
-    "time", "energy", "power", "samples", "execution-time", "share", "samples-share"};
+    "time",  "energy",        "power", "samples",   "execution-time",
+    "share", "samples-share", "calls", "inclusive", "call-time"};
 
 const char *compare_metric_name(enum compare_metric metric)
 {
@@ -30,6 +31,7 @@ void run_set_init(struct run_set *set, const struct run_set_rules *rules, struct
                   struct strings *tuples)
 {
     *set = (struct run_set){.rules = rules, .texts = texts, .tuples = tuples};
+    set->total.calls = RUN_SET_NO_CALLS;
 }
 
 void run_set_free(struct run_set *set)
@@ -48,8 +50,18 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
+static double calls_value(const struct run_set_calls *calls, size_t runs,
+                          enum compare_metric metric)
+{
+    double n = (double)runs;
+    return metric == COMPARE_CALLS       ? calls->calls / n
+           : metric == COMPARE_INCLUSIVE ? calls->inclusive / n
+                                         : ratio(calls->total, calls->returned);
+}
+
 /* METRIC as a mean over RUNS, from sums. */
-static double metric_value(exact time, exact energy, double samples, double entries, size_t runs,
+static double metric_value(exact time, exact energy, double samples, double entries,
+                           const struct run_set_calls *calls, size_t runs,
                            const struct run_set_row *total, enum compare_metric metric)
 {
     double s = seconds(time, runs);
@@ -66,14 +78,16 @@ static double metric_value(exact time, exact energy, double samples, double entr
         return ratio(seconds(time, 1), entries);
     case COMPARE_SHARE:
         return 100 * ratio(s, seconds(total->time, runs));
-    default:
+    case COMPARE_SAMPLES_SHARE:
         return 100 * ratio(samples, total->samples);
+    default:
+        return calls_value(calls, runs, metric);
     }
 }
 
 static bool missing_is_zero(int metric)
 {
-    return metric != COMPARE_POWER && metric != COMPARE_EXECUTION;
+    return metric != COMPARE_POWER && metric != COMPARE_EXECUTION && metric != COMPARE_CALL_TIME;
 }
 
 static void pad_with_zeros(struct run_set_row *row, size_t runs)
@@ -85,8 +99,18 @@ static void pad_with_zeros(struct run_set_row *row, size_t runs)
     }
 }
 
-/* Adds the moments of the runs of one profile to those of ROW. If a profile has several runs, squares are known for
- * time and energy only. */
+/* The squares of METRIC over several runs of a profile, as far as they are known. */
+static double squares_of(const struct run_set_block *block, enum compare_metric metric)
+{
+    double spread = metric == COMPARE_TIME        ? block->time_spread
+                    : metric == COMPARE_ENERGY    ? block->energy_spread
+                    : metric == COMPARE_CALLS     ? block->calls_spread
+                    : metric == COMPARE_INCLUSIVE ? block->inclusive_spread
+                                                  : NAN;
+    return spread * spread;
+}
+
+/* Adds the moments of the runs of one profile to those of ROW. */
 static void add_moments(struct run_set_row *row, const struct run_set_block *block, size_t runs,
                         const struct run_set_row *total)
 {
@@ -94,11 +118,9 @@ static void add_moments(struct run_set_row *row, const struct run_set_block *blo
         struct run_moments moments = {runs, 0, 0};
         moments.mean =
             metric_value(block->time, block->energy, block->samples, run_set_block_entries(block),
-                         runs, total, (enum compare_metric)m);
+                         &block->calls, runs, total, (enum compare_metric)m);
         if (runs > 1)
-            moments.squares = m == COMPARE_TIME     ? block->time_spread * block->time_spread
-                              : m == COMPARE_ENERGY ? block->energy_spread * block->energy_spread
-                                                    : NAN;
+            moments.squares = squares_of(block, (enum compare_metric)m);
         if (!isnan(moments.mean))
             run_moments_add(&row->moments[m], &moments);
     }
@@ -110,6 +132,7 @@ static void row_add(struct run_set_row *row, const struct run_set_block *block)
     row->energy += block->energy;
     row->samples += block->samples;
     row->entries += run_set_block_entries(block);
+    run_set_calls_add(&row->calls, &block->calls);
 }
 
 static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
@@ -125,7 +148,7 @@ static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
     if (set->index[tuple] == 0) {
         mem_reserve(&set->rows, &set->capacity, set->count + 1, sizeof *set->rows);
         struct run_set_row *row = &set->rows[set->count++];
-        *row = (struct run_set_row){.tuple = tuple};
+        *row = (struct run_set_row){.tuple = tuple, .calls = RUN_SET_NO_CALLS};
         memcpy(row->key, key, sizeof row->key);
         set->index[tuple] = set->count;
     }
@@ -227,6 +250,6 @@ double run_set_value(const struct run_set *set, const struct run_set_row *row,
         return missing_is_zero(metric) ? 0 : NAN;
     if (metric == COMPARE_POWER && row == &set->total && !set->no_wall)
         return ratio(exact_to_double(row->energy, ENERGY_SHIFT, 1), (double)set->wall_ns / 1e9);
-    return metric_value(row->time, row->energy, row->samples, row->entries, set->runs, &set->total,
-                        metric);
+    return metric_value(row->time, row->energy, row->samples, row->entries, &row->calls, set->runs,
+                        &set->total, metric);
 }

@@ -17,10 +17,13 @@ enum compare_metric {
     COMPARE_EXECUTION,     /* time / entries [s] */
     COMPARE_SHARE,         /* of the time of all rows [%] */
     COMPARE_SAMPLES_SHARE, /* of the samples of all rows [%] */
+    COMPARE_CALLS,         /* a run */
+    COMPARE_INCLUSIVE,     /* time between entry and exit [s] a run */
+    COMPARE_CALL_TIME,     /* of a call that returned [s] */
     COMPARE_METRICS
 };
 
-/* "time", ..., "execution-time", "share", "samples-share"; and the inverse (LENGTH bytes of NAME), -1 if unknown. */
+/* "time", ..., "execution-time", "share", ..., "call-time"; and the inverse (LENGTH bytes of NAME), -1 if unknown. */
 const char *compare_metric_name(enum compare_metric metric);
 int compare_metric_parse(const char *name, size_t length);
 
@@ -30,6 +33,7 @@ struct run_set_row {
     uint32_t tuple;              /* number of the key among the shared tuples */
     exact time, energy;          /* summed over all runs */
     double samples, entries;     /* summed over all runs; entries NaN: not known */
+    struct run_set_calls calls;
     struct run_moments moments[COMPARE_METRICS];
 };
 

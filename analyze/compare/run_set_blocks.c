@@ -34,6 +34,7 @@ static struct run_set_block *find_block(struct run_set_blocks *blocks, const str
     if (tuple > blocks->count) {
         mem_reserve(&blocks->at, &blocks->capacity, tuple, sizeof *blocks->at);
         memset(&blocks->at[blocks->count], 0, sizeof *blocks->at);
+        blocks->at[blocks->count].calls = RUN_SET_NO_CALLS;
         memcpy(blocks->at[blocks->count++].key, key, sizeof key);
     }
     return &blocks->at[tuple - 1];
@@ -60,16 +61,61 @@ static void block_add(struct run_set_block *block, const struct pbin_sums *sums,
     block->energy_spread += spread(sums->energy, &sums->energy_sq, runs, ENERGY_SHIFT);
 }
 
+static void add(double *to, double from)
+{
+    *to = isnan(*to) ? from : isnan(from) ? *to : *to + from;
+}
+
+void run_set_calls_add(struct run_set_calls *to, const struct run_set_calls *from)
+{
+    add(&to->calls, from->calls);
+    add(&to->inclusive, from->inclusive);
+    add(&to->returned, from->returned);
+    add(&to->total, from->total);
+}
+
+/* The sum of measure NAME in row NUMBER of A, in units of SCALE: NaN if the profile or the row does not have it. *SPREAD
+ * grows by the root of the squared distances from the mean of RUNS. */
+static double measured(const struct aggregate *a, const char *name, size_t number, double scale,
+                       size_t runs, double *spread_of)
+{
+    int measure = aggregate_measure(a, name);
+    if (measure < 0)
+        return NAN;
+    const struct measure_cell *cell = measures_get(aggregate_measures(a), (size_t)measure, number);
+    int shift = aggregate_measures(a)->kind[measure].type == PBIN_REAL ? MEASURE_SHIFT : 0;
+    if (cell == NULL || cell->total.runs == 0)
+        return NAN;
+    if (runs > 1 && spread_of != NULL)
+        *spread_of += spread(cell->total.value, &cell->total.square, runs, shift) / scale;
+    return exact_to_double(cell->total.value, shift, 1) / scale;
+}
+
+static void block_add_calls(struct run_set_block *block, const struct aggregate *a, size_t number,
+                            size_t runs)
+{
+    struct run_set_calls calls = {
+        .calls = measured(a, "calls", number, 1, runs, &block->calls_spread),
+        .inclusive = measured(a, "inclusive", number, 1e9, runs, &block->inclusive_spread),
+        .returned = measured(a, "returned", number, 1, runs, NULL),
+        .total = measured(a, "total", number, 1e9, runs, NULL)};
+    run_set_calls_add(&block->calls, &calls);
+}
+
 double run_set_block_entries(const struct run_set_block *block)
 {
     double surely = 2 * block->entries_most - block->entries;
+    if (!isnan(block->calls.calls))
+        return block->calls.calls;
     if (block->entries_unknown)
         return NAN;
     return surely >= 1 ? surely : block->entries > 0 ? 1 : 0;
 }
 
+/* The total has no inclusive time: functions contain one another. */
 static void add_up(struct run_set_blocks *blocks)
 {
+    blocks->total.calls = RUN_SET_NO_CALLS;
     for (size_t i = 0; i < blocks->count; i++) {
         const struct run_set_block *block = &blocks->at[i];
         blocks->total.time += block->time;
@@ -77,7 +123,10 @@ static void add_up(struct run_set_blocks *blocks)
         blocks->total.samples += block->samples;
         blocks->total.entries += block->entries;
         blocks->total.entries_unknown |= block->entries_unknown;
+        run_set_calls_add(&blocks->total.calls, &block->calls);
+        blocks->total.calls_spread += block->calls_spread;
     }
+    blocks->total.calls.inclusive = NAN;
     blocks->total.entries_most = blocks->total.entries;
 }
 
@@ -92,7 +141,9 @@ void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rul
         const struct pbin_row *row = aggregate_row(a, i);
         if (row->sums.runs == 0)
             continue;
-        block_add(find_block(blocks, a, row), &row->sums, blocks->runs);
+        struct run_set_block *block = find_block(blocks, a, row);
+        block_add(block, &row->sums, blocks->runs);
+        block_add_calls(block, a, i, blocks->runs);
     }
     add_up(blocks);
 }

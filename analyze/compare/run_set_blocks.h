@@ -3,6 +3,8 @@
 #ifndef ANALYZE_COMPARE_RUN_SET_BLOCKS_H
 #define ANALYZE_COMPARE_RUN_SET_BLOCKS_H
 
+#include <math.h>
+
 #include "analyze/aggregate/aggregate.h"
 #include "analyze/compare/match.h"
 
@@ -15,6 +17,17 @@ struct run_set_rules {
     size_t map_count;
 };
 
+/* What profiles of calls have, in sums over runs; NaN: not known. */
+struct run_set_calls {
+    double calls;
+    double inclusive;       /* [s] */
+    double returned, total; /* calls that returned, and their time [s] */
+};
+
+/* TO += FROM, of which either may not be known. */
+void run_set_calls_add(struct run_set_calls *to, const struct run_set_calls *from);
+#define RUN_SET_NO_CALLS ((struct run_set_calls){NAN, NAN, NAN, NAN})
+
 /* The sums of a row in the profile being added. Rows that become one are summed; for the standard deviation over
  * several runs only an upper bound is known, the sum of the standard deviations. */
 struct run_set_block {
@@ -23,6 +36,8 @@ struct run_set_block {
     double samples, entries, entries_most;
     double time_spread, energy_spread; /* sqrt(sum of squared distances from the mean) */
     bool entries_unknown;
+    struct run_set_calls calls;
+    double calls_spread, inclusive_spread;
 };
 
 struct run_set_blocks {
@@ -41,7 +56,7 @@ void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rul
                          struct strings *texts, const struct aggregate *a);
 void run_set_blocks_free(struct run_set_blocks *blocks);
 
-/* How often threads entered the code of BLOCK; NaN: not known. For joined rows a lower bound, because a thread that
+/* How often threads entered the code of BLOCK; NaN: not known. Of calls, their number. For joined rows a lower bound, because a thread that
  * moved from one part to another did not enter the whole: the entries of the largest part that cannot have come from
  * the others. */
 double run_set_block_entries(const struct run_set_block *block);

@@ -12,16 +12,24 @@ const struct compare_options compare_defaults = {
 const char *verdict_name(enum verdict verdict)
 {
     static const char *const names[] = {"not tested", "not significant", "faster", "slower", "new",
-                                        "gone",       "as the total"};
+                                        "gone",       "as the total",    "more",   "fewer"};
     return names[verdict];
+}
+
+static bool is_ratio(enum compare_metric metric)
+{
+    return metric == COMPARE_POWER || metric == COMPARE_EXECUTION || metric == COMPARE_CALL_TIME;
 }
 
 enum compare_test compare_test_of(const struct compare *c, size_t other, enum compare_metric metric)
 {
+    if (metric == COMPARE_CALLS)
+        return TEST_EXACT;
     if (c->sets[0].runs >= 2 && c->sets[other].runs >= 2)
         return TEST_WELCH;
-    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
-        return TEST_NONE; /* one run does not show how ratios vary */
+    bool sampled = c->sets[0].total.samples > 0 || c->sets[other].total.samples > 0;
+    if (!sampled || is_ratio(metric) || metric == COMPARE_INCLUSIVE)
+        return TEST_NONE; /* one run does not show how ratios vary, and times of calls are not sampled */
     return TEST_SAMPLING;
 }
 
@@ -51,7 +59,7 @@ static struct welch test_runs(const struct pair *pair, enum compare_metric metri
 {
     static const struct run_set_row none;
     struct run_moments zeros[2] = {{pair->base->runs, 0, 0}, {pair->other->runs, 0, 0}};
-    bool ratios = metric == COMPARE_POWER || metric == COMPARE_EXECUTION;
+    bool ratios = is_ratio(metric);
     const struct run_moments *a = ratios ? &none.moments[metric] : &zeros[0];
     const struct run_moments *b = ratios ? &none.moments[metric] : &zeros[1];
     a = pair->a != NULL ? &pair->a->moments[metric] : a;
@@ -87,9 +95,28 @@ static struct sampled sampled_of(const struct run_set *set, const struct run_set
     return s;
 }
 
+static bool is_constant(const struct run_set_row *row, enum compare_metric metric)
+{
+    return row == NULL || row->moments[metric].squares == 0;
+}
+
+/* Counts that are the same in every run differ or not; others are tested over several runs. */
+static double test_counts(const struct pair *pair, enum compare_metric metric)
+{
+    double a = run_set_value(pair->base, pair->a, metric);
+    double b = run_set_value(pair->other, pair->b, metric);
+    if (isnan(a) || isnan(b))
+        return NAN;
+    if (is_constant(pair->a, metric) && is_constant(pair->b, metric))
+        return a == b ? 1 : 0;
+    return pair->base->runs >= 2 && pair->other->runs >= 2 ? test_runs(pair, metric).p : NAN;
+}
+
 static double test_pair(const struct compare *c, const struct pair *pair, enum compare_test test,
                         enum compare_metric metric)
 {
+    if (test == TEST_EXACT)
+        return test_counts(pair, metric);
     if (test == TEST_WELCH)
         return test_runs(pair, metric).p;
     if (test == TEST_NONE)
@@ -99,9 +126,12 @@ static double test_pair(const struct compare *c, const struct pair *pair, enum c
     return sampling_test(&a, &b, c->options.noise);
 }
 
+/* A row is always tested for its calls and inclusive time, which may contain everything. */
 static double largest_share(const struct pair *pair, enum compare_metric metric)
 {
-    if (metric == COMPARE_POWER || metric == COMPARE_EXECUTION)
+    if (metric >= COMPARE_CALLS)
+        return 1;
+    if (is_ratio(metric))
         metric = COMPARE_TIME;
     double a = run_set_value(pair->base, pair->a, metric) /
                run_set_value(pair->base, &pair->base->total, metric);
@@ -120,6 +150,8 @@ static struct significance decide(const struct pair *pair, enum compare_metric m
         j.verdict = pair->b == NULL ? VERDICT_NOT_TESTED : VERDICT_NEW;
     else if (pair->b == NULL)
         j.verdict = VERDICT_GONE;
+    else if (j.significant && metric == COMPARE_CALLS)
+        j.verdict = b > a ? VERDICT_MORE : VERDICT_FEWER;
     else if (j.significant)
         j.verdict = b > a ? VERDICT_SLOWER : VERDICT_FASTER;
     else if (isnan(p))
@@ -174,9 +206,11 @@ void compare_significance(const struct compare *c, size_t other, enum compare_me
     }
     pair.a = &pair.base->total;
     pair.b = &pair.other->total;
-    double whole = test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
-                       ? test_runs(&pair, metric).p
-                       : NAN;
+    double whole =
+        test == TEST_EXACT ? test_counts(&pair, metric)
+        : test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
+            ? test_runs(&pair, metric).p
+            : NAN;
     results[c->count] = decide(&pair, metric, whole, c->options.alpha);
     free(p);
 }
