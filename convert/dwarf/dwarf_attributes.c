@@ -96,7 +96,7 @@ static const char *text_of_section(struct dwarf_units *units, enum dwarf_section
 static bool is_text_index(uint64_t form)
 {
     return form == DW_FORM_strx || form == DW_FORM_strx1 || form == DW_FORM_strx2 ||
-           form == DW_FORM_strx3 || form == DW_FORM_strx4;
+           form == DW_FORM_strx3 || form == DW_FORM_strx4 || form == DW_FORM_GNU_str_index;
 }
 
 const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, uint64_t form,
@@ -118,6 +118,13 @@ const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, ui
     uint64_t offset = dwarf_uint(&b, word);
     units->damaged += b.bad;
     return b.bad ? NULL : text_of_section(units, DEBUG_STR, offset);
+}
+
+const char *dwarf_late_text(struct dwarf_units *units, const struct unit *unit,
+                            const struct late_text *text)
+{
+    return text->text != NULL || text->form == 0 ? text->text
+                                                 : dwarf_text_at(units, unit, text->form, text->at);
 }
 
 const char *die_text(struct die_reader *die)

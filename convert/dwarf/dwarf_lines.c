@@ -154,9 +154,7 @@ void dwarf_lines_decode(struct dwarf_units *units, struct unit *unit)
     struct line_program program;
     if (!unit->has_lines)
         return;
-    const char *folder = unit->folder;
-    if (folder == NULL)
-        folder = dwarf_text_at(units, unit, unit->folder_form, unit->folder_at);
+    const char *folder = dwarf_late_text(units, unit, &unit->folder);
     unit->lines.compilation = folder != NULL ? folder : "";
     if (!dwarf_line_header(units, unit, &program) || !dwarf_line_run(units, unit, &program))
         units->damaged++;

@@ -42,7 +42,7 @@ static bool indexed_address(struct dwarf_units *units, const struct unit *unit, 
                             uint64_t *address)
 {
     const uint8_t size = unit->encoding.address_size;
-    struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ADDR);
+    struct dwarf_span section = dwarf_sections_get(dwarf_units_linked(units)->sections, DEBUG_ADDR);
     uint64_t offset = index < section.size ? unit->address_base + index * size : UINT64_MAX;
     struct dwarf_bytes b = dwarf_bytes_at(section, offset, units->big_endian);
     *address = dwarf_uint(&b, size);
@@ -147,10 +147,11 @@ static void list_ranges(struct dwarf_units *units, const struct unit *unit,
 {
     bool is_new = unit->encoding.version >= 5;
     struct dwarf_span section =
-        dwarf_sections_get(units->sections, is_new ? DEBUG_RNGLISTS : DEBUG_RANGES);
+        is_new ? dwarf_sections_get(units->sections, DEBUG_RNGLISTS)
+               : dwarf_sections_get(dwarf_units_linked(units)->sections, DEBUG_RANGES);
     uint64_t offset = place->ranges_form == DW_FORM_rnglistx
                           ? list_offset(units, unit, place->ranges)
-                          : place->ranges;
+                          : place->ranges + (units->linked != NULL ? unit->old_ranges_base : 0);
     struct range_list r = {.units = units,
                            .unit = unit,
                            .data = dwarf_bytes_at(section, offset, units->big_endian),

@@ -89,14 +89,15 @@ static void forbid_files(void)
     close(fd);
 }
 
-/* Memory, the socket, the end; qsort asks sysinfo how much memory it may use. mmap only without a
- * file, mprotect never with PROT_EXEC. */
+/* Memory, the socket, the end; qsort asks sysinfo how much memory it may use. Files come through the socket, opened by the
+ * parent, only to be read. mprotect never with PROT_EXEC. */
 static bool forbid_system_calls(void)
 {
     static const int allowed[] = {
-        SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(munmap), SCMP_SYS(mremap),
-        SCMP_SYS(brk),       SCMP_SYS(madvise),       SCMP_SYS(futex),  SCMP_SYS(exit_group),
-        SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sysinfo)};
+        SCMP_SYS(read),      SCMP_SYS(write),         SCMP_SYS(munmap),  SCMP_SYS(mremap),
+        SCMP_SYS(brk),       SCMP_SYS(madvise),       SCMP_SYS(futex),   SCMP_SYS(exit_group),
+        SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(sysinfo), SCMP_SYS(recvmsg),
+        SCMP_SYS(close)};
     scmp_filter_ctx filter = seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(1) : SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
         return false;
@@ -107,6 +108,10 @@ static bool forbid_system_calls(void)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
                                   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
                                   SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
+    if (result == 0)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+                                  SCMP_A2(SCMP_CMP_MASKED_EQ, UINT32_MAX, PROT_READ),
+                                  SCMP_A3(SCMP_CMP_MASKED_EQ, UINT32_MAX, MAP_PRIVATE));
     if (result == 0)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
                                   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));

@@ -21,6 +21,16 @@ static const char *const wanted[DEBUG_SECTIONS] = {
     [DEBUG_STR_OFFSETS] = "str_offsets",
 };
 
+/* The same of split debug information. Lines and addresses are those of the program. */
+static const char *const wanted_split[DEBUG_SECTIONS] = {
+    [DEBUG_INFO] = "info.dwo",
+    [DEBUG_ABBREV] = "abbrev.dwo",
+    [DEBUG_STR] = "str.dwo",
+    [DEBUG_RNGLISTS] = "rnglists.dwo",
+    [DEBUG_STR_OFFSETS] = "str_offsets.dwo",
+    [DEBUG_CU_INDEX] = "cu_index",
+};
+
 struct debug_section {
     const struct elf_section *section;
     const uint8_t *bytes; /* NULL: not loaded yet */
@@ -55,13 +65,14 @@ struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_sectio
     return (struct dwarf_span){s->bytes, s->size};
 }
 
-struct dwarf_sections *dwarf_sections_new(const struct elf_file *file)
+struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool split)
 {
+    const char *const *names = split ? wanted_split : wanted;
     struct dwarf_sections *d = mem_zalloc(1, sizeof *d);
     d->file = file;
     for (size_t i = 0; i < DEBUG_SECTIONS; i++) {
         struct debug_section *s = &d->sections[i];
-        s->section = elf_section_debug(file, wanted[i]);
+        s->section = names[i] != NULL ? elf_section_debug(file, names[i]) : NULL;
         s->size = s->section != NULL ? elf_section_size(file, s->section) : 0;
         s->damaged = s->size == 0;
     }

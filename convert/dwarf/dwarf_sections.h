@@ -19,12 +19,13 @@ enum dwarf_section {
     DEBUG_RNGLISTS,
     DEBUG_ADDR,
     DEBUG_STR_OFFSETS,
-    DEBUG_SECTIONS /* how many */
+    DEBUG_CU_INDEX, /* of a package of split units */
+    DEBUG_SECTIONS  /* how many */
 };
 
-/* Over FILE, which must be in memory (elf_file_map), as the worker cannot read. Borrowed until the
- * process ends: it is never deleted, the worker just exits. */
-struct dwarf_sections *dwarf_sections_new(const struct elf_file *file);
+/* Over FILE, which must be in memory (elf_file_map), as the worker cannot read; SPLIT: over what is in .dwo and .dwp files.
+ * Borrowed until the process ends: it is never deleted, the worker just exits. */
+struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool split);
 
 /* The contents of SECTION, unpacked when first asked for; empty if it is missing or damaged. Borrowed. */
 struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section section);

@@ -1,8 +1,11 @@
 /* Questions to the debug information of a file: the confined side that answers.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -112,6 +115,72 @@ static void answer_question(struct server *s)
     buffer_free(&head);
 }
 
+/* ---- files with split debug information ---- */
+
+/* Receives the size of a file, and its descriptor in *FD; -1: none. */
+static uint64_t receive_file(int *fd)
+{
+    uint8_t raw[8];
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {raw, sizeof raw};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control.space};
+    ssize_t got;
+    *fd = -1;
+    do
+        got = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof raw)
+        _exit(0);
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    return get_u64(raw, false);
+}
+
+/* Paths that no file has are not asked for. */
+static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
+{
+    (void)context;
+    struct buffer text = {0}, head = {0};
+    struct error ignored = {0};
+    int fd;
+    if (strlen(folder) >= PATH_MAX || strlen(name) >= PATH_MAX)
+        return NULL;
+    buffer_string(&text, folder);
+    buffer_string(&text, name);
+    buffer_u32(&head, FILE_WANTED);
+    buffer_u32(&head, (uint32_t)text.size);
+    write_all(head.data, head.size);
+    write_all(text.data, text.size);
+    buffer_free(&text);
+    buffer_free(&head);
+    uint64_t size = receive_file(&fd);
+    if (fd < 0)
+        return NULL;
+    void *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    struct elf_file *file =
+        memory != MAP_FAILED ? elf_file_from_memory(memory, size, name, &ignored) : NULL;
+    return file != NULL ? dwarf_sections_new(file, true) : NULL;
+}
+
+static void refuse_split(void *context)
+{
+    (void)context;
+    struct buffer head = {0};
+    buffer_u32(&head, FILE_REFUSED);
+    write_all(head.data, head.size);
+    buffer_free(&head);
+}
+
+/* ---- */
+
 /* The units of FILE, not loaded yet. */
 static void prepare(struct dwarf_units *units, struct elf_file *file, const struct server *s,
                     const struct elf_file *image)
@@ -121,7 +190,7 @@ static void prepare(struct dwarf_units *units, struct elf_file *file, const stru
     units->image = image;
     units->big_endian = file->big_endian;
     units->strings = s->strings;
-    units->sections = dwarf_sections_new(file);
+    units->sections = dwarf_sections_new(file, false);
 }
 
 /* Files are mapped, not read: if one shrinks meanwhile, this process dies, as it may. */
@@ -135,6 +204,10 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_fil
         prepare(&s->alternate, files->alternate, s, files->image);
         s->units.alternate = &s->alternate;
     }
+    if (files->open_split != NULL)
+        s->units.split = (struct split_files){.open = open_split, .refuse = refuse_split};
+    if (files->package != NULL && elf_file_map(files->package))
+        s->units.split.package = dwarf_sections_new(files->package, true);
     if (!dwarf_sandbox_enter(socket, parent, MIN_MEMORY + MEMORY_FACTOR * size,
                              dwarf_worker_seconds(size)))
         _exit(1);

@@ -34,7 +34,19 @@ void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
         return;
     unit->decoded = true;
     dwarf_lines_decode(units, unit);
-    dwarf_functions_decode(units, unit);
+    dwarf_split_find(units, unit);
+    if (unit->body != NULL)
+        dwarf_functions_decode(unit->body, unit->body->units);
+    else
+        dwarf_functions_decode(units, unit);
+}
+
+/* The functions of UNIT, decoded, and *OWNER, the units that they are in. */
+static struct unit_functions *functions_of(struct dwarf_units *units, struct unit *unit,
+                                           struct dwarf_units **owner)
+{
+    *owner = unit->body != NULL ? unit->body : units;
+    return unit->body != NULL ? &unit->body->units->functions : &unit->functions;
 }
 
 /* A unit that does not say what it covers (some assemblers, hand-made files): its functions do. */
@@ -42,7 +54,8 @@ static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
                                     struct interval_list *list)
 {
     dwarf_units_decode(units, &units->units[index]);
-    const struct interval_map *map = &units->units[index].functions.by_address;
+    struct dwarf_units *owner;
+    const struct interval_map *map = &functions_of(units, &units->units[index], &owner)->by_address;
     for (size_t i = 0; i < map->count; i++) {
         mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
         list->items[list->count++] =
@@ -59,10 +72,24 @@ static void set_bases(struct unit *unit)
     unit->ranges_base = wide ? 20 : 12;
 }
 
+static void take_text(struct late_text *text, struct die_reader *die)
+{
+    text->form = dwarf_form_direct(&die->data, die->form);
+    die->form = text->form;
+    if (text->form == DW_FORM_string)
+        text->text = die_text(die);
+    else
+        text->at = die_number(die);
+}
+
 static void take_attribute(struct unit *unit, struct die_reader *die, struct dwarf_place *place)
 {
-    if (die->attribute == DW_AT_comp_dir && die->form == DW_FORM_string) {
-        unit->folder = die_text(die);
+    if (die->attribute == DW_AT_comp_dir) {
+        take_text(&unit->folder, die);
+        return;
+    }
+    if (die->attribute == DW_AT_dwo_name || die->attribute == DW_AT_GNU_dwo_name) {
+        take_text(&unit->split, die);
         return;
     }
     uint64_t value = die_number(die);
@@ -79,9 +106,11 @@ static void take_attribute(struct unit *unit, struct die_reader *die, struct dwa
         unit->lines_at = value;
         unit->has_lines = true;
         break;
-    case DW_AT_comp_dir:
-        unit->folder_form = die->form;
-        unit->folder_at = value;
+    case DW_AT_GNU_dwo_id:
+        unit->split_id = value;
+        break;
+    case DW_AT_GNU_ranges_base:
+        unit->old_ranges_base = value;
         break;
     case DW_AT_addr_base:
     case DW_AT_GNU_addr_base:
@@ -98,26 +127,32 @@ static void take_attribute(struct unit *unit, struct die_reader *die, struct dwa
     }
 }
 
+bool dwarf_unit_attributes(struct dwarf_units *units, struct unit *unit, struct dwarf_place *place)
+{
+    struct die_reader die;
+    if (!die_open(units, unit, unit->die, &die) ||
+        (die.tag != DW_TAG_compile_unit && die.tag != DW_TAG_skeleton_unit))
+        return false;
+    while (die_next(&die))
+        take_attribute(unit, &die, place);
+    return true;
+}
+
 static void add_unit(struct dwarf_units *units, const struct unit *header,
                      struct interval_list *list)
 {
     const uint8_t size = header->encoding.address_size;
     struct dwarf_place place = {0};
-    struct die_reader die;
     mem_reserve(&units->units, &units->capacity, units->count + 1, sizeof *units->units);
     uint32_t index = (uint32_t)units->count++;
     struct unit *unit = &units->units[index];
     *unit = *header;
-    set_bases(unit);
     if (size != 4 && size != 8 && size != 2) {
         units->damaged++;
         return;
     }
-    if (!die_open(units, unit, unit->die, &die) ||
-        (die.tag != DW_TAG_compile_unit && die.tag != DW_TAG_skeleton_unit))
+    if (!dwarf_unit_attributes(units, unit, &place))
         return;
-    while (die_next(&die))
-        take_attribute(unit, &die, &place);
     dwarf_place_low(units, unit, &place, &unit->low);
     size_t before = list->count;
     dwarf_place_ranges(units, unit, &place, index, list);
@@ -125,10 +160,9 @@ static void add_unit(struct dwarf_units *units, const struct unit *header,
         add_ranges_of_functions(units, index, list);
 }
 
-/* Reads the header at UNIT->header of B, which is there, up to the unit's own DIE:
- *   since 5  length, version, type, address size, abbreviations [, for some types: what we skip]
+/*   since 5  length, version, type, address size, abbreviations [, for some types: an identity [, what we skip]]
  *   before   length, version, abbreviations, address size */
-static bool read_header(struct unit *unit, struct dwarf_bytes *b)
+bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b)
 {
     const uint8_t *begin = b->at;
     struct dwarf_encoding *e = &unit->encoding;
@@ -150,10 +184,11 @@ static bool read_header(struct unit *unit, struct dwarf_bytes *b)
         e->address_size = (uint8_t)dwarf_uint(b, 1);
     if (type == DW_UT_skeleton || type == DW_UT_split_compile || type == DW_UT_type ||
         type == DW_UT_split_type)
-        dwarf_skip(b, 8);
+        unit->split_id = dwarf_uint(b, 8);
     if (type == DW_UT_type || type == DW_UT_split_type)
         dwarf_skip(b, e->offset_size);
     unit->die = unit->header + (uint64_t)(b->at - begin);
+    set_bases(unit);
     return !b->bad && e->version >= 2 && e->version <= 5;
 }
 
@@ -166,7 +201,7 @@ void dwarf_units_load(struct dwarf_units *units)
     units->damaged += info.size == 0;
     for (; unit.header < info.size; unit.header = unit.end) {
         struct dwarf_bytes b = dwarf_bytes_at(info, unit.header, units->big_endian);
-        if (!read_header(&unit, &b)) {
+        if (!dwarf_unit_header(&unit, &b)) {
             units->damaged++;
             break;
         }
@@ -206,21 +241,25 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
     if (row != NULL)
         frame =
             (struct dwarf_frame){0, dwarf_lines_file(units, &unit->lines, row->file), row->line};
-    uint32_t index = interval_map_find(&unit->functions.by_address, address);
+    struct dwarf_units *owner;
+    struct unit_functions *functions = functions_of(units, unit, &owner);
+    uint32_t index = interval_map_find(&functions->by_address, address);
     while (index != INTERVAL_NONE && count < MAX_FRAMES - 1) {
-        struct unit_function *function = &unit->functions.items[index];
-        dwarf_function_know(units, function);
+        struct unit_function *function = &functions->items[index];
+        dwarf_function_know(owner, function);
         frame.function = function->name;
         frames[count++] = frame;
         if (!function->inlined)
-            return count;
+            break;
         frame = (struct dwarf_frame){0, dwarf_lines_file(units, &unit->lines, function->call_file),
                                      function->call_line};
         index = function->parent;
     }
-    if (count == 0 && row == NULL)
-        return 0;
-    if (count == 0)
-        frames[count++] = frame; /* lines without functions: the skeleton of split DWARF */
+    if (count == 0 && row != NULL)
+        frames[count++] = frame; /* lines without functions: split units that are missing */
+    if (owner != units) {
+        units->damaged += owner->damaged;
+        owner->damaged = 0;
+    }
     return count;
 }

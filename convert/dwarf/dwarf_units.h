@@ -82,6 +82,18 @@ struct unit_scopes {
 /* Real programs have chains of 3 references from a function to its name. */
 enum { MAX_CHAIN = 16 };
 
+/* Where the code of a DIE is, as its attributes say it. Forms are 0 for what is missing. */
+struct dwarf_place {
+    uint64_t low, high, ranges;
+    uint64_t low_form, high_form, ranges_form;
+};
+
+/* A text whose form may need what other attributes say. */
+struct late_text {
+    const char *text; /* if it is written in the DIE */
+    uint64_t form, at;
+};
+
 struct unit {
     uint64_t header, die, end; /* offsets in .debug_info */
     uint64_t abbrevs;          /* offset in .debug_abbrev */
@@ -91,15 +103,31 @@ struct unit {
     uint16_t language;
     uint64_t low; /* base of its range lists */
     uint64_t lines_at, address_base, ranges_base, texts_base;
-    const char *folder; /* of the compilation, if it is written in the DIE; else where it is */
-    uint64_t folder_form, folder_at;
+    uint64_t old_ranges_base; /* of the range lists of its split unit, before DWARF 5 */
+    struct late_text folder;  /* of the compilation */
+    struct late_text split;   /* the file that has its DIEs; form 0 and no text: this one */
+    uint64_t split_id;
+    struct dwarf_units *body; /* that unit, alone; NULL: its DIEs are here */
     struct unit_lines lines;
     struct unit_functions functions;
     struct unit_scopes scopes; /* read when first needed */
 };
 
+/* Gets the files with DIEs that are not linked into the program; all zero: there are none to be had. */
+struct split_files {
+    struct dwarf_sections *package; /* with many of them; NULL: none */
+    /* The sections of file NAME of a unit compiled in FOLDER, borrowed until the process ends; NULL: none. */
+    struct dwarf_sections *(*open)(void *context, const char *folder, const char *name);
+    /* Says that the last one is of another build. */
+    void (*refuse)(void *context);
+    void *context;
+};
+
 struct dwarf_units {
     struct dwarf_sections *sections;
+    struct split_files split;
+    struct dwarf_units
+        *linked; /* of a split unit: those of the program, with addresses and lines; NULL: these */
     struct dwarf_units *alternate; /* of the file that dwz moved common parts to; NULL: none */
     bool loaded;
     const struct elf_file *image; /* of the program: which addresses are code */
@@ -124,6 +152,18 @@ void dwarf_units_load(struct dwarf_units *units);
 
 /* The unit that has ADDRESS, decoded, or NULL. */
 struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
+
+/* Reads the header of the unit at UNIT->header of B. Returns false when it is damaged, or of an unknown version. */
+bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b);
+
+/* Reads the attributes of the unit's own DIE, at UNIT->die. Returns false when it is none. */
+bool dwarf_unit_attributes(struct dwarf_units *units, struct unit *unit, struct dwarf_place *place);
+
+/* Sets UNIT->body, when its DIEs are in another file. What is missing, or of another build, is none. */
+void dwarf_split_find(struct dwarf_units *units, struct unit *unit);
+
+/* The units with the sections that a split unit leaves in the program. */
+struct dwarf_units *dwarf_units_linked(struct dwarf_units *units);
 
 /* The units of the alternate file, loaded when first asked for; NULL: there is none. */
 struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units);
@@ -185,17 +225,15 @@ struct die_naming dwarf_naming_read(struct die_reader *die);
 /* PLAIN, the name of the DIE at AT, with those of the scopes around it: "space::type::function". Caller frees. */
 char *dwarf_qualified_name(struct die_address at, const char *plain);
 
+/* TEXT of UNIT, as die_text; NULL: it has none. */
+const char *dwarf_late_text(struct dwarf_units *units, const struct unit *unit,
+                            const struct late_text *text);
+
 /* A string of FORM whose offset or index is VALUE, as die_text. */
 const char *dwarf_text_at(struct dwarf_units *units, const struct unit *unit, uint64_t form,
                           uint64_t value);
 
 /* ---- ranges of addresses ---- */
-
-/* Where the code of a DIE is, as its attributes say it. Forms are 0 for what is missing. */
-struct dwarf_place {
-    uint64_t low, high, ranges;
-    uint64_t low_form, high_form, ranges_form;
-};
 
 /* Takes the value VALUE of FORM, when ATTRIBUTE is one of those. */
 void dwarf_place_take(struct dwarf_place *place, uint64_t attribute, uint64_t form, uint64_t value);

@@ -3,6 +3,7 @@
 #include "convert/dwarf/dwarf_worker.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,10 +14,11 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "base/bytes.h"
 #include "base/memory.h"
 
 /* What one worker may cost us altogether: a hostile file could make names and frames forever. */
-enum { MAX_STRING_BYTES = 1 << 28, MAX_ALL_FRAMES = 1 << 24 };
+enum { MAX_STRING_BYTES = 1 << 28, MAX_ALL_FRAMES = 1 << 24, MAX_SPLIT_FILES = 1 << 16 };
 
 struct dwarf_worker {
     pid_t pid;
@@ -27,6 +29,8 @@ struct dwarf_worker {
     uint32_t *numbers; /* of its strings in ours */
     size_t number_count, number_capacity;
     uint64_t string_bytes, all_frames;
+    struct dwarf_files files; /* for files that it asks for */
+    uint32_t wanted;          /* how many it has asked for */
 };
 
 void dwarf_answer_free(struct dwarf_answer *answer)
@@ -69,6 +73,7 @@ struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigne
     w->timeout = timeout > 0 ? timeout : 60;
     w->seconds = dwarf_worker_seconds(dwarf_files_size(files));
     w->path = mem_strdup(debug->path);
+    w->files = *files;
     mem_reserve(&w->numbers, &w->number_capacity, 1, sizeof *w->numbers);
     w->numbers[w->number_count++] = 0;
     return w;
@@ -76,7 +81,8 @@ struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigne
 
 uint64_t dwarf_files_size(const struct dwarf_files *files)
 {
-    return files->debug->size + (files->alternate != NULL ? files->alternate->size : 0);
+    return files->debug->size + (files->alternate != NULL ? files->alternate->size : 0) +
+           (files->package != NULL ? files->package->size : 0);
 }
 
 unsigned dwarf_worker_seconds(uint64_t size)
@@ -145,23 +151,89 @@ static int transfer(struct dwarf_worker *w, bool writing, uint8_t *data, size_t 
     return 0;
 }
 
+/* Sends SIZE and, if it is not 0, the descriptor FD. */
+static int send_file(struct dwarf_worker *w, int fd, uint64_t size, struct error *err)
+{
+    uint8_t bytes[8];
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.space = {0}};
+    struct iovec part = {bytes, sizeof bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    put_u64le(bytes, size);
+    if (size > 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control.space;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    ssize_t sent;
+    do /* it waits: there is room */
+        sent = sendmsg(w->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof bytes ? 0 : report_death(w, err);
+}
+
+/* Gives the worker the file that it asks for. */
+static int give_file(struct dwarf_worker *w, int64_t deadline, struct error *err)
+{
+    uint8_t raw[2 * (PATH_MAX + 4)];
+    size_t size, folder_length = 0, name_length = 0;
+    if (transfer(w, false, raw, 4, deadline, err) != 0)
+        return -1;
+    size = get_u32(raw, false);
+    if (size > sizeof raw || ++w->wanted > MAX_SPLIT_FILES)
+        return error_set(err, w->path, NO_OFFSET, "DWARF worker asks for too much");
+    if (transfer(w, false, raw, size, deadline, err) != 0)
+        return -1;
+    struct cursor in = {.data = raw, .size = size};
+    const char *text = cursor_string(&in, &folder_length);
+    char *folder = mem_strndup(in.bad ? "" : text, folder_length);
+    text = cursor_string(&in, &name_length);
+    char *name = mem_strndup(in.bad ? "" : text, name_length);
+    struct elf_file *file = w->files.open_split(w->files.context, folder, name);
+    int result = send_file(w, file != NULL ? file->fd : -1, file != NULL ? file->size : 0, err);
+    elf_file_close(file);
+    free(folder);
+    free(name);
+    return result;
+}
+
+/* Receives the size of the answer, after all files that the worker asks for. */
+static int receive_size(struct dwarf_worker *w, int64_t deadline, size_t *size, struct error *err)
+{
+    uint8_t raw[4];
+    for (;;) {
+        if (transfer(w, false, raw, sizeof raw, deadline, err) != 0)
+            return -1;
+        *size = get_u32(raw, false);
+        if (*size == FILE_REFUSED && w->wanted > 0)
+            w->files.refuse_split(w->files.context);
+        else if (*size != FILE_WANTED || w->files.open_split == NULL)
+            return 0;
+        else if (give_file(w, deadline, err) != 0)
+            return -1;
+    }
+}
+
 /* Sends the question, and receives the answer as bytes; caller frees. */
 static uint8_t *exchange(struct dwarf_worker *w, const uint64_t *addresses, size_t count,
                          size_t *size, struct error *err)
 {
     int64_t deadline = now_ms() + (int64_t)w->timeout * 1000;
     struct buffer question = {0};
-    struct cursor head = {.size = 4};
-    uint8_t length[4], *answer = NULL;
+    uint8_t *answer = NULL;
     buffer_u32(&question, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         buffer_u64(&question, addresses[i]);
     int result = transfer(w, true, question.data, question.size, deadline, err);
     buffer_free(&question);
-    if (result != 0 || transfer(w, false, length, sizeof length, deadline, err) != 0)
+    if (result != 0 || receive_size(w, deadline, size, err) != 0)
         return NULL;
-    head.data = length;
-    *size = cursor_u32(&head);
     if (*size > MAX_ANSWER) {
         error_set(err, w->path, NO_OFFSET,
                   "DWARF worker sent an answer of %zu bytes, at most %d expected", *size,

@@ -10,6 +10,12 @@
  *                 numbering continues from the last answer, 0 is ""
  *             per address: u8 count of frames, each u32 function, u32 file, u32 line;
  *                          or u8 255: the same frames as the address before
+ *
+ * It may ask in turn, before it answers, for files with split debug information, which it cannot open itself:
+ *
+ *   wanted    u32 0xffffffff, u32 size of what follows; folder and name, each u32 length and bytes
+ *   file      u64 size; with a descriptor, or size 0 for none
+ *   refused   u32 0xfffffffe: the last one is of another build
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_WORKER_H
 #define CONVERT_DWARF_DWARF_WORKER_H
@@ -24,6 +30,9 @@ enum {
     MAX_QUESTION = 4096,   /* addresses */
     MAX_ANSWER = 16 << 20, /* [bytes] */
 };
+
+#define FILE_WANTED  UINT32_C(0xffffffff)
+#define FILE_REFUSED UINT32_C(0xfffffffe)
 
 /* Function and file are string numbers: of the worker in its answer, of STRINGS below. */
 struct dwarf_frame {
@@ -51,7 +60,13 @@ struct dwarf_worker;
 struct dwarf_files {
     struct elf_file *debug;       /* may be IMAGE */
     struct elf_file *alternate;   /* that DEBUG refers to; NULL: none */
+    struct elf_file *package;     /* with split units; NULL: none */
     const struct elf_file *image; /* of the program */
+    /* Opens the file NAME, with the split unit of a compilation in FOLDER; NULL: there is none. Caller closes. REFUSE: it is
+     * of another build. */
+    struct elf_file *(*open_split)(void *context, const char *folder, const char *name);
+    void (*refuse_split)(void *context);
+    void *context; /* valid until the worker is deleted */
 };
 
 /* Starts the worker for FILES, borrowed during the call: the worker has copies of its own. TIMEOUT: seconds that an

@@ -8,11 +8,16 @@
 #include "convert/symbolize/frame_cache.h"
 #include "formats/elf/elf_search.h"
 #include "formats/elf/elf_sections.h"
+#include "formats/elf/elf_split.h"
 
 struct code_file {
     struct elf_file *image;
     struct elf_file *debug;     /* separate file, or NULL */
     struct elf_file *alternate; /* that the debug information refers to, or NULL */
+    struct elf_file *package;   /* with the split debug information, or NULL */
+    struct error
+        split_missing; /* why a file with split debug information is not used: the first one */
+    char *split_path;  /* of the last one that was opened */
     struct elf_symbols *symbols;
     struct dwarf_worker *worker;
     struct frame_cache *cache; /* of answers, NULL: none */
@@ -21,7 +26,7 @@ struct code_file {
     size_t number_count, number_capacity;
     const struct symbolizer_options *options;
     struct reporter *reporter;
-    bool debug_searched, alternate_searched, cache_searched, no_dwarf;
+    bool debug_searched, others_searched, cache_searched, no_dwarf;
     bool incomplete;      /* answers lack what another file has: they are not kept */
     bool damage_reported; /* one warning for each file, whatever is damaged */
 };
@@ -48,6 +53,8 @@ void code_file_delete(struct code_file *file)
     free(file->numbers);
     elf_symbols_delete(file->symbols);
     elf_file_close(file->alternate);
+    elf_file_close(file->package);
+    free(file->split_path);
     elf_file_close(file->debug);
     elf_file_close(file->image);
     free(file);
@@ -117,21 +124,52 @@ static void report_damage(struct code_file *file, const struct dwarf_answer *ans
                    file->debug != NULL ? file->debug->path : file->image->path);
 }
 
+/* Another file than those of the program cannot be used: its answers lack something. */
+static void report_missing(struct code_file *file, const struct error *missing, const char *lost)
+{
+    const struct elf_file *debug = file->debug != NULL ? file->debug : file->image;
+    file->incomplete |= missing->text[0] != '\0';
+    if (missing->text[0] == '\0' || file->damage_reported)
+        return;
+    file->damage_reported = true;
+    report_warning(file->reporter, "%s: %s: %s: %s", debug->path, missing->file, missing->text,
+                   lost);
+}
+
+static struct elf_file *open_split(void *context, const char *folder, const char *name)
+{
+    struct code_file *file = context;
+    struct elf_file *split =
+        elf_search_split(&file->options->search, file->image, folder, name, &file->split_missing);
+    free(file->split_path);
+    file->split_path = mem_strdup(split != NULL ? split->path : "");
+    return split;
+}
+
+static void refuse_split(void *context)
+{
+    struct code_file *file = context;
+    error_set(&file->split_missing, file->split_path, NO_OFFSET, "of another build");
+}
+
 static struct dwarf_worker *start_worker(struct code_file *file, struct error *err)
 {
-    struct error missing = {0};
-    struct dwarf_files files = {file->debug != NULL ? file->debug : file->image, file->alternate,
-                                file->image};
-    if (!file->alternate_searched)
-        files.alternate = file->alternate =
-            elf_search_alternate(&file->options->search, files.debug, &missing);
-    file->alternate_searched = true;
-    file->incomplete |= missing.text[0] != '\0';
-    if (missing.text[0] != '\0' && !file->damage_reported) {
-        file->damage_reported = true;
-        report_warning(file->reporter, "%s: %s: %s: some names of functions are lost",
-                       files.debug->path, missing.file, missing.text);
+    const struct elf_search *search = &file->options->search;
+    struct error missing = {0}, unreadable = {0};
+    struct dwarf_files files = {.debug = file->debug != NULL ? file->debug : file->image,
+                                .image = file->image,
+                                .open_split = open_split,
+                                .refuse_split = refuse_split,
+                                .context = file};
+    if (!file->others_searched) {
+        file->alternate = elf_search_alternate(search, files.debug, &missing);
+        file->package = elf_search_package(search, file->image, files.debug, &unreadable);
     }
+    file->others_searched = true;
+    files.alternate = file->alternate;
+    files.package = file->package;
+    report_missing(file, &missing, "some names of functions are lost");
+    report_missing(file, &unreadable, "some inlined functions are lost");
     return dwarf_worker_start(&files, file->options->dwarf_timeout, err);
 }
 
@@ -178,6 +216,7 @@ static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
         return false;
     }
     report_damage(file, answer);
+    report_missing(file, &file->split_missing, "some inlined functions are lost");
     if (answer->damaged == 0 && !file->incomplete)
         frame_cache_add(file->cache, addresses, count, answer);
     return true;

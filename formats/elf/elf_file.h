@@ -10,6 +10,7 @@
  *   elf_frames.h    where functions begin and end, by the unwind tables
  *   elf_match.h     is this the file that ran? where is a mapping in it?
  *   elf_search.h    where the file of a mapping, and its debug file, may be
+ *   elf_split.h     where debug information is that was never linked into the program
  *   elf_options.h   the command-line options of the search
  *
  * Files are read, not mapped: another process may truncate them, and reading a mapped file would then raise SIGBUS.

@@ -94,7 +94,7 @@ static void prepare(struct dwarf_units *units, struct elf_file *file, struct str
     units->image = file;
     units->big_endian = file->big_endian;
     units->strings = strings;
-    units->sections = dwarf_sections_new(file);
+    units->sections = dwarf_sections_new(file, false);
 }
 
 /* Asks for begin and end of the pieces of MAP, at most COUNT of them. */
@@ -114,6 +114,19 @@ static void ask(struct dwarf_units *units, const struct interval_map *map, size_
     }
 }
 
+/* The file has the split units of its skeletons, too. */
+static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
+{
+    input_touch(folder, strlen(folder));
+    input_touch(name, strlen(name));
+    return dwarf_sections_new(context, true);
+}
+
+static void refuse_split(void *context)
+{
+    (void)context;
+}
+
 static void work(struct elf_file *file)
 {
     struct dwarf_units units = {0}, alternate = {0};
@@ -121,6 +134,8 @@ static void work(struct elf_file *file)
     prepare(&units, file, strings);
     prepare(&alternate, file, strings);
     units.alternate = &alternate;
+    units.split =
+        (struct split_files){dwarf_sections_new(file, true), open_split, refuse_split, file};
     dwarf_units_load(&units);
     ask(&units, &units.by_address, MOST_ADDRESSES);
     for (size_t i = 0; i < units.count && i < MOST_DECODED; i++) {

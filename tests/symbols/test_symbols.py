@@ -36,8 +36,8 @@ class Case(unittest.TestCase):
             self.built[name] = path
         return path
 
-    def compare(self, path, step, oracle_path=None, symbols=None, separate=False, offset=True, arguments=()):
-        """Compares every STEPth address of PATH's code; fails on what no class explains."""
+    def compare(self, path, step, oracle_path=None, symbols=None, separate=False, offset=True, arguments=(), warning=r"\A\Z"):
+        """Compares every STEPth address of PATH's code; fails on what no class explains, and unless WARNING is there."""
         elf, counts, bad = Elf(path), collections.Counter(), []
         addresses = elf.code(step)
         maps, bias = elf.maps(offset=offset)
@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
         print("  %s: %d addresses: %s" % (os.path.basename(path), len(addresses), dict(counts)), file=sys.stderr)
         TOTALS.update(counts)
         self.assertEqual(bad[:5], [])
-        self.assertEqual(warnings, "")
+        self.assertRegex(warnings, warning)
         return counts
 
 
@@ -182,7 +182,7 @@ class Oracle(Case):
         for f in os.listdir(self.dir):
             if f.endswith(".dwo"):
                 os.remove(os.path.join(self.dir, f))
-        self.lines(p, self.compare(p, 1))
+        self.lines(p, self.compare(p, 1, warning=r"\A.*fission-threads.dwo: not found .*: some inlined functions are lost\n\Z"))
 
     def test_debian(self):
         for path, step in (("/usr/bin/sqlite3", 31), ("/usr/bin/python3.11", 101),

@@ -38,7 +38,8 @@ static const char *const names[DEBUG_SECTIONS + 1] = {"",
                                                       ".debug_ranges",
                                                       ".debug_rnglists",
                                                       ".debug_addr",
-                                                      ".debug_str_offsets"};
+                                                      ".debug_str_offsets",
+                                                      ".debug_cu_index"};
 
 static int section_info(void *object, Dwarf_Half index, Dwarf_Obj_Access_Section *to, int *error)
 {
@@ -306,7 +307,7 @@ static void check_file(struct check *check, struct elf_file *debug, const struct
     struct dwarf_units units = {
         .image = image, .strings = strings_new(), .big_endian = debug->big_endian};
     CHECK(elf_file_map(debug));
-    units.sections = dwarf_sections_new(debug);
+    units.sections = dwarf_sections_new(debug, false);
     struct object object = {units.sections, debug};
     Dwarf_Obj_Access_Interface interface = {&object, &methods};
     Dwarf_Debug libdwarf;
