@@ -3,8 +3,10 @@
  *   Time;Power 1;Module 0;Function 0        a sample at 0.001 s, 1.25 W,
  *   0.001;1.25;main.elf;decode         ->   "core 0" in main.elf, decode
  * SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -23,7 +25,7 @@ struct options {
     size_t core_count, core_capacity;
 };
 
-enum { KEY_CPUS = KEY_TOOL_FIRST };
+enum { KEY_CPUS = KEY_TOOL_FIRST, KEY_FACTOR, KEY_OFFSET, KEY_NORMALIZED };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the export is:", 1},
@@ -39,9 +41,17 @@ static const struct argp_option arguments[] = {
      1},
     {"cpus", KEY_CPUS, "N", 0, "Cores that the program could use (default: those that show a PC)",
      1},
+    {"type", 't', "TYPE", 0,
+     "timeline (default): each row has its time; flat: each row has its duration", 1},
+    {"time-factor", KEY_FACTOR, "S", 0, "Times are in units of S seconds: 1e-6 for us (default: 1)",
+     1},
+    {"normalized", KEY_NORMALIZED, NULL, 0,
+     "Times begin at 0: the first row lasts from there to its time", 1},
     {"name", 'n', "NAME", EVERYDAY, "Name of the profile (default: of the file)", 1},
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
     {"vmmap", 'm', "FILE", EVERYDAY, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
+    {"address-offset", KEY_OFFSET, "N", 0,
+     "Add N to all program counters, as 4096, 0x1000 or -0x1000", ELF_GROUP},
     {"elf", 'e', "FILE", EVERYDAY, "Bare-metal program that ran at the addresses it was linked for",
      ELF_GROUP},
     {0}};
@@ -87,6 +97,40 @@ static void add_cores(struct options *o, const char *list, struct argp_state *st
     }
 }
 
+static uint64_t parse_offset(const char *text, struct argp_state *state)
+{
+    const char *digits = text + (text[0] == '-');
+    char *end;
+    errno = 0;
+    uint64_t value = strtoull(digits, &end, strncasecmp(digits, "0x", 2) == 0 ? 16 : 10);
+    if (digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0)
+        argp_error(state, "--address-offset must be a number, as 4096 or 0x1000, not '%s'", text);
+    return digits > text ? -value : value;
+}
+
+/* Options about times and addresses. */
+static error_t parse_units(struct options *o, int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case 't':
+        o->reading.flat = strcmp(argument, "flat") == 0;
+        if (!o->reading.flat && strcmp(argument, "timeline") != 0)
+            argp_error(state, "-t must be timeline or flat, not '%s'", argument);
+        return 0;
+    case KEY_FACTOR:
+        o->reading.time_factor = tool_number(state, "--time-factor", argument, 1e-12, 3600);
+        return 0;
+    case KEY_NORMALIZED:
+        o->reading.from_zero = true;
+        return 0;
+    case KEY_OFFSET:
+        o->reading.address_offset = parse_offset(argument, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -121,7 +165,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->input = argument;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_units(o, key, argument, state);
     }
 }
 

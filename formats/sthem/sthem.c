@@ -26,6 +26,8 @@ struct sthem_reader *sthem_open(struct stream *stream, const struct sthem_option
     struct sthem_reader *r = mem_zalloc(1, sizeof *r);
     r->csv = (struct csv){.stream = stream, .longest = STHEM_MAX_LINE, .separator = ';'};
     r->options = *options;
+    if (r->options.time_factor == 0)
+        r->options.time_factor = 1;
     r->texts = strings_new();
     if (sthem_read_header(r, err) == 0)
         return r;
@@ -97,8 +99,8 @@ static void release_all(struct sthem_reader *r)
     r->ready = r->count;
     if (r->count < 2)
         return;
-    femto latest = r->held[r->first].time;
-    spread(r, r->first, r->count - 1, r->any ? r->last : latest, latest);
+    femto latest = r->held[r->first].time, first = r->options.from_zero ? 0 : latest;
+    spread(r, r->first, r->count - 1, r->any ? r->last : first, latest);
     r->held[r->first + r->count - 1].time = latest;
     r->repaired += r->count - 1;
 }
@@ -121,7 +123,9 @@ static int fill(struct sthem_reader *r, struct error *err)
         if (got < 0)
             return -1;
         femto time = r->held[slot].time;
-        if (got == 0)
+        if (got > 0 && r->options.flat)
+            r->ready = ++r->count;
+        else if (got == 0)
             release_all(r);
         else if (r->count == 0 || time > r->held[r->first].time)
             release(r, time);
@@ -144,7 +148,7 @@ int sthem_next(struct sthem_reader *r, struct sthem_row *row, struct error *err)
         return got;
     const struct held *h = &r->held[r->first];
     if (!r->any)
-        r->start = r->last = h->time;
+        r->start = r->last = r->options.flat || r->options.from_zero ? 0 : h->time;
     uint64_t ns = to_nano(h->time - r->start);
     *row = (struct sthem_row){.line = h->line,
                               .interval_ns = ns - r->last_ns,

@@ -55,12 +55,16 @@ struct sthem_options {
     const uint64_t *cores;
     size_t core_count;
     double volts; /* for currents, replaces the voltage columns; 0: not given */
+    bool flat;    /* times are durations of rows, each after the one before, and are not repaired */
+    bool from_zero;          /* the first row begins at time 0, not at its own time; as with FLAT */
+    double time_factor;      /* seconds to a unit of times, from 1e-12 to 3600; 0: 1 */
+    uint64_t address_offset; /* added to program counters, modulo 2^64 */
 };
 
 /* A row. Its pointers are borrowed until the next sthem_next or sthem_close. */
 struct sthem_row {
     uint64_t line;
-    /* since the previous row, 0 for the first; adds up to the rounded total */
+    /* since the previous row, 0 for the first (see from_zero); adds up to the rounded total */
     uint64_t interval_ns;
     double seconds;         /* the same, before rounding to ns */
     const double *watts;    /* of each sensor [sthem_sensor_count]: power, or current x voltage */

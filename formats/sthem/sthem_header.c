@@ -309,6 +309,10 @@ static int check_sensors(const struct sthem_reader *r, const struct csv_text *na
     for (size_t i = 0; i < r->column_count; i++)
         if (check_column(r, i, err) != 0)
             return -1;
+    if (r->options.address_offset != 0 && r->variant == STHEM_SYMBOLS)
+        return csv_error(
+            &r->csv, 1, err,
+            "--address-offset applies to program counters only; this export has names");
     return 0;
 }
 

@@ -75,6 +75,7 @@ struct sthem_reader {
     size_t first, count, ready, room;
     size_t back; /* number of bad rows that step back */
     bool ended, any;
+    femto flat;        /* sum of the durations so far */
     femto start, last; /* time of the first row and of the last delivered one */
     uint64_t last_ns;
     uint64_t repaired;

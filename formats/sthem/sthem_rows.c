@@ -11,6 +11,7 @@
 #include "formats/sthem/sthem_decimal.h"
 
 enum { FEMTO = 15 };
+#define FEMTO_PER_SECOND ((femto)1000000000000000)
 
 static const char *const meanings[COLUMN_KINDS] = {
     [COLUMN_TIME] = "time [s]",       [COLUMN_POWER] = "power [W]",
@@ -83,17 +84,50 @@ static inline const char *read_cell(struct sthem_reader *r, size_t column, const
     return end;
 }
 
+/* TIME * FACTOR, to less than a picosecond; TIME is below 2^122. */
+static femto scale(femto time, double factor)
+{
+    enum { LOW = 48 };
+    int exponent;
+    int64_t digits = (int64_t)ldexp(frexp(factor, &exponent), 53); /* FACTOR = digits * 2^-shift */
+    int shift = 53 - exponent;
+    if (time < 0)
+        return -scale(-time, factor);
+    femto high = time >> LOW, low = time & (((femto)1 << LOW) - 1);
+    femto scaled = high * digits + (low * digits >> LOW); /* 2^(shift - LOW) times the result */
+    return shift >= LOW ? scaled >> (shift - LOW) : scaled << (LOW - shift);
+}
+
+/* Times of a flat export are durations: the next one begins where this one ends. */
+static int add_duration(struct sthem_reader *r, size_t column, const struct cell *c, femto *time,
+                        struct error *err)
+{
+    if (*time < 0)
+        return csv_error(&r->csv, column + 1, err, "duration of %.*s, expected 0 or more",
+                         (int)(c->end - c->begin), c->begin);
+    if (*time > (femto)STHEM_MAX_TIME * FEMTO_PER_SECOND - r->flat)
+        return csv_error(&r->csv, column + 1, err, "durations of more than %g s", STHEM_MAX_TIME);
+    *time = r->flat += *time;
+    return 0;
+}
+
 static int take_time(struct sthem_reader *r, size_t column, const struct cell *c, femto *time,
                      struct error *err)
 {
     if (c->begin == c->end)
         return not_a_number(r, column, "", 0, err);
-    double seconds = decimal_double(&c->number, c->begin, c->end);
+    double seconds = decimal_double(&c->number, c->begin, c->end) * r->options.time_factor;
     if (!(fabs(seconds) <= STHEM_MAX_TIME))
-        return csv_error(&r->csv, column + 1, err, "time of %.*s s, expected at most %g s",
-                         (int)(c->end - c->begin), c->begin, STHEM_MAX_TIME);
+        return csv_error(&r->csv, column + 1, err, "time of %.*s%s, expected at most %g s",
+                         (int)(c->end - c->begin), c->begin,
+                         r->options.time_factor == 1 ? " s" : "", STHEM_MAX_TIME);
     *time = decimal_integer(&c->number, FEMTO);
-    return 0;
+    if (r->options.time_factor != 1)
+        *time = scale(*time, r->options.time_factor);
+    if (r->options.from_zero && *time < 0)
+        return csv_error(&r->csv, column + 1, err, "time of %.*s, expected 0 or more",
+                         (int)(c->end - c->begin), c->begin);
+    return r->options.flat ? add_duration(r, column, c, time, err) : 0;
 }
 
 static inline int take_value(struct sthem_reader *r, size_t column, const struct cell *c,
@@ -117,6 +151,15 @@ static inline uint32_t new_place(struct sthem_reader *r, uint64_t key, struct st
         r->places[known] = place;
     }
     return number;
+}
+
+/* The place of the program counter PC as printed. */
+static inline uint32_t pc_place(struct sthem_reader *r, uint64_t pc)
+{
+    if (pc == 0)
+        return STHEM_IDLE;
+    pc += r->options.address_offset;
+    return new_place(r, pc, (struct sthem_place){.pc = pc});
 }
 
 /* "0x1f40" at AT, up to the end of the field. Returns that, or NULL: it is no such number. */
@@ -149,7 +192,7 @@ static inline int take_pc(struct sthem_reader *r, size_t column, const struct ce
     if (n->cut && (n->exponent != 1 || __builtin_mul_overflow(pc, 10, &pc) ||
                    __builtin_add_overflow(pc, (uint64_t)(c->end[-1] - '0'), &pc)))
         return not_a_number(r, column, c->begin, length, err);
-    *spot = pc == 0 ? STHEM_IDLE : new_place(r, pc, (struct sthem_place){.pc = pc});
+    *spot = pc_place(r, pc);
     return 0;
 }
 
@@ -239,8 +282,7 @@ static const char *read_column(struct sthem_reader *r, size_t column, const char
     uint64_t pc;
     const char *after = c->kind == COLUMN_PC ? scan_hexadecimal(r, at, &pc) : NULL;
     if (after != NULL) {
-        r->spots[slot * r->core_count + c->index] =
-            pc == 0 ? STHEM_IDLE : new_place(r, pc, (struct sthem_place){.pc = pc});
+        r->spots[slot * r->core_count + c->index] = pc_place(r, pc);
         return after;
     }
     at = read_cell(r, column, at, &cell, err);

@@ -231,6 +231,15 @@ class Sensors(Sthem):
         for bad in ("x", "", "1,", "-1", "1.5"):
             self.assertEqual(tool.run(["sthem2pbin", "-p", bad]).status, 2, bad)
 
+    def test_numbers_are_those_of_the_header(self):
+        """Boards number sensors from 0 or from 1."""
+        rows = export.make_rows("lynsyn", 50, 4)
+        for first in (0, 1):
+            data = export.text(Layout("lynsyn", sensors=tuple(range(first, first + 7))), rows)
+            ended = self.fails(["sthem2pbin", "-p", str(7 - 7 * first)], "<stdin>: line 3, column 1", stdin=data)
+            self.assertIn("expected one of " + ", ".join(str(i) for i in range(first, first + 7)), ended.err)
+            self.succeeds(["sthem2pbin", "-p", str(7 * first)], stdin=data)
+
     def test_bad_values_of_other_sensors_do_not_matter(self):
         data = export.text(Layout(), self.rows).replace(b";3;", b";nan;")
         self.check(data, self.rows, [1], "-p1")
@@ -290,6 +299,85 @@ class Repair(Sthem):
         self.fails(["sthem2pbin"], "<stdin>: line 65538, column 1", stdin=data)
         data = b"Time;Power 1;PC 0\n0;2;3\n" + b"1;2;3\n" * 60000 + b"2;2;3\n"
         self.assertIn("59999 rows", self.succeeds(["sthem2pbin"], stdin=data).err)
+
+
+class Units(Sthem):
+    """What times and addresses mean, against the arithmetic of the options."""
+    head = "Time;Power 1;PC 0\n"
+
+    def sums(self, text, *options):
+        """(wall time, {pc: energy}) as the tool sees them."""
+        ended = self.succeeds(["sthem2pbin", *options], stdin=text.encode())
+        table = self.table(ended.out, "-k", "pc", "--energy-model=sample", "-q")
+        return table["profile"]["wall_s"], {int(r["pc"], 16): r["energy"] for r in table["rows"] if r["pc"] and r["pc"][0] == "0"}
+
+    def same(self, got, wall, energies):
+        self.near(got[0], wall, "wall time")
+        self.assertEqual(set(got[1]), set(energies))
+        for pc, joules in energies.items():
+            self.near(got[1][pc], joules, f"energy of {pc:#x}")
+
+    def test_flat(self):
+        """Rows in any order of their durations, some without any."""
+        rng, want, lines = random.Random(3), {}, []
+        for i in range(500):
+            duration, power, pc = f"{rng.randrange(0, 5)}.{rng.randrange(1000):03}", f"{rng.randrange(90)}.5", 4096 + i % 7
+            lines.append(f"{duration};{power};{pc}\n")
+            want[pc] = want.get(pc, 0) + Fraction(duration) * Fraction(power)
+        text = self.head + "".join(lines)
+        wall = sum(Fraction(l.split(";")[0]) for l in lines)
+        for argv in (["-t", "flat"], ["-t", "flat", "--normalized"]):
+            self.same(self.sums(text, *argv), wall, want)
+        # the same as a timeline that begins at 0
+        time, timeline = Fraction(0), self.head
+        for line in lines:
+            duration, rest = line.split(";", 1)
+            time += Fraction(duration) or Fraction(1, 10**9)
+            timeline += f"{float(time):.12f};{rest}"
+        got = self.sums(timeline, "--normalized")
+        self.assertAlmostEqual(got[0], float(wall), 6)
+        for pc, joules in want.items():
+            self.assertAlmostEqual(got[1][pc], float(joules), 4)
+
+    def test_normalized(self):
+        text = self.head + "0.5;2;16\n1.5;4;16\n"
+        self.same(self.sums(text), 1, {16: 4})
+        self.same(self.sums(text, "--normalized"), Fraction(3, 2), {16: 5})
+
+    def test_time_factor(self):
+        for factor, scale in (("1e-3", 1000), ("1e-6", 10**6), ("0.25", 4), ("60", Fraction(1, 60)), ("3600", Fraction(1, 3600)),
+                              ("1e-9", 10**9), ("1e-12", 10**12)):
+            text, want, last = self.head, 0, Fraction(0)
+            for i in range(100):
+                units = Fraction(i * (i + 3), 8) if scale <= 1 else Fraction(int(Fraction(i * (i + 3), 8) * scale))
+                text += f"{float(units)!r};{i % 9}.5;32\n"
+                want += (units - last) * Fraction(f"{i % 9}.5") / scale
+                last = units
+            with self.subTest(factor):
+                self.same(self.sums(text, "--time-factor", factor), last / scale, {32: want})
+                self.same(self.sums(self.head + f"{float(3 * scale)!r};2;32\n", "-t", "flat", "--time-factor", factor), 3, {32: 6})
+
+    def test_address_offset(self):
+        text = self.head + "0;1;0x1000\n1;1;8192\n2;1;0\n3;1;0x1000\n"
+        for option, by in (("4096", 4096), ("0x10", 16), ("-0x800", -2048)):
+            with self.subTest(option):
+                pcs = json.loads(self.succeeds(["pbin-dump", "--locations", "--format=json"], stdin=self.succeeds(
+                    ["sthem2pbin", "--address-offset", option], stdin=text.encode()).out).out)["rows"]
+                self.assertEqual({int(r["pc"], 16) for r in pcs}, {4096 + by, 8192 + by})
+        ended = self.fails(["sthem2pbin", "--address-offset=1", "-p1"], "<stdin>: line 1, column 1", stdin=export.text(Layout(), Sensors.rows))
+        self.assertIn("this export has names", ended.err)
+
+    def test_wrong(self):
+        for argv in (["-t", "round"], ["--time-factor", "0"], ["--time-factor", "x"], ["--address-offset", "1f"],
+                     ["--address-offset", ""], ["--address-offset", "0x"], ["--address-offset=--1"], ["--address-offset", "1" * 30]):
+            self.assertEqual(tool.run(["sthem2pbin", *argv]).status, 2, argv)
+        for text, where, message, argv in (
+                ("-1;2;3\n", "line 2, column 1", "duration of -1, expected 0 or more", ["-t", "flat"]),
+                ("3e9;2;3\n2e9;2;3\n", "line 3, column 1", "durations of more than 4e+09 s", ["-t", "flat"]),
+                ("-1;2;3\n", "line 2, column 1", "time of -1, expected 0 or more", ["--normalized"]),
+                ("2e6;2;3\n", "line 2, column 1", "expected at most 4e+09 s", ["--time-factor=3600"])):
+            ended = self.fails(["sthem2pbin", *argv], f"<stdin>: {where}", stdin=(self.head + text).encode())
+            self.assertIn(message, ended.err)
 
 
 HEAD = b"Time;Power 1;Module 0;Function 0\n"
