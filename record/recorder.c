@@ -377,9 +377,40 @@ static void end_power(struct recorder *r, uint64_t wall)
     power_warn(r->power);
 }
 
-int recorder_finish(struct recorder *r, const struct engine_result *result, const char **left)
+static int finish_histogram(struct recorder *r, const struct engine_result *result, bool failed,
+                            struct recorder_left *left)
+{
+    if (write_histogram(r, result) != 0)
+        return -1;
+    left->profile = r->options->out;
+    return failed ? -1 : 0;
+}
+
+static int finish_profile(struct recorder *r, const struct engine_result *result, bool failed,
+                          struct recorder_left *left)
+{
+    for (uint32_t image = 0; image < images_count(r->images); image++)
+        if (images_alive(r->images, image))
+            jit_copy(r->spool, r->images, image, r->started);
+    flush(r, result->wall, true);
+    failed = failed || r->failed;
+    left->empty = failed && spool_samples(r->spool) == 0;
+    if (left->empty)
+        return -1;
+    if (write_profile(r, result, r->err) == 0) {
+        left->profile = r->options->out;
+        return failed ? -1 : 0;
+    }
+    if (spool_samples(r->spool) > 0)
+        left->part = spool_keep(r->spool);
+    return -1;
+}
+
+int recorder_finish(struct recorder *r, const struct engine_result *result,
+                    struct recorder_left *left)
 {
     bool failed = r->failed;
+    *left = (struct recorder_left){0};
     end_power(r, result->wall);
     failed = failed || r->failed;
     if (r->out == NULL)
@@ -390,15 +421,6 @@ int recorder_finish(struct recorder *r, const struct engine_result *result, cons
         r->options->engine.follow) /* else it is not of what was sampled */
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
     facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
-    if (r->histogram != NULL)
-        return write_histogram(r, result) == 0 && !failed ? 0 : -1;
-    for (uint32_t image = 0; image < images_count(r->images); image++)
-        if (images_alive(r->images, image))
-            jit_copy(r->spool, r->images, image, r->started);
-    flush(r, result->wall, true);
-    failed = failed || r->failed;
-    if (write_profile(r, result, r->err) == 0)
-        return failed ? -1 : 0;
-    *left = spool_keep(r->spool);
-    return -1;
+    return r->histogram != NULL ? finish_histogram(r, result, failed, left)
+                                : finish_profile(r, result, failed, left);
 }

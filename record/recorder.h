@@ -20,11 +20,16 @@ void recorder_delete(struct recorder *recorder);
 /* The hooks for the run of an engine; borrowed until recorder_delete. */
 const struct engine_hooks *recorder_hooks(struct recorder *recorder);
 
-/* Composes the profile. Returns 0, or -1 with ERR filled. After a failure the profile contains what was recorded until
- * then; or, if it could not be written, the spool remains if it has a name, and *LEFT is that name (borrowed until
- * recorder_delete), else NULL. */
+/* What a failure leaves; each borrowed until recorder_delete. */
+struct recorder_left {
+    const char *profile; /* it contains what was recorded until then; NULL: not written */
+    const char *part; /* the spool, if it has samples that are not in the profile; NULL: removed */
+    bool empty;       /* both NULL since there was no sample: an earlier profile is still there */
+};
+
+/* Composes the profile. Returns 0, or -1 with ERR and LEFT filled. */
 int recorder_finish(struct recorder *recorder, const struct engine_result *result,
-                    const char **left);
+                    struct recorder_left *left);
 
 /* The power sources, borrowed until recorder_delete; and the energy of the samples in the profile [J], < 0: no profile.
  * Both after recorder_finish. */

@@ -15,6 +15,7 @@
 #include "record/engine.h"
 #include "record/options.h"
 #include "record/recorder.h"
+#include "record/spool.h"
 #include "record/summary.h"
 
 static void summarize(const struct options *options, const struct engine *engine,
@@ -46,20 +47,24 @@ static int pass_on(const struct engine_result *result)
     return 128 + number;
 }
 
-/* Reports why the profile is missing, and where the samples are. */
-static int fail(const struct options *options, const struct error *err, const char *left)
+/* Reports why the profile is missing or incomplete, and where the samples are. */
+static int fail(const struct options *options, const struct error *err,
+                const struct recorder_left *left)
 {
     report_error(&options->reporter, err);
-    if (left != NULL)
-        fprintf(stderr, "sampler: the samples are in %s: make room, then prof2pbin --salvage %s\n",
-                left, left);
+    if (left->part != NULL)
+        spool_tell(left->part);
+    else if (left->profile != NULL)
+        fprintf(stderr, "sampler: %s has what was recorded until then\n", left->profile);
+    else if (left->empty)
+        fprintf(stderr, "sampler: %s was not written: there is no sample\n", options->out);
     return EXIT_DATA;
 }
 
 static int sample(struct options *options, const struct engine *engine, struct error *err)
 {
     struct engine_result result;
-    const char *left = NULL;
+    struct recorder_left left;
     int status = EXIT_DATA;
     struct recorder *recorder = recorder_new(options, engine, err);
     if (recorder == NULL)
@@ -74,7 +79,7 @@ static int sample(struct options *options, const struct engine *engine, struct e
     engine->run(run, recorder_hooks(recorder), &result);
     report_verbose(&options->reporter, "engine %s: %s", engine->name, engine->help);
     bool failed = recorder_finish(recorder, &result, &left) != 0;
-    status = failed ? fail(options, err, left) : EXIT_OK;
+    status = failed ? fail(options, err, &left) : EXIT_OK;
     if (!failed)
         summarize(options, engine, &result, recorder);
     recorder_delete(recorder);

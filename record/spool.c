@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,7 +24,14 @@ enum {
     ROOM_TO_MOVE = 8192 /* [bytes] */
 };
 
+/* Where a function called by exit finds the spool. Never freed, since nothing undoes on_exit. */
+struct last_words {
+    pid_t pid; /* not in a child */
+    const struct spool *spool;
+};
+
 struct spool {
+    struct last_words *last_words;
     char *name; /* NULL: none */
     char *path; /* for reading it */
     int fd;
@@ -36,6 +44,25 @@ struct spool {
     size_t largest;               /* largest flush so far [bytes] */
     uint64_t samples, seen, size; /* on disk; SEEN: thread samples */
 };
+
+void spool_tell(const char *part)
+{
+    fprintf(stderr, "sampler: the samples are in %s: prof2pbin --salvage %s\n", part, part);
+}
+
+/* Needs no memory. */
+static void exit_early(int status, void *opaque)
+{
+    const struct last_words *words = opaque;
+    const struct spool *spool = words->pid == getpid() ? words->spool : NULL;
+    (void)status;
+    if (spool == NULL || spool->name == NULL)
+        return;
+    if (spool->samples > 0)
+        spool_tell(spool->name);
+    else
+        unlink(spool->name);
+}
 
 static int open_named(struct spool *spool, const char *out, struct error *err)
 {
@@ -108,6 +135,9 @@ struct spool *spool_new(const char *out, struct error *err)
     struct spool *spool = mem_zalloc(1, sizeof *spool);
     spool->err = err;
     spool->fd = -1;
+    spool->last_words = mem_zalloc(1, sizeof *spool->last_words);
+    *spool->last_words = (struct last_words){.pid = getpid(), .spool = spool};
+    on_exit(exit_early, spool->last_words);
     if ((named ? open_named(spool, out, err) : open_nameless(spool, err)) == 0 &&
         write_head(spool) == 0)
         return spool;
@@ -119,6 +149,7 @@ void spool_delete(struct spool *spool)
 {
     if (spool == NULL)
         return;
+    spool->last_words->spool = NULL;
     if (spool->name != NULL && !spool->keep)
         unlink(spool->name);
     if (spool->fd >= 0)

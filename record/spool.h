@@ -18,10 +18,13 @@ struct spool;
 /* Creates the spool of the profile OUT: OUT.part, which must not exist, or an unnamed file if OUT is not a regular file
  * (pipe, device). Returns NULL with ERR filled; ERR is kept, and filled by later failures. */
 struct spool *spool_new(const char *out, struct error *err);
-/* Removes the file, unless spool_keep was called. NULL is allowed. */
+/* Removes the file, unless spool_keep was called. NULL is allowed. If the program exits before that, as when it runs out
+ * of memory, a file with samples is kept, and named on stderr. */
 void spool_delete(struct spool *spool);
 /* Makes spool_delete keep the file. Returns its name, borrowed until spool_delete, or NULL if it has none. */
 const char *spool_keep(struct spool *spool);
+/* Prints where the samples are, PART, and what reads them. */
+void spool_tell(const char *part);
 
 /* The buffer for whole blocks to be written by the next flush, before the samples. */
 struct buffer *spool_blocks(struct spool *spool);

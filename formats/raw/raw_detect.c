@@ -64,8 +64,11 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
     bool odd = reading->probe.odd;
     bool empty = reading->header.samples == 0 && search->fit.header.samples == 0 &&
                  !zero_header(search) && !search->options->salvage;
-    if (verdict == RAW_FITS && search->fits > 0 && empty)
-        return; /* without samples, dialects do not differ in anything that matters */
+    if (verdict == RAW_FITS && search->fits > 0 && empty) {
+        if (reading->dialect == &raw_sampler && reading->probe.extension_at != 0)
+            search->fit = *reading;
+        return; /* without samples, other dialects do not differ in anything that matters */
+    }
     if (verdict == RAW_FITS) {
         if (search->fits > 0 && odd && !search->fit.probe.odd)
             return;

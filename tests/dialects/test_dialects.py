@@ -334,6 +334,15 @@ class Dialects(tool.Case):
                 sample.threads = []
             self.each(run, "sampler", layouts=(False,))
 
+    def test_no_sample(self):
+        """Only its extension shows that an empty profile is not one of currents."""
+        run = make_run(PROGRAMS, raw.CUSTOM, count=1)
+        run.samples = []
+        profile = os.path.join(self.folder, "profile.pbin")
+        self.succeeds(["prof2pbin", "-o", profile], stdin=raw.write(run, "sampler") + raw.extension(run, []))
+        dumped = json.loads(self.succeeds(["pbin-dump", "--format=json", profile]).out)["profile"]
+        self.assertEqual((dumped["dialect"], dumped["samples"]), ("sampler", 0))
+
     def test_no_map(self):
         """No map at all: everything is foreign, nothing is lost."""
         run = make_run(PROGRAMS, raw.POWER, count=30)

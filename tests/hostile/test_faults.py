@@ -222,7 +222,15 @@ class Sampler(Case):
         if os.path.exists(ended):
             self.assertEqual(self.content(ended), b"0\n", where)
 
+    def assert_has_samples(self, arguments, where):
+        profile = os.path.join(self.shared, "left.pbin")
+        self.assertEqual(self.succeeds(["prof2pbin", "-q", "--no-dwarf", "-o", profile, *arguments]).err, "", where)
+        dumped = json.loads(self.succeeds(["pbin-dump", "--format=json", profile]).out)
+        self.assertGreater(dumped["profile"]["samples"], 0, where)
+        self.assertEqual(dumped["profile"]["dialect"][:7], "sampler", where)
+
     def check_one(self, engine, fault, good):
+        """Returns what a failure leaves: "nothing", the "profile" or its "part"."""
         out = os.path.join(self.folder, "out.bin")
         with open(out, "wb") as f:
             f.write(b"old")
@@ -232,29 +240,33 @@ class Sampler(Case):
         where = f"{engine}, {fault}: status {done.returncode}, {text[:300]!r}"
         self.assertIn(done.returncode, (0, 1), where)
         self.await_end(begun, ended, where)
+        left = "nothing"
         if done.returncode == 1:
             self.assertTrue(text.startswith("sampler: "), where)
             if self.content(out) != b"old":  # documented: part of the profile is missing
-                read = tool.run(["prof2pbin", "-q", "--no-dwarf", "-o", os.devnull, out])
-                # without a sample and without its extension, a profile may also be one of currents
-                self.assertTrue(read.status == 0 or b"holds currents" in read.err.encode(), read.err)
-            if os.path.exists(part):
-                self.assertRegex(text, r"\.part|out of memory", where + ": the unfinished file is not named")
-                salvaged = tool.run(["prof2pbin", "-q", "--no-dwarf", "--salvage", "-o", os.devnull, part])
-                self.assertIn(salvaged.status, (0, 1), salvaged.err)
+                self.assertIn(f"{out} has what was recorded until then", text, where)
+                self.assertFalse(os.path.exists(part), where)
+                self.assert_has_samples([out], where)
+                left = "profile"
+            elif os.path.exists(part):
+                self.assertIn(f"the samples are in {part}: prof2pbin --salvage {part}\n", text, where)
+                self.assert_has_samples(["--salvage", part], where)
                 os.unlink(part)
+                left = "part"
         elif text == "":
             self.assertTrue(os.path.exists(ended), where)
             self.assertEqual(self.facts(out), good, "silent: " + where)
         self.assertEqual(os.listdir(self.folder), ["out.bin"], where)
+        return left
+
+    def calls(self, engine):
+        """How often a run without faults, which writes out.bin, calls each function."""
+        return self.counts(["sampler", "-q", f"--engine={engine}", "-o", os.path.join(self.folder, "out.bin"), "--",
+                            *self.command()[0]])[1]
 
     def each_call(self, engine):
-        out, log = os.path.join(self.folder, "out.bin"), os.path.join(self.shared, "log")
-        argv = ["sampler", "-q", f"--engine={engine}", "-o", out, "--", *self.command()[0]]
-        self.assertEqual(self.run_with("none:0:0", argv, log=log).returncode, 0)
-        good = self.facts(out)
-        with open(log, encoding="ascii") as f:
-            counts = {name: int(count) for name, count in (line.split() for line in f)}
+        counts = self.calls(engine)
+        good = self.facts(os.path.join(self.folder, "out.bin"))
         rng = random.Random(engine)
         self.assertGreater(len(counts), 4)
         for name, count in sorted(counts.items()):
@@ -263,6 +275,18 @@ class Sampler(Case):
             for fault in [f"{name}:{number}:{code}" for number in few for code in FAULTS[name]]:
                 with self.subTest(fault):
                     self.check_one(engine, fault, good)
+
+    def test_no_room_from_the_start(self):
+        """Before the first sample nothing is left; after it, a profile of what there was."""
+        left = [self.check_one("perf", f"write:{number}:{errno.ENOSPC}", None) for number in range(3, 9)]
+        self.assertEqual(left, sorted(left, key=["nothing", "profile"].index))
+        self.assertEqual({*left}, {"nothing", "profile"})
+
+    def test_out_of_memory(self):
+        """The unfinished file is named once it has a sample."""
+        count = self.calls("perf")["alloc"]  # after nine tenths of them the command has ended
+        left = [self.check_one("perf", f"alloc:{count * tenths // 10}:{errno.ENOMEM}+", None) for tenths in (1, 9)]
+        self.assertEqual(left, ["nothing", "part"])
 
     def test_perf(self):
         self.each_call("perf")
