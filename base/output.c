@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/transfer.h"
 
 enum { BUFFER = 256 * 1024, PIPE_SIZE = 1024 * 1024 };
 
@@ -224,16 +225,9 @@ int output_fail(struct output *o, const char *format, ...)
 
 static int write_out(struct output *o, const uint8_t *data, size_t count)
 {
-    while (count > 0 && !o->failed) {
-        ssize_t done = write(o->fd, data, count);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return fail(o, errno);
-        data += done;
-        count -= (size_t)done;
-    }
-    return o->failed ? -1 : 0;
+    if (o->failed)
+        return -1;
+    return write_all(o->fd, data, count) ? 0 : fail(o, errno);
 }
 
 /* Compresses the input set in o->bz with ACTION (BZ_RUN, BZ_FINISH). */

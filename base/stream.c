@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/stream_internal.h"
 #include "base/temporary.h"
+#include "base/transfer.h"
 
 /* No more than WINDOW bytes are read at once: what is to be decoded next is in a near cache, and a seek drops little. */
 enum { WINDOW = 256 * 1024, MAX_WINDOW = 32 * 1024 * 1024, SMALL_REST = 4096 };
@@ -253,27 +254,13 @@ int stream_fail_empty(const struct stream *s, const char *expected, struct error
     return error_set(err, s->name, NO_OFFSET, "empty file, expected %s", expected);
 }
 
-static int write_all(int fd, const uint8_t *data, size_t count)
-{
-    while (count > 0) {
-        ssize_t done = write(fd, data, count);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -1;
-        data += done;
-        count -= (size_t)done;
-    }
-    return 0;
-}
-
 /* Copies everything to FD and continues to read there. */
 static int spool(struct stream *s, int fd, struct error *err)
 {
     const uint8_t *data;
     int64_t have;
     while ((have = stream_peek(s, 1, &data, err)) > 0) {
-        if (write_all(fd, data, (size_t)have) != 0)
+        if (!write_all(fd, data, (size_t)have))
             return error_set_errno(
                 err, s->name, errno,
                 "cannot copy it to a temporary file, which needs more than %" PRIu64

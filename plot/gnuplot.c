@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/temporary.h"
+#include "base/transfer.h"
 #include "plot/text_filter.h"
 
 enum { NO_PROGRAM = 127, MAX_MESSAGE = 4000 };
@@ -21,19 +22,14 @@ enum { NO_PROGRAM = 127, MAX_MESSAGE = 4000 };
 static int spool(const struct script *script, struct error *err)
 {
     int fd = temporary_file(err);
-    for (size_t at = 0; fd >= 0 && at < script->text.size;) {
-        ssize_t done = write(fd, script->text.data + at, script->text.size - at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0) {
-            error_set_errno(err, NULL, errno, "cannot write the script for gnuplot");
-            close(fd);
-            return -1;
-        }
-        at += (size_t)done;
+    if (fd < 0)
+        return -1;
+    if (!write_all(fd, script->text.data, script->text.size)) {
+        error_set_errno(err, NULL, errno, "cannot write the script for gnuplot");
+        close(fd);
+        return -1;
     }
-    if (fd >= 0)
-        lseek(fd, 0, SEEK_SET);
+    lseek(fd, 0, SEEK_SET);
     return fd;
 }
 

@@ -11,6 +11,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 #include "convert/dwarf/dwarf_sandbox.h"
 #include "convert/dwarf/dwarf_sections.h"
 #include "convert/dwarf/dwarf_units.h"
@@ -33,30 +34,16 @@ struct server {
     size_t before_count;
 };
 
-static void read_all(void *to, size_t size)
+static void receive(void *to, size_t size)
 {
-    for (uint8_t *at = to; size > 0;) {
-        ssize_t got = read(STDIN_FILENO, at, size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            _exit(0); /* the parent has no more questions */
-        at += got;
-        size -= (size_t)got;
-    }
+    if (!read_all(STDIN_FILENO, to, size))
+        _exit(0); /* the parent has no more questions */
 }
 
-static void write_all(const uint8_t *data, size_t size)
+static void reply(const uint8_t *data, size_t size)
 {
-    while (size > 0) {
-        ssize_t put = write(STDIN_FILENO, data, size);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            _exit(0);
-        data += put;
-        size -= (size_t)put;
-    }
+    if (!write_all(STDIN_FILENO, data, size))
+        _exit(0);
 }
 
 /* The number of string OURS in answers; sends it with this answer when it is new. */
@@ -98,20 +85,20 @@ static void answer_question(struct server *s)
 {
     uint8_t raw[8 * MAX_QUESTION];
     struct buffer head = {0};
-    read_all(raw, 4);
+    receive(raw, 4);
     uint32_t count = get_u32(raw, false);
     if (count > MAX_QUESTION)
         _exit(1);
-    read_all(raw, 8 * (size_t)count);
+    receive(raw, 8 * (size_t)count);
     s->frames.size = s->new_strings.size = s->new_count = 0;
     for (uint32_t i = 0; i < count; i++)
         answer_address(s, get_u64(raw + 8 * (size_t)i, false), i == 0);
     buffer_u32(&head, (uint32_t)(8 + s->new_strings.size + s->frames.size));
     buffer_u32(&head, s->units.damaged + s->alternate.damaged);
     buffer_u32(&head, s->new_count);
-    write_all(head.data, head.size);
-    write_all(s->new_strings.data, s->new_strings.size);
-    write_all(s->frames.data, s->frames.size);
+    reply(head.data, head.size);
+    reply(s->new_strings.data, s->new_strings.size);
+    reply(s->frames.data, s->frames.size);
     buffer_free(&head);
 }
 
@@ -156,8 +143,8 @@ static struct dwarf_sections *open_split(void *context, const char *folder, cons
     buffer_string(&text, name);
     buffer_u32(&head, FILE_WANTED);
     buffer_u32(&head, (uint32_t)text.size);
-    write_all(head.data, head.size);
-    write_all(text.data, text.size);
+    reply(head.data, head.size);
+    reply(text.data, text.size);
     buffer_free(&text);
     buffer_free(&head);
     uint64_t size = receive_file(&fd);
@@ -175,7 +162,7 @@ static void refuse_split(void *context)
     (void)context;
     struct buffer head = {0};
     buffer_u32(&head, FILE_REFUSED);
-    write_all(head.data, head.size);
+    reply(head.data, head.size);
     buffer_free(&head);
 }
 

@@ -3,7 +3,6 @@
 #include "convert/symbolize/cache_folder.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/transfer.h"
 
 #define MOST_BYTES (UINT64_C(256) << 20) /* of all files */
 #define OLD        INT64_C(86400) /* [s] age of an unfinished file that nobody writes any more */
@@ -73,32 +73,6 @@ void cache_folder_close(struct cache_folder *folder)
         return;
     close(folder->fd);
     free(folder);
-}
-
-static bool read_all(int fd, uint8_t *to, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t got = read(fd, to + done, size - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
-static bool write_all(int fd, const uint8_t *data, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t put = write(fd, data + done, size - done);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        done += (size_t)put;
-    }
-    return true;
 }
 
 uint8_t *cache_folder_read(struct cache_folder *folder, const char *name, size_t most, size_t *size)
