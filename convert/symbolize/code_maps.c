@@ -8,6 +8,7 @@
 
 #include "base/interval_map.h"
 #include "base/memory.h"
+#include "convert/symbolize/absent_files.h"
 #include "formats/elf/elf_search.h"
 
 struct map {
@@ -25,8 +26,9 @@ struct code_maps {
     struct map *maps;
     size_t count;
     struct interval_map by_address; /* value: MAX_MAPS - index, the first one wins */
-    struct strings *paths;          /* tried so far; their numbers count FILES */
-    struct code_file **files;       /* NULL: no ELF file */
+    struct absent_files *absent;
+    struct strings *paths;    /* of files that are there; their numbers count FILES */
+    struct code_file **files; /* NULL: no ELF file */
     size_t file_capacity;
     struct code_file **images; /* of mappings whose bytes were recorded */
     const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
@@ -65,6 +67,7 @@ struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
     struct code_maps *s = mem_zalloc(1, sizeof *s);
     s->count = count < MAX_MAPS ? count : MAX_MAPS;
     s->maps = mem_zalloc(s->count, sizeof *s->maps);
+    s->absent = absent_files_new();
     s->paths = strings_new();
     s->missing = strings_new();
     s->options = options;
@@ -111,6 +114,7 @@ void code_maps_delete(struct code_maps *s)
     for (size_t i = 0; i < s->image_count; i++)
         code_file_delete(s->images[i]);
     interval_map_free(&s->by_address);
+    absent_files_delete(s->absent);
     strings_delete(s->paths);
     strings_delete(s->missing);
     free(s->files);
@@ -141,15 +145,22 @@ struct search {
 static struct code_file *open_path(struct search *search, const char *path)
 {
     struct code_maps *s = search->maps;
-    uint32_t known = strings_count(s->paths), number = strings_intern(s->paths, path);
-    if (number < known)
-        return s->files[number];
+    uint32_t number = strings_find(s->paths, path);
     struct error err = {0};
     int errnum;
+    if (number != INTERN_NONE)
+        return s->files[number];
+    if (absent_files_know(s->absent, path))
+        return NULL;
     struct elf_file *image = elf_file_open(path, &errnum, &err);
+    if (image == NULL && (errnum == ENOENT || errnum == ENOTDIR)) {
+        absent_files_add(s->absent, path);
+        return NULL;
+    }
+    number = strings_intern(s->paths, path);
     mem_reserve(&s->files, &s->file_capacity, (size_t)number + 1, sizeof *s->files);
     s->files[number] = image != NULL ? code_file_new(image, s->options, s->reporter) : NULL;
-    if (image == NULL && errnum != ENOENT && errnum != ENOTDIR)
+    if (image == NULL)
         error_set(&search->refused, path, NO_OFFSET, "%s", err.text);
     return s->files[number];
 }

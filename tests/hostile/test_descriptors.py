@@ -37,16 +37,37 @@ class Many(tool.Case):
                                                              check=True).stdout.splitlines() if " R E " in line)
         cls.offset, cls.address, cls.size = (int(load[i], 16) for i in (1, 2, 4))
 
+    def profile(self, maps):
+        """With a sample in main of each mapping."""
+        samples = [Sample(1.0, [Thread(1, m.address + self.main - self.address + 4, i)], i + 1) for i, m in enumerate(maps)]
+        return self.file("in.bin", rawprofile.write(Run(samples, maps, len(maps), kind=rawprofile.POWER), "sampler"))
+
+    @unittest.skipIf(tool.is_asan(), "a sanitizer has its own functions")
+    def test_missing_files(self):
+        """Where many files are missing, the kernel is not asked for each in each folder; one that is there is found."""
+        library, log, out = (os.path.join(self.folder, name) for name in ("fail.so", "log", "out.pbin"))
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inject", "fail.c")
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source], check=True)
+        missing, most = 3000, 200 * 50  # folders are listed after 200 files were missed in them
+        size = self.size + -self.size % 4096
+        maps = [Map(0x1000000 * (i + 1), size, f"{self.shared}/none{i}", self.offset) for i in range(missing)]
+        maps += [Map(0x1000000 * (missing + 1), size, f"{self.shared}/p0", self.offset)]
+        env = dict(tool.environment(), FAULT="none:0:0", FAULT_PROGRAM="prof2pbin", LD_PRELOAD=library, FAULT_LOG=log)
+        subprocess.run([tool.path("prof2pbin"), "-q", "--no-dwarf", "-o", out, self.profile(maps)], env=env, timeout=60, check=True)
+        with open(out, "rb") as f:
+            locations = pbin.read(f.read()).locations
+        self.assertEqual([l.binary for l in locations if l.frames[0].function == "main"], ["p0"])
+        with open(log, encoding="ascii") as f:
+            counts = dict(line.split() for line in f)
+        self.assertLess(int(counts["open"]), most)
+
     def names(self, limits):
         size = self.size + -self.size % 4096
         pages = [0x1000000 * (i + 1) for i in range(COUNT)]
         maps = [Map(p, size, "p", self.offset, "", f"{self.shared}/p{i}") for i, p in enumerate(pages)]
-        samples = [Sample(1.0, [Thread(1, p + self.main - self.address + 4, i)], i + 1) for i, p in enumerate(pages)]
-        run = Run(samples, maps, COUNT, kind=rawprofile.POWER)
         for m in maps:
             m.label = m.path
-        raw = self.file("in.bin", rawprofile.write(run, "sampler"))
-        out = os.path.join(self.folder, "out.pbin")
+        raw, out = self.profile(maps), os.path.join(self.folder, "out.pbin")
         ended = subprocess.run([tool.path("prof2pbin"), "-o", out, raw], env=tool.environment(), capture_output=True,
                                timeout=60, text=True, check=True,
                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits))
