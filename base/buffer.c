@@ -63,7 +63,7 @@ void buffer_string(struct buffer *b, const char *text)
 
 size_t cursor_left(const struct cursor *c)
 {
-    return c->size - c->at;
+    return c->bad ? 0 : c->size - c->at;
 }
 
 const uint8_t *cursor_bytes(struct cursor *c, size_t count)

@@ -47,7 +47,7 @@ uint64_t cursor_u64(struct cursor *cursor);
 double cursor_f64(struct cursor *cursor);
 /* A string as buffer_string writes it: *LENGTH bytes, not NUL-terminated, borrowed from the data. */
 const char *cursor_string(struct cursor *cursor, size_t *length);
-/* The number of bytes left. */
+/* The number of bytes left; 0 once a read failed. */
 size_t cursor_left(const struct cursor *cursor);
 
 #endif
