@@ -22,7 +22,8 @@ KILLS = int(os.environ.get("PBIN_KILLS", "6"))
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 BURN = os.path.join(tool.BUILD, "samples", "burn")
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
-SALVAGEABLE = 0.1  # [s] from the start of the command on
+SALVAGEABLE = 0.1  # [s] from the start of the command on, if sampler and command get a CPU
+TICK = 0.01        # of /proc/uptime [s]
 
 
 def members(session):
@@ -48,6 +49,18 @@ def all_gone(session, seconds):
             return False
         time.sleep(0.01)
     return True
+
+
+def waited(pids):
+    """How long the processes were ready to run and had no CPU, together [s]. One that still waits is not counted."""
+    total = 0
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
+                total += int(f.read().split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return total * 1e-9
 
 
 class Case(tool.Case):
@@ -89,11 +102,16 @@ class Case(tool.Case):
         return time.monotonic() - begin
 
     def killed_once(self, argv, number, after, stdin):
-        """Its status and what it said."""
+        """Its process, status and what it said. self.killed is when that was [s since boot], less what its session waited
+        for a CPU."""
         process = self.start(argv, stdin and open(stdin, "rb"))
         time.sleep(after)
+        self.killed = time.clock_gettime(time.CLOCK_BOOTTIME)
         if process.poll() is None:
             os.kill(process.pid, number)
+            if number == signal.SIGKILL:
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+                self.killed -= waited([process.pid, *members(process.pid)])
         error = process.communicate(timeout=20)[1]
         return process.pid, process.returncode, error
 
@@ -201,9 +219,10 @@ class Sampler(Case):
             if os.path.exists(began):
                 os.unlink(began)
             number, after = SIGNALS[i % 3], rng.uniform(0, 0.5)
-            argv = ["sampler", "-q", f"--engine={engine}", "-o", out, "--", "/bin/sh", "-c", f": >'{began}'; exec '{BURN}' 0.3"]
+            argv = ["sampler", "-q", f"--engine={engine}", "-o", out, "--", "/bin/sh", "-c",
+                    f"read up idle </proc/uptime; echo $up >'{began}'; exec '{BURN}' 0.3"]
             pid, status, error = self.killed_once(argv, number, after, None)
-            ran = time.time() - os.stat(began).st_mtime if os.path.exists(began) else 0
+            ran = self.killed - TICK - float(self.content(began) or "inf")
             where = f"{engine}, {number.name} after {after:.4f} s: status {status}, {error[:300]}"
             self.assertTrue(all_gone(pid, 10), where + f": {members(pid)} left")
             if number == signal.SIGKILL and status != 0:
