@@ -263,7 +263,7 @@ class Truth:
 
     def test_short_command_has_its_cpu_time(self):
         profile, _ = self.profile_of("/bin/true", options=["-f", "1"])
-        self.assertEqual(len(profile.samples), 1)
+        self.assertIn(len(profile.samples), (1, 2))  # its end; intervals are random, so that one may be short
         self.assertGreater(profile.cpu(), 50e3)
 
     def test_thread_churn(self):
