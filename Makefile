@@ -15,7 +15,7 @@ BUILD   := build$(CROSS_COMPILE:%-=/%)$(if $(STATIC),/static)$(if $(ASAN),/asan)
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
               libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev libzydis-dev \
               zlib1g-dev liblzma-dev libzstd-dev
-DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke
+DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke libcapstone4
 DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 gzip xz-utils zstd g++ \
               gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium dwz \
               $(foreach m,aarch64 arm mips powerpc64 riscv64 s390x,binutils-$m-linux-gnu$(if $(filter arm,$m),eabihf)) \
@@ -49,7 +49,7 @@ ifdef STATIC
 ALL_CFLAGS := $(filter-out -fPIE,$(ALL_CFLAGS))
 LINKHARD := -static -Wl,--gc-sections
 endif
-LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -lseccomp -lcapstone -lZydis -liberty -lm -lpthread -ldl
+LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -lseccomp -lZydis -liberty -lm -lpthread -ldl
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 

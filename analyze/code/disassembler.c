@@ -3,6 +3,7 @@
 #include "analyze/code/disassembler.h"
 
 #include <capstone/capstone.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +12,23 @@
 
 #include "base/memory.h"
 
+#define LIBRARY "libcapstone.so.4"
+
+/* capstone, loaded where it is used: its 6 MB take a millisecond, as long as the rest of a small tool's start. */
+struct capstone {
+    void *library;
+    __typeof__(cs_option) *option;
+    __typeof__(cs_open) *open;
+    __typeof__(cs_close) *close;
+    __typeof__(cs_malloc) *malloc;
+    __typeof__(cs_free) *free;
+    __typeof__(cs_disasm_iter) *disasm_iter;
+    __typeof__(cs_insn_group) *insn_group;
+};
+
 struct disassembler {
     const struct machine_code *code;
+    struct capstone cs;
     csh handle;
     size_t unit;
     cs_insn *last;
@@ -36,30 +52,63 @@ static void *resize(void *old, size_t size)
 }
 
 /* capstone does not check what it allocates: without memory, the program ends here. */
-static void use_own_memory(void)
+static void use_own_memory(const struct capstone *cs)
 {
     const cs_opt_mem memory = {mem_alloc, mem_zalloc, resize, free, vsnprintf};
-    cs_option(0, CS_OPT_MEM, (size_t)(uintptr_t)&memory);
+    cs->option(0, CS_OPT_MEM, (size_t)(uintptr_t)&memory);
+}
+
+static bool load(struct capstone *cs)
+{
+    cs->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (cs->library == NULL)
+        return false;
+    const struct {
+        void *function;
+        const char *name;
+    } functions[] = {{&cs->option, "cs_option"},
+                     {&cs->open, "cs_open"},
+                     {&cs->close, "cs_close"},
+                     {&cs->malloc, "cs_malloc"},
+                     {&cs->free, "cs_free"},
+                     {&cs->disasm_iter, "cs_disasm_iter"},
+                     {&cs->insn_group, "cs_insn_group"}};
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        void *found = dlsym(cs->library, functions[i].name);
+        memcpy(functions[i].function, &found, sizeof found);
+        if (found == NULL) {
+            dlclose(cs->library);
+            return false;
+        }
+    }
+    return true;
 }
 
 struct disassembler *disassembler_new(const struct machine_code *code, bool intel,
                                       struct reporter *reporter)
 {
     const struct elf_file *file = machine_code_file(code);
-    use_own_memory();
+    struct capstone cs;
+    if (!load(&cs)) {
+        report_warning(reporter, "%s: instructions need " LIBRARY ", which cannot be loaded",
+                       file->path);
+        return NULL;
+    }
+    use_own_memory(&cs);
     for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
         csh handle;
         cs_mode mode = machines[i].mode | (file->big_endian ? CS_MODE_BIG_ENDIAN : 0);
         if (machines[i].machine != file->machine ||
-            cs_open(machines[i].arch, mode, &handle) != CS_ERR_OK)
+            cs.open(machines[i].arch, mode, &handle) != CS_ERR_OK)
             continue;
         if (machines[i].arch == CS_ARCH_X86)
-            cs_option(handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
-        cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON); /* before cs_malloc */
+            cs.option(handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
+        cs.option(handle, CS_OPT_DETAIL, CS_OPT_ON); /* before malloc */
         struct disassembler *d = mem_zalloc(1, sizeof *d);
-        *d = (struct disassembler){code, handle, machines[i].unit, cs_malloc(handle)};
+        *d = (struct disassembler){code, cs, handle, machines[i].unit, cs.malloc(handle)};
         return d;
     }
+    dlclose(cs.library);
     report_warning(reporter, "%s: no disassembler for ELF machine %u", file->path, file->machine);
     return NULL;
 }
@@ -68,8 +117,9 @@ void disassembler_delete(struct disassembler *d)
 {
     if (d == NULL)
         return;
-    cs_free(d->last, 1);
-    cs_close(&d->handle);
+    d->cs.free(d->last, 1);
+    d->cs.close(&d->handle);
+    dlclose(d->cs.library);
     free(d);
 }
 
@@ -78,7 +128,7 @@ size_t disassembler_decode(struct disassembler *d, uint64_t address, const uint8
 {
     const uint8_t *code = bytes;
     size_t left = size, unit = d->unit < size ? d->unit : size;
-    if (cs_disasm_iter(d->handle, &code, &left, &address, d->last))
+    if (d->cs.disasm_iter(d->handle, &code, &left, &address, d->last))
         return d->last->size;
     snprintf(d->last->mnemonic, sizeof d->last->mnemonic, ".byte");
     d->last->op_str[0] = '\0';
@@ -107,8 +157,8 @@ bool disassembler_branches(const struct disassembler *d, uint64_t *target)
         return true;
     bool branch = false;
     for (size_t i = 0; i < sizeof branches; i++)
-        branch |= cs_insn_group(d->handle, d->last, branches[i]);
-    if (!branch || cs_insn_group(d->handle, d->last, CS_GRP_CALL))
+        branch |= d->cs.insn_group(d->handle, d->last, branches[i]);
+    if (!branch || d->cs.insn_group(d->handle, d->last, CS_GRP_CALL))
         return branch;
     const char *comma = strrchr(d->last->op_str, ','); /* the last operand is the target */
     const char *operand = comma != NULL ? comma + 1 + strspn(comma + 1, " ") : d->last->op_str;
