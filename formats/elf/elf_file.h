@@ -7,6 +7,7 @@
  *   elf_sections.h  contents of sections, unpacked
  *   elf_symbols.h   functions by address
  *   elf_minidebug.h the symbols that .gnu_debugdata packs
+ *   elf_plt.h       the stubs that call functions of libraries
  *   elf_frames.h    where functions begin and end, by the unwind tables
  *   elf_match.h     is this the file that ran? where is a mapping in it?
  *   elf_search.h    where the file of a mapping, and its debug file, may be

@@ -15,6 +15,7 @@
 #include "formats/elf/elf_frames.h"
 #include "formats/elf/elf_internal.h"
 #include "formats/elf/elf_minidebug.h"
+#include "formats/elf/elf_plt.h"
 #include "formats/elf/elf_search.h"
 #include "formats/elf/elf_sections.h"
 
@@ -23,6 +24,7 @@ struct sorted_symbol {
     uint64_t section_last; /* last address of its section */
     uint32_t rank;         /* place in the file's table */
     bool old;              /* a version that is not the default one: any other name is better */
+    bool local;            /* only the file that defines it has this name */
 };
 
 struct elf_symbols {
@@ -158,8 +160,10 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
     }
     if (!is_wanted(type) || from->st_shndx >= r->file->section_count || name[0] == '\0')
         return;
-    struct sorted_symbol s = {
-        .symbol = {from->st_value, from->st_size, name, false}, .rank = rank, .old = old};
+    struct sorted_symbol s = {.symbol = {from->st_value, from->st_size, name, false},
+                              .rank = rank,
+                              .old = old,
+                              .local = GELF_ST_BIND(from->st_info) == STB_LOCAL};
     const struct elf_section *section = section_of(r, from, &s.symbol);
     if (section == NULL || section->size == 0)
         return;
@@ -232,6 +236,19 @@ static void read_minidebug(struct elf_symbols *symbols, struct reader *r,
         read_table(r, symbols->minidebug.file, SHT_SYMTAB);
 }
 
+/* Which of two names of one function people use: negative, if B's. A function of libc has several: public ones have no
+ * underscores in front (write, not __write), and newer standards add longer ones (strfromd, not strfromf32x). */
+static int compare_names(const char *a, const char *b)
+{
+    size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
+    size_t length_a = strlen(a), length_b = strlen(b);
+    if (underscores_a != underscores_b)
+        return underscores_a > underscores_b ? -1 : 1;
+    if (length_a != length_b)
+        return length_a > length_b ? -1 : 1;
+    return strcmp(b, a);
+}
+
 /* Ascending by preference: where two cover an address, the later one names it. */
 static int compare_symbols(const void *left, const void *right)
 {
@@ -242,7 +259,54 @@ static int compare_symbols(const void *left, const void *right)
         return a->symbol.size < b->symbol.size ? -1 : 1;
     if (a->old != b->old)
         return a->old ? -1 : 1;
+    if (a->local != b->local)
+        return a->local ? -1 : 1;
+    int by_name = compare_names(a->symbol.name, b->symbol.name);
+    if (by_name != 0)
+        return by_name;
     return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* The best name of the function that begins at ADDRESS, by the first COUNT symbols; NULL: none. */
+static const char *name_at(const struct reader *r, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->symbols[middle].symbol.address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && r->symbols[low - 1].symbol.address == address
+               ? r->symbols[low - 1].symbol.name
+               : NULL;
+}
+
+/* Appends the stubs that call other functions to the symbols, which are sorted. */
+static void add_stubs(struct reader *r)
+{
+    const size_t sorted = r->count;
+    size_t count;
+    if (*r->unversioned == NULL)
+        *r->unversioned = strings_new();
+    struct elf_stub *stubs = elf_plt_read(r->image, *r->unversioned, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct sorted_symbol s = {.symbol = {stubs[i].address, stubs[i].size, stubs[i].name, false},
+                                  .section_last = stubs[i].address + stubs[i].size - 1};
+        const char *resolver =
+            stubs[i].resolver != 0 ? name_at(r, sorted, stubs[i].resolver) : NULL;
+        if (resolver != NULL) {
+            char *name = mem_printf("%s@plt", resolver);
+            s.symbol.name = strings_get(*r->unversioned, strings_intern(*r->unversioned, name));
+            free(name);
+        }
+        mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
+        r->symbols[r->count++] = s;
+    }
+    if (count > 0)
+        qsort(r->symbols, r->count, sizeof *r->symbols, compare_symbols);
+    free(stubs);
 }
 
 /* The last address that a symbol without size at ADDRESS may have by the unwind tables. */
@@ -324,6 +388,7 @@ struct elf_symbols *elf_symbols_new(const struct elf_file *file, const struct el
         read_minidebug(symbols, &r, file);
     if (r.count > 0)
         qsort(r.symbols, r.count, sizeof *r.symbols, compare_symbols);
+    add_stubs(&r);
     const size_t most = frames.count + r.count;
     struct listing l = {symbols, mem_alloc(most * sizeof *l.intervals), 0};
     symbols->items = mem_alloc(most * sizeof *symbols->items);

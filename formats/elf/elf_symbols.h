@@ -28,9 +28,9 @@ bool elf_symbols_overlap(const struct elf_symbols *symbols);
 const char *elf_symbols_damage(const struct elf_symbols *symbols);
 
 /* The symbol that covers ADDRESS of the file: the one that begins last before it; among those
- * that begin together the largest, then the last in the file's table (which has globals after
- * locals; llvm-symbolizer chooses alike), but any other before one of an old version, such as cfree@GLIBC_2.2.5. Names are
- * without versions. A symbol without size reaches to the next one
+ * that begin together the largest; of those, one of an old version, such as cfree@GLIBC_2.2.5, and then local ones only where
+ * there is no other; then the name with the fewest underscores in front, the shortest one, the first one in the alphabet.
+ * Names are without versions. Stubs that call functions of libraries are called "malloc@plt". A symbol without size reaches to the next one
  * or to the end of its section, but not beyond the function that it is in by the unwind tables, or into the next one there.
  * Where no symbol does, the function of the unwind tables: it has the name of the symbol at its begin, if there is one.
  * Borrowed until elf_symbols_delete; NULL: none. */

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# Which name code has: stubs that call libraries, and functions with several names.
+# Usage: BUILD=build python3 tests/symbols/test_names.py
+# SPDX-License-Identifier: MIT
+import collections, os, re, shutil, subprocess, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from oracle import Elf
+from test_addr2line import TOOL, answers
+from test_symbols import Case, sh
+
+CALLS = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int c, char **v)
+{
+    int (*volatile say)(const char *) = puts;
+    say(v[0]);
+    printf("%d\\n", atoi(v[0]));
+    return malloc((size_t)c) == NULL;
+}
+"""
+
+
+class Stubs(Case):
+    def program(self, name, compiler, *flags):
+        source = os.path.join(self.dir, "calls.c")
+        with open(source, "w") as f:
+            f.write(CALLS)
+        path = os.path.join(self.dir, name)
+        sh(compiler, "-O2", "-o", path, source, *flags)
+        return path
+
+    def expected(self, path, objdump="objdump"):
+        """{address: name} of each instruction in a stub that objdump names."""
+        named, name = {}, None
+        for line in subprocess.run([objdump, "-d", path], capture_output=True, text=True, check=True).stdout.split("\n"):
+            label = re.match(r"[0-9a-f]+ <(.*)>:$", line)
+            code = re.match(r" *([0-9a-f]+):\t", line)
+            if label:
+                name = label[1] if label[1].endswith("@plt") else None
+            elif not code:
+                name = None
+            elif name and not re.search(r"\.\.\.$", line):
+                named[int(code[1], 16)] = name
+        return named
+
+    def check(self, path, objdump="objdump", fewest=3):
+        expected = self.expected(path, objdump)
+        self.assertGreaterEqual(len(set(expected.values())), fewest, path)
+        names = collections.defaultdict(set)
+        for value, _, name, _ in Elf(path).symbols:
+            names[value].add(name)
+        wrong = []
+        for address, (ours, _) in zip(expected, answers(TOOL, (), path, expected)):
+            resolver = re.fullmatch(r"\*ABS\*\+0x([0-9a-f]+)@plt", expected[address])
+            theirs = {n + "@plt" for n in names[int(resolver[1], 16)]} if resolver else ()
+            if ours != [expected[address]] and not (len(ours) == 1 and ours[0] in theirs):
+                wrong.append((hex(address), ours, expected[address]))
+        self.assertEqual(wrong[:5], [])
+        code = [a for a in Elf(path).code(1)[:20000] if a not in expected]  # nothing else is called so
+        others = [(hex(a), n) for a, (n, _) in zip(code, answers(TOOL, (), path, code)) if n[0].endswith("@plt")]
+        self.assertLessEqual(len(others), 16 * len(expected), others[:5])
+        return expected
+
+    def test_x86(self):
+        for name, compiler, *flags in (("lazy", "gcc"), ("now", "gcc", "-Wl,-z,now"), ("branches", "gcc", "-fcf-protection=full", "-Wl,-z,ibtplt"),
+                                       ("branches-now", "gcc", "-fcf-protection=full", "-Wl,-z,ibtplt,-z,now"),
+                                       ("fixed", "gcc", "-no-pie"), ("clang", "clang-14"), ("gold", "gcc", "-fuse-ld=gold")):
+            with self.subTest(name=name):
+                path = self.program(name, compiler, *flags)
+                self.assertIn("printf@plt", self.check(path).values())
+                sh("strip", path)
+                self.check(path)
+        self.assertIn("realloc@plt", self.check(os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")).values())
+
+    def test_aarch64(self):
+        for name, *flags in (("plain",), ("bti", "-mbranch-protection=standard", "-Wl,-z,force-bti"),
+                             ("pac", "-mbranch-protection=standard", "-Wl,-z,pac-plt")):
+            with self.subTest(name=name):
+                path = self.program("aarch64-" + name, "clang-14", "--target=aarch64-linux-gnu", "-I/usr/aarch64-linux-gnu/include", *flags)
+                self.assertIn("printf@plt", self.check(path, "aarch64-linux-gnu-objdump").values())
+
+    def test_damaged(self):
+        """Slots that no relocation has, and relocations of names that are not there: other names, no crash."""
+        path = self.program("damaged", "gcc")
+        data, elf = Elf(path).data, Elf(path)
+        code = [a for s in elf.sections if s["name"].startswith(".plt") for a in range(s["addr"], s["addr"] + s["size"])]
+        for name in ".rela.plt", ".dynsym", ".dynstr", ".plt":
+            section = [s for s in elf.sections if s["name"] == name][0]
+            for byte in 0, 0x7f, 0xff:
+                changed = bytearray(data)
+                changed[section["offset"]:section["offset"] + section["size"]] = bytes([byte]) * section["size"]
+                with open(path, "wb") as f:
+                    f.write(changed)
+                self.assertEqual(len(answers(TOOL, (), path, code)), len(code))
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class Aliases(Case):
+    def test_libc(self):
+        path = os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
+        dynamic = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+        where = {re.sub("@.*", "", f[2]): int(f[0], 16) for f in (line.split() for line in dynamic.split("\n")) if len(f) == 3}
+        wanted = ["strfromd", "write", "read", "puts", "open", "printf", "getpid", "nanosleep", "sched_yield", "fork"]
+        found = answers(TOOL, (), path, [where[n] for n in wanted])
+        self.assertEqual([n[0] for n, _ in found], wanted)
+
+    def test_rule(self):
+        """Default versions, then names that are seen outside, then few underscores, short ones, the alphabet."""
+        source, versions, path = (os.path.join(self.dir, n) for n in ("names.c", "names.map", "names.so"))
+        functions = {"one": ("__one", "_one", "one_64", "one"), "ab": ("ac", "ab", "_a"), "visible_name": ("hid", "visible_name")}
+        with open(source, "w") as f:
+            for i, names in enumerate(functions.values()):
+                f.write("int %s(int v) { return v * %d; }\n" % (names[0], i + 3))
+                f.writelines('__attribute__((alias("%s"))) int %s(int);\n' % (names[0], n) for n in names[1:])
+            f.write('int new_name(int v) { return v - 9; }\n__attribute__((alias("new_name"))) int o(int);\n__asm__(".symver o,old@V_1");\n')
+        with open(versions, "w") as f:
+            f.write("V_1 { global: *; local: hid; o; };\n")
+        sh("gcc", "-shared", "-fPIC", "-o", path, source, "-Wl,--version-script=" + versions)
+        symbols = {s[2].split("@")[0]: s[0] for s in Elf(path).symbols}
+        wanted = [*functions, "new_name"]
+        self.assertEqual([n[0] for n, _ in answers(TOOL, (), path, [symbols[n] for n in wanted])], wanted)
+
+
+if __name__ == "__main__":
+    unittest.main()
