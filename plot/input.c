@@ -44,6 +44,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
     if (reader != NULL && *a == NULL) {
         struct aggregate_options options = {0};
         options.rows.keys = choose_keys(plot, pbin_reader_keys(reader), keys);
+        options.rows.selection = plot->options->selection;
         options.rows.code = plot->options->code;
         *a = aggregate_new(&options);
     }

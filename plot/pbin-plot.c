@@ -22,12 +22,16 @@ struct options {
     size_t map_capacity;
     size_t *word_count, *word_capacity;
     bool list, spreads; /* an option of box and violin was given */
+    struct selection selection;
 };
 
 enum {
     KEY_LIST = KEY_TOOL_FIRST,
     KEY_METRIC,
     KEY_TOP,
+    KEY_FILTER,
+    KEY_EXCLUDE,
+    KEY_COUNTS,
     KEY_BASE,
     KEY_WITH,
     KEY_MAP,
@@ -49,7 +53,15 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Content:", 1},
     {"list", KEY_LIST, NULL, EVERYDAY, "Show the kinds of plots and exit", 1},
     {"metric", KEY_METRIC, "METRIC", EVERYDAY,
-     "time, energy, power or samples (default: energy if there is any, else time)", 1},
+     "time, energy, power, samples, calls or inclusive (default: energy if there is any, else "
+     "time)",
+     1},
+    {"filter", KEY_FILTER, "KEY=GLOB", EVERYDAY,
+     "bars, cumulative, hist: only what matches; KEY~REGEX for a regular expression (repeatable)",
+     1},
+    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "bars, cumulative, hist: not what matches (repeatable)",
+     1},
+    {"counts", KEY_COUNTS, NULL, 0, "hist: heights are calls, on one scale for all rows", 1},
     {"keys", 'k', "KEY,...", EVERYDAY,
      "One row per combination of these keys (default: binary,function)", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),
@@ -85,7 +97,8 @@ static const struct argp_option arguments[] = {
      "supported, or text, otherwise as svg)",
      TOOL_FILES},
     {"format", KEY_FORMAT, "FORMAT", EVERYDAY,
-     "svg, png, pdf, txt, sixel or html (interactive: bars, compare, timeline, heatmap, flame), "
+     "svg, png, pdf, txt, sixel or html (interactive: bars, compare, timeline, heatmap, flame, "
+     "hist), "
      "regardless of the suffix",
      TOOL_FILES},
     {"script", KEY_SCRIPT, NULL, 0,
@@ -102,7 +115,9 @@ static void parse_metric(struct options *o, const char *name, struct argp_state 
 {
     int metric = row_metric_parse(name);
     if (metric < 0 || metric == METRIC_ENTRIES)
-        argp_error(state, "--metric must be time, energy, power or samples, not '%s'", name);
+        argp_error(state,
+                   "--metric must be time, energy, power, samples, calls or inclusive, not '%s'",
+                   name);
     o->plot.metric = (enum row_metric)metric;
     o->plot.metric_given = true;
 }
@@ -206,6 +221,22 @@ static error_t parse_looks(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* Options of calls and of the kinds that draw them. */
+static void check_calls(const struct options *o, struct argp_state *state)
+{
+    const struct plot_kind *kind = o->picture.kind;
+    bool of_calls = o->plot.metric_given &&
+                    (o->plot.metric == METRIC_CALLS || o->plot.metric == METRIC_INCLUSIVE);
+    if (of_calls && !kind->filters && !kind->compares)
+        argp_error(state, "--metric=%s does not apply to %s", row_metric_name(o->plot.metric),
+                   kind->name);
+    if (o->plot.selection != NULL && !kind->filters)
+        argp_error(state, "--filter and --exclude apply to bars, cumulative and hist, not to %s",
+                   kind->name);
+    if (o->plot.counts && kind != &plot_hist)
+        argp_error(state, "--counts applies to hist, not to %s", kind->name);
+}
+
 static void check(const struct options *o, struct argp_state *state)
 {
     if (o->list)
@@ -223,6 +254,7 @@ static void check(const struct options *o, struct argp_state *state)
     if ((!isnan(o->plot.start) || !isnan(o->plot.end)) && !o->picture.kind->over_time)
         argp_error(state, "--start and --end apply to timeline and heatmap, not to %s",
                    o->picture.kind->name);
+    check_calls(o, state);
     if (o->spreads && !o->picture.kind->spreads)
         argp_error(state,
                    "--points, --means, --boxes and --horizontal apply to box and violin, not to %s",
@@ -250,6 +282,31 @@ static void put_map(struct options *o, const char *text, struct argp_state *stat
     mem_reserve(&o->maps, &o->map_capacity, o->plot.map_count + 1, sizeof *o->maps);
     o->maps[o->plot.map_count++] = (struct binary_map){text, (size_t)(equals - text), equals + 1};
     o->plot.maps = o->maps;
+}
+
+static void add_filter(struct options *o, const char *text, bool exclude, struct argp_state *state)
+{
+    const char *wrong = selection_add(&o->selection, text, exclude);
+    if (wrong != NULL)
+        argp_error(state, "filter '%s' %s", text, wrong);
+    o->plot.selection = &o->selection;
+}
+
+/* What is drawn of rows and calls. */
+static error_t parse_rows(int key, char *argument, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_FILTER:
+    case KEY_EXCLUDE:
+        add_filter(o, argument, key == KEY_EXCLUDE, state);
+        return 0;
+    case KEY_COUNTS:
+        o->plot.counts = true;
+        return 0;
+    default:
+        return parse_looks(key, argument, state);
+    }
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -306,7 +363,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check(o, state);
         return 0;
     default:
-        return parse_looks(key, argument, state);
+        return parse_rows(key, argument, state);
     }
 }
 
@@ -357,7 +414,9 @@ const char *argp_program_version = "pbin-plot (pbin-tools) " PBIN_TOOLS_VERSION;
 
 int main(int argc, char **argv)
 {
-    struct options o = {.plot = {.start = NAN, .end = NAN}, .picture = {.theme = theme_get(0)}};
+    struct options o = {.plot = {.start = NAN, .end = NAN},
+                        .picture = {.theme = theme_get(0)},
+                        .selection = {.end = INFINITY}};
     struct error err = {0};
     tool_start(&o.common, "pbin-plot");
     tool_parse(&parser, TOOL_SALVAGE | TOOL_VALUE | TOOL_IN_ORDER, argc, argv, &o);
@@ -376,6 +435,7 @@ int main(int argc, char **argv)
     free(o.plot.inputs);
     free(o.plot.bases);
     free(o.maps);
+    selection_free(&o.selection);
     free(o.plot.withs);
     free(o.plot.marks);
     return tool_end(&o.common, result, &err);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct plot_kind *const kinds[] = {
-    &plot_bars,   &plot_timeline,   &plot_compare, &plot_dumbbell, &plot_box,
-    &plot_violin, &plot_cumulative, &plot_heatmap, &plot_scatter,  &plot_flame};
+    &plot_bars,       &plot_timeline, &plot_compare, &plot_dumbbell, &plot_box, &plot_violin,
+    &plot_cumulative, &plot_heatmap,  &plot_scatter, &plot_flame,    &plot_hist};
 
 const struct plot_kind *plot_kind_get(size_t number)
 {

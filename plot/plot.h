@@ -43,7 +43,9 @@ struct plot_options {
     bool no_threads;    /* of a timeline: one lane for all */
     struct plot_mark *marks;
     size_t mark_count;
-    bool relative; /* comparisons in % */
+    bool relative;                     /* comparisons in % */
+    bool counts;                       /* hist: heights are numbers of calls */
+    const struct selection *selection; /* --filter, --exclude; NULL: none */
     enum points points;
     bool means, boxes;         /* of box and violin */
     struct pbin_choice choice; /* how to read each input */
@@ -66,13 +68,14 @@ struct plot_kind {
     bool draws_page; /* as PICTURE_HTML, fills plot->picture with plot/page.h */
     bool compares;   /* accepts --base and --with */
     bool over_time;  /* accepts --start and --end */
+    bool filters;    /* accepts --filter and --exclude */
     bool spreads;    /* accepts --points, --means, --boxes and --horizontal */
     /* Returns 0, or -1 with ERR filled. */
     int (*draw)(struct plot *plot, struct error *err);
 };
 
 extern const struct plot_kind plot_bars, plot_timeline, plot_compare, plot_dumbbell, plot_box,
-    plot_violin, plot_cumulative, plot_heatmap, plot_scatter, plot_flame;
+    plot_violin, plot_cumulative, plot_heatmap, plot_scatter, plot_flame, plot_hist;
 
 /* The kinds by number, NULL past the last; by name, NULL if unknown. */
 const struct plot_kind *plot_kind_get(size_t number);

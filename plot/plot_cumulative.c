@@ -137,9 +137,10 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     enum row_metric metric = METRIC_TIME;
     struct aggregate *a = ranking_read(plot, o->inputs, o->input_count, err);
     int result = a == NULL ? -1 : ranking_metric_of(plot, a, &metric, err);
-    if (result == 0 && metric == METRIC_POWER)
+    if (result == 0 && (metric == METRIC_POWER || metric == METRIC_INCLUSIVE))
         result = error_set(err, NULL, NO_OFFSET,
-                           "cumulative draws shares of time, energy or samples, not of power");
+                           "cumulative draws shares of time, energy, samples or calls, not of %s",
+                           row_metric_name(metric));
     if (result == 0) {
         ranking_make(&ranking, a, metric, 0);
         draw(plot, a, &ranking);
@@ -154,4 +155,5 @@ static int draw_cumulative(struct plot *plot, struct error *err)
 const struct plot_kind plot_cumulative = {.name = "cumulative",
                                           .help =
                                               "the share of the total in the N largest functions",
+                                          .filters = true,
                                           .draw = draw_cumulative};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/aggregate/measure_view.h"
 #include "analyze/aggregate/report_rows.h"
 #include "base/memory.h"
 #include "plot/names.h"
@@ -22,10 +23,10 @@ const char *ranking_metric_name(const struct quantity *q, enum row_metric metric
 
 const char *ranking_metric_unit(const struct quantity *q, enum row_metric metric)
 {
-    return metric == METRIC_TIME     ? "s"
-           : metric == METRIC_ENERGY ? q->unit
-           : metric == METRIC_POWER  ? q->rate_unit
-                                     : "";
+    return metric == METRIC_TIME || metric == METRIC_INCLUSIVE ? "s"
+           : metric == METRIC_ENERGY                           ? q->unit
+           : metric == METRIC_POWER                            ? q->rate_unit
+                                                               : "";
 }
 
 double ranking_value(const struct row_values *values, enum row_metric metric)
@@ -56,7 +57,15 @@ int ranking_metric(const struct plot *plot, const struct quantity *quantity, boo
 int ranking_metric_of(const struct plot *plot, const struct aggregate *aggregate,
                       enum row_metric *metric, struct error *err)
 {
-    return ranking_metric(plot, aggregate_quantity(aggregate), has_energy(aggregate), metric, err);
+    if (ranking_metric(plot, aggregate_quantity(aggregate), has_energy(aggregate), metric, err) !=
+        0)
+        return -1;
+    bool of_calls = *metric == METRIC_CALLS || *metric == METRIC_INCLUSIVE;
+    if (of_calls && aggregate_measure(aggregate, row_metric_name(*metric)) < 0)
+        return error_set(err, NULL, NO_OFFSET,
+                         "cannot draw %s: only profiles of calls have them, see funcmeter(1)",
+                         row_metric_name(*metric));
+    return 0;
 }
 
 /* The spread over the runs is known for time and energy only. */
@@ -86,24 +95,34 @@ static int compare(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row; /* rows are in order of their keys */
 }
 
-/* All rows with their values, and the total. */
+/* *SUM += CALLS; NaN: none. */
+static void add_calls(double *sum, double calls)
+{
+    *sum = isnan(*sum) ? calls : isnan(calls) ? *sum : *sum + calls;
+}
+
+/* All rows with their values, and the total. Functions contain one another: inclusive times have no total. */
 static size_t take_rows(struct ranking *r, const struct aggregate *a)
 {
     struct pbin_sums total = {0};
+    double calls = NAN;
     size_t count = 0, runs = aggregate_run_count(a);
     r->rows = mem_zalloc(aggregate_row_count(a) + 1, sizeof *r->rows);
     for (size_t i = 0; i < aggregate_row_count(a); i++) {
         const struct pbin_row *row = aggregate_row(a, i);
         struct ranked_row *to = &r->rows[count];
-        if (row->sums.runs == 0)
+        if (row->sums.runs == 0 || aggregate_is_excluded(a, row))
             continue;
         row_sums_join(&total, &row->sums);
         row_values_of(&row->sums, runs, &to->values);
+        row_values_measured(&to->values, a, i, 1);
+        add_calls(&calls, to->values.calls);
         to->value = ranking_value(&to->values, r->metric);
         to->row = row;
         count++;
     }
     row_values_of(&total, runs, &r->total);
+    r->total.calls = calls;
     qsort(r->rows, count, sizeof *r->rows, compare);
     return count;
 }
@@ -118,6 +137,7 @@ static bool is_extra(const struct aggregate *a, const struct ranked_row *row)
 static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count, size_t top)
 {
     struct pbin_sums rest = {0};
+    double rest_calls = NAN;
     size_t kept = 0, labels = 0;
     r->count = r->code = count;
     if (top == 0 || count <= top)
@@ -136,6 +156,7 @@ static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count
             r->code++;
         } else {
             row_sums_join(&rest, &r->rows[i].row->sums);
+            add_calls(&rest_calls, r->rows[i].values.calls);
             r->hidden++;
         }
     }
@@ -144,6 +165,7 @@ static void fold_rest(struct ranking *r, const struct aggregate *a, size_t count
         return;
     r->rows[kept] = (struct ranked_row){.name = mem_strdup(LABEL_OTHER), .other = true};
     row_values_of(&rest, aggregate_run_count(a), &r->rows[kept].values);
+    r->rows[kept].values.calls = rest_calls;
     r->rows[kept].value = ranking_value(&r->rows[kept].values, r->metric);
     r->count = kept + 1;
 }

@@ -322,5 +322,48 @@
     draw();
   }
 
-  ({rows: drawRows, timeline: drawTimeline, heatmap: drawHeatmap, flame: drawFlame})[data.kind]();
+  /* ---- hist ---- */
+
+  function drawHist() {
+    var counts = false, rows = data.rows;
+    function values() {
+      var x = data.edges.slice(1).map(function (e, i) { return Math.sqrt(e * data.edges[i]); });
+      return [x].concat(rows.map(function (r) {
+        return r.values.map(function (v) { return counts ? v : 100 * v / r.calls; });
+      }));
+    }
+    var c = new uPlot({
+      width: Math.max(300, body.clientWidth - 40),
+      height: 420,
+      scales: {x: {time: false, distr: 3}},
+      focus: {alpha: 0.25},
+      cursor: {focus: {prox: 1e6}, drag: {x: true, y: false}, points: {show: false}},
+      series: [{label: 'time', value: function (u, v) { return v === null ? '-' : format(v, data.unit, 3); }}].concat(
+        rows.map(function (r, i) {
+          var color = theme.series[i % theme.series.length];
+          return {label: r.label, stroke: color, fill: color + '30', width: 1.5, points: {show: false},
+                  paths: uPlot.paths.stepped({align: 0}),
+                  value: function (u, v) { return v === null ? '-' : counts ? digits(v) : digits(v, 3) + ' %'; }};
+        })),
+      axes: [axis({label: 'time of a call', labelSize: 20, grid: {show: false}, values: function (u, splits) {
+        return splits.map(function (v) { return v !== null && /^1e/.test(v.toExponential(2).replace('.00', '')) ? format(v * 1.0001, data.unit, 3) : ''; });
+      }}), axis({size: 70, values: function (u, splits) {
+        return splits.map(function (v) { return counts ? digits(v) : digits(v) + ' %'; });
+      }})],
+      hooks: {setSeries: [function (u, i) {
+        info.textContent = i ? rows[i - 1].name + '\n' + rows[i - 1].note : '';
+      }]}
+    }, values(), add(body, 'div'));
+    button(tools, 'numbers of calls', null, function (b) {
+      counts = !counts;
+      b.textContent = counts ? 'shares of calls' : 'numbers of calls';
+      c.setData(values());
+    });
+    add(tools, 'span', '', 'drag to zoom, double-click for all').style.color = theme.faint;
+    addEventListener('resize', function () {
+      c.setSize({width: Math.max(300, body.clientWidth - 40), height: c.height});
+    });
+  }
+
+  ({hist: drawHist, rows: drawRows, timeline: drawTimeline, heatmap: drawHeatmap, flame: drawFlame})[data.kind]();
 })();

@@ -5,13 +5,16 @@ SPDX-License-Identifier: MIT
 import csv
 import io
 import json
+import math
 import os
+import random
 import re
 import struct
 import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
 import zlib
+from fractions import Fraction as F
 
 import plotdata
 import rawprofile as raw
@@ -20,7 +23,7 @@ import profiles
 import tool
 
 KINDS = {"bars": 1, "timeline": 1, "heatmap": 1, "cumulative": 1, "scatter": 1, "flame": 1, "compare": 2,
-         "dumbbell": 2, "box": 3, "violin": 3}
+         "dumbbell": 2, "box": 3, "violin": 3, "hist": 1}
 STARTS = {"svg": b"<?xml", "png": b"\x89PNG\r\n", "pdf": b"%PDF-", "txt": b""}
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["`touch pwned`", "$(touch pwned)", "'.system('touch pwned').'", "\";system(\"touch pwned\");\"",
@@ -42,14 +45,44 @@ def call(argv):
         raise AssertionError(f"{argv}: {ended.err}")
 
 
+def calls_profile(name, functions):
+    """Profile NAME of calls; FUNCTIONS: {function: durations [ns]}."""
+    p = pbin.Profile(meta={"name": name, "target": "program", "keys": "binary,function", "dialect": "funcmeter"},
+                     measures={"calls": ("", pbin.INTEGER, pbin.ADD), "min": ("ns", pbin.REAL, pbin.LEAST),
+                               "max": ("ns", pbin.REAL, pbin.MOST), "duration": ("ns", pbin.HISTOGRAM, pbin.ADD),
+                               "inclusive": ("ns", pbin.REAL, pbin.ADD_SAME)})
+    keys = sorted((("program", f) for f in functions), key=pbin.sort_key)
+    for number, key in enumerate(keys):
+        d = functions[key[1]]
+        p.rows.append(pbin.Row(key, 0, len(d), 1, F(sum(d)), 0, F(sum(d))**2, 0, (F(sum(d)), F(sum(d)), 0, 0)))
+        for measure, value in (("calls", len(d)), ("min", min(d)), ("max", max(d)), ("inclusive", 2 * sum(d))):
+            p.measured[number, measure] = pbin.Measured.of_run(F(value))
+        p.measured[number, "duration"] = {}
+        for ns in d:
+            x = int(16 * ns)
+            k = max(0, x.bit_length() - 6)
+            bucket = 32 * k + (x >> k) if x >= 64 else x
+            p.measured[number, "duration"][bucket] = p.measured[number, "duration"].get(bucket, 0) + 1
+    p.runs.append(pbin.Run(name, 10**9, 0, 0, sum(r.time for r in p.rows), 0))
+    path = os.path.join(FOLDER, name)
+    with open(path, "wb") as f:
+        f.write(pbin.write(p))
+    return path
+
+
 def setUpModule():
-    global HOLDER, FOLDER, RUNS, MANY, EVIL
+    global HOLDER, FOLDER, RUNS, MANY, EVIL, DURATIONS, CALLS, EVIL_CALLS
     HOLDER = tempfile.TemporaryDirectory()
     FOLDER = HOLDER.name
     RUNS = [plotdata.pbin(FOLDER, f"run{i}", plotdata.names_of(12), call, label="work-program", samples=400,
                           threads=2, seed=i, scale={1: 4} if i > 2 else None) for i in range(6)]
     MANY = plotdata.pbin(FOLDER, "many", plotdata.names_of(300), call, samples=300, threads=70)
     EVIL = plotdata.pbin(FOLDER, "evil", HOSTILE, call, samples=600)
+    rng = random.Random(5)
+    DURATIONS = {f"function_{i}": [F(int(16 * rng.lognormvariate(i, 1)), 16) for _ in range(40 * i)]
+                 for i in range(1, 16)}
+    CALLS = calls_profile("calls.pbin", DURATIONS)
+    EVIL_CALLS = calls_profile("evil-calls.pbin", {n.replace("\0", ""): [F(i + 1)] for i, n in enumerate(HOSTILE[:12])})
 
 
 def tearDownModule():
@@ -103,6 +136,8 @@ def png_lines(data):
 
 class Plot(tool.Case):
     def plot(self, kind, *options, inputs=None, stdin=None):
+        if kind == "hist" and inputs != [EVIL_CALLS]:
+            inputs = [EVIL_CALLS] if inputs == [EVIL] else [CALLS]
         inputs = RUNS[:KINDS[kind]] if inputs is None else inputs
         out = self.succeeds(["pbin-plot", kind, *inputs, "--verbose", *options], timeout=60, cwd=self.folder,
                             stdin=stdin)
@@ -288,6 +323,60 @@ class Data(Plot):
                     self.assertEqual([float(d[1]) for d in drawn], [float(r[column]) for r in rows])
                     self.assertEqual([d[-1] for d in drawn], [r["function"] for r in rows])
                     self.assertEqual(drawn[-1][-1], "_other")
+
+    def test_bars_of_calls(self):
+        for metric, values in (("calls", {n: len(d) for n, d in DURATIONS.items()}),
+                               ("inclusive", {n: float(2 * sum(d) / 10**9) for n, d in DURATIONS.items()})):
+            self.plot("bars", "--metric", metric, "-o", "b.svg", "--script", inputs=[CALLS])
+            drawn = {d[-1]: float(d[1]) for d in self.script_rows("b.svg", "$rows")}
+            self.assertEqual(list(drawn), sorted(values, key=values.get, reverse=True))
+            for name, value in values.items():
+                self.assertAlmostEqual(drawn[name] / value, 1)
+        self.plot("bars", "--metric=calls", "--filter=function=function_1*", "--exclude", "function=function_15", "-o",
+                  "b.svg", "--script", inputs=[CALLS])
+        self.assertEqual({d[-1] for d in self.script_rows("b.svg", "$rows")},
+                         {f"function_{i}" for i in (1, 10, 11, 12, 13, 14)})
+        self.plot("bars", "--metric=calls", "--top=3", "-o", "b.svg", "--script", inputs=[CALLS])
+        rows = self.script_rows("b.svg", "$rows")
+        self.assertEqual((rows[-1][-1], float(rows[-1][1])), ("_other", sum(40 * i for i in range(1, 13))))
+
+    def test_hist(self):
+        """Areas are calls, marks quantiles, and the table has every bucket."""
+        for options in ((), ("--counts",)):
+            self.plot("hist", "--top=4", *options, "-o", "h.svg", "--script")
+            with open(os.path.join(self.folder, "h.svg.csv"), encoding="utf-8") as f:
+                table = list(csv.DictReader(f))
+            shapes, marks = {}, self.script_rows("h.svg", "$marks")
+            for x, top, base, name in filter(lambda r: len(r) == 4, self.script_rows("h.svg", "$shapes")):
+                shapes.setdefault(name, []).append((float(x), float(base) - float(top)))
+            largest = sorted(DURATIONS, key=lambda n: -sum(DURATIONS[n]))[:4]
+            self.assertEqual(list(shapes), largest)
+            scale = set()
+            for number, name in enumerate(largest):
+                durations = sorted(DURATIONS[name])
+                buckets = [r for r in table if r["name"] == name]
+                self.assertEqual(sum(int(r["calls"]) for r in buckets), len(durations))
+                for r in buckets:
+                    low, high = float(r["from [s]"]) * 1e9, float(r["to [s]"]) * 1e9
+                    inside = [d for d in durations if low * (1 - 1e-12) <= d < high * (1 - 1e-12)]
+                    self.assertEqual(int(r["calls"]), len(inside))
+                heights = [h for _, h in shapes[name][::2]]
+                self.assertAlmostEqual(max(heights) if not options else 0.86, 0.86)
+                scale.add(round(sum(heights) / len(durations), 6))
+                for share, mark in zip((0.5, 0.99), marks[2 * number:]):
+                    want = durations[math.ceil(share * len(durations)) - 1]
+                    self.assertAlmostEqual(float(mark[0]) * 1e9 / float(want), 1, delta=0.016)
+                    self.assertAlmostEqual(float(mark[1]), number + 0.45)
+            self.assertEqual(len(scale) == 1, bool(options), scale)  # calls have one scale for all rows
+
+    def test_hist_page(self):
+        page = self.plot("hist", "--format=html").decode()
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+        self.assertEqual(data["kind"], "hist")
+        for row in data["rows"]:
+            self.assertEqual(row["calls"], len(DURATIONS[row["name"]]))
+            self.assertAlmostEqual(sum(row["values"]), row["calls"], delta=1e-5 * row["calls"])
+            self.assertEqual(len(row["values"]) + 1, len(data["edges"]))
 
     def test_unknown_names_its_binary(self):
         pbin = os.path.join(self.folder, "u.pbin")
@@ -841,13 +930,18 @@ class Errors(Plot):
                 (["bars", RUNS[0], "-o", "x.gif"], "unknown suffix, expected"),
                 (["flame", RUNS[0], "-o", "x.svg", "--script"], "--script has nothing to write"),
                 (["cumulative", RUNS[0], "--metric=power"], "not of power"),
+                (["cumulative", CALLS, "--metric=inclusive"], "not of inclusive"),
+                (["bars", RUNS[0], "--metric=calls"], "only profiles of calls"),
+                (["hist", RUNS[0]], "no distributions"),
+                (["hist", CALLS, "--filter=function=none"], "no call has returned"),
                 (["bars", "nowhere.pbin"], "No such file"),
                 (["bars", mean, "-k", "line"], "key line is missing")):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
 
     def test_usage(self):
-        for argv in ([], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
+        for argv in ([], ["timeline", "--metric=calls"], ["box", "--filter=function=f"], ["bars", "--counts"],
+                     ["hist", "--filter=colour=f"], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
                      ["bars", "--script"], ["bars", "--base", "x"], ["bars", "-k", "colour"], ["bars", "--format=gif"], ["bars", "--format=htm"],
                      ["timeline", "--start=2", "--end=1"], ["timeline", "--metric=samples"], ["scatter", "--metric=time"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
                      ["bars", "--start=1"], ["box", "--points=some"], ["bars", "--points=all"], ["flame", "--means"], ["bars", "-i", "5"], ["heatmap", "-n"], ["timeline", "-i", "0"]):
