@@ -146,23 +146,6 @@ size_t code_parts(const struct code *code)
     return code->count;
 }
 
-uint64_t code_low(const struct code *code)
-{
-    uint64_t low = UINT64_MAX;
-    for (size_t i = 0; i < code->count; i++)
-        low = code->parts[i].address < low ? code->parts[i].address : low;
-    return low;
-}
-
-uint64_t code_high(const struct code *code)
-{
-    uint64_t high = 0;
-    for (size_t i = 0; i < code->count; i++)
-        if (code->parts[i].address + code->parts[i].size > high)
-            high = code->parts[i].address + code->parts[i].size;
-    return high;
-}
-
 /* How many functions begin at ADDRESS or before. */
 static size_t bounds_until(const struct code *code, uint64_t address)
 {

@@ -17,10 +17,8 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
                       size_t count);
 void code_delete(struct code *code);
 
-/* In how many parts the code is; its lowest address in the file, and the first after it. */
+/* In how many parts the code is. */
 size_t code_parts(const struct code *code);
-uint64_t code_low(const struct code *code);
-uint64_t code_high(const struct code *code);
 
 /* How many bytes at ADDRESS, the beginning of a function of SIZE bytes (0: not known) that is followed by another at NEXT,
  * must be moved to make room for a jump of ROOM bytes. Returns 0, with *WHY set to a text, where that is not possible. */

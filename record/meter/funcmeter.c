@@ -25,7 +25,7 @@
 #include "record/engines/spawn.h"
 #include "record/meter/results.h"
 
-enum { KEY_COUNT = KEY_TOOL_FIRST, KEY_LIST, KEY_THREADS, KEY_CLOCK };
+enum { KEY_COUNT = KEY_TOOL_FIRST, KEY_CALLERS, KEY_LIST, KEY_THREADS, KEY_CLOCK };
 
 struct options {
     struct reporter reporter;
@@ -39,6 +39,8 @@ struct options {
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is measured", 1},
     {"count", KEY_COUNT, NULL, EVERYDAY, "count calls only: costs least, and disturbs nothing", 1},
+    {"callers", KEY_CALLERS, NULL, EVERYDAY,
+     "count also who called: a table of callers, or arcs in a pbin", 1},
     {"clock", KEY_CLOCK, "CLOCK", 0,
      "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
     {"list", KEY_LIST, NULL, EVERYDAY,
@@ -126,6 +128,9 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case KEY_COUNT:
         o->session.timing = false;
+        return 0;
+    case KEY_CALLERS:
+        o->session.callers = true;
         return 0;
     case KEY_CLOCK:
         if (strcmp(argument, "tsc") != 0 && strcmp(argument, "monotonic") != 0)
@@ -341,6 +346,9 @@ static void warn(struct options *o, const struct session *session, const struct 
     if (h->lost > 0)
         report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
                        h->lost, METER_THREADS);
+    if (h->lost_arcs > 0)
+        report_warning(&o->reporter, "%" PRIu64 " calls have no caller: a thread has more than %d",
+                       h->lost_arcs, METER_ARCS);
     if (h->too_deep > 0)
         report_warning(&o->reporter, "%" PRIu64 " calls were nested too deeply to be timed",
                        h->too_deep);
@@ -386,8 +394,8 @@ static char *command_line(char *const *command)
 }
 
 static int write_pbin(const struct options *o, const struct meter_results *results,
-                      const struct session *session, const struct planner *planner,
-                      struct error *err)
+                      const struct meter_arcs *arcs, const struct session *session,
+                      const struct planner *planner, struct error *err)
 {
     struct output *out = output_open(o->output, OUTPUT_BINARY, err);
     if (out == NULL)
@@ -397,7 +405,7 @@ static int write_pbin(const struct options *o, const struct meter_results *resul
                                   .target = o->command[0],
                                   .command = line,
                                   .wall_ns = session_wall(session)};
-    int result = meter_results_write_pbin(results, planner, &run, out);
+    int result = meter_results_write_pbin(results, arcs, planner, &run, out);
     free(line);
     if (result == 0)
         return output_commit(out);
@@ -406,20 +414,23 @@ static int write_pbin(const struct options *o, const struct meter_results *resul
 }
 
 static int write_results(const struct options *o, const struct meter_results *results,
-                         const struct session *session, const struct planner *planner,
-                         struct error *err)
+                         const struct meter_arcs *arcs, const struct session *session,
+                         const struct planner *planner, struct error *err)
 {
     if (o->output == NULL && o->format == NULL && o->reporter.quiet)
         return 0;
     if (o->output == NULL && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) /* stdout is the command's */
         return error_set_errno(err, NULL, errno, "cannot write to stderr");
     if (is_pbin(o->format) || (o->format == NULL && path_has_suffix(o->output, ".pbin")))
-        return write_pbin(o, results, session, planner, err);
+        return write_pbin(o, results, arcs, session, planner, err);
     const struct table_format *format = table_format_choose(o->format, o->output, &table_text);
     struct output *out = output_open(o->output, 0, err);
     if (out == NULL)
         return -1;
-    meter_results_write(results, planner, format, out, false);
+    if (o->session.callers)
+        meter_arcs_write(arcs, planner, format, out, false);
+    else
+        meter_results_write(results, planner, format, out, false);
     return output_commit(out);
 }
 
@@ -429,6 +440,7 @@ static int report(struct options *o, struct session *session, const struct plann
 {
     uint32_t functions;
     struct meter_results results;
+    struct meter_arcs arcs = {0};
     session_stop(session);
     warn(o, session, planner);
     planner_functions(planner, &functions);
@@ -443,9 +455,11 @@ static int report(struct options *o, struct session *session, const struct plann
     if (o->session.listing)
         return 0;
     meter_results_read(&results, session, planner, o->per_thread);
+    meter_arcs_read(&arcs, session, planner);
     summarize(o, session, planner, &results);
-    int result = write_results(o, &results, session, planner, err);
+    int result = write_results(o, &results, &arcs, session, planner, err);
     meter_results_free(&results);
+    meter_arcs_free(&arcs);
     return result;
 }
 

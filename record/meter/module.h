@@ -25,6 +25,7 @@ struct module {
     char *path;
     dev_t device;
     ino_t inode;
+    uint64_t low, high; /* addresses of its code in the file; 0: cannot be read */
     struct code *code;  /* NULL: nothing is hooked */
     struct hook *hooks; /* by address */
     size_t count, capacity;

@@ -125,6 +125,11 @@ const struct meter_function *planner_functions(const struct planner *planner, ui
     return planner->functions;
 }
 
+const char *planner_module(const struct planner *planner, uint32_t number)
+{
+    return number < planner->module_count ? planner->modules[number].path : NULL;
+}
+
 const struct meter_refusal *planner_refusals(const struct planner *planner, size_t *count)
 {
     *count = planner->refusal_count;
@@ -164,7 +169,7 @@ struct choice {
     bool last; /* nothing waits any more */
 };
 
-static char *readable_name(const char *name)
+char *meter_readable_name(const char *name)
 {
     char *text = strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0
                      ? cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO)
@@ -181,7 +186,7 @@ static char *plain_name(const char *name)
 /* Counts matches of the function NAME. */
 static bool is_chosen(const struct choice *c, const char *name)
 {
-    char *plain = plain_name(name), *readable = readable_name(plain);
+    char *plain = plain_name(name), *readable = meter_readable_name(plain);
     bool chosen = false;
     for (size_t i = 0; i < c->planner->patterns->count; i++) {
         struct meter_pattern *pattern = &c->planner->patterns->items[i];
@@ -224,7 +229,7 @@ static uint32_t add_function(const struct choice *c, const struct elf_function *
         .library = mem_strdup(elf_base_name(c->path)),
         .path = mem_strdup(c->path),
         .name = plain,
-        .readable = readable_name(plain),
+        .readable = meter_readable_name(plain),
         .address = from->address,
         .size = from->size,
         .entries_only = entries_only,
@@ -390,6 +395,19 @@ static void choose_all(struct choice *c)
     free(c->functions);
 }
 
+static void find_code(struct module *module, const struct elf_file *file)
+{
+    for (size_t i = 0; i < file->segment_count; i++) {
+        const struct elf_segment *s = &file->segments[i];
+        if (!s->executable || s->address + s->file_size < s->address)
+            continue;
+        if (module->high == 0 || s->address < module->low)
+            module->low = s->address;
+        if (s->address + s->file_size > module->high)
+            module->high = s->address + s->file_size;
+    }
+}
+
 static void read_module(struct planner *planner, struct module *module, bool is_program)
 {
     struct error err = {0}, unused = {0};
@@ -405,6 +423,7 @@ static void read_module(struct planner *planner, struct module *module, bool is_
                        err.text);
     } else {
         c.debug = elf_search_debug(&search, c.file, &unused);
+        find_code(module, c.file);
         choose_all(&c);
     }
     elf_file_close(c.debug);
@@ -512,10 +531,11 @@ void planner_answer(struct planner *planner, const struct meter_request *request
         add_all_resolved(planner, module, request, returned);
     plan.thunks = (uint32_t)module->count;
     plan.patches = (uint32_t)(module->count + module->gap_count);
+    plan.module = (uint32_t)(module - planner->modules);
+    plan.low = module->low + request->bias;
+    plan.high = module->high + request->bias;
     if (module->count > 0) {
         plan.parts = code_parts(module->code);
-        plan.low = code_low(module->code) + request->bias;
-        plan.high = code_high(module->code) + request->bias;
         plan.pool_size = changes_pool_size(module);
     }
     buffer_bytes(reply, &plan, sizeof plan);

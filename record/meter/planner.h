@@ -27,6 +27,9 @@ struct meter_refusal {
     const char *why;
 };
 
+/* NAME demangled, where it is mangled. Caller frees. */
+char *meter_readable_name(const char *name);
+
 struct planner;
 
 /* PATTERNS, the name of the command and REPORTER (for steps, and for files that cannot be read) are borrowed. TIMING: exits
@@ -42,6 +45,8 @@ void planner_answer(struct planner *planner, const struct meter_request *request
 
 /* The functions so far; number 0 is not one of the program. Borrowed, as are the refusals. */
 const struct meter_function *planner_functions(const struct planner *planner, uint32_t *count);
+/* The path of the file that has NUMBER in a meter_plan; NULL: none has. */
+const char *planner_module(const struct planner *planner, uint32_t number);
 const struct meter_refusal *planner_refusals(const struct planner *planner, size_t *count);
 
 #endif

@@ -60,6 +60,7 @@ enum {
     FRAMES = 1 << 18, /* of a thread */
     GRAVES = 1 << 12,
     PROBES = 8,
+    ARC_PROBES = 256,
     MODULES = 4096,
     THUNKS = 1 << 20,
     CALIBRATIONS = 32,
@@ -72,6 +73,7 @@ struct state {
     bool busy;        /* in a hook: a signal handler must not use the frames */
     bool restored;    /* some frames are */
     struct meter_record *records;
+    struct meter_arc *arcs; /* NULL: not counted */
     struct frame *frames;
     struct grave *graves;
     uint64_t count;     /* frames in use */
@@ -90,9 +92,12 @@ struct process {
     uint32_t thunk_count;
     uint32_t module_count;
     bool started; /* the program has, or its libraries: what is loaded now is not relocated yet */
-    struct {
+    uint32_t unloaded; /* times that files were */
+    struct loaded {
         uint64_t bias;
-        const void *dynamic;
+        const void *dynamic; /* NULL: unloaded */
+        uint64_t low, high;  /* addresses of its code */
+        uint32_t number;
     } modules[MODULES];
     struct sockaddr_un socket;
     uint32_t socket_size;
@@ -259,6 +264,23 @@ static void name_block(struct meter_block *block, uint32_t pid)
     __atomic_store_n(&owner->used, 1, __ATOMIC_RELEASE);
 }
 
+/* The table of arcs of the thread that has BLOCK, or NULL. */
+static struct meter_arc *find_arcs(struct meter_block *block)
+{
+    struct meter_header *header = meter_process.header;
+    const uint64_t size = METER_ARCS * sizeof(struct meter_arc);
+    uint64_t *at = &block->thread.arcs;
+    if (!header->callers)
+        return NULL;
+    if (*at == 0) {
+        uint64_t place = __atomic_fetch_add(&header->next_histogram, size, __ATOMIC_RELAXED);
+        if (place + size > header->end)
+            return NULL;
+        *at = place;
+    }
+    return (struct meter_arc *)(meter_process.file + *at);
+}
+
 /* Gives the thread its block, after a fork a new one. Returns whether it has one. */
 __attribute__((noinline, cold)) static bool adopt(struct state *t)
 {
@@ -273,6 +295,7 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
     } else {
         name_block(block, pid);
         t->records = block->records;
+        t->arcs = find_arcs(block);
         for (uint64_t i = 0; i < t->count; i++) {
             t->frames[i].inherited = true;
             t->records[t->frames[i].function].depth++;
@@ -566,6 +589,53 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint32_t function
     f->start = now();
 }
 
+/* The return address in SLOT, or the true one if we have replaced it; 0: not known. */
+static uint64_t return_address(const struct state *t, const uint64_t *slot)
+{
+    uint64_t back = *slot;
+    for (uint64_t i = t->count; back == (uint64_t)meter_return && i > 0; i--)
+        if (t->frames[i - 1].slot == slot)
+            back = t->frames[i - 1].back;
+    return back != (uint64_t)meter_return ? back : 0;
+}
+
+/* Says in which file the new ARC is. */
+__attribute__((noinline, cold)) static void place_arc(struct meter_arc *arc, uint64_t address)
+{
+    const struct process *p = &meter_process;
+    arc->module = METER_NO_MODULE;
+    for (uint32_t i = 0; i < p->module_count; i++)
+        if (p->modules[i].dynamic != NULL && address > p->modules[i].low &&
+            address <= p->modules[i].high) {
+            arc->module = p->modules[i].number;
+            arc->address = address - p->modules[i].bias;
+        }
+}
+
+/* Counts a call of FUNCTION by who called it. A signal handler may do so at the same time. */
+__attribute__((noinline)) static void count_arc(struct state *t, const uint64_t *slot,
+                                                uint32_t function)
+{
+    const uint64_t address = return_address(t, slot);
+    const uint64_t site = address | (uint64_t)(meter_process.unloaded % UINT16_MAX + 1)
+                                        << METER_SITE_BITS;
+    const uint64_t hash = (site ^ (uint64_t)function << 24) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
+    for (uint64_t i = 0; i < ARC_PROBES; i++) {
+        struct meter_arc *arc = &t->arcs[(hash + i) % METER_ARCS];
+        uint64_t free = 0;
+        if (arc->site == 0 && __atomic_compare_exchange_n(&arc->site, &free, site, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            place_arc(arc, address);
+            arc->function = function;
+        }
+        if (arc->site == site && arc->function == function) {
+            arc->calls++;
+            return;
+        }
+    }
+    __atomic_fetch_add(&meter_process.header->lost_arcs, 1, __ATOMIC_RELAXED);
+}
+
 uint64_t meter_enter(uint64_t *slot, uint64_t number)
 {
     struct state *t = &thread;
@@ -575,6 +645,8 @@ uint64_t meter_enter(uint64_t *slot, uint64_t number)
             return thunk->resume;
     struct meter_record *r = &t->records[thunk->function];
     r->calls++;
+    if (t->arcs != NULL && thunk->function != 0)
+        count_arc(t, slot, thunk->function);
     if (thunk->kind == METER_TIMED && !t->busy && t->frames != NULL) {
         t->busy = true;
         barrier();
@@ -761,7 +833,7 @@ static bool receive(int fd, const struct meter_plan *plan, uint64_t pool)
 /* Asks for the PLAN of a file; if it wants to know what resolvers return, once more with that. */
 static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
 {
-    uint64_t addresses[METER_RESOLVERS];
+    uint64_t addresses[METER_RESOLVERS] = {0};
     int fd = ask(request, NULL, plan);
     if (fd >= 0 && plan->resolvers > 0 && plan->resolvers <= METER_RESOLVERS) {
         bool got = get(fd, addresses, plan->resolvers * sizeof *addresses);
@@ -769,7 +841,8 @@ static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
         if (!got)
             return false;
         for (uint32_t i = 0; i < plan->resolvers; i++)
-            addresses[i] = ((uint64_t(*)(void))addresses[i])();
+            if (addresses[i] != 0)
+                addresses[i] = ((uint64_t(*)(void))addresses[i])();
         request->resolved = plan->resolvers;
         fd = ask(request, addresses, plan);
         request->resolved = 0;
@@ -803,14 +876,14 @@ static bool change(struct meter_request *request, struct meter_plan *plan)
 }
 
 /* Hooks the functions of an ELF file. */
-static void add_module(uint64_t bias, const char *path, bool is_program)
+static void add_module(struct loaded *loaded, const char *path, bool is_program)
 {
     struct process *p = &meter_process;
     struct meter_request request;
     struct meter_plan plan = {0};
     request.magic = METER_MAGIC;
     request.pid = (uint32_t)call3(SYS_getpid, 0, 0, 0);
-    request.bias = bias;
+    request.bias = loaded->bias;
     request.enter = (uint64_t)meter_enter_code;
     request.first_thunk = p->thunk_count;
     request.is_program = is_program;
@@ -818,8 +891,14 @@ static void add_module(uint64_t bias, const char *path, bool is_program)
     request.resolved = 0;
     request.pool = 0;
     copy_text(request.path, sizeof request.path, path);
-    if (!ask_twice(&request, &plan) ||
-        (plan.patches > 0 && !p->header->listing && !change(&request, &plan)))
+    if (!ask_twice(&request, &plan)) {
+        p->header->failed++;
+        return;
+    }
+    loaded->number = plan.module;
+    loaded->low = plan.low;
+    loaded->high = plan.high;
+    if (plan.patches > 0 && !p->header->listing && !change(&request, &plan))
         p->header->failed++;
 }
 
@@ -835,33 +914,45 @@ static bool is_known(const struct link_map *link)
 static void forget_unloaded(void)
 {
     struct process *p = &meter_process;
-    for (uint32_t i = 0; i < p->module_count;) {
+    for (uint32_t i = 0; i < p->module_count; i++) {
         const struct link_map *link = _r_debug.r_map;
         while (link != NULL &&
                (link->l_addr != p->modules[i].bias || link->l_ld != p->modules[i].dynamic))
             link = link->l_next;
-        if (link == NULL)
-            p->modules[i] = p->modules[--p->module_count];
-        else
-            i++;
+        if (link == NULL && p->modules[i].dynamic != NULL) {
+            p->modules[i].dynamic = NULL;
+            p->unloaded++;
+        }
     }
+}
+
+/* An entry for a file: a free one, or NULL. Other threads may be looking for theirs. */
+static struct loaded *new_module(void)
+{
+    struct process *p = &meter_process;
+    for (uint32_t i = 0; i < p->module_count; i++)
+        if (p->modules[i].dynamic == NULL)
+            return &p->modules[i];
+    return p->module_count < MODULES ? &p->modules[p->module_count++] : NULL;
 }
 
 /* Hooks what was loaded since the last time. */
 static void find_modules(void)
 {
-    struct process *p = &meter_process;
+    const struct process *p = &meter_process;
     if (_r_debug.r_state != RT_CONSISTENT)
         return;
     forget_unloaded();
     for (const struct link_map *link = _r_debug.r_map; link != NULL; link = link->l_next) {
         bool is_program = link == _r_debug.r_map;
-        if (link->l_ld == _DYNAMIC || is_known(link) || p->module_count == MODULES)
+        if (link->l_ld == _DYNAMIC || is_known(link))
             continue;
-        p->modules[p->module_count].bias = link->l_addr;
-        p->modules[p->module_count++].dynamic = link->l_ld;
+        struct loaded *loaded = new_module();
+        if (loaded == NULL)
+            return;
+        *loaded = (struct loaded){.bias = link->l_addr, .dynamic = link->l_ld};
         if (is_program || link->l_name[0] == '/' || link->l_name[0] == '.')
-            add_module(link->l_addr, is_program ? p->program : link->l_name, is_program);
+            add_module(loaded, is_program ? p->program : link->l_name, is_program);
     }
 }
 

@@ -4,6 +4,7 @@
 #define RECORD_METER_RESULTS_H
 
 #include "formats/table/table.h"
+#include "record/meter/arcs.h"
 #include "record/meter/planner.h"
 #include "record/meter/session.h"
 
@@ -41,9 +42,10 @@ struct meter_run {
     uint64_t wall_ns;
 };
 
-/* Writes an aggregated pbin: for each function, or function in a thread, its self time, and its calls as entries. Returns
+/* Writes an aggregated pbin: for each function, or function in a thread, its self time, and its calls as entries; and ARCS. Returns
  * 0, or -1 with the error in OUT. */
-int meter_results_write_pbin(const struct meter_results *results, const struct planner *planner,
-                             const struct meter_run *run, struct output *out);
+int meter_results_write_pbin(const struct meter_results *results, const struct meter_arcs *arcs,
+                             const struct planner *planner, const struct meter_run *run,
+                             struct output *out);
 
 #endif

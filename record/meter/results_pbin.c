@@ -203,8 +203,9 @@ static void put_measures(const struct line *lines, size_t count, bool timing,
         put_histogram(writer, (uint32_t)i, measure, lines[i].histogram);
 }
 
-int meter_results_write_pbin(const struct meter_results *results, const struct planner *planner,
-                             const struct meter_run *run, struct output *out)
+int meter_results_write_pbin(const struct meter_results *results, const struct meter_arcs *arcs,
+                             const struct planner *planner, const struct meter_run *run,
+                             struct output *out)
 {
     struct line *lines;
     size_t count = make_lines(results, planner, &lines);
@@ -226,6 +227,7 @@ int meter_results_write_pbin(const struct meter_results *results, const struct p
     for (size_t i = 0; i < count; i++)
         put_line(&lines[i], results->per_thread, writer);
     put_measures(lines, count, results->timing, writer);
+    meter_arcs_put(arcs, planner, writer);
     for (size_t i = 0; i < count; i++)
         free(lines[i].histogram);
     free(lines);

@@ -170,6 +170,7 @@ static int make_file(struct session *s, const struct session_options *options, s
         .timing = options->timing,
         .tsc = !options->monotonic && is_invariant(),
         .listing = options->listing,
+        .callers = options->callers,
         .histograms = METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block),
         .end = METER_FILE_SIZE,
     };
@@ -284,6 +285,15 @@ const uint64_t *session_histogram(const struct session *s, const struct meter_re
     if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
         return NULL;
     return (const uint64_t *)(s->memory + at);
+}
+
+const struct meter_arc *session_arcs(const struct session *s, uint32_t number)
+{
+    uint64_t at = session_block(s, number)->thread.arcs;
+    const uint64_t size = METER_ARCS * sizeof(struct meter_arc);
+    if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
+        return NULL;
+    return (const struct meter_arc *)(s->memory + at);
 }
 
 uint64_t session_wall(const struct session *s)

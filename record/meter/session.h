@@ -14,6 +14,7 @@ struct session_options {
     bool timing;    /* watch exits */
     bool listing;   /* the program ends before it runs */
     bool monotonic; /* do not use the time-stamp counter */
+    bool callers;   /* count arcs */
 };
 
 /* Makes counters and starts the thread. PLANNER is borrowed until session_stop and used by the thread alone. Returns NULL
@@ -37,6 +38,8 @@ const struct meter_block *session_block(const struct session *session, uint32_t 
 uint32_t session_next_record(const struct session *session, uint32_t number, uint32_t function);
 /* The histogram of RECORD, with LOG_BUCKETS values, or NULL. */
 const uint64_t *session_histogram(const struct session *session, const struct meter_record *record);
+/* The METER_ARCS entries of the table of arcs of a block, or NULL. */
+const struct meter_arc *session_arcs(const struct session *session, uint32_t number);
 /* The time from session_new to session_stop [ns]. */
 uint64_t session_wall(const struct session *session);
 /* Nanoseconds per tick, measured over the whole run. */

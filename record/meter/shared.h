@@ -1,7 +1,7 @@
 /* What funcmeter and its preload library share: counters in a memory file, requests on a socket.
  *
  *   the memory file:  meter_header, then METER_THREADS blocks of { meter_thread, METER_FUNCTIONS meter_records },
- *                     then histograms, handed out one by one
+ *                     then histograms and tables of arcs, handed out one by one
  *   the socket:       the library sends a meter_request for each ELF file that was loaded; funcmeter answers with a
  *                     meter_plan, patches, thunks and the bytes of the pool
  *
@@ -24,9 +24,11 @@ enum {
     METER_FUNCTIONS = 1 << 18, /* number 0 is the library's own, for calibration */
     METER_THREADS = 4096,
     METER_PAGE = 4096,
-    METER_PATCH = 5,       /* a jump [bytes] */
-    METER_LONGEST = 24,    /* bytes of a function that a patch compares and replaces */
-    METER_RESOLVERS = 1024 /* of a file */
+    METER_PATCH = 5,        /* a jump [bytes] */
+    METER_LONGEST = 24,     /* bytes of a function that a patch compares and replaces */
+    METER_RESOLVERS = 1024, /* of a file */
+    METER_ARCS = 1 << 17,   /* of a thread */
+    METER_SITE_BITS = 48    /* of an address */
 };
 
 /* A function in a thread. Times are in ticks. */
@@ -50,7 +52,19 @@ struct meter_thread {
     uint32_t shared; /* by several threads, one after the other */
     char name[16];
     char program[200]; /* base name of the executable */
+    uint64_t arcs;     /* place of its table in the file, 0: none */
 };
+
+/* Calls of a function from one place: an entry of a hash table. */
+struct meter_arc {
+    uint64_t
+        site; /* the return address, and above METER_SITE_BITS how often files were unloaded before; 0: free */
+    uint64_t address; /* the same in the file */
+    uint32_t module;  /* the file: a number of a meter_plan; METER_NO_MODULE: none */
+    uint32_t function;
+    uint64_t calls;
+};
+#define METER_NO_MODULE UINT32_MAX
 
 struct meter_block {
     union {
@@ -69,12 +83,13 @@ struct meter_header {
     uint64_t histograms;     /* place of the first in the file */
     uint64_t end;            /* of the file */
     uint32_t functions;      /* so far, with number 0 */
-    uint32_t spare;
+    uint32_t callers;        /* 1: arcs are counted */
     /* written by the library */
     uint64_t next_histogram; /* place of the next one */
     uint32_t next_thread;    /* blocks handed out; may exceed METER_THREADS */
     uint32_t processes;      /* programs that loaded the library */
     uint64_t lost;           /* threads without a block: their calls are not counted */
+    uint64_t lost_arcs;      /* calls whose arc found no room in its table */
     uint64_t cost_inside; /* of a hook, within the time of the call [ticks]; 0 until calibrated */
     uint64_t cost_total;  /* of a hook [ticks] */
     uint64_t too_deep;    /* calls that did not fit on a thread's stack of frames */
@@ -85,7 +100,7 @@ struct meter_header {
 
 #define METER_BLOCKS_AT ((uint64_t)1 << 20)
 #define METER_FILE_SIZE                                                                            \
-    (METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block) + ((uint64_t)16 << 30))
+    (METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block) + ((uint64_t)64 << 30))
 
 /* What a hook does besides counting. */
 enum meter_kind {
@@ -118,7 +133,9 @@ struct meter_plan {
     uint32_t
         resolvers; /* that follow, and nothing else: addresses of functions to call, for another request */
     uint64_t low, high; /* addresses of the code in memory */
-    uint64_t parts;     /* that the code has */
+    uint32_t module;    /* number of the file */
+    uint32_t spare;
+    uint64_t parts; /* that the code has */
     uint64_t
         pool_size; /* bytes that follow the thunks; all that follows only if a pool was given */
 };

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import csv
+import json
 import os
 import platform
 import shutil
@@ -495,6 +496,96 @@ class Profiles(Case):
         self.assertEqual(sorted(int(r["entries"]) for r in self.shown("-k", "process,thread", "out.pbin")),
                          64 * [1100] + [210000])
         self.assertEqual([(r["function"], r["entries"]) for r in self.shown("out.pbin")], [("nest", "280400")])
+
+
+class Callers(Case):
+    SOURCE = r"""
+        #include <stdio.h>
+        #define KEEP __attribute__((noipa))
+        KEEP int leaf(int n) { int r = n + 1; __asm__ volatile(""); return r; }
+        KEEP int fib(int n)
+        {
+            if (n < 2)
+                return leaf(n);
+            int a = fib(n - 1);
+            return a + fib(n - 2);
+        }
+        KEEP int odd(int n);
+        KEEP int even(int n) { int r = n == 0 ? leaf(1) : odd(n - 1); __asm__ volatile(""); return r; }
+        KEEP int odd(int n) { int r = n == 0 ? leaf(0) : even(n - 1); __asm__ volatile(""); return r; }
+        KEEP int tail(int n) { return leaf(n); }
+        int main(void)
+        {
+            int sum = 0;
+            for (int i = 0; i < 50; i++)
+                sum += tail(i) + even(i) + leaf(i);
+            printf("%d\n", sum + fib(12));
+        }
+        """
+
+    def arcs(self, profile):
+        """{(caller, function): calls} within one binary, by pbin-callgraph."""
+        done = subprocess.run([os.path.join(BUILD, "pbin-callgraph"), "--format", "json", profile], cwd=self.folder,
+                              stdout=subprocess.PIPE, text=True, check=True)
+        functions = {f["function"]: f for f in json.loads(done.stdout)["functions"]}
+        arcs = {(f["function"], f["function"]): f["recursive_calls"] for f in functions.values()}
+        for f in functions.values():
+            arcs |= {(f["function"], g["function"]): g["calls"] for g in f["callees"]}
+        own = {"main", "tail", "even", "odd", "fib", "leaf"}
+        return {a: n for a, n in arcs.items() if own.issuperset(a) and n > 0}
+
+    def test_as_gprof(self):
+        program = self.build("profiled", self.SOURCE, "-pg", "-g")
+        subprocess.run([program], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([os.path.join(BUILD, "gmon2pbin"), "-e", program, "-o", "gmon.pbin", "gmon.out"],
+                       cwd=self.folder, check=True)
+        for options in ([], ["--count"]):
+            self.run_meter("-q", "--callers", *options, "-o", "out.pbin", "profiled:.*", "--", program)
+            self.assertEqual(self.arcs("out.pbin"), self.arcs("gmon.pbin"))
+            self.assertEqual(self.arcs("out.pbin")["main", "leaf"], 50)
+
+    def test_places(self):
+        """Each place is the line after whose call is returned to, by addr2line."""
+        program = self.build("places", self.SOURCE, "-g")
+        for options in ([], ["--count"]):
+            rows, _ = self.rows("--callers", *options, "places:fib|leaf", "--", program)
+            found = {}
+            for row in rows:
+                place = subprocess.run(["addr2line", "-e", program, hex(int(row["return_address"], 16) - 1)],
+                                       stdout=subprocess.PIPE, text=True, check=True).stdout
+                line = self.SOURCE.splitlines()[int(place.split(":")[1].split()[0]) - 1].strip()
+                found[row["function"], row["caller"], line[-22:]] = int(row["calls"])
+            places = [(f, c, n) for (f, c, _), n in sorted(found.items())]
+            self.assertEqual(places, [("fib", "fib", 232), ("fib", "fib", 232), ("fib", "main", 1), ("leaf", "even", 25),
+                                      ("leaf", "fib", 233), ("leaf", "main", 50), ("leaf", "odd", 25), ("leaf", "tail", 50)])
+            self.assertIn(("fib", "fib", "int a = fib(n - 1);"), found)
+
+    def test_tail_calls_threads_and_signals(self):
+        program = self.build("tails", self.SOURCE, "-O2")
+        for options in ([], ["--count"]):
+            rows, _ = self.rows("--callers", *options, "tails:leaf|tail", "--", program)
+            calls = {(r["caller"], r["function"]): 0 for r in rows}
+            for r in rows:
+                calls[r["caller"], r["function"]] += int(r["calls"])
+            self.assertEqual((calls["main", "tail"], calls["main", "leaf"]), (50, 100))  # one of them is left by a jump
+        program = self.build("threads", THREADS)
+        rows, _ = self.rows("--callers", "threads:.*", "--", program, status=128 + signal.SIGKILL)
+        calls = {r["caller"]: int(r["calls"]) for r in rows if r["function"] == "nest"}
+        self.assertEqual(calls, {"nest": 64 * 100 * 10 + 10000 * 20, "run": 6400, "main": 10000})
+
+    def test_libraries_that_are_unloaded(self):
+        """Two libraries, one after the other at the same address, are told apart."""
+        one = self.build("one.so", PLUGIN, "-shared", "-fPIC")
+        two = self.build("two.so", PLUGIN.replace("plugin(1)", "plugin(1) + plugin(2)").replace("first", "other"),
+                         "-shared", "-fPIC")
+        program = self.build("loader", LOADER.replace("argv[argc - 1]", "argv[1 + i % 2]").replace("i < 3", "i < 10"))
+        rows, _ = self.rows("--callers", "one.so:plugin", "two.so:plugin", "--", program, one, two)
+        calls = {}
+        for r in rows:
+            key = r["caller_library"], r["caller"], r["library"]
+            calls[key] = calls.get(key, 0) + int(r["calls"])
+        self.assertEqual(calls, {("one.so", "first", "one.so"): 5, ("two.so", "other", "two.so"): 10,
+                                 ("loader", "main", "one.so"): 50, ("loader", "main", "two.so"): 50})
 
 
 class Times(Case):
