@@ -23,7 +23,7 @@ struct options {
     uint64_t rate; /* [Hz], 0: as the files say */
 };
 
-enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT };
+enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT, KEY_NO_DWARF, KEY_NO_CACHE };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
@@ -40,6 +40,10 @@ static const struct argp_option arguments[] = {
     {"bias", KEY_BIAS, "ADDRESS", 0,
      "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0; for OP-TEE by "
      "__text_start)",
+     ELF_GROUP},
+    {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
+     ELF_GROUP},
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Read debug information anew; keep nothing of it on disk",
      ELF_GROUP},
     {0}};
 
@@ -72,7 +76,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->program.search;
+        state->child_inputs[0] = &o->program.symbols.search;
         return 0;
     case 'e':
         o->program.elf = argument;
@@ -93,6 +97,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'l':
     case 'b':
         o->gmon.order = (char)key;
+        return 0;
+    case KEY_NO_DWARF:
+        o->program.symbols.no_dwarf = true;
+        return 0;
+    case KEY_NO_CACHE:
+        o->program.symbols.no_cache = true;
         return 0;
     case KEY_BIAS:
         parse_bias(o, argument, state);
@@ -240,6 +250,6 @@ int main(int argc, char **argv)
     free(c.target);
     free(c.dialect);
     free(o.inputs);
-    elf_search_free(&o.program.search);
+    elf_search_free(&o.program.symbols.search);
     return tool_end(&o.common, result, &err);
 }

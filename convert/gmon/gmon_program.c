@@ -25,6 +25,9 @@ struct gmon_program {
     struct elf_symbols *symbols;
     struct elf_symbol_range *pieces; /* all code that has names, ascending, with padding */
     size_t piece_count, piece_capacity;
+    struct symbolizer *lines; /* NULL: not asked for yet, or no file */
+    const struct symbolizer_options *options;
+    struct reporter *reporter;
     bool is_optee;
     uint64_t bias;
 };
@@ -91,6 +94,18 @@ static void find_program(struct gmon_program *p, const struct gmon *gmon,
     free(beside);
 }
 
+/* Where the code of a stripped file begins: at .text, or in the first segment with code where section headers are gone. */
+static uint64_t code_begin(const struct elf_file *image)
+{
+    const struct elf_section *text = elf_section_find(image, ".text");
+    if (text != NULL)
+        return text->address;
+    for (size_t i = 0; i < image->segment_count; i++)
+        if (image->segments[i].executable)
+            return image->segments[i].address;
+    return 0;
+}
+
 /* OP-TEE's addresses are pc - __text_start + 32; where __text_start is at 32 itself, they are the
  * file's. */
 static uint64_t optee_bias(const struct gmon_program *p, const struct gmon *gmon,
@@ -102,8 +117,7 @@ static uint64_t optee_bias(const struct gmon_program *p, const struct gmon *gmon
     if (p->image == NULL)
         return 0;
     if (!elf_symbol_value(p->image, p->debug, "__text_start", &start)) {
-        const struct elf_section *text = elf_section_find(p->image, ".text");
-        start = text != NULL ? text->address : 0;
+        start = code_begin(p->image);
         report_warning(reporter,
                        "%s: no symbol __text_start: assuming that its code begins at 0x%" PRIx64,
                        p->name, start);
@@ -126,7 +140,7 @@ static int open_program(struct gmon_program *p, const struct gmon *gmon,
     if (p->name == NULL)
         return error_set(err, gmon->name, NO_OFFSET,
                          "its name does not show which program wrote it: give that with -e ELF");
-    find_program(p, gmon, &options->search, reporter);
+    find_program(p, gmon, &options->symbols.search, reporter);
     return 0;
 }
 
@@ -156,13 +170,15 @@ struct gmon_program *gmon_program_open(const struct gmon *gmon,
                                        struct reporter *reporter, struct error *err)
 {
     struct gmon_program *p = mem_zalloc(1, sizeof *p);
+    p->options = &options->symbols;
+    p->reporter = reporter;
     if (open_program(p, gmon, options, reporter, err) != 0) {
         gmon_program_delete(p);
         return NULL;
     }
     if (p->image != NULL) {
         struct error unread = {0};
-        p->debug = elf_search_debug(&options->search, p->image, &unread);
+        p->debug = elf_search_debug(&options->symbols.search, p->image, &unread);
         if (unread.text[0] != '\0')
             report_warning(reporter, "%s: %s", unread.file, unread.text);
         p->symbols = elf_symbols_new(p->image, p->debug);
@@ -179,6 +195,7 @@ void gmon_program_delete(struct gmon_program *p)
     if (p == NULL)
         return;
     free(p->pieces);
+    symbolizer_delete(p->lines);
     elf_symbols_delete(p->symbols);
     elf_file_close(p->debug);
     elf_file_close(p->image);
@@ -216,4 +233,32 @@ void gmon_program_piece(const struct gmon_program *p, uint64_t address, uint64_t
     bool inside = piece != NULL && piece->begin <= address;
     *name = inside ? piece->name : LABEL_UNKNOWN;
     *last = inside ? piece->last : piece != NULL ? piece->begin - 1 : UINT64_MAX;
+}
+
+/* The symbolizer has an own view of the file, which it takes. */
+static struct symbolizer *open_lines(const struct gmon_program *p)
+{
+    int errnum;
+    struct error err = {0};
+    struct elf_file *again = p->image != NULL ? elf_file_open(p->image->path, &errnum, &err) : NULL;
+    return again != NULL ? symbolizer_new_file(again, p->options, p->reporter) : NULL;
+}
+
+void gmon_program_lines(struct gmon_program *p, const uint64_t *addresses, size_t count,
+                        struct gmon_line *lines)
+{
+    struct code_location *found = mem_zalloc(count, sizeof *found);
+    if (p->lines == NULL)
+        p->lines = open_lines(p);
+    if (p->lines != NULL)
+        symbolizer_resolve(p->lines, addresses, count, found);
+    for (size_t i = 0; i < count; i++) {
+        const struct code_frame *inner = found[i].frame_count > 0 ? found[i].frames : NULL;
+        lines[i] = (struct gmon_line){
+            .inner = found[i].frame_count > 1 ? inner->demangled : NULL,
+            .file = inner != NULL ? inner->file : "",
+            .line = inner != NULL ? inner->line : 0,
+        };
+    }
+    free(found);
 }

@@ -4,7 +4,7 @@
 #define CONVERT_GMON_GMON_PROGRAM_H
 
 #include "base/report.h"
-#include "formats/elf/elf_search.h"
+#include "convert/symbolize/symbolizer_input.h"
 #include "formats/gmon/gmon.h"
 
 struct gmon_program;
@@ -13,7 +13,7 @@ struct gmon_program_options {
     const char *elf; /* the file; NULL: found by the name of the gmon.out */
     bool has_bias;   /* BIAS is given: address in the gmon.out - BIAS is one of the file */
     uint64_t bias;
-    struct elf_search search;
+    struct symbolizer_options symbols;
 };
 
 /* Finds the program of GMON: OPTIONS->elf, else the one that follows from the name,
@@ -40,5 +40,16 @@ bool gmon_program_is_code(const struct gmon_program *program, uint64_t address);
  * which extends to *LAST. A symbol includes the padding after it, which is never executed. */
 void gmon_program_piece(const struct gmon_program *program, uint64_t address, uint64_t *last,
                         const char **name);
+
+/* A source position. Texts are borrowed until gmon_program_delete. */
+struct gmon_line {
+    const char *inner; /* the innermost inlined function, for people; NULL: no inlined code */
+    const char *file;  /* "": not known */
+    uint32_t line;     /* 0: not known */
+};
+
+/* Finds those of COUNT addresses of the file. */
+void gmon_program_lines(struct gmon_program *program, const uint64_t *addresses, size_t count,
+                        struct gmon_line *lines);
 
 #endif

@@ -18,8 +18,9 @@ struct row_key {
 
 struct row_sum {
     struct row_key key;
-    exact samples; /* [2^-64] */
-    exact time;    /* [2^-32 ns] */
+    uint32_t inner, file, line; /* texts; of the first program that had the row */
+    exact samples;              /* [2^-64] */
+    exact time;                 /* [2^-32 ns] */
 };
 
 struct arc_key {
@@ -105,7 +106,7 @@ static void add_share(struct sharing *h, uint64_t pc, const char *name, exact sa
     uint32_t index = strings_intern_bytes(s->row_keys, (const char *)&key, sizeof key) - 1;
     if (index == s->row_count) {
         mem_reserve(&s->rows, &s->row_capacity, s->row_count + 1, sizeof *s->rows);
-        s->rows[s->row_count++] = (struct row_sum){.key = key};
+        s->rows[s->row_count++] = (struct row_sum){.key = key, .inner = key.function};
     }
     s->rows[index].samples += samples;
     s->rows[index].time += time;
@@ -218,11 +219,33 @@ static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon
     return 0;
 }
 
-int gmon_sums_add(struct gmon_sums *s, const struct gmon *g, const struct gmon_program *program,
+/* Source positions of the rows from number FIRST on. */
+static void find_lines(struct gmon_sums *s, size_t first, struct gmon_program *program)
+{
+    size_t count = s->row_count - first;
+    uint64_t *addresses = mem_zalloc(count, sizeof *addresses);
+    struct gmon_line *lines = mem_zalloc(count, sizeof *lines);
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = s->rows[first + i].key.pc;
+    gmon_program_lines(program, addresses, count, lines);
+    for (size_t i = 0; i < count; i++) {
+        struct row_sum *row = &s->rows[first + i];
+        if (lines[i].inner != NULL)
+            row->inner = strings_intern(s->texts, lines[i].inner);
+        row->file = strings_intern(s->texts, lines[i].file);
+        row->line = lines[i].line;
+    }
+    free(addresses);
+    free(lines);
+}
+
+int gmon_sums_add(struct gmon_sums *s, const struct gmon *g, struct gmon_program *program,
                   uint32_t rate, struct reporter *reporter, struct error *err)
 {
+    size_t known = s->row_count;
     for (size_t i = 0; i < g->histogram_count; i++)
         share_histogram(s, g, &g->histograms[i], program, rate, reporter);
+    find_lines(s, known, program);
     for (size_t i = 0; i < g->call_count; i++)
         if (add_call(s, g, &g->calls[i], program, err) != 0)
             return -1;
@@ -252,13 +275,16 @@ uint64_t gmon_sums_time(const struct gmon_sums *s)
 
 static int compare_rows(const void *left, const void *right, void *opaque)
 {
-    const struct row_key *a = &((const struct row_sum *)left)->key;
-    const struct row_key *b = &((const struct row_sum *)right)->key;
+    const struct row_sum *a = left, *b = right;
     const struct strings *texts = opaque;
-    int order = strcmp(strings_get(texts, a->binary), strings_get(texts, b->binary));
-    if (order == 0)
-        order = strcmp(strings_get(texts, a->function), strings_get(texts, b->function));
-    return order != 0 ? order : a->pc < b->pc ? -1 : a->pc > b->pc;
+    const uint32_t mine[] = {a->key.binary, a->key.function, a->inner, a->file};
+    const uint32_t theirs[] = {b->key.binary, b->key.function, b->inner, b->file};
+    int order = 0;
+    for (int i = 0; i < 4 && order == 0; i++)
+        order = strcmp(strings_get(texts, mine[i]), strings_get(texts, theirs[i]));
+    if (order == 0 && a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return order != 0 ? order : a->key.pc < b->key.pc ? -1 : a->key.pc > b->key.pc;
 }
 
 static int compare_arcs(const void *left, const void *right, void *opaque)
@@ -278,9 +304,11 @@ static void put_row(const struct gmon_sums *s, const struct row_sum *from,
     struct pbin_row row = {
         .key = {pbin_define_string(writer, strings_get(s->texts, from->key.binary)),
                 pbin_define_string(writer, strings_get(s->texts, from->key.function)),
+                pbin_define_string(writer, strings_get(s->texts, from->inner)),
+                pbin_define_string(writer, strings_get(s->texts, from->file)), from->line,
                 from->key.pc},
         .sums = pbin_sums_of_run(from->samples, UINT64_MAX, from->time, 0)};
-    pbin_put_row(writer, &row, 3);
+    pbin_put_row(writer, &row, 6);
 }
 
 static void put_arc(const struct gmon_sums *s, const struct arc_sum *from,

@@ -7,9 +7,9 @@
 #include "convert/gmon/gmon_program.h"
 #include "formats/pbin/pbin.h"
 
-/* The keys of its rows. PC is where the bin begins, rounded up, or the function where it begins
+/* The keys of its rows, in the order in which they are sorted. PC is where the bin begins, rounded up, or the function where it begins
  * inside the bin. */
-#define GMON_KEYS "binary,function,pc"
+#define GMON_KEYS "binary,function,inline,file,line,pc"
 
 struct gmon_sums;
 
@@ -20,9 +20,8 @@ void gmon_sums_delete(struct gmon_sums *sums);
  * out over the functions that it overlaps by exact integers: their sum is the bin's count, and
  * their time the count / rate, to the last bit. Returns 0, or -1 with ERR filled: counts that do
  * not fit. */
-int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon,
-                  const struct gmon_program *program, uint32_t rate, struct reporter *reporter,
-                  struct error *err);
+int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon, struct gmon_program *program,
+                  uint32_t rate, struct reporter *reporter, struct error *err);
 
 /* Writes everything as one run called META->name to WRITER. META's samples must have been set from
  * gmon_sums_samples. Returns 0 or -1 (error in the output's struct error). */

@@ -91,11 +91,11 @@ static femto scale(femto time, double factor)
     int exponent;
     int64_t digits = (int64_t)ldexp(frexp(factor, &exponent), 53); /* FACTOR = digits * 2^-shift */
     int shift = 53 - exponent;
-    if (time < 0)
-        return -scale(-time, factor);
-    femto high = time >> LOW, low = time & (((femto)1 << LOW) - 1);
+    femto size = time < 0 ? -time : time;
+    femto high = size >> LOW, low = size & (((femto)1 << LOW) - 1);
     femto scaled = high * digits + (low * digits >> LOW); /* 2^(shift - LOW) times the result */
-    return shift >= LOW ? scaled >> (shift - LOW) : scaled << (LOW - shift);
+    size = shift >= LOW ? scaled >> (shift - LOW) : scaled << (LOW - shift);
+    return time < 0 ? -size : size;
 }
 
 /* Times of a flat export are durations: the next one begins where this one ends. */

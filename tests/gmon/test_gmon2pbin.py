@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import tempfile
@@ -365,6 +366,127 @@ class Programs(Case):
         self.assertEqual(set(samples), {"_unknown"})
         samples, _, _ = self.samples("-e", elf, "--bias", "0xfffffffffff00000", file)
         self.same(samples, self.expected(self.profile().histograms))
+
+
+TA_SOURCE = """
+#define NEVER __attribute__((noinline))
+NEVER int first(int n) { int s = 0; for (int i = 0; i < n; i++) s += i ^ n; return s; }
+NEVER int second(int n) { return first(n) * 3 + first(n + 1); }
+int __ta_entry(int n) { return second(n) - first(n); }
+"""
+
+
+class TrustedApplications(Case):
+    """Real programs of 32-bit and 64-bit ARM, in Thumb too, without the symbol __text_start and without anything."""
+    UUID = Programs.UUID
+
+    def build(self, target, *flags):
+        source = self.file("ta.c", TA_SOURCE.encode())
+        elf = os.path.join(self.folder, self.UUID + ".elf")
+        subprocess.run(["clang-14", f"--target={target}", *flags, "-O1", "-g", "-fno-inline", "-funwind-tables", "-nostdlib", "-shared",
+                        "-Wl,-e,__ta_entry", "-o", elf, source], check=True, capture_output=True)
+        return elf
+
+    def functions(self, elf):
+        """[(address, end, name)] by readelf, without the Thumb bit; the address of .text."""
+        out = subprocess.run(["readelf", "-sSW", elf], capture_output=True, text=True, check=True).stdout
+        text = int(re.search(r" \.text +PROGBITS +(\w+)", out)[1], 16)
+        found = re.findall(r": (\w+) +(\d+) FUNC +\w+ +\w+ +\d+ (\w+)$", out, re.M)
+        return sorted((int(a, 16) & ~1, (int(a, 16) & ~1) + int(n), name) for a, n, name in set(found)), text
+
+    def gmon(self, elf, bits):
+        """A bin of 2 bytes with one sample at each place in the functions, relative to .text + 32."""
+        functions, text = self.functions(elf)
+        high = max(end for _, end, _ in functions)
+        bins = [int(any(b <= text + 2 * i < e for b, e, _ in functions)) for i in range((high - text + 1) // 2)]
+        profile = Profile([Histogram(32, 32 + 2 * len(bins), bins, 1000)], [], bits, "<")
+        return (self.file(f"gmon-{self.UUID}.out", gmonfile.gnu(profile)),
+                {name: (e - b) // 2 for b, e, name in functions}, text)
+
+    def test_names(self):
+        for target, bits, *flags in (("arm-linux-gnueabihf", 32, "-marm"), ("arm-linux-gnueabihf", 32, "-mthumb"),
+                                     ("aarch64-linux-gnu", 64)):
+            with self.subTest(target=target, flags=flags):
+                elf = self.build(target, *flags)
+                file, want, text = self.gmon(elf, bits)
+                samples, _, _ = self.samples(file, lines=1)
+                self.assertIn(f"no symbol __text_start: assuming that its code begins at {text:#x}", self.made.err)
+                self.assertEqual(samples, want)
+                self.assertGreaterEqual(set(want), {"first", "second", "__ta_entry"})
+                # with the symbol; and with nothing but a segment of code, whose begin it then must be
+                named = elf + ".named"
+                subprocess.run(["llvm-objcopy-14", "--add-symbol=__text_start=.text:0", elf, named], check=True)
+                os.replace(named, elf)
+                samples, _, _ = self.samples(file)
+                self.assertEqual(samples, want)
+                with open(elf, "r+b") as f:
+                    f.seek(0x28 if bits == 64 else 0x20)
+                    f.write(bytes(8 if bits == 64 else 4))  # e_shoff
+                    f.seek(0x3c if bits == 64 else 0x30)
+                    f.write(bytes(4))  # e_shnum, e_shstrndx
+                headers = subprocess.run(["readelf", "-lW", elf], capture_output=True, text=True, check=True).stdout
+                begin = int(re.search(r"LOAD +\w+ +(\w+) .* R E ", headers)[1], 16)
+                samples, _, _ = self.samples(file, lines=1)
+                self.assertIn(f"code begins at {begin:#x}", self.made.err)
+                self.assertEqual(sum(samples.values()), sum(want.values()))
+                os.remove(elf)
+
+    def test_lines(self):
+        for target, bits, *flags in (("arm-linux-gnueabihf", 32, "-mthumb"), ("aarch64-linux-gnu", 64)):
+            elf = self.build(target, *flags)
+            file, _, _ = self.gmon(elf, bits)
+            rows = read_json(["pbin-aggregate", "-k", "function,file,line", "--format=json"],
+                             self.succeeds(["gmon2pbin", "-q", file]).out)["rows"]
+            lines = {f"{name}(": number for number, text in enumerate(TA_SOURCE.split("\n"), 1)
+                     for name in ("first", "second", "__ta_entry") if f"int {name}(" in text}
+            self.assertEqual({(r["function"], r["file"], r["line"]) for r in rows if r["line"]},
+                             {(n[:-1], os.path.join(self.folder, "ta.c"), l) for n, l in lines.items()})
+
+
+class Lines(Case):
+    SOURCE = b"""volatile unsigned long sink;
+static inline void inner(int n)
+{
+    for (int i = 0; i < n; i++)
+        sink += i * 7;
+}
+__attribute__((noinline)) void leaf(int n)
+{
+    inner(n);
+    for (int i = 0; i < n; i++)
+        sink ^= i;
+}
+int main(void)
+{
+    for (int i = 0; i < 4000; i++)
+        leaf(30000);
+    return 0;
+}
+"""
+
+    def test_against_llvm(self):
+        """Each row has the position of its address; sums are those without lines, and annotated lines add up to them."""
+        source, elf = self.file("g.c", self.SOURCE), os.path.join(self.folder, "g")
+        subprocess.run(["gcc", "-O2", "-g", "-pg", "-o", elf, source], check=True)
+        subprocess.run([elf], cwd=self.folder, check=True)
+        file = os.path.join(self.folder, "gmon.out")
+        made = self.succeeds(["gmon2pbin", "-e", elf, file]).out
+        rows = read_json(["pbin-aggregate", "-k", "function,inline,file,line,pc", "--format=json"], made)["rows"]
+        self.assertTrue(rows)
+        for row in rows:
+            out = subprocess.run(["llvm-symbolizer-14", "-e", elf, "--no-demangle", row["pc"]], capture_output=True, text=True,
+                                 check=True).stdout.split("\n\n")[0].split("\n")
+            place, line, _ = out[1].rsplit(":", 2)
+            self.assertEqual((row["inline"], row["file"], row["line"]), (out[0], place, int(line)), row)
+        self.assertIn("inner", {r["inline"] for r in rows})
+        plain = self.succeeds(["gmon2pbin", "--no-dwarf", "-e", elf, file]).out
+        tables = [read_json(["pbin-aggregate", "--format=json"], pbin)["rows"] for pbin in (made, plain)]
+        self.assertEqual(*tables)
+        total = sum(r["samples"] for r in tables[0] if r["function"] == "leaf")
+        shown = read_json(["pbin-annotate", "-f", "leaf", "--source-path", self.folder, "--format=json"], made)["rows"]
+        self.assertAlmostEqual(sum(r["samples"] or 0 for r in shown), total)
+        self.assertEqual({r["text"].strip() for r in shown if r["samples"]} - {
+            "for (int i = 0; i < n; i++)", "sink += i * 7;", "sink ^= i;"}, set())
 
 
 class Hostile(Case):
