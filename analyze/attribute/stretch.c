@@ -186,9 +186,9 @@ struct balance {
     double all, most;       /* energy without signs [J], highest power [J/ns] */
 };
 
-VECTORS
-static struct balance measure(const double *ns, const double *cpu_ns, size_t count,
-                              const double *power)
+/* OVER: whether OVER_NS is CPU time that costs; else it is counted only. */
+static inline __attribute__((always_inline)) struct balance
+measure_some(const double *ns, const double *cpu_ns, size_t count, const double *power, bool over)
 {
     lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0}, all = {0}, most = {0};
     for (size_t i = 0; i < count; i += LANES) {
@@ -198,12 +198,13 @@ static struct balance measure(const double *ns, const double *cpu_ns, size_t cou
         memcpy(&p, power + i, sizeof p);
         lanes lack = time - cpu, positive = WHERE(p > 0, p);
         lanes less = WHERE(lack > NOTHING * time, lack),
-              more = WHERE((lack < 0) & (time > 0), -lack);
+              more = WHERE(time > 0, WHERE(lack < 0, -lack));
         spare_ns += less;
         spare_j += less * p;
         over_ns += more;
-        over_j += more * positive;
-        all += (positive + WHERE(p < 0, -p)) * time;
+        if (over)
+            over_j += more * positive;
+        all += (lanes)((lane_mask)p & INT64_MAX) * time;
         most = (lanes)((lane_mask)WHERE(positive > most, positive) |
                        (lane_mask)WHERE(positive <= most, most));
     }
@@ -212,6 +213,14 @@ static struct balance measure(const double *ns, const double *cpu_ns, size_t cou
     for (size_t l = 0; l < LANES; l++)
         b.most = most[l] > b.most ? most[l] : b.most;
     return b;
+}
+
+VECTORS
+static struct balance measure(const double *ns, const double *cpu_ns, size_t count,
+                              const double *power, bool over)
+{
+    return over ? measure_some(ns, cpu_ns, count, power, true)
+                : measure_some(ns, cpu_ns, count, power, false);
 }
 
 /* Time without CPU time, and CPU time without time, of a window. */
@@ -389,7 +398,7 @@ void stretch_settle(struct stretch *s)
     pad(ns, count);
     pad(cpu_ns, count);
     pad(s->power, count);
-    struct balance b = measure(ns, cpu_ns, count, s->power);
+    struct balance b = measure(ns, cpu_ns, count, s->power, s->in_turn);
     s->all = b.all;
     s->most = b.most;
     s->first = s->second = s->before = s->after = s->power;
@@ -417,6 +426,27 @@ void stretch_settle(struct stretch *s)
 
 /* ---- thread samples ---- */
 
+/* How much is above the highest power. */
+VECTORS
+static double sum_over(const double *restrict cpu_ns, size_t count, double most,
+                       const double *restrict of)
+{
+    lanes sum = {0};
+    size_t k = 0;
+    for (; k + LANES <= count; k += LANES) {
+        lanes cpu, energy;
+        memcpy(&cpu, cpu_ns + k, sizeof cpu);
+        memcpy(&energy, of + k, sizeof energy);
+        lanes over = energy - most * cpu;
+        sum += WHERE(over > 0, over);
+    }
+    for (size_t l = 0; k + l < count; l++) {
+        double over = of[k + l] - most * cpu_ns[k + l];
+        sum[l] += over > 0 ? over : 0;
+    }
+    return add_lanes(&sum);
+}
+
 /* What the halves of their intervals cost. */
 static inline __attribute__((always_inline)) void price_samples(size_t samples, size_t n,
                                                                 const double *restrict price,
@@ -442,15 +472,35 @@ static void price_same(size_t samples, size_t n, const double *price, const doub
         price_samples(samples, n, price, cpu_ns, half);
 }
 
-/* The first half is of the thread's PC before, if it ran there; FIRST has N zeros at its end. */
+/* The first half is of the thread's PC before, if it ran there; FIRST has N zeros at its end. Returns how much is above the
+ * highest power, MOST. */
 VECTORS
-static void place_same(size_t count, size_t n, const double *restrict cpu_ns, const double *first,
-                       const double *second, double *restrict of)
+static double place_same(size_t count, size_t n, double most, const double *restrict cpu_ns,
+                         const double *restrict first, const double *restrict second,
+                         double *restrict of)
 {
-    for (size_t k = 0; k < n && k < count; k++)
+    const lanes zero = {0};
+    lanes sum = {0};
+    size_t k = 0;
+    for (; k < n && k < count; k++)
         of[k] = second[k] + first[k] + (cpu_ns[k] > 0 ? first[k + n] : 0);
-    for (size_t k = n; k < count; k++)
+    double over = sum_over(cpu_ns, k, most, of);
+    for (; k + LANES <= count; k += LANES) {
+        lanes cpu, before, own, next, rest;
+        memcpy(&cpu, cpu_ns + k, sizeof cpu);
+        memcpy(&before, cpu_ns + k - n, sizeof before);
+        memcpy(&own, first + k, sizeof own);
+        memcpy(&next, first + k + n, sizeof next);
+        memcpy(&rest, second + k, sizeof rest);
+        lanes energy = rest + WHERE(before <= zero, own) + WHERE(cpu > zero, next);
+        memcpy(of + k, &energy, sizeof energy);
+        lanes above = energy - most * cpu;
+        sum += WHERE(above > zero, above);
+    }
+    size_t done = k;
+    for (; k < count; k++)
         of[k] = second[k] + (cpu_ns[k - n] > 0 ? 0 : first[k]) + (cpu_ns[k] > 0 ? first[k + n] : 0);
+    return over + add_lanes(&sum) + sum_over(cpu_ns + done, count - done, most, of + done);
 }
 
 /* The sums of times and of prices times times, up to each interval. */
@@ -474,24 +524,26 @@ static double price_of(const struct areas *a, size_t i, size_t reach, double cpu
     return ns > 0 ? cpu_ns / ns * (a->price[i + 1] - a->price[i + 1 - reach]) : 0;
 }
 
-/* Samples with the same N threads. */
-static void place_all(const struct stretch *s, size_t n, const double *cpu_ns,
-                      const struct stretch_room *room, double *of)
+/* Samples with the same N threads. Returns as place_same. */
+static double place_all(const struct stretch *s, size_t n, const double *cpu_ns,
+                        const struct stretch_room *room, double *of)
 {
     bool halves_differ = s->first != s->second;
     price_same(s->count, n, s->first, cpu_ns, room->first);
     if (halves_differ)
         price_same(s->count, n, s->second, cpu_ns, room->second);
-    place_same(n * s->count, n, cpu_ns, room->first, halves_differ ? room->second : room->first,
-               of);
+    return place_same(n * s->count, n, s->most, cpu_ns, room->first,
+                      halves_differ ? room->second : room->first, of);
 }
 
-static void place(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
-                  const struct stretch_use *uses, double *of)
+/* Any samples. Returns as place_same. */
+static double place(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
+                    const struct stretch_use *uses, double *of)
 {
     struct areas areas;
+    size_t k = 0;
     add_areas(s, &areas);
-    for (size_t i = 0, k = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count; i++)
         for (size_t end = k + threads[i]; k < end; k++) {
             const struct stretch_use *use = &uses[k];
             double first = s->first[i] / 2 * cpu_ns[k], second = s->second[i] / 2 * cpu_ns[k];
@@ -501,27 +553,7 @@ static void place(const struct stretch *s, const uint64_t *threads, const double
             if (use->before != SIZE_MAX)
                 of[use->before] += first;
         }
-}
-
-/* How much is above the highest power. */
-VECTORS
-static double sum_over(const double *restrict cpu_ns, size_t count, double most,
-                       const double *restrict of)
-{
-    lanes sum = {0};
-    size_t k = 0;
-    for (; k + LANES <= count; k += LANES) {
-        lanes cpu, energy;
-        memcpy(&cpu, cpu_ns + k, sizeof cpu);
-        memcpy(&energy, of + k, sizeof energy);
-        lanes over = energy - most * cpu;
-        sum += WHERE(over > 0, over);
-    }
-    for (size_t l = 0; k + l < count; l++) {
-        double over = of[k + l] - most * cpu_ns[k + l];
-        sum[l] += over > 0 ? over : 0;
-    }
-    return add_lanes(&sum);
+    return sum_over(cpu_ns, k, s->most, of);
 }
 
 /* Thread samples that cost about the same, by the price around each sample as part of the highest power. */
@@ -630,10 +662,8 @@ void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cp
     size_t count = uses == NULL ? s->count * threads[0] : 0;
     for (size_t i = 0; i < s->count && uses != NULL; i++)
         count += threads[i];
-    if (uses != NULL)
-        place(s, threads, cpu_ns, uses, of);
-    else
-        place_all(s, threads[0], cpu_ns, room, of);
-    if (sum_over(cpu_ns, count, s->most, of) + s->rest > NOTHING * s->all)
+    double over = uses != NULL ? place(s, threads, cpu_ns, uses, of)
+                               : place_all(s, threads[0], cpu_ns, room, of);
+    if (over + s->rest > NOTHING * s->all)
         level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, room, of);
 }

@@ -190,47 +190,49 @@ static void small_to_doubles(const uint64_t *values, size_t count, double *to)
         to[k] = small_to_double(values[k]);
 }
 
-static inline __attribute__((always_inline)) void sum_samples(const double *values, size_t n,
-                                                              size_t count, double *sum)
+static inline __attribute__((always_inline)) void convert_samples(const uint64_t *restrict cpu_ns,
+                                                                  size_t n, size_t count,
+                                                                  double *restrict to,
+                                                                  double *restrict sum)
 {
     for (size_t i = 0; i < count; i++) {
         sum[i] = 0;
-        for (size_t j = 0; j < n; j++)
-            sum[i] += values[n * i + j];
+        for (size_t j = 0; j < n; j++) {
+            to[n * i + j] = small_to_double(cpu_ns[n * i + j]);
+            sum[i] += to[n * i + j];
+        }
     }
 }
 
+/* CPU times of COUNT samples with N threads each, and their sum in each. */
 VECTORS
-static void sum_cpu(const double *values, size_t n, size_t count, double *sum)
+static void convert_cpu(const uint64_t *cpu_ns, size_t n, size_t count, double *to, double *sum)
 {
     if (n == 1)
-        sum_samples(values, 1, count, sum);
+        convert_samples(cpu_ns, 1, count, to, sum);
     else if (n == 2)
-        sum_samples(values, 2, count, sum);
+        convert_samples(cpu_ns, 2, count, to, sum);
     else
-        sum_samples(values, n, count, sum);
+        convert_samples(cpu_ns, n, count, to, sum);
 }
 
-/* Intervals of COUNT samples. */
-VECTORS
-static void fill_times(const uint64_t *restrict interval_ns, size_t count, double seconds,
-                       double *restrict ns, double *restrict passed)
+static inline double passed(const uint64_t *interval_ns, size_t i, double even_seconds)
 {
-    for (size_t i = 0; i < count; i++) {
-        passed[i] = interval_ns != NULL ? (double)interval_ns[i] / 1e9 : seconds;
-        ns[i] = passed[i] * 1e9;
-    }
+    return interval_ns != NULL ? (double)interval_ns[i] / 1e9 : even_seconds;
 }
 
-/* Powers and energies, from intervals to energies in place. Returns whether they fit in packed sums. */
+/* Intervals, powers and energies of COUNT samples. Returns whether they fit in packed sums. */
 VECTORS
-static bool fill_energies(const double *restrict value, size_t count, double scale,
-                          double *restrict rate, double *restrict energy)
+static bool fill_energies(const uint64_t *restrict interval_ns, double even_seconds,
+                          const double *restrict value, double scale, size_t count,
+                          double *restrict ns, double *restrict rate, double *restrict energy)
 {
     uint64_t other = 0;
     for (size_t i = 0; i < count; i++) {
+        double seconds = passed(interval_ns, i, even_seconds);
+        ns[i] = seconds * 1e9;
         rate[i] = value[i] * scale;
-        energy[i] *= rate[i];
+        energy[i] = rate[i] * seconds;
         other |= (uint64_t)!is_summable(rate[i]) |
                  (uint64_t) !(fabs(energy[i]) < PACKED_MAX_STRETCH_J / STRETCH);
     }
@@ -239,11 +241,12 @@ static bool fill_energies(const double *restrict value, size_t count, double sca
 
 static bool fill(const struct weigher *w, size_t count, struct stretch *s)
 {
-    fill_times(w->meta->times ? w->in.interval_ns + w->next : NULL, count, w->even_seconds, s->ns,
-               s->energy);
+    const uint64_t *interval_ns = w->meta->times ? w->in.interval_ns + w->next : NULL;
     if (w->quantity->name != NULL)
-        return fill_energies(w->in.value + w->next, count, w->quantity->scale, s->rate, s->energy);
+        return fill_energies(interval_ns, w->even_seconds, w->in.value + w->next,
+                             w->quantity->scale, count, s->ns, s->rate, s->energy);
     for (size_t i = 0; i < count; i++) {
+        s->ns[i] = passed(interval_ns, i, w->even_seconds) * 1e9;
         s->rate[i] = NAN;
         s->energy[i] = 0;
     }
@@ -283,13 +286,13 @@ static void use_times(const struct weigher *w, size_t thread_samples)
     const uint64_t *cpu_ns = in->cpu_ns + w->next_thread, *thread = in->thread + w->next_thread;
     size_t n = in->threads[w->next];
     share_work_reserve(work, thread_samples);
-    small_to_doubles(cpu_ns, thread_samples, work->cpu_ns);
     if (work->packed.varied) {
+        small_to_doubles(cpu_ns, thread_samples, work->cpu_ns);
         s->in_turn = w->meta->cpus == 1 || share_work_in_turn(work, thread, thread_samples);
         share_work_find_uses(work, in->threads + w->next, thread);
     } else {
         s->in_turn = w->meta->cpus == 1 || n == 1 || !run_at_once(cpu_ns, n, s->count);
-        sum_cpu(work->cpu_ns, n, s->count, s->cpu_ns);
+        convert_cpu(cpu_ns, n, s->count, work->cpu_ns, s->cpu_ns);
     }
 }
 
