@@ -172,6 +172,18 @@ char *elide_arguments(const char *name, enum elide_step step)
     return result;
 }
 
+char *elide_parameters(const char *name)
+{
+    struct brackets b = {.operator_at = SIZE_MAX};
+    size_t begin = 0, end = strlen(name);
+    if (find_brackets(&b, name)) {
+        b.name_end = end = find_name_end(&b, name);
+        begin = find_name_begin(&b, name);
+    }
+    free(b.list);
+    return mem_strndup(name + begin, end - begin);
+}
+
 static size_t step_over(const char *text)
 {
     size_t length = utf8_length(text);

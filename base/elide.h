@@ -21,6 +21,9 @@ enum elide_step {
  * Caller frees. */
 char *elide_arguments(const char *name, enum elide_step step);
 
+/* A copy of NAME without its parameters and the type of its result; with its template arguments. Caller frees. */
+char *elide_parameters(const char *name);
+
 /* A copy of TEXT (valid UTF-8) in at most WIDTH characters, with "..." in its middle if it is longer. Caller frees. */
 char *elide_middle(const char *text, size_t width);
 

@@ -41,7 +41,8 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Rows:", 1},
     {"keys", 'k', "KEY,...", EVERYDAY,
      "A row per combination of process, program, thread, comm, binary, function, linkage-name, "
-     "outer-line, inline, file, line, basic-block, pc, instruction (default: binary,function)",
+     "outer-line, inline, stack-inline, file, line, basic-block, pc, instruction (default: "
+     "binary,function)",
      1},
     {"threads", KEY_THREADS, NULL, EVERYDAY,
      "Separate rows per thread (adds thread as the first key)", 1},

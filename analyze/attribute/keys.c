@@ -24,7 +24,8 @@ enum {
     KEY_LINKAGE_NAME,
     KEY_OUTER_LINE,
     KEY_BASIC_BLOCK,
-    KEY_INSTRUCTION
+    KEY_INSTRUCTION,
+    KEY_STACK_INLINE
 };
 
 static bool needs_thread(int key)
@@ -94,6 +95,23 @@ static uint64_t code_text(struct key_map *map, const struct pbin_definitions *al
     return strings_intern(map->rows->texts, code_names_get(map->code, all, at, wanted));
 }
 
+/* "outer;inner": the function that has the code at AT, and what is inlined there. */
+static uint64_t stack_text(struct key_map *map, const struct pbin_definitions *all,
+                           const struct pbin_location *at)
+{
+    char *chain = NULL;
+    for (uint64_t i = at->frame_count; i > 0; i--) {
+        const char *name =
+            strings_get(all->strings, all->frames[at->first_frame + i - 1].demangled);
+        char *longer = chain != NULL ? mem_printf("%s;%s", chain, name) : mem_strdup(name);
+        free(chain);
+        chain = longer;
+    }
+    uint32_t text = strings_intern(map->rows->texts, chain);
+    free(chain);
+    return text;
+}
+
 static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
 {
@@ -127,6 +145,8 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
         return code_text(map, all, at, CODE_BLOCK);
     case KEY_INSTRUCTION:
         return code_text(map, all, at, CODE_INSTRUCTION);
+    case KEY_STACK_INLINE:
+        return stack_text(map, all, at);
     default:
         return map->keys->offsets ? offset_of(all, at) : at->pc;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/elide.h"
 #include "base/memory.h"
 #include "formats/pbin/pbin.h"
 
@@ -17,6 +18,8 @@ const char *selection_add(struct selection *s, const char *text, bool exclude)
         return "is neither KEY=GLOB nor KEY~REGEX";
     if (filter.key < 0)
         return "begins with an unknown key";
+    const char *key = pbin_key_get((size_t)filter.key)->name;
+    filter.is_function = strcmp(key, "function") == 0 || strcmp(key, "inline") == 0;
     if (text[length] == '=')
         filter.glob = text + length + 1;
     else if (regcomp(&filter.regex, text + length + 1, REG_EXTENDED | REG_NOSUB) != 0)
@@ -35,11 +38,24 @@ void selection_free(struct selection *s)
     *s = (struct selection){0};
 }
 
-static bool matches(const struct filter *filter, const char *text)
+static bool matches_text(const struct filter *filter, const char *text)
 {
     if (filter->glob != NULL)
         return fnmatch(filter->glob, text, 0) == 0;
     return regexec(&filter->regex, text, 0, NULL, 0) == 0;
+}
+
+/* Functions match with and without their parameters, and as narrow tables show them. */
+static bool matches(const struct filter *filter, const char *text)
+{
+    bool match = matches_text(filter, text);
+    if (match || !filter->is_function)
+        return match;
+    char *plain = elide_parameters(text), *shortest = elide_arguments(text, ELIDE_SIGNATURE);
+    match = matches_text(filter, plain) || matches_text(filter, shortest);
+    free(plain);
+    free(shortest);
+    return match;
 }
 
 bool selection_passes(const struct selection *s, key_text *text_of, void *context)

@@ -12,6 +12,7 @@
 struct filter {
     int key; /* number for pbin_key_get */
     bool exclude;
+    bool is_function; /* the key is the name of a function */
     const char *glob; /* NULL: use REGEX */
     regex_t regex;
 };

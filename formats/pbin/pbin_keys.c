@@ -10,7 +10,7 @@ static const struct pbin_key keys[] = {
     {"file", true, false},        {"function", true, false},     {"inline", true, false},
     {"line", false, false},       {"pc", false, false},          {"comm", true, false},
     {"program", true, false},     {"linkage-name", true, false}, {"outer-line", false, false},
-    {"basic-block", true, false}, {"instruction", true, false},
+    {"basic-block", true, false}, {"instruction", true, false},  {"stack-inline", true, false},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 _Static_assert(KEYS <= PBIN_MAX_KEYS, "a row has room for all keys");

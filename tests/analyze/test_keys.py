@@ -63,6 +63,28 @@ class Places(tool.Case):
         self.succeeds(["pbin-aggregate", "-k", "linkage-name,outer-line", "--format=pbin", "-o", f"{self.folder}/s", file])
         self.assertEqual(set(self.rows("linkage-name,outer-line", f"{self.folder}/s")), {("_Z5outeri", 30), ("_foreign", None)})
 
+    def test_inlined_functions(self):
+        file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))
+        self.assertEqual(set(self.rows("stack-inline", file)), {("outer(int)",), ("outer(int);inner()",), ("_foreign",)})
+        self.succeeds(["pbin-aggregate", "-k", "stack-inline", "--format=pbin", "-o", f"{self.folder}/s", file])
+        self.assertEqual(set(self.rows("stack-inline", f"{self.folder}/s")), {("outer(int)",), ("outer(int);inner()",), ("_foreign",)})
+        self.assertEqual(self.rows("stack-inline", "--filter=stack-inline=*;inner()", file), [("outer(int);inner()",)])
+
+    def test_filters_without_parameters(self):
+        long = "void std::__introsort_loop<int*, long>(int*, int*, long)"
+        frames = [pbin.Frame("_Z5outeri", "outer(int)", "", 0), pbin.Frame("_Zlong", long, "", 0), pbin.Frame("outer", "outer", "", 0)]
+        profile = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": 3, "wall_ns": 3_000_000},
+                               [pbin.Thread(1, 1, "app")], [pbin.Location(i + 1, "app", [f]) for i, f in enumerate(frames)])
+        profile.samples = [pbin.Sample(1_000_000, 0.0, [(0, i, 1_000_000)]) for i in range(3)]
+        file = self.file("p", pbin.write(profile))
+        for option, want in (("--filter=function=outer", {"outer", "outer(int)"}), ("--filter=function=outer(int)", {"outer(int)"}),
+                             ("--filter=inline~^outer$", {"outer", "outer(int)"}), ("--exclude=function=outer", {long}),
+                             ("--filter=function=std::__introsort_loop<int[*], long>", {long}),
+                             ("--filter=function=std::__introsort_loop<...>", {long}), ("--filter=function=" + long.replace("*", "[*]"), {long}),
+                             ("--filter=function=introsort*", set())):
+            done = self.succeeds(["pbin-aggregate", "-q", "--format=json", "-k", "function,inline", option, file])
+            self.assertEqual({r["function"] for r in json.loads(done.out)["rows"]}, want, option)
+
 
 if __name__ == "__main__":
     unittest.main()
