@@ -17,7 +17,7 @@ static int read_meta(struct scan *s, const char *kind, struct error *err)
     return 0;
 }
 
-/* Copies a pipe to a file, unless its first bytes show that it is no pbin, which read_meta reports. */
+/* Copies a pipe to a file, unless its first bytes show that it is not a pbin, which read_meta reports. */
 static int make_seekable(struct stream *in, struct error *err)
 {
     const uint8_t *data;

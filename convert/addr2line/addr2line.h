@@ -28,7 +28,7 @@ bool addr2line_parse(const char *text, size_t length, uint64_t *address);
 /* Prints COUNT addresses. Returns 0 or -1, with the error of OUT filled. */
 int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count);
 
-/* Prints the addresses that are lines of the descriptor FD, as soon as they can be read. Text that is no address counts as
+/* Prints the addresses that are lines of the descriptor FD, as soon as they can be read. Text that is not an address counts as
  * 0, as in binutils. Returns 0 or -1 with ERR, that of OUT, filled. */
 int addr2line_lines(struct addr2line *a, int fd, struct error *err);
 

@@ -140,7 +140,7 @@ static int look_up(struct addr2line *a, struct addr2line_options *o, struct erro
         result = addr2line_lines(a, STDIN_FILENO, err);
     }
     if (a->strange > 0)
-        report_warning(&o->common.reporter, "%llu of the texts are no hexadecimal addresses",
+        report_warning(&o->common.reporter, "%llu of the texts are not hexadecimal addresses",
                        (unsigned long long)a->strange);
     return result;
 }

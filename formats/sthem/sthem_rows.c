@@ -162,7 +162,7 @@ static inline uint32_t pc_place(struct sthem_reader *r, uint64_t pc)
     return new_place(r, pc, (struct sthem_place){.pc = pc});
 }
 
-/* "0x1f40" at AT, up to the end of the field. Returns that, or NULL: it is no such number. */
+/* "0x1f40" at AT, up to the end of the field. Returns that, or NULL if it is not such a number. */
 static const char *scan_hexadecimal(const struct sthem_reader *r, const char *at, uint64_t *pc)
 {
     const char *end = r->csv.text + r->csv.length, *digit = at + 2;

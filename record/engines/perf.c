@@ -250,7 +250,7 @@ static uint64_t own_cpu(void)
 }
 
 /* Adjusts the mean interval to reach the requested rate, and lowers the rate when this process uses more than its share
- * of CPU time. Without samples in the kernel a low rate is no evidence: time in the kernel is not sampled. */
+ * of CPU time. Without samples in the kernel a low rate is not evidence: time in the kernel is not sampled. */
 static void adapt(struct engine_run *run, uint64_t now)
 {
     uint64_t own = own_cpu(), cpu = perf_program_cpu(run), sightings = run->sightings;

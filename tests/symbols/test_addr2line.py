@@ -145,7 +145,7 @@ class Against(Compare):
             self.assertIn(say, done.stderr)
         done = subprocess.run([TOOL, "-e", p], input="xyz\n1" + "0" * 100000 + "\n", capture_output=True, text=True)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("of the texts are no hexadecimal addresses", done.stderr)
+        self.assertIn("of the texts are not hexadecimal addresses", done.stderr)
 
 
 class Csv(Case):
@@ -165,7 +165,7 @@ class Csv(Case):
             self.assertEqual(out[2][3:], ["", "", ""])
             self.assertEqual(out[3][3:], ["", "", ""])
             self.assertEqual([x for r in out[4:40] for x in (r[3], "%s:%s" % (r[4], r[5]))], plain[:-1])
-            self.assertIn("1 of the texts are no hexadecimal addresses", done.stderr)
+            self.assertIn("1 of the texts are not hexadecimal addresses", done.stderr)
 
     def test_wrong_tables(self):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
