@@ -7,8 +7,6 @@
 
 #include "base/memory.h"
 #include "convert/symbolize/demangle.h"
-#include "formats/elf/elf_search.h"
-#include "formats/elf/elf_symbols.h"
 
 /* The functions of a file by name. */
 struct addresses {
@@ -30,18 +28,10 @@ static void add_name(struct addresses *a, const char *linkage, uint64_t address)
     a->address[number] = address;
 }
 
-static void list_addresses(struct addresses *a, const struct elf_file *image,
-                           const struct elf_search *search, struct reporter *reporter)
+static void list_addresses(struct addresses *a, const struct elf_symbols *symbols)
 {
-    struct error unread = {0};
-    struct elf_file *debug = elf_search_debug(search, image, &unread);
-    if (unread.text[0] != '\0')
-        report_warning(reporter, "%s: %s", unread.file, unread.text);
-    struct elf_symbols *symbols = elf_symbols_new(image, debug);
     struct elf_symbol_range range;
     uint64_t at = 0;
-    elf_warn_failed(reporter, image, "functions are lost");
-    elf_warn_failed(reporter, debug, "functions are lost");
     a->names = strings_new();
     while (elf_symbols_next(symbols, at, &range)) {
         add_name(a, range.name, range.begin);
@@ -49,8 +39,6 @@ static void list_addresses(struct addresses *a, const struct elf_file *image,
             break;
         at = range.last + 1;
     }
-    elf_symbols_delete(symbols);
-    elf_file_close(debug);
 }
 
 /* BINARY and FUNCTION are texts of the pbin. */
@@ -81,13 +69,13 @@ static bool add_call(struct gmon *g, const struct addresses *a, const struct pro
 
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
-                      const struct elf_search *search, struct reporter *reporter)
+                      const struct elf_symbols *symbols)
 {
     struct addresses a = {0};
     size_t lost = 0;
     if (times->arc_count == 0)
         return 0;
-    list_addresses(&a, file->image, search, reporter);
+    list_addresses(&a, symbols);
     for (size_t i = 0; i < times->arc_count; i++)
         lost += !add_call(gmon, &a, file, &times->arcs[i], all->strings);
     strings_delete(a.names);

@@ -5,13 +5,14 @@
 
 #include "convert/gmon/pc_times.h"
 #include "convert/symbolize/profiled_file.h"
+#include "formats/elf/elf_symbols.h"
 #include "formats/gmon/gmon.h"
 
 /* Adds the arcs of TIMES to GMON: both ends become the first address of a function of FILE. ALL is
- * what the pbin defines; SEARCH finds separate symbols. Returns how many
+ * what the pbin defines; SYMBOLS are those of FILE. Returns how many
  * arcs were left out, as an end is not a function of FILE. */
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
-                      const struct elf_search *search, struct reporter *reporter);
+                      const struct elf_symbols *symbols);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/tool.h"
 #include "convert/gmon/gmon_calls.h"
 #include "convert/gmon/gmon_render.h"
+#include "convert/gmon/gprof_names.h"
 #include "formats/elf/elf_options.h"
 
 struct options {
@@ -20,10 +21,11 @@ struct options {
     struct gmon_render_options render;
     struct elf_search search;
     const char *input, *binary;
+    const char *symbols; /* file for gprof --external-symbol-table; NULL: none */
     bool profil;
 };
 
-enum { KEY_SCALE = KEY_TOOL_FIRST, KEY_PROFIL };
+enum { KEY_SCALE = KEY_TOOL_FIRST, KEY_PROFIL, KEY_SYMBOLS };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What is written:", 1},
@@ -35,6 +37,10 @@ static const struct argp_option arguments[] = {
     {"rate", 'r', "HZ", EVERYDAY, "Ticks per second of time (default: the sampling frequency)", 1},
     {"scale", KEY_SCALE, "SCALE", 0,
      "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
+    {"symbols", KEY_SYMBOLS, "FILE", EVERYDAY,
+     "Write all functions to FILE, for gprof --external-symbol-table=FILE: those with $ or . in "
+     "their names, too, which it hides",
+     1},
     {0, 0, NULL, 0, "Finding the file:", ELF_GROUP},
     {"profil", KEY_PROFIL, NULL, EVERYDAY, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",
      TOOL_FILES},
@@ -60,6 +66,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_SCALE:
         o->render.scale = (uint32_t)tool_whole(state, "--scale", argument, 2, 65536);
+        return 0;
+    case KEY_SYMBOLS:
+        o->symbols = argument;
         return 0;
     case KEY_PROFIL:
         o->profil = true;
@@ -99,6 +108,8 @@ struct conversion {
     const char *name; /* of the pbin */
     struct pc_times times;
     struct profiled_file file;
+    struct elf_file *debug; /* its separate symbols, or NULL */
+    struct elf_symbols *symbols;
     struct gmon gmon;
     const struct pbin_definitions *all;
 };
@@ -143,6 +154,23 @@ static void report_outside(const struct conversion *c, exact outside)
                    c->name, 100 * (double)outside / (double)c->times.time, c->file.name);
 }
 
+/* gprof shows a part of the functions only. */
+static void report_hidden(const struct conversion *c, const struct address_time *items,
+                          size_t count)
+{
+    if (c->options->symbols != NULL || c->times.time <= 0)
+        return;
+    struct gprof_hidden hidden = gprof_hidden_find(c->symbols, items, count);
+    if (hidden.functions > 0)
+        report_warning(
+            &c->options->common.reporter,
+            "%s: gprof hides %zu functions with $ or . in their names, such as %.80s, and "
+            "counts their time, %.2f %%, for others (--symbols FILE, then gprof "
+            "--external-symbol-table=FILE)",
+            c->name, hidden.functions, hidden.name,
+            100 * (double)hidden.time / (double)c->times.time);
+}
+
 static int put_times(struct conversion *c, struct error *err)
 {
     struct address_time *items = mem_zalloc(c->times.count, sizeof *items);
@@ -161,6 +189,8 @@ static int put_times(struct conversion *c, struct error *err)
                              &c->options->common.reporter, err);
     if (result == 0)
         report_outside(c, outside + no_code);
+    if (result == 0)
+        report_hidden(c, items, count);
     free(items);
     return result;
 }
@@ -196,6 +226,26 @@ static int write_gmon(struct conversion *c, struct error *err)
     return -1;
 }
 
+static int write_symbols(const struct conversion *c, struct error *err)
+{
+    struct output *out = output_open(c->options->symbols, 0, err);
+    if (out == NULL)
+        return -1;
+    if (gprof_names_write(c->symbols, out) == 0)
+        return output_commit(out);
+    output_discard(out);
+    return -1;
+}
+
+static void read_symbols(struct conversion *c)
+{
+    struct reporter *reporter = &c->options->common.reporter;
+    c->debug = elf_search_debug_warn(&c->options->search, c->file.image, reporter);
+    c->symbols = elf_symbols_new(c->file.image, c->debug);
+    elf_warn_failed(reporter, c->file.image, "functions are lost");
+    elf_warn_failed(reporter, c->debug, "functions are lost");
+}
+
 static int convert(struct conversion *c, struct error *err)
 {
     struct options *o = c->options;
@@ -212,14 +262,16 @@ static int convert(struct conversion *c, struct error *err)
         o->render.rate = default_rate(meta);
     if (c->times.time == 0 && c->times.samples > 0)
         make_time_of_samples(c);
+    read_symbols(c);
     if (put_times(c, err) != 0)
         return -1;
-    size_t lost =
-        gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, &o->search, &o->common.reporter);
+    size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, c->symbols);
     if (lost > 0)
         report_warning(&o->common.reporter,
                        "%s: left out %zu of %zu call arcs: an end is not a function of %s", c->name,
                        lost, c->times.arc_count, c->file.name);
+    if (o->symbols != NULL && write_symbols(c, err) != 0)
+        return -1;
     return write_gmon(c, err);
 }
 
@@ -243,6 +295,8 @@ int main(int argc, char **argv)
         result = convert(&c, &err);
     }
     gmon_render_free(&c.gmon);
+    elf_symbols_delete(c.symbols);
+    elf_file_close(c.debug);
     profiled_file_free(&c.file);
     pc_times_free(&c.times);
     pbin_reader_close(c.reader);

@@ -160,10 +160,11 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
     }
     if (!is_wanted(type) || from->st_shndx >= r->file->section_count || name[0] == '\0')
         return;
-    struct sorted_symbol s = {.symbol = {from->st_value, from->st_size, name, false},
+    bool local = GELF_ST_BIND(from->st_info) == STB_LOCAL;
+    struct sorted_symbol s = {.symbol = {from->st_value, from->st_size, name, false, local},
                               .rank = rank,
                               .old = old,
-                              .local = GELF_ST_BIND(from->st_info) == STB_LOCAL};
+                              .local = local};
     const struct elf_section *section = section_of(r, from, &s.symbol);
     if (section == NULL || section->size == 0)
         return;
@@ -351,7 +352,7 @@ static void list_frames(struct listing *l, const struct reader *r, const struct 
     const struct sorted_symbol *s = r->symbols, *end = r->count > 0 ? s + r->count : s;
     for (size_t i = 0; i < frames->count; i++) {
         const struct elf_bounds *b = &frames->items[i];
-        struct elf_symbol symbol = {b->begin, b->last - b->begin + 1, NULL, true};
+        struct elf_symbol symbol = {b->begin, b->last - b->begin + 1, NULL, true, false};
         while (s < end && s->symbol.address < b->begin)
             s++;
         bool has_symbol = s < end && s->symbol.address == b->begin;

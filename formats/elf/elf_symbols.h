@@ -11,6 +11,7 @@ struct elf_symbol {
     const char *name;       /* borrowed until elf_symbols_delete */
     bool
         is_address; /* the function has no symbol: NAME is "FILE!0xADDRESS", with the base name of the file */
+    bool is_local; /* other files do not see the symbol */
 };
 
 struct elf_symbols;

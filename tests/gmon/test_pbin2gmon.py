@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 import json
 import os
 import random
+import re
 import stat
 import struct
 import subprocess
@@ -199,6 +200,67 @@ class Again(tool.Case):
                          {k: v[1] for k, v in gprof.flat(elf, after).items()})
         for name, (time, _) in gprof.flat(elf, before).items():
             self.assertAlmostEqual(gprof.flat(elf, after)[name][0], time, delta=0.0101)
+
+
+class Hidden(tool.Case):
+    """Local functions with $ or . in their names, as Rust and the compilers' own passes make them."""
+    NAMES = {"closure": "_ZN3abc28_$u7b$$u7b$closure$u7d$$u7d$17h4d61d863015b0077E", "part": "plain.part.0", "inner": "plain.llvm.77"}
+    SHOWN = {"closure": "abc::{{closure}}", "part": "plain.part.0", "inner": "plain.llvm.77", "open": "glob$al", "plain": "plain"}
+
+    def build(self):
+        text = "volatile unsigned long sink;\n"
+        for name in ("closure", "part", "inner", "open", "plain"):
+            static = "static " if name in self.NAMES else ""
+            label = self.NAMES.get(name) or self.SHOWN[name]
+            head = f"{static}__attribute__((noinline, noclone)) void f_{name}(void)"
+            text += f'{head} __asm__("{label}");\n{head} {{ for (int i = 0; i < 99; i++) sink += i; }}\n'
+        text += "int main(void) { f_closure(); f_part(); f_inner(); f_open(); f_plain(); }\n"
+        source, path = self.file("hidden.c", text.encode()), os.path.join(self.folder, "hidden")
+        subprocess.run(["gcc", "-O1", "-no-pie", "-o", path, source], check=True)
+        return path
+
+    def flat(self, *argv):
+        out = subprocess.run(["gprof", "-b", "-p", *argv], capture_output=True, text=True, check=True).stdout
+        rows = [re.match(r" *[\d.]+ +[\d.]+ +([\d.]+) +(\S.*)", l) for l in out.split("\n")]
+        return {m[2]: float(m[1]) for m in rows if m and float(m[1]) > 0}
+
+    def test_with_gprof(self):
+        path = self.build()
+        nm = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout
+        at = {line.split()[2]: int(line.split()[0], 16) for line in nm.split("\n") if len(line.split()) == 3}
+        weights = {"closure": 400, "part": 300, "inner": 200, "open": 500, "plain": 600}
+        prog = program.Program(path)
+        pcs = [at[self.NAMES.get(n) or self.SHOWN[n]] + 4 for n, w in weights.items() for _ in range(w)]
+        taken = [raw.Sample(0, [raw.Thread(77, pc, (i + 1) * 10**7)], 10**15 + i * 10**4) for i, pc in enumerate(pcs)]
+        run = raw.Run(taken, [prog.map], len(pcs) * 10**4, kind=raw.POWER)
+        made = self.file("run.pbin", self.succeeds(["prof2pbin", "-q", "-s", self.folder], stdin=raw.write(run, "sampler")).out)
+        gmon, table = os.path.join(self.folder, "gmon.out"), os.path.join(self.folder, "symbols")
+        ended = self.succeeds(["pbin2gmon", "-r", "100", made, "-o", gmon])
+        self.assertRegex(ended.err, r"^pbin2gmon: \S+: gprof hides 3 functions with \$ or \. in their names, such as _ZN3abc\S+, "
+                                    r"and counts their time, 45\.00 %, for others \(--symbols FILE, .*\)\n$")
+        self.assertEqual(set(self.flat(path, gmon)) & set(self.SHOWN.values()), {"glob$al", "plain"}, "gprof no longer hides them")
+        for dialect in ("gnu", "bsd"):
+            ended = self.succeeds(["pbin2gmon", "-r", "100", "--format", dialect, "--symbols", table, made, "-o", gmon])
+            self.assertEqual(ended.err, "")
+            self.assertEqual(self.flat(f"--external-symbol-table={table}", path, gmon),
+                             {self.SHOWN[n]: w / 100 for n, w in weights.items()})
+
+    def test_table(self):
+        """All functions once, by address."""
+        path = self.build()
+        made = self.file("run.pbin", self.succeeds(["prof2pbin", "-q", "-s", self.folder], stdin=raw.write(raw.Run(
+            [raw.Sample(0, [raw.Thread(7, program.executable_segment(path)[1] + 64, 10**6)], 10**15)], [program.Program(path).map], 1000,
+            kind=raw.POWER), "sampler")).out)
+        table = os.path.join(self.folder, "symbols")
+        self.succeeds(["pbin2gmon", "-q", "--symbols", table, made, "-o", os.path.join(self.folder, "gmon.out")])
+        with open(table, encoding="ascii") as f:
+            rows = [line.rstrip("\n").split(" ") for line in f]
+        self.assertEqual([r[0] for r in rows], sorted({r[0] for r in rows}))
+        self.assertEqual({r[1] for r in rows}, {"T"})
+        self.assertGreaterEqual({r[2] for r in rows}, set(self.NAMES.values()) | {"glob$al", "plain", "main", "_start"})
+        self.fails(["pbin2gmon", "--symbols", f"{self.folder}/no/file", made, "-o", os.path.join(self.folder, "g")],
+                   f"{self.folder}/no/file")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "g")))
 
 
 class Sampled(tool.Case):
