@@ -112,13 +112,15 @@ extern void meter_return(void) INTERNAL;
 extern void meter_dummy(void) INTERNAL;
 extern void meter_dummy_thunk(void) INTERNAL;
 INTERNAL uint64_t meter_enter(uint64_t *slot, uint64_t number);
-INTERNAL uint64_t meter_leave(uint64_t *slot);
+INTERNAL uint64_t meter_leave(uint64_t *slot, uint64_t ticks);
 
 /* All general registers that a call may change are kept, with the flags, as compilers and assembler code rely on what a
- * function leaves alone; vector registers are not used at all. The jump through memory below the stack pointer is safe:
+ * function leaves alone; vector registers are not used at all. The clock is read at once when a function returns, so that no
+ * work of ours is done while it is still busy, and when it has its result (lfence). The jump through memory below the stack pointer is safe:
  * signal handlers leave 128 bytes there. */
-#define SAVE                                                                                       \
-    "push %rax\n push %rcx\n push %rdx\n push %rsi\n push %rdi\n"                                  \
+#define SAVE_FIRST "push %rax\n push %rcx\n push %rdx\n"
+#define SAVE_REST                                                                                  \
+    "push %rsi\n push %rdi\n"                                                                      \
     "push %r8\n push %r9\n push %r10\n push %r11\n push %rbp\n"                                    \
     "seto %al\n lahf\n push %rax\n mov %rsp, %rbp\n and $-16, %rsp\n cld\n"
 #define RESTORE                                                                                    \
@@ -127,19 +129,22 @@ INTERNAL uint64_t meter_leave(uint64_t *slot);
     "pop %rdi\n pop %rsi\n pop %rdx\n pop %rcx\n pop %rax\n"
 __asm__(".text\n .hidden meter_enter_code, meter_return, meter_dummy, meter_dummy_thunk\n"
         ".globl meter_enter_code\n .type meter_enter_code, @function\n"
-        "meter_enter_code:\n" SAVE "lea 96(%rbp), %rdi\n" /* 11 registers and the number */
+        "meter_enter_code:\n" SAVE_FIRST SAVE_REST
+        "lea 96(%rbp), %rdi\n" /* 11 registers and the number */
         "mov 88(%rbp), %rsi\n"
         "call meter_enter\n"
         "mov %rax, 88(%rbp)\n" RESTORE "lea 8(%rsp), %rsp\n jmp *-8(%rsp)\n"
         ".size meter_enter_code, . - meter_enter_code\n"
         ".globl meter_return\n .type meter_return, @function\n"
         "meter_return:\n"
-        "lea -8(%rsp), %rsp\n" SAVE "lea 88(%rbp), %rdi\n"
+        "lea -8(%rsp), %rsp\n" SAVE_FIRST
+        "lfence\n rdtsc\n mov %rax, %rcx\n" SAVE_REST /* keeps rcx and rdx */
+        "shl $32, %rdx\n lea (%rcx, %rdx), %rsi\n lea 88(%rbp), %rdi\n"
         "call meter_leave\n"
         "mov %rax, 88(%rbp)\n" RESTORE "lea 8(%rsp), %rsp\n jmp *-8(%rsp)\n"
         ".size meter_return, . - meter_return\n"
         ".globl meter_dummy\n .type meter_dummy, @function\n"
-        "meter_dummy:\n ret\n"
+        "meter_dummy:\n .rept 64\n imul $3, %rax, %rax\n .endr\n ret\n"
         ".size meter_dummy, . - meter_dummy\n"
         ".globl meter_dummy_thunk\n .type meter_dummy_thunk, @function\n"
         "meter_dummy_thunk:\n push $0\n jmp meter_enter_code\n"
@@ -680,13 +685,10 @@ __attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t
     return grave->back;
 }
 
-uint64_t meter_leave(uint64_t *slot)
+uint64_t meter_leave(uint64_t *slot, uint64_t ticks)
 {
     struct state *t = &thread;
-    __asm__ volatile(
-        "lfence" ::
-            : "memory"); /* else the clock is read before the function has its result */
-    uint64_t end = now(), back = 0;
+    uint64_t end = meter_process.header->tsc ? ticks : now(), back = 0;
     t->busy = true;
     barrier();
     if (t->process != *meter_process.id)
@@ -1014,42 +1016,53 @@ static bool open_file(const char *text)
     return true;
 }
 
-/* The least time of a call of CODE [ticks], of several rounds. */
+/* Calls CODE, which needs the result of the call before, as one round. Returns its time [ticks]. */
 static uint64_t time_calls(void (*code)(void))
 {
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < CALIBRATIONS; i++) {
-        uint64_t start = now();
-        for (int k = 0; k < CALIBRATION_CALLS; k++) {
-            void (*volatile call)(void) = code;
-            call();
-        }
-        uint64_t time = now() - start;
-        least = time < least ? time : least;
-    }
-    return least;
+    uint64_t value = 1, start = now();
+    for (int i = 0; i < CALIBRATION_CALLS; i++)
+        __asm__ volatile("lea -128(%%rsp), %%rsp\n call *%1\n lea 128(%%rsp), %%rsp"
+                         : "+a"(value)
+                         : "r"(code)
+                         : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+    return now() - start;
 }
 
-/* What a hook costs: measured with a function that does nothing. */
+static void sort(uint64_t *values, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int k = i; k > 0 && values[k - 1] > values[k]; k--) {
+            uint64_t value = values[k];
+            values[k] = values[k - 1];
+            values[k - 1] = value;
+        }
+}
+
+/* What a hook costs, by a function that takes about 50 ns: of shorter ones, part is done while the hook is still busy. It is
+ * the median of rounds, as the processor may be taken away during some. */
 static void calibrate(void)
 {
     struct process *p = &meter_process;
+    uint64_t bare[CALIBRATIONS], hooked[CALIBRATIONS], inside[CALIBRATIONS];
+    const int middle = CALIBRATIONS / 2;
     p->thunks[0] = (struct meter_thunk){(uint64_t)meter_dummy, 0, METER_TIMED};
     p->thunk_count = 1;
     if (!p->header->timing || p->header->cost_total != 0)
         return;
-    uint64_t inside = UINT64_MAX;
-    uint64_t bare = time_calls(meter_dummy);
-    uint64_t hooked = 0;
+    time_calls(meter_dummy_thunk); /* gets memory */
+    if (thread.records == NULL)
+        return;
     for (int i = 0; i < CALIBRATIONS; i++) {
-        uint64_t before = thread.records != NULL ? thread.records[0].self : 0;
-        uint64_t time = time_calls(meter_dummy_thunk);
-        uint64_t within = (thread.records[0].self - before) / CALIBRATIONS;
-        hooked = hooked == 0 || time < hooked ? time : hooked;
-        inside = within < inside ? within : inside;
+        bare[i] = time_calls(meter_dummy);
+        uint64_t before = thread.records[0].self;
+        hooked[i] = time_calls(meter_dummy_thunk);
+        inside[i] = thread.records[0].self - before;
     }
-    p->header->cost_inside = less(inside, bare) / CALIBRATION_CALLS;
-    p->header->cost_total = less(hooked, bare) / CALIBRATION_CALLS;
+    sort(bare, CALIBRATIONS);
+    sort(hooked, CALIBRATIONS);
+    sort(inside, CALIBRATIONS);
+    p->header->cost_inside = less(inside[middle], bare[middle]) / CALIBRATION_CALLS;
+    p->header->cost_total = less(hooked[middle], bare[middle]) / CALIBRATION_CALLS;
 }
 
 static const char *find_variable(char **environment)

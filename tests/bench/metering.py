@@ -1,9 +1,12 @@
 """What a call costs under funcmeter: part of bench.
 
-An empty function is called in a loop, beside one that is not hooked; CPU time, the least of some rounds.
+An empty function is called in a loop, beside one that is not hooked; CPU time, the least of some rounds. And how right are
+the times of functions that are a chain of multiplications, beside the same chain without a call around it?
 SPDX-License-Identifier: MIT
 """
+import csv
 import os
+import statistics
 import subprocess
 
 SOURCE = r"""
@@ -31,8 +34,62 @@ int main(void)
     printf("%.3f\n", time_of(hooked) - alone);
 }
 """
+KNOWN = r"""
+#include <stdio.h>
+#include <time.h>
+#include <x86intrin.h>
+#define CHAIN(n) __asm__ volatile(".rept " #n "\n imul $3, %0, %0\n .endr" : "+r"(x))
+#define HOOKED(name, n) __attribute__((noipa, aligned(64))) long name(long x) { CHAIN(n); return x; }
+HOOKED(short_one, 70)
+HOOKED(long_one, 1400)
+static unsigned long x, sum[2];
+int main(void)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    unsigned long first = __rdtsc();
+    for (int k = 0; k < 300; k++) {
+        for (int i = 0; i < 50; i++)
+            x = short_one(x);
+        for (int i = 0; i < 10; i++)
+            x = long_one(x);
+        unsigned long start = __rdtsc();
+        for (int i = 0; i < 50; i++)
+            CHAIN(70);
+        unsigned long middle = __rdtsc();
+        for (int i = 0; i < 10; i++)
+            CHAIN(1400);
+        sum[0] += middle - start;
+        sum[1] += __rdtsc() - middle;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double ns = ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / (double)(__rdtsc() - first);
+    printf("%f %f\n", (double)sum[0] / 15000 * ns, (double)sum[1] / 3000 * ns);
+}
+"""
+ERRORS = {"short_one": 10, "long_one": 2}  # [%]
 LIMITS = {"counting": 8, "timing": 50, "timing, clock monotonic": None}
 OPTIONS = {"counting": ["--count"], "timing": [], "timing, clock monotonic": ["--clock", "monotonic"]}
+
+
+def report_times(report, bench, rounds):
+    path = os.path.join(bench.CACHE, "known")
+    with open(path + ".c", "w") as file:
+        file.write(KNOWN)
+    subprocess.run(["gcc", "-O1", "-o", path, path + ".c"], check=True)
+    times = {name: ([], []) for name in ERRORS}
+    for _ in range(10 * rounds):
+        printed = subprocess.run([bench.tool("funcmeter"), "-q", "-o", path + ".csv", "known:.*_one", "--", path],
+                                 check=True, stdout=subprocess.PIPE, text=True).stdout
+        with open(path + ".csv", newline="") as file:
+            found = {r["function"]: float(r["mean [ns]"]) for r in csv.DictReader(file)}
+        for name, true in zip(ERRORS, printed.split()):
+            times[name][0].append(found[name])
+            times[name][1].append(float(true))
+    for name, limit in ERRORS.items():  # what disturbs a run makes it longer
+        found, true = (statistics.quantiles(t, n=4)[0] for t in times[name])
+        error = 100 * (found / true - 1)
+        report.line(f"time of {true:.0f} ns", f"{error:+.1f} %", f"<= {limit} %", abs(error) <= limit)
 
 
 def report_metering(report, bench, rounds):
@@ -46,3 +103,4 @@ def report_metering(report, bench, rounds):
                                stdout=subprocess.PIPE, text=True).stdout for _ in range(rounds)]
         ns, limit = min(float(r) for r in runs), LIMITS[name]
         report.line(name, f"{ns:.1f} ns", f"<= {limit} ns" if limit else "", limit is None or ns <= limit)
+    report_times(report, bench, rounds)
