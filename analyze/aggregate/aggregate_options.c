@@ -280,6 +280,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->search;
+        state->child_inputs[1] = &o->names;
         o->selection.end = INFINITY;
         return 0;
     case ARGP_KEY_END:
@@ -316,7 +317,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &elf_rare_argp}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &elf_rare_argp}, {.argp = &name_rules_argp}, {0}};
 const struct argp aggregate_argp = {
     .options = arguments,
     .parser = parse,

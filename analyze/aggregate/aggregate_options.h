@@ -17,6 +17,7 @@ struct aggregate_command {
     struct report_options report;
     struct inputs inputs;
     struct elf_search search; /* of binaries */
+    struct name_rules names;
     bool threads;
     bool statics;         /* energy as static + dynamic */
     double watts;         /* the baseline; 0: as recorded */

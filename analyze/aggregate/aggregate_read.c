@@ -31,9 +31,10 @@ static int match_keys(const struct aggregate *a, const struct pbin_reader *reade
             return error_set(err, name, NO_OFFSET, "was aggregated by %s: key %s is missing",
                              pbin_reader_meta(reader)->keys, key);
     }
-    columns->coarser = keys->count < theirs->count;
+    columns->coarser = keys->count < theirs->count || name_rules_any(a->options.rows.names);
     columns->mixes = pbin_keys_index(theirs, "function") < theirs->count &&
-                     pbin_keys_index(keys, "function") == keys->count;
+                     (pbin_keys_index(keys, "function") == keys->count ||
+                      name_rules_apply(a->options.rows.names, "function"));
     return 0;
 }
 
@@ -134,9 +135,16 @@ static int take_key(struct input *in, const uint64_t *from, uint64_t *key, struc
         uint64_t value = from[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))
             return error_set(err, in->name, NO_OFFSET, "row refers to an undefined text");
-        key[i] = a->rows.is_text[i]
-                     ? strings_intern(a->rows.texts, strings_get(all->strings, (uint32_t)value))
-                     : value;
+        const char *name = pbin_key_get((size_t)a->options.rows.keys.key[i])->name;
+        key[i] = value;
+        if (!a->rows.is_text[i])
+            continue;
+        const char *text = strings_get(all->strings, (uint32_t)value);
+        char *rewritten = name_rules_apply(a->options.rows.names, name)
+                              ? name_rules_rewrite(a->options.rows.names, name, text)
+                              : NULL;
+        key[i] = strings_intern(a->rows.texts, rewritten != NULL ? rewritten : text);
+        free(rewritten);
     }
     return 0;
 }

@@ -88,6 +88,7 @@ int main(int argc, char **argv)
                argc, argv, &o);
     o.inputs.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     o.aggregate.rows.selection = o.selects ? &o.selection : NULL;
+    o.aggregate.rows.names = &o.names;
     o.aggregate.has_max_gap = true;
     o.aggregate.rows.code = code_names_new(&o.search, &o.common.reporter);
     struct aggregate *aggregate = aggregate_new(&o.aggregate);
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
     aggregate_delete(aggregate);
     code_names_delete(o.aggregate.rows.code);
     elf_search_free(&o.search);
+    name_rules_free(&o.names);
     selection_free(&o.selection);
     inputs_free(&o.inputs);
     free(o.static_energy);

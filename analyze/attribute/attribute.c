@@ -31,6 +31,7 @@ void attribution_start(struct attribution *a, const struct pbin_meta *meta,
     a->end = time_of(a->selection->end);
     weigher_start(&a->weigher, meta, quantity, &options->weigh);
     key_map_init(&a->keys, rows, &options->keys, a->selection, meta->target, options->code);
+    a->keys.names = options->names;
     if (options->fit)
         a->fit = fit_new();
 }

@@ -12,6 +12,7 @@ struct attribution_options {
     struct pbin_keys keys;             /* at least one */
     const struct selection *selection; /* borrowed; NULL: everything counts */
     struct code_names *code;           /* borrowed; NULL: no key or filter needs it */
+    const struct name_rules *names;    /* borrowed; NULL: names stay as they are */
     struct weigh_options weigh;
     bool fit; /* also take the sums for least squares; only with energy_by_share */
 };

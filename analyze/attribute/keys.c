@@ -152,6 +152,21 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     }
 }
 
+/* The same of a row, which the rules for names may rewrite. */
+static uint64_t row_value(struct key_map *map, int key, const struct pbin_definitions *all,
+                          uint64_t thread, uint64_t location)
+{
+    const struct pbin_key *what = pbin_key_get((size_t)key);
+    uint64_t value = key_value(map, key, all, thread, location);
+    if (!name_rules_apply(map->names, what->name))
+        return value;
+    char *text =
+        name_rules_rewrite(map->names, what->name, strings_get(map->rows->texts, (uint32_t)value));
+    value = strings_intern(map->rows->texts, text);
+    free(text);
+    return value;
+}
+
 /* The thread sample to which filters are applied. */
 struct question {
     struct key_map *map;
@@ -223,7 +238,7 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
     } else if (map->row[slot] == NO_ROW) {
         uint64_t key[PBIN_MAX_KEYS] = {0};
         for (size_t i = 0; i < map->keys->count; i++)
-            key[i] = key_value(map, map->keys->key[i], all, thread, location);
+            key[i] = row_value(map, map->keys->key[i], all, thread, location);
         map->row[slot] = rowset_find(map->rows, key);
     }
     return map->row[slot];

@@ -4,6 +4,7 @@
 #define ANALYZE_ATTRIBUTE_KEYS_H
 
 #include "analyze/attribute/labels.h"
+#include "analyze/attribute/name_rules.h"
 #include "analyze/attribute/rowset.h"
 #include "analyze/attribute/selection.h"
 #include "analyze/code/code_names.h"
@@ -16,10 +17,11 @@ struct key_map {
     struct rowset *rows;
     const struct pbin_keys *keys;
     const struct selection *selection;
-    const char *target;      /* the binary that --exclude-external keeps */
-    struct code_names *code; /* for the keys basic-block and instruction */
-    bool by_thread;          /* some key needs the thread */
-    uint32_t *row;           /* by location, or by number in PAIRS */
+    const char *target;             /* the binary that --exclude-external keeps */
+    struct code_names *code;        /* for the keys basic-block and instruction */
+    const struct name_rules *names; /* of rows; NULL: as they are */
+    bool by_thread;                 /* some key needs the thread */
+    uint32_t *row;                  /* by location, or by number in PAIRS */
     size_t count, capacity;
     struct numbers pairs; /* thread << 32 | location */
     uint32_t *texts;      /* by string number of the profile: string number of ROWS */

@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of function NAME without clone suffixes (.constprop.N, .part.N, .isra.N, .cold, .llvm.N, .lto_priv.N,
- * " [clone ...]") and without the hash of Rust's legacy mangling. Never 0 for a name that is not empty. */
-size_t match_function_length(const char *name);
-
 /* A renamed binary. */
 struct binary_map {
     const char *from; /* FROM_LENGTH bytes, not NUL-terminated */

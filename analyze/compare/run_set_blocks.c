@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/clones.h"
 #include "base/memory.h"
 
 static uint64_t matched_text(const struct run_set_blocks *blocks, int key, const char *text)
 {
     const char *name = pbin_key_get((size_t)key)->name, *slash = strrchr(text, '/');
     if (strcmp(name, "function") == 0 || strcmp(name, "inline") == 0)
-        return strings_intern_bytes(blocks->texts, text, match_function_length(text));
+        return strings_intern_bytes(blocks->texts, text, clone_stem_length(text));
     if (strcmp(name, "binary") == 0)
         text = match_binary(text, blocks->rules->maps, blocks->rules->map_count);
     if (blocks->rules->lines && strcmp(name, "file") == 0 && slash != NULL)

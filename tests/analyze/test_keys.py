@@ -85,6 +85,46 @@ class Places(tool.Case):
             done = self.succeeds(["pbin-aggregate", "-q", "--format=json", "-k", "function,inline", option, file])
             self.assertEqual({r["function"] for r in json.loads(done.out)["rows"]}, want, option)
 
+    def named(self, name, functions, folders=None):
+        frames = [pbin.Frame("_Z%d" % i, f, (folders or {}).get(i, ""), i + 1) for i, f in enumerate(functions)]
+        profile = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": len(frames), "wall_ns": len(frames) * 1_000_000},
+                               [pbin.Thread(1, 1, "app")], [pbin.Location(i + 1, "app", [f]) for i, f in enumerate(frames)])
+        profile.samples = [pbin.Sample(1_000_000, 0.0, [(0, i, 1_000_000)]) for i in range(len(frames))]
+        return self.file(name, pbin.write(profile))
+
+    def samples(self, key, *arguments):
+        out = self.succeeds(["pbin-aggregate", "-q", "--format=json", "-k", key, *arguments]).out
+        return {r[key]: r["samples"] for r in json.loads(out)["rows"]}
+
+    def test_short_names_and_clones(self):
+        file = self.named("p", ["void sort<int*, long>(int*, int*)", "void sort<char*, char>(char*)", "work", "work.part.0", "work.cold",
+                                "run(int) [clone .constprop.0]", "run(int)", "f<int>(int)"])
+        self.assertEqual(self.samples("function", "--short-names", file), {"sort<...>": 2, "work": 1, "work.part.0": 1, "work.cold": 1,
+                                                                           "run": 2, "f<int>": 1})
+        self.assertEqual(self.samples("function", "--join-clones", file)["work"], 3)
+        self.assertEqual(self.samples("function", "--join-clones", file)["run(int)"], 2)
+        both = {"sort<...>": 2, "work": 3, "run": 2, "f<int>": 1}
+        self.assertEqual(self.samples("function", "--join-clones", "--short-names", file), both)
+        self.assertEqual(self.samples("stack-inline", "--join-clones", "--short-names", file), both)
+        self.assertEqual(self.samples("function", "--short-names", "--filter=function=run(int)", file), {"run": 1})
+        self.succeeds(["pbin-aggregate", "--format=pbin", "-k", "function", "-o", f"{self.folder}/s", file])
+        self.assertEqual(self.samples("function", "--join-clones", "--short-names", f"{self.folder}/s"), both)
+
+    def test_paths(self):
+        paths = ["./obj/src/./src/a.cc", "/build/x/src/b.cc", "/build/x/../x/src//b.cc", "/build/xy/c.cc", "../d.cc", "/../e.cc", "obj/../.."]
+        file = self.named("p", ["f%d" % i for i in range(len(paths))], dict(enumerate(paths)))
+        self.assertEqual(self.samples("file", file), dict.fromkeys(paths, 1))
+        for options, want in ((["--strip-prefix=/build/x"], {"obj/src/src/a.cc": 1, "src/b.cc": 2, "/build/xy/c.cc": 1, "../d.cc": 1,
+                                                             "/e.cc": 1, "..": 1}),
+                              (["--map-prefix=./obj/src/./src=/src", "--map-prefix=/build/x=/y/", "--strip-prefix=/y/src/"],
+                               {"/src/a.cc": 1, "b.cc": 2, "/build/xy/c.cc": 1, "../d.cc": 1, "/e.cc": 1, "..": 1}),
+                              (["--map-prefix=/build=", "--strip-prefix=/"], {"obj/src/src/a.cc": 1, "x/src/b.cc": 2, "xy/c.cc": 1,
+                                                                              "../d.cc": 1, "e.cc": 1, "..": 1})):
+            self.assertEqual(self.samples("file", *options, file), want)
+        for wrong in "x", "=y":
+            ended = tool.run(["pbin-aggregate", "--map-prefix=" + wrong, file])
+            self.assertEqual((ended.status, ended.err.split("\n")[0]), (2, f"pbin-aggregate: --map-prefix must be OLD=NEW, not '{wrong}'"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#include "analyze/attribute/clones.h"
 #include "analyze/compare/match.h"
 
 static void clones(struct check *check)
@@ -33,7 +34,7 @@ static void clones(struct check *check)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         char got[80];
-        snprintf(got, sizeof got, "%.*s", (int)match_function_length(pairs[i][0]), pairs[i][0]);
+        snprintf(got, sizeof got, "%.*s", (int)clone_stem_length(pairs[i][0]), pairs[i][0]);
         CHECK_STR(got, pairs[i][1]);
     }
 }
