@@ -23,8 +23,10 @@ DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libc
 
 WARN  := -Wall -Wextra -Wformat=2 -Wconversion -Wno-sign-conversion -Wshadow -Wvla \
          -Wnull-dereference -Wstrict-prototypes -Wmissing-prototypes
+# Nothing before `make deps` has installed the compiler.
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 HARD  := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection \
-         $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-fcf-protection=full) -fPIE
+         $(if $(filter x86_64-%,$(MACHINE)),-fcf-protection=full) -fPIE
 LINKHARD := -Wl,--as-needed -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 CFLAGS ?= $(if $(DEBUG),-O0 -g3,-O3 -g)
 # The same numbers on every machine (no fused multiply-add), and no paths of the build in the files.
@@ -59,7 +61,7 @@ C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
 # The preload library of funcmeter is for x86-64, and uses no other library.
 PRELOAD_FILE := record/meter/preload.c
-PRELOAD := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),$(BUILD)/funcmeter-preload.so)
+PRELOAD := $(if $(filter x86_64-%,$(MACHINE)),$(BUILD)/funcmeter-preload.so)
 LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILE),$(C_FILES))
 # Boards: the sampler and what it is made of, so with no libraries but its own, and no 128-bit integers. Headers that the
 # cross compiler lacks are the host's: those of libraries are the same.

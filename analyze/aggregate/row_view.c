@@ -134,9 +134,11 @@ static struct table_cell count_cell(double value)
     return cell_real(value); /* a mean over runs, or a fraction of a histogram bin */
 }
 
+/* All is exactly 100 %, which 100 * x / x is not. */
 static double percent(double part, double whole)
 {
-    return whole != 0 ? 100 * part / whole : NAN;
+    double share = part == whole ? 100 : 100 * part / whole;
+    return whole != 0 ? share : NAN;
 }
 
 /* Half-width of the 95 % interval of SHARE [%], 1.96 sqrt(p (1 - p) / n), with n the thread samples that have CPU time:

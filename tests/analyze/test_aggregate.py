@@ -486,6 +486,15 @@ class Limits(TableCase):
         """Thread samples with CPU time: those of waiting threads say nothing about shares of it."""
         return sum(cpu > 0 for profile in made for s in profile.samples for _, _, cpu in s.entries)
 
+    def test_all_is_exactly_all(self):
+        """100 * x / x is 100.00000000000001 for these times; the total is known all the same."""
+        for ns in [n for n in range(1430116400, 1430116500) if 100 * (n / 1e9) / (n / 1e9) != 100]:
+            made = profiles.make(7)
+            made.samples = [pbin.Sample(10**9, 1.0, [(0, 0, ns)])]
+            made.meta["samples"] = 1
+            total = self.table("--ci", self.profile("one.pbin", made))["total"]
+            self.assertEqual((total["share"], total["share_ci_approx"]), (100, 0))
+
     def test_ci_of_wall_time(self):
         table = self.table("--ci", "--wall-time", self.at)
         n = sum(len(s.entries) for s in self.made.samples)
