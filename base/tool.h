@@ -75,6 +75,10 @@ void tool_start(struct tool_common *common, const char *name);
  * memory as --max-memory permits (default: a quarter of the machine's): more ends it with one error message. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
+/* For parsers of tools whose options are not those of tool_parse: acts on -h, --help, --usage and --version, with
+ * argp_program_version, and exits. Returns ARGP_ERR_UNKNOWN for other keys. */
+error_t tool_take_help(int key, struct argp_state *state);
+
 /* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and
  * tool_whole: TEXT, given for OPTION, as a number or an integer from LEAST to MOST. */
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);

@@ -121,18 +121,10 @@ static error_t parse_table(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* Prints what KEY asks for, and exits. The tables are the children of the parser of tool_parse: the tool's, the common ones,
- * and then those that it shares with some. */
-static void print_help(int key, struct argp_state *state)
+/* Prints what KEY asks for, of COUNT tables in LIST, and exits. */
+static void print_help(int key, struct argp_state *state, const struct argp *const *list,
+                       size_t count)
 {
-    enum { MOST = 16 };
-    const struct argp *list[MOST];
-    const struct argp_child *all = state->root_argp->children;
-    size_t count = 0;
-    for (size_t i = 0; all[i].argp != NULL && count < MOST - 1; i++)
-        if (i != 1)
-            list[count++] = all[i].argp;
-    list[count++] = all[1].argp;
     if (key == KEY_HELP)
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
     else if (key == KEY_USAGE)
@@ -142,6 +134,29 @@ static void print_help(int key, struct argp_state *state)
     else
         tool_print_brief(list, count, state->input);
     exit(EXIT_OK);
+}
+
+error_t tool_take_help(int key, struct argp_state *state)
+{
+    if (key != 'h' && key != 'V' && key != KEY_HELP && key != KEY_USAGE)
+        return ARGP_ERR_UNKNOWN;
+    print_help(key, state, &state->root_argp, 1);
+    return 0;
+}
+
+/* The tables are the children of the parser of tool_parse: the tool's, the common ones, and then those that it shares with
+ * some. */
+static void print_common_help(int key, struct argp_state *state)
+{
+    enum { MOST = 16 };
+    const struct argp *list[MOST];
+    const struct argp_child *all = state->root_argp->children;
+    size_t count = 0;
+    for (size_t i = 0; all[i].argp != NULL && count < MOST - 1; i++)
+        if (i != 1)
+            list[count++] = all[i].argp;
+    list[count++] = all[1].argp;
+    print_help(key, state, list, count);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -185,7 +200,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_HELP:
     case KEY_USAGE:
     case 'V':
-        print_help(key, state);
+        print_common_help(key, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -379,29 +379,6 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static error_t take_general(int key, struct argp_state *state)
-{
-    switch (key) {
-    case 'h':
-        tool_print_brief(&state->root_argp, 1, state->input);
-        exit(EXIT_OK);
-    case KEY_HELP:
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
-    case KEY_USAGE:
-        tool_print_usage(&state->root_argp, 1);
-        exit(EXIT_OK);
-    case 'V':
-        puts("sampler (pbin-tools) " PBIN_TOOLS_VERSION);
-        exit(EXIT_OK);
-    case KEY_LIST:
-        power_list(stdout);
-        exit(EXIT_OK);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
@@ -431,10 +408,15 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         finish(state, parsing);
         return 0;
+    case KEY_LIST:
+        power_list(stdout);
+        exit(EXIT_OK);
     default:
-        return take_general(key, state);
+        return tool_take_help(key, state);
     }
 }
+
+const char *argp_program_version = "sampler (pbin-tools) " PBIN_TOOLS_VERSION;
 
 void options_parse(struct options *options, int argc, char **argv)
 {

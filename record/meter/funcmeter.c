@@ -102,26 +102,6 @@ static void finish(struct argp_state *state, const struct options *o)
         argp_error(state, "%s", err.text);
 }
 
-static error_t take_general(int key, struct argp_state *state)
-{
-    switch (key) {
-    case 'h':
-        tool_print_brief(&state->root_argp, 1, state->input);
-        exit(EXIT_OK);
-    case KEY_HELP:
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        return 0;
-    case KEY_USAGE:
-        tool_print_usage(&state->root_argp, 1);
-        exit(EXIT_OK);
-    case 'V':
-        puts("funcmeter (pbin-tools) " PBIN_TOOLS_VERSION);
-        exit(EXIT_OK);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 static error_t take_option(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -162,9 +142,11 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         finish(state, o);
         return 0;
     default:
-        return take_general(key, state);
+        return tool_take_help(key, state);
     }
 }
+
+const char *argp_program_version = "funcmeter (pbin-tools) " PBIN_TOOLS_VERSION;
 
 static void parse(struct options *o, int argc, char **argv)
 {
