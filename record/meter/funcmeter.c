@@ -33,6 +33,7 @@ struct options {
     struct session_options session;
     bool per_thread;
     const char *output, *format;
+    struct output *out; /* open before the command runs; NULL: stdout, or none */
     char **command;
 };
 
@@ -375,27 +376,32 @@ static char *command_line(char *const *command)
     return line;
 }
 
-static int write_pbin(const struct options *o, const struct meter_results *results,
-                      const struct meter_arcs *arcs, const struct session *session,
-                      const struct planner *planner, struct error *err)
+static void write_pbin(const struct options *o, const struct meter_results *results,
+                       const struct meter_arcs *arcs, const struct session *session,
+                       const struct planner *planner)
 {
-    struct output *out = output_open(o->output, OUTPUT_BINARY, err);
-    if (out == NULL)
-        return -1;
     char *line = command_line(o->command);
     const struct meter_run run = {.name = o->output != NULL ? elf_base_name(o->output) : "<stdout>",
                                   .target = o->command[0],
                                   .command = line,
                                   .wall_ns = session_wall(session)};
-    int result = meter_results_write_pbin(results, arcs, planner, &run, out);
+    meter_results_write_pbin(results, arcs, planner, &run, o->out);
     free(line);
-    if (result == 0)
-        return output_commit(out);
-    output_discard(out);
-    return -1;
 }
 
-static int write_results(const struct options *o, const struct meter_results *results,
+static bool wants_pbin(const struct options *o)
+{
+    return is_pbin(o->format) || (o->format == NULL && path_has_suffix(o->output, ".pbin"));
+}
+
+/* Where the results are written. Returns 0, or -1 with ERR filled. */
+static int open_output(struct options *o, struct error *err)
+{
+    o->out = output_open(o->output, wants_pbin(o) ? OUTPUT_BINARY : 0, err);
+    return o->out != NULL ? 0 : -1;
+}
+
+static int write_results(struct options *o, const struct meter_results *results,
                          const struct meter_arcs *arcs, const struct session *session,
                          const struct planner *planner, struct error *err)
 {
@@ -403,16 +409,17 @@ static int write_results(const struct options *o, const struct meter_results *re
         return 0;
     if (o->output == NULL && dup2(STDERR_FILENO, STDOUT_FILENO) < 0) /* stdout is the command's */
         return error_set_errno(err, NULL, errno, "cannot write to stderr");
-    if (is_pbin(o->format) || (o->format == NULL && path_has_suffix(o->output, ".pbin")))
-        return write_pbin(o, results, arcs, session, planner, err);
-    const struct table_format *format = table_format_choose(o->format, o->output, &table_text);
-    struct output *out = output_open(o->output, 0, err);
-    if (out == NULL)
+    if (o->out == NULL && open_output(o, err) != 0)
         return -1;
-    if (o->session.callers)
-        meter_arcs_write(arcs, planner, format, out, false);
+    const struct table_format *format = table_format_choose(o->format, o->output, &table_text);
+    if (wants_pbin(o))
+        write_pbin(o, results, arcs, session, planner);
+    else if (o->session.callers)
+        meter_arcs_write(arcs, planner, format, o->out, false);
     else
-        meter_results_write(results, planner, format, out, false);
+        meter_results_write(results, planner, format, o->out, false);
+    struct output *out = o->out;
+    o->out = NULL;
     return output_commit(out);
 }
 
@@ -451,7 +458,9 @@ static int meter(struct options *o, struct error *err)
     struct signals signals;
     int status = 0, end = EXIT_DATA;
     char *library = find_library(err);
-    if (library == NULL || check_command(o->command[0], err) != 0) {
+    bool early = o->output != NULL && !o->session.listing;
+    if (library == NULL || check_command(o->command[0], err) != 0 ||
+        (early && open_output(o, err) != 0)) {
         free(library);
         return report_error(&o->reporter, err);
     }
@@ -464,6 +473,7 @@ static int meter(struct options *o, struct error *err)
         report_error(&o->reporter, err);
     else
         end = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    output_discard(o->out);
     session_delete(session);
     planner_delete(planner);
     free(library);

@@ -635,6 +635,19 @@ class Refusals(Case):
         self.assertIn("cannot run './none'", self.refused("libc.so.6:.*", "--", "./none", status=127))
         self.assertIn("cannot run '.'", self.refused("libc.so.6:.*", "--", "./", status=126).replace("'./'", "'.'"))
 
+    def test_stripped(self):
+        program = self.build("bare", "static __attribute__((noipa)) int hidden(int n) { return n + 1; }\n"
+                                     "int main(void) { return hidden(-1); }\n")
+        self.assertEqual(self.ends("bare:hidden", "--", program)[0], {"hidden": (1, 1, 0)})
+        subprocess.run(["strip", program], check=True)
+        self.assertIn("pattern 'bare:hidden': no function matches\nfuncmeter: no function was hooked\n",
+                      self.refused("bare:hidden", "--", program))
+
+    def test_killed(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
+            done = self.run_meter("libc.so.6:getppid", "--", "sh", "-c", f"kill -{int(number)} $$")
+            self.assertEqual(done.returncode, 128 + number)
+
     @unittest.skipUnless(os.geteuid() == 0, "needs root to make a file of another user")
     def test_set_user_id(self):
         program = self.build("raised", "int main(void) { return 0; }\n")
@@ -643,7 +656,10 @@ class Refusals(Case):
         self.assertIn("set-user-ID", self.refused("raised:.*", "--", "./raised"))
 
     def test_output(self):
-        self.assertIn("/none/", self.refused("-o", "/none/out.csv", "libc.so.6:exit", "--", "true"))
+        self.assertIn("/none/", self.refused("-o", "/none/out.csv", "libc.so.6:exit", "--", "touch", "ran"))
+        self.assertFalse(os.path.exists(self.at("ran")))  # rather than run for hours in vain
+        self.refused("-o", "out.csv", "libnone.so:.*", "--", "true")
+        self.assertFalse(os.path.exists(self.at("out.csv")))
         self.assertIn("unknown suffix", self.refused("-o", "out.png", "libc.so.6:exit", "--", "true", status=2))
 
     def test_functions(self):
