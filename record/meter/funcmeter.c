@@ -50,7 +50,8 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is written", 2},
     {"output", 'o', "FILE", EVERYDAY,
      "write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 2},
-    {"format", KEY_FORMAT, "FORMAT", 0, "pbin, text, csv, json, jsonl, markdown or spreadsheet", 2},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "pbin, igprof, text, csv, json, jsonl, markdown or spreadsheet", 2},
     {"threads", KEY_THREADS, NULL, EVERYDAY, "a row for each function in each thread", 2},
     {NULL, 0, NULL, 0, "General", 3},
     {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 3},
@@ -92,6 +93,11 @@ static bool is_pbin(const char *format)
     return format != NULL && strcmp(format, "pbin") == 0;
 }
 
+static bool is_igprof(const char *format)
+{
+    return format != NULL && strcmp(format, "igprof") == 0;
+}
+
 static void finish(struct argp_state *state, const struct options *o)
 {
     struct error err = {0};
@@ -99,7 +105,9 @@ static void finish(struct argp_state *state, const struct options *o)
         argp_error(state, "no command given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
     if (o->patterns.count == 0)
         argp_error(state, "no pattern given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
-    if (table_format_check(is_pbin(o->format) ? NULL : o->format, o->output, ".pbin", &err) != 0)
+    const char *table = is_pbin(o->format) || is_igprof(o->format) ? NULL : o->format;
+    const char *path = is_igprof(o->format) ? NULL : o->output; /* it has no suffix of its own */
+    if (table_format_check(table, path, ".pbin", &err) != 0)
         argp_error(state, "%s", err.text);
 }
 
@@ -414,6 +422,9 @@ static int write_results(struct options *o, const struct meter_results *results,
     const struct table_format *format = table_format_choose(o->format, o->output, &table_text);
     if (wants_pbin(o))
         write_pbin(o, results, arcs, session, planner);
+    else if (is_igprof(o->format))
+        meter_results_write_igprof(results, planner, o->command[0],
+                                   session_block(session, 0)->thread.pid, o->out);
     else if (o->session.callers)
         meter_arcs_write(arcs, planner, format, o->out, false);
     else

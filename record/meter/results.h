@@ -48,4 +48,8 @@ int meter_results_write_pbin(const struct meter_results *results, const struct m
                              const struct planner *planner, const struct meter_run *run,
                              struct output *out);
 
+/* Writes a dump of IgProf to OUT, where errors are recorded: each function is called by nothing. */
+void meter_results_write_igprof(const struct meter_results *results, const struct planner *planner,
+                                const char *program, uint64_t pid, struct output *out);
+
 #endif

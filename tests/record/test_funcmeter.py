@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -489,6 +490,27 @@ class Profiles(Case):
         self.run_meter("-q", "--count", "-o", "counts.pbin", "calls:leaf", "--", program)
         self.assertEqual([r["calls"] for r in self.shown("counts.pbin")], ["200"])
         self.assertNotIn("returned", self.shown("counts.pbin")[0])
+
+    def test_igprof(self):
+        """A dump of IgProf; its text is checked here, and by igprof2pbin."""
+        program = self.build("calls", CALLS)
+        self.run_meter("-q", "--format", "igprof", "-o", "calls.ig", "calls:" + "|".join(EXPECTED), "--", program)
+        with open(os.path.join(self.folder, "calls.ig"), encoding="utf-8") as f:
+            head, *lines = f.read().splitlines()
+        self.assertRegex(head, r"^P=\(HEX ID=[1-9a-f][0-9a-f]* N=\(.*calls\) T=0\.000000\)$")
+        entered, left, names = {}, {}, {}
+        for number, line in enumerate(lines):
+            name, values = re.fullmatch(r"C1 FN%x=\(F1(?:=\(.*calls\))?\+[0-9a-f]+ N=\((\w+)\)\)\+0((?: V\S+)+)" % number,
+                                        line).groups()
+            for value in values.split():
+                counter, defined, ticks, *_ = re.fullmatch(r"V(\d)(?:=\((\w+)\))?:\((\w+),(\w+),(\w+)\)", value).groups()
+                names.setdefault(counter, defined)
+                {"ENTER_COUNT": entered, "EXIT_COUNT": left}.get(names[counter], {})[name] = int(ticks, 16)
+        self.assertEqual(entered, {k: v[0] for k, v in EXPECTED.items()})
+        self.assertEqual(left, {k: v[1] + v[2] for k, v in EXPECTED.items()})
+        done = subprocess.run([os.path.join(BUILD, "igprof2pbin"), "-q", "-o", "calls.pbin", "calls.ig"], cwd=self.folder, check=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual({r["function"]: int(r["enter_count"]) for r in self.shown("calls.pbin")}, entered)
 
     def test_threads(self):
         program = self.build("threads", THREADS)

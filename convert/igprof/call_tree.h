@@ -1,0 +1,35 @@
+/* Adds up a call tree by function: what is counted in a function itself, and in it and what it called.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_IGPROF_CALL_TREE_H
+#define CONVERT_IGPROF_CALL_TREE_H
+
+#include "formats/igprof/igprof.h"
+
+/* Of a counter in a function. */
+struct tree_sums {
+    uint64_t ticks, value, peak; /* in itself; the peak is the largest */
+    uint64_t inclusive;          /* the value with what it called; a recursion counts once */
+    /* of a counter of the largest, values are the largest */
+};
+
+struct call_tree {
+    struct tree_sums *sums; /* [functions][IGPROF_MAX_COUNTERS] */
+    size_t functions, capacity;
+    size_t depth, stack_capacity;
+    struct tree_frame *stack; /* [depth] */
+    uint32_t *entered;        /* [functions] how often each is in the stack */
+    size_t entered_capacity;
+    bool largest[IGPROF_MAX_COUNTERS]; /* see igprof_counter_is_largest */
+    bool overflow;                     /* a sum was too large: the contents are invalid */
+};
+
+/* Adds NODE of IGPROF, the next in pre-order; and ends the tree. Zeroed: an empty tree. */
+void call_tree_add(struct call_tree *tree, const struct igprof *igprof,
+                   const struct igprof_node *node);
+void call_tree_end(struct call_tree *tree);
+void call_tree_free(struct call_tree *tree);
+
+const struct tree_sums *call_tree_get(const struct call_tree *tree, size_t function,
+                                      size_t counter);
+
+#endif

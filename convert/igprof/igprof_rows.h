@@ -1,0 +1,14 @@
+/* Writes the sums of a dump of IgProf as an aggregated pbin: a row for each function, counters as measures.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_IGPROF_IGPROF_ROWS_H
+#define CONVERT_IGPROF_IGPROF_ROWS_H
+
+#include "base/report.h"
+#include "convert/igprof/call_tree.h"
+#include "formats/pbin/pbin.h"
+
+/* FILE: of the dump, for errors; NAME: of the profile. Returns 0, or -1 with ERR filled. */
+int igprof_rows_write(const struct igprof *igprof, const struct call_tree *tree, const char *file,
+                      const char *name, struct output *out, struct error *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* Dumps of IgProf: call trees with counters, as text. Specified in igprof.5.
+ *
+ *   reader = igprof_open(stream, &err)
+ *   while (igprof_next(reader, &node, &err) > 0) ...      nodes in pre-order
+ *   igprof_close(reader)
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_IGPROF_IGPROF_H
+#define FORMATS_IGPROF_IGPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/output.h"
+#include "base/stream.h"
+
+enum { IGPROF_MAX_COUNTERS = 32, IGPROF_MAX_DEPTH = 1 << 16, IGPROF_MAX_NAME = 1 << 16 };
+
+/* A function: dumps define one for each address in it, which are one here if they have the same name and file. */
+struct igprof_function {
+    uint32_t name, path; /* texts; path of its file */
+    uint64_t
+        offset; /* of the address seen first, in the file; two's complement if it is negative */
+};
+
+/* A counter in a node: how often it was counted, the sum of what was counted, and the largest value at a time. */
+struct igprof_value {
+    uint32_t counter; /* number of its name, see igprof_counter */
+    uint64_t ticks, value, peak;
+};
+
+struct igprof_node {
+    size_t depth;      /* 1: called by nothing; at most 1 more than that of the node before */
+    uint32_t function; /* number, see igprof_function */
+    size_t value_count;
+    const struct igprof_value *values; /* borrowed until igprof_next; each counter at most once */
+};
+
+struct igprof;
+
+/* Reads the first line. STREAM is borrowed until igprof_close. Returns NULL with ERR filled. */
+struct igprof *igprof_open(struct stream *stream, struct error *err);
+void igprof_close(struct igprof *igprof);
+
+/* Returns 1 with NODE filled, 0 at the end, or -1. */
+int igprof_next(struct igprof *igprof, struct igprof_node *node, struct error *err);
+
+/* Borrowed until igprof_next or igprof_close. */
+const char *igprof_program(const struct igprof *igprof);
+double igprof_tick(const struct igprof *igprof); /* [s] of PERF_TICKS */
+const struct strings *igprof_texts(const struct igprof *igprof);
+const struct igprof_function *igprof_functions(const struct igprof *igprof, size_t *count);
+const char *igprof_counter(const struct igprof *igprof, uint32_t number);
+/* Is the value of a counter the largest of what was counted, not the sum? */
+bool igprof_counter_is_largest(const struct igprof *igprof, uint32_t number);
+size_t igprof_counter_count(const struct igprof *igprof);
+
+/* ---- writing functions that nothing calls ---- */
+
+/* Numbers what is defined; all zero but OUT, where errors are recorded. */
+struct igprof_writer {
+    struct output *out;
+    struct strings *files, *counters;
+    uint32_t functions;
+};
+
+/* The first line: the program, its process, and the time of a tick of PERF_TICKS [s]. */
+void igprof_put_head(struct igprof_writer *writer, const char *program, uint64_t pid, double tick);
+
+/* A function, SYMBOL at OFFSET in the file PATH, then its values, then its end. What cannot be in a name becomes "_". */
+void igprof_put_function(struct igprof_writer *writer, const char *path, uint64_t offset,
+                         const char *symbol);
+void igprof_put_value(struct igprof_writer *writer, const char *counter, uint64_t ticks,
+                      uint64_t value, uint64_t peak);
+void igprof_end_function(struct igprof_writer *writer);
+void igprof_writer_free(struct igprof_writer *writer);
+
+#endif
