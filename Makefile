@@ -185,6 +185,9 @@ torture: all ## what the tools withstand (hours; TORTURE_SCALE=0.01: minutes), w
 bench: all ## measure speed, as ratios
 	BUILD=$(BUILD) tests/bench/bench
 
+check-large: all ## names and lines of large programs beside llvm-symbolizer's; fetches a gigabyte of packages into LARGE
+	BUILD=$(BUILD) tests/symbols/large $(TARGET)
+
 bench-truth: all ## measure how far attributed energy is from the truth, in simulations
 	BUILD=$(BUILD) python3 tests/bench/truth.py
 
@@ -228,5 +231,5 @@ compile_commands.json: Makefile $(C_FILES) ## write the compile commands for edi
 clean: ## remove everything that was built
 	rm -rf build demo-out compile_commands.json
 
-.PHONY: all help debug check check-only fuzz fuzz-coverage fuzzers torture bench bench-truth demo pictures deps install uninstall format clean
+.PHONY: all help debug check check-only fuzz fuzz-coverage fuzzers torture bench check-large bench-truth demo pictures deps install uninstall format clean
 .DELETE_ON_ERROR:

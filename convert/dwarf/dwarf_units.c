@@ -192,6 +192,13 @@ bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b)
     return !b->bad && e->version >= 2 && e->version <= 5;
 }
 
+/* The index of a unit as the map of addresses has it, or the reverse: smaller for later units. Linkers keep the first of
+ * equal functions of several units, and let the debug information of all of them refer to it. */
+static uint32_t turned(const struct dwarf_units *units, uint32_t index)
+{
+    return (uint32_t)units->count - 1 - index;
+}
+
 void dwarf_units_load(struct dwarf_units *units)
 {
     struct interval_list list = {NULL, 0, 0};
@@ -207,6 +214,8 @@ void dwarf_units_load(struct dwarf_units *units)
         }
         add_unit(units, &unit, &list);
     }
+    for (size_t i = 0; i < list.count; i++)
+        list.items[i].value = turned(units, list.items[i].value);
     interval_map_build(&units->by_address, list.items, list.count);
     free(list.items);
 }
@@ -224,7 +233,7 @@ struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address)
     uint32_t index = interval_map_find(&units->by_address, address);
     if (index == INTERVAL_NONE)
         return NULL;
-    struct unit *unit = &units->units[index];
+    struct unit *unit = &units->units[turned(units, index)];
     dwarf_units_decode(units, unit);
     return unit;
 }

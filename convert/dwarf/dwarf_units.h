@@ -135,7 +135,8 @@ struct dwarf_units {
     bool big_endian;
     struct unit *units; /* all of them, in the order of the file */
     size_t count, capacity;
-    struct interval_map by_address; /* value: index of a unit */
+    struct interval_map
+        by_address; /* value: index of a unit from the end: the first of several wins */
     struct abbrevs *tables;
     size_t table_capacity;
     struct numbers table_numbers; /* of tables by offset and encoding */

@@ -5,7 +5,7 @@
 import collections, os, re, shutil, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from oracle import Elf
+from oracle import Elf, run_llvm
 from test_addr2line import TOOL, answers
 from test_symbols import Case, sh
 
@@ -121,6 +121,26 @@ class Aliases(Case):
         symbols = {s[2].split("@")[0]: s[0] for s in Elf(path).symbols}
         wanted = [*functions, "new_name"]
         self.assertEqual([n[0] for n, _ in answers(TOOL, (), path, [symbols[n] for n in wanted])], wanted)
+
+
+class Comdat(Case):
+    def test_first_unit(self):
+        """Of equal functions of several units the linker keeps the first one's, and all units claim its code."""
+        for first, second in ("ab", "ba"):
+            for unit in "ab":
+                with open(os.path.join(self.dir, unit + ".cpp"), "w") as f:
+                    f.write("\n" * (7 if unit == "a" else 70))
+                    f.write("__attribute__((noinline)) inline int shared(int v) { return v * 3 + 1; }\n")
+                    f.write("int %s(int v) { return shared(v) + 1; }\n" % unit)
+            with open(os.path.join(self.dir, "main.cpp"), "w") as f:
+                f.write("int a(int), b(int);\nint main(int c, char **) { return a(c) + b(c); }\n")
+            path = os.path.join(self.dir, "comdat")
+            sh("g++", "-O2", "-g", "-o", path, "main.cpp", first + ".cpp", second + ".cpp", cwd=self.dir)
+            shared = [s for s in Elf(path).symbols if s[2] == "_Z6sharedi"][0]
+            addresses = range(shared[0], shared[0] + shared[1])
+            file, line = first + ".cpp", 8 if first == "a" else 71
+            self.assertEqual({p[0] for _, p in answers(TOOL, (), path, addresses)}, {"%s/%s:%d" % (self.dir, file, line)})
+            self.assertEqual({c[0][1:] for c in run_llvm(path, addresses).values()}, {("%s/%s" % (self.dir, file), line)})
 
 
 if __name__ == "__main__":
