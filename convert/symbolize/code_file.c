@@ -75,24 +75,36 @@ static void search_debug(struct code_file *file)
         file->no_dwarf = true;
 }
 
-const struct elf_symbol *code_file_symbol(struct code_file *file, uint64_t address)
+static void load_symbols(struct code_file *file)
 {
-    search_debug(file);
-    if (file->symbols == NULL) {
-        file->symbols = elf_symbols_new(file->image, file->debug);
-        elf_warn_failed(file->reporter, file->image, "names are lost");
-        elf_warn_failed(file->reporter, file->debug, "names are lost");
-        if (elf_symbols_overlap(file->symbols))
-            report_warning(file->reporter, "%s: names of symbols overlap: some functions have none",
-                           file->image->path);
-        const char *damage = elf_symbols_damage(file->symbols);
-        if (damage != NULL && !file->damage_reported) {
-            file->damage_reported = true;
-            report_warning(file->reporter, "%s: %s: some functions are lost", file->image->path,
-                           damage);
-        }
+    if (file->symbols != NULL)
+        return;
+    file->symbols = elf_symbols_new(file->image, file->debug);
+    elf_warn_failed(file->reporter, file->image, "names are lost");
+    elf_warn_failed(file->reporter, file->debug, "names are lost");
+    const bool overlap = elf_symbols_overlap(file->symbols);
+    const char *damage = elf_symbols_damage(file->symbols);
+    file->incomplete |= overlap || damage != NULL || elf_file_failed(file->image) != 0 ||
+                        elf_file_failed(file->debug) != 0;
+    if (overlap)
+        report_warning(file->reporter, "%s: names of symbols overlap: some functions have none",
+                       file->image->path);
+    if (damage != NULL && !file->damage_reported) {
+        file->damage_reported = true;
+        report_warning(file->reporter, "%s: %s: some functions are lost", file->image->path,
+                       damage);
     }
-    return elf_symbols_find(file->symbols, address);
+}
+
+/* What symbols call the function at ADDRESS, the outermost of COUNT FRAMES; NULL: nothing. Debug information knows better than
+ * an address. */
+static const char *symbol_at(struct code_file *file, uint64_t address,
+                             const struct dwarf_frame *frames, size_t count)
+{
+    load_symbols(file);
+    const struct elf_symbol *symbol = elf_symbols_find(file->symbols, address);
+    bool is_known = count > 0 && frames[count - 1].function != 0;
+    return symbol == NULL || (symbol->is_address && is_known) ? NULL : symbol->name;
 }
 
 void code_file_rest(struct code_file *file)
@@ -203,11 +215,13 @@ static void translate(struct code_file *file, struct dwarf_answer *answer, struc
     }
 }
 
-/* Asks the worker, and keeps what it says. */
+/* Asks the worker. Returns false where there is no debug information to ask about. */
 static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
                 struct dwarf_answer *answer)
 {
     struct error err = {0};
+    if (file->no_dwarf)
+        return false;
     if (file->worker == NULL)
         file->worker = start_worker(file, &err);
     if (file->worker == NULL ||
@@ -217,21 +231,48 @@ static bool ask(struct code_file *file, const uint64_t *addresses, size_t count,
     }
     report_damage(file, answer);
     report_missing(file, &file->split_missing, "some inlined functions are lost");
-    if (answer->damaged == 0 && !file->incomplete)
-        frame_cache_add(file->cache, addresses, count, answer);
     return true;
 }
 
-bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
-                      struct strings *strings, struct dwarf_answer *answer)
+/* No frames for COUNT addresses. */
+static void answer_nothing(struct dwarf_answer *answer, size_t count)
 {
+    dwarf_answer_reserve(answer, count);
+    for (size_t i = 0; i < count; i++)
+        answer->first[i] = answer->count[i] = 0;
+}
+
+/* Finds anew what the cache does not have, and keeps it there. */
+static void find(struct code_file *file, const uint64_t *addresses, size_t count,
+                 struct dwarf_answer *answer, uint32_t *symbols)
+{
+    bool asked = ask(file, addresses, count, answer);
+    if (!asked)
+        answer_nothing(answer, count);
+    const char *last = NULL;
+    uint32_t number = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name =
+            symbol_at(file, addresses[i], answer->frames + answer->first[i], answer->count[i]);
+        if (name != last)
+            number = strings_intern(file->names, name);
+        last = name;
+        symbols[i] = number;
+    }
+    if (asked && answer->damaged == 0 && !file->incomplete)
+        frame_cache_add(file->cache, addresses, count, answer, symbols);
+}
+
+void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,
+                    struct strings *strings, struct dwarf_answer *answer, const char **names)
+{
+    uint32_t symbols[MAX_QUESTION];
     search_debug(file);
-    if (file->no_dwarf)
-        return false;
-    search_cache(file);
-    if (!frame_cache_find(file->cache, addresses, count, answer) &&
-        !ask(file, addresses, count, answer))
-        return false;
+    if (!file->no_dwarf)
+        search_cache(file);
+    if (!frame_cache_find(file->cache, addresses, count, answer, symbols))
+        find(file, addresses, count, answer, symbols);
+    for (size_t i = 0; i < count; i++)
+        names[i] = symbols[i] != 0 ? strings_get(file->names, symbols[i]) : NULL;
     translate(file, answer, strings);
-    return true;
 }

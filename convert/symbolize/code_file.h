@@ -19,16 +19,15 @@ void code_file_delete(struct code_file *file);
 
 const struct elf_file *code_file_image(const struct code_file *file);
 
-/* The function at ADDRESS of the file by its symbols and unwind tables, borrowed until code_file_delete; NULL: none. */
-const struct elf_symbol *code_file_symbol(struct code_file *file, uint64_t address);
-
 /* Ends the process that reads its debug information, if there is one; the next question starts another. NULL is
  * allowed. */
 void code_file_rest(struct code_file *file);
 
-/* Looks up COUNT (at most MAX_QUESTION) ascending addresses in the debug information. Returns false if there is none,
- * or it was lost after a warning. */
-bool code_file_frames(struct code_file *file, const uint64_t *addresses, size_t count,
-                      struct strings *strings, struct dwarf_answer *answer);
+/* Looks up COUNT (at most MAX_QUESTION) ascending addresses: in the debug information, where ANSWER is without frames if
+ * there is none, or it was lost after a warning; and in symbols and unwind tables. NAMES[i] is what these call the function
+ * that has the code, if they know better, or the debug information does not know; NULL: nothing. Borrowed until
+ * code_file_delete. */
+void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,
+                    struct strings *strings, struct dwarf_answer *answer, const char **names);
 
 #endif

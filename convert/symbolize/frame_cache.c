@@ -12,14 +12,15 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "convert/symbolize/cache_folder.h"
+#include "formats/elf/elf_search.h"
 
 static const char magic[8] = "PBXFRAM";
 enum { MAX_FILE = 64 << 20 }; /* [bytes] */
-enum { REVISION = 1 }; /* to be raised whenever the same debug information gets other answers */
+enum { REVISION = 3 }; /* to be raised whenever the same debug information gets other answers */
 
 struct entry {
     uint64_t address;
-    uint32_t first;
+    uint32_t first, symbol; /* SYMBOL: number in NAMES */
     uint8_t count;
 };
 
@@ -35,8 +36,8 @@ struct frame_cache {
 
 /* ---- the file ----
  * magic, u64 XXH3 of what follows: identity; u32 count of strings, each u32 length and bytes; u32 count of frames, each u32
- * function, u32 file, u32 line; u32 count of addresses, each u64 address, u32 first frame, u8 count of frames; all
- * little-endian. */
+ * function, u32 file, u32 line; u32 count of addresses, each u64 address, u32 first frame, u32 symbol, u8 count of frames;
+ * all little-endian. */
 
 /* The numbers in NAMES of the strings, in their order; *COUNT of them. Caller frees. */
 static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *count)
@@ -56,12 +57,12 @@ static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *
     return numbers;
 }
 
-static void take_frames(struct frame_cache *c, struct cursor *in)
+/* NUMBERS: of TEXTS strings, in NAMES. */
+static void take_frames(struct frame_cache *c, struct cursor *in, const uint32_t *numbers,
+                        size_t texts)
 {
     enum { SIZE = 12 };
-    size_t texts, count;
-    uint32_t *numbers = take_strings(c, in, &texts);
-    count = cursor_u32(in);
+    size_t count = cursor_u32(in);
     in->bad |= count > cursor_left(in) / SIZE;
     if (!in->bad)
         mem_reserve(&c->frames, &c->frame_capacity, count, sizeof *c->frames);
@@ -72,12 +73,12 @@ static void take_frames(struct frame_cache *c, struct cursor *in)
             c->frames[c->frame_count] =
                 (struct dwarf_frame){numbers[function], numbers[file], line};
     }
-    free(numbers);
 }
 
-static void take_entries(struct frame_cache *c, struct cursor *in)
+static void take_entries(struct frame_cache *c, struct cursor *in, const uint32_t *numbers,
+                         size_t texts)
 {
-    enum { SIZE = 13 };
+    enum { SIZE = 17 };
     size_t count = cursor_u32(in);
     in->bad |= count > cursor_left(in) / SIZE;
     if (in->bad)
@@ -87,8 +88,10 @@ static void take_entries(struct frame_cache *c, struct cursor *in)
         struct entry *e = &c->entries[c->count];
         e->address = cursor_u64(in);
         e->first = cursor_u32(in);
+        uint32_t symbol = cursor_u32(in);
+        e->symbol = symbol < texts ? numbers[symbol] : 0;
         e->count = cursor_u8(in);
-        in->bad |= e->count > MAX_FRAMES || e->first > c->frame_count ||
+        in->bad |= symbol >= texts || e->count > MAX_FRAMES || e->first > c->frame_count ||
                    e->count > c->frame_count - e->first ||
                    (c->count > 0 && e->address <= e[-1].address);
     }
@@ -108,8 +111,13 @@ static bool parse(struct frame_cache *c, const uint8_t *data, size_t size)
     const char *identity = cursor_string(&in, &length);
     if (in.bad || length != strlen(c->identity) || memcmp(identity, c->identity, length) != 0)
         return false;
-    take_frames(c, &in);
-    take_entries(c, &in);
+    size_t texts;
+    uint32_t *numbers = take_strings(c, &in, &texts);
+    if (numbers == NULL)
+        return false;
+    take_frames(c, &in, numbers, texts);
+    take_entries(c, &in, numbers, texts);
+    free(numbers);
     return !in.bad && cursor_left(&in) == 0;
 }
 
@@ -157,6 +165,7 @@ static void store(struct frame_cache *c)
     for (size_t i = 0; i < c->count; i++) {
         buffer_u64(&rest, c->entries[i].address);
         buffer_u32(&rest, c->entries[i].first);
+        buffer_u32(&rest, c->entries[i].symbol);
         buffer_u8(&rest, c->entries[i].count);
     }
     buffer_bytes(&file, magic, sizeof magic);
@@ -170,21 +179,22 @@ static void store(struct frame_cache *c)
 
 /* ---- */
 
-/* Besides the versions of the tools: a debug file that is replaced has another size or time of change. */
-static char *identity_of(const struct elf_file *debug)
+/* Besides the versions of the tools: a debug file that is replaced has another size or time of change; names by address have
+ * that of the program. */
+static char *identity_of(const struct elf_file *image, const struct elf_file *debug)
 {
     struct stat st = {0};
     if (debug->fd < 0 || fstat(debug->fd, &st) != 0)
         return NULL;
-    return mem_printf("%s %d %s %s %lld %lld.%09ld", PBIN_TOOLS_VERSION, REVISION, debug->build_id,
-                      debug->path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                      st.st_mtim.tv_nsec);
+    return mem_printf("%s %d %s %s %s %lld %lld.%09ld", PBIN_TOOLS_VERSION, REVISION,
+                      debug->build_id, elf_base_name(image->path), debug->path,
+                      (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
 struct frame_cache *frame_cache_open(const struct elf_file *image, const struct elf_file *debug,
                                      struct strings *names)
 {
-    char *identity = image->build_id[0] != '\0' ? identity_of(debug) : NULL;
+    char *identity = image->build_id[0] != '\0' ? identity_of(image, debug) : NULL;
     struct cache_folder *folder = identity != NULL ? cache_folder_open() : NULL;
     if (folder == NULL) {
         free(identity);
@@ -206,7 +216,7 @@ static const struct entry *find(const struct frame_cache *c, uint64_t address)
 }
 
 bool frame_cache_find(struct frame_cache *c, const uint64_t *addresses, size_t count,
-                      struct dwarf_answer *answer)
+                      struct dwarf_answer *answer, uint32_t *symbols)
 {
     if (c == NULL)
         return false;
@@ -224,6 +234,7 @@ bool frame_cache_find(struct frame_cache *c, const uint64_t *addresses, size_t c
                     sizeof *answer->frames);
         answer->first[i] = (uint32_t)answer->frame_count;
         answer->count[i] = e->count;
+        symbols[i] = e->symbol;
         for (size_t k = 0; k < e->count; k++)
             answer->frames[answer->frame_count++] = c->frames[e->first + k];
     }
@@ -240,7 +251,7 @@ static uint32_t add_frames(struct frame_cache *c, const struct dwarf_frame *from
 }
 
 void frame_cache_add(struct frame_cache *c, const uint64_t *addresses, size_t count,
-                     const struct dwarf_answer *answer)
+                     const struct dwarf_answer *answer, const uint32_t *symbols)
 {
     uint32_t first = 0;
     if (c == NULL || count == 0)
@@ -251,7 +262,7 @@ void frame_cache_add(struct frame_cache *c, const uint64_t *addresses, size_t co
                     answer->count[i] == answer->count[i - 1];
         if (!same) /* as many addresses have */
             first = add_frames(c, answer->frames + answer->first[i], answer->count[i]);
-        c->entries[c->count++] = (struct entry){addresses[i], first, answer->count[i]};
+        c->entries[c->count++] = (struct entry){addresses[i], first, symbols[i], answer->count[i]};
     }
 }
 

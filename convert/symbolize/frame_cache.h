@@ -16,14 +16,15 @@ struct frame_cache;
 struct frame_cache *frame_cache_open(const struct elf_file *image, const struct elf_file *debug,
                                      struct strings *names);
 
-/* Looks up COUNT addresses. Returns whether it knows all of them, with ANSWER filled as by dwarf_worker_ask. CACHE: NULL
- * knows nothing. */
+/* Looks up COUNT addresses. Returns whether it knows all of them, with ANSWER filled as by dwarf_worker_ask, and SYMBOLS with
+ * the names that were added with it. CACHE: NULL knows nothing. */
 bool frame_cache_find(struct frame_cache *cache, const uint64_t *addresses, size_t count,
-                      struct dwarf_answer *answer);
+                      struct dwarf_answer *answer, uint32_t *symbols);
 
-/* Adds what ANSWER says about COUNT addresses that are not known yet. NULL is allowed. */
+/* Adds what ANSWER says about COUNT addresses that are not known yet, and the names that their functions have by symbols,
+ * numbers of NAMES. NULL is allowed. */
 void frame_cache_add(struct frame_cache *cache, const uint64_t *addresses, size_t count,
-                     const struct dwarf_answer *answer);
+                     const struct dwarf_answer *answer, const uint32_t *symbols);
 
 /* Writes what was added, if possible, and frees. NULL is allowed. */
 void frame_cache_close(struct frame_cache *cache);

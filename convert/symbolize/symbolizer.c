@@ -155,31 +155,22 @@ static void make_location(struct symbolizer *s, struct code_location *to, const 
     to->frame_count = last->frame_count;
 }
 
-/* What the symbol table calls the outermost function of FRAMES; NULL: nothing. Debug information knows better than an
- * address. */
-static const char *name_of(const struct elf_symbol *symbol, const struct dwarf_frame *frames,
-                           size_t count)
-{
-    bool is_known = count > 0 && frames[count - 1].function != 0;
-    return symbol == NULL || (symbol->is_address && is_known) ? NULL : symbol->name;
-}
-
 /* Addresses of one file, as many as one question may have. */
 static void resolve_in_file(struct symbolizer *s, struct code_file *file,
                             const struct elf_mapping *mapping, const struct wanted *wanted,
                             size_t count, struct code_location *locations)
 {
     uint64_t addresses[MAX_QUESTION];
+    const char *names[MAX_QUESTION];
     struct last_frames last = {0};
     for (size_t i = 0; i < count; i++)
         addresses[i] = elf_mapping_address(code_file_image(file), mapping, wanted[i].pc);
-    bool known = code_file_frames(file, addresses, count, s->strings, &s->answer);
+    code_file_find(file, addresses, count, s->strings, &s->answer, names);
     for (size_t i = 0; i < count; i++) {
-        uint32_t first = known && s->answer.count[i] > 0 ? s->answer.first[i] : 0;
-        size_t frames = known ? s->answer.count[i] : 0;
+        size_t frames = s->answer.count[i];
+        uint32_t first = frames > 0 ? s->answer.first[i] : 0;
         const struct dwarf_frame *from = frames > 0 ? s->answer.frames + first : NULL;
-        const char *name = name_of(code_file_symbol(file, addresses[i]), from, frames);
-        make_location(s, &locations[wanted[i].index], name, from, first, frames, &last);
+        make_location(s, &locations[wanted[i].index], names[i], from, first, frames, &last);
     }
 }
 
