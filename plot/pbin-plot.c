@@ -22,6 +22,8 @@ struct options {
     size_t map_capacity;
     size_t *word_count, *word_capacity;
     bool list, spreads; /* an option of box and violin was given */
+    size_t *begins;     /* of the sides in plot.withs */
+    size_t begin_capacity;
     struct selection selection;
 };
 
@@ -40,6 +42,9 @@ enum {
     KEY_MEANS,
     KEY_BOXES,
     KEY_HORIZONTAL,
+    KEY_ASC,
+    KEY_DESC,
+    KEY_CI,
     KEY_MARK,
     KEY_TITLE,
     KEY_WIDTH,
@@ -61,6 +66,8 @@ static const struct argp_option arguments[] = {
      1},
     {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "bars, cumulative, hist: not what matches (repeatable)",
      1},
+    {"ci", KEY_CI, NULL, 0,
+     "bars: approximate 95 % confidence intervals of a single run, from its number of samples", 1},
     {"counts", KEY_COUNTS, NULL, 0, "hist: heights are calls, on one scale for all rows", 1},
     {"keys", 'k', "KEY,...", EVERYDAY,
      "One row per combination of these keys (default: binary,function)", 1},
@@ -75,7 +82,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Comparisons:", 2},
     {"base", KEY_BASE, "PBIN...", EVERYDAY, "The base runs (default: the first PBIN)", 2},
     {"with", KEY_WITH, "PBIN...", EVERYDAY,
-     "The runs to compare with the base (default: all other PBINs)", 2},
+     "Runs of a side to compare with the base (repeatable; default: each other PBIN is a side)", 2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
     {0, 0, NULL, 0, "Distributions (box, violin):", 3},
@@ -84,6 +91,8 @@ static const struct argp_option arguments[] = {
     {"means", KEY_MEANS, NULL, 0, "Also a dashed line at the mean", 3},
     {"boxes", KEY_BOXES, NULL, 0, "violin: also the box of the quartiles", 3},
     {"horizontal", KEY_HORIZONTAL, NULL, 0, "Rows from top to bottom; the default", 3},
+    {"asc", KEY_ASC, NULL, 0, "The smallest mean first", 3},
+    {"desc", KEY_DESC, NULL, 0, "The largest mean first", 3},
     {0, 0, NULL, 0, "Appearance:", 4},
     {"title", KEY_TITLE, "TEXT", EVERYDAY, "Title of the picture", 4},
     {"width", KEY_WIDTH, "PX", EVERYDAY, "Width [px or characters] (default: 900, of text 100)", 4},
@@ -149,6 +158,11 @@ static void take_word(struct options *o, const char *word, struct argp_state *st
 
 static void begin_side(struct options *o, bool base, const char *first)
 {
+    if (!base) {
+        mem_reserve(&o->begins, &o->begin_capacity, o->plot.side_count + 1, sizeof *o->begins);
+        o->begins[o->plot.side_count++] = o->plot.with_count;
+        o->plot.with_begins = o->begins;
+    }
     o->words = base ? &o->plot.bases : &o->plot.withs;
     o->word_count = base ? &o->plot.base_count : &o->plot.with_count;
     o->word_capacity = base ? &o->base_capacity : &o->with_capacity;
@@ -180,6 +194,10 @@ static error_t parse_spreads(int key, const char *argument, struct argp_state *s
         o->plot.boxes = true;
         break;
     case KEY_HORIZONTAL: /* as all of these pictures are */
+        break;
+    case KEY_ASC:
+    case KEY_DESC:
+        o->plot.order = key == KEY_ASC ? ORDER_ASCENDING : ORDER_DESCENDING;
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -233,6 +251,8 @@ static void check_calls(const struct options *o, struct argp_state *state)
     if (o->plot.selection != NULL && !kind->filters)
         argp_error(state, "--filter and --exclude apply to bars, cumulative and hist, not to %s",
                    kind->name);
+    if (o->plot.intervals && kind != &plot_bars)
+        argp_error(state, "--ci applies to bars, not to %s", kind->name);
     if (o->plot.counts && kind != &plot_hist)
         argp_error(state, "--counts applies to hist, not to %s", kind->name);
 }
@@ -257,7 +277,8 @@ static void check(const struct options *o, struct argp_state *state)
     check_calls(o, state);
     if (o->spreads && !o->picture.kind->spreads)
         argp_error(state,
-                   "--points, --means, --boxes and --horizontal apply to box and violin, not to %s",
+                   "--points, --means, --boxes, --asc, --desc and --horizontal apply to box and "
+                   "violin, not to %s",
                    o->picture.kind->name);
     if (o->plot.interpolate > 0 && !o->picture.kind->over_time)
         argp_error(state, "--interpolate applies to timeline and heatmap, not to %s",
@@ -303,6 +324,9 @@ static error_t parse_rows(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_COUNTS:
         o->plot.counts = true;
+        return 0;
+    case KEY_CI:
+        o->plot.intervals = true;
         return 0;
     default:
         return parse_looks(key, argument, state);
@@ -437,6 +461,7 @@ int main(int argc, char **argv)
     free(o.maps);
     selection_free(&o.selection);
     free(o.plot.withs);
+    free(o.begins);
     free(o.plot.marks);
     return tool_end(&o.common, result, &err);
 }

@@ -25,11 +25,15 @@ enum points {
     POINTS_ALL
 };
 
+enum order { ORDER_LARGEST, ORDER_ASCENDING, ORDER_DESCENDING };
+
 struct plot_options {
     const char **inputs; /* PBINs; none: stdin */
     size_t input_count;
     const char **bases, **withs; /* of comparisons */
     size_t base_count, with_count;
+    const size_t *with_begins;     /* of each side in WITHS */
+    size_t side_count;             /* without the base */
     const struct binary_map *maps; /* --map-binary */
     size_t map_count;
     enum row_metric metric;
@@ -43,8 +47,10 @@ struct plot_options {
     bool no_threads;    /* of a timeline: one lane for all */
     struct plot_mark *marks;
     size_t mark_count;
-    bool relative;                     /* comparisons in % */
-    bool counts;                       /* hist: heights are numbers of calls */
+    bool relative;    /* comparisons in % */
+    bool intervals;   /* bars of a single run have those of its number of samples */
+    enum order order; /* of box and violin */
+    bool counts;      /* hist: heights are numbers of calls */
     const struct selection *selection; /* --filter, --exclude; NULL: none */
     enum points points;
     bool means, boxes;         /* of box and violin */
@@ -69,7 +75,7 @@ struct plot_kind {
     bool compares;   /* accepts --base and --with */
     bool over_time;  /* accepts --start and --end */
     bool filters;    /* accepts --filter and --exclude */
-    bool spreads;    /* accepts --points, --means, --boxes and --horizontal */
+    bool spreads;    /* accepts --points, --means, --boxes, --asc, --desc and --horizontal */
     /* Returns 0, or -1 with ERR filled. */
     int (*draw)(struct plot *plot, struct error *err);
 };

@@ -255,13 +255,17 @@ static int draw_bars(struct plot *plot, struct error *err)
     if (!page)
         layout = frame_rows(plot, wanted, rows, 0);
     ranking_make(&ranking, a, metric, layout.count < rows ? layout.count - 1 : 0);
+    if (o->intervals)
+        ranking_intervals(&ranking, a);
     if (page)
         put_page(plot, a, &ranking);
     else
         draw(plot, a, &ranking, &layout);
     if (plot->data != NULL)
-        report_rows(a, &(struct report_options){.sort = metric, .top = ranking.code}, &table_csv,
-                    plot->data);
+        report_rows(a,
+                    &(struct report_options){
+                        .sort = metric, .top = ranking.code, .intervals = o->intervals},
+                    &table_csv, plot->data);
     ranking_free(&ranking);
     aggregate_delete(a);
     return 0;

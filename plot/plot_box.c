@@ -456,6 +456,28 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
     return result;
 }
 
+static int compare_means(const void *left, const void *right)
+{
+    double a = ((const struct spread *)left)->mean, b = ((const struct spread *)right)->mean;
+    if (isnan(a) || isnan(b))
+        return isnan(a) - isnan(b);
+    return (a > b) - (a < b);
+}
+
+static int compare_means_down(const void *left, const void *right)
+{
+    double a = ((const struct spread *)left)->mean, b = ((const struct spread *)right)->mean;
+    return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a < b) - (a > b);
+}
+
+static void sort_rows(struct spreads *s)
+{
+    enum order order = s->plot->options->order;
+    if (order != ORDER_LARGEST && s->count > 0)
+        qsort(s->rows, s->count, sizeof *s->rows,
+              order == ORDER_ASCENDING ? compare_means : compare_means_down);
+}
+
 static int draw_spreads(struct plot *plot, bool violin, struct error *err)
 {
     const struct plot_options *o = plot->options;
@@ -469,6 +491,7 @@ static int draw_spreads(struct plot *plot, bool violin, struct error *err)
         if (plot->data != NULL)
             write_data(&s);
         sort_values(&s);
+        sort_rows(&s);
         draw(&s, violin);
     }
     for (size_t i = 0; i < s.count; i++) {

@@ -55,7 +55,7 @@ static char *text_of(const struct comparison *c, const struct change *row)
 static const char *color_of(const struct comparison *c, const struct change *row)
 {
     const struct theme *theme = c->plot->script.theme;
-    bool noise = c->sets.test != TEST_NONE && !row->result.significant;
+    bool noise = row->tested && !row->result.significant;
     if (noise || row->other)
         return theme->other;
     return row->difference > 0 ? theme->more : theme->less;
@@ -107,20 +107,39 @@ static void put_text(struct comparison *c, size_t row, double x, const char *tex
     script_add(s, "\n");
 }
 
+/* "6.1 J (+20.0 %)" for each side. Caller frees. */
+static char *totals_of(const struct run_sets *sets)
+{
+    char *all = mem_strdup("");
+    double base = sets->sides[0].total;
+    for (size_t i = 1; i < sets->side_count; i++) {
+        double total = sets->sides[i].total;
+        char *value = text_value(total, sets->unit);
+        char *longer = mem_printf("%s%s%s (%+.1f %%)", all, i > 1 ? ", " : "", value,
+                                  base != 0 ? 100 * (total / base - 1) : 0);
+        free(value);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
 static char *title_of(const struct comparison *c)
 {
-    const char *name = c->sets.metric_name;
-    char *base = text_value(c->sets.base_total, c->sets.unit),
-         *with = text_value(c->sets.with_total, c->sets.unit);
-    double change =
-        c->sets.base_total != 0 ? 100 * (c->sets.with_total / c->sets.base_total - 1) : 0;
-    char *title = c->sets.metric == COMPARE_POWER
-                      ? mem_printf("%s: what changed", name)
-                      : mem_printf("%s: %s before, %s after (%+.1f %%)", name, base, with, change);
+    enum { FEW = 4 }; /* sides whose totals fit */
+    const struct run_sets *sets = &c->sets;
+    char *base = text_value(sets->sides[0].total, sets->unit), *after = totals_of(sets);
+    char *title =
+        sets->metric == COMPARE_POWER || sets->side_count > FEW
+            ? mem_printf("%s: what changed", sets->metric_name)
+        : sets->side_count > 2
+            ? mem_printf("%s: %s before; %s", sets->metric_name, base, after)
+            : mem_printf("%s: %s before, %.*s after %s", sets->metric_name, base,
+                         (int)(strchr(after, '(') - 1 - after), after, strchr(after, '('));
     if (title[0] >= 'a' && title[0] <= 'z')
         title[0] = (char)(title[0] - 32);
     free(base);
-    free(with);
+    free(after);
     return title;
 }
 
@@ -228,15 +247,15 @@ static double larger_of(const struct change *row)
     return fmax(row->base, row->with);
 }
 
-/* The sum of many rows may extend beyond the axis. */
+/* The sums of many rows may extend beyond the axis. */
 static double largest_shown(const struct comparison *c)
 {
-    double most = 0;
-    for (size_t i = 0; i + 1 < c->sets.count; i++)
-        most = fmax(most, larger_of(&c->sets.rows[i]));
-    double last = c->sets.count > 0 ? larger_of(&c->sets.rows[c->sets.count - 1]) : 0;
-    bool beyond = c->sets.count < c->sets.all && most > 0 && last > 1.6 * most;
-    return beyond ? most : fmax(most, last);
+    double most = 0, rest = 0;
+    for (size_t i = 0; i < c->sets.count; i++) {
+        double *largest = c->sets.rows[i].other ? &rest : &most;
+        *largest = fmax(*largest, larger_of(&c->sets.rows[i]));
+    }
+    return most > 0 && rest > 1.6 * most ? most : fmax(most, rest);
 }
 
 static void put_dumbbell_characters(struct comparison *c, double low, double high)
@@ -299,11 +318,11 @@ static void draw_dumbbells(struct comparison *c)
                most, most, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
-static const char *group_of(const struct comparison *c, const struct change *row)
+static const char *group_of(const struct change *row)
 {
     if (row->other)
         return LABEL_OTHER;
-    if (c->sets.test != TEST_NONE && !row->result.significant)
+    if (row->tested && !row->result.significant)
         return "not significant";
     return row->difference > 0 ? "more" : "less";
 }
@@ -322,7 +341,7 @@ static void put_page(struct comparison *c)
     for (size_t i = 0; i < c->sets.count; i++) {
         const struct change *row = &c->sets.rows[i];
         const double values[] = {row->difference, 100 * (row->ratio - 1), row->base, row->with};
-        page_row(plot, row->name, group_of(c, row), color_of(c, row), values, 4, error_of(c, row),
+        page_row(plot, row->name, group_of(row), color_of(c, row), values, 4, error_of(c, row),
                  row->other ? "" : verdict_name(row->result.verdict));
     }
     page_close(plot, ']');
@@ -330,20 +349,36 @@ static void put_page(struct comparison *c)
     free(subtitle);
 }
 
+/* Chooses the rows of the comparison; each is drawn once for every side. */
+static void choose_rows(struct comparison *c)
+{
+    struct plot *plot = c->plot;
+    size_t top = plot->options->top, all = c->sets.all, others = c->sets.side_count - 1;
+    size_t wanted = top > 0 && top < all ? top + 1 : top, rows;
+    if (plot->script.picture == PICTURE_HTML) {
+        rows = page_rows(top, all);
+    } else {
+        c->layout = frame_rows(plot, wanted * others, all * others, 0);
+        rows = c->layout.count / others;
+        rows = rows >= 2 || all < 2 ? rows : 2;
+    }
+    run_sets_limit(&c->sets, rows < all ? rows - 1 : 0);
+    if (plot->script.picture == PICTURE_HTML || others == 1)
+        return;
+    c->layout.height *= (double)c->layout.count / (double)c->sets.count;
+    c->layout.size =
+        plot_is_text(plot) ? 1 : fmin(plot->script.em, fmax(6, c->layout.height * 0.8));
+    c->layout.count = c->sets.count;
+}
+
 static int draw(struct plot *plot, bool dumbbell, struct error *err)
 {
     struct comparison c = {.plot = plot, .relative = plot->options->relative && !dumbbell};
-    size_t top = plot->options->top;
     if (run_sets_read(&c.sets, plot, err) != 0)
         return -1;
-    size_t wanted = top > 0 && top < c.sets.all ? top + 1 : top;
-    if (plot->script.picture == PICTURE_HTML)
-        c.layout.count = page_rows(top, c.sets.all);
-    else
-        c.layout = frame_rows(plot, wanted, c.sets.all, 0);
     if (plot->data != NULL)
         run_sets_write(&c.sets, plot->data);
-    run_sets_limit(&c.sets, c.layout.count < c.sets.all ? c.layout.count - 1 : 0);
+    choose_rows(&c);
     if (plot->script.picture == PICTURE_HTML)
         put_page(&c);
     else if (dumbbell)

@@ -210,6 +210,19 @@ void ranking_make(struct ranking *r, const struct aggregate *a, enum row_metric 
     }
 }
 
+void ranking_intervals(struct ranking *r, const struct aggregate *a)
+{
+    if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))
+        return;
+    double whole = ranking_value(&r->total, r->metric), n = aggregate_deciding_samples(a);
+    for (size_t i = 0; i < r->count; i++) {
+        struct ranked_row *row = &r->rows[i];
+        row->error = row_part_interval(row->share, n) * fabs(whole);
+        double reach = row->value + (row->error > 0 ? row->error : 0);
+        r->largest = reach > r->largest ? reach : r->largest;
+    }
+}
+
 void ranking_free(struct ranking *r)
 {
     for (size_t i = 0; i < r->count; i++)

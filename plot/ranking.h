@@ -20,8 +20,9 @@ struct ranked_row {
     struct row_values values;   /* means over the runs */
     double value;               /* of the metric */
     double share;               /* of the total, 0..1; NaN where shares are meaningless */
-    double error;               /* half of the 95 % interval of the mean; NaN: fewer than 2 runs */
-    bool other;                 /* not code: _other, _idle */
+    double
+        error; /* half of the 95 % interval of the mean; NaN: fewer than 2 runs, see ranking_intervals */
+    bool other; /* not code: _other, _idle */
 };
 
 struct ranking {
@@ -51,6 +52,8 @@ double ranking_value(const struct row_values *values, enum row_metric metric);
  * ranking_free. */
 void ranking_make(struct ranking *ranking, const struct aggregate *aggregate,
                   enum row_metric metric, size_t top);
+/* Gives time and energy of a single run the intervals that its number of samples leaves. */
+void ranking_intervals(struct ranking *ranking, const struct aggregate *aggregate);
 void ranking_free(struct ranking *ranking);
 
 #endif

@@ -1,8 +1,9 @@
-/* Two run sets of a comparison.
+/* The run sets of a comparison.
  * SPDX-License-Identifier: MIT */
 #include "plot/run_sets.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,33 +14,60 @@
 
 /* ---- reading ---- */
 
+static void add_side(struct run_sets *s, const char *const *paths, size_t count)
+{
+    s->sides[s->side_count++] = (struct side){.paths = paths, .count = count};
+}
+
+/* The sides that follow --with, or each file that is not of the base. */
 static int choose_paths(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     const struct plot_options *o = plot->options;
-    s->base_paths = o->bases;
-    s->base_count = o->base_count;
-    s->with_paths = o->with_count > 0 ? o->withs : o->inputs;
-    s->with_count = o->with_count > 0 ? o->with_count : o->input_count;
-    if (o->base_count == 0 && o->input_count > 0) {
-        s->base_paths = o->inputs;
-        s->base_count = 1;
-        if (o->with_count == 0) {
-            s->with_paths++;
-            s->with_count--;
-        }
+    size_t first = o->base_count == 0 ? 1 : 0; /* of the inputs that are not the base */
+    s->sides = mem_zalloc(o->input_count + o->side_count + 2, sizeof *s->sides);
+    if (o->base_count > 0)
+        add_side(s, o->bases, o->base_count);
+    else if (o->input_count > 0)
+        add_side(s, o->inputs, 1);
+    for (size_t i = 0; i < o->side_count; i++) {
+        size_t end = i + 1 < o->side_count ? o->with_begins[i + 1] : o->with_count;
+        add_side(s, o->withs + o->with_begins[i], end - o->with_begins[i]);
     }
-    if (s->base_count == 0 || s->with_count == 0)
+    for (size_t i = first; o->side_count == 0 && i < o->input_count; i++)
+        add_side(s, o->inputs + i, 1);
+    if (s->side_count < 2)
         return error_set(
             err, NULL, NO_OFFSET,
             "a comparison needs a base and another profile: BASE OTHER..., or --base and --with");
+    if (s->side_count > MAX_RUN_SETS)
+        return error_set(err, NULL, NO_OFFSET, "more than %d sides: runs of a side follow --with",
+                         MAX_RUN_SETS);
     return 0;
+}
+
+/* The file without folder and suffix; its number, if another side has that name. */
+static void name_sides(struct run_sets *s)
+{
+    for (size_t i = 0; i < s->side_count; i++) {
+        const char *path = s->sides[i].paths[0], *slash = strrchr(path, '/');
+        const char *file = slash != NULL ? slash + 1 : path, *dot = strstr(file, ".pbin");
+        size_t length = dot != NULL && dot > file ? (size_t)(dot - file) : strlen(file);
+        char *name = mem_strndup(file, length);
+        for (size_t j = 1; j < i; j++)
+            if (strcmp(s->sides[j].name, name) == 0) {
+                free(name);
+                name = mem_printf("%.*s #%zu", (int)length, file, i);
+                break;
+            }
+        s->sides[i].name = name;
+    }
 }
 
 /* The first profile determines the keys. */
 static int read_first(struct run_sets *s, const struct plot *plot, struct error *err)
 {
     struct compare_options options = compare_defaults;
-    struct aggregate *first = ranking_read(plot, s->base_paths, 1, err);
+    struct aggregate *first = ranking_read(plot, s->sides[0].paths, 1, err);
     if (first == NULL)
         return -1;
     options.rules.aggregate = *aggregate_options_of(first);
@@ -63,10 +91,15 @@ static int read_runs(struct run_set *set, const struct plot *plot, const char *c
 
 static int read_all(struct run_sets *s, const struct plot *plot, struct error *err)
 {
-    if (choose_paths(s, plot, err) != 0 || read_first(s, plot, err) != 0 ||
-        read_runs(&s->compare->sets[0], plot, s->base_paths + 1, s->base_count - 1, err) != 0 ||
-        read_runs(compare_add_set(s->compare), plot, s->with_paths, s->with_count, err) != 0)
+    if (choose_paths(s, plot, err) != 0 || read_first(s, plot, err) != 0)
         return -1;
+    for (size_t i = 0; i < s->side_count; i++) {
+        struct run_set *set = i > 0 ? compare_add_set(s->compare) : &s->compare->sets[0];
+        bool read = i == 0; /* the first file of the base */
+        if (read_runs(set, plot, s->sides[i].paths + read, s->sides[i].count - read, err) != 0)
+            return -1;
+    }
+    name_sides(s);
     compare_finish(s->compare);
     s->all = s->compare->count;
     return 0;
@@ -85,7 +118,7 @@ static int choose_metric(struct run_sets *s, const struct plot *plot, struct err
     if (ranking_metric(plot, &base->quantity, base->total.energy != 0, &metric, err) != 0)
         return -1;
     if ((metric == METRIC_ENERGY || metric == METRIC_POWER) && s->compare->quantity.name == NULL)
-        return error_set(err, s->with_paths[0], NO_OFFSET, "does not have the %s of the base",
+        return error_set(err, s->sides[1].paths[0], NO_OFFSET, "does not have the %s of the base",
                          base->quantity.name);
     s->metric = of[metric];
     s->metric_name = ranking_metric_name(&base->quantity, metric);
@@ -106,20 +139,23 @@ int run_sets_read(struct run_sets *s, const struct plot *plot, struct error *err
         run_sets_free(s);
         return -1;
     }
-    s->test = compare_test_of(s->compare, 1, s->metric);
-    s->base_total = value_of(s, 0, &s->compare->sets[0].total);
-    s->with_total = value_of(s, 1, &s->compare->sets[1].total);
+    for (size_t i = 1; i < s->side_count && s->test == TEST_NONE; i++)
+        s->test = compare_test_of(s->compare, i, s->metric);
+    for (size_t i = 0; i < s->side_count; i++)
+        s->sides[i].total = value_of(s, i, &s->compare->sets[i].total);
     return 0;
 }
 
 /* ---- rows ---- */
 
-static struct change change_of(const struct run_sets *s, const struct run_set_row *base,
-                               const struct run_set_row *with)
+static struct change change_of(const struct run_sets *s, size_t side,
+                               const struct run_set_row *base, const struct run_set_row *with)
 {
-    struct change c = {.base = value_of(s, 0, base), .with = value_of(s, 1, with), .error = NAN};
+    struct change c = {
+        .side = side, .base = value_of(s, 0, base), .with = value_of(s, side, with), .error = NAN};
     c.difference = c.with - c.base;
     c.ratio = c.base != 0 ? c.with / c.base : c.with != 0 ? INFINITY : 1;
+    c.tested = compare_test_of(s->compare, side, s->metric) != TEST_NONE;
     return c;
 }
 
@@ -143,7 +179,10 @@ static struct candidate *rank(const struct run_sets *s)
     struct candidate *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
     for (size_t i = 0; i < s->all; i++) {
         const struct run_set_row *const *set = s->compare->rows[i].set;
-        ranked[i] = (struct candidate){i, fabs(change_of(s, set[0], set[1]).difference)};
+        ranked[i] = (struct candidate){i, 0};
+        for (size_t side = 1; side < s->side_count; side++)
+            ranked[i].by =
+                fmax(ranked[i].by, fabs(change_of(s, side, set[0], set[side]).difference));
     }
     qsort(ranked, s->all, sizeof *ranked, compare_candidates);
     return ranked;
@@ -154,19 +193,30 @@ static const char *text_of(const void *texts, uint64_t number)
     return strings_get(texts, (uint32_t)number);
 }
 
+/* NAME for SIDE. Caller frees. */
+static char *name_of_side(const struct run_sets *s, const char *name, size_t side)
+{
+    return s->side_count > 2 ? mem_printf("%s [%s]", name, s->sides[side].name) : mem_strdup(name);
+}
+
 static void name_rows(struct run_sets *s, const struct candidate *ranked, size_t count)
 {
     struct name_source source = {compare_keys(s->compare), text_of, s->compare->texts};
     struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
+    size_t others = s->side_count - 1;
     for (size_t i = 0; i < count; i++) {
         const struct run_set_row *const *set = s->compare->rows[ranked[i].row].set;
-        memcpy(keys[i].key, set[set[0] == NULL]->key, sizeof keys[i].key);
+        while (*set == NULL)
+            set++;
+        memcpy(keys[i].key, (*set)->key, sizeof keys[i].key);
         rows[i] = &keys[i];
     }
     char **names = names_make(&source, rows, count);
+    for (size_t i = 0; i < count * others; i++)
+        s->rows[i].name = name_of_side(s, names[i / others], s->rows[i].side);
     for (size_t i = 0; i < count; i++)
-        s->rows[i].name = names[i];
+        free(names[i]);
     free(names);
     free(rows);
     free(keys);
@@ -182,40 +232,51 @@ static void add_row(struct run_set_row *to, const struct run_set_row *row)
     run_set_calls_add(&to->calls, &row->calls);
 }
 
-/* The sum of the COUNT rows RANKED. */
-static struct change rest_of(const struct run_sets *s, const struct candidate *ranked, size_t count)
+/* The sum of the COUNT rows RANKED, for SIDE. */
+static struct change rest_of(const struct run_sets *s, size_t side, const struct candidate *ranked,
+                             size_t count)
 {
     struct run_set_row sums[2] = {{.entries = NAN, .calls = RUN_SET_NO_CALLS},
                                   {.entries = NAN, .calls = RUN_SET_NO_CALLS}};
     for (size_t i = 0; i < count; i++)
         for (size_t set = 0; set < 2; set++)
-            add_row(&sums[set], s->compare->rows[ranked[i].row].set[set]);
-    struct change rest = change_of(s, &sums[0], &sums[1]);
-    rest.name = mem_strdup(LABEL_OTHER);
+            add_row(&sums[set], s->compare->rows[ranked[i].row].set[set == 0 ? 0 : side]);
+    struct change rest = change_of(s, side, &sums[0], &sums[1]);
+    rest.name = name_of_side(s, LABEL_OTHER, side);
     rest.result.p = NAN;
     rest.other = true;
     return rest;
 }
 
+/* The KEPT rows for SIDE. */
+static void fill_side(struct run_sets *s, size_t side, const struct candidate *ranked, size_t kept)
+{
+    struct significance *results = mem_zalloc(s->all + 1, sizeof *results);
+    size_t others = s->side_count - 1;
+    compare_significance(s->compare, side, s->metric, results);
+    for (size_t i = 0; i < kept; i++) {
+        size_t row = ranked[i].row;
+        const struct run_set_row *const *set = s->compare->rows[row].set;
+        struct change *change = &s->rows[i * others + side - 1];
+        *change = change_of(s, side, set[0], set[side]);
+        change->error = compare_interval(s->compare, side, s->metric, row);
+        change->result = results[row];
+    }
+    free(results);
+}
+
 void run_sets_limit(struct run_sets *s, size_t top)
 {
     struct candidate *ranked = rank(s);
-    struct significance *results = mem_zalloc(s->all + 1, sizeof *results);
-    size_t kept = top == 0 || top > s->all ? s->all : top;
-    compare_significance(s->compare, 1, s->metric, results);
-    s->rows = mem_zalloc(kept + 1, sizeof *s->rows);
-    for (s->count = 0; s->count < kept; s->count++) {
-        size_t row = ranked[s->count].row;
-        const struct run_set_row *const *set = s->compare->rows[row].set;
-        s->rows[s->count] = change_of(s, set[0], set[1]);
-        s->rows[s->count].error = compare_interval(s->compare, 1, s->metric, row);
-        s->rows[s->count].result = results[row];
-    }
+    size_t kept = top == 0 || top > s->all ? s->all : top, others = s->side_count - 1;
+    s->rows = mem_zalloc((kept + 1) * others, sizeof *s->rows);
+    s->count = kept * others;
+    for (size_t side = 1; side < s->side_count; side++)
+        fill_side(s, side, ranked, kept);
     name_rows(s, ranked, kept);
-    if (kept < s->all)
-        s->rows[s->count++] = rest_of(s, ranked + kept, s->all - kept);
+    for (size_t side = 1; kept < s->all && side < s->side_count; side++)
+        s->rows[s->count++] = rest_of(s, side, ranked + kept, s->all - kept);
     free(ranked);
-    free(results);
 }
 
 void run_sets_free(struct run_sets *s)
@@ -223,6 +284,9 @@ void run_sets_free(struct run_sets *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->rows[i].name);
     free(s->rows);
+    for (size_t i = 0; i < s->side_count; i++)
+        free(s->sides[i].name);
+    free(s->sides);
     compare_delete(s->compare);
     *s = (struct run_sets){0};
 }
@@ -231,7 +295,13 @@ void run_sets_free(struct run_sets *s)
 
 void run_sets_write(const struct run_sets *s, struct output *out)
 {
-    static const char *const names[] = {"base", "other"};
+    char texts[MAX_RUN_SETS][16] = {"base", "other"};
+    const char *names[MAX_RUN_SETS];
+    for (size_t i = 0; i < s->side_count; i++) {
+        if (i > 0 && s->side_count > 2)
+            snprintf(texts[i], sizeof texts[i], "other%zu", i);
+        names[i] = texts[i];
+    }
     struct compare_report report = {.metric = s->metric, .sort = SORT_DIFFERENCE, .names = names};
     report_compare(s->compare, &report, &table_csv, out);
 }
@@ -252,11 +322,18 @@ static char *set_text(const char *const *paths, size_t count, size_t runs, enum 
     return text;
 }
 
-static char *both_texts(const struct run_sets *s, enum detail detail)
+static char *all_texts(const struct run_sets *s, enum detail detail)
 {
     const struct run_set *sets = s->compare->sets;
-    char *base = set_text(s->base_paths, s->base_count, sets[0].runs, detail);
-    char *with = set_text(s->with_paths, s->with_count, sets[1].runs, detail);
+    char *base = set_text(s->sides[0].paths, s->sides[0].count, sets[0].runs, detail);
+    char *with = mem_strdup("");
+    for (size_t i = 1; i < s->side_count; i++) {
+        char *one = set_text(s->sides[i].paths, s->sides[i].count, sets[i].runs, detail);
+        char *longer = mem_printf("%s%s%s", with, i > 1 ? ", " : "", one);
+        free(with);
+        free(one);
+        with = longer;
+    }
     char *text = mem_printf("%s against %s%s", with, detail == DETAIL_RUNS ? "" : "base ", base);
     free(base);
     free(with);
@@ -265,12 +342,14 @@ static char *both_texts(const struct run_sets *s, enum detail detail)
 
 char *run_sets_subtitle(const struct run_sets *s, double room, bool cells)
 {
-    bool single = s->compare->sets[0].runs <= 1 && s->compare->sets[1].runs <= 1;
-    char *text = both_texts(s, DETAIL_ALL);
+    bool single = true;
+    for (size_t i = 0; i < s->side_count; i++)
+        single &= s->compare->sets[i].runs <= 1;
+    char *text = all_texts(s, DETAIL_ALL);
     for (int detail = DETAIL_FILE; text_width(text, cells) > room && detail >= (int)single;
          detail--) {
         free(text);
-        text = both_texts(s, (enum detail)detail);
+        text = all_texts(s, (enum detail)detail);
     }
     return text;
 }

@@ -1,4 +1,4 @@
-/* Two run sets of a comparison: rows, differences and verdicts of pbin-compare, ready to be drawn.
+/* The run sets of a comparison, a base and other sides: rows, differences and verdicts of pbin-compare, ready to be drawn.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_RUN_SETS_H
 #define PLOT_RUN_SETS_H
@@ -8,31 +8,41 @@
 
 /* A row to draw; values are means over the runs, 0 if the run set lacks the row. */
 struct change {
-    char *name; /* owned */
+    char *name;  /* owned; with the side where there are several */
+    size_t side; /* from 1 */
     double base, with, difference;
     double ratio; /* with / base; infinite if the base is 0, 1 if both are */
     double error; /* half of Welch's 95 % interval of the difference; NaN: not known */
     struct significance result; /* of _other: VERDICT_NOT_TESTED */
+    bool tested;                /* whether the runs of this side allow a test */
     bool other;                 /* the sum of the other rows */
 };
 
-struct run_sets {
-    struct compare *compare; /* owned; run set 0 is the base, run set 1 the other */
-    const char *const *base_paths, *const *with_paths;
-    size_t base_count, with_count;
-    enum compare_metric metric;
-    const char *metric_name, *unit; /* borrowed from COMPARE */
-    enum compare_test test;
-    size_t all;          /* number of rows */
-    struct change *rows; /* largest difference first, the rest as _other; after run_sets_limit */
+/* A side: its files, and a short name for it. */
+struct side {
+    const char *const *paths;
     size_t count;
-    double base_total, with_total;
+    char *name; /* owned */
+    double total;
 };
 
-/* Reads --base and --with, or the first PBIN and all others. Returns 0, or -1 with ERR filled. */
+struct run_sets {
+    struct compare *compare; /* owned; run set 0 is the base */
+    struct side *sides;      /* the same numbers */
+    size_t side_count;       /* at least 2 */
+    enum compare_metric metric;
+    const char *metric_name, *unit; /* borrowed from COMPARE */
+    enum compare_test test;         /* of the first side that is tested */
+    size_t all;                     /* number of rows of the comparison */
+    struct change *
+        rows; /* largest difference first, each with all sides, and the rest as _other; after run_sets_limit */
+    size_t count;
+};
+
+/* Reads --base and each --with, or the first PBIN and each other one. Returns 0, or -1 with ERR filled. */
 int run_sets_read(struct run_sets *sets, const struct plot *plot, struct error *err);
 
-/* Selects TOP rows to draw (0: all) and joins the others in one more. Call once, after run_sets_read. */
+/* Selects TOP rows of the comparison (0: all) and joins the others in one more; each is drawn for every side. Call once, after run_sets_read. */
 void run_sets_limit(struct run_sets *sets, size_t top);
 
 void run_sets_free(struct run_sets *sets);

@@ -391,3 +391,16 @@ const struct pbin_arc *aggregate_arc(const struct aggregate *a, size_t number)
 {
     return &a->arcs[number];
 }
+
+double aggregate_deciding_samples(const struct aggregate *a)
+{
+    exact shown = 0, excluded = 0;
+    for (size_t i = 0; i < aggregate_row_count(a); i++) {
+        const struct pbin_row *row = aggregate_row(a, i);
+        *(aggregate_is_excluded(a, row) ? &excluded : &shown) += row->sums.samples;
+    }
+    double n = exact_to_double(shown, SAMPLES_SHIFT, 1);
+    double all = n + exact_to_double(excluded, SAMPLES_SHIFT, 1);
+    bool every = all <= 0 || aggregate_options_of(a)->rows.weigh.wall_time;
+    return n - (every ? 0 : n / all * (double)aggregate_meta(a)->idle_samples);
+}

@@ -79,6 +79,10 @@ const struct measures *aggregate_measures(const struct aggregate *aggregate);
 /* The number of the measure called NAME, or -1. */
 int aggregate_measure(const struct aggregate *aggregate, const char *name);
 
+/* The thread samples that filters do not exclude and that have CPU time: the others decide nothing, and are known for all
+ * rows together, excluded ones included. With wall times, all count. */
+double aggregate_deciding_samples(const struct aggregate *aggregate);
+
 /* Replaces the energies of rows by those of least squares over the windows of the sensor, where options.rows.fit; after
  * aggregate_finish. What is left over is in the row _residual. Not for aggregates that are written. Returns 0, or -1 with
  * ERR filled if the sums do not suffice. */

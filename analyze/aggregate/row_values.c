@@ -79,3 +79,8 @@ void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from)
                       ? UINT64_MAX
                       : to->entries + from->entries;
 }
+
+double row_part_interval(double part, double n)
+{
+    return part >= 0 && part <= 1 && n > 0 ? 1.96 * sqrt(part * (1 - part) / n) : NAN;
+}

@@ -51,4 +51,7 @@ void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread 
 /* TO += FROM for rows of the same runs: only sums, the spread becomes invalid. */
 void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from);
 
+/* Half of the 95 % interval of PART, from 0 to 1, of a total from N samples: 1.96 sqrt(p (1 - p) / n); NaN: not known. */
+double row_part_interval(double part, double n);
+
 #endif

@@ -141,15 +141,10 @@ static double percent(double part, double whole)
     return whole != 0 ? share : NAN;
 }
 
-/* Half-width of the 95 % interval of SHARE [%], 1.96 sqrt(p (1 - p) / n), with n the thread samples that have CPU time:
- * the others decide nothing. They are known for all rows together, filtered ones included. NaN: not known. */
+/* Half-width of the 95 % interval of SHARE [%]. */
 static double interval(const struct row_view *v, double share)
 {
-    double p = share / 100, n = exact_to_double(v->total.samples, SAMPLES_SHIFT, 1);
-    double all = n + exact_to_double(v->excluded.samples, SAMPLES_SHIFT, 1);
-    bool every = all <= 0 || aggregate_options_of(v->aggregate)->rows.weigh.wall_time;
-    n -= every ? 0 : n / all * (double)aggregate_meta(v->aggregate)->idle_samples;
-    return p >= 0 && p <= 1 && n > 0 ? 100 * 1.96 * sqrt(p * (1 - p) / n) : NAN;
+    return 100 * row_part_interval(share / 100, v->deciding);
 }
 
 /* The part of WHOLE that HALF [%] is: the total is known, and only the shares of rows are estimates. */
@@ -429,6 +424,7 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
     }
     spread_of_total(v);
     row_values_of(&v->total, v->runs, &v->total_values);
+    v->deciding = aggregate_deciding_samples(v->aggregate);
     v->calls_only =
         v->total.samples == 0 && aggregate_measure(aggregate, "calls") >= 0 && v->total.runs > 0;
     v->sort = report->sort == METRIC_TIME && v->calls_only && v->total.time == 0 ? METRIC_CALLS

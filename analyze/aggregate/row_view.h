@@ -40,6 +40,7 @@ struct row_view {
     struct pbin_sums total, excluded;
     exact total_static;
     struct row_values total_values;
+    double deciding; /* samples that intervals depend on */
     bool has_quantity;
     bool fitted;     /* energies are of aggregate_fit */
     size_t power_at; /* column of the power */

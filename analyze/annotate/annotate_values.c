@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "analyze/aggregate/row_values.h"
+
 double annotation_metric(const struct annotation *a, const struct annotate_sums *sums)
 {
     switch (a->options->metric) {
@@ -47,7 +49,7 @@ double annotation_interval(const struct annotation *a, const struct annotate_sum
     double whole = annotation_value(a, &a->total, value);
     double p = annotation_value(a, sums, value) / whole;
     double n = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) - (double)a->waiting;
-    return p >= 0 && p <= 1 && n > 0 ? 1.96 * sqrt(p * (1 - p) / n) * fabs(whole) : NAN;
+    return row_part_interval(p, n) * fabs(whole);
 }
 
 bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,

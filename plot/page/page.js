@@ -276,11 +276,24 @@
       var a = stops[i - 1], b = stops[i], f = Math.min(1, (part - a[0]) / (b[0] - a[0]));
       return 'rgb(' + [1, 2, 3].map(function (n) { return Math.round(a[n] + f * (b[n] - a[n])); }).join(',') + ')';
     }
+    var hidden = {}, most = data.most, view;
+    function largest(row) { return row.values.reduce(function (a, b) { return Math.max(a, b); }, 0); }
+    /* The scale ends at the largest value that is shown; the sum of the other rows does not count beside them. */
+    function rescale() {
+      var shown = data.rows.filter(function (row, k) { return !hidden[k]; }), own = shown.filter(function (r) { return r.name !== '_other'; });
+      most = shown.length === data.rows.length ? data.most : Math.max.apply(null, [0].concat((own.length ? own : shown).map(largest)));
+      view.redraw();
+    }
+    data.rows.forEach(function (row, k) {
+      row.number = k;
+      toggle(tools, row.label, color(Math.min(1, largest(row) / (data.most || 1))), hidden, k, rescale);
+    });
     zoomTools();
-    rowsOverTime(data.rows, 22, function (c, row, top, height, u) {
+    view = rowsOverTime(data.rows, 22, function (c, row, top, height, u) {
+      if (hidden[row.number]) return;
       row.values.forEach(function (v, bin) {
         var place = span(u, bin, 1);
-        c.fillStyle = color(Math.min(1, v / (data.most || 1)));
+        c.fillStyle = color(Math.min(1, v / (most || 1)));
         c.fillRect(place[0], top, place[1] + 0.5, height - 1);
       });
     }, function (row, bin) { return data.name + ' ' + format(row.values[bin], data.metric) + '   ' + row.name; });

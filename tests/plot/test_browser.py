@@ -277,6 +277,11 @@ class Interactive(Page):
         report = self.drive(self.page("heatmap", test_plot.RUNS[0]), """
             var over = all('.u-over')[0];
             report.before = pixels(all('canvas')[0]);
+            report.rows = texts('.tools button').slice(0, -1);
+            press(report.rows[0]);
+            await later(function () { report.hidden = pixels(all('canvas')[0]); report.pressed = all('.tools button')[0].getAttribute('aria-pressed'); });
+            press(report.rows[0]);
+            await later(function () { report.shown = pixels(all('canvas')[0]); });
             mouse(over, 'mouseenter', 0.5, 0.01);
             mouse(over, 'mousemove', 0.5, 0.01);
             await later(function () { report.hover = document.getElementById('info').textContent; });
@@ -286,6 +291,9 @@ class Interactive(Page):
             await later(function () { report.zoomed = pixels(all('canvas')[0]); });""")
         self.assertRegex(report["hover"], r"^[0-9.]+ ms   power [0-9.]+ [mu]?W   \S")
         self.assertNotEqual(report["before"], report["zoomed"])
+        self.assertEqual((report["pressed"], report["shown"]), ("false", report["before"]))
+        self.assertNotEqual(report["before"], report["hidden"])
+        self.assertGreater(len(report["rows"]), 3)
 
     def test_flame(self):
         report = self.drive(self.page("flame", test_plot.RUNS[0]), """

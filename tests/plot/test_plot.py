@@ -841,10 +841,79 @@ class Comparison(Plot):
         self.fails(["pbin-plot", "compare", self.a[0], cut])
         self.succeeds(["pbin-plot", "compare", "--salvage", self.a[0], cut])
 
+    def test_several_sides(self):
+        """Each --with, or each other file, is a side of its own, with the values and verdicts of pbin-compare."""
+        sides = {"a0": self.a[:3], "b0": self.b[:3], "a3": self.a[3:], "b3": self.b[3:]}
+        runs = list(sides.values())
+        words = ["--base", *runs[0]] + [w for side in runs[1:] for w in ("--with", *side)]
+        for kind in ("compare", "dumbbell"):
+            self.plot(kind, *words, "--metric=time", "--top=12", "-o", "m.svg", "--script", inputs=[])
+            with open(os.path.join(self.folder, "m.svg.csv"), "rb") as f:
+                table = f.read()
+            self.assertEqual(table, self.succeeds(["pbin-compare", "--format=csv", "--metric=time", *words]).out)
+            rows = {r["function"] or r["binary"]: r for r in csv.DictReader(io.StringIO(table.decode()))}
+            with open(os.path.join(self.folder, "m.svg.gp"), encoding="utf-8") as f:
+                text = f.read()
+            drawn = [line.split("\t") for line in re.search(r"\$rows << (END_\w+)\n(.*?)\n\1\n", text, re.S).group(2).split("\n")]
+            self.assertEqual(len(drawn), 3 * 13)
+            for i, line in enumerate(drawn):
+                name, side = re.fullmatch(r"(.*) \[(\w+)\]", line[-1]).groups()
+                self.assertEqual(side, list(sides)[1 + i % 3])
+                if name != "_other":
+                    row = rows[name]
+                    want = [row["base [s]"], row[f"other{1 + i % 3} [s]"], row[f"difference_other{1 + i % 3} [s]"]]
+                    self.assertEqual([float(v) for v in line[1:4]], [float(v or 0) for v in want])
+            # the rows of the largest difference to any side
+            largest = {n: max(abs(float(r[f"difference_other{k} [s]"] or 0)) for k in (1, 2, 3)) for n, r in rows.items()}
+            self.assertEqual({re.sub(r" \[.*", "", l[-1]) for l in drawn[:36]}, set(sorted(largest, key=largest.get)[-12:]))
+
+    def test_files_are_sides(self):
+        self.plot("compare", self.a[0], self.b[0], self.b[1], "-o", "f.svg", "--script", inputs=[])
+        with open(os.path.join(self.folder, "f.svg.csv"), "rb") as f:
+            self.assertEqual(f.read(), self.succeeds(["pbin-compare", "--format=csv", "--metric=energy", self.a[0], *self.b[:2]]).out)
+        self.assertEqual(tool.run(["pbin-plot", "compare", *[self.a[0]] * 70]).status, 1)
+        for format in ("txt", "html"):
+            out = self.plot("compare", self.a[0], self.b[0], self.b[1], f"--format={format}", inputs=[]).decode()
+            self.assertIn("[b0]", out)
+            self.assertIn("[b1]", out)
+
     def test_identical_runs(self):
         self.plot("compare", RUNS[0], RUNS[0], "-o", "s.svg", "--script", inputs=[])
         head, *rows = self.table("s.svg.csv")
         self.assertEqual({float(r[head.index("difference [J]")]) for r in rows}, {0.0})
+
+
+class Options(Plot):
+    def errors(self, *argv):
+        self.plot("bars", *argv, "-o", "c.svg", "--script", inputs=[])
+        with open(os.path.join(self.folder, "c.svg.gp"), encoding="utf-8") as f:
+            body = re.search(r"\$rows << (END_\w+)\n(.*?)\n\1\n", f.read(), re.S).group(2)
+        return {line.split("\t")[-1]: float(line.split("\t")[2]) for line in body.split("\n")}
+
+    def test_intervals_of_a_single_run(self):
+        for metric in ("time", "energy"):
+            with self.subTest(metric):
+                table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--ci", "--format=json", RUNS[0]]).out)
+                want = {r["function"]: r[f"{metric}_ci_approx"] for r in table["rows"]}
+                got = self.errors("--ci", "--metric", metric, "--top=8", RUNS[0])
+                self.assertGreater(len(got), 5)
+                for name, error in got.items():
+                    if name in want and want[name] is not None:
+                        self.assertAlmostEqual(error, want[name], delta=1e-9 * want[name])
+        self.assertTrue(all(e != e for e in self.errors(RUNS[0]).values()))
+        self.assertEqual(self.errors("--ci", *RUNS[:3]), self.errors(*RUNS[:3]))
+        self.assertEqual(tool.run(["pbin-plot", "flame", "--ci", RUNS[0]]).status, 2)
+
+    def test_order_of_means(self):
+        for kind in ("box", "violin"):
+            for option, sign in (("--asc", 1), ("--desc", -1)):
+                self.plot(kind, option, *RUNS[:3], "--metric=time", "-o", "o.svg", "--script", inputs=[])
+                with open(os.path.join(self.folder, "o.svg.gp"), encoding="utf-8") as f:
+                    body = re.search(r"# row, lower whisker.*?\$\w+ << (END_\w+)\n(.*?)\n\1\n", f.read(), re.S).group(2)
+                means = [float(line.split("\t")[6]) for line in body.split("\n")]
+                self.assertGreater(len(means), 2)
+                self.assertEqual(means, sorted(means, key=lambda m: sign * m))
+        self.assertEqual(tool.run(["pbin-plot", "bars", "--asc", RUNS[0]]).status, 2)
 
 
 class Hostile(Plot):
@@ -935,7 +1004,7 @@ class Errors(Plot):
                 (["hist", RUNS[0]], "no distributions"),
                 (["hist", CALLS, "--filter=function=none"], "no call has returned"),
                 (["bars", "nowhere.pbin"], "No such file"),
-                (["bars", mean, "-k", "line"], "key line is missing")):
+                (["bars", mean, "-k", "line"], "key inline is missing")):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
 
