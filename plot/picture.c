@@ -102,7 +102,7 @@ static int check_output(const struct picture_request *r, enum picture picture, s
 {
     if (picture == PICTURE_HTML && !r->kind->draws_page)
         return error_set(err, r->output, NO_OFFSET, "%s is not drawn as html, only %s",
-                         r->kind->name, "bars, compare, timeline, heatmap and flame");
+                         r->kind->name, "bars, compare, timeline, heatmap, flame and hist");
     if (picture == PICTURE_HTML && r->script)
         return error_set(err, r->output, NO_OFFSET,
                          "html is not drawn by gnuplot: --script has nothing to write");

@@ -276,9 +276,26 @@ class Bad(IgprofCase):
             self.assertEqual((ended.status, ended.out), (1, b"") if data[end - 1:end] != b"\n" or end < 40 else (
                 ended.status, ended.out), end)
 
+    def test_mutations(self):
+        """Whatever the bytes: a profile, or one line of error."""
+        rng = random.Random(8)
+        seeds = [gzip.decompress(self.recorded(n)) for n in ("me", "mem", "perf", "own")]
+        pieces = (b"FN", b"V0", b"=(", b")", b"+", b"\n", b"C", b"ffffffffffffffff", b":(1,1,1)", b";LK=(0x1,1)", b"\0", b"@?", b"-")
+        for number_ in range(150):
+            data = bytearray(rng.choice(seeds))
+            for _ in range(rng.choice((1, 1, 2, 5))):
+                at = rng.randrange(len(data))
+                data[at:at + rng.choice((0, 1, 1, 4))] = rng.choice(pieces) if rng.random() < 0.6 else bytes([rng.randrange(256)])
+            ended = tool.run(["igprof2pbin", "-q", "-n", "x"], stdin=bytes(data))
+            self.assertIn(ended.status, (0, 1), (number_, ended.err))
+            if ended.status == 0:
+                pbin.read(ended.out)
+            else:
+                self.assertEqual((ended.out, ended.err.count("\n")), (b"", 1), (number_, ended.err))
+
     @staticmethod
-    def recorded():
-        with open(os.path.join(RECORDED, "me.gz"), "rb") as f:
+    def recorded(name="me"):
+        with open(os.path.join(RECORDED, name + ".gz"), "rb") as f:
             return f.read()
 
     def test_deep_and_long(self):

@@ -151,6 +151,8 @@ class Page(tool.Case):
         for kind in ("bars", "timeline", "heatmap", "flame", "compare"):
             for inputs in ([test_plot.MANY], [test_plot.EVIL]):
                 yield kind, self.page(kind, *inputs, *([test_plot.RUNS[0]] if kind == "compare" else []))
+        for calls in (test_plot.CALLS, test_plot.EVIL_CALLS):
+            yield "hist", self.page("hist", calls)
 
     def test_one_file_without_network(self):
         for kind, page in self.pages():
@@ -184,7 +186,7 @@ class Page(tool.Case):
 
     def test_other_kinds_say_so(self):
         ended = self.fails(["pbin-plot", "scatter", test_plot.RUNS[0], "--format=html"])
-        self.assertIn("bars, compare, timeline, heatmap and flame", ended.err)
+        self.assertIn("bars, compare, timeline, heatmap, flame and hist", ended.err)
         ended = self.fails(["pbin-plot", "bars", test_plot.RUNS[0], "-o", os.path.join(self.folder, "x.html"), "--script"])
         self.assertIn("--script has nothing to write", ended.err)
         self.assertEqual(os.listdir(self.folder), [])
@@ -311,6 +313,19 @@ class Interactive(Page):
         self.assertLess(len(report["zoomed"]), report["before"])
         self.assertEqual(report["before"], report["after"])
 
+    def test_hist(self):
+        """A chart with a curve for each function; shares and numbers of calls."""
+        report = self.drive(self.page("hist", test_plot.CALLS), """
+            report.names = all('.u-legend .u-label').map(function (e) { return e.textContent; });
+            report.shares = pixels(all('canvas')[0]);
+            press('numbers of calls');
+            await later(function () { report.counts = pixels(all('canvas')[0]); });
+            all('.u-legend .u-label')[1].click();
+            await later(function () { report.without = pixels(all('canvas')[0]); });""")
+        self.assertEqual(len(report["names"]), 13)
+        self.assertTrue(set(report["names"][1:]) < set(test_plot.DURATIONS))
+        self.assertEqual(len({report["shares"], report["counts"], report["without"]}), 3)
+
     def test_names_do_nothing(self):
         evil = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"onmouseover=alert(1) x=\"",
                 "javascript:alert(1)", "<!--<script>", "${alert(1)}", "\u2028alert(1)", "__proto__", "constructor"]
@@ -335,6 +350,11 @@ class Interactive(Page):
 
 @unittest.skipIf(CHROMIUM is None, "no chromium (apt-get install chromium)")
 class Browser(tool.Case):
+    @classmethod
+    def setUpClass(cls):
+        test_plot.setUpModule()
+        cls.addClassCleanup(test_plot.tearDownModule)
+
     def profile(self, functions, threads, **more):
         def call(argv):
             self.succeeds(argv)
@@ -346,8 +366,10 @@ class Browser(tool.Case):
         runs = [self.profile(40, 2, seed=i, label="same") for i in range(4)]
         made = []
         for kind in ("bars", "timeline", "heatmap", "cumulative", "scatter", "compare", "dumbbell", "box", "violin",
-                     "flame"):
-            for inputs in ([few], [many]) if kind not in ("compare", "dumbbell", "box", "violin") else (runs,):
+                     "flame", "hist"):
+            calls = [test_plot.CALLS], [test_plot.EVIL_CALLS]
+            one = calls if kind == "hist" else ([few], [many])
+            for inputs in one if kind not in ("compare", "dumbbell", "box", "violin") else (runs,):
                 for width, height in ((480, 320), (900, 560), (1600, 1000)):
                     argv = ["pbin-plot", kind, *inputs, f"--width={width}", f"--height={height}", "--format=svg"]
                     made.append((argv, self.succeeds(argv, timeout=60).out.decode()))
