@@ -41,6 +41,7 @@ struct hist {
     double low, high; /* ends of the axis [unit] */
     size_t bins;      /* of equal widths in logarithms */
     double highest;   /* of all bins */
+    bool brief;       /* notes are numbers of calls only, for lack of room */
 };
 
 /* The first histogram measure. Returns 0, or -1 with ERR filled. */
@@ -290,12 +291,21 @@ static void put_rows(const struct hist *h)
                s->theme->bar, HEIGHT, s->theme->text, HEIGHT, s->theme->more);
 }
 
-/* What the marks are, and the numbers of each row, at the right. */
+/* Of ROW, at the right. Caller frees. */
+static char *note_of(const struct hist *h, const struct hist_row *row)
+{
+    size_t length = h->brief ? strcspn(row->note, ",") : strlen(row->note);
+    return mem_strndup(row->note, length);
+}
+
 static double notes_width(const struct hist *h, double size)
 {
     double widest = 0;
-    for (size_t r = 0; r < h->count; r++)
-        widest = fmax(widest, text_width(h->rows[r].note, plot_is_text(h->plot)));
+    for (size_t r = 0; r < h->count; r++) {
+        char *note = note_of(h, &h->rows[r]);
+        widest = fmax(widest, text_width(note, plot_is_text(h->plot)));
+        free(note);
+    }
     return (widest * (plot_is_text(h->plot) ? 1 : HINTING) + 1) * size;
 }
 
@@ -305,8 +315,10 @@ static void put_notes(const struct hist *h, const struct frame *frame, double si
     bool cells = plot_is_text(h->plot);
     for (size_t r = 0; r < h->count; r++) {
         double y = cells ? frame->top + (double)r : frame->top + ((double)r + 0.5) * layout->height;
+        char *note = note_of(h, &h->rows[r]);
         frame_text(h->plot, frame->right + (cells ? 2 : 0.6 * size), y, ANCHOR_LEFT,
-                   h->plot->script.theme->faint, size, h->rows[r].note);
+                   h->plot->script.theme->faint, size, note);
+        free(note);
     }
 }
 
@@ -341,6 +353,7 @@ static void draw(struct hist *h, const struct rows_layout *layout)
     for (size_t i = 0; i < h->count; i++)
         names[i] = h->rows[i].from->name;
     frame_names(plot, &frame, layout, names, h->count);
+    h->brief = notes_width(h, size) > 0.45 * (frame.right - frame.left);
     frame.right -= notes_width(h, size);
     frame_margins(plot, &frame);
     frame_xaxis(plot, &frame, h->low, h->high, &plain, "time of a call");
