@@ -6,12 +6,14 @@ does.
 SPDX-License-Identifier: MIT
 """
 import os
+import platform
 import random
 import re
 import signal
 import subprocess
 import tempfile
 import time
+import unittest
 
 import profiles
 import pbin
@@ -177,6 +179,26 @@ class Tools(Case):
         subprocess.run([tool.path("pbin2gmon"), "-q", "-e", BURN, "-o", gmon, profile], check=True)
         self.each(["gmon2pbin", "-q", "-n", "x", "-e", BURN, gmon], ".pbin")
 
+    def test_pbin_callgraph(self):
+        w = pbin.Writer({"name": "x", "keys": "binary,function"}, xxh3)
+        w.put_runs([pbin.Run("x", 10**9, 0, 1, 10**6, 0)])
+        names = [f"function_{n}" for n in range(2000)]
+        w.put_rows([pbin.Row((n, n), 1, 1, 1, 1000, 0, 1, 0, (1, 1, 0, 0)) for n in names])
+        w.put_arcs([(a, a, b, b, 1) for a, b in zip(names, names[1:])])
+        profile = os.path.join(self.shared, "arcs.pbin")
+        with open(profile, "wb") as f:
+            f.write(w.finish())
+        self.each(["pbin-callgraph", "-q", profile], ".json")
+
+    def test_pbin_addr2line(self):
+        self.each(["pbin-addr2line", "-f", "-i", "-e", BURN], ".txt", self.addresses())
+
+    def addresses(self):
+        path = os.path.join(self.shared, "addresses")
+        with open(path, "w", encoding="ascii") as f:
+            f.writelines(f"{address:#x}\n" for address in range(0x1000, 0x9000))
+        return path
+
     def test_sthem2pbin(self):
         self.each(["sthem2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "export.csv")], ".pbin")
 
@@ -240,6 +262,47 @@ class Sampler(Case):
         self.kills("ptrace")
 
 
+@unittest.skipIf(platform.machine() != "x86_64", "funcmeter is for x86-64")
+class Funcmeter(Case):
+    """A signal goes to the command, and what it had called is written. SIGKILL costs the results, not the command."""
+
+    def check_kill(self, out, number, status, where):
+        """Was the tool itself killed?"""
+        if number == signal.SIGKILL and status != 0:
+            self.assertEqual(status, -number, where)
+            self.assertEqual(self.content(out), b"old", where)
+            return True
+        if self.content(out) == b"old":  # before the program that has the functions began
+            self.assertRegex(where, "no function was hooked|nothing was measured" if status == 1 else "status -")
+        else:
+            self.assertIn(status, (0, 128 + number), where)
+            self.assertEqual(self.content(out).splitlines()[0], self.header, where)
+        return False
+
+    def test_funcmeter(self):
+        rng, out, killed = random.Random("funcmeter"), os.path.join(self.work, "out.csv"), 0
+        marks = begun, ended = [os.path.join(self.folder, name) for name in ("begun", "ended")]
+        argv = ["funcmeter", "-q", "-o", out, "burn:burn_.*", "--", "/bin/sh", "-c",
+                f": >'{begun}'; '{BURN}' 0.2; echo $? >'{ended}'"]
+        self.unkilled(argv)
+        self.header = self.content(out).splitlines()[0]
+        self.assertIn(b"burn_50", self.content(out))
+        for i in range(KILLS):
+            with open(out, "wb") as f:
+                f.write(b"old")
+            for path in marks:
+                if os.path.exists(path):
+                    os.unlink(path)
+            number, after = SIGNALS[i % 3], rng.uniform(0, 0.35)
+            pid, status, error = self.killed_once(argv, number, after, None)
+            where = f"{number.name} after {after:.4f} s: status {status}, {error[:300]}"
+            self.assertTrue(all_gone(pid, 10), where + f": {members(pid)} left")
+            if self.check_kill(out, number, status, where):
+                killed += os.path.exists(begun)
+                self.assertEqual(self.content(ended), b"0\n" if os.path.exists(begun) else None, where)
+            self.assertEqual(sorted(os.listdir(self.work)) + os.listdir(self.temporary), ["out.csv"], where)
+        self.assertGreater(killed, 0, "no kill came in time")
+
+
 if __name__ == "__main__":
-    import unittest
     unittest.main()
