@@ -145,14 +145,22 @@ $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 
 # Fuzz targets, with the code that they read files with (FUZZ=fuzz or coverage, and clang).
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
-FUZZED  := $(filter base/% formats/% convert/dwarf/% convert/symbolize/% convert/prof2pbin/jit_names.c,$(LIB_FILES))
-$(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o)
+FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/prof2pbin/jit_names.c,\
+           $(LIB_FILES))
+FUZZED_TOOLS := $(filter analyze/% plot/% %/pbin2gmon,$(TOOLS))
+$(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o) $(BUILD)/plot/page_files.o
 	$(call SAY,AR $@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
+# Tools in one program: main of pbin-dump is main_pbin_dump.
+$(FUZZED_TOOLS:%=$(BUILD)/%.main.o): $(BUILD)/%.main.o: %.c
+	@mkdir -p $(@D)
+	$(call SAY,CC $@)
+	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(foreach n,main argp_program_version,-D$(n)=$(n)_$(subst -,_,$(*F))) -MMD -MP -c -o $@ $<
+$(BUILD)/tests/fuzz/tools: $(FUZZED_TOOLS:%=$(BUILD)/%.main.o)
 $(FUZZERS:%=$(BUILD)/tests/fuzz/%): %: %.o $(BUILD)/libfuzzed.a
 	$(call SAY,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz targets (give FUZZ and CC, too: tests/README.md)
 
 -include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d) $(FUZZERS:%=$(BUILD)/tests/fuzz/%.d)

@@ -211,12 +211,14 @@ void report_rows(const struct aggregate *a, const struct report_options *options
                               .color = options->color,
                               .style = options->style};
     struct table *table = table_open(format, out, &head);
-    if (options->tree && aggregate_row_count(a) > 0)
-        show_tree(&v, table, aggregate_row(a, 0), aggregate_row_count(a), 0, format == &table_text);
+    const size_t count = aggregate_row_count(a);
+    const struct pbin_row *rows = count > 0 ? aggregate_row(a, 0) : NULL;
+    if (options->tree && count > 0)
+        show_tree(&v, table, rows, count, 0, format == &table_text);
     else
         show_flat(&v, table);
     const struct group sum = {.sums = v.total, .fixed = v.total_static};
-    const struct group all = {.begin = aggregate_row(a, 0), .size = aggregate_row_count(a)};
+    const struct group all = {.begin = rows, .size = count};
     show_label(&v, table, true, &sum, &all, 1);
     table_close(table);
 }

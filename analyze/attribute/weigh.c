@@ -398,8 +398,6 @@ static bool charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, ex
 static bool charge_evenly(double power, const exact *time_of, size_t count, exact *energy_of,
                           uint64_t *bad_values)
 {
-    if (count == 0)
-        return false;
     double seconds = exact_to_double(time_of[0], TIME_SHIFT, NS_PER_S);
     exact each = thread_energy(power, seconds, bad_values);
     for (size_t j = 0; j < count; j++)
@@ -412,10 +410,11 @@ static void spread_by_thread(const struct weigher *w, struct weighed *v)
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         double power = v->bad_values[i] > 0 || isnan(v->rate[i]) ? 0 : v->rate[i];
         size_t n = v->threads[i];
-        exact *of = v->energy_of + k;
-        bool used = weigher_times_are_cpu(w)
-                        ? charge_by_cpu(power, v->cpu_ns + k, n, of, &v->bad_values[i])
-                        : charge_evenly(power, v->time_of + k, n, of, &v->bad_values[i]);
+        bool used =
+            n > 0 &&
+            (weigher_times_are_cpu(w)
+                 ? charge_by_cpu(power, v->cpu_ns + k, n, v->energy_of + k, &v->bad_values[i])
+                 : charge_evenly(power, v->time_of + k, n, v->energy_of + k, &v->bad_values[i]));
         v->idle_energy[i] = used ? 0 : exact_of_double(v->energy[i], ENERGY_SHIFT);
     }
 }

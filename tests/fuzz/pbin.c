@@ -68,6 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct stream *stream = stream_open_plain(path, &err);
     if (stream != NULL && (data[0] & 4) != 0 && stream_make_seekable(stream, &err) == 0)
         pbin_peek_trailer(stream, &counts);
+    if (stream != NULL && (data[0] & 4) != 0 && err.text[0] == '\0')
+        stream_seek(stream, 0, &err);
     struct pbin_reader *reader = stream == NULL ? NULL : pbin_reader_open(stream, choice, &err);
     if (reader != NULL) {
         if ((data[0] & 8) == 0) {
@@ -76,12 +78,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             pbin_reader_want_fit(reader);
             pbin_reader_want_measures(reader);
         }
+        if ((data[0] & 32) != 0)
+            pbin_reader_want_opaque(reader);
         if ((data[0] & 20) == 20 && err.text[0] == '\0')
             pbin_reader_part(reader, size / 4, size / 4 * 3);
         read_all(reader, &err);
         input_touch(pbin_reader_meta(reader), sizeof(struct pbin_meta));
         input_touch(pbin_reader_keys(reader), sizeof(struct pbin_keys));
         pbin_reader_samples(reader);
+        pbin_reader_cut(reader);
+        if (pbin_reader_stream(reader) != stream ||
+            pbin_reader_choice(reader).salvage != choice.salvage)
+            abort();
     }
     pbin_reader_close(reader);
     stream_close(stream);

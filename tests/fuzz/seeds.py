@@ -10,10 +10,12 @@ import gzip
 import lzma
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 for name in ("lib", "gmon", "sthem", "fuzz"):
@@ -81,6 +83,19 @@ def pbin_seeds():
         data = pbin.write(profile, 15, xxh3)
         for flags in (0, 3, 8, 20) if seed == 1 else (seed % 8,):
             yield f"full{seed}-{flags}", bytes([flags]) + data
+    with tempfile.TemporaryDirectory() as folder:  # values that are not numbers
+        odd = os.path.join(folder, "odd.bin")
+        with open(odd, "wb") as f:
+            f.write(raw.write(test_mutations.make_run(raw.POWER, 40), "pperf", pmu=5))
+        done = subprocess.run([os.path.join(os.environ.get("BUILD", "build"), "prof2pbin"), "-q", "--no-dwarf", odd], capture_output=True,
+                              check=True)
+    for flags in (32, 41):
+        yield f"opaque-{flags}", bytes([flags]) + done.stdout
+    parts = pbin.write(profiles.make(3, samples=400, threads=2, locations=8), 20, xxh3)
+    for flags in (20, 28):
+        yield f"parts-{flags}", bytes([flags]) + parts
+    bomb = pbin.Writer({"name": "x"}, xxh3)  # 2^30 definitions of nothing
+    yield "bomb", b"\0" + bomb.finish()[:-40] + pbin.block("LOCN", struct.pack("<I", 1 << 30), xxh3)
     w = pbin.Writer({"name": "x", "keys": "binary,function,line"}, xxh3)
     w.put_runs([pbin.Run("x", 10**9, 5, 1, 10**6, 1)])
     w.put_rows([pbin.Row(("b", n, 4), 2, k, 1, 1000, 1, 1, 0, (1, 1, 0, 0)) for n, k in (("f", 3), ("g", None))])
@@ -182,6 +197,14 @@ def answer_seeds():
     yield "one", first
     yield "two", first + answer([b"f"], [b"\1" + struct.pack("<III", 3, 0, 1), b"\0", b"\xff", b"\xff", b"\0"], 3)
     yield "none", answer([], [b"\0"] * 5)
+    wants = struct.pack("<I", 2**32 - 1)
+    for name in (b"a.dwo", b"none.dwo"):
+        text = raw.text(b"/folder") + raw.text(name)
+        yield "split-" + name.decode(), wants + struct.pack("<I", len(text)) + text + struct.pack("<I", 2**32 - 2) + first
+    yield "split-cut", wants + struct.pack("<I", 9) + raw.text(b"/folder")[:9]
+    yield "split-long", wants + struct.pack("<I", 1 << 20)
+    yield "cut", first[:-5]
+    yield "lie", first[:4] + struct.pack("<II", 0, 1 << 30) + first[12:]
 
 
 def jitdump(order):
@@ -215,9 +238,42 @@ def packed_seeds():
         for flags in (0, 1, 2, 12):
             yield f"{name}{flags}", bytes([flags]) + content
         yield name + "cut", b"\1" + content[:-9]
+    yield "xz-dictionary", b"\0" + with_dictionary(packed["xz"])
 
 
-SEEDS = {"raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "sthem": sthem_seeds, "elf": programs, "dwarf": programs,
+def with_dictionary(xz):
+    """An xz file that says that it needs 4 GB for its dictionary."""
+    size = (xz[12] + 1) * 4  # of the block header: size, flags, filter, its properties, padding, CRC32
+    header = bytearray(xz[12:12 + size - 4])
+    assert header[2] == 0x21
+    header[4] = 40
+    return xz[:12] + bytes(header) + struct.pack("<I", zlib.crc32(header)) + xz[12 + size:]
+
+
+def tool_seeds():
+    """Profiles of each kind, with commands that have most to do with them."""
+    source = os.path.join(TESTS, "fuzz", "tools.c")
+    with open(source, encoding="ascii") as f:
+        commands = re.findall(r'{main_\w+, "([^"]*)"}', f.read())
+    for name, data in [*pbin_seeds(), ("burn", sample_of_burn())]:
+        for number in range(len(commands)) if name == "burn" else random.Random(name).sample(range(len(commands)), 8):
+            yield f"{name}-{number}", bytes([number]) + (data if name == "burn" else data[1:])
+
+
+def sample_of_burn():
+    """A profile of samples/burn, for what needs its symbols."""
+    binary = os.path.join(os.path.dirname(TESTS), "samples", "burn")
+    symbols = subprocess.run(["nm", "-S", "--defined-only", binary], check=True, capture_output=True, text=True).stdout
+    functions = [(int(f[0], 16), f[3]) for f in (line.split() for line in symbols.splitlines()) if len(f) == 4 and f[2] in "tT"]
+    base, w = 0x555500000000, pbin.Writer({"name": "burn", "target": "burn", "pmu": pbin.POWER, "cpus": 2, "cpu_time": 1, "times": 1,
+                                           "wall_ns": 10**7, "samples": 20, "latency_ns": 0}, xxh3)
+    w.put_threads([pbin.Thread(1, 1, "burn")])
+    w.put_locations([pbin.Location(base + address, "burn", [pbin.Frame(name, name, "burn.c", 7)]) for address, name in functions])
+    w.put_samples([pbin.Sample(5 * 10**5, 2.0, [(0, i % len(functions), 4 * 10**5)]) for i in range(20)])
+    return w.finish()
+
+
+SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "sthem": sthem_seeds, "elf": programs, "dwarf": programs,
          "answers": answer_seeds, "names": name_seeds, "packed": packed_seeds}
 
 
