@@ -4,6 +4,8 @@
  *     CIE          u32 0, u8 version, augmentation "zR...", [version 4: 2 bytes,] uleb and sleb alignments, u8 or uleb
  *                  register, uleb length of what the augmentation is about: 'R' is the encoding of addresses
  *     FDE          u32 how far before this word its CIE is, begin, size, ...
+ *   .debug_frame   the same in debug information, where programs have no .eh_frame: a CIE has the word 0xffffffff, an FDE the
+ *                  offset of its CIE; addresses are absolute
  *   .ARM.exidx     pairs of words: where the function begins, relative to the word, in 31 bits; how to unwind it
  *
  * SPDX-License-Identifier: MIT */
@@ -35,6 +37,7 @@ struct reader {
     const struct elf_file *file;
     struct dwarf_span span;
     uint64_t address;    /* of the span */
+    bool is_debug;       /* .debug_frame */
     bool ends_with_zero; /* else a record without length is only where two object files met */
     uint64_t cie;        /* offset of the last one ... */
     int encoding;        /* ... and how its FDEs write addresses */
@@ -130,7 +133,7 @@ static int encoding_of(struct reader *r, uint64_t offset)
     length = length < MAX_CIE ? length : MAX_CIE;
     if (length < dwarf_bytes_left(&b))
         b.end = b.at + length;
-    bool is_cie = dwarf_uint(&b, 4) == 0;
+    bool is_cie = dwarf_uint(&b, 4) == (r->is_debug ? UINT32_MAX : 0);
     uint64_t version = dwarf_uint(&b, 1);
     const char *augmentation = dwarf_string(&b);
     if (version == 4)
@@ -147,11 +150,12 @@ static int encoding_of(struct reader *r, uint64_t offset)
     return r->encoding;
 }
 
-/* The FDE whose second word, at B, says that its CIE is BACK bytes before it. */
-static bool read_fde(struct reader *r, struct dwarf_bytes *b, uint64_t back)
+/* The FDE whose second word, before B, says where its CIE is: how many bytes before it, or at which OFFSET. */
+static bool read_fde(struct reader *r, struct dwarf_bytes *b, uint64_t offset)
 {
     uint64_t here = (uint64_t)(b->at - r->span.data) - 4;
-    int encoding = back <= here ? encoding_of(r, here - back) : ENCODED_UNKNOWN;
+    uint64_t cie = r->is_debug ? offset : here - offset;
+    int encoding = cie <= here ? encoding_of(r, cie) : ENCODED_UNKNOWN;
     if (encoding == ENCODED_UNKNOWN)
         return false;
     uint64_t begin = read_address(r, b, encoding);
@@ -177,9 +181,10 @@ static void read_records(struct reader *r)
         }
         b.end = b.at + length;
         offset += 4 + length;
-        uint64_t back = length > 0 ? dwarf_uint(&b, 4) : 0;
-        if (back != 0 || b.bad)
-            r->frames->damaged |= b.bad || !read_fde(r, &b, back);
+        const uint64_t of_cie = r->is_debug ? UINT32_MAX : 0;
+        uint64_t word = length > 0 ? dwarf_uint(&b, 4) : of_cie;
+        if (word != of_cie || b.bad)
+            r->frames->damaged |= b.bad || !read_fde(r, &b, word);
     }
 }
 
@@ -293,27 +298,41 @@ static bool find_table(struct reader *r, struct elf_section *table)
     return section != NULL || (file->section_count == 0 && find_by_segment(r, header, table));
 }
 
+static void read_table(struct reader *r, const struct elf_section *table)
+{
+    const struct elf_file *file = r->file;
+    uint64_t size = elf_section_size(file, table);
+    uint8_t *bytes = size > 0 && size <= MAX_TABLE ? mem_alloc(size) : NULL;
+    if (bytes != NULL && elf_section_read(file, table, bytes)) {
+        r->span = (struct dwarf_span){bytes, size};
+        r->address = table->address;
+        r->cie = UINT64_MAX;
+        if (file->machine == EM_ARM && !r->is_debug)
+            read_exidx(r);
+        else
+            read_records(r);
+    } else
+        r->frames->damaged |= table->size > 0;
+    free(bytes);
+}
+
 struct elf_frames elf_frames_read(const struct elf_file *file)
 {
     struct elf_frames frames = {0};
     struct elf_section table;
     struct reader r = {
         .file = file, .cie = UINT64_MAX, .encoding = ENCODED_UNKNOWN, .frames = &frames};
-    if (file->type == ET_REL || !find_table(&r, &table))
+    if (file->type == ET_REL)
         return frames;
-    uint64_t size = elf_section_size(file, &table);
-    uint8_t *bytes = size > 0 && size <= MAX_TABLE ? mem_alloc(size) : NULL;
-    if (bytes != NULL && elf_section_read(file, &table, bytes)) {
-        r.span = (struct dwarf_span){bytes, size};
-        r.address = table.address;
-        if (file->machine == EM_ARM)
-            read_exidx(&r);
-        else
-            read_records(&r);
-        tidy(&frames, file);
-    } else
-        frames.damaged = table.size > 0;
-    free(bytes);
+    if (find_table(&r, &table))
+        read_table(&r, &table);
+    const struct elf_section *section = elf_section_debug(file, "frame");
+    if (section != NULL) {
+        r.is_debug = true;
+        r.ends_with_zero = false;
+        read_table(&r, section);
+    }
+    tidy(&frames, file);
     return frames;
 }
 

@@ -1,4 +1,5 @@
-/* Where functions begin and end, from the unwind tables that stripped files keep: .eh_frame, on ARM .ARM.exidx.
+/* Where functions begin and end, from the unwind tables that stripped files keep: .eh_frame, on ARM .ARM.exidx, and
+ * .debug_frame.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_FRAMES_H
 #define FORMATS_ELF_ELF_FRAMES_H
