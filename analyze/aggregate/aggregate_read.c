@@ -534,6 +534,8 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
 static int end_aggregated(struct input *in, struct error *err)
 {
     take_waiting(in, pbin_reader_meta(in->reader)->idle_samples);
+    suggest_names(in->attribution.selection, pbin_reader_definitions(in->reader), in->name,
+                  in->reporter);
     if (in->aggregate->fit != NULL && in->fit_column_count == 0)
         return error_set(err, in->name, NO_OFFSET,
                          "was aggregated without --energy-model=fit: it has no sums of windows");

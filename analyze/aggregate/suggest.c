@@ -43,15 +43,28 @@ static bool matches_label(const char *glob)
     return false;
 }
 
+/* Names that a profile may have: those of its locations, or in an aggregated one, which has none, all its texts. */
+static size_t name_count(const struct pbin_definitions *all)
+{
+    return all->location_count > 0 ? all->location_count : strings_count(all->strings);
+}
+
+static const char *name_number(const struct pbin_definitions *all, size_t i, enum names names)
+{
+    if (all->location_count == 0)
+        return strings_get(all->strings, (uint32_t)i);
+    return name_at(all, &all->locations[i], names);
+}
+
 /* Does FILTER match any name? If not, SIMILAR has the most similar one. */
 static bool matches_any(const struct filter *filter, enum names names,
                         const struct pbin_definitions *all, struct similar *similar)
 {
-    for (size_t i = 0; i < all->location_count; i++)
-        if (fnmatch(filter->glob, name_at(all, &all->locations[i], names), 0) == 0)
+    for (size_t i = 0; i < name_count(all); i++)
+        if (fnmatch(filter->glob, name_number(all, i, names), 0) == 0)
             return true;
-    for (size_t i = 0; i < all->location_count; i++)
-        similar_try(similar, name_at(all, &all->locations[i], names));
+    for (size_t i = 0; i < name_count(all); i++)
+        similar_try(similar, name_number(all, i, names));
     return false;
 }
 

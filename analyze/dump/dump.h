@@ -12,6 +12,8 @@ struct dump_request {
     const struct table_format *format;
     const struct table_style *style;
     double start, end;     /* only what is at or after START and before END [s]; all: 0, infinity */
+    size_t interpolate;    /* per thread: samples in a row; 0: 1 */
+    bool no_threads;       /* per thread: without the threads */
     struct pbin_keys keys; /* names of places in the code; at least one */
     struct code_names *code; /* for the keys basic-block and instruction */
 };
@@ -37,8 +39,8 @@ int dump_sources(struct pbin_reader *reader, const struct dump_request *request,
                  struct error *err);
 int dump_readings(struct pbin_reader *reader, const struct dump_request *request,
                   struct output *out, struct error *err);
-/* A row per sample: time [s], value, and where each thread was, a column per thread that is seen. Keeps 8 bytes per thread
- * sample in memory. */
+/* A row per sample: time [s], value, and where each thread was, a column per thread that is seen. A row of several samples
+ * has their mean value, and the rest of the first. Keeps 8 bytes per thread sample in memory. */
 int dump_per_thread(struct pbin_reader *reader, const struct dump_request *request,
                     struct output *out, struct error *err);
 /* A row per stay of a thread in one place, in the order in which they are left: the thread, begin [s], duration [s], CPU time

@@ -111,13 +111,28 @@ struct wide_table {
     struct one_sample *samples;
     struct stay *stays;
     size_t count, capacity, stay_count, stay_capacity;
+    size_t joined; /* samples in the last row */
 };
+
+/* Adds sample I to the last row, if that is not complete. */
+static bool join(struct wide_table *w, const struct pbin_samples *s, size_t i)
+{
+    size_t most = w->places.request->interpolate;
+    if (w->joined == 0 || w->joined >= most)
+        return false;
+    double *value = &w->samples[w->count - 1].value;
+    *value += (s->value[i] - *value) / (double)++w->joined;
+    return true;
+}
 
 static void keep(void *context, const struct pbin_definitions *all, const struct pbin_samples *s,
                  size_t i, size_t k, const struct dump_position *at)
 {
     struct wide_table *w = context;
-    size_t threads = s->threads[i];
+    size_t threads = w->places.request->no_threads ? 0 : s->threads[i];
+    if (join(w, s, i))
+        return;
+    w->joined = 1;
     mem_reserve(&w->stays, &w->stay_capacity, w->stay_count + threads, sizeof *w->stays);
     for (size_t j = k; j < k + threads; j++)
         w->stays[w->stay_count++] = (struct stay){

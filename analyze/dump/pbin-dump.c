@@ -37,9 +37,7 @@ enum {
     KEY_RAW,
     KEY_INFO,
     KEY_PER_THREAD,
-    KEY_GANTT,
-    KEY_START,
-    KEY_END
+    KEY_GANTT
 };
 
 static const struct argp_option arguments[] = {
@@ -64,8 +62,11 @@ static const struct argp_option arguments[] = {
     {"histograms", KEY_HISTOGRAMS, NULL, EVERYDAY,
      "Every bucket of the distributions of measures (default format: csv)", 1},
     {0, 0, NULL, 0, "Selection:", 2},
-    {"start", KEY_START, "S", 0, "Leave out samples and readings before S seconds of the run", 2},
-    {"end", KEY_END, "S", 0, "Leave out samples and readings at or after S seconds of the run", 2},
+    {"start", 's', "S", 0, "Leave out samples and readings before S seconds of the run", 2},
+    {"end", 'e', "S", 0, "Leave out samples and readings at or after S seconds of the run", 2},
+    {"interpolate", 'i', "N", 0,
+     "--per-thread: a row per N samples, with their mean value and the threads of the first", 2},
+    {"no-threads", 'n', NULL, 0, "--per-thread: only times and values", 2},
     {"keys", 'k', "KEY,...", 0,
      "Name the places of --per-thread and --gantt by these keys of pbin-aggregate (default: "
      "binary,function)",
@@ -86,6 +87,8 @@ static void check(const struct options *o, struct argp_state *state)
         argp_error(state, "--end is before --start");
     if (o->has_keys && o->dump != dump_per_thread && o->dump != dump_gantt)
         argp_error(state, "-k needs --per-thread or --gantt");
+    if ((o->request.interpolate > 0 || o->request.no_threads) && o->dump != dump_per_thread)
+        argp_error(state, "--interpolate and --no-threads need --per-thread");
     if (o->dump != NULL && o->input_count > 1)
         argp_error(state, "unexpected argument '%s': only --info shows several profiles",
                    o->inputs[1]);
@@ -95,11 +98,17 @@ static void check(const struct options *o, struct argp_state *state)
 static error_t parse_selection(struct options *o, int key, char *argument, struct argp_state *state)
 {
     switch (key) {
-    case KEY_START:
-    case KEY_END:
-        *(key == KEY_START ? &o->request.start : &o->request.end) =
-            tool_number(state, key == KEY_START ? "--start" : "--end", argument, 0, 1e12);
+    case 's':
+    case 'e':
+        *(key == 's' ? &o->request.start : &o->request.end) =
+            tool_number(state, key == 's' ? "--start" : "--end", argument, 0, 1e12);
         o->has_times = true;
+        return 0;
+    case 'i':
+        o->request.interpolate = tool_whole(state, "--interpolate", argument, 1, SIZE_MAX);
+        return 0;
+    case 'n':
+        o->request.no_threads = true;
         return 0;
     case 'k':
         keys_option(&o->request.keys, argument, state);

@@ -34,6 +34,14 @@ class Suggestions(tool.Case):
                                 ("function=nothing_alike", "no function matches 'nothing_alike'")):
             self.assertEqual(self.warnings("--filter", condition).splitlines()[0], f"pbin-aggregate: {self.path}: {text}")
 
+    def test_aggregated(self):
+        made = self.path
+        self.path = self.folder + "/sum.pbin"
+        self.succeeds(["pbin-aggregate", "-o", self.path, made])
+        self.assertIn("no function matches 'compute_focres', did you mean 'compute_forces'?", self.warnings("--filter=function=compute_focres"))
+        self.assertIn("no binary matches 'libmatrix.so', did you mean 'libmatrix.so.1'?", self.warnings("--filter=binary=libmatrix.so"))
+        self.assertEqual(self.warnings("--filter=function=leaf"), "")
+
     def test_filters_that_match(self):
         for argv in (["--filter=function=m*"], ["--filter=function=_idle"], ["--exclude=function=mats"],
                      ["--filter=binary=app", "--filter=function~nothing|leaf|main"], ["--filter=thread=1"]):

@@ -74,6 +74,23 @@ class Wide(DumpCase):
                     for _, at, _ in sample.entries}
             self.assertEqual({v for k, v in row.items() if k.startswith("thread") and v}, want)
 
+    def test_interpolate(self):
+        profile = profiles.make(5, samples=50)
+        path = self.write(profile)
+        whole, times_of = self.csv("--per-thread", path), [t / 1e9 for _, t in times(profile)]
+        for n in (1, 3, 7, 50, 80):
+            rows = self.csv("--per-thread", "-i", str(n), path)
+            self.assertEqual(len(rows), -(-50 // n))
+            for i, row in enumerate(rows):
+                values = [s.value for s in profile.samples[i * n:(i + 1) * n]]
+                self.assertAlmostEqual(float(row["value [W]"]), sum(values) / len(values), 12)
+                self.assertEqual(float(row["time [s]"]), times_of[i * n])
+                self.assertEqual({k: v for k, v in row.items() if v and k[0] == "t"},
+                                 {k: v for k, v in whole[i * n].items() if v and k[0] == "t"})
+        rows = self.csv("--per-thread", "-n", "-s", "0.01", "-e", "0.03", path)
+        self.assertEqual([list(r) for r in rows], [["time [s]", "value [W]"]] * len(rows))
+        self.assertEqual([float(r["time [s]"]) for r in rows], [t for t in times_of if 0.01 <= t < 0.03])
+
     def test_without_values_and_times(self):
         profile = profiles.make(4, samples=20, pmu=0, times=0, wall_ns=40_000_000)
         rows = self.csv("--per-thread", self.write(profile))
@@ -184,7 +201,7 @@ class Usage(DumpCase):
     def test_wrong(self):
         path = self.write(profiles.make(1))
         for argv in (["--start", "1"], ["--end=1", "--info"], ["--gantt", "--start=2", "--end=1"], ["-k", "line"],
-                     ["--gantt", "-k", "frob"], ["--samples", path]):
+                     ["-n"], ["--gantt", "-i", "2"], ["--gantt", "-k", "frob"], ["--samples", path]):
             with self.subTest(argv):
                 ended = tool.run(["pbin-dump", *argv, path])
                 self.assertEqual((ended.status, ended.out), (2, b""), ended.err)
