@@ -18,10 +18,11 @@ enum { MAX_FRAMES = 4096 };
 
 /* What a profile may mean: so much in any case, and so much for each byte of the file, which may be compressed. A
  * definition takes up about as much memory as it has bytes. A sample block of constant columns has 65536 samples, or
- * 2^20 samples of threads, in 118 bytes. */
-#define FREE_DEFINED (UINT64_C(64) << 20)
-#define FREE_SAMPLES (UINT64_C(1) << 26)
-enum { DEFINED_PER_BYTE = 256, SAMPLES_PER_BYTE = 16384 };
+ * 2^20 samples of threads, in 118 bytes. A value of a measure takes up six times its bytes. */
+#define FREE_DEFINED  (UINT64_C(64) << 20)
+#define FREE_SAMPLES  (UINT64_C(1) << 26)
+#define FREE_MEASURED (UINT64_C(1) << 20)
+enum { DEFINED_PER_BYTE = 256, SAMPLES_PER_BYTE = 16384, MEASURED_PER_BYTE = 16 };
 
 struct pbin_reader {
     struct stream *stream;
@@ -45,7 +46,8 @@ struct pbin_reader {
     struct pbin_bucket *buckets; /* [LOG_BUCKETS] of the histogram read last; NULL: none yet */
     uint32_t fit_columns;
     uint64_t samples, thread_samples;
-    uint64_t defined; /* in blocks of definitions [bytes] */
+    uint64_t defined;  /* in blocks of definitions [bytes] */
+    uint64_t measured; /* values of measures, and buckets */
     uint32_t runs, rows, arcs;
     enum pbin_item item; /* what the open member block holds; PBIN_END: no block is open */
     uint32_t left;       /* members that it still has */
@@ -512,6 +514,7 @@ static void read_measured(struct pbin_reader *r, struct cursor *in, struct pbin_
     struct pbin_value *v = &measured->value;
     measured->row = cursor_u32(in);
     measured->measure = cursor_u32(in);
+    r->measured++;
     uint64_t runs = cursor_u64(in);
     *v = pbin_value_of_run(read_exact(in));
     in->bad |= runs == 0 || !is_measured(r, measured->row, measured->measure, false);
@@ -531,6 +534,7 @@ static void read_histogram(struct pbin_reader *r, struct cursor *in, struct pbin
     h->measure = cursor_u32(in);
     h->count = cursor_u32(in);
     h->buckets = r->buckets;
+    r->measured += h->count;
     in->bad |= h->count > LOG_BUCKETS || !is_measured(r, h->row, h->measure, true);
     for (size_t i = 0; i < h->count && !in->bad; i++) {
         struct pbin_bucket *b = &r->buckets[i];
@@ -564,6 +568,8 @@ static int next_member(struct pbin_reader *r, struct pbin_batch *batch, struct e
         read_arc(r, in, &batch->arc);
     if (in->bad)
         return fail(r, err, "too short for its count, or refers to something undefined");
+    if (is_too_much(r, r->measured, FREE_MEASURED, MEASURED_PER_BYTE))
+        return fail_amplified(r, err, "more measures");
     if (--r->left == 0)
         r->item = PBIN_END;
     return 1;
