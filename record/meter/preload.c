@@ -210,7 +210,7 @@ static inline uint64_t now(void)
     if (meter_process.header->tsc)
         return __builtin_ia32_rdtsc();
     struct timespec time = {0, 0};
-    call3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&time, 0);
+    call3(SYS_clock_gettime, meter_process.header->clock, (long)&time, 0);
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __x86_64__
@@ -168,7 +169,8 @@ static int make_file(struct session *s, const struct session_options *options, s
     *s->header = (struct meter_header){
         .magic = METER_MAGIC,
         .timing = options->timing,
-        .tsc = !options->monotonic && is_invariant(),
+        .tsc = !options->monotonic && !options->cpu_time && is_invariant(),
+        .clock = options->cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC,
         .listing = options->listing,
         .callers = options->callers,
         .histograms = METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block),

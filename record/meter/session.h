@@ -14,6 +14,7 @@ struct session_options {
     bool timing;    /* watch exits */
     bool listing;   /* the program ends before it runs */
     bool monotonic; /* do not use the time-stamp counter */
+    bool cpu_time;  /* of the thread, not wall time */
     bool callers;   /* count arcs */
 };
 

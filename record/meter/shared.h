@@ -77,13 +77,15 @@ struct meter_block {
 struct meter_header {
     uint32_t magic;
     uint32_t timing;         /* 0: count entries only */
-    uint32_t tsc;            /* 1: ticks of the time-stamp counter; 0: ns of CLOCK_MONOTONIC */
+    uint32_t tsc;            /* 1: ticks of the time-stamp counter; 0: ns of CLOCK */
+    uint32_t clock;          /* clockid_t */
     uint32_t listing;        /* the program ends before its first instruction */
     uint64_t units_per_tick; /* [2^-32 units of base/log_buckets.h] */
     uint64_t histograms;     /* place of the first in the file */
     uint64_t end;            /* of the file */
     uint32_t functions;      /* so far, with number 0 */
     uint32_t callers;        /* 1: arcs are counted */
+    uint32_t spare;
     /* written by the library */
     uint64_t next_histogram; /* place of the next one */
     uint32_t next_thread;    /* blocks handed out; may exceed METER_THREADS */

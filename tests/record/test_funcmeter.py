@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -625,6 +626,21 @@ class Times(Case):
         for low, high in (("min [ns]", "p50 [ns]"), ("p50 [ns]", "p90 [ns]"), ("p90 [ns]", "p99 [ns]"),
                           ("p99 [ns]", "max [ns]")):
             self.assertLessEqual(float(rest[low]), float(rest[high]))
+
+    def test_cpu_time(self):
+        program = self.build("waits", CALLS.replace("rest(200000);", "rest(200000), nap();").replace(
+            "int main(", "KEEP void nap(void) { struct timespec t = {0, 3000000}; nanosleep(&t, NULL); }\nint main("))
+        for options, least, most in (([], 50 * 3e-3, 60), (["--cpu-time"], 0, 50 * 1e-3)):
+            rows, _ = self.rows(*options, "waits:rest|nap|main", "--", program, "1", status=3)
+            found = {r["function"]: r for r in rows}
+            self.assertGreater(float(found["nap"]["inclusive [s]"]), least)
+            self.assertLess(float(found["nap"]["inclusive [s]"]), most)
+            self.assertGreater(float(found["main"]["inclusive [s]"]), float(found["rest"]["inclusive [s]"]))
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        rows, _ = self.rows("--cpu-time", "waits:main", "--", program, "1", status=3)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime
+        self.assertLess(float(rows[0]["inclusive [s]"]), used)
 
     def test_recursion_counts_once(self):
         program = self.build("calls", CALLS)
