@@ -295,7 +295,7 @@ void run_sets_free(struct run_sets *s)
 
 void run_sets_write(const struct run_sets *s, struct output *out)
 {
-    char texts[MAX_RUN_SETS][16] = {"base", "other"};
+    char texts[MAX_RUN_SETS][32] = {"base", "other"};
     const char *names[MAX_RUN_SETS];
     for (size_t i = 0; i < s->side_count; i++) {
         if (i > 0 && s->side_count > 2)
