@@ -748,6 +748,31 @@ class Refusals(Case):
         listed = self.run_meter("--verbose", "--list", "parts:hot.*|again", "--", program)
         self.assertIn("again: a loop of it goes back to its first instruction", listed.stdout + listed.stderr)
 
+    def test_functions_of_v8(self):
+        """V8 copies functions of its compiler, and looks for the return addresses of functions that these call."""
+        program = self.build("engine", r"""
+            #include <cstdio>
+            extern "C" __attribute__((noipa)) int Builtins_Add(int a) { return a + 1; }
+            namespace v8 {
+            template <typename T> struct FunctionCallbackInfo { T value; };
+            namespace internal {
+            __attribute__((noipa)) long Runtime_Now(int n) { return (long)__builtin_return_address(0) * 0 + n; }
+            }
+            }
+            __attribute__((noipa)) int callback(const v8::FunctionCallbackInfo<int> &info)
+            {
+                char *back = (char *)__builtin_return_address(0);
+                return back > (char *)&Builtins_Add - 4096 && back < (char *)&Builtins_Add + 65536 ? info.value : -1;
+            }
+            int main() { printf("%d\n", Builtins_Add(1) + callback({5}) + (int)v8::internal::Runtime_Now(3)); }
+            """, compiler="g++", suffix=".cpp")
+        rows, printed = self.rows("engine:Builtins_.*|callback.*|v8::internal::.*", "--", program)
+        self.assertEqual(printed, "10\n")
+        self.assertEqual([(r["calls"], r["untimed"]) for r in rows], [("1", "1"), ("1", "1")])
+        listed = self.run_meter("--list", "engine:Builtins_.*|callback.*", "--", program)
+        self.assertIn("engine:Builtins_Add  (is copied by the program)", listed.stdout)
+        self.assertIn("(calls only)", listed.stdout)
+
     def test_self_time_is_part_of_inclusive_time(self):
         program = self.build("deep", r"""
             __attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
