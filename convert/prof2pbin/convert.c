@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analyze/attribute/labels.h"
 #include "base/memory.h"
@@ -331,6 +332,15 @@ static const struct code_map *find_maps(const struct conversion *c, size_t *coun
     return c->spaces == NULL ? *own : address_spaces_maps(c->spaces, count);
 }
 
+/* The time of TEXT, "2024-05-17T08:30:00Z" [s since 1970]; 0: it is none. */
+static int64_t parse_time(const char *text)
+{
+    struct tm tm = {0};
+    const char *end = text != NULL ? strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm) : NULL;
+    time_t time = end != NULL && *end == '\0' ? timegm(&tm) : 0;
+    return time > 0 ? time : 0;
+}
+
 static struct locations *open_locations(const struct conversion *c, const struct code_map *maps,
                                         size_t map_count, struct error *err)
 {
@@ -339,7 +349,9 @@ static struct locations *open_locations(const struct conversion *c, const struct
                                          .threads = c->raw->ext.threads,
                                          .thread_count = c->raw->ext.thread_count,
                                          .keys = c->raw->aggregated};
-    return locations_new(&facts, c->writer, &c->options->symbols, c->reporter, err);
+    struct symbolizer_options symbols = c->options->symbols;
+    symbols.recorded = parse_time(c->raw->ext.facts.started);
+    return locations_new(&facts, c->writer, &symbols, c->reporter, err);
 }
 
 static int put_samples(struct conversion *c, struct error *err)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/interval_map.h"
 #include "base/memory.h"
@@ -165,6 +166,25 @@ static struct code_file *open_path(struct search *search, const char *path)
     return s->files[number];
 }
 
+/* Without build-ids any build of the size that was mapped fits: one that was written after the recording is suspect. */
+static void check_age(struct code_maps *s, const struct map *m, const struct elf_file *image)
+{
+    struct stat info;
+    bool has_id =
+        image->build_id[0] != '\0' && m->mapping.build_id != NULL && m->mapping.build_id[0] != '\0';
+    if (has_id || s->options->recorded == 0 || image->fd < 0 || fstat(image->fd, &info) != 0 ||
+        info.st_mtim.tv_sec <= s->options->recorded)
+        return;
+    char *what = mem_printf("newer: %s", image->path);
+    uint32_t known = strings_count(s->missing);
+    if (strings_intern(s->missing, what) == known)
+        report_warning(s->reporter,
+                       "%s: written after the recording, and no build-id says whether it is the "
+                       "file that ran: names and lines may be of another build",
+                       image->path);
+    free(what);
+}
+
 static bool take_candidate(void *context, const char *path)
 {
     struct search *search = context;
@@ -173,6 +193,7 @@ static bool take_candidate(void *context, const char *path)
     if (file == NULL || elf_match(code_file_image(file), &m->mapping, &search->refused) != 0)
         return false;
     m->file = file;
+    check_age(search->maps, m, code_file_image(file));
     return true;
 }
 

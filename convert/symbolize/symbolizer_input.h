@@ -31,6 +31,7 @@ struct symbolizer_options {
     const char *kallsyms;   /* file as /proc/kallsyms; NULL: the kernel has no names */
     bool no_dwarf;          /* symbol tables only */
     bool no_cache;          /* neither read nor keep answers on disk */
+    int64_t recorded;       /* when the program ran [s since 1970]; 0: not known */
     unsigned dwarf_timeout; /* seconds a DWARF worker may take for one answer; 0: 60 */
 };
 
