@@ -126,6 +126,21 @@ static void print(const struct fail_if *condition, const struct compare *c, size
     free(what);
 }
 
+/* Rows that change as the total does are not significant, however much that is. */
+static void warn_of_total(const struct fail_if *condition, const struct compare *c, size_t set,
+                          const char *name, struct reporter *reporter)
+{
+    double ratio = compare_unexplained(c, set, condition->metric);
+    double base = run_set_value(&c->sets[0], &c->sets[0].total, condition->metric);
+    double value = run_set_value(&c->sets[set], &c->sets[set].total, condition->metric);
+    if (!condition->total && ratio > 1 && exceeds(condition, base, value))
+        report_warning(reporter,
+                       "%s: %s: the total is %.3g times that of the base, which single runs cannot "
+                       "judge: rows fail only if they grow more than that; record several runs of "
+                       "each side",
+                       condition->text, name, value / base);
+}
+
 size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
                      const char *const *names, struct reporter *reporter)
 {
@@ -134,6 +149,7 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
            end = condition->total ? c->count + 1 : c->count;
     for (size_t set = 1; set < c->set_count; set++) {
         compare_significance(c, set, condition->metric, results);
+        warn_of_total(condition, c, set, names[set], reporter);
         for (size_t i = first; i < end; i++) {
             double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
             double value = run_set_value(&c->sets[set], pick(c, i, set), condition->metric);

@@ -80,7 +80,11 @@ class Gate(tool.Case):
         self.assertEqual({r["verdict"] for r in table["rows"]}, {"as the total"})
         self.assertEqual(table["total"]["verdict"], "not tested")
         self.assertRegex(table["profile"]["total_other"], r"^(9\.\d*|10(\.\d)?) times that of the base, not tested")
+        ended = self.succeeds(["pbin-compare", "--fail-if", "time>5%", *runs])
+        self.assertRegex(ended.err, r"time>5%: other: the total is (9\.\d*|10(\.\d)?) times that of the base, which single runs cannot judge")
+        self.assertEqual(self.succeeds(["pbin-compare", "--fail-if", "time>2000%", *runs]).err, "")
         same = json.loads(self.succeeds(["pbin-compare", "--format=json", BASE[0], SAME[0]]).out)
+        self.assertEqual(self.succeeds(["pbin-compare", "--fail-if", "time>5%", BASE[0], SAME[0]]).err, "")
         self.assertNotIn("total_other", same["profile"])
         self.assertEqual({r["verdict"] for r in same["rows"]}, {"not significant"})
 
