@@ -192,6 +192,7 @@ class Workshop:
         self.sh("gcc -g -O1 -static -no-pie -o firmware.elf program.c foo.c")
         self.text("Makefile", "check:\n\t./program\n")
         self.text("power1_input", "5000000\n")
+        self.calls()  # before the others: it leaves a gmon.out of a program with hooks
         self.profiles()
         self.boards()
 
@@ -226,6 +227,12 @@ class Workshop:
             file.write(raw.spool(run, [i * 1_000_000 for i in range(100)]))
         with open(self.at("run.bin"), "wb") as file:
             file.write(keep)
+
+    def calls(self):
+        self.sh("funcmeter -q -o calls.pbin 'program:.*' -- ./program")
+        recorded = os.path.join(ROOT, "tests", "igprof", "recorded")
+        for name, kind in (("igprof.app.123", "perf"), ("run", "perf"), ("memory", "mem"), ("old", "mf"), ("new", "own")):
+            shutil.copy(os.path.join(recorded, kind + ".gz"), self.at(name + ".gz"))
 
     def boards(self):
         symbols = self.sh("nm firmware.elf").stdout.splitlines()
