@@ -13,10 +13,11 @@
 #include "record/clock.h"
 
 #define MS UINT64_C(1000000)
-static const uint64_t shortest = MS;            /* between two readings */
-static const uint64_t longest_stale = 100 * MS; /* and while a counter does not move */
-static const uint64_t measuring = 100 * MS;     /* how long to search for a period */
-static const uint64_t long_gap = 2 * SECOND;    /* without a value: causes a warning */
+static const uint64_t shortest = MS;          /* between two readings */
+static const uint64_t longest_stale = 4 * MS; /* and while a counter does not move */
+static const uint64_t measuring = 100 * MS;   /* how long to search for a period */
+static const uint64_t long_gap = 2 * SECOND;  /* without a value: causes a warning */
+enum { STEPS = 16 };                          /* in a period: how well an update is located */
 enum { COST_SHARE = 20, CHANGES = 8, LATE_AT_ONCE = 65536, PROBE_NS = 100000 };
 
 /* The state of a channel. */
@@ -33,6 +34,7 @@ struct track {
     uint64_t counts; /* since the first reading */
     double gauge;
     uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading with a new value */
+    uint64_t seen;  /* the same of the last reading */
     double rate;    /* of a counter [counts/ns], smoothed */
     double joules;  /* since the first reading */
     uint64_t wraps, resets,
@@ -49,6 +51,8 @@ struct meter {
     struct track *tracks;    /* one for each channel */
     bool counts;             /* it has counters */
     uint64_t base, interval; /* [ns] between readings: at least, and now */
+    double phase;            /* 0..1: of the intervals between readings of powers */
+    unsigned unmoved;        /* readings in turn that found no counter moved */
     uint64_t due;            /* CLOCK_MONOTONIC [ns] */
     uint64_t cost;           /* of reading all channels once [ns], smoothed */
     uint64_t suspended;      /* of the machine, when it was last read [ns] */
@@ -295,6 +299,15 @@ static int fail(struct power *p, const struct meter *meter, const struct error *
                      why->text, (double)(clock_now() - p->start) * 1e-9);
 }
 
+/* When a counter that was read at CLOCK got its new value: after the reading before, and not more than a period ago. */
+static uint64_t time_of_update(const struct track *t, uint64_t clock)
+{
+    uint64_t period = t->channel->period, since = clock - t->seen;
+    if (t->seen == 0 || clock < t->seen)
+        return clock;
+    return clock - (period == 0 || since < period ? since : period) / 2;
+}
+
 static int read_track(struct power *p, struct meter *meter, size_t index, bool slept)
 {
     struct track *t = &meter->tracks[index];
@@ -307,6 +320,9 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     uint64_t busy = p->begun ? busy_read(&p->busy, after) : 0;
     if (got < 0)
         return fail(p, meter, &why);
+    if (got > 0 && t->channel->counter && t->has && value.count != t->raw && value.time == 0)
+        clock = time_of_update(t, clock);
+    t->seen = before;
     if (clock < t->clock) /* time does not go back */
         clock = t->clock;
     if (p->closing && clock < p->start + p->end) /* by less than the start is known */
@@ -321,12 +337,28 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     return 0;
 }
 
+/* The interval to the next reading of counters whose updates are far enough apart to wait for each: from soon before it in
+ * small steps until it comes. 0: they are not, or it has not come for long. */
+static uint64_t wait_for_update(const struct meter *meter, bool moved)
+{
+    uint64_t step = meter->base / STEPS;
+    if (step < shortest / 2 || step < meter->cost * COST_SHARE || meter->unmoved > STEPS)
+        return 0;
+    return moved ? meter->base - 2 * step : step;
+}
+
 /* Sets when to read METER again. */
 static void pace(struct meter *meter, bool moved)
 {
     uint64_t base = meter->base > meter->cost * COST_SHARE ? meter->base : meter->cost * COST_SHARE;
-    uint64_t most = base > longest_stale ? base : longest_stale;
-    if (!meter->counts || meter->interval < base)
+    uint64_t most = base > longest_stale ? base : longest_stale, update;
+    meter->unmoved = moved ? 0 : meter->unmoved + 1;
+    if (!meter->counts) { /* steps of the golden ratio follow no rhythm of the program */
+        meter->phase = fmod(meter->phase + 0.6180339887498949, 1);
+        meter->interval = (uint64_t)((0.5 + meter->phase) * (double)base);
+    } else if ((update = wait_for_update(meter, moved)) > 0)
+        meter->interval = update;
+    else if (meter->interval < base)
         meter->interval = base;
     else if (moved)
         meter->interval = meter->interval * 9 / 10 > base ? meter->interval * 9 / 10 : base;
@@ -425,9 +457,11 @@ int power_tick(struct power *p, uint64_t now)
     return 0;
 }
 
-bool power_is_awaited(const struct power *p)
+uint64_t power_due(const struct power *p)
 {
-    return !p->failed && p->next != UINT64_MAX;
+    if (p->failed || p->next == UINT64_MAX)
+        return UINT64_MAX;
+    return p->next > p->start ? p->next - p->start : 0;
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */

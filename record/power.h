@@ -70,8 +70,8 @@ int power_begin(struct power *power);
  * power_begin and the start is excluded in proportion to the time. Returns 0, or -1 with the ERR of power_open filled
  * if a source has failed: then there are no more readings. */
 int power_tick(struct power *power, uint64_t now);
-/* Is there a source that will be due? */
-bool power_is_awaited(const struct power *power);
+/* When the next source is due [ns since the start of the run]; UINT64_MAX: none will be. */
+uint64_t power_due(const struct power *power);
 
 /* Call when the run has ended at NOW: reads everything once more, and fetches late values. Returns 1 if there may be
  * more after power_take, 0, or -1 as power_tick. */

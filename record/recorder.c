@@ -96,7 +96,7 @@ static int flush(struct recorder *r, uint64_t now, bool all)
                      (double)now * 1e-9);
 }
 
-static bool on_tick(void *context, uint64_t now)
+static uint64_t on_tick(void *context, uint64_t now)
 {
     struct recorder *r = context;
     if (r->started == 0) {
@@ -109,7 +109,7 @@ static bool on_tick(void *context, uint64_t now)
     take_readings(r);
     if (now >= r->flushed + flush_every)
         flush(r, now, false);
-    return power_is_awaited(r->power);
+    return power_due(r->power);
 }
 
 static uint32_t on_image(void *context, const struct raw_image *image)

@@ -355,13 +355,24 @@ static void reap(struct engine_run *run)
 
 /* ---- the run ------------------------------------------------------------------------------------ */
 
+/* Power is read when it is due, not when samples come: these come only while the program computes. */
+static void tick(struct engine_run *run)
+{
+    uint64_t now = clock_now(), due = run->hooks->tick(run->hooks->context, perf_time(run, now));
+    uint64_t soonest = now + (uint64_t)run->sets.mean;
+    run->next_tick = due == UINT64_MAX ? due : run->start + due;
+    if (run->next_tick < soonest)
+        run->next_tick = soonest;
+}
+
 static void work(struct engine_run *run)
 {
     uint64_t begin = clock_now(), before = run->sightings, births = run->births;
+    run->worked = begin;
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
-    run->hooks->tick(run->hooks->context, perf_time(run, clock_now()));
+    tick(run);
     if (begin - run->checked >= rate_every) {
         perf_finish_ended(run, begin);
         adapt(run, begin);
@@ -371,25 +382,28 @@ static void work(struct engine_run *run)
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
 
-/* Rings whose threads have all ended stay readable for poll: stop polling them. */
-static void pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
+/* Returns whether there is work, and not only a power source to read. Rings whose threads have all ended stay readable for
+ * poll: stop polling them. */
+static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_t count)
 {
-    uint64_t now = clock_now(), until = now + ENGINE_TICK;
-    if (now - run->born <
+    uint64_t now = clock_now(), until = run->worked + ENGINE_TICK;
+    if (run->worked - run->born <
         thread_start) /* new threads get samplers of their own at their first sample */
-        until = now + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
+        until = run->worked + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
     if (run->crowded) { /* their records would wake this process up all the time */
-        until = now + crowd_pause;
+        until = run->worked + crowd_pause;
         count = 1;
     }
-    struct timespec timeout = clock_timespec(until > now ? until - now : 0);
+    uint64_t wake = run->next_tick < until ? run->next_tick : until;
+    struct timespec timeout = clock_timespec(wake > now ? wake - now : 0);
     if (ppoll(polls, count, &timeout, NULL) <= 0)
-        return;
+        return wake == until;
     for (size_t i = 1; i < count; i++)
         if (polls[i].revents & (POLLHUP | POLLERR))
             polls[i].fd = -1;
+    return true;
 }
 
 static void loop(struct engine_run *run)
@@ -400,10 +414,13 @@ static void loop(struct engine_run *run)
     for (size_t i = 1; i < count; i++)
         polls[i] = (struct pollfd){.fd = run->counters[i - 1], .events = POLLIN};
     while (!run->over) {
-        pause_until_news(run, polls, count);
+        bool news = pause_until_news(run, polls, count);
         take_signals(run);
         look_at_program(run);
-        work(run);
+        if (news || run->over)
+            work(run);
+        else
+            tick(run);
         expire(run, clock_now());
     }
     free(polls);
@@ -443,7 +460,8 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     run->checked = run->start;
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
-    hooks->tick(hooks->context, perf_time(run, clock_now()));
+    run->worked = run->start;
+    tick(run);
     if (run->prompt)
         set_priority(SCHED_RR, 1);
     loop(run);

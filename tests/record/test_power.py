@@ -19,6 +19,7 @@ from profile_reader import Profile  # noqa: E402
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 SAMPLER = os.path.join(BUILD, "sampler")
 STUBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stubs")
+BURN = os.path.join(BUILD, "samples", "burn")
 LIMIT = 50
 
 
@@ -399,6 +400,40 @@ class Readings(Tree):
 
 
 # ---- libraries --------------------------------------------------------------------------------
+
+class Moments(Case):
+    """When sources are read."""
+
+    def test_as_often_while_the_command_waits(self):
+        """Readings that came with samples only would show what computes: 8 ms apart, and none of the waits."""
+        source = self.write("w", 4)
+        for engine in ("perf", "ptrace"):
+            done = self.sampler("--engine", engine, "-p", f"file:{source}", "--unit", "W",
+                                command=("sh", "-c", f"{BURN} 0.2; sleep 0.2; {BURN} 0.2"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            times = [r[1] for r in Profile(self.out).readings]
+            steps = sorted(b - a for a, b in zip(times, times[1:]))
+            self.assertLess(steps[len(steps) // 2], 4e6, engine)
+            self.assertGreater(len(times), 100, engine)
+
+    def test_updates_are_located(self):
+        """A counter shows the past; what it counted belongs to the time up to its update, not up to the reading."""
+        path, begun, ended = self.write("c", 0), time.monotonic_ns(), threading.Event()
+
+        def update():
+            while not ended.wait(0.05):
+                with open(path, "r+") as file:
+                    file.write(f"{(time.monotonic_ns() - begun) // 1000}\n")
+        thread = threading.Thread(target=update)
+        thread.start()
+        done = self.sampler("--engine", "perf", "-p", f"counter:{path}", "--unit", "uJ", command=("sleep", "1.5"))
+        ended.set()
+        thread.join()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        late = sorted(time - 1000 * count for _, time, count, _ in Profile(self.out).readings[2:-1])
+        self.assertGreater(len(late), 15)
+        self.assertLess(late[-1 - len(late) // 8] - late[len(late) // 8], 10e6)  # of 50 ms
+
 
 class Libraries(Case):
     """Stubs in place of the drivers' libraries, where the dynamic linker looks first."""
