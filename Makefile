@@ -163,7 +163,7 @@ $(FUZZERS:%=$(BUILD)/tests/fuzz/%): %: %.o $(BUILD)/libfuzzed.a
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group $(LIBS)
 fuzzers: $(patsubst %,$(BUILD)/tests/fuzz/%,$(FUZZERS)) ## build the fuzz targets (give FUZZ and CC, too: tests/README.md)
 
--include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d) $(FUZZERS:%=$(BUILD)/tests/fuzz/%.d)
+-include $(OBJECTS:.o=.d) $(UNIT:=.d) $(DRIVER:=.d) $(FUZZERS:%=$(BUILD)/tests/fuzz/%.d) $(FUZZED_TOOLS:%=$(BUILD)/%.main.d)
 
 # ---- targets for users; "make help" prints the texts after ## ----
 
