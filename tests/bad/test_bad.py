@@ -10,6 +10,7 @@ import struct
 import subprocess
 import unittest
 
+import pbin
 import rawprofile as raw
 import tool
 
@@ -26,11 +27,17 @@ def small_run(samples=3, maps=1, kind=raw.POWER, threads=2):
                    1000 * samples, kind=kind)
 
 
-def places(begin, end):
-    """Where to cut or damage a file: at every byte. Under sanitizers, where a start takes ten times as long and the
+def is_padding(data, at):
+    """Inside a long run of zeros, such as the rest of a label, bytes do not differ: every 17th stands for them."""
+    return at % 17 != 0 and at >= 8 and data[at - 8:at + 16] == bytes(24)
+
+
+def places(begin, end, data=b""):
+    """Where to cut or damage DATA: at every byte but padding. Under sanitizers, where a start takes ten times as long and the
     plain run has seen every byte, at every fifth, which meets each offset within a field of 2, 4 or 8 bytes, and at the
     last."""
-    return sorted({*range(begin, end, 5), end - 1}) if tool.is_asan() else range(begin, end)
+    some = sorted({*range(begin, end, 5), end - 1}) if tool.is_asan() else range(begin, end)
+    return [at for at in some if not is_padding(data, at)]
 
 
 class BadCase(tool.Case):
@@ -254,7 +261,7 @@ class Truncated(BadCase):
         for dialect, late in (("sampler", False), ("sampler", True), ("pperf", False),
                               ("intrvelf", True)):
             whole = raw.write(run, dialect, late=late)
-            for size in places(0, len(whole)):
+            for size in places(0, len(whole), whole):
                 with self.subTest(dialect=dialect, late=late, size=size):
                     self.refuses("prof2pbin", self.file("cut", whole[:size]))
 
@@ -359,7 +366,7 @@ class Damaged(BadCase):
 
     def test_every_byte_of_a_raw_profile(self):
         whole = bytearray(raw.write(small_run(), "sampler"))
-        for at in places(0, len(whole)):
+        for at in places(0, len(whole), bytes(whole)):
             whole[at] ^= 0xff
             with self.subTest(at):
                 self.ends_well(["prof2pbin", "-q", "-v", "5"], stdin=bytes(whole))
@@ -457,9 +464,6 @@ int argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags, i
 
 
 class Salvage(BadCase):
-    def samples_in(self, pbin):
-        return json.loads(self.succeeds(["pbin-aggregate", "--format=json"], stdin=pbin).out)["profile"]["samples"]
-
     def salvages(self, data, count, *options):
         """--salvage keeps exactly COUNT samples and says so. Nothing to keep: refused, or 0 samples."""
         argv = ["prof2pbin", "--salvage", *options]
@@ -468,7 +472,7 @@ class Salvage(BadCase):
             self.assertEqual(ended.out, b"")
             return
         self.assertEqual(ended.status, 0, ended.err)
-        self.assertEqual(self.samples_in(ended.out), count, ended.err)
+        self.assertEqual(len(pbin.read(ended.out).samples), count, ended.err)
         self.assertRegex(ended.err, rf"(^|\D){count}\D", "the number of samples")
 
     def test_killed_sampler(self):
@@ -498,7 +502,7 @@ class Salvage(BadCase):
         whole = raw.write(run, dialect, late=late)
         first = (36 if dialect == "pperf" else 32) + (0 if late else 272)
         one = len(raw.record(dialect, run.samples[0], "<"))
-        for size in places(0, len(whole)):
+        for size in places(0, len(whole), whole):
             with self.subTest(dialect=dialect, late=late, size=size):
                 self.salvages(whole[:size], max(0, min(4, (size - first) // one)), "--dialect", dialect)
 
