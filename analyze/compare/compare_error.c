@@ -7,7 +7,8 @@
 
 static const char *const functions[ERROR_FUNCTIONS] = {
     "error",          "absolute",          "relative",          "absolute-relative",
-    "weighted-error", "weighted-absolute", "weighted-relative", "weighted-absolute-relative"};
+    "weighted-error", "weighted-absolute", "weighted-relative", "weighted-absolute-relative",
+    "correct"};
 static const char *const aggregates[ERROR_AGGREGATES] = {
     "sum", "min", "max", "mean", "weighted-mean", "rmse", "weighted-rmse"};
 
@@ -68,6 +69,8 @@ double error_of(enum error_function function, double base, double value, double 
 {
     int plain = function % ERROR_WEIGHTED_ERROR;
     double error = value - base;
+    if (function == ERROR_CORRECT)
+        return isnan(error) ? NAN : value > 0 ? fmin(base, value) : 0;
     if (error_function_is_relative(function))
         error = base != 0 ? 100 * error / base : NAN;
     if (plain == ERROR_ABSOLUTE || plain == ERROR_ABSOLUTE_RELATIVE)

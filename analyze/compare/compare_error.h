@@ -16,6 +16,7 @@ enum error_function {
     ERROR_WEIGHTED_ABSOLUTE,
     ERROR_WEIGHTED_RELATIVE,
     ERROR_WEIGHTED_ABSOLUTE_RELATIVE,
+    ERROR_CORRECT, /* not an error: what both have, min(b, v); 0 unless v > 0 */
     ERROR_FUNCTIONS
 };
 

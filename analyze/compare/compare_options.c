@@ -51,8 +51,8 @@ static const struct argp_option arguments[] = {
      "calls, inclusive or call-time",
      3},
     {"error", KEY_ERROR, "ERROR", 0,
-     "Add a column: error, absolute, relative, absolute-relative, or one of these with the prefix "
-     "weighted-",
+     "Add a column: error, absolute, relative, absolute-relative, one of these with the prefix "
+     "weighted-, or correct",
      3},
     {"aggregate", KEY_AGGREGATE, "HOW", 0,
      "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "

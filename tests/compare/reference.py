@@ -200,6 +200,8 @@ def error(kind, b, v, w):
     kind = kind.removeprefix("weighted-")
     if b is None or v is None or (kind.endswith("relative") and b == 0):
         return None
+    if kind == "correct":
+        return min(b, v) if v > 0 else 0
     e = v - b
     if kind.endswith("relative"):
         e = 100 * e / b

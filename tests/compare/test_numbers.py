@@ -19,7 +19,7 @@ import tool
 FUNCTIONS = ("alpha", "beta", "gamma", "delta", "rare", "only_old", "only_new")
 OLD = {"alpha": 40, "beta": 30, "gamma": 20, "delta": 5, "rare": 0.3, "only_old": 5}
 NEW = {"alpha": 60, "beta": 30, "gamma": 18, "delta": 5, "rare": 0.3, "only_new": 7}
-ERRORS = [w + e for w in ("", "weighted-") for e in ("error", "absolute", "relative", "absolute-relative")]
+ERRORS = [w + e for w in ("", "weighted-") for e in ("error", "absolute", "relative", "absolute-relative")] + ["correct"]
 AGGREGATES = ("sum", "min", "max", "mean", "weighted-mean", "rmse", "weighted-rmse")
 
 
