@@ -10,6 +10,7 @@
 #ifndef RECORD_ENGINE_H
 #define RECORD_ENGINE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,8 @@ struct engine_sample {
 };
 
 struct engine_options {
+    bool held;     /* engine_hold was called, and gave the mask */
+    sigset_t mask; /* for the program */
     double
         frequency; /* of samples, > 0 [Hz]: nominal engines take one of a thread per second of CPU time that it
                           * uses, others one of all threads per second */
@@ -129,6 +132,9 @@ extern const struct engine engine_ptrace;
 
 /* All engines, most preferred first; ends in NULL. */
 extern const struct engine *const engines[];
+
+/* Blocks signals that end this process until start of an engine, which passes them on: there are files to be removed. */
+void engine_hold(struct engine_options *options);
 
 /* The engine called NAME; "auto": the first one that is available. Returns NULL with ERR filled if the name is unknown
  * or the engine cannot work here. */

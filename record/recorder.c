@@ -237,6 +237,7 @@ static int open_out(struct recorder *r)
         r->histogram = histogram_new(r->values);
         return 0;
     }
+    engine_hold(&r->options->engine);
     r->spool = spool_new(path, r->err);
     if (r->spool == NULL)
         return -1;

@@ -224,7 +224,7 @@ static struct engine_run *perf_start(char *const *command, const struct engine_o
     run->signal_fd = -1;
     run->sampling = true;
     *status = 1;
-    signals_take(&run->signals);
+    signals_take(&run->signals, options->held ? &options->mask : NULL);
     if (perf_setup(&run->setup, options, err) == 0) {
         run->setup.wakeup = wakeup(options);
         run->prompt = can_be_prompt();

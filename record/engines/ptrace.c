@@ -293,7 +293,7 @@ static struct engine_run *ptrace_start(char *const *command, const struct engine
     *status = 1;
     sem_init(&run->started, 0, 0);
     sem_init(&run->go, 0, 0);
-    signals_take(&run->signals);
+    signals_take(&run->signals, options->held ? &options->mask : NULL);
     int errnum = pthread_create(&run->tracer, NULL, tracer, run);
     run->traced = errnum == 0;
     if (run->traced)

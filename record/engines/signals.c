@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "record/clock.h"
+#include "record/engine.h"
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 static const int job_control[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT};
@@ -22,7 +23,17 @@ static void take(sigset_t *set, int number)
         sigaddset(set, number);
 }
 
-void signals_take(struct signals *signals)
+void engine_hold(struct engine_options *options)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < PASSED_ON; i++)
+        take(&set, passed_on[i]);
+    sigprocmask(SIG_BLOCK, &set, &options->mask);
+    options->held = true;
+}
+
+void signals_take(struct signals *signals, const sigset_t *held)
 {
     struct sigaction fallback = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGCHLD, &fallback, &signals->child); /* ignored, children would vanish unseen */
@@ -34,6 +45,8 @@ void signals_take(struct signals *signals)
     for (int i = 0; i < JOB_CONTROL; i++)
         take(&signals->taken, job_control[i]);
     sigprocmask(SIG_BLOCK, &signals->taken, &signals->before);
+    if (held != NULL)
+        signals->before = *held;
 }
 
 void signals_restore(const struct signals *signals)

@@ -14,8 +14,8 @@ struct signals {
     sigset_t taken;               /* blocked here and answered by signals_wait */
 };
 
-/* Blocks what signals_wait answers; a signal that was ignored stays so. */
-void signals_take(struct signals *signals);
+/* Blocks what signals_wait answers; a signal that was ignored stays so. HELD: the mask before engine_hold, NULL: not called. */
+void signals_take(struct signals *signals, const sigset_t *held);
 /* Restores mask and dispositions: in the child before exec, and at the end. */
 void signals_restore(const struct signals *signals);
 

@@ -483,7 +483,7 @@ static int meter(struct options *o, struct error *err)
         free(library);
         return report_error(&o->reporter, err);
     }
-    signals_take(&signals);
+    signals_take(&signals, NULL);
     struct planner *planner =
         planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
     struct session *session = session_new(planner, &o->session, err);

@@ -255,6 +255,18 @@ class Sampler(Case):
             self.assertEqual(sorted(os.listdir(self.work)) + os.listdir(self.temporary), ["out.bin"], where)
         self.assertGreater(salvaged, 0, "no kill came in time")
 
+    def test_while_it_starts(self):
+        """As soon as OUT.part exists, a signal leaves none."""
+        out = os.path.join(self.work, "out.bin")
+        for i in range(30):
+            process = self.start(["sampler", "-q", f"--engine={('perf', 'ptrace')[i % 2]}", "-o", out, "--", "sleep", "0.3"])
+            while not os.path.exists(out + ".part") and process.poll() is None:
+                pass
+            process.terminate()
+            error = process.communicate(timeout=20)[1]
+            self.assertEqual(process.returncode, -signal.SIGTERM, error)
+            self.assertNotIn("out.bin.part", os.listdir(self.work), i)
+
     def test_perf(self):
         self.kills("perf")
 
