@@ -100,8 +100,9 @@ static int read_all(struct aggregate *aggregate, struct options *o, struct error
     if (aggregate_finish(aggregate, err) != 0)
         return -1;
     if (aggregate_arc_count(aggregate) == 0)
-        report_warning(&o->common.reporter,
-                       "no call arcs: callers are unknown; only gmon2pbin records them");
+        report_warning(
+            &o->common.reporter,
+            "no call arcs: callers are unknown; gmon2pbin and funcmeter --callers record them");
     return 0;
 }
 

@@ -240,15 +240,18 @@ static struct symbolizer *open_lines(const struct gmon_program *p)
 {
     int errnum;
     struct error err = {0};
-    struct elf_file *again = p->image != NULL ? elf_file_open(p->image->path, &errnum, &err) : NULL;
-    return again != NULL ? symbolizer_new_file(again, p->options, p->reporter) : NULL;
+    struct elf_file *again = elf_file_open(p->image->path, &errnum, &err);
+    if (again != NULL)
+        return symbolizer_new_file(again, p->options, p->reporter);
+    report_warning(p->reporter, "%s: %s: no source files and lines", p->image->path, err.text);
+    return NULL;
 }
 
 void gmon_program_lines(struct gmon_program *p, const uint64_t *addresses, size_t count,
                         struct gmon_line *lines)
 {
     struct code_location *found = mem_zalloc(count, sizeof *found);
-    if (p->lines == NULL)
+    if (p->lines == NULL && p->image != NULL)
         p->lines = open_lines(p);
     if (p->lines != NULL)
         symbolizer_resolve(p->lines, addresses, count, found);
