@@ -89,7 +89,7 @@ static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
     if (run->sets.setup == NULL)
         perf_sets_init(&run->sets, &run->setup, run->counters, run->options->frequency,
                        run->options->random, run->prompt);
-    perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE);
+    perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE, 0);
     struct perf_thread *thread = perf_thread_add(&run->threads, (uint32_t)pid, (uint32_t)tid, "");
     thread->clock = perf_open_clock(tid);
     thread->base = on_exec ? 0 : process_thread_cpu(pid, tid);

@@ -164,7 +164,7 @@ static struct perf_process *find_process(struct engine_run *run, uint32_t pid, u
     if (process != NULL)
         return process;
     struct raw_image image = {.pid = pid, .start = time, .parent = RAW_NO_IMAGE, .how = RAW_FIRST};
-    process = perf_process_add(&run->threads, pid, hooks->image(hooks->context, &image));
+    process = perf_process_add(&run->threads, pid, hooks->image(hooks->context, &image), time);
     hooks->maps_changed(hooks->context, pid, time);
     return process;
 }
@@ -199,6 +199,8 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
     thread->pc = body->ip;
     run->sightings++;
     perf_window_add(run, &(struct perf_entry){.time = time,
+                                              .from = find_process(run, body->pid, time)->changed,
+                                              .until = UINT64_MAX,
                                               .thread = thread,
                                               .pc = body->ip,
                                               .caller = caller,
@@ -225,7 +227,7 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
                                   .how = RAW_FORK,
                                   .path = (char *)"",
                                   .comm = parent->comm};
-        perf_process_add(&run->threads, body->pid, hooks->image(hooks->context, &image));
+        perf_process_add(&run->threads, body->pid, hooks->image(hooks->context, &image), time);
     }
     struct perf_thread *child = perf_thread_add(&run->threads, body->pid, body->tid, parent->comm);
     hooks->task(hooks->context, body->pid, body->tid, time, parent->comm);
@@ -276,7 +278,10 @@ static void on_comm(struct engine_run *run, const struct perf_event_header *head
                                   .path = (char *)"",
                                   .comm = (char *)(uintptr_t)body->comm};
         only_thread(run, body->pid, clock);
-        perf_process_find(&run->threads, body->pid)->image = hooks->image(hooks->context, &image);
+        struct perf_process *process = perf_process_find(&run->threads, body->pid);
+        process->image = hooks->image(hooks->context, &image);
+        process->changed = time;
+        perf_window_exec(&run->window, body->pid, time);
     }
     struct perf_thread *thread = find_thread(run, body->pid, body->tid, time);
     if (thread == NULL)
@@ -290,7 +295,9 @@ static void on_mmap(struct engine_run *run, const struct mmap_body *body, uint64
     uint64_t time = perf_time(run, clock);
     if (body->pid == UINT32_MAX || !is_wanted(run, body->pid)) /* the kernel itself */
         return;
-    struct raw_mapx map = {.image = find_process(run, body->pid, time)->image,
+    struct perf_process *process = find_process(run, body->pid, time);
+    process->changed = time;
+    struct raw_mapx map = {.image = process->image,
                            .from = time,
                            .address = body->address,
                            .size = body->size,

@@ -77,12 +77,13 @@ struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t 
     return id_map_find(&all->processes, pid);
 }
 
-struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image)
+struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image,
+                                      uint64_t time)
 {
     struct perf_process *process = perf_process_find(all, pid);
     if (process == NULL) {
         process = mem_zalloc(1, sizeof *process);
-        *process = (struct perf_process){.pid = pid, .image = image};
+        *process = (struct perf_process){.pid = pid, .image = image, .changed = time};
         id_map_set(&all->processes, pid, process);
     }
     return process;

@@ -15,7 +15,8 @@ struct perf_set;
 
 struct perf_process {
     uint32_t pid, image;
-    size_t threads; /* alive */
+    uint64_t changed; /* when its image began, or got its last mapping [ns of the run] */
+    size_t threads;   /* alive */
 };
 
 struct perf_thread {
@@ -57,7 +58,9 @@ void perf_thread_free(struct perf_thread *thread);
 void perf_thread_name(struct perf_thread *thread, const char *comm);
 
 struct perf_process *perf_process_find(const struct perf_threads *all, uint32_t pid);
-struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image);
+/* Its IMAGE begins at TIME of the run. */
+struct perf_process *perf_process_add(struct perf_threads *all, uint32_t pid, uint32_t image,
+                                      uint64_t time);
 void perf_process_remove(struct perf_threads *all, struct perf_process *process);
 
 #endif

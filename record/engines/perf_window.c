@@ -41,6 +41,14 @@ void perf_window_alone(struct engine_run *run)
         w->entries[w->count - 1].alone = true;
 }
 
+void perf_window_exec(struct perf_window *w, uint32_t pid, uint64_t time)
+{
+    for (size_t i = w->count; i-- > 0 && (w->entries[i].total || w->entries[i].time <= time);)
+        if (!w->entries[i].total && w->entries[i].thread->pid == pid &&
+            w->entries[i].until == UINT64_MAX)
+            w->entries[i].until = time;
+}
+
 /* Delivers the first COUNT waiting threads. */
 static void emit(struct engine_run *run, uint64_t time, size_t count)
 {
@@ -74,8 +82,11 @@ static void emit_sighting(struct engine_run *run, struct perf_entry *entry, uint
 {
     struct perf_window *w = &run->window;
     uint64_t time = entry->time < latest ? entry->time : latest;
+    time = time > entry->from ? time : entry->from;
     if (time < run->last + busy)
         time = run->last + busy;
+    if (time >= entry->until)
+        time = entry->until - 1;
     if (time > run->last + busy + 1)
         emit(run, time - busy, 0);
     entry->thread->nominal += cpu;

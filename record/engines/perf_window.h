@@ -9,7 +9,8 @@
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
- * For this, sightings are moved within their window, no further than necessary and without changing their order. The
+ * For this, sightings are moved within their window, no further than necessary and without changing their order, but not
+ * to before an exec or a new mapping of their process that they came after, nor to after an exec that they came before. The
  * power of a row is then never more than that of the machine: CPU time is at least the time in which some thread ran.
  *
  * SPDX-License-Identifier: MIT */
@@ -29,6 +30,8 @@ struct perf_thread;
 struct perf_window {
     struct perf_entry {
         uint64_t time; /* [ns of the run] */
+        uint64_t from,
+            until; /* in which its PC has this meaning: the mappings of its process are the same, at least up to TIME */
         bool
             total; /* the final CPU time of a thread that is out of the table: freed with the entry */
         bool alone; /* a total that must not wait for the next sighting */
@@ -48,6 +51,8 @@ void perf_window_free(struct perf_window *window);
 void perf_window_add(struct engine_run *run, const struct perf_entry *entry);
 /* Puts the last entry added into a sample of its own, if it is a total. */
 void perf_window_alone(struct engine_run *run);
+/* Process PID begins another image at TIME of the run. */
+void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
 /* Ends the window at time UNTIL of the run: AT_ONCE, or only if it is long enough. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
 /* The last sample of the run, at TIME: all remaining totals. */

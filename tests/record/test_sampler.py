@@ -289,6 +289,32 @@ class Truth:
         self.assertGreater(self.converted_cpu() / 1e9, 0.98 * sum(times))
         self.assertLess(self.converted_cpu() / 1e9, 1.02 * sum(times) + 0.005)
 
+    def test_code_is_of_the_program_that_ran_it(self):
+        """One that runs for a millisecond after its exec: what it does at its start has the same address as other code of
+        the program before."""
+        source = """#include <stdlib.h>
+                    #include <unistd.h>
+                    #include <sys/wait.h>
+                    volatile unsigned long x;
+                    __attribute__((noinline)) void WORK(void) { for (int i = 0; i < 1000000; i++) x = x * 5 + 1; }
+                    int main(int argc, char **argv) {
+                        for (int i = 0; argc > 1 && i < 200; i++) {
+                            if (fork() == 0) { execl(argv[1], argv[1], NULL); _exit(1); }
+                            wait(NULL);
+                        }
+                        if (argc < 2) WORK();
+                        return 0; }"""
+        for name in ("idler", "worker"):
+            subprocess.run(["cc", "-O1", "-static", "-no-pie", f"-DWORK={name}", "-x", "c", "-", "-o", os.path.join(self.folder, name)],
+                           input=source, text=True, check=True)
+        self.profile_of(os.path.join(self.folder, "idler"), os.path.join(self.folder, "worker"))
+        converted = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", self.out], capture_output=True, check=True)
+        table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "function", "--format", "json"],
+                               input=converted.stdout, capture_output=True, check=True).stdout
+        times = {row["function"]: row["time"] for row in json.loads(table)["rows"]}
+        self.assertGreater(times["worker"], 0.05)
+        self.assertLess(times.get("idler", 0) + times.get("_foreign", 0), 0.005 * sum(times.values()))
+
     def test_plugin_is_mapped(self):
         profile, _ = self.profile_of(sample("plugin"), "0.4")
         found = [m for m in profile.vmmaps if m[2] == sample("plugin_work.so")]
