@@ -304,10 +304,15 @@ class Truth:
                         }
                         if (argc < 2) WORK();
                         return 0; }"""
-        for name in ("idler", "worker"):
-            subprocess.run(["cc", "-O1", "-static", "-no-pie", f"-DWORK={name}", "-x", "c", "-", "-o", os.path.join(self.folder, name)],
-                           input=source, text=True, check=True)
-        self.profile_of(os.path.join(self.folder, "idler"), os.path.join(self.folder, "worker"))
+        with tempfile.TemporaryDirectory() as folder:
+            idler, worker = (os.path.join(folder, name) for name in ("idler", "worker"))
+            for path in (idler, worker):
+                subprocess.run(["cc", "-O1", "-static", "-no-pie", f"-DWORK={os.path.basename(path)}", "-x", "c", "-",
+                                "-o", path], input=source, text=True, check=True)
+            self.profile_of(idler, worker)
+            self.check_worker()
+
+    def check_worker(self):
         converted = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", self.out], capture_output=True, check=True)
         table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "function", "--format", "json"],
                                input=converted.stdout, capture_output=True, check=True).stdout
