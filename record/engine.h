@@ -136,8 +136,11 @@ extern const struct engine *const engines[];
 /* Blocks signals that end this process until start of an engine, which passes them on: there are files to be removed. */
 void engine_hold(struct engine_options *options);
 
-/* The engine called NAME; "auto": the first one that is available. Returns NULL with ERR filled if the name is unknown
- * or the engine cannot work here. */
+/* The names that engine_choose knows, "auto" first; NULL after the last. */
+const char *engine_name(size_t number);
+
+/* The engine called NAME, one of those; "auto": the first one that is available. Returns NULL with ERR filled if it cannot
+ * work here. */
 const struct engine *engine_choose(const char *name, struct error *err);
 
 #endif

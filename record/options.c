@@ -356,6 +356,7 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
         engine->duration = number(state, arg, "--duration", 1e-3, longest);
         return true;
     case KEY_ENGINE:
+        tool_choose(state, "engine", engine_name, arg);
         parsing->options->engine_name = arg;
         return true;
     case KEY_EVENT:

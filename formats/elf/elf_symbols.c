@@ -293,8 +293,9 @@ static void add_stubs(struct reader *r)
         *r->unversioned = strings_new();
     struct elf_stub *stubs = elf_plt_read(r->image, *r->unversioned, &count);
     for (size_t i = 0; i < count; i++) {
-        struct sorted_symbol s = {.symbol = {stubs[i].address, stubs[i].size, stubs[i].name, false},
-                                  .section_last = stubs[i].address + stubs[i].size - 1};
+        struct sorted_symbol s = {
+            .symbol = {.address = stubs[i].address, .size = stubs[i].size, .name = stubs[i].name},
+            .section_last = stubs[i].address + stubs[i].size - 1};
         const char *resolver =
             stubs[i].resolver != 0 ? name_at(r, sorted, stubs[i].resolver) : NULL;
         if (resolver != NULL) {

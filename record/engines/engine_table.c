@@ -18,6 +18,15 @@ static const struct engine *find_available(struct error *err)
     return NULL;
 }
 
+const char *engine_name(size_t number)
+{
+    if (number == 0)
+        return "auto";
+    return number <= sizeof engines / sizeof engines[0] && engines[number - 1] != NULL
+               ? engines[number - 1]->name
+               : NULL;
+}
+
 const struct engine *engine_choose(const char *name, struct error *err)
 {
     if (strcmp(name, "auto") == 0)
@@ -25,6 +34,5 @@ const struct engine *engine_choose(const char *name, struct error *err)
     for (const struct engine *const *engine = engines; *engine != NULL; engine++)
         if (strcmp((*engine)->name, name) == 0)
             return (*engine)->available(err) == 0 ? *engine : NULL;
-    error_set(err, NULL, NO_OFFSET, "unknown engine '%s': see --help for the list", name);
     return NULL;
 }
