@@ -257,18 +257,19 @@ static int draw_bars(struct plot *plot, struct error *err)
     ranking_make(&ranking, a, metric, layout.count < rows ? layout.count - 1 : 0);
     if (o->intervals)
         ranking_intervals(&ranking, a);
-    if (page)
+    int result = ranking_check(&ranking, err);
+    if (result == 0 && page)
         put_page(plot, a, &ranking);
-    else
+    else if (result == 0)
         draw(plot, a, &ranking, &layout);
-    if (plot->data != NULL)
+    if (result == 0 && plot->data != NULL)
         report_rows(a,
                     &(struct report_options){
                         .sort = metric, .top = ranking.code, .intervals = o->intervals},
                     &table_csv, plot->data);
     ranking_free(&ranking);
     aggregate_delete(a);
-    return 0;
+    return result;
 }
 
 const struct plot_kind plot_bars = {.name = "bars",

@@ -143,8 +143,10 @@ static int draw_cumulative(struct plot *plot, struct error *err)
                            row_metric_name(metric));
     if (result == 0) {
         ranking_make(&ranking, a, metric, 0);
-        draw(plot, a, &ranking);
-        if (plot->data != NULL)
+        result = ranking_check(&ranking, err);
+        if (result == 0)
+            draw(plot, a, &ranking);
+        if (result == 0 && plot->data != NULL)
             report_rows(a, &(struct report_options){.sort = metric}, &table_csv, plot->data);
         ranking_free(&ranking);
     }

@@ -210,6 +210,13 @@ void ranking_make(struct ranking *r, const struct aggregate *a, enum row_metric 
     }
 }
 
+int ranking_check(const struct ranking *r, struct error *err)
+{
+    if (r->count > 0)
+        return 0;
+    return error_set(err, NULL, NO_OFFSET, "nothing is selected: there are no rows to draw");
+}
+
 void ranking_intervals(struct ranking *r, const struct aggregate *a)
 {
     if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))

@@ -52,6 +52,9 @@ double ranking_value(const struct row_values *values, enum row_metric metric);
  * ranking_free. */
 void ranking_make(struct ranking *ranking, const struct aggregate *aggregate,
                   enum row_metric metric, size_t top);
+/* Returns 0, or -1 with ERR filled if there are no rows. */
+int ranking_check(const struct ranking *ranking, struct error *err);
+
 /* Gives time and energy of a single run the intervals that its number of samples leaves. */
 void ranking_intervals(struct ranking *ranking, const struct aggregate *aggregate);
 void ranking_free(struct ranking *ranking);

@@ -23,8 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[64];
     if (size < 1)
         return 0;
-    struct sthem_options options = {numbers, data[0] % 4, numbers, data[0] / 4 % 4,
-                                    (data[0] & 16) != 0 ? 12.0 : 0.0};
+    struct sthem_options options = {.sensors = numbers,
+                                    .sensor_count = data[0] % 4,
+                                    .cores = numbers,
+                                    .core_count = data[0] / 4 % 4,
+                                    .volts = (data[0] & 16) != 0 ? 12.0 : 0.0,
+                                    .flat = (data[0] & 32) != 0,
+                                    .from_zero = (data[0] & 64) != 0};
     int fd = input_file(data + 1, size - 1, path);
     struct stream *stream = stream_open_plain(path, &err);
     struct sthem_reader *reader = stream == NULL ? NULL : sthem_open(stream, &options, &err);

@@ -1002,7 +1002,9 @@ class Errors(Plot):
                 (["cumulative", CALLS, "--metric=inclusive"], "not of inclusive"),
                 (["bars", RUNS[0], "--metric=calls"], "only profiles of calls"),
                 (["hist", RUNS[0]], "no distributions"),
-                (["hist", CALLS, "--filter=function=none"], "no call has returned"),
+                (["hist", CALLS, "-q", "--filter=function=none"], "no call has returned"),
+                (["bars", RUNS[0], "-q", "--filter=function=none"], "nothing is selected"),
+                (["cumulative", RUNS[0], "-q", "--filter=function=none"], "nothing is selected"),
                 (["bars", "nowhere.pbin"], "No such file"),
                 (["bars", mean, "-k", "line"], "key inline is missing")):
             with self.subTest(argv=argv):

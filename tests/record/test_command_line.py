@@ -167,7 +167,7 @@ class Aggregate(Case):
         self.assertAlmostEqual(seen * wall * 1e-6 / samples, cpu, delta=0.05 * cpu)
         with open(os.path.join(self.folder, path), "rb") as file:
             facts = {name.decode(): float(value) for name, value in re.findall(
-                rb"((?:kernel|idle)_(?:samples|current))....([0-9.e+-]+)", file.read()[-65536:], re.S)}
+                rb"((?:kernel|idle)_(?:samples|current))....([0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)", file.read()[-65536:], re.S)}
         self.assertLessEqual(facts["kernel_samples"], unknown[0])
         self.assertLessEqual(facts["kernel_current"], unknown[1] * (1 + 1e-12))
         idle = facts["idle_current"] * wall * 1e-6 / samples

@@ -1,6 +1,6 @@
 /* Replaces libusb with a simulated Lynsyn board. The environment describes the board: LYNSYN_FILE is the packet
  * of versions (62 bytes), the calibration (1080 bytes) and seven channels (s16) one after the other, all made by the
- * test. LYNSYN_FAIL: "short" sends a byte less of each sample, "gone" fails them from the 20th on. The board's clock
+ * test. LYNSYN_FAIL: "short" sends a byte less of each sample, "gone" fails them from the 200th on. The board's clock
  * is the machine's, at 48 MHz. SPDX-License-Identifier: MIT */
 #include <stdint.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ int libusb_bulk_transfer(void *handle, unsigned char endpoint, unsigned char *da
         *done = length;
         return take(data, length);
     }
-    if (size == 60 && failure != NULL && strcmp(failure, "gone") == 0 && ++samples >= 20)
+    if (size == 60 && failure != NULL && strcmp(failure, "gone") == 0 && ++samples >= 200)
         return -4;
     int part = size - at < length ? size - at : length;
     part -= size == 60 && failure != NULL && strcmp(failure, "short") == 0;
