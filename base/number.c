@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SIGNIFICANT = 6, MAX_DECIMALS = 9 };
 
@@ -35,8 +36,49 @@ bool parse_double(const char *text, double least, double most, double *value)
     return true;
 }
 
+/* The decimals of a number of billionths, without zeros at their end. */
+static void format_billionths(char *text, uint64_t number, bool negative)
+{
+    enum { PLACES = 9, UNIT = 1000000000 };
+    uint64_t part = number % UNIT;
+    int places = part == 0 ? 0 : PLACES;
+    while (places > 0 && part % 10 == 0) {
+        part /= 10;
+        places--;
+    }
+    char digits[32], *at = digits + sizeof digits;
+    for (int i = 0; i < places; i++, part /= 10)
+        *--at = (char)('0' + part % 10);
+    if (places > 0)
+        *--at = '.';
+    uint64_t whole = number / UNIT;
+    do {
+        *--at = (char)('0' + whole % 10);
+        whole /= 10;
+    } while (whole > 0);
+    if (negative)
+        *--at = '-';
+    size_t length = (size_t)(digits + sizeof digits - at);
+    memcpy(text, at, length);
+    text[length] = '\0';
+}
+
+/* Times, and much else, are a number of billionths with at most 15 digits. These read back as the value, so no shorter text
+ * does: it would be another number of at most 15 digits, and such numbers are different doubles. */
+static bool format_short(char *text, double value)
+{
+    const double least = 1e-4, billion = 1e9, most = 1e15; /* %g has an exponent below LEAST */
+    double scaled = rint(fabs(value) * billion);
+    if (!(fabs(value) >= least && scaled < most) || scaled / billion != fabs(value))
+        return false;
+    format_billionths(text, (uint64_t)scaled, value < 0);
+    return true;
+}
+
 void format_real(char *text, size_t size, double value)
 {
+    if (format_short(text, value))
+        return;
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, size, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
