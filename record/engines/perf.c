@@ -355,12 +355,18 @@ static void reap(struct engine_run *run)
 
 /* ---- the run ------------------------------------------------------------------------------------ */
 
+static const uint64_t longest_unread = SECOND / 500; /* a low rate of samples does not blur power */
+
 /* Power is read when it is due, not when samples come: these come only while the program computes. */
 static void tick(struct engine_run *run)
 {
     uint64_t now = clock_now(), due = run->hooks->tick(run->hooks->context, perf_time(run, now));
-    uint64_t soonest = now + (uint64_t)run->sets.mean;
-    run->next_tick = due == UINT64_MAX ? due : run->start + due;
+    run->phase = fmod(run->phase + 0.6180339887498949, 1); /* follows no rhythm of the program */
+    uint64_t soonest =
+        now + (uint64_t)((0.5 + run->phase) * fmin(run->sets.mean, (double)longest_unread));
+    run->next_tick = now + ENGINE_TICK;
+    if (due < UINT64_MAX && run->start + due < run->next_tick)
+        run->next_tick = run->start + due;
     if (run->next_tick < soonest)
         run->next_tick = soonest;
 }
@@ -372,7 +378,8 @@ static void work(struct engine_run *run)
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
-    tick(run);
+    if (begin >= run->next_tick)
+        tick(run);
     if (begin - run->checked >= rate_every) {
         perf_finish_ended(run, begin);
         adapt(run, begin);

@@ -36,6 +36,7 @@ struct engine_run {
     uint64_t born;        /* the last thread [CLOCK_MONOTONIC] */
     uint64_t births;      /* threads so far */
     uint64_t checked;     /* when the rate was last checked */
+    double phase;         /* 0..1: of the times between two looks at power */
     uint64_t worked,
         next_tick; /* when the rings were last read, when power is to be read [CLOCK_MONOTONIC] */
     uint64_t own_before, cpu_before, sightings_before; /* totals at that time */
