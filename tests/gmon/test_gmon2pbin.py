@@ -28,7 +28,7 @@ NEVER void even(int n) { for (int i = 0; i < 20000; i++) sink += i; if (n > 0) o
 NEVER void odd(int n) { for (int i = 0; i < 40000; i++) sink ^= i; if (n > 0) even(n - 1); leaf(5000); }
 NEVER int fact(int n) { for (int i = 0; i < 3000; i++) sink += i; return n < 2 ? 1 : n * fact(n - 1); }
 NEVER void work(void) { for (int i = 0; i < 1000; i++) leaf(20000); }
-int main(void) { for (int i = 0; i < 15; i++) { work(); even(6); fact(9); } return 0; }
+int main(void) { for (int i = 0; i < 40; i++) { work(); even(6); fact(9); } return 0; }
 """
 CXX_SOURCE = """
 #define NEVER __attribute__((noinline, noclone))
