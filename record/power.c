@@ -437,11 +437,12 @@ int power_tick(struct power *p, uint64_t now)
 {
     if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
-    if (!p->started) /* NOW is relative to the start, which the engine knows */
+    bool first = !p->started; /* a look right at the start shows what is not of the run */
+    if (first)                /* NOW is relative to the start, which the engine knows */
         p->start = clock_now() - now;
     p->started = true;
     uint64_t clock = p->start + now;
-    if (clock < p->next)
+    if (clock < p->next && !first)
         return 0;
     if (p->taken)
         p->count = 0;
@@ -449,7 +450,7 @@ int power_tick(struct power *p, uint64_t now)
     p->next = UINT64_MAX;
     for (size_t m = 0; m < p->meter_count; m++) {
         struct meter *meter = &p->meters[m];
-        if (meter->due <= clock && read_meter(p, meter) != 0)
+        if ((first || meter->due <= clock) && read_meter(p, meter) != 0)
             return -1;
         if (meter->due < p->next)
             p->next = meter->due;
