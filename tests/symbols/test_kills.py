@@ -2,6 +2,7 @@
 # The process that reads debug information is killed at random moments: only lines and inlined functions are lost.
 # Usage: BUILD=build python3 tests/symbols/test_kills.py
 # SPDX-License-Identifier: MIT
+import contextlib
 import os, random, signal, subprocess, sys, threading, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -36,7 +37,8 @@ class Kills(Case):
             for worker in children(process.pid):
                 time.sleep(delay)
                 if process.poll() is None and worker in children(process.pid):
-                    os.kill(worker, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):  # it may end by itself now
+                        os.kill(worker, signal.SIGKILL)
                 lived = delay
         err = process.stderr.read().decode()
         for thread in writer, reader:
