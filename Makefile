@@ -39,7 +39,7 @@ endif
 ifdef ASAN
 ALL_CFLAGS += -fsanitize=address,undefined \
               -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LINKHARD := -fsanitize=address,undefined -pie
+LINKHARD := -fsanitize=address,undefined -static-libasan -static-libubsan -Wl,--as-needed,-z,now -pie
 endif
 # FUZZ=fuzz: for libFuzzer, with sanitizers; FUZZ=coverage: to see which lines the corpora reach.
 ifdef FUZZ
