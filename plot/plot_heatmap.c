@@ -9,7 +9,7 @@
 #include "plot/page.h"
 #include "plot/time_bins.h"
 
-enum { PAGE_ROWS = 40, MOST_PAGE_ROWS = 200 /* so that a page is below 1 MB */ };
+enum { PAGE_ROWS = 40, MAX_PAGE_ROWS = 200 /* so that a page is below 1 MB */ };
 
 struct heatmap {
     struct plot *plot;
@@ -228,9 +228,9 @@ static int draw_heatmap(struct plot *plot, struct error *err)
     if (plot->options->metric_given && plot->options->metric == METRIC_SAMPLES)
         return error_set(err, NULL, NO_OFFSET, "heatmap draws time or energy, not samples");
     bool page = s->picture == PICTURE_HTML;
-    struct rows_layout layout = {.count = page ? (top == 0               ? PAGE_ROWS
-                                                  : top < MOST_PAGE_ROWS ? top + 1
-                                                                         : MOST_PAGE_ROWS)
+    struct rows_layout layout = {.count = page ? (top == 0              ? PAGE_ROWS
+                                                  : top < MAX_PAGE_ROWS ? top + 1
+                                                                        : MAX_PAGE_ROWS)
                                                : 0};
     if (!page)
         layout = frame_rows(plot, top > 0 ? top + 1 : 0, top > 0 ? top + 1 : 100, 0);

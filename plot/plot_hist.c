@@ -9,7 +9,7 @@
 #include "plot/characters.h"
 #include "plot/page.h"
 
-enum { USUAL_ROWS = 12 /* most without --top */, MOST_BINS = 240 };
+enum { USUAL_ROWS = 12 /* most without --top */, MAX_BINS = 240 };
 
 static const double HEIGHT = 0.86; /* of a row, by the highest bin */
 
@@ -26,7 +26,7 @@ struct hist_row {
     uint64_t counts[LOG_BUCKETS];
     double calls;
     double mark[MARKS]; /* [unit] */
-    double bin[MOST_BINS];
+    double bin[MAX_BINS];
     char *note; /* "1234 calls, median 1.2 us, ..."; owned */
 };
 
@@ -140,13 +140,13 @@ static void find_axis(struct hist *h)
                 h->low = fmin(h->low, begin_of(h, i));
                 h->high = fmax(h->high, end_of(h, i));
             }
-    double limit = plot_is_text(h->plot) ? 80 : MOST_BINS - 2;
+    double limit = plot_is_text(h->plot) ? 80 : MAX_BINS - 2;
     while (k + 1 < sizeof PER_DECADE / sizeof PER_DECADE[0] &&
            log10(h->high / h->low) * PER_DECADE[k] > limit)
         k++;
     double first = floor(log10(h->low) * PER_DECADE[k] - 0.5);
     double last = ceil(log10(h->high) * PER_DECADE[k] + 0.5);
-    h->bins = (size_t)fmin(last - first, MOST_BINS);
+    h->bins = (size_t)fmin(last - first, MAX_BINS);
     h->low = pow(10, first / PER_DECADE[k]);
     h->high = pow(10, (first + (double)h->bins) / PER_DECADE[k]);
 }

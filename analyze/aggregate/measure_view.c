@@ -161,7 +161,7 @@ void measure_sums_add(struct measure_sums *sums, const struct aggregate *a, size
         else if (is_sum(&m->kind[i]))
             sums->of[i].unknown |= __builtin_add_overflow(*value, from, value);
         else
-            *value = (m->kind[i].join == PBIN_LEAST) == (from < *value) ? from : *value;
+            *value = (m->kind[i].join == PBIN_MIN) == (from < *value) ? from : *value;
         sums->of[i].any = true;
     }
 }

@@ -71,9 +71,9 @@ static bool join_now(struct measure_cell *to, exact from, enum pbin_measure_join
     bool overflow = false;
     if (!to->touched)
         to->now = from;
-    else if (join == PBIN_LEAST)
+    else if (join == PBIN_MIN)
         to->now = from < to->now ? from : to->now;
-    else if (join == PBIN_MOST)
+    else if (join == PBIN_MAX)
         to->now = from > to->now ? from : to->now;
     else
         overflow = __builtin_add_overflow(to->now, from, &to->now);

@@ -135,13 +135,13 @@ static void put_measure(const struct lines *l, size_t counter, enum part part, c
                         struct pbin_writer *writer)
 {
     static const enum pbin_measure_join joins[PARTS] = {
-        [TICKS] = PBIN_ADD, [VALUE] = PBIN_ADD, [PEAK] = PBIN_MOST, [INCLUSIVE] = PBIN_ADD_SAME};
+        [TICKS] = PBIN_ADD, [VALUE] = PBIN_ADD, [PEAK] = PBIN_MAX, [INCLUSIVE] = PBIN_ADD_SAME};
     const char *of = igprof_counter(l->igprof, (uint32_t)counter);
     bool largest = igprof_counter_is_largest(l->igprof, (uint32_t)counter) && part != TICKS;
     bool bytes = part != TICKS && strncmp(of, "MEM_", 4) == 0;
     const struct pbin_measure measure = {.name = pbin_define_string(writer, name),
                                          .unit = pbin_define_string(writer, bytes ? "B" : ""),
-                                         .join = largest ? PBIN_MOST : joins[part]};
+                                         .join = largest ? PBIN_MAX : joins[part]};
     uint32_t number = pbin_define_measure(writer, &measure);
     for (size_t i = 0; i < l->count; i++) {
         uint64_t value = part_of(&l->items[i].sums[counter], part);

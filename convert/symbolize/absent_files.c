@@ -12,7 +12,7 @@
 #include "base/memory.h"
 
 /* Listing a folder takes as long as a few hundred attempts to open a file in it. */
-enum { LIST_AFTER = 200, MOST_NAMES = 1 << 18 };
+enum { LIST_AFTER = 200, MAX_NAMES = 1 << 18 };
 
 struct folder {
     unsigned missed;
@@ -74,7 +74,7 @@ static struct strings *list(const char *folder)
     if (dir == NULL)
         return names;
     errno = 0;
-    while (strings_count(names) < MOST_NAMES && (entry = readdir(dir)) != NULL)
+    while (strings_count(names) < MAX_NAMES && (entry = readdir(dir)) != NULL)
         strings_intern(names, entry->d_name);
     if (entry != NULL || errno != 0) {
         strings_delete(names);

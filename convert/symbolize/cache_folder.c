@@ -15,8 +15,8 @@
 #include "base/memory.h"
 #include "base/transfer.h"
 
-#define MOST_BYTES (UINT64_C(256) << 20) /* of all files */
-#define OLD        INT64_C(86400) /* [s] age of an unfinished file that nobody writes any more */
+#define MAX_BYTES (UINT64_C(256) << 20) /* of all files */
+#define OLD       INT64_C(86400) /* [s] age of an unfinished file that nobody writes any more */
 
 static const char unfinished[] = ".tmp-";
 
@@ -143,7 +143,7 @@ static void prune(const struct cache_folder *folder)
     if (count > 0)
         qsort(files, count, sizeof *files, by_use);
     for (size_t i = 0; i < count; i++) {
-        if (sum > MOST_BYTES && unlinkat(folder->fd, files[i].name, 0) == 0)
+        if (sum > MAX_BYTES && unlinkat(folder->fd, files[i].name, 0) == 0)
             sum -= files[i].size;
         free(files[i].name);
     }

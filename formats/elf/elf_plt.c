@@ -192,21 +192,21 @@ static int compare_stubs(const void *left, const void *right)
 
 struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count)
 {
-    enum { MOST_SECTIONS = 16 }; /* of either kind; programs have 1 to 3 */
+    enum { MAX_SECTIONS = 16 }; /* of either kind; programs have 1 to 3 */
     struct plt p = {.file = file, .strings = strings};
     size_t tables = 0, sections = 0;
     *count = 0;
     if (!file->is_64 || file->big_endian ||
         (file->machine != EM_X86_64 && file->machine != EM_AARCH64))
         return NULL;
-    for (size_t i = 0; i < file->section_count && tables < MOST_SECTIONS; i++)
+    for (size_t i = 0; i < file->section_count && tables < MAX_SECTIONS; i++)
         if (file->sections[i].type == SHT_RELA && (file->sections[i].flags & SHF_ALLOC)) {
             read_slots(&p, i);
             tables++;
         }
     if (p.slot_count > 0)
         qsort(p.slots, p.slot_count, sizeof *p.slots, compare_slots);
-    for (size_t i = 0; p.slot_count > 0 && i < file->section_count && sections < MOST_SECTIONS; i++)
+    for (size_t i = 0; p.slot_count > 0 && i < file->section_count && sections < MAX_SECTIONS; i++)
         if (file->sections[i].type == SHT_PROGBITS && has_stubs(&file->sections[i])) {
             find_stubs(&p, &file->sections[i]);
             sections++;

@@ -180,8 +180,8 @@ enum pbin_measure_type {
 enum pbin_measure_join {
     PBIN_ADD,
     PBIN_ADD_SAME, /* over threads and runs; not over functions, of which one may contain the other */
-    PBIN_LEAST,
-    PBIN_MOST
+    PBIN_MIN,
+    PBIN_MAX
 };
 
 enum { PBIN_MAX_MEASURES = 64, PBIN_MEASURE_NAME = 32, MEASURE_SHIFT = 32 };

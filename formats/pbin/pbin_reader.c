@@ -350,7 +350,7 @@ static void read_measure(struct pbin_reader *r, struct cursor *in)
     struct pbin_measure measure = {.name = string_number(r, in), .unit = string_number(r, in)};
     uint8_t type = cursor_u8(in), join = cursor_u8(in);
     bool sum = join == PBIN_ADD || join == PBIN_ADD_SAME;
-    in->bad |= type > PBIN_HISTOGRAM || join > PBIN_MOST || (type == PBIN_HISTOGRAM && !sum);
+    in->bad |= type > PBIN_HISTOGRAM || join > PBIN_MAX || (type == PBIN_HISTOGRAM && !sum);
     in->bad |= !is_measure_name(strings_get(r->strings, measure.name)) ||
                r->all.measure_count == PBIN_MAX_MEASURES;
     for (size_t i = 0; i < r->all.measure_count; i++)

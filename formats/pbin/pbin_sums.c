@@ -69,9 +69,9 @@ bool pbin_value_merge(struct pbin_value *to, const struct pbin_value *from,
         *to = from->runs == 0 ? *to : *from;
         return true;
     }
-    if (join == PBIN_LEAST)
+    if (join == PBIN_MIN)
         to->value = from->value < to->value ? from->value : to->value;
-    else if (join == PBIN_MOST)
+    else if (join == PBIN_MAX)
         to->value = from->value > to->value ? from->value : to->value;
     else
         overflow = __builtin_add_overflow(to->value, from->value, &to->value);

@@ -14,7 +14,7 @@ static const struct {
     enum pbin_measure_join join;
 } kinds[VALUES] = {{"calls", PBIN_ADD},  {"returned", PBIN_ADD}, {"unwound", PBIN_ADD},
                    {"inside", PBIN_ADD}, {"untimed", PBIN_ADD},  {"inclusive", PBIN_ADD_SAME},
-                   {"total", PBIN_ADD},  {"min", PBIN_LEAST},    {"max", PBIN_MOST}};
+                   {"total", PBIN_ADD},  {"min", PBIN_MIN},      {"max", PBIN_MAX}};
 
 /* A row: in the order of its keys, which are process, program, thread, comm, binary and function, or the last two. */
 struct line {
@@ -105,9 +105,9 @@ static void join_value(struct line *to, const struct line *from, int kind)
         return;
     if (!to->has[kind])
         to->value[kind] = theirs;
-    else if (kinds[kind].join == PBIN_LEAST)
+    else if (kinds[kind].join == PBIN_MIN)
         to->value[kind] = theirs < mine ? theirs : mine;
-    else if (kinds[kind].join == PBIN_MOST)
+    else if (kinds[kind].join == PBIN_MAX)
         to->value[kind] = theirs > mine ? theirs : mine;
     else
         to->value[kind] = mine + theirs;

@@ -87,7 +87,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 /* ---- the worker ---- */
 
-enum { MOST_ADDRESSES = 200, MOST_DECODED = 64 };
+enum { MAX_ADDRESSES = 200, MAX_DECODED = 64 };
 
 static void prepare(struct dwarf_units *units, struct elf_file *file, struct strings *strings)
 {
@@ -137,11 +137,11 @@ static void work(struct elf_file *file)
     units.split =
         (struct split_files){dwarf_sections_new(file, true), open_split, refuse_split, file};
     dwarf_units_load(&units);
-    ask(&units, &units.by_address, MOST_ADDRESSES);
-    for (size_t i = 0; i < units.count && i < MOST_DECODED; i++) {
+    ask(&units, &units.by_address, MAX_ADDRESSES);
+    for (size_t i = 0; i < units.count && i < MAX_DECODED; i++) {
         dwarf_units_decode(&units, &units.units[i]);
-        ask(&units, &units.units[i].functions.by_address, MOST_ADDRESSES);
-        ask(&units, &units.units[i].lines.by_address, MOST_ADDRESSES);
+        ask(&units, &units.units[i].functions.by_address, MAX_ADDRESSES);
+        ask(&units, &units.units[i].lines.by_address, MAX_ADDRESSES);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "formats/elf/elf_symbols.h"
 #include "tests/fuzz/input.h"
 
-enum { LARGEST_SECTION = 1 << 20, MOST_RANGES = 10000 };
+enum { MAX_SECTION = 1 << 20, MAX_RANGES = 10000 };
 
 static void read_sections(const struct elf_file *file)
 {
@@ -16,7 +16,7 @@ static void read_sections(const struct elf_file *file)
         uint64_t size = elf_section_size(file, section);
         input_touch(section->name, strlen(section->name));
         elf_section_in_place(file, section);
-        uint8_t *bytes = size > 0 && size <= LARGEST_SECTION ? malloc(size) : NULL;
+        uint8_t *bytes = size > 0 && size <= MAX_SECTION ? malloc(size) : NULL;
         if (bytes != NULL && elf_section_read(file, section, bytes))
             input_touch(bytes, size);
         free(bytes);
@@ -28,7 +28,7 @@ static void read_symbols(const struct elf_file *file)
     struct elf_symbols *symbols = elf_symbols_new(file, NULL);
     struct elf_symbol_range range = {0};
     uint64_t at = 0;
-    for (int i = 0; i < MOST_RANGES && elf_symbols_next(symbols, at, &range); i++) {
+    for (int i = 0; i < MAX_RANGES && elf_symbols_next(symbols, at, &range); i++) {
         const struct elf_symbol *symbol = elf_symbols_find(symbols, range.begin);
         input_touch(range.name, strlen(range.name));
         if (symbol == NULL || symbol->name != range.name)

@@ -3,7 +3,7 @@
 #include "formats/pbin/pbin.h"
 #include "tests/fuzz/input.h"
 
-enum { OPTIONS = 1, HEAD = OPTIONS + 16, MOST_BATCHES = 4096 };
+enum { OPTIONS = 1, HEAD = OPTIONS + 16, MAX_BATCHES = 4096 };
 
 static void touch_samples(const struct pbin_samples *s)
 {
@@ -47,7 +47,7 @@ static void touch_definitions(const struct pbin_definitions *d)
 static void read_all(struct pbin_reader *reader, struct error *err)
 {
     struct pbin_batch batch;
-    for (int i = 0; i < MOST_BATCHES && pbin_reader_next(reader, &batch, err) > 0; i++)
+    for (int i = 0; i < MAX_BATCHES && pbin_reader_next(reader, &batch, err) > 0; i++)
         if (batch.item == PBIN_SAMPLES)
             touch_samples(&batch.samples);
         else if (batch.item == PBIN_BUCKETS)

@@ -4,12 +4,12 @@
 #include "formats/raw/raw.h"
 #include "tests/fuzz/input.h"
 
-enum { OPTIONS = 2, MOST_BATCHES = 4096 };
+enum { OPTIONS = 2, MAX_BATCHES = 4096 };
 
 static void read_samples(struct raw_profile *raw, struct error *err)
 {
     struct raw_samples s;
-    for (int i = 0; i < MOST_BATCHES && raw_next(raw, &s, err) > 0; i++) {
+    for (int i = 0; i < MAX_BATCHES && raw_next(raw, &s, err) > 0; i++) {
         input_touch(s.value, s.count * sizeof *s.value);
         input_touch(s.time_ns, s.count * sizeof *s.time_ns);
         input_touch(s.threads, s.count * sizeof *s.threads);
@@ -28,7 +28,7 @@ static void read_profile(struct raw_profile *raw, struct error *err)
     raw_pmu_kind(raw);
     raw_has_clock(raw);
     if (raw->aggregated) {
-        for (int i = 0; i < MOST_BATCHES && raw_next_histogram(raw, &line, err) > 0; i++)
+        for (int i = 0; i < MAX_BATCHES && raw_next_histogram(raw, &line, err) > 0; i++)
             input_touch(&line, sizeof line);
         return;
     }

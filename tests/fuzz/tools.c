@@ -16,7 +16,7 @@ int main_pbin_dump(int argc, char **argv);
 int main_pbin_plot(int argc, char **argv);
 int main_pbin2gmon(int argc, char **argv);
 
-enum { OPTIONS = 1, HEAD = OPTIONS + 16, MOST_WORDS = 16 };
+enum { OPTIONS = 1, HEAD = OPTIONS + 16, MAX_WORDS = 16 };
 
 /* PBIN is the profile, BURN a program that some profiles are of, SAMPLES its folder. OUT.* are links to /dev/null. */
 static const struct {
@@ -80,7 +80,7 @@ static void find(const char *name, char path[PATH_MAX])
 }
 
 /* Divides LINE, a copy of that of a command, into words. */
-static int divide(char *line, char *profile, char *words[MOST_WORDS])
+static int divide(char *line, char *profile, char *words[MAX_WORDS])
 {
     static char burn[PATH_MAX], samples[PATH_MAX], sources[PATH_MAX + 16];
     char *rest = line;
@@ -88,7 +88,7 @@ static int divide(char *line, char *profile, char *words[MOST_WORDS])
     find("/burn", burn);
     find("", samples);
     snprintf(sources, sizeof sources, "--source-path=%s", samples);
-    for (char *word; (word = strsep(&rest, " ")) != NULL && count < MOST_WORDS - 2;)
+    for (char *word; (word = strsep(&rest, " ")) != NULL && count < MAX_WORDS - 2;)
         words[count++] = strcmp(word, "PBIN") == 0      ? profile
                          : strcmp(word, "BURN") == 0    ? burn
                          : strcmp(word, "SAMPLES") == 0 ? samples
@@ -112,7 +112,7 @@ static void prepare(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[64], line[256];
-    char *words[MOST_WORDS];
+    char *words[MAX_WORDS];
     if (size < OPTIONS || data[0] >= COMMANDS)
         return 0;
     prepare();
