@@ -9,13 +9,23 @@ static const char *const functions[ERROR_FUNCTIONS] = {
     "error",          "absolute",          "relative",          "absolute-relative",
     "weighted-error", "weighted-absolute", "weighted-relative", "weighted-absolute-relative",
     "correct"};
-static const char *const aggregates[ERROR_AGGREGATES] = {
-    "sum", "min", "max", "mean", "weighted-mean", "rmse", "weighted-rmse"};
+static const char *const aggregates[ERROR_AGGREGATES] = {"sum",
+                                                         "min",
+                                                         "max",
+                                                         "mean",
+                                                         "weighted-mean",
+                                                         "rmse",
+                                                         "weighted-rmse",
+                                                         "error",
+                                                         "error-baseline",
+                                                         "relative",
+                                                         "relative-baseline"};
 
 /* The names of the original scripts. */
-static const struct {
+struct alias {
     const char *theirs, *ours;
-} aliases[] = {
+};
+static const struct alias function_aliases[] = {
     {"relative_error", "relative"},
     {"absolute_error", "absolute"},
     {"weighted_error", "weighted-error"},
@@ -23,16 +33,19 @@ static const struct {
     {"absolute_relative_error", "absolute-relative"},
     {"weighted_relative_error", "weighted-relative"},
     {"absolute_weighted_relative_error", "weighted-absolute-relative"},
-    {"total", "sum"},
-    {"wmean", "weighted-mean"},
-    {"wrmse", "weighted-rmse"},
-};
+    {NULL, NULL}};
+static const struct alias aggregate_aliases[] = {{"total", "sum"},
+                                                 {"wmean", "weighted-mean"},
+                                                 {"wrmse", "weighted-rmse"},
+                                                 {"error_baseline", "error-baseline"},
+                                                 {"relative_baseline", "relative-baseline"},
+                                                 {NULL, NULL}};
 
-static int find(const char *const *names, int count, const char *name)
+static int find(const char *const *names, int count, const struct alias *aliases, const char *name)
 {
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-        if (strcmp(aliases[i].theirs, name) == 0)
-            name = aliases[i].ours;
+    for (; aliases->theirs != NULL; aliases++)
+        if (strcmp(aliases->theirs, name) == 0)
+            name = aliases->ours;
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], name) == 0)
             return i;
@@ -51,18 +64,28 @@ const char *error_aggregate_name(enum error_aggregate aggregate)
 
 int error_function_parse(const char *name)
 {
-    return find(functions, ERROR_FUNCTIONS, name);
+    return find(functions, ERROR_FUNCTIONS, function_aliases, name);
 }
 
 int error_aggregate_parse(const char *name)
 {
-    return find(aggregates, ERROR_AGGREGATES, name);
+    return find(aggregates, ERROR_AGGREGATES, aggregate_aliases, name);
 }
 
 bool error_function_is_relative(enum error_function function)
 {
     int plain = function % ERROR_WEIGHTED_ERROR;
     return plain == ERROR_RELATIVE || plain == ERROR_ABSOLUTE_RELATIVE;
+}
+
+bool error_aggregate_is_share(enum error_aggregate aggregate)
+{
+    return aggregate >= AGGREGATE_ERROR;
+}
+
+bool error_aggregate_is_of_base(enum error_aggregate aggregate)
+{
+    return aggregate == AGGREGATE_ERROR_BASELINE || aggregate == AGGREGATE_RELATIVE_BASELINE;
 }
 
 double error_of(enum error_function function, double base, double value, double weight)
@@ -115,6 +138,10 @@ double error_aggregate(enum error_aggregate aggregate, const double *errors, con
         [AGGREGATE_WEIGHTED_MEAN] = s.weights > 0 ? s.weighted / s.weights : NAN,
         [AGGREGATE_RMSE] = sqrt(s.squares / s.count),
         [AGGREGATE_WEIGHTED_RMSE] = s.weights > 0 ? sqrt(s.weighted_squares / s.weights) : NAN,
+        [AGGREGATE_ERROR] = 100 - s.sum,
+        [AGGREGATE_ERROR_BASELINE] = 100 - s.sum,
+        [AGGREGATE_RELATIVE] = s.sum,
+        [AGGREGATE_RELATIVE_BASELINE] = s.sum,
     };
     return s.count > 0 ? all[aggregate] : NAN;
 }

@@ -29,6 +29,11 @@ enum error_aggregate {
     AGGREGATE_WEIGHTED_MEAN, /* sum(w e) / sum(w) */
     AGGREGATE_RMSE,          /* sqrt(sum(e^2) / n) */
     AGGREGATE_WEIGHTED_RMSE, /* sqrt(sum(w e^2) / sum(w)) */
+    /* [%], of a total T, that of the other side or of the base: see error_aggregate_is_share */
+    AGGREGATE_ERROR, /* 100 (T - sum(e)) / T */
+    AGGREGATE_ERROR_BASELINE,
+    AGGREGATE_RELATIVE, /* 100 sum(e) / T */
+    AGGREGATE_RELATIVE_BASELINE,
     ERROR_AGGREGATES
 };
 
@@ -40,6 +45,11 @@ int error_aggregate_parse(const char *name);
 
 /* Is it a percentage, whatever the unit of the values? */
 bool error_function_is_relative(enum error_function function);
+
+/* Is it in % of a total, which the errors that it gets have been divided by (100 e / T)? */
+bool error_aggregate_is_share(enum error_aggregate aggregate);
+/* Is that the total of the base? */
+bool error_aggregate_is_of_base(enum error_aggregate aggregate);
 
 /* NaN if undefined: a value is missing, or the error is relative to 0. */
 double error_of(enum error_function function, double base, double value, double weight);

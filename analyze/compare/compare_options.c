@@ -56,7 +56,8 @@ static const struct argp_option arguments[] = {
      3},
     {"aggregate", KEY_AGGREGATE, "HOW", 0,
      "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "
-     "total",
+     "total; relative or error: their sum, or all but that, in % of the total of the other side, "
+     "with the suffix -baseline in % of that of the base",
      3},
     {"weight", KEY_WEIGHT, "SIDE", 0,
      "Weights are shares of the base (default) or of the other side", 3},
@@ -198,6 +199,10 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
         argp_error(state, "--match line and the key pc cannot be combined");
     if (o->report.other_weights && o->set_count > 2)
         argp_error(state, "--weight other needs a single other side");
+    if (error_aggregate_is_share(o->report.aggregate) &&
+        error_function_is_relative(o->report.error))
+        argp_error(state, "--aggregate %s needs an --error in the unit of the metric, not in %%",
+                   error_aggregate_name(o->report.aggregate));
     if (o->name_list != NULL)
         split_names(o, state);
     else

@@ -20,8 +20,13 @@ int compare_sort_parse(const char *name)
 
 static double row_error(const struct compare_view *v, size_t row, size_t set)
 {
-    return error_of(v->report->error, value_of(v, row, 0), value_of(v, row, set),
-                    weight_of(v, row, set));
+    double error = error_of(v->report->error, value_of(v, row, 0), value_of(v, row, set),
+                            weight_of(v, row, set));
+    if (!error_aggregate_is_share(v->report->aggregate))
+        return error;
+    size_t of = error_aggregate_is_of_base(v->report->aggregate) ? 0 : set;
+    double total = value_of(v, v->compare->count, of);
+    return total != 0 ? 100 * error / total : NAN;
 }
 
 static double total_error(const struct compare_view *v, size_t set)

@@ -40,7 +40,8 @@ static void add_column(struct compare_view *v, const struct table_column *column
 /* With several other run sets, the names of columns end in the name of the run set. */
 static void add_set_columns(struct compare_view *v, size_t set)
 {
-    bool relative = v->report->has_error && error_function_is_relative(v->report->error);
+    bool relative = v->report->has_error && (error_function_is_relative(v->report->error) ||
+                                             error_aggregate_is_share(v->report->aggregate));
     const char *name = v->report->names[set], *unit = unit_of(v);
     char *error = mem_strdup(v->report->has_error ? error_function_name(v->report->error) : "");
     for (char *at = error; *at != '\0'; at++)

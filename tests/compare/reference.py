@@ -10,6 +10,7 @@ import oracle
 
 METRICS = ("time", "energy", "power", "samples", "execution-time", "share", "samples-share")
 RATIOS = ("power", "execution-time")
+SHARES = ("error", "relative")
 NONE = oracle.Row(entries=0)
 
 
@@ -210,9 +211,13 @@ def error(kind, b, v, w):
     return w * e if weighted else e
 
 
-def aggregate(kind, pairs):
-    """Of (error, weight) pairs."""
+def aggregate(kind, pairs, totals=None):
+    """Of (error, weight) pairs; TOTALS of the base and of the other side."""
     pairs = [(e, w) for e, w in pairs if e is not None]
+    if kind.split("-")[0] in SHARES:
+        whole = totals[0 if kind.endswith("-baseline") else 1]
+        part = sum(e for e, _ in pairs)
+        return 100 * (part if kind.startswith("relative") else whole - part) / whole
     if kind in ("sum", "min", "max"):
         return {"sum": sum, "min": min, "max": max}[kind]([e for e, _ in pairs])
     power = 2 if kind.endswith("rmse") else 1

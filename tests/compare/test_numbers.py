@@ -190,6 +190,17 @@ class Errors(Compare):
             with self.subTest(error=error, aggregate=aggregate, metric=metric):
                 self.check_errors(metric, error, aggregate)
 
+    def test_shares_of_a_total(self):
+        plain = [error for error in ERRORS if not error.endswith("relative")]
+        shares = [share + suffix for share in ref.SHARES for suffix in ("", "-baseline")]
+        for number, (error, aggregate) in enumerate(itertools.product(plain, shares)):
+            metric = ref.METRICS[number % len(ref.METRICS)]
+            with self.subTest(error=error, aggregate=aggregate, metric=metric):
+                self.check_errors(metric, error, aggregate)
+        ended = tool.run(["pbin-compare", "--error", "relative", "--aggregate", "error", OLD_FILES[0], NEW_FILES[0]])
+        self.assertEqual((ended.status, ended.out), (2, b""))
+        self.assertIn("--aggregate error needs an --error in the unit of the metric, not in %", ended.err)
+
     def check_errors(self, metric, error, aggregate):
         table, column = self.table(metric, error, aggregate), error.replace("-", "_")
         keys = sorted({k for run in OLD_RUNS + NEW_RUNS for k in run})
@@ -198,9 +209,15 @@ class Errors(Compare):
             b, v = ref.value(metric, OLD_RUNS, key), ref.value(metric, NEW_RUNS, key)
             w = ref.weight(metric, OLD_RUNS, key, keys)
             pairs[key] = ref.error(error, b, v, w), w
+        totals = [ref.value(metric, side, None) for side in (OLD_RUNS, NEW_RUNS)]
+        share = aggregate.split("-")[0] in ref.SHARES
+        part = 100 / totals[not aggregate.endswith("-baseline")] if share else 1
         for row in table["rows"]:
-            self.near(row[column], pairs[row["binary"], row["function"]][0], column)
-        self.near(table["total"][column], ref.aggregate(aggregate, pairs.values()), aggregate)
+            e = pairs[row["binary"], row["function"]][0]
+            self.near(row[column], None if e is None else e * part, column)
+        self.near(table["total"][column], ref.aggregate(aggregate, pairs.values(), totals), aggregate)
+        if share:
+            self.assertEqual([c["unit"] for c in table["columns"] if c["name"] == column], ["%"])
         self.assertEqual(table["profile"]["aggregate"], f"{aggregate} of {error}")
 
     def test_weights_of_the_other_side(self):
@@ -238,6 +255,10 @@ class Errors(Compare):
             for aggregate, named in (("total", "sum"), ("wmean", "weighted-mean"), ("wrmse", "weighted-rmse"), ("rmse", "rmse")):
                 self.assertEqual(self.compare("--error", theirs, "--aggregate", aggregate, *argv),
                                  self.compare("--error", ours, "--aggregate", named, *argv))
+
+        for named in ("error-baseline", "relative-baseline"):
+            self.assertEqual(self.compare("--error", "correct", "--aggregate", named.replace("-", "_"), *argv),
+                             self.compare("--error", "correct", "--aggregate", named, *argv))
 
     def test_defaults(self):
         argv = ["--base", *OLD_FILES, "--with", *NEW_FILES]
