@@ -114,51 +114,62 @@ bool fail_if_can_fail(const struct fail_if *condition, const struct compare *c)
 }
 
 static void print(const struct fail_if *condition, const struct compare *c, size_t row, size_t set,
-                  const char *name, double p, const struct reporter *reporter)
+                  const char *name, double p)
 {
     const struct run_set_row *a = pick(c, row, 0), *b = pick(c, row, set);
     double base = run_set_value(&c->sets[0], a, condition->metric);
     double value = run_set_value(&c->sets[set], b, condition->metric);
     char *what = row < c->count ? describe(c, b != NULL ? b : a) : mem_strdup(LABEL_TOTAL);
     const char *unit = unit_of(condition->metric, &c->quantity);
-    fprintf(stderr, "%s: %s: %s: %s: %.6g%s, base %.6g%s, p %.3g\n", reporter->tool,
-            condition->text, name, what, value, unit, base, unit, p);
+    fprintf(stderr, "pbin-compare: %s: %s: %s: %.6g%s, base %.6g%s, p %.3g\n", condition->text,
+            name, what, value, unit, base, unit, p);
     free(what);
 }
 
 /* Rows that change as the total does are not significant, however much that is. */
-static void warn_of_total(const struct fail_if *condition, const struct compare *c, size_t set,
-                          const char *name, struct reporter *reporter)
+static bool total_hides_rows(const struct fail_if *condition, const struct compare *c, size_t set)
 {
-    double ratio = compare_unexplained(c, set, condition->metric);
     double base = run_set_value(&c->sets[0], &c->sets[0].total, condition->metric);
     double value = run_set_value(&c->sets[set], &c->sets[set].total, condition->metric);
-    if (!condition->total && ratio > 1 && exceeds(condition, base, value))
-        report_warning(reporter,
-                       "%s: %s: the total is %.3g times that of the base, which single runs cannot "
-                       "judge: rows fail only if they grow more than that; record several runs of "
-                       "each side",
-                       condition->text, name, value / base);
+    return !condition->total && compare_unexplained(c, set, condition->metric) > 1 &&
+           exceeds(condition, base, value);
 }
 
-size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
-                     const char *const *names, struct reporter *reporter)
+/* Returns how many rows of run set number SET there were. */
+static size_t check_set(const struct fail_if *condition, const struct compare *c, size_t set,
+                        const char *name)
 {
     struct significance *results = mem_zalloc(c->count + 1, sizeof *results);
     size_t found = 0, first = condition->total ? c->count : 0,
            end = condition->total ? c->count + 1 : c->count;
-    for (size_t set = 1; set < c->set_count; set++) {
-        compare_significance(c, set, condition->metric, results);
-        warn_of_total(condition, c, set, names[set], reporter);
-        for (size_t i = first; i < end; i++) {
-            double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
-            double value = run_set_value(&c->sets[set], pick(c, i, set), condition->metric);
-            if (!results[i].significant || !exceeds(condition, base, value))
-                continue;
-            print(condition, c, i, set, names[set], results[i].p, reporter);
-            found++;
-        }
+    compare_significance(c, set, condition->metric, results);
+    for (size_t i = first; i < end; i++) {
+        double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
+        double value = run_set_value(&c->sets[set], pick(c, i, set), condition->metric);
+        if (!results[i].significant || !exceeds(condition, base, value))
+            continue;
+        print(condition, c, i, set, name, results[i].p);
+        found++;
     }
     free(results);
+    return found;
+}
+
+size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
+                     const char *const *names, bool *unjudged)
+{
+    size_t found = 0;
+    for (size_t set = 1; set < c->set_count; set++) {
+        size_t rows = check_set(condition, c, set, names[set]);
+        found += rows;
+        if (rows > 0 || !total_hides_rows(condition, c, set))
+            continue;
+        fprintf(stderr,
+                "pbin-compare: --fail-if '%s' cannot be judged: everything in %s takes about %.3g "
+                "times as much as in the base, and single runs do not show whether the machine "
+                "changed; record several runs of each side: --base A1 A2 A3 --with B1 B2 B3\n",
+                condition->text, names[set], compare_unexplained(c, set, condition->metric));
+        *unjudged = true;
+    }
     return found;
 }

@@ -22,8 +22,9 @@ const char *fail_if_parse(const char *text, struct fail_if *condition);
 bool fail_if_can_fail(const struct fail_if *condition, const struct compare *compare);
 
 /* Prints to stderr each row of each other run set that exceeds the limit significantly. NAMES are the names of the run
- * sets. Returns how many rows there were. */
+ * sets. Returns how many rows there were. Sets *UNJUDGED and says so if there were none in a run set, but its total exceeds
+ * the limit and single runs cannot show why. */
 size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
-                     const char *const *names, struct reporter *reporter);
+                     const char *const *names, bool *unjudged);
 
 #endif

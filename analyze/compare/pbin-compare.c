@@ -66,12 +66,14 @@ static int write_result(const struct compare *compare, struct compare_command *o
     return output_commit(out);
 }
 
-static size_t check_conditions(const struct compare *compare, struct compare_command *o)
+/* Returns the exit status. */
+static int check_conditions(const struct compare *compare, const struct compare_command *o)
 {
     size_t found = 0;
+    bool unjudged = false;
     for (size_t i = 0; i < o->condition_count; i++)
-        found += fail_if_check(&o->conditions[i], compare, o->names, &o->common.reporter);
-    return found;
+        found += fail_if_check(&o->conditions[i], compare, o->names, &unjudged);
+    return found > 0 ? EXIT_CONDITION_MET : unjudged ? EXIT_USAGE : EXIT_OK;
 }
 
 const char *argp_program_version = "pbin-compare (pbin-tools) " PBIN_TOOLS_VERSION;
@@ -94,10 +96,10 @@ int main(int argc, char **argv)
         result = write_result(compare, &o, &err);
     bool compared =
         result == 0 || err.closed_pipe; /* the conditions hold for any reader of the table */
-    size_t found = compared ? check_conditions(compare, &o) : 0;
+    int met = compared ? check_conditions(compare, &o) : EXIT_OK;
     compare_delete(compare);
     code_names_delete(code);
     compare_options_free(&o);
     int status = tool_end(&o.common, result, &err);
-    return status == EXIT_OK && found > 0 ? EXIT_CONDITION_MET : status;
+    return status == EXIT_OK ? met : status;
 }

@@ -80,8 +80,13 @@ class Gate(tool.Case):
         self.assertEqual({r["verdict"] for r in table["rows"]}, {"as the total"})
         self.assertEqual(table["total"]["verdict"], "not tested")
         self.assertRegex(table["profile"]["total_other"], r"^(9\.\d*|10(\.\d)?) times that of the base, not tested")
-        ended = self.succeeds(["pbin-compare", "--fail-if", "time>5%", *runs])
-        self.assertRegex(ended.err, r"time>5%: other: the total is (9\.\d*|10(\.\d)?) times that of the base, which single runs cannot judge")
+        for more in ([], ["-q"]):
+            lines = self.gate("time>5%", runs[:1], runs[1:], 2, *more)
+            self.assertEqual(len(lines), 1)
+            self.assertRegex(lines[0], r"--fail-if 'time>5%' cannot be judged: everything in other takes about (9\.\d*|10(\.\d)?) "
+                             r"times as much as in the base.*; record several runs of each side")
+        several = [simulate.save(self.folder, f"s{n}.pbin", simulate.run(program, n, WORK, n)) for n in (505, 510, 5005, 5010)]
+        self.gate("time>5%", [runs[0], *several[:2]], [runs[1], *several[2:]], 3)
         self.assertEqual(self.succeeds(["pbin-compare", "--fail-if", "time>2000%", *runs]).err, "")
         same = json.loads(self.succeeds(["pbin-compare", "--format=json", BASE[0], SAME[0]]).out)
         self.assertEqual(self.succeeds(["pbin-compare", "--fail-if", "time>5%", BASE[0], SAME[0]]).err, "")
