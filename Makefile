@@ -60,9 +60,9 @@ FLOORS  := plot convert analyze record formats base
 C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
 # The preload library of funcmeter is for x86-64, and uses no other library.
-PRELOAD_FILE := record/meter/preload.c
+PRELOAD_FILES := $(wildcard record/meter/preload*.c)
 PRELOAD := $(if $(filter x86_64-%,$(MACHINE)),$(BUILD)/funcmeter-preload.so)
-LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILE),$(C_FILES))
+LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILES),$(C_FILES))
 # Boards: the sampler and what it is made of, so with no libraries but its own, and no 128-bit integers. Headers that the
 # cross compiler lacks are the host's: those of libraries are the same.
 ifneq ($(CROSS_COMPILE)$(STATIC),)
@@ -131,10 +131,10 @@ $(BUILD)/%.o: %.c
 # No sanitizers, no stack protector, no vector registers: it runs between a call and the function. It initializes first.
 PRELOAD_FLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -fPIC -ffreestanding -fno-builtin \
                  -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -fvisibility=hidden -fno-strict-aliasing
-$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILE) record/meter/shared.h base/log_buckets.h
+$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILES) $(wildcard record/meter/*.h) base/log_buckets.h
 	@mkdir -p $(@D)
 	$(call SAY,LINK $@)
-	$(Q)$(CC) $(PRELOAD_FLAGS) -shared -nostdlib -Wl,-z,initfirst,-z,relro,-z,now,-z,noexecstack -o $@ $<
+	$(Q)$(CC) $(PRELOAD_FLAGS) -shared -nostdlib -Wl,-z,initfirst,-z,relro,-z,now,-z,noexecstack -o $@ $(filter %.c,$^)
 
 # Unit tests, and a driver for the tests of the symbolizer: linked with the libraries of all floors.
 UNIT   := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))

@@ -1,15 +1,13 @@
-/* Machine code of x86-64, decoded with Zydis.
+/* Machine code of an ELF file.
  * SPDX-License-Identifier: MIT */
 #include "record/meter/code.h"
 
-#include <Zydis/Zydis.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/memory.h"
 
-enum { MAX_CODE = 1 << 30, LONGEST_INSTRUCTION = 15 };
+enum { MAX_CODE = 1 << 30 };
 
 /* The contents of an executable segment. */
 struct part {
@@ -24,7 +22,7 @@ struct code {
     size_t count;
     uint64_t *bounds; /* where functions begin, ascending */
     size_t bound_count;
-    ZydisDecoder decoder;
+    const struct machine *machine;
 };
 
 static struct part *part_at(const struct code *code, uint64_t address)
@@ -57,24 +55,23 @@ static bool begins_loop(const struct code *code, uint64_t address)
     return part != NULL && has_bit(part->loops, address - part->address);
 }
 
-/* Notes the target of the instruction at AT of PART, in the function that begins at START. Returns its length; 1 if there
- * is no instruction. */
-static size_t sweep_one(struct code *code, const struct part *part, uint64_t at, uint64_t start)
+/* The function whose branches are noted. */
+struct sweep {
+    struct code *code;
+    const struct part *part;
+    uint64_t start; /* of the function */
+};
+
+static void note_branch(void *opaque, uint64_t at, uint64_t target, bool is_call)
 {
-    enum { CALL = 0xe8 };
-    ZydisDecodedInstruction in;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&code->decoder, NULL, part->bytes + at,
-                                                    part->size - at, &in)))
-        return 1;
-    if (!in.raw.imm[0].is_relative)
-        return in.length;
-    uint64_t target = part->address + at + in.length + in.raw.imm[0].value.u;
-    const struct part *to = part_at(code, target);
-    if (to != NULL)
-        set_bit(to->targets, target - to->address);
-    if (to == part && target == start && in.opcode != CALL)
-        set_bit(part->loops, target - part->address);
-    return in.length;
+    const struct sweep *s = opaque;
+    (void)at;
+    const struct part *to = part_at(s->code, target);
+    if (to == NULL)
+        return;
+    set_bit(to->targets, target - to->address);
+    if (to == s->part && target == s->start && !is_call)
+        set_bit(to->loops, target - to->address);
 }
 
 /* Decodes from function to function, since there may be data between them. */
@@ -82,15 +79,16 @@ static void sweep(struct code *code, const struct part *part, const struct elf_f
                   size_t count)
 {
     size_t next = 0;
-    for (uint64_t at = 0; at < part->size;) {
+    for (uint64_t at = 0, limit; at < part->size; at = limit) {
         while (next < count && (functions[next].address < part->address ||
                                 functions[next].address - part->address <= at))
             next++;
-        uint64_t limit = next < count && functions[next].address - part->address < part->size
-                             ? functions[next].address - part->address
-                             : part->size;
-        at += sweep_one(code, part, at, next > 0 ? functions[next - 1].address : 0);
-        at = at > limit ? limit : at;
+        limit = next < count && functions[next].address - part->address < part->size
+                    ? functions[next].address - part->address
+                    : part->size;
+        struct sweep s = {code, part, next > 0 ? functions[next - 1].address : 0};
+        code->machine->sweep(part->bytes + at, limit - at, part->size - at, part->address + at,
+                             note_branch, &s);
     }
 }
 
@@ -98,6 +96,7 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
                       size_t count)
 {
     struct code *code = mem_zalloc(1, sizeof *code);
+    code->machine = machine_find(file->machine);
     code->parts = mem_zalloc(file->segment_count + 1, sizeof *code->parts);
     for (size_t i = 0; i < file->segment_count; i++) {
         const struct elf_segment *s = &file->segments[i];
@@ -119,11 +118,8 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
     for (size_t i = 0; i < count; i++)
         if (i == 0 || functions[i].address != functions[i - 1].address)
             code->bounds[code->bound_count++] = functions[i].address;
-    ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderEnableMode(&code->decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
     for (size_t i = 0; i < code->count; i++)
         sweep(code, &code->parts[i], functions, count);
-    ZydisDecoderEnableMode(&code->decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_FALSE);
     return code;
 }
 
@@ -139,6 +135,11 @@ void code_delete(struct code *code)
     free(code->parts);
     free(code->bounds);
     free(code);
+}
+
+const struct machine *code_machine(const struct code *code)
+{
+    return code->machine;
 }
 
 size_t code_parts(const struct code *code)
@@ -175,60 +176,23 @@ bool code_read(const struct code *code, uint64_t address, uint8_t *to, size_t si
     return true;
 }
 
-static bool decode(const struct code *code, uint64_t address, ZydisDecodedInstruction *in)
+/* Returns false if there is no instruction at ADDRESS. */
+static bool decode(const struct code *code, uint64_t address, struct machine_instruction *in)
 {
     const struct part *part = part_at(code, address);
-    return part != NULL && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-                               &code->decoder, NULL, part->bytes + (address - part->address),
-                               part->size - (address - part->address), in));
-}
-
-static bool is_call(const ZydisDecodedInstruction *in)
-{
-    return in->mnemonic == ZYDIS_MNEMONIC_CALL;
-}
-
-/* Nothing that follows it is executed after it. */
-static bool is_end(const ZydisDecodedInstruction *in)
-{
-    return in->mnemonic == ZYDIS_MNEMONIC_JMP || in->mnemonic == ZYDIS_MNEMONIC_RET ||
-           in->mnemonic == ZYDIS_MNEMONIC_UD2 || in->mnemonic == ZYDIS_MNEMONIC_HLT;
-}
-
-static bool is_padding(const ZydisDecodedInstruction *in)
-{
-    return in->mnemonic == ZYDIS_MNEMONIC_NOP || in->mnemonic == ZYDIS_MNEMONIC_INT3;
-}
-
-static bool is_conditional(const ZydisDecodedInstruction *in)
-{
-    return in->meta.category == ZYDIS_CATEGORY_COND_BR && in->raw.imm[0].is_relative &&
-           in->mnemonic != ZYDIS_MNEMONIC_LOOP && in->mnemonic != ZYDIS_MNEMONIC_LOOPE &&
-           in->mnemonic != ZYDIS_MNEMONIC_LOOPNE && in->mnemonic != ZYDIS_MNEMONIC_JRCXZ &&
-           in->mnemonic != ZYDIS_MNEMONIC_JECXZ && in->mnemonic != ZYDIS_MNEMONIC_JCXZ;
-}
-
-/* Why an instruction cannot be moved; NULL: it can. */
-static const char *why_fixed(const ZydisDecodedInstruction *in)
-{
-    enum { CALL = 2, STACK = 4 }; /* in a ModRM byte: the operation; stack pointer or index */
-    bool direct = in->raw.imm[0].is_relative;
-    if (direct && !is_conditional(in) && !is_call(in) && in->mnemonic != ZYDIS_MNEMONIC_JMP)
-        return "begins with an instruction that cannot be moved";
-    if (is_call(in) && !direct &&
-        (in->opcode != 0xff || in->raw.modrm.reg != CALL || in->raw.modrm.rm == STACK))
-        return "begins with an indirect call through the stack";
-    if (in->mnemonic == ZYDIS_MNEMONIC_INT3)
-        return "begins with a breakpoint";
-    return NULL;
+    if (part == NULL)
+        return false;
+    uint64_t at = address - part->address;
+    *in = code->machine->decode(part->bytes + at, part->size - at);
+    return in->length != 0;
 }
 
 /* Is there only padding from AT to END, which no branch leads to? */
 static bool only_padding(const struct code *code, uint64_t at, uint64_t end)
 {
-    ZydisDecodedInstruction in;
+    struct machine_instruction in;
     while (at < end) {
-        if (!decode(code, at, &in) || !is_padding(&in))
+        if (!decode(code, at, &in) || !in.is_padding)
             return false;
         at += in.length;
     }
@@ -254,21 +218,21 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
             return 0;
         }
     while (at < end && !ended) {
-        ZydisDecodedInstruction in;
+        struct machine_instruction in;
         if (size != 0 && at >= address + size)
             break;
         if (!decode(code, at, &in)) {
             *why = "cannot be decoded";
             return 0;
         }
-        if ((*why = why_fixed(&in)) != NULL)
+        if ((*why = in.fixed) != NULL)
             return 0;
         at += in.length;
-        if (is_call(&in) && at < end) {
+        if (in.is_call && at < end) {
             *why = "begins with an indirect call";
             return 0;
         }
-        ended = is_end(&in);
+        ended = in.is_end;
     }
     if (at < end && (!only_padding(code, at, end) || !ended)) {
         *why = "too short";
@@ -287,9 +251,9 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
 static uint64_t padding_end(const struct code *code, uint64_t at)
 {
     enum { ALIGNMENT = 16 };
-    ZydisDecodedInstruction in;
+    struct machine_instruction in;
     uint64_t end = at, next = code_next(code, at - 1);
-    while (end < next && !is_target(code, end) && decode(code, end, &in) && is_padding(&in))
+    while (end < next && !is_target(code, end) && decode(code, end, &in) && in.is_padding)
         end += in.length;
     return end == next || end % ALIGNMENT == 0 ? end : at;
 }
@@ -297,114 +261,21 @@ static uint64_t padding_end(const struct code *code, uint64_t at)
 size_t code_gaps(const struct code *code, uint64_t address, size_t room, uint64_t gaps[CODE_GAPS])
 {
     enum { BACK = 128, FORTH = 127 };
-    const uint64_t from = address + CODE_SHORT_JUMP, low = from < BACK ? 0 : from - BACK;
+    const uint64_t from = address + code->machine->short_jump, low = from < BACK ? 0 : from - BACK;
     size_t before = bounds_until(code, low), count = 0;
     if (before == 0)
         return 0;
     for (uint64_t at = code->bounds[before - 1]; at <= from + FORTH && count < CODE_GAPS;) {
-        ZydisDecodedInstruction in;
+        struct machine_instruction in;
         if (!decode(code, at, &in)) {
             at = code_next(code, at);
             continue;
         }
         at += in.length;
-        uint64_t end = is_end(&in) ? padding_end(code, at) : at;
+        uint64_t end = in.is_end ? padding_end(code, at) : at;
         for (; end - at >= room && count < CODE_GAPS; end -= room)
             if (end - room >= low && end - room <= from + FORTH)
                 gaps[count++] = end - room;
     }
     return count;
-}
-
-/* Bytes being written. */
-struct writer {
-    uint8_t *bytes;
-    size_t count;
-    uint64_t place; /* of the first */
-    bool too_far;
-};
-
-static void put(struct writer *w, const void *bytes, size_t count)
-{
-    memcpy(w->bytes + w->count, bytes, count);
-    w->count += count;
-}
-
-static void put_number(struct writer *w, uint32_t value)
-{
-    uint8_t bytes[4];
-    put_u32le(bytes, value);
-    put(w, bytes, sizeof bytes);
-}
-
-/* A displacement to TARGET from the end of an instruction, AFTER bytes behind the displacement. */
-static void put_distance(struct writer *w, uint64_t target, size_t after)
-{
-    int64_t distance = (int64_t)(target - (w->place + w->count + 4 + after));
-    w->too_far |= distance != (int32_t)distance;
-    put_number(w, (uint32_t)distance);
-}
-
-/* A call is a push of the return address and a jump: it is the one in the function, not one in the moved code, which has no
- * unwind table. */
-static void put_return_address(struct writer *w, uint64_t back)
-{
-    const uint8_t push = 0x68, store[4] = {0xc7, 0x44, 0x24, 0x04};
-    put(w, &push, 1);
-    put_number(w, (uint32_t)back);
-    put(w, store, sizeof store);
-    put_number(w, (uint32_t)(back >> 32));
-}
-
-/* An indirect call in BYTES becomes a jump. */
-static void make_jump(const ZydisDecodedInstruction *in, uint8_t *bytes)
-{
-    enum { CALL_TO_JUMP = 2 << 3 | 4 << 3 };
-    bytes[in->raw.modrm.offset] ^= CALL_TO_JUMP;
-}
-
-static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in, uint8_t *bytes,
-                            uint64_t address)
-{
-    uint64_t next = address + in->length;
-    if (is_call(in))
-        put_return_address(w, next);
-    if (in->raw.imm[0].is_relative) {
-        uint64_t target = next + in->raw.imm[0].value.u;
-        const uint8_t jump = 0xe9, jump_if[2] = {0x0f, (uint8_t)(0x80 | (in->opcode & 15))};
-        put(w, is_conditional(in) ? jump_if : &jump, is_conditional(in) ? 2 : 1);
-        put_distance(w, target, 0);
-        return;
-    }
-    if (is_call(in))
-        make_jump(in, bytes);
-    if (!(in->attributes & ZYDIS_ATTRIB_IS_RELATIVE)) {
-        put(w, bytes, in->length);
-        return;
-    }
-    size_t at = in->raw.disp.offset;
-    put(w, bytes, at);
-    put_distance(w, next + (uint64_t)in->raw.disp.value, in->length - at - 4);
-    put(w, bytes + at + 4, in->length - at - 4);
-}
-
-size_t code_move(const struct code *code, uint64_t address, size_t size, uint64_t bias,
-                 uint64_t place, uint8_t to[CODE_LONGEST])
-{
-    struct writer w = {.bytes = to, .place = place};
-    ZydisDecodedInstruction in;
-    uint8_t bytes[LONGEST_INSTRUCTION];
-    bool ended = false;
-    for (uint64_t at = address; at < address + size; at += in.length) {
-        if (!decode(code, at, &in) || !code_read(code, at, bytes, in.length))
-            return 0;
-        put_instruction(&w, &in, bytes, at + bias);
-        ended = is_end(&in) || is_call(&in);
-    }
-    const uint8_t jump = 0xe9;
-    if (!ended) {
-        put(&w, &jump, 1);
-        put_distance(&w, address + size + bias, 0);
-    }
-    return w.too_far ? 0 : w.count;
 }

@@ -19,7 +19,7 @@ void module_free(struct module *module)
 bool module_in_gap(const struct module *m, uint64_t address, size_t size)
 {
     for (size_t i = 0; i < m->gap_count; i++)
-        if (m->gaps[i] < address + size && address < m->gaps[i] + METER_PATCH)
+        if (m->gaps[i] < address + size && address < m->gaps[i] + code_machine(m->code)->jump)
             return true;
     return false;
 }
@@ -40,10 +40,11 @@ size_t module_hooks_below(const struct module *m, uint64_t address)
 /* Does a hook change any of SIZE bytes at ADDRESS? */
 static bool is_changed(const struct module *m, uint64_t address, size_t size)
 {
+    const size_t jump = code_machine(m->code)->jump;
     for (size_t i = module_hooks_below(m, address + size);
          i > 0 && m->hooks[i - 1].address + METER_LONGEST > address; i--) {
         const struct hook *h = &m->hooks[i - 1];
-        if (address < h->address + (h->moved > METER_PATCH ? h->moved : METER_PATCH))
+        if (address < h->address + (h->moved > jump ? h->moved : jump))
             return true;
     }
     return module_in_gap(m, address, size);
@@ -53,10 +54,11 @@ bool module_use_gap(struct module *m, struct hook *hook, uint64_t size, uint64_t
 {
     uint64_t gaps[CODE_GAPS];
     const char *unused;
-    hook->moved = code_movable(m->code, hook->address, size, next, CODE_SHORT_JUMP, &unused);
-    size_t count = hook->moved != 0 ? code_gaps(m->code, hook->address, METER_PATCH, gaps) : 0;
+    const struct machine *machine = code_machine(m->code);
+    hook->moved = code_movable(m->code, hook->address, size, next, machine->short_jump, &unused);
+    size_t count = hook->moved != 0 ? code_gaps(m->code, hook->address, machine->jump, gaps) : 0;
     for (size_t i = 0; i < count && hook->gap == 0; i++)
-        if (!is_changed(m, gaps[i], METER_PATCH))
+        if (!is_changed(m, gaps[i], machine->jump))
             hook->gap = gaps[i];
     if (hook->gap == 0)
         return false;

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "record/meter/planner.h"
 
-#include <elf.h>
 #include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,8 +312,9 @@ static void add_hook(struct choice *c, struct hook hook, const struct wish *wish
     if (why == NULL && c->planner->function_count == METER_FUNCTIONS)
         why = "more than 262143 functions";
     if (why == NULL) {
-        hook.moved = code_movable(m->code, hook.address, wish->size, next, METER_PATCH, &why);
-        if (hook.moved > METER_LONGEST || module_in_gap(m, hook.address, METER_PATCH))
+        const size_t jump = code_machine(m->code)->jump;
+        hook.moved = code_movable(m->code, hook.address, wish->size, next, jump, &why);
+        if (hook.moved > METER_LONGEST || module_in_gap(m, hook.address, jump))
             hook.moved = 0;
         if (hook.moved == 0 && !c->last) {
             mem_reserve(&c->waiting, &c->waiting_capacity, c->waiting_count + 1,
@@ -416,7 +416,7 @@ static void read_module(struct planner *planner, struct module *module, bool is_
     struct choice c = {.planner = planner, .module = module, .path = module->path};
     c.alias = is_program && planner->module_count <= 1 ? planner->command : NULL;
     c.file = elf_file_open(module->path, &errnum, &err);
-    if (c.file == NULL || c.file->machine != EM_X86_64 || !c.file->is_64) {
+    if (c.file == NULL || machine_find(c.file->machine) == NULL || !c.file->is_64) {
         if (c.file != NULL)
             error_set(&err, module->path, NO_OFFSET, "not for x86-64");
         report_warning(planner->reporter, "%s: %s: none of its functions is hooked", module->path,
@@ -536,6 +536,7 @@ void planner_answer(struct planner *planner, const struct meter_request *request
     plan.high = module->high + request->bias;
     if (module->count > 0) {
         plan.parts = code_parts(module->code);
+        plan.reach = code_machine(module->code)->reach;
         plan.pool_size = changes_pool_size(module);
     }
     buffer_bytes(reply, &plan, sizeof plan);

@@ -1,15 +1,15 @@
 /* The preload library of funcmeter: counts and times calls inside the program.
  *
  * It is loaded before all other libraries, uses none of them, and initializes first. For each ELF file it asks funcmeter
- * what to patch. A patched function begins with a jump to its thunk in a pool within 2 GiB:
+ * what to patch. A patched function begins with a jump to its thunk in a pool nearby:
  *
  *   function:  jmp thunk           thunk:      push number        enter:  save registers
- *              ...                           jmp enter                  meter_enter(slot, number)
+ *              ...                           jmp enter                  meter_enter(slot, number, back)
  *                                 moved:     its first instructions     restore; jump to moved
  *                                            jmp function + n
  *
- * meter_enter notes the call in a stack of frames of the thread and replaces the return address, which is in the SLOT, by
- * meter_return; this calls meter_leave and continues at the address that was there before.
+ * meter_enter notes the call in a stack of frames of the thread and replaces the return address by that of code which calls
+ * meter_leave and continues at the address that was there before.
  *
  * Frames whose slot is below that of a new call were left without a return: longjmp. Unwinders get to see the true return
  * addresses: hooks in them put these back, and the hook of __cxa_begin_catch replaces them again. Frames that seem to be
@@ -31,21 +31,8 @@
 #include <sys/un.h>
 #include <time.h>
 
-#include "record/meter/shared.h"
-
-#define INTERNAL __attribute__((visibility("hidden")))
-
-struct frame {
-    uint64_t *slot; /* where the return address is */
-    uint64_t
-        back; /* the true one; that of meter_return for a function that another frame's tail-called */
-    uint32_t function;
-    bool inherited; /* entered before the fork: not a call of this process */
-    bool restored;  /* the slot has the true return address */
-    uint64_t start; /* [ticks] */
-    uint64_t child; /* time of watched calls within */
-    uint64_t cost;  /* of hooks within */
-};
+#include "record/meter/preload.h"
+#include "record/meter/ticks.h"
 
 /* A frame that was left without a return, as far as known. */
 struct grave {
@@ -65,22 +52,6 @@ enum {
     THUNKS = 1 << 20,
     CALIBRATIONS = 32,
     CALIBRATION_CALLS = 256
-};
-
-/* Of a thread. */
-struct state {
-    uint32_t process; /* its ID; 0: not known */
-    bool busy;        /* in a hook: a signal handler must not use the frames */
-    bool restored;    /* some frames are */
-    struct meter_record *records;
-    struct meter_arc *arcs; /* NULL: not counted */
-    struct frame *frames;
-    struct grave *graves;
-    uint64_t count;     /* frames in use */
-    uint32_t current;   /* function of the frame that was pushed or popped last */
-    uint64_t left;      /* when frames were last left without a return [ticks], 0: never */
-    uint64_t *unwinder; /* slot of the last unwinder */
-    uint64_t backtrace; /* the true function */
 };
 
 /* Of the process: the library has nobody to keep it. */
@@ -107,49 +78,6 @@ struct process {
 INTERNAL struct process meter_process;
 static __thread struct state thread __attribute__((tls_model("initial-exec")));
 
-extern void meter_enter_code(void) INTERNAL;
-extern void meter_return(void) INTERNAL;
-extern void meter_dummy(void) INTERNAL;
-extern void meter_dummy_thunk(void) INTERNAL;
-INTERNAL uint64_t meter_enter(uint64_t *slot, uint64_t number);
-INTERNAL uint64_t meter_leave(uint64_t *slot, uint64_t ticks);
-
-/* All general registers that a call may change are kept, with the flags, as compilers and assembler code rely on what a
- * function leaves alone; vector registers are not used at all. The clock is read at once when a function returns, so that no
- * work of ours is done while it is still busy, and when it has its result (lfence). The jump through memory below the stack pointer is safe:
- * signal handlers leave 128 bytes there. */
-#define SAVE_FIRST "push %rax\n push %rcx\n push %rdx\n"
-#define SAVE_REST                                                                                  \
-    "push %rsi\n push %rdi\n"                                                                      \
-    "push %r8\n push %r9\n push %r10\n push %r11\n push %rbp\n"                                    \
-    "seto %al\n lahf\n push %rax\n mov %rsp, %rbp\n and $-16, %rsp\n cld\n"
-#define RESTORE                                                                                    \
-    "mov %rbp, %rsp\n pop %rax\n add $0x7f, %al\n sahf\n"                                          \
-    "pop %rbp\n pop %r11\n pop %r10\n pop %r9\n pop %r8\n"                                         \
-    "pop %rdi\n pop %rsi\n pop %rdx\n pop %rcx\n pop %rax\n"
-__asm__(".text\n .hidden meter_enter_code, meter_return, meter_dummy, meter_dummy_thunk\n"
-        ".globl meter_enter_code\n .type meter_enter_code, @function\n"
-        "meter_enter_code:\n" SAVE_FIRST SAVE_REST
-        "lea 96(%rbp), %rdi\n" /* 11 registers and the number */
-        "mov 88(%rbp), %rsi\n"
-        "call meter_enter\n"
-        "mov %rax, 88(%rbp)\n" RESTORE "lea 8(%rsp), %rsp\n jmp *-8(%rsp)\n"
-        ".size meter_enter_code, . - meter_enter_code\n"
-        ".globl meter_return\n .type meter_return, @function\n"
-        "meter_return:\n"
-        "lea -8(%rsp), %rsp\n" SAVE_FIRST
-        "lfence\n rdtsc\n mov %rax, %rcx\n" SAVE_REST /* keeps rcx and rdx */
-        "shl $32, %rdx\n lea (%rcx, %rdx), %rsi\n lea 88(%rbp), %rdi\n"
-        "call meter_leave\n"
-        "mov %rax, 88(%rbp)\n" RESTORE "lea 8(%rsp), %rsp\n jmp *-8(%rsp)\n"
-        ".size meter_return, . - meter_return\n"
-        ".globl meter_dummy\n .type meter_dummy, @function\n"
-        "meter_dummy:\n .rept 64\n imul $3, %rax, %rax\n .endr\n ret\n"
-        ".size meter_dummy, . - meter_dummy\n"
-        ".globl meter_dummy_thunk\n .type meter_dummy_thunk, @function\n"
-        "meter_dummy_thunk:\n push $0\n jmp meter_enter_code\n"
-        ".size meter_dummy_thunk, . - meter_dummy_thunk\n");
-
 /* The compiler may call these. */
 INTERNAL void *memset(void *to, int byte, size_t size)
 {
@@ -165,28 +93,16 @@ INTERNAL void *memcpy(void *restrict to, const void *restrict from, size_t size)
     return to;
 }
 
-static long call6(long number, long a, long b, long c, long d, long e, long f)
-{
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "+a"(number)
-                     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return number;
-}
-
 static long call3(long number, long a, long b, long c)
 {
-    return call6(number, a, b, c, 0, 0, 0);
+    return meter_call6(number, a, b, c, 0, 0, 0);
 }
 
 /* Anonymous private memory, or NULL. */
 static void *map(uint64_t size)
 {
-    long at = call6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    long at = meter_call6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at < 0 && at > -METER_PAGE ? NULL : (void *)at;
 }
 
@@ -208,7 +124,7 @@ static bool copy_text(char *to, size_t size, const char *from)
 static inline uint64_t now(void)
 {
     if (meter_process.header->tsc)
-        return __builtin_ia32_rdtsc();
+        return ticks_now();
     struct timespec time = {0, 0};
     call3(SYS_clock_gettime, meter_process.header->clock, (long)&time, 0);
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
@@ -292,7 +208,7 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
     uint64_t all = ~UINT64_C(0), before = 0;
     if (meter_process.file == NULL)
         return false;
-    call6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
+    meter_call6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, sizeof all, 0, 0);
     uint32_t pid = (uint32_t)call3(SYS_getpid, 0, 0, 0);
     struct meter_block *block = find_block();
     if (block == NULL) {
@@ -313,7 +229,7 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
         barrier();
         t->process = pid;
     }
-    call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
+    meter_call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
     return block != NULL;
 }
 
@@ -421,28 +337,23 @@ static bool other_stack(const uint64_t *slot, const uint64_t *other)
     return on != ((uint64_t)other >= low && (uint64_t)other < high);
 }
 
-/* Drops frames that were left before the call whose return address is in SLOT. */
-__attribute__((noinline)) static void drop_stale(struct state *t, uint64_t *slot)
+/* Drops frames that were left before the call with SLOT and the return address BACK. */
+__attribute__((noinline)) static void drop_stale(struct state *t, const uint64_t *slot,
+                                                 uint64_t back)
 {
     while (t->count > 0) {
         const struct frame *f = &t->frames[t->count - 1];
-        bool tail = f->slot == slot && *slot == (uint64_t)meter_return;
+        bool tail = f->slot == slot && meter_is_return(back);
         if (f->slot > slot || tail || other_stack(slot, f->slot))
             return;
         bury(t, now());
     }
 }
 
-/* Drops the frames that longjmp leaves, which was called with its return address in SLOT. The registers that SAVE pushed
- * are below that: the jmp_buf of glibc is in rdi, its stack pointer encrypted. Should it not be glibc's, frames that were
- * dropped wrongly return from their graves. */
-static void drop_left(struct state *t, uint64_t *slot)
+/* Drops the frames that longjmp leaves, which was called with SLOT and BACK. */
+static void drop_left(struct state *t, const uint64_t *slot, const uint64_t *back)
 {
-    enum { RDI = -6, STACK_POINTER = 6, ROTATED = 17 };
-    const uint64_t *buffer = (const uint64_t *)slot[RDI];
-    uint64_t coded = buffer[STACK_POINTER], guard;
-    __asm__("mov %%fs:0x30, %0" : "=r"(guard));
-    uint64_t *target = (uint64_t *)((coded >> ROTATED | coded << (64 - ROTATED)) ^ guard);
+    uint64_t *target = meter_jump_target(back);
     bool off = other_stack(slot, target); /* leaves the stack for signal handlers */
     while (t->count > 0) {
         uint64_t *other = t->frames[t->count - 1].slot;
@@ -450,34 +361,6 @@ static void drop_left(struct state *t, uint64_t *slot)
             return;
         bury(t, t->left);
     }
-}
-
-/* Puts the true return addresses back: of several frames with one slot, that of the first. */
-static void put_back(struct state *t)
-{
-    for (uint64_t i = t->count; i-- > 0;) {
-        struct frame *f = &t->frames[i];
-        if (*f->slot == (uint64_t)meter_return) {
-            *f->slot = f->back;
-            f->restored = true;
-            t->restored = true;
-        }
-    }
-    for (uint64_t i = t->count; i-- > 1;)
-        if (t->frames[i].slot == t->frames[i - 1].slot)
-            *t->frames[i - 1].slot = t->frames[i - 1].back;
-}
-
-/* Watches returns again, where they still lead to the true address. */
-static void take_again(struct state *t)
-{
-    for (uint64_t i = 0; i < t->count; i++) {
-        struct frame *f = &t->frames[i];
-        if (f->restored && *f->slot == f->back)
-            *f->slot = (uint64_t)meter_return;
-        f->restored = false;
-    }
-    t->restored = false;
 }
 
 /* The unwinder will leave all functions and end the thread. */
@@ -518,15 +401,15 @@ static int backtrace_instead(int (*call)(void *, void *), void *argument)
     int result = original(next_frame, &callback);
     thread.busy = true;
     barrier();
-    take_again(&thread);
+    meter_take_again(&thread);
     barrier();
     thread.busy = false;
     return result;
 }
 
 /* Hooks that do more than counting. Returns where to continue. */
-__attribute__((noinline)) static uint64_t enter_special(struct state *t, uint64_t *slot,
-                                                        const struct meter_thunk *thunk)
+__attribute__((noinline)) static uint64_t
+enter_special(struct state *t, uint64_t *slot, uint64_t *back, const struct meter_thunk *thunk)
 {
     uint64_t resume = thunk->resume;
     if (thunk->kind & METER_LOADED)
@@ -543,12 +426,12 @@ __attribute__((noinline)) static uint64_t enter_special(struct state *t, uint64_
     t->busy = true;
     barrier();
     if (thunk->kind & METER_JUMP)
-        drop_left(t, slot);
+        drop_left(t, slot, back);
     if (thunk->kind & METER_UNWIND) {
-        drop_stale(t, slot);
+        drop_stale(t, slot, *back);
         t->left = now();
         t->unwinder = slot;
-        put_back(t);
+        meter_put_back(t, slot, back);
         if (thunk->kind & METER_FORCED)
             leave_all(t);
         if (thunk->kind & METER_BACKTRACE) {
@@ -557,21 +440,21 @@ __attribute__((noinline)) static uint64_t enter_special(struct state *t, uint64_
         }
     }
     if (thunk->kind & METER_CATCH) {
-        drop_stale(t, slot);
-        take_again(t);
+        drop_stale(t, slot, *back);
+        meter_take_again(t);
     }
     barrier();
     t->busy = false;
     return resume;
 }
 
-static inline void push_frame(struct state *t, uint64_t *slot, uint32_t function)
+static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back, uint32_t function)
 {
     struct meter_record *r = &t->records[function];
     if (t->restored && slot >= t->unwinder)
-        take_again(t);
+        meter_take_again(t);
     if (t->count > 0 && t->frames[t->count - 1].slot <= slot)
-        drop_stale(t, slot);
+        drop_stale(t, slot, *back);
     if (t->count == FRAMES) {
         r->untimed++;
         __atomic_fetch_add(&meter_process.header->too_deep, 1, __ATOMIC_RELAXED);
@@ -579,7 +462,7 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint32_t function
     }
     struct frame *f = &t->frames[t->count];
     f->slot = slot;
-    f->back = *slot;
+    f->back = *back;
     f->function = function;
     f->inherited = false;
     f->restored = false;
@@ -589,19 +472,18 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint32_t function
     barrier();
     r->depth++;
     t->count++;
-    *slot = (uint64_t)meter_return;
+    *back = meter_new_return();
     barrier();
     f->start = now();
 }
 
-/* The return address in SLOT, or the true one if we have replaced it; 0: not known. */
-static uint64_t return_address(const struct state *t, const uint64_t *slot)
+/* The return address BACK of a call with SLOT, or the true one if we have replaced it; 0: not known. */
+static uint64_t true_address(const struct state *t, const uint64_t *slot, uint64_t back)
 {
-    uint64_t back = *slot;
-    for (uint64_t i = t->count; back == (uint64_t)meter_return && i > 0; i--)
+    for (uint64_t i = t->count; meter_is_return(back) && i > 0; i--)
         if (t->frames[i - 1].slot == slot)
             back = t->frames[i - 1].back;
-    return back != (uint64_t)meter_return ? back : 0;
+    return !meter_is_return(back) ? back : 0;
 }
 
 /* Says in which file the new ARC is. */
@@ -619,9 +501,9 @@ __attribute__((noinline, cold)) static void place_arc(struct meter_arc *arc, uin
 
 /* Counts a call of FUNCTION by who called it. A signal handler may do so at the same time. */
 __attribute__((noinline)) static void count_arc(struct state *t, const uint64_t *slot,
-                                                uint32_t function)
+                                                uint64_t back, uint32_t function)
 {
-    const uint64_t address = return_address(t, slot);
+    const uint64_t address = true_address(t, slot, back);
     const uint64_t site = address | (uint64_t)(meter_process.unloaded % UINT16_MAX + 1)
                                         << METER_SITE_BITS;
     const uint64_t hash = (site ^ (uint64_t)function << 24) * UINT64_C(0x9E3779B97F4A7C15) >> 40;
@@ -641,8 +523,9 @@ __attribute__((noinline)) static void count_arc(struct state *t, const uint64_t 
     __atomic_fetch_add(&meter_process.header->lost_arcs, 1, __ATOMIC_RELAXED);
 }
 
-uint64_t meter_enter(uint64_t *slot, uint64_t number)
+uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *given)
 {
+    uint64_t *back = METER_BACK(slot, given);
     struct state *t = &thread;
     const struct meter_thunk *thunk = &meter_process.thunks[number];
     if (t->process != *meter_process.id || t->process == 0)
@@ -651,18 +534,18 @@ uint64_t meter_enter(uint64_t *slot, uint64_t number)
     struct meter_record *r = &t->records[thunk->function];
     r->calls++;
     if (t->arcs != NULL && thunk->function != 0)
-        count_arc(t, slot, thunk->function);
+        count_arc(t, slot, *back, thunk->function);
     if (thunk->kind == METER_TIMED && !t->busy && t->frames != NULL) {
         t->busy = true;
         barrier();
-        push_frame(t, slot, thunk->function);
+        push_frame(t, slot, back, thunk->function);
         barrier();
         t->busy = false;
         return thunk->resume;
     }
     r->untimed++;
     if (thunk->kind & ~(uint32_t)METER_TIMED)
-        return enter_special(t, slot, thunk);
+        return enter_special(t, slot, back, thunk);
     return thunk->resume;
 }
 
@@ -706,7 +589,7 @@ uint64_t meter_leave(uint64_t *slot, uint64_t ticks)
         struct frame f = pop_frame(t);
         close_frame(t, &f, end, true);
         back = f.back;
-    } while (back == (uint64_t)meter_return);
+    } while (meter_is_return(back));
     barrier();
     t->busy = false;
     return back;
@@ -748,11 +631,11 @@ static int ask(struct meter_request *request, uint64_t *returned, struct meter_p
     return -1;
 }
 
-/* Maps SIZE bytes from which every address of LOW to HIGH can be reached: below, where the heap does not grow to, or far
+/* Maps SIZE bytes from which every address of LOW to HIGH is within REACH: below, where the heap does not grow to, or far
  * above. Returns 0 if there is no room. */
-static uint64_t find_pool(uint64_t low, uint64_t high, uint64_t size)
+static uint64_t find_pool(uint64_t low, uint64_t high, uint64_t size, uint64_t reach)
 {
-    const uint64_t reach = UINT64_C(0x7ff00000), step = UINT64_C(0x400000);
+    const uint64_t step = (reach / 512 + 0xffff) & ~UINT64_C(0xffff);
     for (uint64_t i = 1; i < 1000; i++) {
         uint64_t candidates[2] = {low - size - i * step, high + reach - size - i * step};
         for (int k = 0; k < 2; k++) {
@@ -760,8 +643,8 @@ static uint64_t find_pool(uint64_t low, uint64_t high, uint64_t size)
             uint64_t span = k == 0 ? high - at : at + size - low;
             if (at > low + reach * 2 || at < (uint64_t)METER_PAGE * 16 || span > reach)
                 continue;
-            long got = call6(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            long got = meter_call6(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
             if ((uint64_t)got == at)
                 return at;
             if (got > 0)
@@ -792,11 +675,10 @@ static bool protect(uint64_t first, uint64_t end, bool writable)
 static void apply(const struct meter_patch *patch)
 {
     uint8_t *code = (uint8_t *)patch->address;
-    bool is_same = same(code, patch->old, patch->length);
-    if (!is_same)
+    if (!same(code, patch->old, patch->length))
         meter_process.header->changed++;
-    for (unsigned i = 0; is_same && i < patch->length; i++)
-        code[i] = patch->new[i];
+    else
+        meter_write_code(code, patch->new, patch->length);
 }
 
 /* PATCHES are in order of their addresses. */
@@ -863,7 +745,7 @@ static bool change(struct meter_request *request, struct meter_plan *plan)
         const struct meter_plan before = *plan;
         if (meter_process.thunk_count + plan->thunks > THUNKS)
             return false;
-        request->pool = find_pool(plan->low, plan->high, plan->pool_size);
+        request->pool = find_pool(plan->low, plan->high, plan->pool_size, plan->reach);
         int fd = request->pool != 0 ? ask(request, NULL, plan) : -1;
         if (fd < 0)
             return false;
@@ -1000,8 +882,8 @@ static bool open_file(const char *text)
     int fd = (int)call3(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
-    long file = call6(SYS_mmap, 0, (long)METER_FILE_SIZE, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_NORESERVE, fd, 0);
+    long file = meter_call6(SYS_mmap, 0, (long)METER_FILE_SIZE, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_NORESERVE, fd, 0);
     call3(SYS_close, fd, 0, 0);
     if (file < 0 && file > -METER_PAGE)
         return false;
@@ -1021,10 +903,7 @@ static uint64_t time_calls(void (*code)(void))
 {
     uint64_t value = 1, start = now();
     for (int i = 0; i < CALIBRATION_CALLS; i++)
-        __asm__ volatile("lea -128(%%rsp), %%rsp\n call *%1\n lea 128(%%rsp), %%rsp"
-                         : "+a"(value)
-                         : "r"(code)
-                         : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+        value = meter_call(code, value);
     return now() - start;
 }
 

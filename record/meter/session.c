@@ -17,14 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __x86_64__
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
-
 #include "base/memory.h"
 #include "base/thread.h"
 #include "record/clock.h"
+#include "record/meter/ticks.h"
 
 enum { CALIBRATION_NS = 20 * 1000 * 1000, TIMEOUT_S = 10 };
 
@@ -41,32 +37,12 @@ struct session {
 
 /* ---- the clock ---- */
 
-static uint64_t read_ticks(void)
-{
-#ifdef __x86_64__
-    return __rdtsc();
-#else
-    return clock_now();
-#endif
-}
-
-/* Does the time-stamp counter run at the same rate in all states of the processor? */
-static bool is_invariant(void)
-{
-#ifdef __x86_64__
-    unsigned a, b, c, d;
-    return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
-#else
-    return false;
-#endif
-}
-
 /* Reads both clocks at one moment: the closest of some tries. */
 static void read_clocks(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t closest = UINT64_MAX;
     for (int i = 0; i < 20; i++) {
-        uint64_t before = read_ticks(), now = clock_now(), after = read_ticks();
+        uint64_t before = ticks_now(), now = clock_now(), after = ticks_now();
         if (after - before < closest) {
             closest = after - before;
             *ticks = before + closest / 2;
@@ -169,7 +145,7 @@ static int make_file(struct session *s, const struct session_options *options, s
     *s->header = (struct meter_header){
         .magic = METER_MAGIC,
         .timing = options->timing,
-        .tsc = !options->monotonic && !options->cpu_time && is_invariant(),
+        .tsc = !options->monotonic && !options->cpu_time && ticks_are_constant(),
         .clock = options->cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC,
         .listing = options->listing,
         .callers = options->callers,

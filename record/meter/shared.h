@@ -24,7 +24,6 @@ enum {
     METER_FUNCTIONS = 1 << 18, /* number 0 is the library's own, for calibration */
     METER_THREADS = 4096,
     METER_PAGE = 4096,
-    METER_PATCH = 5,        /* a jump [bytes] */
     METER_LONGEST = 24,     /* bytes of a function that a patch compares and replaces */
     METER_RESOLVERS = 1024, /* of a file */
     METER_ARCS = 1 << 17,   /* of a thread */
@@ -138,6 +137,7 @@ struct meter_plan {
     uint32_t module;    /* number of the file */
     uint32_t spare;
     uint64_t parts; /* that the code has */
+    uint64_t reach; /* how far apart code and pool may be [bytes] */
     uint64_t
         pool_size; /* bytes that follow the thunks; all that follows only if a pool was given */
 };

@@ -1,0 +1,61 @@
+/* What funcmeter has to know of a processor architecture: to decode code, to move it, and to write jumps.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_MACHINE_H
+#define RECORD_METER_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct machine_instruction {
+    size_t length;     /* [bytes]; 0: cannot be decoded */
+    const char *fixed; /* why it cannot be moved; NULL: it can */
+    bool is_call;
+    bool is_end; /* nothing that follows is executed after it */
+    bool is_padding;
+};
+
+/* A function and its thunk. */
+struct machine_hook {
+    const uint8_t *code; /* its first bytes */
+    size_t moved;        /* how many of these are */
+    uint64_t address;    /* where it is in memory */
+    uint64_t place;      /* where the thunk will be */
+    uint64_t pool;       /* where the pool begins */
+    uint32_t number;     /* of the thunk */
+};
+
+/* A direct branch at AT to TARGET. */
+typedef void machine_branch(void *opaque, uint64_t at, uint64_t target, bool is_call);
+
+enum { MACHINE_START = 16, MACHINE_LONGEST_THUNK = 64 };
+
+struct machine {
+    uint16_t elf;      /* e_machine of ELF files */
+    const char *name;  /* for people */
+    size_t jump;       /* size of one to a thunk [bytes] */
+    size_t short_jump; /* size of one to padding beside a function; 0: there is none */
+    size_t thunk_size; /* room for a thunk in the pool */
+    uint64_t reach;    /* how far apart any function and any thunk may be [bytes] */
+    uint8_t filler;    /* of the pool: not executed */
+
+    /* Decodes code from ADDRESS to ADDRESS + SIZE and passes direct branches to FOUND; the code in memory may go on to END. */
+    void (*sweep)(const uint8_t *code, size_t size, size_t end, uint64_t address,
+                  machine_branch *found, void *opaque);
+    /* Decodes the instruction in the first of SIZE bytes of CODE. */
+    struct machine_instruction (*decode)(const uint8_t *code, size_t size);
+    /* Writes what the pool begins with: a jump to ENTER. */
+    void (*start)(uint64_t enter, uint8_t to[MACHINE_START]);
+    /* Writes a thunk: notes its number, jumps to the beginning of the pool; then the moved code, and a jump to what follows
+     * that in the function. Returns where the moved code begins in it, or 0 where something is too far. */
+    size_t (*thunk)(const struct machine_hook *hook, uint8_t to[MACHINE_LONGEST_THUNK]);
+    /* Writes a jump of SIZE bytes from the address FROM to TARGET. Returns false, with nothing written, if that is too far. */
+    bool (*write_jump)(uint64_t from, uint64_t target, uint8_t *to, size_t size);
+};
+
+extern const struct machine machine_x86_64;
+
+/* The machine of an ELF file whose e_machine is ELF, or NULL. */
+const struct machine *machine_find(uint16_t elf);
+
+#endif

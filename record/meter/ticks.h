@@ -1,0 +1,36 @@
+/* The counter of the processor that funcmeter takes times with.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_TICKS_H
+#define RECORD_METER_TICKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+
+/* The time-stamp counter. */
+static inline uint64_t ticks_now(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+/* Does it run at the same rate in all states of the processor? */
+static inline bool ticks_are_constant(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d >> 8 & 1) != 0;
+}
+#else
+static inline uint64_t ticks_now(void)
+{
+    return 0;
+}
+
+static inline bool ticks_are_constant(void)
+{
+    return false;
+}
+#endif
+
+#endif
