@@ -183,14 +183,14 @@ static void power_of_windows(const double *restrict energy, const double *restri
 struct balance {
     double spare_ns, spare; /* time without CPU time, and its energy [J] */
     double over_ns, over;   /* CPU time without time, and what it would cost [J] */
-    double all, most;       /* energy without signs [J], highest power [J/ns] */
+    double most;            /* highest power [J/ns] */
 };
 
 /* OVER: whether OVER_NS is CPU time that costs; else it is counted only. */
 static inline __attribute__((always_inline)) struct balance
 measure_some(const double *ns, const double *cpu_ns, size_t count, const double *power, bool over)
 {
-    lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0}, all = {0}, most = {0};
+    lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0}, most = {0};
     for (size_t i = 0; i < count; i += LANES) {
         lanes time, cpu, p;
         memcpy(&time, ns + i, sizeof time);
@@ -204,12 +204,11 @@ measure_some(const double *ns, const double *cpu_ns, size_t count, const double 
         over_ns += more;
         if (over)
             over_j += more * positive;
-        all += (lanes)((lane_mask)p & INT64_MAX) * time;
         most = (lanes)((lane_mask)WHERE(positive > most, positive) |
                        (lane_mask)WHERE(positive <= most, most));
     }
     struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), add_lanes(&over_ns),
-                        add_lanes(&over_j),   add_lanes(&all),     0};
+                        add_lanes(&over_j), 0};
     for (size_t l = 0; l < LANES; l++)
         b.most = most[l] > b.most ? most[l] : b.most;
     return b;
@@ -399,7 +398,6 @@ void stretch_settle(struct stretch *s)
     pad(cpu_ns, count);
     pad(s->power, count);
     struct balance b = measure(ns, cpu_ns, count, s->power, s->in_turn);
-    s->all = b.all;
     s->most = b.most;
     s->first = s->second = s->before = s->after = s->power;
     bool dilutes = b.over_ns > 0;
@@ -409,6 +407,7 @@ void stretch_settle(struct stretch *s)
     chance = chance < 1 - NOTHING ? chance : 1;
     double moved = b.spare * chance, paid = b.over > moved ? moved / b.over : b.over > 0;
     s->rest = moved - paid * b.over;
+    s->rest = s->rest > NOTHING * moved ? s->rest : 0;
     if (dilutes || windows || s->others > 0) {
         set_prices(ns, cpu_ns, energy, s->power, count, paid, s->price);
         s->first = s->second = s->before = s->after = s->price;
@@ -426,81 +425,60 @@ void stretch_settle(struct stretch *s)
 
 /* ---- thread samples ---- */
 
-/* How much is above the highest power. */
+/* Is the energy of any thread sample above MOST, but for rounding? */
 VECTORS
-static double sum_over(const double *restrict cpu_ns, size_t count, double most,
-                       const double *restrict of)
+static bool any_over(const double *restrict cpu_ns, size_t count, double most,
+                     const double *restrict of)
 {
-    lanes sum = {0};
-    size_t k = 0;
-    for (; k + LANES <= count; k += LANES) {
-        lanes cpu, energy;
-        memcpy(&cpu, cpu_ns + k, sizeof cpu);
-        memcpy(&energy, of + k, sizeof energy);
-        lanes over = energy - most * cpu;
-        sum += WHERE(over > 0, over);
-    }
-    for (size_t l = 0; k + l < count; l++) {
-        double over = of[k + l] - most * cpu_ns[k + l];
-        sum[l] += over > 0 ? over : 0;
-    }
-    return add_lanes(&sum);
+    double limit = most * (1 + NOTHING);
+    int64_t over = 0;
+    for (size_t k = 0; k < count; k++)
+        over |= of[k] > limit * cpu_ns[k] ? -1 : 0;
+    return over != 0;
 }
 
-/* What the halves of their intervals cost. */
-static inline __attribute__((always_inline)) void price_samples(size_t samples, size_t n,
-                                                                const double *restrict price,
-                                                                const double *restrict cpu_ns,
-                                                                double *restrict half)
+/* The energy of a thread sample: the first half of its interval is the PC's before, if the thread ran there. */
+static inline double place_one(double before, double own, double rest, double cpu, double next)
 {
-    for (size_t i = 0; i < samples; i++)
+    return rest + (before > 0 ? 0 : own) + (cpu > 0 ? next : 0);
+}
+
+/* Samples with N threads each, but for the first and the last. */
+static inline __attribute__((always_inline)) void
+place_between(size_t count, size_t n, const double *restrict first, const double *restrict second,
+              const double *restrict cpu_ns, double *restrict of)
+{
+    for (size_t i = 1; i + 1 < count; i++) {
+        const double *cpu = cpu_ns + n * i;
+        double own = first[i] / 2, rest = second[i] / 2, next = first[i + 1] / 2;
         for (size_t j = 0; j < n; j++)
-            half[n * i + j] = price[i] / 2 * cpu_ns[n * i + j];
-    for (size_t j = 0; j < n; j++)
-        half[n * samples + j] = 0;
-}
-
-VECTORS
-static void price_same(size_t samples, size_t n, const double *price, const double *cpu_ns,
-                       double *half)
-{
-    if (n == 1)
-        price_samples(samples, 1, price, cpu_ns, half);
-    else if (n == 2)
-        price_samples(samples, 2, price, cpu_ns, half);
-    else
-        price_samples(samples, n, price, cpu_ns, half);
-}
-
-/* The first half is of the thread's PC before, if it ran there; FIRST has N zeros at its end. Returns how much is above the
- * highest power, MOST. */
-VECTORS
-static double place_same(size_t count, size_t n, double most, const double *restrict cpu_ns,
-                         const double *restrict first, const double *restrict second,
-                         double *restrict of)
-{
-    const lanes zero = {0};
-    lanes sum = {0};
-    size_t k = 0;
-    for (; k < n && k < count; k++)
-        of[k] = second[k] + first[k] + (cpu_ns[k] > 0 ? first[k + n] : 0);
-    double over = sum_over(cpu_ns, k, most, of);
-    for (; k + LANES <= count; k += LANES) {
-        lanes cpu, before, own, next, rest;
-        memcpy(&cpu, cpu_ns + k, sizeof cpu);
-        memcpy(&before, cpu_ns + k - n, sizeof before);
-        memcpy(&own, first + k, sizeof own);
-        memcpy(&next, first + k + n, sizeof next);
-        memcpy(&rest, second + k, sizeof rest);
-        lanes energy = rest + WHERE(before <= zero, own) + WHERE(cpu > zero, next);
-        memcpy(of + k, &energy, sizeof energy);
-        lanes above = energy - most * cpu;
-        sum += WHERE(above > zero, above);
+            of[n * i + j] = place_one(cpu_ns[n * (i - 1) + j], own * cpu[j], rest * cpu[j], cpu[j],
+                                      next * cpu_ns[n * (i + 1) + j]);
     }
-    size_t done = k;
-    for (; k < count; k++)
-        of[k] = second[k] + (cpu_ns[k - n] > 0 ? 0 : first[k]) + (cpu_ns[k] > 0 ? first[k + n] : 0);
-    return over + add_lanes(&sum) + sum_over(cpu_ns + done, count - done, most, of + done);
+}
+
+/* The first or the last. */
+static void place_end(const struct stretch *s, size_t i, size_t n, const double *cpu_ns, double *of)
+{
+    for (size_t k = n * i; k < n * (i + 1); k++) {
+        double next = i + 1 < s->count ? s->first[i + 1] / 2 * cpu_ns[k + n] : 0;
+        of[k] = place_one(i > 0 ? cpu_ns[k - n] : 0, s->first[i] / 2 * cpu_ns[k],
+                          s->second[i] / 2 * cpu_ns[k], cpu_ns[k], next);
+    }
+}
+
+/* Samples with the same N threads. */
+VECTORS
+static void place_same(const struct stretch *s, size_t n, const double *cpu_ns, double *of)
+{
+    place_end(s, 0, n, cpu_ns, of);
+    if (n == 1)
+        place_between(s->count, 1, s->first, s->second, cpu_ns, of);
+    else if (n == 2)
+        place_between(s->count, 2, s->first, s->second, cpu_ns, of);
+    else
+        place_between(s->count, n, s->first, s->second, cpu_ns, of);
+    place_end(s, s->count - 1, n, cpu_ns, of);
 }
 
 /* The sums of times and of prices times times, up to each interval. */
@@ -524,21 +502,9 @@ static double price_of(const struct areas *a, size_t i, size_t reach, double cpu
     return ns > 0 ? cpu_ns / ns * (a->price[i + 1] - a->price[i + 1 - reach]) : 0;
 }
 
-/* Samples with the same N threads. Returns as place_same. */
-static double place_all(const struct stretch *s, size_t n, const double *cpu_ns,
-                        const struct stretch_room *room, double *of)
-{
-    bool halves_differ = s->first != s->second;
-    price_same(s->count, n, s->first, cpu_ns, room->first);
-    if (halves_differ)
-        price_same(s->count, n, s->second, cpu_ns, room->second);
-    return place_same(n * s->count, n, s->most, cpu_ns, room->first,
-                      halves_differ ? room->second : room->first, of);
-}
-
-/* Any samples. Returns as place_same. */
-static double place(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
-                    const struct stretch_use *uses, double *of)
+/* Any samples. */
+static void place_any(const struct stretch *s, const uint64_t *threads, const double *cpu_ns,
+                      const struct stretch_use *uses, double *of)
 {
     struct areas areas;
     size_t k = 0;
@@ -553,7 +519,6 @@ static double place(const struct stretch *s, const uint64_t *threads, const doub
             if (use->before != SIZE_MAX)
                 of[use->before] += first;
         }
-    return sum_over(cpu_ns, k, s->most, of);
 }
 
 /* Thread samples that cost about the same, by the price around each sample as part of the highest power. */
@@ -649,8 +614,8 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     for (size_t c = 0; c < CLASSES; c++)
         take[c] = classes[c].take + part * (1 - classes[c].take);
     for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
-        room->first[k] = take[room->class[k]];
-    move(s->most, count, cpu_ns, room->first, of);
+        room->take[k] = take[room->class[k]];
+    move(s->most, count, cpu_ns, room->take, of);
     double nobodys = surplus + (s->rest > left ? s->rest - left : 0);
     s->idle[s->count - 1] += nobodys;
     s->any_idle |= nobodys != 0;
@@ -662,8 +627,10 @@ void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cp
     size_t count = uses == NULL ? s->count * threads[0] : 0;
     for (size_t i = 0; i < s->count && uses != NULL; i++)
         count += threads[i];
-    double over = uses != NULL ? place(s, threads, cpu_ns, uses, of)
-                               : place_all(s, threads[0], cpu_ns, room, of);
-    if (over + s->rest > NOTHING * s->all)
+    if (uses != NULL)
+        place_any(s, threads, cpu_ns, uses, of);
+    else
+        place_same(s, threads[0], cpu_ns, of);
+    if (any_over(cpu_ns, count, s->most, of) || s->rest > 0)
         level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, room, of);
 }

@@ -57,7 +57,6 @@ struct stretch {
     double other[STRETCH];        /* energy of other programs, if they used CPU time [J] */
     double rest;                  /* what is left over, for the threads that can take it [J] */
     double most;                  /* highest power [J/ns] */
-    double all;                   /* energy, without signs [J] */
     size_t updates; /* windows that are more or less than an interval; else IN is not set */
     bool leaps;     /* they end where a counter leaps */
     double power[STRETCH_WINDOWS], price[STRETCH_WINDOWS]; /* of windows [J/ns] */
@@ -80,7 +79,7 @@ struct stretch_use {
 
 /* Work space of stretch_divide, for as many thread samples as there are. */
 struct stretch_room {
-    double *first, *second; /* and as many more as the first sample has threads */
+    double *take;
     int32_t *class;
 };
 

@@ -33,11 +33,9 @@ void share_work_reserve(struct share_work *work, size_t count)
     if (count <= work->capacity && work->capacity > 0)
         return;
     free_columns(work);
-    work->cpu_ns = mem_zalloc(6 * count + 1, sizeof *work->cpu_ns);
+    work->cpu_ns = mem_zalloc(3 * count + 1, sizeof *work->cpu_ns);
     work->of = work->cpu_ns + count;
-    work->room.first = work->of + count;
-    work->room.second =
-        work->room.first + 2 * count; /* the first sample has at most COUNT threads */
+    work->room.take = work->of + count;
     work->room.class = mem_zalloc(count, sizeof *work->room.class);
     work->uses = mem_zalloc(count, sizeof *work->uses);
     work->capacity = count;
