@@ -15,14 +15,11 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/tool.h"
+#include "record/power_options.h"
 #include "record/targets.h"
 
 enum {
-    KEY_KIND = 0x100,
-    KEY_UNIT,
-    KEY_RANGE,
-    KEY_CLOCK_OFFSET,
-    KEY_BASELINE,
+    KEY_BASELINE = 0x100,
     KEY_LIST,
     KEY_DURATION,
     KEY_ENGINE,
@@ -64,12 +61,13 @@ static const struct argp_option option_table[] = {
     {"pmu", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3},
     {"sensor", 's', "N", EVERYDAY, "the value is number N of the source, as --list-pmus counts", 3},
     {"list-pmus", KEY_LIST, NULL, EVERYDAY, "print all sources, and whether they work here", 3},
-    {"unit", KEY_UNIT, "U", EVERYDAY,
+    {"unit", KEY_POWER_UNIT, "U", EVERYDAY,
      "unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
      3},
-    {"pmu-kind", KEY_KIND, "KIND", 0, "what it is: current, voltage, power or custom", 3},
-    {"range", KEY_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 3},
-    {"clock-offset", KEY_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS", 3},
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "what it is: current, voltage, power or custom", 3},
+    {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 3},
+    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
+     3},
     {"baseline", KEY_BASELINE, "SECONDS|WATTS", 0,
      "power without the command: measure it for SECONDS before (2s), or what it is (12.5W)", 3},
     {NULL, 0, NULL, 0, "General", 4},
@@ -90,10 +88,9 @@ static const char examples[] = "Examples:\n"
                                "  sampler -o out.bin -f 500 --duration 60 -- make check\n"
                                "  sampler -o out.bin -p file:power1_input --unit uW -- ./program\n";
 
-/* The options, and the properties of a source given before the first -p. */
 struct parsing {
     struct options *options;
-    struct pmu_request early;
+    struct power_parsing power;
     struct targets targets; /* the options own its list */
 };
 
@@ -105,14 +102,6 @@ static double number(struct argp_state *state, const char *text, const char *wha
     double value = 0;
     if (!parse_double(text, low, high, &value))
         argp_error(state, "%s: expected a number from %g to %g, found '%s'", what, low, high, text);
-    return value;
-}
-
-static uint64_t whole(struct argp_state *state, const char *text, const char *what, uint64_t most)
-{
-    uint64_t value = 0;
-    if (!parse_unsigned(text, 1, most, &value))
-        argp_error(state, "%s: expected an integer >= 1, found '%s'", what, text);
     return value;
 }
 
@@ -216,60 +205,27 @@ static void set_out(struct argp_state *state, struct options *options, const cha
 
 /* ---- power sources ------------------------------------------------------------------------------ */
 
-static void add_source(struct argp_state *state, struct parsing *parsing, const char *spec)
+/* The arguments of -p, separated by spaces. Caller frees. */
+static char *join_specs(const struct power_options *power)
 {
-    struct options *options = parsing->options;
-    struct power_options *power = &options->power;
-    struct error err = {0};
-    const char *argument;
-    const struct pmu_source *source = pmu_find(spec, &argument, &err);
-    if (source == NULL)
-        argp_error(state, "%s", err.text);
-    if (power->count == MAX_POWER_SOURCES)
-        argp_error(state, "-p: expected %d sources at most", MAX_POWER_SOURCES);
-    struct power_source *added = &power->sources[power->count];
-    *added = (struct power_source){.source = source, .spec = spec, .request = {.kind = -1}};
-    if (power->count++ == 0)
-        added->request = parsing->early;
-    added->request.argument = argument;
-    char *specs = options->pmu_specs == NULL ? mem_strdup(spec)
-                                             : mem_printf("%s %s", options->pmu_specs, spec);
-    free(options->pmu_specs);
-    options->pmu_specs = specs;
-}
-
-/* Properties belong to the source of the -p before them, or to the first one. */
-static struct pmu_request *request_of(struct parsing *parsing)
-{
-    struct power_options *power = &parsing->options->power;
-    return power->count > 0 ? &power->sources[power->count - 1].request : &parsing->early;
-}
-
-static int kind_of(struct argp_state *state, const char *name)
-{
-    int kind = pmu_kind_parse(name);
-    if (kind <= PMU_NONE)
-        argp_error(state, "--pmu-kind: expected current, voltage, power or custom, found '%s'",
-                   name);
-    return kind;
-}
-
-/* Options that are redundant, or contradict each other. */
-static void check_sources(struct argp_state *state, const struct options *options)
-{
-    for (size_t i = 0; i < options->power.count; i++) {
-        const struct power_source *s = &options->power.sources[i];
-        if (options->aggregate && s->source->late != NULL)
-            argp_error(state, "-a: %s has its values after the run only", s->source->name);
-        struct pmu_unit unit;
-        struct error err = {0};
-        if (!s->source->takes_unit && (s->request.unit != NULL || s->request.kind >= 0))
-            argp_error(state, "--unit, --pmu-kind: %s knows its own", s->source->name);
-        if (!s->source->takes_range && s->request.range > 0)
-            argp_error(state, "--range: %s knows its own", s->source->name);
-        if (pmu_unit_settle(s->request.unit, s->request.kind, &unit, &err) != 0)
-            argp_error(state, "%s", err.text);
+    char *all = mem_strdup(power->count == 0 ? "none" : power->sources[0].spec);
+    for (size_t i = 1; i < power->count; i++) {
+        char *longer = mem_printf("%s %s", all, power->sources[i].spec);
+        free(all);
+        all = longer;
     }
+    return all;
+}
+
+static void check_sources(struct argp_state *state, const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+    for (size_t i = 0; i < options->power.count; i++) {
+        const struct pmu_source *source = options->power.sources[i].source;
+        if (options->aggregate && source->late != NULL)
+            argp_error(state, "-a: %s has its values after the run only", source->name);
+    }
+    power_options_check(&parsing->power, state);
 }
 
 static void finish(struct argp_state *state, struct parsing *parsing)
@@ -282,13 +238,8 @@ static void finish(struct argp_state *state, struct parsing *parsing)
         argp_error(state, "--attach: expected no command, found '%s'", options->command[0]);
     if (options->aggregate && options->out == NULL)
         argp_error(state, "-a: no output given: sampler -a -o FILE -- COMMAND [ARGUMENT...]");
-    const struct pmu_request *early = &parsing->early;
-    if (options->pmu_specs == NULL &&
-        (early->unit != NULL || early->kind >= 0 || early->range > 0 || early->sensor > 0))
-        argp_error(state, "-s, --unit, --pmu-kind, --range: no power source given (-p)");
-    if (options->pmu_specs == NULL)
-        options->pmu_specs = mem_strdup("none");
-    check_sources(state, options);
+    check_sources(state, parsing);
+    options->pmu_specs = join_specs(&options->power);
 }
 
 /* ---- help --------------------------------------------------------------------------------------- */
@@ -299,50 +250,10 @@ static char *describe_sources(int key, const char *text, void *input)
     (void)input;
     if (key != ARGP_KEY_HELP_POST_DOC)
         return (char *)text;
-    char *list = mem_strdup("SOURCE:\n");
-    for (const struct pmu_source *const *s = pmu_sources; *s != NULL; s++) {
-        char *usage = pmu_usage(*s);
-        char *longer = mem_printf("%s  %-22s %s\n", list, usage, (*s)->help);
-        free(usage);
-        free(list);
-        list = longer;
-    }
-    char *all = mem_printf("%s%s", list, text);
-    free(list);
-    return all; /* argp frees it */
+    return power_options_help(mem_strdup(text)); /* argp frees it */
 }
 
 /* ---- parsing ------------------------------------------------------------------------------------ */
-
-static bool take_power_option(int key, char *arg, struct argp_state *state)
-{
-    struct parsing *parsing = state->input;
-    switch (key) {
-    case 'p':
-        add_source(state, parsing, arg);
-        return true;
-    case 's':
-        request_of(parsing)->sensor = (size_t)whole(state, arg, "-s", 65536);
-        return true;
-    case KEY_KIND:
-        request_of(parsing)->kind = kind_of(state, arg);
-        return true;
-    case KEY_UNIT:
-        request_of(parsing)->unit = arg;
-        return true;
-    case KEY_RANGE:
-        request_of(parsing)->range = whole(state, arg, "--range", UINT64_MAX);
-        return true;
-    case KEY_CLOCK_OFFSET:
-        request_of(parsing)->clock_offset = number(state, arg, "--clock-offset", -1e10, 1e10);
-        return true;
-    case KEY_BASELINE:
-        set_baseline(state, &parsing->options->power, arg);
-        return true;
-    default:
-        return false;
-    }
-}
 
 static bool take_engine_option(int key, char *arg, struct argp_state *state)
 {
@@ -384,9 +295,12 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
     struct options *options = parsing->options;
-    if (take_power_option(key, arg, state) || take_engine_option(key, arg, state))
+    if (power_option_take(&parsing->power, key, arg, state) || take_engine_option(key, arg, state))
         return 0;
     switch (key) {
+    case KEY_BASELINE:
+        set_baseline(state, &options->power, arg);
+        return 0;
     case 'o':
         set_out(state, options, arg);
         return 0;
@@ -430,7 +344,8 @@ void options_parse(struct options *options, int argc, char **argv)
         .doc = doc,
         .help_filter = describe_sources,
     };
-    struct parsing parsing = {.options = options, .early = {.kind = -1}};
+    struct parsing parsing = {.options = options,
+                              .power = {.power = &options->power, .early = {.kind = -1}}};
     static char name[] = "sampler";
     *options = (struct options){
         .engine_name = "auto",
