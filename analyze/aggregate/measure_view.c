@@ -26,6 +26,8 @@ static const struct known {
     {"min", 72, false, SHOW_VALUE, 0},      {"p50", 52, false, SHOW_QUANTILE, 0.5},
     {"p90", 74, false, SHOW_QUANTILE, 0.9}, {"p99", 65, false, SHOW_QUANTILE, 0.99},
     {"max", 55, false, SHOW_VALUE, 0},
+    {"inclusive_energy", 35, false, SHOW_VALUE, 0},
+    {"energy_error", 60, false, SHOW_VALUE, 0},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 

@@ -24,6 +24,7 @@
 #include "record/engines/signals.h"
 #include "record/engines/spawn.h"
 #include "record/meter/results.h"
+#include "record/power_options.h"
 
 enum { KEY_COUNT = KEY_TOOL_FIRST, KEY_CALLERS, KEY_CPU_TIME, KEY_LIST, KEY_THREADS, KEY_CLOCK };
 
@@ -31,6 +32,8 @@ struct options {
     struct reporter reporter;
     struct meter_patterns patterns;
     struct session_options session;
+    struct power_options power;
+    struct power_parsing power_parsing;
     bool per_thread;
     const char *output, *format;
     struct output *out; /* open before the command runs; NULL: stdout, or none */
@@ -49,20 +52,30 @@ static const struct argp_option option_table[] = {
     {"list", KEY_LIST, NULL, EVERYDAY,
      "print the functions that would be measured, and why others are not, without running COMMAND",
      1},
-    {NULL, 0, NULL, 0, "What is written", 2},
+    {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 2},
+    {"pmu-arg", 'p', "SOURCE", EVERYDAY,
+     "measure the energy of long calls with SOURCE[:ARGUMENT], repeatable; see sampler --list-pmus",
+     2},
+    {"sensor", 's', "N", 0, "the value is number N of the source", 2},
+    {"unit", KEY_POWER_UNIT, "U", 0, "unit of a file, counter, command or log", 2},
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "what it is: power or custom", 2},
+    {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 2},
+    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
+     2},
+    {NULL, 0, NULL, 0, "What is written", 3},
     {"output", 'o', "FILE", EVERYDAY,
-     "write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 2},
+     "write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 3},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "pbin, igprof, text, csv, json, jsonl, markdown or spreadsheet", 2},
-    {"threads", KEY_THREADS, NULL, EVERYDAY, "a row for each function in each thread", 2},
-    {NULL, 0, NULL, 0, "General", 3},
-    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 3},
+     "pbin, igprof, text, csv, json, jsonl, markdown or spreadsheet", 3},
+    {"threads", KEY_THREADS, NULL, EVERYDAY, "a row for each function in each thread", 3},
+    {NULL, 0, NULL, 0, "General", 4},
+    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
     {"verbose", KEY_VERBOSE, NULL, EVERYDAY, "name the functions that cannot be measured, and why",
-     3},
-    {NULL, 'h', NULL, EVERYDAY, "print the usual options and end", 3},
-    {"help", KEY_HELP, NULL, 0, "print all options and end", 3},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 3},
-    {"version", 'V', NULL, 0, "print the version and end", 3},
+     4},
+    {NULL, 'h', NULL, EVERYDAY, "print the usual options and end", 4},
+    {"help", KEY_HELP, NULL, 0, "print all options and end", 4},
+    {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 4},
+    {"version", 'V', NULL, 0, "print the version and end", 4},
     {0},
 };
 
@@ -109,6 +122,10 @@ static void finish(struct argp_state *state, const struct options *o)
         argp_error(state, "no pattern given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
     const char *table = is_pbin(o->format) || is_igprof(o->format) ? NULL : o->format;
     const char *path = is_igprof(o->format) ? NULL : o->output; /* it has no suffix of its own */
+    power_options_check(&o->power_parsing, state);
+    if (o->power.count > 0 && (!o->session.timing || o->session.cpu_time))
+        argp_error(state, "-p: not with %s: energy is that of wall time",
+                   o->session.timing ? "--cpu-time" : "--count");
     if (table_format_check(table, path, ".pbin", &err) != 0)
         argp_error(state, "%s", err.text);
 }
@@ -116,6 +133,8 @@ static void finish(struct argp_state *state, const struct options *o)
 static error_t take_option(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
+    if (power_option_take(&o->power_parsing, key, argument, state))
+        return 0;
     switch (key) {
     case KEY_COUNT:
         o->session.timing = false;
@@ -170,6 +189,7 @@ static void parse(struct options *o, int argc, char **argv)
                               .args_doc = "PATTERN... -- COMMAND [ARGUMENT...]",
                               .doc = documentation};
     *o = (struct options){.reporter = {.tool = name}, .session = {.timing = true}};
+    o->power_parsing = (struct power_parsing){.power = &o->power, .early = {.kind = -1}};
     tool_guard_streams();
     argp_err_exit_status = EXIT_USAGE;
     argv[0] = name;
@@ -442,14 +462,37 @@ static int write_results(struct options *o, const struct meter_results *results,
     return output_commit(out);
 }
 
+/* What calls add up to, with their energy. Returns 0, or -1 with ERR filled. */
+static int read_results(struct options *o, struct meter_results *results,
+                        const struct session *session, const struct planner *planner,
+                        const struct energy *energy, struct error *err)
+{
+    meter_results_read(results, session, planner, energy, o->per_thread);
+    if (energy == NULL)
+        return 0;
+    int without = meter_results_check_energy(results, planner, energy, err);
+    if (without > 0)
+        report_warning(&o->reporter,
+                       "%d function%s no energy: most of their time is in calls of less than "
+                       "%.3g ms, %d periods of the source",
+                       without, without == 1 ? " has" : "s have",
+                       (double)energy_period(energy) * ENERGY_PERIODS * 1e-6, ENERGY_PERIODS);
+    if (session_header(session)->next_interval > METER_INTERVALS)
+        report_warning(&o->reporter, "the energy of calls after the first %d is missing",
+                       METER_INTERVALS);
+    return without < 0 ? -1 : 0;
+}
+
 /* After the run. Returns 0, or -1 with ERR filled. */
 static int report(struct options *o, struct session *session, const struct planner *planner,
-                  struct error *err)
+                  struct energy *energy, struct error *err)
 {
     uint32_t functions;
     struct meter_results results;
     struct meter_arcs arcs = {0};
     session_stop(session);
+    if (energy != NULL && energy_stop(energy, err) != 0)
+        return -1;
     warn(o, session, planner);
     planner_functions(planner, &functions);
     if (session_header(session)->processes == 0)
@@ -462,13 +505,27 @@ static int report(struct options *o, struct session *session, const struct plann
         return error_set(err, NULL, NO_OFFSET, "no function was hooked");
     if (o->session.listing)
         return 0;
-    meter_results_read(&results, session, planner, o->per_thread);
-    meter_arcs_read(&arcs, session, planner);
-    summarize(o, session, planner, &results);
-    int result = write_results(o, &results, &arcs, session, planner, err);
+    int result = read_results(o, &results, session, planner, energy, err);
+    if (result == 0) {
+        meter_arcs_read(&arcs, session, planner);
+        summarize(o, session, planner, &results);
+        result = write_results(o, &results, &arcs, session, planner, err);
+    }
     meter_results_free(&results);
     meter_arcs_free(&arcs);
     return result;
+}
+
+/* Opens the power sources, if any. Returns 0, or -1 with ERR filled. */
+static int start_energy(struct options *o, struct energy **energy, struct error *err)
+{
+    if (o->power.count == 0 || o->session.listing)
+        return 0;
+    *energy = energy_new(&o->power, &o->reporter, err);
+    if (*energy == NULL)
+        return -1;
+    o->session.shortest = energy_shortest(*energy);
+    return 0;
 }
 
 /* Returns the exit status. */
@@ -486,14 +543,18 @@ static int meter(struct options *o, struct error *err)
     signals_take(&signals, NULL);
     struct planner *planner =
         planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
-    struct session *session = session_new(planner, &o->session, err);
-    if (session == NULL || session_export(session, library, err) != 0 ||
-        run(o, &signals, &status, &end, err) != 0 || report(o, session, planner, err) != 0)
+    struct energy *energy = NULL;
+    struct session *session = NULL;
+    if (start_energy(o, &energy, err) != 0 ||
+        (session = session_new(planner, &o->session, err)) == NULL ||
+        session_export(session, library, err) != 0 || run(o, &signals, &status, &end, err) != 0 ||
+        report(o, session, planner, energy, err) != 0)
         report_error(&o->reporter, err);
     else
         end = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     output_discard(o->out);
     session_delete(session);
+    energy_delete(energy);
     planner_delete(planner);
     free(library);
     return end;

@@ -268,6 +268,24 @@ static inline uint64_t less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
+/* Notes a call for its energy, which is known later. */
+__attribute__((noinline, cold)) static void note_interval(const struct state *t,
+                                                          const struct frame *f, uint64_t end)
+{
+    struct meter_header *header = meter_process.header;
+    uint64_t number = __atomic_fetch_add(&header->next_interval, 1, __ATOMIC_RELAXED);
+    if (number >= METER_INTERVALS)
+        return;
+    struct meter_interval *interval =
+        (struct meter_interval *)(meter_process.file + METER_INTERVALS_AT) + number;
+    interval->start = f->start;
+    interval->end = end;
+    interval->function = f->function;
+    interval->block =
+        (uint32_t)(((uint64_t)t->records - (uint64_t)block_at(0)) / sizeof(struct meter_block));
+    __atomic_store_n(&interval->ready, 1, __ATOMIC_RELEASE);
+}
+
 /* Ends FRAME, which was the last, at time END. */
 static inline void close_frame(struct state *t, const struct frame *f, uint64_t end, bool returned)
 {
@@ -283,8 +301,11 @@ static inline void close_frame(struct state *t, const struct frame *f, uint64_t 
     if (f->inherited)
         return;
     r->self += less(elapsed, f->child);
-    if (r->depth == 0)
+    if (r->depth == 0) {
         r->inclusive += elapsed;
+        if (header->shortest != 0 && less(end, f->start) >= header->shortest)
+            note_interval(t, f, end);
+    }
     if (!returned) {
         r->unwound++;
         return;

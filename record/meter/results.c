@@ -83,8 +83,80 @@ static void limit_self(struct meter_sums *sums)
         r->self = r->inclusive;
 }
 
+/* Adds the energy of long calls. */
+static void add_energy(struct meter_results *results, struct numbers *index,
+                       const struct session *session, const struct energy *energy)
+{
+    const double shortest = (double)(ENERGY_PERIODS * energy_period(energy));
+    uint64_t count = session_interval_count(session);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct meter_interval *interval = session_interval(session, i);
+        if (interval == NULL || interval->block >= session_block_count(session))
+            continue;
+        double from = session_time(session, interval->start),
+               to = session_time(session, interval->end);
+        if (to - from < shortest)
+            continue;
+        struct energy_amount amount = energy_between(energy, from, to);
+        struct meter_sums *sums = sums_of(results, index, interval->function,
+                                          &session_block(session, interval->block)->thread);
+        sums->noted += to - from;
+        sums->energy.joules += amount.joules;
+        sums->energy.error += amount.error;
+    }
+}
+
+/* Of calls that are too short for it, and a small part of all, the energy is that of the others in the same time. */
+static void settle_energy(struct meter_results *results, struct meter_sums *sums)
+{
+    const double part = 0.95;
+    double all = (double)sums->record.inclusive * results->tick;
+    sums->has_energy = sums->noted > 0 && sums->noted >= part * all;
+    results->energy = results->energy || sums->has_energy;
+    if (sums->has_energy && sums->noted < all) {
+        double missing = sums->energy.joules * (all / sums->noted - 1);
+        sums->energy.joules += missing;
+        sums->energy.error += missing;
+    }
+}
+
+int meter_results_check_energy(const struct meter_results *results, const struct planner *planner,
+                               const struct energy *energy, struct error *err)
+{
+    uint32_t functions;
+    const struct meter_function *all = planner_functions(planner, &functions);
+    const struct meter_sums *longest = NULL;
+    double period = (double)energy_period(energy) * 1e-6, mean = 0;
+    int without = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct meter_sums *sums = &results->items[i];
+        if (sums->record.returned == 0 || sums->has_energy || all[sums->function].entries_only)
+            continue;
+        double ms =
+            (double)sums->record.total * results->tick * 1e-6 / (double)sums->record.returned;
+        without++;
+        if (longest == NULL || ms > mean) {
+            longest = sums;
+            mean = ms;
+        }
+    }
+    if (results->energy)
+        return without;
+    char *name = energy_name(energy);
+    if (longest == NULL)
+        error_set(err, NULL, NO_OFFSET, "no call has returned, so that none has an energy");
+    else
+        error_set(
+            err, NULL, NO_OFFSET,
+            "%s has a new value every %.3g ms, but calls of '%s' take %.3g ms: their energy is "
+            "known of %.3g ms or more (leave out -p)",
+            name, period, all[longest->function].readable, mean, ENERGY_PERIODS * period);
+    free(name);
+    return -1;
+}
+
 void meter_results_read(struct meter_results *results, const struct session *session,
-                        const struct planner *planner, bool per_thread)
+                        const struct planner *planner, const struct energy *energy, bool per_thread)
 {
     uint32_t functions;
     struct numbers index = {0};
@@ -103,9 +175,13 @@ void meter_results_read(struct meter_results *results, const struct session *ses
             add_histogram(sums, session_histogram(session, record));
         }
     }
+    if (energy != NULL)
+        add_energy(results, &index, session, energy);
     numbers_free(&index);
-    for (size_t i = 0; i < results->count; i++)
+    for (size_t i = 0; i < results->count; i++) {
         limit_self(&results->items[i]);
+        settle_energy(results, &results->items[i]);
+    }
     if (results->count > 0)
         qsort(results->items, results->count, sizeof *results->items, compare_by_cost);
 }
@@ -143,6 +219,8 @@ enum {
     P90,
     P99,
     MOST,
+    ENERGY,
+    ERROR,
     PROCESS,
     THREAD,
     PROGRAM,
@@ -166,6 +244,8 @@ static const struct table_column columns[COLUMNS] = {
     [P90] = {.name = "p90", .unit = "ns", .rank = 5},
     [P99] = {.name = "p99", .unit = "ns", .rank = 3},
     [MOST] = {.name = "max", .unit = "ns", .rank = 1},
+    [ENERGY] = TABLE_COLUMN("inclusive_energy", "J", false),
+    [ERROR] = TABLE_COLUMN("energy_error", "J", false),
     [PROCESS] = TABLE_COLUMN("process", "", false),
     [THREAD] = TABLE_COLUMN("thread", "", false),
     [PROGRAM] = {.name = "program", .unit = "", .is_text = true, .rank = 6},
@@ -183,6 +263,10 @@ static void fill_times(const struct meter_results *results, const struct meter_s
         return; /* all calls are still inside: nothing is known about their times */
     cells[INCLUSIVE] = cell_real((double)r->inclusive * tick / 1e9);
     cells[SELF] = cell_real((double)r->self * tick / 1e9);
+    if (sums->has_energy) {
+        cells[ENERGY] = cell_real(sums->energy.joules);
+        cells[ERROR] = cell_real(sums->energy.error);
+    }
     if (r->returned == 0)
         return;
     cells[MEAN] = cell_real((double)r->total * tick / (double)r->returned);
@@ -217,7 +301,9 @@ static size_t choose_columns(const struct meter_results *results, size_t chosen[
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         bool of_time = i > CALLS && i < PROCESS, of_thread = i >= PROCESS && i < LIBRARY;
-        if ((!of_time || results->timing) && (!of_thread || results->per_thread))
+        bool of_energy = i == ENERGY || i == ERROR;
+        if ((!of_time || results->timing) && (!of_thread || results->per_thread) &&
+            (!of_energy || results->energy))
             chosen[count++] = i;
     }
     return count;

@@ -5,6 +5,7 @@
 
 #include "formats/table/table.h"
 #include "record/meter/arcs.h"
+#include "record/meter/energy.h"
 #include "record/meter/planner.h"
 #include "record/meter/session.h"
 
@@ -16,6 +17,9 @@ struct meter_sums {
     struct meter_record record;
     uint64_t inside;     /* calls that had not ended when the program did */
     uint64_t *histogram; /* LOG_BUCKETS values, or NULL */
+    double noted;        /* time of outermost calls that were long enough for their energy [ns] */
+    struct energy_amount energy; /* of these, */
+    bool has_energy;             /* which are all that matter */
 };
 
 struct meter_results {
@@ -23,11 +27,18 @@ struct meter_results {
     size_t count, capacity;
     double tick; /* [ns] */
     bool timing, per_thread;
+    bool energy; /* is known of some */
 };
 
-/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER. Caller frees. */
+/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER; and what its calls used of ENERGY
+ * (NULL: not measured), which has been stopped, too. Caller frees. */
 void meter_results_read(struct meter_results *results, const struct session *session,
-                        const struct planner *planner, bool per_thread);
+                        const struct planner *planner, const struct energy *energy,
+                        bool per_thread);
+/* Why the calls of the function with the longest ones have no energy. Returns -1 with ERR filled if no function has, or the number
+ * of functions whose calls have ended and that have none. */
+int meter_results_check_energy(const struct meter_results *results, const struct planner *planner,
+                               const struct energy *energy, struct error *err);
 void meter_results_free(struct meter_results *results);
 
 /* Writes the table to OUT, where errors are recorded. */

@@ -8,13 +8,34 @@
 #include "record/meter/results.h"
 
 /* The measures of calls, as pbin.5 lists them; without times there are only calls. */
-enum { CALLS, RETURNED, UNWOUND, INSIDE, UNTIMED, INCLUSIVE, TOTAL, LEAST, MOST, VALUES };
+enum {
+    CALLS,
+    RETURNED,
+    UNWOUND,
+    INSIDE,
+    UNTIMED,
+    INCLUSIVE,
+    TOTAL,
+    LEAST,
+    MOST,
+    ENERGY,
+    ERROR,
+    VALUES
+};
 static const struct {
     const char *name;
     enum pbin_measure_join join;
-} kinds[VALUES] = {{"calls", PBIN_ADD},  {"returned", PBIN_ADD}, {"unwound", PBIN_ADD},
-                   {"inside", PBIN_ADD}, {"untimed", PBIN_ADD},  {"inclusive", PBIN_ADD_SAME},
-                   {"total", PBIN_ADD},  {"min", PBIN_MIN},      {"max", PBIN_MAX}};
+} kinds[VALUES] = {{"calls", PBIN_ADD},
+                   {"returned", PBIN_ADD},
+                   {"unwound", PBIN_ADD},
+                   {"inside", PBIN_ADD},
+                   {"untimed", PBIN_ADD},
+                   {"inclusive", PBIN_ADD_SAME},
+                   {"total", PBIN_ADD},
+                   {"min", PBIN_MIN},
+                   {"max", PBIN_MAX},
+                   {"inclusive_energy", PBIN_ADD_SAME},
+                   {"energy_error", PBIN_ADD_SAME}};
 
 /* A row: in the order of its keys, which are process, program, thread, comm, binary and function, or the last two. */
 struct line {
@@ -51,6 +72,11 @@ static exact to_time(uint64_t ticks, double tick)
     return (exact)((double)ticks * tick * (double)((uint64_t)1 << TIME_SHIFT));
 }
 
+static exact to_measure(double value)
+{
+    return (exact)(value * (double)((uint64_t)1 << MEASURE_SHIFT));
+}
+
 static void set(struct line *line, int kind, exact value)
 {
     line->value[kind] = value;
@@ -65,6 +91,10 @@ static void set_times(struct line *line, const struct meter_sums *sums, double t
         return;
     line->time = to_time(r->self, tick);
     set(line, INCLUSIVE, to_time(r->inclusive, tick));
+    if (sums->has_energy) {
+        set(line, ENERGY, to_measure(sums->energy.joules));
+        set(line, ERROR, to_measure(sums->energy.error));
+    }
     if (r->returned == 0)
         return;
     set(line, TOTAL, to_time(r->total, tick));
@@ -184,11 +214,18 @@ static void put_histogram(struct pbin_writer *writer, uint32_t row, uint32_t mea
         pbin_put_histogram(writer, &histogram);
 }
 
-static void put_measures(const struct line *lines, size_t count, bool timing,
-                         struct pbin_writer *writer)
+/* The measures that results have come first. */
+static int kinds_of(const struct meter_results *results)
 {
-    for (int kind = 0; kind < (timing ? VALUES : CALLS + 1); kind++) {
-        uint32_t measure = define(writer, kinds[kind].name, kind < INCLUSIVE ? "" : "ns",
+    return !results->timing ? CALLS + 1 : results->energy ? VALUES : ENERGY;
+}
+
+static void put_measures(const struct line *lines, size_t count,
+                         const struct meter_results *results, struct pbin_writer *writer)
+{
+    for (int kind = 0; kind < kinds_of(results); kind++) {
+        const char *unit = kind < INCLUSIVE ? "" : kind < ENERGY ? "ns" : "J";
+        uint32_t measure = define(writer, kinds[kind].name, unit,
                                   kind < INCLUSIVE ? PBIN_INTEGER : PBIN_REAL, kinds[kind].join);
         for (size_t i = 0; i < count; i++)
             if (lines[i].has[kind])
@@ -196,7 +233,7 @@ static void put_measures(const struct line *lines, size_t count, bool timing,
                                   &(struct pbin_measured){(uint32_t)i, measure,
                                                           pbin_value_of_run(lines[i].value[kind])});
     }
-    if (!timing)
+    if (!results->timing)
         return;
     uint32_t measure = define(writer, "duration", "ns", PBIN_HISTOGRAM, PBIN_ADD);
     for (size_t i = 0; i < count; i++)
@@ -226,7 +263,7 @@ int meter_results_write_pbin(const struct meter_results *results, const struct m
     pbin_put_run(writer, &sums);
     for (size_t i = 0; i < count; i++)
         put_line(&lines[i], results->per_thread, writer);
-    put_measures(lines, count, results->timing, writer);
+    put_measures(lines, count, results, writer);
     meter_arcs_put(arcs, planner, writer);
     for (size_t i = 0; i < count; i++)
         free(lines[i].histogram);

@@ -56,7 +56,8 @@ static double tick_between(uint64_t ticks, uint64_t ns)
     return ticks > 0 ? (double)ns / (double)ticks : 1;
 }
 
-static void start_clock(struct session *s)
+/* SHORTEST: in ns. */
+static void start_clock(struct session *s, uint64_t shortest)
 {
     double tick = 1;
     read_clocks(&s->start_ticks, &s->start_ns);
@@ -68,6 +69,7 @@ static void start_clock(struct session *s)
         tick = tick_between(ticks - s->start_ticks, ns - s->start_ns);
     }
     s->header->units_per_tick = (uint64_t)(tick * (1 << LOG_UNIT_SHIFT) * 4294967296.0);
+    s->header->shortest = (uint64_t)((double)shortest / tick);
 }
 
 /* ---- requests ---- */
@@ -150,7 +152,7 @@ static int make_file(struct session *s, const struct session_options *options, s
         .listing = options->listing,
         .callers = options->callers,
         .histograms = METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block),
-        .end = METER_FILE_SIZE,
+        .end = METER_INTERVALS_AT,
     };
     s->header->next_histogram = s->header->histograms;
     return 0;
@@ -180,7 +182,7 @@ struct session *session_new(struct planner *planner, const struct session_option
     s->planner = planner;
     s->file = s->socket = -1;
     if (make_file(s, options, err) == 0 && make_socket(s, err) == 0) {
-        start_clock(s);
+        start_clock(s, options->shortest);
         s->running = thread_start(&s->thread, serve, s);
         if (s->running)
             return s;
@@ -272,6 +274,25 @@ const struct meter_arc *session_arcs(const struct session *s, uint32_t number)
     if (at < s->header->histograms || at > METER_FILE_SIZE - size || at % sizeof(uint64_t) != 0)
         return NULL;
     return (const struct meter_arc *)(s->memory + at);
+}
+
+uint64_t session_interval_count(const struct session *s)
+{
+    uint64_t count = s->header->next_interval;
+    return count < METER_INTERVALS ? count : METER_INTERVALS;
+}
+
+const struct meter_interval *session_interval(const struct session *s, uint64_t number)
+{
+    const struct meter_interval *all =
+        (const struct meter_interval *)(s->memory + METER_INTERVALS_AT);
+    return all[number].ready == 1 ? &all[number] : NULL;
+}
+
+double session_time(const struct session *s, uint64_t ticks)
+{
+    double since = (double)(int64_t)(ticks - (s->header->tsc ? s->start_ticks : s->start_ns));
+    return (double)s->start_ns + since * session_tick(s);
 }
 
 uint64_t session_wall(const struct session *s)

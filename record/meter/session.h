@@ -11,11 +11,12 @@
 struct session;
 
 struct session_options {
-    bool timing;    /* watch exits */
-    bool listing;   /* the program ends before it runs */
-    bool monotonic; /* do not use the time-stamp counter */
-    bool cpu_time;  /* of the thread, not wall time */
-    bool callers;   /* count arcs */
+    bool timing;       /* watch exits */
+    bool listing;      /* the program ends before it runs */
+    bool monotonic;    /* do not use the time-stamp counter */
+    bool cpu_time;     /* of the thread, not wall time */
+    bool callers;      /* count arcs */
+    uint64_t shortest; /* call that is noted for its energy [ns]; 0: none is */
 };
 
 /* Makes counters and starts the thread. PLANNER is borrowed until session_stop and used by the thread alone. Returns NULL
@@ -41,6 +42,11 @@ uint32_t session_next_record(const struct session *session, uint32_t number, uin
 const uint64_t *session_histogram(const struct session *session, const struct meter_record *record);
 /* The METER_ARCS entries of the table of arcs of a block, or NULL. */
 const struct meter_arc *session_arcs(const struct session *session, uint32_t number);
+/* The number of intervals that were noted, and one of them; NULL: the program ended before it was. */
+uint64_t session_interval_count(const struct session *session);
+const struct meter_interval *session_interval(const struct session *session, uint64_t number);
+/* CLOCK_MONOTONIC at TICKS [ns], after session_stop. */
+double session_time(const struct session *session, uint64_t ticks);
 /* The time from session_new to session_stop [ns]. */
 uint64_t session_wall(const struct session *session);
 /* Nanoseconds per tick, measured over the whole run. */

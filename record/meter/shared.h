@@ -1,7 +1,7 @@
 /* What funcmeter and its preload library share: counters in a memory file, requests on a socket.
  *
  *   the memory file:  meter_header, then METER_THREADS blocks of { meter_thread, METER_FUNCTIONS meter_records },
- *                     then histograms and tables of arcs, handed out one by one
+ *                     then histograms and tables of arcs, handed out one by one, and METER_INTERVALS meter_intervals
  *   the socket:       the library sends a meter_request for each ELF file that was loaded; funcmeter answers with a
  *                     meter_plan, patches, thunks and the bytes of the pool
  *
@@ -27,7 +27,8 @@ enum {
     METER_LONGEST = 24,     /* bytes of a function that a patch compares and replaces */
     METER_RESOLVERS = 1024, /* of a file */
     METER_ARCS = 1 << 17,   /* of a thread */
-    METER_SITE_BITS = 48    /* of an address */
+    METER_INTERVALS = 1 << 27,
+    METER_SITE_BITS = 48 /* of an address */
 };
 
 /* A function in a thread. Times are in ticks. */
@@ -65,6 +66,14 @@ struct meter_arc {
 };
 #define METER_NO_MODULE UINT32_MAX
 
+/* A long call that was no recursion, for its energy. Times are in ticks. */
+struct meter_interval {
+    uint64_t start, end;
+    uint32_t function;
+    uint32_t block; /* of the thread */
+    uint64_t ready; /* 1: written */
+};
+
 struct meter_block {
     union {
         struct meter_thread thread;
@@ -81,7 +90,8 @@ struct meter_header {
     uint32_t listing;        /* the program ends before its first instruction */
     uint64_t units_per_tick; /* [2^-32 units of base/log_buckets.h] */
     uint64_t histograms;     /* place of the first in the file */
-    uint64_t end;            /* of the file */
+    uint64_t end;            /* of the histograms */
+    uint64_t shortest;       /* interval that is noted [ticks]; 0: none is */
     uint32_t functions;      /* so far, with number 0 */
     uint32_t callers;        /* 1: arcs are counted */
     uint32_t spare;
@@ -90,6 +100,7 @@ struct meter_header {
     uint32_t next_thread;    /* blocks handed out; may exceed METER_THREADS */
     uint32_t processes;      /* programs that loaded the library */
     uint64_t lost;           /* threads without a block: their calls are not counted */
+    uint64_t next_interval;  /* intervals noted; may exceed METER_INTERVALS */
     uint64_t lost_arcs;      /* calls whose arc found no room in its table */
     uint64_t cost_inside; /* of a hook, within the time of the call [ticks]; 0 until calibrated */
     uint64_t cost_total;  /* of a hook [ticks] */
@@ -100,8 +111,10 @@ struct meter_header {
 };
 
 #define METER_BLOCKS_AT ((uint64_t)1 << 20)
-#define METER_FILE_SIZE                                                                            \
+#define METER_INTERVALS_AT                                                                         \
     (METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block) + ((uint64_t)64 << 30))
+#define METER_FILE_SIZE                                                                            \
+    (METER_INTERVALS_AT + (uint64_t)METER_INTERVALS * sizeof(struct meter_interval))
 
 /* What a hook does besides counting. */
 enum meter_kind {

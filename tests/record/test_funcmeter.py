@@ -649,6 +649,96 @@ class Times(Case):
         self.assertLess(found["fib"], found["main"])
 
 
+class Energy(Case):
+    """A program that counts the energy it pretends to use, in a file; what its functions used, it prints."""
+    SOURCE = r"""
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <time.h>
+        #include <unistd.h>
+        #define KEEP __attribute__((noipa))
+        static int file;
+        static double joules, seconds;
+        static double now(void)
+        {
+            struct timespec t;
+            clock_gettime(CLOCK_MONOTONIC, &t);
+            return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+        }
+        KEEP double burn(double watts, double seconds)
+        {
+            double start = now(), last = start, before = joules, written = start;
+            while (last - start < seconds) {
+                double time = now();
+                joules += watts * (time - last);
+                last = time;
+                char text[32];
+                int length = snprintf(text, sizeof text, "%012.0f\n", joules * 1e6);
+                if (time - written > 1e-3 && pwrite(file, text, (size_t)length, 0) == length)
+                    written = time;
+            }
+            return joules - before;
+        }
+        KEEP double heavy(void) { double j = burn(50, seconds); __asm__ volatile(""); return j; }
+        KEEP double light(void) { double j = burn(5, seconds); __asm__ volatile(""); return j; }
+        KEEP void brief(void) { burn(20, 1e-4); __asm__ volatile(""); }
+        int main(int argc, char **argv)
+        {
+            double h = 0, l = 0;
+            file = open(argv[1], O_WRONLY);
+            seconds = atof(argv[2]);
+            for (int i = 0; i < 3 && seconds > 0; i++) {
+                h += heavy();
+                l += light();
+            }
+            for (int i = 0; i < 100; i++)
+                brief();
+            printf("%f %f %f\n", h, l, joules);
+        }
+        """
+
+    def test_long_and_short_calls(self):
+        program = self.build("heat", self.SOURCE)
+        with open(self.at("counter"), "w", encoding="utf-8") as file:
+            file.write("000000000000\n")
+        source = ("-p", "counter:" + self.at("counter"))
+        for seconds in ("0.15", "0.6", "3"):  # a busy machine reads the counter less often
+            done = self.run_meter(*source, "-o", "out.pbin", "heat:heavy|light|brief|main", "--", program, self.at("counter"),
+                                  seconds)
+            if "1 function has no energy: most of their time is in calls of less than " in done.stderr:
+                break
+        else:
+            self.fail(done.stderr)
+        self.assertEqual(done.returncode, 0)
+        shown = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "--format", "csv", "out.pbin"], cwd=self.folder,
+                               stdout=subprocess.PIPE, text=True, check=True)
+        rows = {r["function"]: r for r in csv.DictReader(shown.stdout.splitlines())}
+        self.assertEqual(rows["brief"]["inclusive_energy [J]"], "")
+        found = {n: float(rows[n]["inclusive_energy [J]"]) for n in ("heavy", "light", "main")}
+        for name, true in zip(found, map(float, done.stdout.split())):
+            self.assertAlmostEqual(found[name], true, delta=float(rows[name]["energy_error [J]"]), msg=name)
+        self.assertGreater(found["heavy"], 3 * found["light"])
+        done = self.run_meter("-q", *source, "-o", "out.csv", "heat:brief", "--", program, self.at("counter"), "0")
+        self.assertRegex(done.stderr, r"^funcmeter: counter:energy has a new value every \S+ ms, but calls of 'brief' take "
+                                      r"\S+ ms: their energy is known of \S+ ms or more \(leave out -p\)\n$")
+        self.assertEqual((done.returncode, os.path.exists(self.at("out.csv"))), (1, False))
+
+    def test_refusals(self):
+        with open(self.at("counter"), "w", encoding="utf-8") as file:
+            file.write("000000000000\n")
+        source = ("-p", "counter:" + self.at("counter"))
+        for options, status, text in (
+                ((*source, "--count"), 2, "-p: not with --count"), ((*source, "--cpu-time"), 2, "-p: not with --cpu-time"),
+                (("-p", "none:x"), 2, "none"), (("--unit", "mJ"), 2, "no power source given (-p)"),
+                (("-p", "counter:" + self.at("none")), 1, "none: "),
+                (("-p", "file:" + self.at("counter"), "--unit", "mA"), 1, "expected a source of energy or power, found one of current")):
+            done = self.run_meter(*options, "heat:brief", "--", "touch", "ran")
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(text, done.stderr)
+        self.assertFalse(os.path.exists(self.at("ran")))
+
+
 class Refusals(Case):
     def refused(self, *arguments, status=1):
         done = self.run_meter(*arguments)

@@ -1,0 +1,44 @@
+/* What the power sources count while a program is metered, in a thread of its own; and what they counted between two
+ * moments, by the lines between their readings.
+ *
+ * Between two readings the power is not known: whatever a source counts between them may have been used on either side of
+ * a moment there, and the moment of a reading is itself known to half a step. So the energy of an interval is right to
+ * twice what was counted between the readings around its ends.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_ENERGY_H
+#define RECORD_METER_ENERGY_H
+
+#include <stdint.h>
+
+#include "record/power.h"
+
+enum { ENERGY_PERIODS = 4 }; /* the least length of an interval */
+
+struct energy;
+
+/* Opens the sources and starts the thread, which reads them from now on. All is borrowed until energy_delete. Returns NULL
+ * with ERR filled. */
+struct energy *energy_new(const struct power_options *options, struct reporter *reporter,
+                          struct error *err);
+/* Reads once more and ends the thread. Returns 0, or -1 with ERR filled when a source had failed. */
+int energy_stop(struct energy *energy, struct error *err);
+/* NULL is allowed. */
+void energy_delete(struct energy *energy);
+
+/* The shortest interval whose energy may be known, before the run [ns]. */
+uint64_t energy_shortest(const struct energy *energy);
+
+/* After energy_stop: the time between two readings of the slowest source [ns]. */
+uint64_t energy_period(const struct energy *energy);
+/* What the value is, as -p names it. Caller frees. */
+char *energy_name(const struct energy *energy);
+
+struct energy_amount {
+    double joules;
+    double error; /* the most that it can be off by */
+};
+/* The energy between two moments of the run, CLOCK_MONOTONIC [ns]. */
+struct energy_amount energy_between(const struct energy *energy, double from, double to);
+
+#endif
