@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/vectors.h"
 
 /* Rounding: powers that differ by less are the same, shares that lack less are whole. */
@@ -249,27 +250,17 @@ static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
     }
 }
 
-/* Highest power of an interval [J/ns]. */
+/* Highest power of an interval [J/ns]: the bits of positive numbers are in the order of the numbers. */
 VECTORS
-static double most_of_intervals(const double *energy, const double *ns, size_t count)
+static double most_of_intervals(const double *restrict energy, const double *restrict rate,
+                                size_t count)
 {
-    lanes most = {0};
-    size_t i = 0;
-    double highest = 0;
-    for (; i + LANES <= count; i += LANES) {
-        lanes e, time;
-        memcpy(&e, energy + i, sizeof e);
-        memcpy(&time, ns + i, sizeof time);
-        lanes power = WHERE(time > 0, e / time);
-        most =
-            (lanes)((lane_mask)WHERE(power > most, power) | (lane_mask)WHERE(power <= most, most));
+    int64_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t bits = (int64_t)bits_of_double(energy[i] > 0 ? rate[i] * 1e-9 : 0);
+        most = bits > most ? bits : most;
     }
-    for (size_t l = 0; l < LANES; l++)
-        highest = most[l] > highest ? most[l] : highest;
-    for (; i < count; i++)
-        if (ns[i] > 0 && energy[i] / ns[i] > highest)
-            highest = energy[i] / ns[i];
-    return highest;
+    return double_of_bits((uint64_t)most);
 }
 
 /* Power of nobody in each window [J/ns]; the IDLE part of what is spare is nobody's. */
@@ -357,7 +348,7 @@ static void price_intervals(struct stretch *s, double idle)
     s->after = s->prices[1];
     s->first = s->costs[0];
     s->second = s->costs[1];
-    s->most = most_of_intervals(s->energy, s->ns, s->count);
+    s->most = most_of_intervals(s->energy, s->rate, s->count);
     if (s->any_idle)
         spread_power(s, nobody, s->idle);
     else
