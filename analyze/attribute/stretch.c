@@ -14,10 +14,13 @@
 
 /* ---- vectors: sums in this order are the same on every machine ---- */
 
-enum { LANES = 4 };
+enum { LANES = 8 };
 typedef double lanes __attribute__((vector_size(LANES * 8)));
-typedef int64_t lane_mask __attribute__((vector_size(LANES * 8)));
-#define WHERE(condition, value) ((lanes)((lane_mask)(condition) & (lane_mask)(value)))
+typedef int64_t lane_bits __attribute__((vector_size(LANES * 8)));
+/* The bits of VALUE where SIGN is negative, or is not; of comparisons some compilers make single ones. */
+#define BITS(value)                  ((lane_bits)(value))
+#define IF_NEGATIVE(sign, value)     (BITS(value) & (BITS(sign) >> 63))
+#define UNLESS_NEGATIVE(sign, value) (BITS(value) & ~(BITS(sign) >> 63))
 
 /* COUNT values, and zeros up to a multiple of LANES. */
 static void pad(double *values, size_t count)
@@ -29,22 +32,28 @@ static void pad(double *values, size_t count)
 static inline __attribute__((always_inline)) double add_lanes(const lanes *l)
 {
     const lanes v = *l;
-    return (v[0] + v[2]) + (v[1] + v[3]);
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
 /* ---- windows ---- */
 
-/* Is the power of each interval that of the one before? Returns how many are. */
+/* How many intervals have the power of the one before? */
 VECTORS
-static uint64_t find_steady(const double *restrict rate, size_t count, uint8_t *restrict steady)
+static uint64_t count_steady(const double *rate, size_t count)
 {
     uint64_t sum = 0;
+    for (size_t i = 1; i < count; i++)
+        sum += fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
+    return sum;
+}
+
+/* Which ones? */
+VECTORS
+static void find_steady(const double *restrict rate, size_t count, uint8_t *restrict steady)
+{
     steady[0] = 0;
     for (size_t i = 1; i < count; i++)
         steady[i] = fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
-    for (size_t i = 1; i < count; i++)
-        sum += steady[i];
-    return sum;
 }
 
 /* The window that is open. */
@@ -148,10 +157,11 @@ static void divide_by_power(struct stretch *s, const uint8_t *steady)
 static size_t make_windows(struct stretch *s)
 {
     uint8_t steady[STRETCH];
-    uint64_t same = find_steady(s->rate, s->count, steady);
+    uint64_t same = count_steady(s->rate, s->count);
     s->updates = 0;
     if (same == 0 || same + 1 == s->count)
         return s->count;
+    find_steady(s->rate, s->count, steady);
     s->leaps = leaps(s);
     if (s->leaps)
         divide_by_leaps(s);
@@ -191,27 +201,29 @@ struct balance {
 static inline __attribute__((always_inline)) struct balance
 measure_some(const double *ns, const double *cpu_ns, size_t count, const double *power, bool over)
 {
-    lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0}, most = {0};
+    const lanes zero = {0};
+    lanes spare_ns = {0}, spare_j = {0}, over_ns = {0}, over_j = {0};
+    lane_bits most = {0};
     for (size_t i = 0; i < count; i += LANES) {
         lanes time, cpu, p;
         memcpy(&time, ns + i, sizeof time);
         memcpy(&cpu, cpu_ns + i, sizeof cpu);
         memcpy(&p, power + i, sizeof p);
-        lanes lack = time - cpu, positive = WHERE(p > 0, p);
-        lanes less = WHERE(lack > NOTHING * time, lack),
-              more = WHERE(time > 0, WHERE(lack < 0, -lack));
+        lanes lack = time - cpu, positive = (lanes)UNLESS_NEGATIVE(p, p);
+        lanes less = (lanes)UNLESS_NEGATIVE(lack - NOTHING * time, lack);
+        lanes more = (lanes)IF_NEGATIVE(zero - time, IF_NEGATIVE(lack, -lack));
         spare_ns += less;
         spare_j += less * p;
         over_ns += more;
         if (over)
             over_j += more * positive;
-        most = (lanes)((lane_mask)WHERE(positive > most, positive) |
-                       (lane_mask)WHERE(positive <= most, most));
+        lane_bits higher = BITS(positive) - most; /* in the order of the numbers */
+        most += UNLESS_NEGATIVE(higher, higher);
     }
     struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), add_lanes(&over_ns),
                         add_lanes(&over_j), 0};
     for (size_t l = 0; l < LANES; l++)
-        b.most = most[l] > b.most ? most[l] : b.most;
+        b.most = fmax(b.most, double_of_bits((uint64_t)most[l]));
     return b;
 }
 
@@ -237,10 +249,10 @@ static inline double over_of(double ns, double cpu_ns)
 }
 
 /* The PAID part of what is over is paid for. */
-VECTORS
-static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
-                       const double *restrict energy, const double *restrict power, size_t count,
-                       double paid, double *restrict price)
+static inline __attribute__((always_inline)) void
+set_some_prices(const double *restrict ns, const double *restrict cpu_ns,
+                const double *restrict energy, const double *restrict power, size_t count,
+                double paid, double *restrict price)
 {
     for (size_t i = 0; i < count; i++) {
         double over = over_of(ns[i], cpu_ns[i]);
@@ -248,6 +260,16 @@ static void set_prices(const double *restrict ns, const double *restrict cpu_ns,
         double diluted = (energy[i] + extra) / (over > 0 ? cpu_ns[i] : 1);
         price[i] = over > 0 ? diluted : power[i];
     }
+}
+
+VECTORS
+static void set_prices(const double *ns, const double *cpu_ns, const double *energy,
+                       const double *power, size_t count, double paid, double *price)
+{
+    if (paid == 0)
+        set_some_prices(ns, cpu_ns, energy, power, count, 0, price);
+    else
+        set_some_prices(ns, cpu_ns, energy, power, count, paid, price);
 }
 
 /* Highest power of an interval [J/ns]: the bits of positive numbers are in the order of the numbers. */
@@ -551,10 +573,11 @@ static void repeat_classes(const int32_t *restrict class, size_t count, size_t n
 static void count_room(double most, size_t count, const double *cpu_ns, const double *of,
                        const int32_t *class, struct price_class *classes)
 {
-    double sums[LANES][CLASSES][2] = {{{0}}}; /* lanes do not wait for each other */
+    enum { TURNS = 4 }; /* sums that do not wait for each other */
+    double sums[TURNS][CLASSES][2] = {{{0}}};
     for (size_t k = 0; k < count; k++) {
         double room = most * cpu_ns[k] - of[k];
-        sums[k % LANES][class[k]][room < 0] += fabs(room);
+        sums[k % TURNS][class[k]][room < 0] += fabs(room);
     }
     for (size_t c = 0; c < CLASSES; c++) {
         classes[c].room = (sums[0][c][0] + sums[2][c][0]) + (sums[1][c][0] + sums[3][c][0]);
