@@ -31,6 +31,7 @@ struct disassembler {
     struct capstone cs;
     csh handle;
     size_t unit;
+    bool thumb; /* the mode of HANDLE */
     cs_insn *last;
 };
 
@@ -105,7 +106,11 @@ struct disassembler *disassembler_new(const struct machine_code *code, bool inte
             cs.option(handle, CS_OPT_SYNTAX, intel ? CS_OPT_SYNTAX_INTEL : CS_OPT_SYNTAX_ATT);
         cs.option(handle, CS_OPT_DETAIL, CS_OPT_ON); /* before malloc */
         struct disassembler *d = mem_zalloc(1, sizeof *d);
-        *d = (struct disassembler){code, cs, handle, machines[i].unit, cs.malloc(handle)};
+        *d = (struct disassembler){.code = code,
+                                   .cs = cs,
+                                   .handle = handle,
+                                   .unit = machines[i].unit,
+                                   .last = cs.malloc(handle)};
         return d;
     }
     dlclose(cs.library);
@@ -123,18 +128,33 @@ void disassembler_delete(struct disassembler *d)
     free(d);
 }
 
+/* Chooses the instruction set of ARM. */
+static void set_thumb(struct disassembler *d, bool thumb)
+{
+    const unsigned order =
+        machine_code_file(d->code)->big_endian ? (unsigned)CS_MODE_BIG_ENDIAN : 0;
+    const cs_mode set = thumb ? CS_MODE_THUMB : CS_MODE_ARM;
+    if (thumb != d->thumb)
+        d->cs.option(d->handle, CS_OPT_MODE, set | order);
+    d->thumb = thumb;
+}
+
 size_t disassembler_decode(struct disassembler *d, uint64_t address, const uint8_t *bytes,
                            size_t size)
 {
+    uint64_t until;
+    const enum elf_code_kind kind = machine_code_kind(d->code, address, &until);
+    size = until - address < size ? until - address : size;
     const uint8_t *code = bytes;
-    size_t left = size, unit = d->unit < size ? d->unit : size;
-    if (d->cs.disasm_iter(d->handle, &code, &left, &address, d->last))
+    size_t left = size, unit = kind == ELF_CODE_THUMB ? 2 : d->unit;
+    unit = unit < size ? unit : size;
+    set_thumb(d, kind == ELF_CODE_THUMB);
+    if (kind != ELF_CODE_DATA && d->cs.disasm_iter(d->handle, &code, &left, &address, d->last))
         return d->last->size;
     snprintf(d->last->mnemonic, sizeof d->last->mnemonic, ".byte");
     d->last->op_str[0] = '\0';
-    for (size_t i = 0; i < unit; i++)
-        snprintf(d->last->op_str + 6 * i, sizeof d->last->op_str - 6 * i, "%s0x%02x",
-                 i > 0 ? ", " : "", bytes[i]);
+    for (size_t i = 0, at = 0; i < unit; i++)
+        at += (size_t)sprintf(d->last->op_str + at, "%s0x%02x", i > 0 ? ", " : "", bytes[i]);
     return unit;
 }
 

@@ -11,6 +11,7 @@
 struct machine_code {
     struct elf_file *file, *debug; /* debug: the symbols of a stripped file, or NULL */
     struct elf_symbols *symbols;
+    struct elf_code_kinds *kinds;
     struct elf_mapping mapping;
 };
 
@@ -42,6 +43,7 @@ struct machine_code *machine_code_open(const struct code_wanted *wanted,
                        code->file->path);
     code->debug = elf_search_debug_warn(search, code->file, reporter);
     code->symbols = elf_symbols_new(code->file, code->debug);
+    code->kinds = elf_code_kinds_new(code->file, code->debug);
     elf_warn_failed(reporter, code->file, "names are lost");
     elf_warn_failed(reporter, code->debug, "names are lost");
     return code;
@@ -52,6 +54,7 @@ void machine_code_close(struct machine_code *code)
     if (code == NULL)
         return;
     elf_symbols_delete(code->symbols);
+    elf_code_kinds_delete(code->kinds);
     elf_file_close(code->debug);
     elf_file_close(code->file);
     free(code);
@@ -70,6 +73,12 @@ uint64_t machine_code_address(const struct machine_code *code, uint64_t place)
 const struct elf_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address)
 {
     return elf_symbols_find(code->symbols, address);
+}
+
+enum elf_code_kind machine_code_kind(const struct machine_code *code, uint64_t address,
+                                     uint64_t *until)
+{
+    return elf_code_kind_at(code->kinds, address, until);
 }
 
 uint64_t machine_code_size(const struct machine_code *code, const struct elf_symbol *symbol)

@@ -4,6 +4,7 @@
 #define ANALYZE_CODE_MACHINE_CODE_H
 
 #include "base/report.h"
+#include "formats/elf/elf_code_kinds.h"
 #include "formats/elf/elf_search.h"
 #include "formats/elf/elf_symbols.h"
 
@@ -33,6 +34,10 @@ uint64_t machine_code_address(const struct machine_code *code, uint64_t place);
 
 /* The function that contains ADDRESS, borrowed until machine_code_close; NULL: none. */
 const struct elf_symbol *machine_code_symbol(const struct machine_code *code, uint64_t address);
+
+/* As elf_code_kind_at. */
+enum elf_code_kind machine_code_kind(const struct machine_code *code, uint64_t address,
+                                     uint64_t *until);
 
 /* The size of a SYMBOL of the file [bytes]; up to the next symbol or the end of the section where it has none. */
 uint64_t machine_code_size(const struct machine_code *code, const struct elf_symbol *symbol);

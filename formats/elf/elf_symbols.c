@@ -60,17 +60,6 @@ struct reader {
     uint64_t found;               /* its value */
 };
 
-/* $a $t $d $x (also "$x.1", on RISC-V "$xrv64i2p1"): where code changes its instruction set or data begin, not functions. */
-static bool is_mapping_symbol(const struct elf_file *file, const char *name)
-{
-    if (file->machine == EM_RISCV)
-        return name[0] == '$' &&
-               (name[1] == 'x' || (name[1] == 'd' && strchr(".", name[2]) != NULL));
-    return (file->machine == EM_ARM || file->machine == EM_AARCH64) && name[0] == '$' &&
-           name[1] != '\0' && strchr("atdx", name[1]) != NULL &&
-           (name[2] == '\0' || name[2] == '.');
-}
-
 /* Data counts too when it is among the code: a table in .text is not part of the function before.
  */
 static bool is_wanted(unsigned type)
@@ -170,10 +159,10 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
         return;
     drop_version(r, &s);
     s.section_last = section->address + section->size - 1;
-    if (r->file->machine == EM_ARM && type == STT_FUNC)
+    if (r->file->machine == EM_ARM && (type == STT_FUNC || type == STT_GNU_IFUNC))
         s.symbol.address &= ~UINT64_C(1); /* Thumb */
     if (s.symbol.address < section->address || s.symbol.address > s.section_last ||
-        is_mapping_symbol(r->file, name) || !has_room(r, name))
+        elf_is_mapping_symbol(r->file, name) || !has_room(r, name))
         return;
     mem_reserve(&r->symbols, &r->capacity, r->count + 1, sizeof *r->symbols);
     r->symbols[r->count++] = s;

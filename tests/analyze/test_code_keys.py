@@ -14,6 +14,11 @@ import tool
 
 SOURCE = """
 #include <stdlib.h>
+#ifdef __thumb__
+#define OTHER_SET __attribute__((target("arm")))
+#else
+#define OTHER_SET
+#endif
 int table[64];
 __attribute__((noinline)) static int leaf(int n) { return n > 2 ? leaf(n - 1) + n : n; }
 __attribute__((noinline)) int choose(int n)
@@ -28,7 +33,7 @@ __attribute__((noinline)) int choose(int n)
     default: return -1;
     }
 }
-__attribute__((noinline)) int loops(int n)
+OTHER_SET __attribute__((noinline)) int loops(int n)
 {
     int sum = 0;
     for (int i = 0; i < n; i++)
@@ -42,12 +47,14 @@ __attribute__((noinline)) int loops(int n)
 int main(int argc, char **argv) { (void)argv; return loops(argc * 10); }
 """
 FUNCTIONS = ("leaf", "choose", "loops", "main")
-# Machine: flags of clang, mnemonics that leave a block, and those of them that are calls: their targets begin no block.
+# Target and -mthumb: flags of clang, mnemonics that leave a block, and those of them that are calls: their targets begin no block.
 MACHINES = {
     "x86_64-linux-gnu": ([], r"j\w+|callq|retq|int3|syscall", r"call.*"),
     "i386-linux-gnu": (["-m32"], r"j\w+|calll|retl|int3", r"call.*"),
     "aarch64-linux-gnu": ([], r"b|b\.\w+|bl|br|blr|ret|cbn?z|tbn?z|brk|svc", r"blr?"),
     "arm-linux-gnueabihf": (["-mfloat-abi=hard"], r"b(eq|ne|hs|lo|mi|pl|ge|lt|gt|le|hi|ls)?|bl|blx|bx\w*|udf|bl\w\w", r"blx?"),
+    "arm-linux-gnueabihf -mthumb": (["-mfloat-abi=hard", "-march=armv7-a", "-rdynamic"],
+                                     r"b(eq|ne|hs|lo|mi|pl|ge|lt|gt|le|hi|ls)?|bl|blx|bx\w*|udf|bl\w\w|cbn?z|tb[bh]", r"blx?"),
 }
 ALIASES = {"movz": "mov", "movn": "mov"}  # capstone's names of what LLVM calls by its alias
 
@@ -64,7 +71,7 @@ def listing(path, function):
     out = subprocess.run(["llvm-objdump-14", "-d", "--no-show-raw-insn", f"--disassemble-symbols={function}", path],
                          capture_output=True, text=True, check=True).stdout
     found = [Instruction(line) for line in out.split("\n") if re.match(r"\s*[0-9a-f]+:\s+[a-z]", line)]
-    while found[-1].mnemonic.startswith("nop"):  # between functions
+    while re.match("nop|movs$", found[-1].mnemonic):  # between functions
         found.pop()
     return found
 
@@ -85,13 +92,15 @@ def blocks(instructions, leaves, calls):
 
 
 class CodeKeys(tool.Case):
+    maxDiff = None
     def build(self, machine):
         flags = MACHINES[machine][0]
+        machine, *thumb = machine.split()
         path = os.path.join(self.folder, "program")
         with open(path + ".c", "w") as f:
             f.write(SOURCE)
         system = [] if machine.startswith(("x86", "i386")) else ["-I/usr/%s/include" % machine]
-        subprocess.run(["clang-14", "--target=" + machine, *system, *flags, "-O2", "-fPIE", "-pie", "-Wl,--build-id", "-o", path,
+        subprocess.run(["clang-14", "--target=" + machine, *system, *flags, *thumb, "-O2", "-fPIE", "-pie", "-Wl,--build-id", "-o", path,
                         path + ".c"], check=True)
         return path
 
@@ -132,7 +141,29 @@ class CodeKeys(tool.Case):
                 self.assertEqual({a: b for a, (b, _) in found.items()}, want)
                 self.assertEqual({a: m for a, (_, m) in found.items()}, names)
                 self.assertGreater(len(set(want.values())), 15)
+                if "-mthumb" in machine:
+                    self.check_listing(path, profile)
+                    # without the symbols that tell, bit 0 of dynamic ones does
+                    subprocess.run(["llvm-strip-14", path], check=True)
+                    bare = self.table("-k", "function,pc,instruction", profile)
+                    self.assertEqual({int(r["pc"], 16) + bias: r["instruction"] for r in bare if r["function"] in ("main", "loops")},
+                                     {i.address: i.mnemonic for f in ("main", "loops") for i in listings[f]})
                 self.assertIn(("_foreign", "_foreign", "_foreign"), [(r["binary"], r["basic-block"], r["instruction"]) for r in rows])
+
+    def check_listing(self, path, profile):
+        """The table of a switch inside choose, and constants after it, are data; what follows them is decoded again."""
+        out = subprocess.run(["llvm-objdump-14", "-d", path], capture_output=True, text=True, check=True).stdout
+        lines = re.findall(r"^ *([0-9a-f]+):\s+((?:[0-9a-f]{2} ?)+)\s+([.\w]+)", out, re.M)
+        code = {int(address, 16): mnemonic for address, _, mnemonic in lines if mnemonic[0] != "."}
+        byte = {int(address, 16) + i: int(b, 16) for address, raw, _ in lines for i, b in enumerate(raw.split())}
+        rows = json.loads(self.succeeds(["pbin-annotate", "--asm", "-f", "choose", "--format=json", profile]).out)["rows"]
+        found = [(int(r["address"], 16), *r["text"].split(None, 1)) for r in rows]
+        data = [(a, m, rest[0]) for a, m, *rest in found if m == ".byte"]
+        self.assertEqual({a: m for a, m, *_ in found if m != ".byte"},
+                         {a: m for a, m in code.items() if found[0][0] <= a <= found[-1][0]})
+        self.assertGreaterEqual(len(data), 2)
+        for address, _, text in data:
+            self.assertEqual([int(t, 16) for t in text.split(", ")], [byte[address + i] for i in range(text.count(",") + 1)])
 
     def x86(self):
         path = self.build("x86_64-linux-gnu")

@@ -1,0 +1,121 @@
+/* Which bytes of code are instructions of which set, and which are data.
+ * SPDX-License-Identifier: MIT */
+#include "formats/elf/elf_code_kinds.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/elf/elf_internal.h"
+#include "formats/elf/elf_sections.h"
+
+struct mark {
+    uint64_t address;
+    enum elf_code_kind kind;
+    bool maps; /* of a mapping symbol, which knows better than a function */
+};
+
+struct elf_code_kinds {
+    struct mark *marks; /* by address, one each */
+    size_t count, capacity;
+};
+
+bool elf_is_mapping_symbol(const struct elf_file *file, const char *name)
+{
+    if (file->machine == EM_RISCV)
+        return name[0] == '$' &&
+               (name[1] == 'x' || (name[1] == 'd' && strchr(".", name[2]) != NULL));
+    return (file->machine == EM_ARM || file->machine == EM_AARCH64) && name[0] == '$' &&
+           name[1] != '\0' && strchr("atdx", name[1]) != NULL &&
+           (name[2] == '\0' || name[2] == '.');
+}
+
+static void add_symbol(struct elf_code_kinds *kinds, const struct elf_file *file,
+                       const GElf_Sym *symbol, const char *name)
+{
+    unsigned type = GELF_ST_TYPE(symbol->st_info);
+    bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
+    struct mark mark = {.address = symbol->st_value};
+    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= file->section_count ||
+        (file->sections[symbol->st_shndx].flags & SHF_EXECINSTR) == 0)
+        return;
+    if (elf_is_mapping_symbol(file, name)) {
+        mark.maps = true;
+        mark.kind = name[1] == 't' ? ELF_CODE_THUMB : name[1] == 'd' ? ELF_CODE_DATA : ELF_CODE;
+    } else if (function && file->machine == EM_ARM) {
+        mark.kind = (mark.address & 1) != 0 ? ELF_CODE_THUMB : ELF_CODE;
+        mark.address &= ~UINT64_C(1);
+    } else {
+        return;
+    }
+    mem_reserve(&kinds->marks, &kinds->capacity, kinds->count + 1, sizeof *kinds->marks);
+    kinds->marks[kinds->count++] = mark;
+}
+
+/* Reads the first table of TYPE; false when it has nothing. */
+static bool read_table(struct elf_code_kinds *kinds, const struct elf_file *file, uint32_t type)
+{
+    size_t index = 0, before = kinds->count, limit;
+    GElf_Sym symbol;
+    while (index < file->section_count && file->sections[index].type != type)
+        index++;
+    if (index == file->section_count || file->sections[index].size > MAX_TABLE)
+        return false;
+    const char *names = elf_strings(file, file->sections[index].link, &limit);
+    Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
+    for (int i = 1; data != NULL && gelf_getsym(data, i, &symbol) != NULL; i++)
+        if (symbol.st_name < limit)
+            add_symbol(kinds, file, &symbol, names + symbol.st_name);
+    return kinds->count > before;
+}
+
+static int compare_marks(const void *left, const void *right)
+{
+    const struct mark *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    if (a->maps != b->maps)
+        return a->maps ? -1 : 1;
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+struct elf_code_kinds *elf_code_kinds_new(const struct elf_file *file, const struct elf_file *debug)
+{
+    struct elf_code_kinds *kinds = mem_zalloc(1, sizeof *kinds);
+    size_t kept = 0;
+    if (file->machine != EM_ARM && file->machine != EM_AARCH64)
+        return kinds;
+    if (!read_table(kinds, file, SHT_SYMTAB) && debug != NULL)
+        read_table(kinds, debug, SHT_SYMTAB);
+    read_table(kinds, file, SHT_DYNSYM);
+    if (kinds->count > 0)
+        qsort(kinds->marks, kinds->count, sizeof *kinds->marks, compare_marks);
+    for (size_t i = 0; i < kinds->count; i++)
+        if (kept == 0 || kinds->marks[kept - 1].address != kinds->marks[i].address)
+            kinds->marks[kept++] = kinds->marks[i];
+    kinds->count = kept;
+    return kinds;
+}
+
+void elf_code_kinds_delete(struct elf_code_kinds *kinds)
+{
+    if (kinds != NULL)
+        free(kinds->marks);
+    free(kinds);
+}
+
+enum elf_code_kind elf_code_kind_at(const struct elf_code_kinds *kinds, uint64_t address,
+                                    uint64_t *until)
+{
+    size_t low = 0, high = kinds->count; /* the marks before LOW are at ADDRESS or before it */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kinds->marks[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *until = low < kinds->count ? kinds->marks[low].address : UINT64_MAX;
+    return low > 0 ? kinds->marks[low - 1].kind : ELF_CODE;
+}
