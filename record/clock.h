@@ -3,6 +3,7 @@
 #ifndef RECORD_CLOCK_H
 #define RECORD_CLOCK_H
 
+#include <math.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -19,6 +20,12 @@ static inline uint64_t clock_now(void)
 static inline struct timespec clock_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
+}
+
+/* The next of numbers in [0, 1), after PHASE: steps of the golden ratio, which follow no rhythm of a program. */
+static inline double clock_phase(double phase)
+{
+    return fmod(phase + 0.6180339887498949, 1);
 }
 
 #endif

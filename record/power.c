@@ -353,8 +353,8 @@ static void pace(struct meter *meter, bool moved)
     uint64_t base = meter->base > meter->cost * COST_SHARE ? meter->base : meter->cost * COST_SHARE;
     uint64_t most = base > longest_stale ? base : longest_stale, update;
     meter->unmoved = moved ? 0 : meter->unmoved + 1;
-    if (!meter->counts) { /* steps of the golden ratio follow no rhythm of the program */
-        meter->phase = fmod(meter->phase + 0.6180339887498949, 1);
+    if (!meter->counts) {
+        meter->phase = clock_phase(meter->phase);
         meter->interval = (uint64_t)((0.5 + meter->phase) * (double)base);
     } else if ((update = wait_for_update(meter, moved)) > 0)
         meter->interval = update;

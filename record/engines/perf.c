@@ -361,7 +361,7 @@ static const uint64_t longest_unread = SECOND / 500; /* a low rate of samples do
 static void tick(struct engine_run *run)
 {
     uint64_t now = clock_now(), due = run->hooks->tick(run->hooks->context, perf_time(run, now));
-    run->phase = fmod(run->phase + 0.6180339887498949, 1); /* follows no rhythm of the program */
+    run->phase = clock_phase(run->phase);
     uint64_t soonest =
         now + (uint64_t)((0.5 + run->phase) * fmin(run->sets.mean, (double)longest_unread));
     run->next_tick = now + ENGINE_TICK;
