@@ -139,8 +139,8 @@ void engine_hold(struct engine_options *options);
 /* The names that engine_choose knows, "auto" first; NULL after the last. */
 const char *engine_name(size_t number);
 
-/* The engine called NAME, one of those; "auto": the first one that is available. Returns NULL with ERR filled if it cannot
- * work here. */
+/* The engine called NAME; "auto": the first one that is available. Returns NULL with ERR filled if there
+ * is none of that name, or it cannot work here. */
 const struct engine *engine_choose(const char *name, struct error *err);
 
 #endif
