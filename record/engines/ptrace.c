@@ -180,8 +180,8 @@ static void raise_file_limit(void)
 }
 
 /* A tracer that gets its CPU late sees the program waiting rather than computing. It uses little time, and its children
- * do not inherit this. */
-static void be_prompt(void)
+ * do not inherit this. Returns whether it has a real-time priority. */
+static bool be_prompt(void)
 {
     const struct sched_param lowest = {.sched_priority = 1};
     const struct {
@@ -196,8 +196,10 @@ static void be_prompt(void)
                     .nice = getpriority(PRIO_PROCESS, 0),
                     .slice = SECOND / 10000}; /* the shorter, the sooner, since Linux 6.12 */
     prctl(PR_SET_TIMERSLACK, 1UL);
-    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) != 0)
-        syscall(SYS_sched_setattr, 0, &attributes, 0);
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0)
+        return true;
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
+    return false;
 }
 
 static int start_program(struct engine_run *run)
@@ -228,11 +230,14 @@ static void wait_for(sem_t *semaphore)
 static void *tracer(void *opaque)
 {
     struct engine_run *run = opaque;
+    struct process sampler = {.pid = getpid()};
+    run->self = (struct tracee){
+        .tid = (pid_t)syscall(SYS_gettid), .process = &sampler, .schedstat = -1, .syscall = -1};
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
     run->cancelled = failed != 0;
     if (!run->cancelled) {
         raise_file_limit(); /* both not before the fork: the program would inherit them */
-        be_prompt();
+        run->is_realtime = be_prompt();
         if (sched_getaffinity(0, sizeof run->cpus, &run->cpus) != 0)
             CPU_ZERO(&run->cpus);
         run->used = run->cpus;
@@ -241,6 +246,7 @@ static void *tracer(void *opaque)
     wait_for(&run->go);
     if (!run->cancelled)
         trace(run);
+    tracee_close(&run->self);
     return NULL;
 }
 

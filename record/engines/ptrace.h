@@ -36,6 +36,10 @@ struct engine_run {
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */
     uint64_t woken, begin,
         resumed; /* absolute [ns]: end of the last wait; start of the sample; last thread resumed for it */
+    bool is_realtime;   /* the sampler gets a CPU at once */
+    struct tracee self; /* the tracer, to read its times */
+    uint64_t late;      /* how late the sampler woke for the sample [ns] */
+    uint64_t delay;     /* how long it had waited for CPUs then [ns] */
     struct pace pace;
     uint64_t next_tick; /* absolute, UINT64_MAX: with the next sample */
     struct latency latency;

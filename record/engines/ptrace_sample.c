@@ -25,7 +25,9 @@ static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 1
  * first reading of the clock. */
 static const uint64_t switch_time = SECOND / 100000;
 
-static const uint64_t soon = SECOND / 10000; /* a running thread has stopped after this time */
+static const uint64_t soon =
+    SECOND /
+    10000; /* a running thread has stopped, and a timer has woken the sampler, after this time */
 
 enum { LOOKS = 256 };
 enum { MOVE = 32 };  /* samples */
@@ -105,21 +107,41 @@ static void interrupt_all(struct engine_run *run)
     }
 }
 
-/* Was it on a CPU until the sampler woke for this sample? If not, it had been waiting for one since before that: it was
- * preempted, or had just been woken and is where it slept. In both cases it has used no CPU time there. The times are
- * from the start of this sample, or from the last sighting of a steady thread, which may have waited at any time since:
- * it was on a CPU if it stopped soon, as one that waits for a CPU does not.
+static uint64_t own_delay(struct engine_run *run)
+{
+    struct run_time time = {0};
+    return tracee_read_time(&run->self, &time) ? time.delay : 0;
+}
+
+/* Without a real-time priority the sampler itself may wait for a CPU. If it got one late, the thread that had it was
+ * preempted anyway, often in a system call: at no random moment. If the sampler waited after it woke, or the thread
+ * stopped after the sample, nobody knows when it stopped. */
+static bool was_prompt(struct engine_run *run, const struct tracee *tracee)
+{
+    return run->is_realtime ||
+           (!tracee->stuck && run->late < soon && own_delay(run) - run->delay <= switch_time);
+}
+
+/* Was it on a CPU until the sampler woke for this sample? Certainly if it has not been given one since the look.
+ * Otherwise it waited for one: since the sampler preempted it, or since before that: it was preempted, or had just been
+ * woken and is where it slept. In these cases it has used no CPU time there. The times are from the start of this
+ * sample, or from the last sighting of a steady thread, which may have waited at any time since: it was on a CPU if it
+ * stopped soon, as one that waits for a CPU does not.
  *
  * The interrupt that wakes the sampler also wakes threads on this CPU whose sleep ends up to 50 us later (timer slack),
  * more often than chance. They look like a thread that the sampler preempted in a system call. Therefore, for a thread
  * that sometimes sleeps, a completed call does not count if the thread had to wait. */
-static bool was_on_cpu(const struct tracee *tracee, const struct run_time *now)
+static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
+                       const struct run_time *now)
 {
     uint64_t waited = now->delay - tracee->run.delay;
+    if (now->slices == tracee->run.slices)
+        return true;
     if (waited > switch_time && tracee->completed && tracee->slept > 0)
         return false;
     uint64_t passed = clock_now() - tracee->interrupted;
-    return waited <= passed + switch_time || (tracee->steady >= STEADY && passed < soon);
+    return (waited <= passed + switch_time || (tracee->steady >= STEADY && passed < soon)) &&
+           was_prompt(run, tracee);
 }
 
 void ptrace_see(struct engine_run *run, struct tracee *tracee)
@@ -131,7 +153,7 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
         run->result->blind++;
         return;
     }
-    tracee->ran = was_on_cpu(tracee, &now);
+    tracee->ran = was_on_cpu(run, tracee, &now);
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
     tracee->run = now;
@@ -234,6 +256,8 @@ void ptrace_sample(struct engine_run *run)
     uint64_t used = own_time();
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
+    run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
+    run->delay = run->is_realtime ? 0 : own_delay(run);
     for (size_t i = 0; i < run->tracees.process_count; i++)
         if (run->tracees.processes[i]->crowded)
             ptrace_find_threads(run, run->tracees.processes[i]);

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -362,6 +363,26 @@ class PtraceTruth(Truth, Case):
         middle = {tid: cpu for _, threads in profile.samples[:len(profile.samples) // 2] for tid, _, cpu in threads}
         self.assertEqual(len(middle), len(cpus) + 1)
         self.assertGreater(min(middle.values()), 0.4 * max(middle.values()))
+
+    def test_no_more_threads_run_than_there_are_processors(self):
+        """An ordinary user's sampler competes with the threads that it samples: what it hears late is no sighting."""
+        cpus = sorted(os.sched_getaffinity(0))[:2]
+
+        def become_ordinary():
+            os.sched_setaffinity(0, cpus)
+            if os.getuid() == 0:
+                os.setuid(65534)
+
+        os.chmod(self.folder, 0o777)
+        programs = [shutil.copy(path, self.folder) for path in (SAMPLER, sample("burn"))]
+        subprocess.run([programs[0], "-q", "--engine", "ptrace", "-o", self.out, "--", programs[1], "0.03", "40"], check=True,
+                       stdout=subprocess.DEVNULL, preexec_fn=become_ordinary, cwd="/", timeout=LIMIT)
+        seen = {}
+        for time_, _, _, _, flags, _ in Profile(self.out).sightings():
+            seen[time_] = seen.get(time_, 0) + bool(flags & RAN)
+        total = sum(seen.values())
+        self.assertGreater(total, 50)
+        self.assertLess(sum(max(0, ran - len(cpus)) for ran in seen.values()), 0.06 * total)
 
     def test_threads_that_wait_are_left_alone(self):
         """A stop would wake them: CPU time that they do not use without a sampler, and waits that end with EINTR."""
