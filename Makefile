@@ -13,7 +13,7 @@ VERSION := 0.1.0
 BUILD   := build$(CROSS_COMPILE:%-=/%)$(if $(STATIC),/static)$(if $(ASAN),/asan)$(if $(DEBUG),/debug)$(FUZZ:%=/%)$(if $(findstring clang,$(notdir $(CC))),/clang)
 
 DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev libjansson-dev libxxhash-dev \
-              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev libzydis-dev \
+              libiberty-dev libseccomp-dev libcapstone-dev libdeflate-dev liblapacke-dev libmd-dev libzydis-dev \
               zlib1g-dev liblzma-dev libzstd-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke libcapstone4
 DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 gzip xz-utils zstd g++ \
@@ -51,7 +51,7 @@ ifdef STATIC
 ALL_CFLAGS := $(filter-out -fPIE,$(ALL_CFLAGS))
 LINKHARD := -static -Wl,--gc-sections
 endif
-LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -lseccomp -lZydis -liberty -lm -lpthread -ldl
+LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -lmd -ljansson -lseccomp -lZydis -liberty -lm -lpthread -ldl
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@echo "  $(1)")
 
@@ -145,7 +145,7 @@ $(UNIT) $(DRIVER): %: %.o $(FLOORS:%=$(BUILD)/lib%.a)
 
 # Fuzz targets, with the code that they read files with (FUZZ=fuzz or coverage, and clang).
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
-FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/prof2pbin/jit_names.c,\
+FUZZED  := $(filter base/% formats/% analyze/% plot/% convert/dwarf/% convert/symbolize/% convert/gmon/% convert/igprof/% convert/prof2pbin/jit_names.c,\
            $(LIB_FILES))
 FUZZED_TOOLS := $(filter analyze/% plot/% %/pbin2gmon,$(TOOLS))
 $(BUILD)/libfuzzed.a: $(FUZZED:%.c=$(BUILD)/%.o) $(BUILD)/plot/page_files.o

@@ -156,6 +156,7 @@ static int merge_rows(struct aggregate *to, struct aggregate *from, struct error
                 !pbin_sums_merge(&to->rows.rows[index].sums, &from->rows.rows[r].sums);
         to->rows.overflow |= !row_sums_merge(&to->rows.sums[index], &from->rows.sums[r]);
     }
+    rowset_adopt_checksums(&to->rows, &from->rows);
     if (to->fit != NULL)
         fit_merge(to->fit, from->fit, row);
     int result =

@@ -42,6 +42,17 @@ static void write_rows(const struct aggregate *a, struct pbin_writer *writer)
     }
 }
 
+static void write_checksums(const struct aggregate *a, struct pbin_writer *writer)
+{
+    size_t count;
+    struct pbin_checksum *all = rowset_checksums(&a->rows, &count);
+    for (size_t i = 0; i < count; i++)
+        pbin_define_checksum(writer, pbin_define_string(writer, aggregate_text(a, all[i].binary)),
+                             pbin_define_string(writer, aggregate_text(a, all[i].file)),
+                             pbin_define_string(writer, aggregate_text(a, all[i].md5)));
+    free(all);
+}
+
 /* The numbers of rows as they are written, by their numbers here. Caller frees. */
 static uint32_t *number_rows(const struct aggregate *a)
 {
@@ -153,6 +164,7 @@ int aggregate_write(const struct aggregate *a, struct output *out, const char *t
     struct pbin_writer *writer = pbin_writer_open(out, &meta);
     write_runs(a, writer);
     write_rows(a, writer);
+    write_checksums(a, writer);
     write_measures(a, writer);
     write_arcs(a, writer);
     if (a->fit != NULL)

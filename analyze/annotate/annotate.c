@@ -17,6 +17,7 @@ struct annotation *annotation_new(const struct annotate_options *options, struct
     a->keys = strings_new();
     a->module_keys = strings_new();
     a->warned = strings_new();
+    a->checksum_keys = strings_new();
     return a;
 }
 
@@ -28,6 +29,10 @@ void annotation_delete(struct annotation *a)
     strings_delete(a->keys);
     strings_delete(a->module_keys);
     strings_delete(a->warned);
+    strings_delete(a->checksum_keys);
+    numbers_free(&a->checksum_files);
+    free(a->checksums);
+    free(a->checksum_lists);
     pbin_meta_free(&a->meta);
     free(a->rows);
     free(a->modules);
@@ -50,6 +55,60 @@ bool annotation_may_warn(const struct annotation *a, const char *path)
 {
     uint32_t known = strings_count(a->warned);
     return strings_intern(a->warned, path) == known;
+}
+
+/* No file is compiled in more versions than these; with others, it is not shown. */
+enum { MAX_VERSIONS = 64 };
+
+static void take_checksum(struct annotation *a, const struct pbin_checksum *checksum)
+{
+    uint32_t known = strings_count(a->checksum_keys), files = a->checksum_files.count;
+    if (strings_intern_bytes(a->checksum_keys, (const char *)checksum, sizeof *checksum) < known)
+        return;
+    uint32_t number = numbers_intern(&a->checksum_files, checksum->file);
+    mem_reserve(&a->checksum_lists, &a->checksum_list_capacity, (size_t)number + 1,
+                sizeof *a->checksum_lists);
+    struct checksum_list *list = &a->checksum_lists[number];
+    if (number == files)
+        *list = (struct checksum_list){NO_CHECKSUM, 0};
+    if (list->count++ >= MAX_VERSIONS)
+        return;
+    mem_reserve(&a->checksums, &a->checksum_capacity, a->checksum_count + 1, sizeof *a->checksums);
+    a->checksums[a->checksum_count] =
+        (struct annotate_checksum){checksum->binary, checksum->md5, list->first};
+    list->first = (uint32_t)a->checksum_count++;
+}
+
+static void take_checksums(struct annotation *a, const struct pbin_definitions *all)
+{
+    for (size_t i = 0; i < all->checksum_count; i++) {
+        const struct pbin_checksum *from = &all->checksums[i];
+        const struct pbin_checksum own = {
+            strings_intern(a->texts, strings_get(all->strings, from->binary)),
+            strings_intern(a->texts, strings_get(all->strings, from->file)),
+            strings_intern(a->texts, strings_get(all->strings, from->md5))};
+        take_checksum(a, &own);
+    }
+}
+
+/* Profiles that were aggregated without binaries do not know whose a checksum is. */
+const char **annotation_md5s(const struct annotation *a, const struct annotate_row *row,
+                             size_t *count)
+{
+    const char **found = mem_alloc(MAX_VERSIONS * sizeof *found);
+    uint32_t number = numbers_find(&a->checksum_files, row->file);
+    uint32_t at = number != INTERN_NONE ? a->checksum_lists[number].first : NO_CHECKSUM;
+    *count = 0;
+    for (; at != NO_CHECKSUM; at = a->checksums[at].next) {
+        const struct annotate_checksum *c = &a->checksums[at];
+        bool is_new = c->binary == row->binary || c->binary == 0 || row->binary == 0;
+        const char *text = annotation_text(a, c->md5);
+        for (size_t i = 0; i < *count && is_new; i++)
+            is_new = found[i] != text;
+        if (is_new)
+            found[(*count)++] = text;
+    }
+    return found;
 }
 
 /* The keys of lines and instructions, and the position of each among the keys of the aggregate. */
@@ -251,6 +310,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
     if (result == 0) {
         struct places places;
         places_init(&places, pbin_reader_definitions(reader));
+        take_checksums(a, places.all);
         if (a->options->assembly && meta->keys != NULL && places.all->map_count == 0)
             report_warning(
                 a->reporter,

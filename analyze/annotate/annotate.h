@@ -56,7 +56,8 @@ struct annotate_row {
     uint64_t address; /* of the instruction in its module, see annotate_module; else 0 */
     struct annotate_sums sums;
 };
-#define NO_MODULE UINT32_MAX
+#define NO_MODULE   UINT32_MAX
+#define NO_CHECKSUM UINT32_MAX
 
 /* A mapped file: addresses of rows are relative to it, so that runs at different addresses agree. */
 struct annotate_module {
@@ -82,6 +83,17 @@ struct annotation {
     size_t row_count, row_capacity;
     struct annotate_module *modules;
     size_t module_count, module_capacity;
+    struct strings *checksum_keys; /* struct pbin_checksum as bytes, with numbers of TEXTS */
+    struct annotate_checksum {
+        uint32_t binary, md5;
+        uint32_t next; /* of the same file, NO_CHECKSUM: none */
+    } * checksums;
+    size_t checksum_count, checksum_capacity;
+    struct numbers checksum_files; /* that have checksums, by their texts ... */
+    struct checksum_list {
+        uint32_t first, count;
+    } * checksum_lists; /* ... and by these numbers the last of their checksums */
+    size_t checksum_list_capacity;
     struct pbin_meta meta; /* of the first profile */
     struct quantity quantity;
     bool any;
@@ -110,6 +122,11 @@ const char *annotation_text(const struct annotation *annotation, uint32_t number
 
 /* TO += PART. */
 void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
+
+/* The MD5 of the source of ROW, as its binary has them, in hexadecimal: any of *COUNT; borrowed until annotation_delete, but
+ * caller frees the array. */
+const char **annotation_md5s(const struct annotation *annotation, const struct annotate_row *row,
+                             size_t *count);
 
 /* Returns whether this is the first call for the source PATH, so that there is one message for each. */
 bool annotation_may_warn(const struct annotation *annotation, const char *path);

@@ -29,6 +29,7 @@ struct line {
 struct section {
     struct listing *listing;
     const struct annotate_function *function;
+    const struct annotate_row *row; /* any of the file */
     const char *file;
     struct line *lines;
     size_t line_count;
@@ -123,33 +124,60 @@ static time_t binary_made(const struct annotation *a, const struct annotate_func
     return 0;
 }
 
+/* Why the file of S is not shown. */
+static void warn_of_refusal(const struct section *s, const struct source_refusal *refusal)
+{
+    const struct annotation *a = listing_annotation(s->listing);
+    if (s->file[0] == '\0' || !annotation_may_warn(a, s->file))
+        return;
+    if (refusal->other != NULL)
+        report_warning(a->reporter,
+                       "%s: not shown: not the file that %s was built from: its MD5 is another",
+                       refusal->other, annotation_text(a, s->function->rows->binary));
+    else if (refusal->forbidden)
+        report_warning(a->reporter,
+                       "%s: not shown: a profile may name any file, and this one is neither a "
+                       "source below the current directory nor below one that --source-path "
+                       "or --prefix-map names",
+                       s->file);
+    else
+        report_warning(
+            a->reporter,
+            "%s: source not found: name its folder with --source-path DIR, or replace the "
+            "beginning of its path with --prefix-map OLD=NEW",
+            s->file);
+}
+
+/* Samples that may be of other lines than the text of SOURCE. COUNT: of the MD5s that the profile has of it. */
+static void warn_of_change(const struct section *s, const struct source_file *source, size_t count)
+{
+    const struct annotation *a = listing_annotation(s->listing);
+    time_t made = count == 0 ? binary_made(a, s->function) : 0;
+    if (count > 1 && annotation_may_warn(a, s->file))
+        report_warning(
+            a->reporter, "%s: %s was built from %zu versions of it: some lines may be of another",
+            source_file_path(source), annotation_text(a, s->function->rows->binary), count);
+    else if (made != 0 && source_file_changed(source) > made && annotation_may_warn(a, s->file))
+        report_warning(a->reporter, "%s: changed since %s was built: lines may have moved",
+                       source_file_path(source), annotation_text(a, s->function->rows->binary));
+}
+
 static struct source_file *open_source(struct section *s)
 {
     const struct annotation *a = listing_annotation(s->listing);
     const struct annotate_options *o = a->options;
-    const struct source_search search = {o->prefix_maps, o->prefix_map_count, o->source_paths,
-                                         o->source_path_count};
-    bool refused;
-    struct source_file *source = source_file_open(s->file, &search, &refused);
-    if (source == NULL) {
-        if (refused && annotation_may_warn(a, s->file))
-            report_warning(a->reporter,
-                           "%s: not shown: a profile may name any file, and this one is neither a "
-                           "source below the current directory nor below one that --source-path "
-                           "or --prefix-map names",
-                           s->file);
-        else if (s->file[0] != '\0' && annotation_may_warn(a, s->file))
-            report_warning(
-                a->reporter,
-                "%s: source not found: name its folder with --source-path DIR, or replace the "
-                "beginning of its path with --prefix-map OLD=NEW",
-                s->file);
-        return NULL;
-    }
-    time_t made = binary_made(a, s->function);
-    if (made != 0 && source_file_changed(source) > made && annotation_may_warn(a, s->file))
-        report_warning(a->reporter, "%s: changed since %s was built: lines may have moved",
-                       source_file_path(source), annotation_text(a, s->function->rows->binary));
+    struct source_refusal refusal;
+    size_t count;
+    const char **md5s = annotation_md5s(a, s->row, &count);
+    const struct source_search search = {
+        o->prefix_maps, o->prefix_map_count, o->source_paths, o->source_path_count, md5s, count};
+    struct source_file *source = source_file_open(s->file, &search, &refusal);
+    if (source == NULL)
+        warn_of_refusal(s, &refusal);
+    else
+        warn_of_change(s, source, count);
+    free(refusal.other);
+    free(md5s);
     return source;
 }
 
@@ -227,7 +255,8 @@ static void show_file(struct listing *listing, const struct annotate_function *f
                       struct annotate_row *rows, size_t count)
 {
     const struct annotation *a = listing_annotation(listing);
-    struct section s = {.listing = listing, .function = f, .file = annotation_text(a, rows->file)};
+    struct section s = {
+        .listing = listing, .function = f, .row = rows, .file = annotation_text(a, rows->file)};
     make_lines(&s, rows, count);
     s.ranges = mem_zalloc(count, sizeof *s.ranges);
     if (a->options->has_context)

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <md5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 #include "base/memory.h"
 
-enum { MAX_LINE = 64 * 1024 };
+enum { MAX_LINE = 64 * 1024, MAX_SUMMED = 1 << 28 /* [bytes] */ };
 
 struct source_file {
     FILE *file;
@@ -113,7 +114,7 @@ static bool may_be_shown(const char *path, const struct source_search *search)
 /* The file at PATH is looked at before it is opened: opening a device or a FIFO may have effects, and what is opened
  * then is what was looked at. */
 static FILE *open_checked(const char *path, const struct source_search *search, time_t *changed,
-                          bool *refused)
+                          struct source_refusal *refusal)
 {
     char link[64], real[PATH_MAX];
     struct stat info;
@@ -128,7 +129,7 @@ static FILE *open_checked(const char *path, const struct source_search *search, 
         if (may_be_shown(real, search))
             fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         else
-            *refused = true;
+            refusal->forbidden = true;
     }
     close(place);
     if (fd >= 0 && (file = fdopen(fd, "r")) == NULL)
@@ -137,13 +138,48 @@ static FILE *open_checked(const char *path, const struct source_search *search, 
     return file;
 }
 
+/* The MD5 of FILE, which is then at its beginning again. Returns false where it cannot be read, or is no source by its size. */
+static bool sum_file(FILE *file, char text[MD5_DIGEST_STRING_LENGTH])
+{
+    uint8_t part[16 * 1024];
+    uint64_t size = 0;
+    size_t got;
+    MD5_CTX sum;
+    MD5Init(&sum);
+    while (size <= MAX_SUMMED && (got = fread(part, 1, sizeof part, file)) > 0) {
+        MD5Update(&sum, part, got);
+        size += got;
+    }
+    MD5End(&sum, text);
+    return size <= MAX_SUMMED && ferror(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
+}
+
+static bool has_md5(FILE *file, const struct source_search *search)
+{
+    char text[MD5_DIGEST_STRING_LENGTH];
+    if (search->md5_count == 0)
+        return true;
+    if (!sum_file(file, text))
+        return false;
+    for (size_t i = 0; i < search->md5_count; i++)
+        if (strcmp(text, search->md5s[i]) == 0)
+            return true;
+    return false;
+}
+
 static struct source_file *try_open(const char *path, const struct source_search *search,
-                                    bool *refused)
+                                    struct source_refusal *refusal)
 {
     time_t changed = 0;
-    FILE *file = open_checked(path, search, &changed, refused);
+    FILE *file = open_checked(path, search, &changed, refusal);
     if (file == NULL)
         return NULL;
+    if (!has_md5(file, search)) {
+        fclose(file);
+        if (refusal->other == NULL)
+            refusal->other = mem_strdup(path);
+        return NULL;
+    }
     struct source_file *source = mem_zalloc(1, sizeof *source);
     source->file = file;
     source->path = mem_strdup(path);
@@ -165,26 +201,26 @@ static char *map_prefix(const char *path, const struct source_search *search)
 
 /* Tries REST in every folder. */
 static struct source_file *try_folders(const char *rest, const struct source_search *search,
-                                       bool *refused)
+                                       struct source_refusal *refusal)
 {
     struct source_file *source = NULL;
     char path[PATH_MAX];
     for (size_t i = 0; i < search->folder_count && source == NULL; i++) {
         int length = snprintf(path, sizeof path, "%s/%s", search->folders[i], rest);
         if (length > 0 && (size_t)length < sizeof path)
-            source = try_open(path, search, refused);
+            source = try_open(path, search, refusal);
     }
     return source;
 }
 
 struct source_file *source_file_open(const char *path, const struct source_search *search,
-                                     bool *refused)
+                                     struct source_refusal *refusal)
 {
-    *refused = false;
+    *refusal = (struct source_refusal){0};
     if (path[0] == '\0')
         return NULL;
     char *here = map_prefix(path, search);
-    struct source_file *source = try_open(here, search, refused);
+    struct source_file *source = try_open(here, search, refusal);
     /* longer paths cannot be opened, and hostile ones have a million slashes: try only the base name */
     const char *rest = strlen(here) < PATH_MAX ? here : strrchr(here, '/');
     for (; rest != NULL && source == NULL; rest = strchr(rest, '/')) {
@@ -192,7 +228,7 @@ struct source_file *source_file_open(const char *path, const struct source_searc
         while (strncmp(rest, "./", 2) == 0)
             rest += 2;
         if (rest[0] != '\0')
-            source = try_folders(rest, search, refused);
+            source = try_folders(rest, search, refusal);
     }
     free(here);
     return source;

@@ -8,7 +8,7 @@
  *   - /usr/include, /usr/local/include, /usr/lib and /usr/src;
  *
  * where no part of the path below that folder begins with a dot, and the file is not in /dev, /etc, /proc, /run or /sys
- * unless the folder is.
+ * unless the folder is; and their MD5 must be one that the profile has, if it has any.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_SOURCE_FILE_H
 #define ANALYZE_ANNOTATE_SOURCE_FILE_H
@@ -23,15 +23,24 @@ struct source_search {
     size_t prefix_map_count;
     const char *const *folders;
     size_t folder_count;
+    const char *const
+        *md5s; /* in lower-case hexadecimal: the file must have one; none: any file will do */
+    size_t md5_count;
+};
+
+/* Why a source is not shown: whether there is a file that must not be shown, and the path of one that has another MD5 (NULL:
+ * none; caller frees), in place of it. */
+struct source_refusal {
+    bool forbidden;
+    char *other;
 };
 
 struct source_file;
 
 /* Opens the source compiled as PATH: there (after applying the first matching prefix map), else by ever shorter tails
- * of PATH in each folder, down to the base name. Returns NULL if not found; *REFUSED says whether there is a file that
- * must not be shown. */
+ * of PATH in each folder, down to the base name. Returns NULL with REFUSAL filled. */
 struct source_file *source_file_open(const char *path, const struct source_search *search,
-                                     bool *refused);
+                                     struct source_refusal *refusal);
 void source_file_close(struct source_file *source);
 
 /* The path at which it was found; borrowed until source_file_close. */

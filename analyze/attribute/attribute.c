@@ -315,6 +315,7 @@ void attribution_end(struct attribution *a, const struct pbin_definitions *all)
     if (a->fit != NULL)
         fit_end(a->fit);
     rowset_fold(a->rows);
+    rowset_add_checksums(a->rows, all->strings, all->checksums, all->checksum_count);
 }
 
 bool attribution_divides(const struct attribution *a)

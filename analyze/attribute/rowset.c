@@ -14,12 +14,16 @@ void rowset_init(struct rowset *set, const struct pbin_keys *keys)
         (struct rowset){.texts = strings_new(), .tuples = strings_new(), .key_count = keys->count};
     for (size_t i = 0; i < keys->count; i++)
         set->is_text[i] = pbin_key_get((size_t)keys->key[i])->is_text;
+    set->binary_key = pbin_keys_index(keys, "binary");
+    set->file_key = pbin_keys_index(keys, "file");
+    set->checksums = strings_new();
 }
 
 void rowset_free(struct rowset *set)
 {
     strings_delete(set->texts);
     strings_delete(set->tuples);
+    strings_delete(set->checksums);
     free(set->rows);
     free(set->sums);
     free(set->packed);

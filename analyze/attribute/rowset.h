@@ -27,7 +27,9 @@ struct rowset {
     size_t count, row_capacity, sums_capacity;
     size_t key_count;
     bool is_text[PBIN_MAX_KEYS];
-    bool overflow; /* a sum was too large: the contents are invalid */
+    size_t binary_key, file_key; /* among the keys; KEY_COUNT: there is none */
+    struct strings *checksums;   /* struct pbin_checksum as bytes, with numbers of TEXTS */
+    bool overflow;               /* a sum was too large: the contents are invalid */
 };
 
 void rowset_init(struct rowset *set, const struct pbin_keys *keys);
@@ -53,6 +55,16 @@ void rowset_fold(struct rowset *set);
 
 /* Adds the sums of the current run to the rows, and resets them. */
 void rowset_end_run(struct rowset *set);
+
+/* Keeps the COUNT CHECKSUMS, with numbers of TEXTS, of files that SET has among its texts, if files are among its keys. */
+void rowset_add_checksums(struct rowset *set, const struct strings *texts,
+                          const struct pbin_checksum *checksums, size_t count);
+
+/* The same for those of FROM, whose rows SET has adopted. */
+void rowset_adopt_checksums(struct rowset *set, const struct rowset *from);
+
+/* Those of rows with runs, in order of their texts; caller frees. Without the key for binaries they have none. */
+struct pbin_checksum *rowset_checksums(const struct rowset *set, size_t *count);
 
 /* Sorts rows by key; indices change. */
 void rowset_sort(struct rowset *set);

@@ -1,12 +1,13 @@
 /* The line table of a unit: addresses to lines, and the paths of its files.
  * SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-enum { MAX_FILES = 1 << 20, MAX_FORMATS = 32 };
+enum { MAX_FILES = 1 << 20, MAX_FORMATS = 32, MD5_SIZE = 16 };
 
 /* ---- the header ---- */
 
@@ -16,10 +17,10 @@ struct entry_format {
     unsigned count;
 };
 
-static void add_file(struct unit_lines *lines, size_t *capacity, const char *name, uint64_t folder)
+static void add_file(struct unit_lines *lines, size_t *capacity, const struct line_file *file)
 {
     mem_reserve(&lines->files, capacity, lines->file_count + 1, sizeof *lines->files);
-    lines->files[lines->file_count++] = (struct line_file){.name = name, .folder = folder};
+    lines->files[lines->file_count++] = *file;
 }
 
 static void add_folder(struct unit_lines *lines, size_t *capacity, const char *name)
@@ -42,10 +43,10 @@ static void read_old_tables(struct unit_lines *lines, struct dwarf_bytes *b)
         const char *name = dwarf_string(b);
         if (b->bad || name[0] == '\0')
             break;
-        uint64_t folder = dwarf_uleb(b);
+        struct line_file file = {.name = name, .folder = dwarf_uleb(b)};
         dwarf_uleb(b);
         dwarf_uleb(b);
-        add_file(lines, &files, name, folder);
+        add_file(lines, &files, &file);
     }
 }
 
@@ -62,26 +63,39 @@ static uint64_t read_format(struct dwarf_bytes *b, struct entry_format *format)
     return b->bad || format->count == 0 || count > MAX_FILES ? 0 : count;
 }
 
-static const char *read_entry(struct dwarf_units *units, const struct unit *unit,
-                              const struct dwarf_encoding *encoding,
-                              const struct entry_format *format, struct dwarf_bytes *b,
-                              uint64_t *folder)
+/* 16 bytes at B; NULL: they are missing, or all zero as by compilers that know no checksum. */
+static const uint8_t *read_md5(struct dwarf_bytes *b)
 {
-    const char *name = "";
-    *folder = 0;
+    static const uint8_t none[MD5_SIZE];
+    const uint8_t *at = b->at;
+    dwarf_skip(b, MD5_SIZE);
+    return b->bad || memcmp(at, none, MD5_SIZE) == 0 ? NULL : at;
+}
+
+static struct line_file read_entry(struct dwarf_units *units, const struct unit *unit,
+                                   const struct dwarf_encoding *encoding,
+                                   const struct entry_format *format, struct dwarf_bytes *b)
+{
+    struct line_file file = {.name = ""};
     for (unsigned i = 0; i < format->count && !b->bad; i++) {
-        uint64_t form = dwarf_form_direct(b, format->form[i]);
-        if (form == DW_FORM_string && format->content[i] == DW_LNCT_path) {
-            name = dwarf_string(b);
+        uint64_t form = dwarf_form_direct(b, format->form[i]), content = format->content[i];
+        if (form == DW_FORM_string && content == DW_LNCT_path) {
+            file.name = dwarf_string(b);
+            continue;
+        }
+        if (form == DW_FORM_data16 && content == DW_LNCT_MD5) {
+            file.md5 = read_md5(b);
             continue;
         }
         uint64_t value = dwarf_form_number(b, form, 0, encoding);
-        if (format->content[i] == DW_LNCT_directory_index)
-            *folder = value;
-        else if (format->content[i] == DW_LNCT_path)
-            name = dwarf_text_at(units, unit, form, value);
+        if (content == DW_LNCT_directory_index)
+            file.folder = value;
+        else if (content == DW_LNCT_path)
+            file.name = dwarf_text_at(units, unit, form, value);
     }
-    return name != NULL ? name : "";
+    if (file.name == NULL)
+        file.name = "";
+    return file;
 }
 
 static void read_new_tables(struct dwarf_units *units, struct unit *unit,
@@ -89,13 +103,13 @@ static void read_new_tables(struct dwarf_units *units, struct unit *unit,
 {
     struct entry_format format;
     size_t folders = 0, files = 0;
-    uint64_t folder, count = read_format(b, &format);
+    uint64_t count = read_format(b, &format);
     for (uint64_t i = 0; i < count && !b->bad; i++)
-        add_folder(&unit->lines, &folders, read_entry(units, unit, encoding, &format, b, &folder));
+        add_folder(&unit->lines, &folders, read_entry(units, unit, encoding, &format, b).name);
     count = read_format(b, &format);
     for (uint64_t i = 0; i < count && !b->bad; i++) {
-        const char *name = read_entry(units, unit, encoding, &format, b, &folder);
-        add_file(&unit->lines, &files, name, folder);
+        const struct line_file file = read_entry(units, unit, encoding, &format, b);
+        add_file(&unit->lines, &files, &file);
     }
 }
 
@@ -194,15 +208,28 @@ static uint32_t file_path(struct dwarf_units *units, const struct unit_lines *li
     return number;
 }
 
-uint32_t dwarf_lines_file(struct dwarf_units *units, struct unit_lines *lines, uint64_t index)
+static uint32_t checksum(struct dwarf_units *units, const struct line_file *file)
 {
+    char text[2 * MD5_SIZE + 1] = "";
+    for (size_t i = 0; i < MD5_SIZE && file->md5 != NULL; i++)
+        snprintf(text + 2 * i, 3, "%02x", file->md5[i]);
+    return strings_intern(units->strings, text);
+}
+
+void dwarf_lines_file(struct dwarf_units *units, struct unit_lines *lines, uint64_t index,
+                      struct dwarf_frame *frame)
+{
+    frame->file = frame->checksum = 0;
     if (index < lines->file_base || index - lines->file_base >= lines->file_count)
-        return 0;
+        return;
     struct line_file *file = &lines->files[index - lines->file_base];
-    if (!file->known)
+    if (!file->known) {
         file->path = file_path(units, lines, file);
+        file->checksum = checksum(units, file);
+    }
     file->known = true;
-    return file->path;
+    frame->file = file->path;
+    frame->checksum = file->checksum;
 }
 
 const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address)

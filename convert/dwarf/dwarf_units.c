@@ -245,11 +245,12 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
     if (unit == NULL)
         return 0;
     const struct line_row *row = dwarf_lines_find(&unit->lines, address);
-    struct dwarf_frame frame = {0, 0, 0};
+    struct dwarf_frame frame = {0};
     size_t count = 0;
-    if (row != NULL)
-        frame =
-            (struct dwarf_frame){0, dwarf_lines_file(units, &unit->lines, row->file), row->line};
+    if (row != NULL) {
+        frame.line = row->line;
+        dwarf_lines_file(units, &unit->lines, row->file, &frame);
+    }
     struct dwarf_units *owner;
     struct unit_functions *functions = functions_of(units, unit, &owner);
     uint32_t index = interval_map_find(&functions->by_address, address);
@@ -260,8 +261,8 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
         frames[count++] = frame;
         if (!function->inlined)
             break;
-        frame = (struct dwarf_frame){0, dwarf_lines_file(units, &unit->lines, function->call_file),
-                                     function->call_line};
+        frame = (struct dwarf_frame){.line = function->call_line};
+        dwarf_lines_file(units, &unit->lines, function->call_file, &frame);
         index = function->parent;
     }
     if (count == 0 && row != NULL)

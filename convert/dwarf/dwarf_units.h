@@ -36,9 +36,10 @@ struct line_sequence {
 };
 
 struct line_file {
-    const char *name; /* borrowed from the sections */
-    uint64_t folder;  /* index as the header has it */
-    uint32_t path;    /* string number, once KNOWN */
+    const char *name;        /* borrowed from the sections */
+    const uint8_t *md5;      /* the same, 16 bytes; NULL: none */
+    uint64_t folder;         /* index as the header has it */
+    uint32_t path, checksum; /* string numbers, once KNOWN; CHECKSUM in hexadecimal */
     bool known;
 };
 
@@ -282,8 +283,11 @@ bool dwarf_line_header(struct dwarf_units *units, struct unit *unit, struct line
 /* Runs PROGRAM into the rows of UNIT. Returns false when it is damaged; sequences before that are kept. */
 bool dwarf_line_run(struct dwarf_units *units, struct unit *unit, struct line_program *program);
 
-/* The row that covers ADDRESS, or NULL; the string number of the path of file INDEX. */
+/* The row that covers ADDRESS, or NULL. */
 const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t address);
-uint32_t dwarf_lines_file(struct dwarf_units *units, struct unit_lines *lines, uint64_t index);
+
+/* Sets the file of FRAME, and its checksum, from that with INDEX. */
+void dwarf_lines_file(struct dwarf_units *units, struct unit_lines *lines, uint64_t index,
+                      struct dwarf_frame *frame);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "formats/pbin/pbin.h"
 
 /* What one worker may cost us altogether: a hostile file could make names and frames forever. */
 enum { MAX_STRING_BYTES = 1 << 28, MAX_ALL_FRAMES = 1 << 24, MAX_SPLIT_FILES = 1 << 16 };
@@ -263,10 +264,13 @@ static void take_strings(struct dwarf_worker *w, struct cursor *in, struct strin
     }
 }
 
-static void take_frame(struct dwarf_worker *w, struct cursor *in, struct dwarf_answer *answer)
+static void take_frame(struct dwarf_worker *w, struct cursor *in, const struct strings *strings,
+                       struct dwarf_answer *answer)
 {
     uint32_t function = cursor_u32(in), file = cursor_u32(in), line = cursor_u32(in);
-    if (function >= w->number_count || file >= w->number_count ||
+    uint32_t checksum = cursor_u32(in);
+    if (function >= w->number_count || file >= w->number_count || checksum >= w->number_count ||
+        (checksum != 0 && !pbin_is_md5(strings_get(strings, w->numbers[checksum]))) ||
         ++w->all_frames > MAX_ALL_FRAMES) {
         in->bad = true;
         return;
@@ -274,11 +278,11 @@ static void take_frame(struct dwarf_worker *w, struct cursor *in, struct dwarf_a
     mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + 1,
                 sizeof *answer->frames);
     answer->frames[answer->frame_count++] =
-        (struct dwarf_frame){w->numbers[function], w->numbers[file], line};
+        (struct dwarf_frame){w->numbers[function], w->numbers[file], line, w->numbers[checksum]};
 }
 
-static void take_address(struct dwarf_worker *w, struct cursor *in, struct dwarf_answer *answer,
-                         size_t i)
+static void take_address(struct dwarf_worker *w, struct cursor *in, const struct strings *strings,
+                         struct dwarf_answer *answer, size_t i)
 {
     unsigned count = cursor_u8(in);
     answer->first[i] = (uint32_t)answer->frame_count;
@@ -291,7 +295,7 @@ static void take_address(struct dwarf_worker *w, struct cursor *in, struct dwarf
     if (count > MAX_FRAMES)
         in->bad = true;
     for (unsigned f = 0; f < count && !in->bad; f++)
-        take_frame(w, in, answer);
+        take_frame(w, in, strings, answer);
     answer->count[i] = (uint8_t)count;
 }
 
@@ -315,7 +319,7 @@ int dwarf_worker_ask(struct dwarf_worker *w, const uint64_t *addresses, size_t c
     take_strings(w, &in, strings);
     dwarf_answer_reserve(answer, count);
     for (size_t i = 0; i < count && !in.bad; i++)
-        take_address(w, &in, answer, i);
+        take_address(w, &in, strings, answer, i);
     bool bad = in.bad || cursor_left(&in) > 0;
     free(bytes);
     return bad ? error_set(err, w->path, NO_OFFSET, "DWARF worker sent a malformed answer") : 0;

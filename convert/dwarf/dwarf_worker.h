@@ -8,7 +8,7 @@
  *             u32 how often something could not be decoded so far
  *             u32 count of new strings, each u32 length and bytes;
  *                 numbering continues from the last answer, 0 is ""
- *             per address: u8 count of frames, each u32 function, u32 file, u32 line;
+ *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum;
  *                          or u8 255: the same frames as the address before
  *
  * It may ask in turn, before it answers, for files with split debug information, which it cannot open itself:
@@ -34,9 +34,10 @@ enum {
 #define FILE_WANTED  UINT32_C(0xffffffff)
 #define FILE_REFUSED UINT32_C(0xfffffffe)
 
-/* Function and file are string numbers: of the worker in its answer, of STRINGS below. */
+/* Function, file and checksum are string numbers: of the worker in its answer, of STRINGS below. The checksum is the MD5 of
+ * the file in lower-case hexadecimal, 0: not known. */
 struct dwarf_frame {
-    uint32_t function, file, line;
+    uint32_t function, file, line, checksum;
 };
 
 /* All zero: empty; dwarf_answer_free frees it. */

@@ -212,6 +212,7 @@ static void translate(struct code_file *file, struct dwarf_answer *answer, struc
         struct dwarf_frame *f = &answer->frames[i];
         f->function = number_of(file, f->function, strings);
         f->file = number_of(file, f->file, strings);
+        f->checksum = number_of(file, f->checksum, strings);
     }
 }
 

@@ -195,6 +195,9 @@ static uint32_t define_location(struct locations *l, const struct code_location 
                                      .map = define_map(l, from->map, true),
                                      .frame_count = (uint32_t)from->frame_count};
     uint32_t number = pbin_define_location(l->writer, &location, frames);
+    for (size_t i = 0; i < from->frame_count; i++)
+        pbin_define_checksum(l->writer, location.binary, frames[i].file,
+                             pbin_define_string(l->writer, from->frames[i].checksum));
     if (l->wants_keys)
         keep_key(l, &location, frames);
     free(frames);
@@ -206,7 +209,7 @@ static void define_pending(struct locations *l, const struct code_location *foun
 {
     for (size_t i = 0, next = 0; i < l->pending_count; i++) {
         const struct location_place *place = &l->pending[i];
-        const struct code_frame frame = {place->name, place->name, "", 0};
+        const struct code_frame frame = {place->name, place->name, "", 0, ""};
         const struct code_location named = {.pc = place->pc,
                                             .binary = place->binary,
                                             .map = place->map,

@@ -124,13 +124,15 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
     return strings_get(s->strings, s->demangled[number] - 1);
 }
 
-static struct code_frame make_frame(struct symbolizer *s, uint32_t function, uint32_t file,
-                                    uint32_t line)
+/* FROM, with FUNCTION as its name. */
+static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
+                                    const struct dwarf_frame *from)
 {
     if (function == 0)
         function = strings_intern(s->strings, LABEL_UNKNOWN);
     return (struct code_frame){strings_get(s->strings, function), demangled(s, function),
-                               strings_get(s->strings, file), line};
+                               strings_get(s->strings, from->file), from->line,
+                               strings_get(s->strings, from->checksum)};
 }
 
 /* Frames of one address: those of the debug information, the outermost one named by the symbol
@@ -145,10 +147,10 @@ static void make_location(struct symbolizer *s, struct code_location *to, const 
         size_t frame_count = count > 0 ? count : 1;
         struct code_frame *frames = new_frames(s, frame_count);
         for (size_t i = 0; i < count; i++)
-            frames[i] = make_frame(s, i + 1 == count && name != 0 ? name : from[i].function,
-                                   from[i].file, from[i].line);
+            frames[i] =
+                make_frame(s, i + 1 == count && name != 0 ? name : from[i].function, &from[i]);
         if (count == 0)
-            frames[0] = make_frame(s, name, 0, 0);
+            frames[0] = make_frame(s, name, &(struct dwarf_frame){0});
         *last = (struct last_frames){symbol, first, count, frame_count, frames};
     }
     to->frames = last->frames;

@@ -18,6 +18,7 @@ struct code_frame {
     const char *demangled; /* for people; same as function where nothing is mangled */
     const char *file;      /* as DWARF has it, joined with its directory; "" if not known */
     uint32_t line;         /* 0 if not known; for outer frames: the line of the call */
+    const char *checksum;  /* MD5 of the file in lower-case hexadecimal, "" if not known */
 };
 
 struct code_location {

@@ -106,6 +106,15 @@ struct pbin_source {
 /* Whether the source counts energy. */
 bool pbin_source_is_counter(const struct strings *strings, const struct pbin_source *source);
 
+/* What a source file was when the binary was compiled. A file may have several, of units that were compiled at other times. */
+struct pbin_checksum {
+    uint32_t binary, file; /* as locations have them */
+    uint32_t md5;          /* of its contents, lower-case hexadecimal */
+};
+
+/* Is TEXT 32 lower-case hexadecimal digits? */
+bool pbin_is_md5(const char *text);
+
 struct pbin_reading {
     uint32_t source; /* its number */
     uint64_t time;   /* since the start of the run [ns] */
@@ -267,6 +276,8 @@ uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_loca
 /* LOCATION, in the kernel, was called from location CALLER; both are defined, and LOCATION has no caller yet. */
 void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
 uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
+/* FILE of BINARY had MD5 when it was compiled; the same again does nothing, and neither does the text "". */
+void pbin_define_checksum(struct pbin_writer *writer, uint32_t binary, uint32_t file, uint32_t md5);
 uint32_t pbin_define_measure(struct pbin_writer *writer, const struct pbin_measure *measure);
 
 /* Samples have a value of SOURCE in addition to their PMU value. Before the first sample. */
@@ -446,7 +457,9 @@ struct pbin_definitions {
     const uint32_t *callers; /* [location_count], PBIN_NO_CALLER: none; NULL: no location has one */
     const struct pbin_source *sources;
     const struct pbin_measure *measures;
-    size_t map_count, thread_count, location_count, frame_count, source_count, measure_count;
+    const struct pbin_checksum *checksums; /* the same may occur several times */
+    size_t map_count, thread_count, location_count, frame_count, source_count, measure_count,
+        checksum_count;
 };
 const struct pbin_definitions *pbin_reader_definitions(const struct pbin_reader *reader);
 

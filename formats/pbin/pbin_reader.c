@@ -39,8 +39,9 @@ struct pbin_reader {
     uint32_t *callers;
     struct pbin_source *sources;
     struct pbin_measure *measures;
+    struct pbin_checksum *checksums;
     size_t map_capacity, thread_capacity, location_capacity, frame_capacity, caller_capacity,
-        source_capacity, measure_capacity;
+        source_capacity, measure_capacity, checksum_capacity;
     size_t caller_count; /* locations that CALLERS covers */
     bool wants_readings, wants_fit, wants_busy, wants_opaque, wants_measures;
     struct pbin_bucket *buckets; /* [LOG_BUCKETS] of the histogram read last; NULL: none yet */
@@ -225,6 +226,7 @@ void pbin_reader_close(struct pbin_reader *r)
     free(r->callers);
     free(r->sources);
     free(r->measures);
+    free(r->checksums);
     free(r->buckets);
     free(r);
 }
@@ -336,6 +338,18 @@ static void read_source(struct pbin_reader *r, struct cursor *in)
     source->help = string_number(r, in);
 }
 
+static void read_checksum(struct pbin_reader *r, struct cursor *in)
+{
+    mem_reserve(&r->checksums, &r->checksum_capacity, r->all.checksum_count + 1,
+                sizeof *r->checksums);
+    struct pbin_checksum *checksum = &r->checksums[r->all.checksum_count++];
+    checksum->binary = string_number(r, in);
+    checksum->file = string_number(r, in);
+    checksum->md5 = string_number(r, in);
+    if (!pbin_is_md5(strings_get(r->strings, checksum->md5)))
+        in->bad = true;
+}
+
 /* Names of measures are those of columns: at most PBIN_MEASURE_NAME lower-case letters, digits and underscores, beginning with
  * a letter. */
 static bool is_measure_name(const char *name)
@@ -398,6 +412,7 @@ static int read_all(struct pbin_reader *r, read_one *one, struct error *err)
     r->all.callers = r->callers;
     r->all.sources = r->sources;
     r->all.measures = r->measures;
+    r->all.checksums = r->checksums;
     return in->bad ? -1 : 0;
 }
 
@@ -409,7 +424,7 @@ static int read_definitions(struct pbin_reader *r, struct error *err)
         read_one *one;
     } kinds[] = {{"STRS", read_string},   {"MAPS", read_map},     {"THRD", read_thread},
                  {"LOCS", read_location}, {"prog", read_program}, {"call", read_caller},
-                 {"srcs", read_source},   {"meas", read_measure}};
+                 {"srcs", read_source},   {"meas", read_measure}, {"csum", read_checksum}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(r->block.type, kinds[i].type) == 0)
             return read_all(r, kinds[i].one, err) != 0 ? -1 : 1;

@@ -38,6 +38,7 @@ enum {
     TRAILED, /* the trailer counts those before */
     PROGRAMS = TRAILED,
     CALLERS,
+    CHECKSUMS,
     SOURCES,
     READINGS,
     FIT_COLUMNS,
@@ -51,6 +52,7 @@ enum {
 struct pbin_writer {
     struct output *out;
     struct strings *strings;
+    struct strings *checksums; /* as bytes */
     struct pending pending[PENDINGS];
     struct buffer block;
     uint64_t samples, thread_samples;
@@ -125,11 +127,12 @@ static void put_meta(struct buffer *block, const struct pbin_meta *meta)
 struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta)
 {
     static const char *const types[PENDINGS] = {"STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS",
-                                                "ARCS", "prog", "call", "srcs", "read", "fcol",
-                                                "fsum", "meas", "mval", "hist"};
+                                                "ARCS", "prog", "call", "csum", "srcs", "read",
+                                                "fcol", "fsum", "meas", "mval", "hist"};
     struct pbin_writer *w = mem_zalloc(1, sizeof *w);
     w->out = out;
     w->strings = strings_new();
+    w->checksums = strings_new();
     for (int i = 0; i < PENDINGS; i++)
         w->pending[i].type = types[i];
     w->pending[STRINGS].total = 1; /* number 0 is "", never written */
@@ -208,6 +211,17 @@ void pbin_define_caller(struct pbin_writer *w, uint32_t location, uint32_t calle
     struct buffer *b = begin_member(w, CALLERS, &unused);
     buffer_u32(b, location);
     buffer_u32(b, caller);
+}
+
+void pbin_define_checksum(struct pbin_writer *w, uint32_t binary, uint32_t file, uint32_t md5)
+{
+    const uint32_t key[] = {binary, file, md5};
+    uint32_t known = strings_count(w->checksums), unused;
+    if (md5 == 0 || strings_intern_bytes(w->checksums, (const char *)key, sizeof key) < known)
+        return;
+    struct buffer *b = begin_member(w, CHECKSUMS, &unused);
+    for (size_t i = 0; i < sizeof key / sizeof key[0]; i++)
+        buffer_u32(b, key[i]);
 }
 
 uint32_t pbin_define_source(struct pbin_writer *w, const struct pbin_source *source)
@@ -535,6 +549,7 @@ void pbin_writer_abandon(struct pbin_writer *w)
     buffer_free(&w->busy);
     buffer_free(&w->opaque);
     strings_delete(w->strings);
+    strings_delete(w->checksums);
     free(w->thread);
     free(w->location);
     free(w->cpu);

@@ -109,6 +109,8 @@ static void ask(struct dwarf_units *units, const struct interval_map *map, size_
                 const char *name = strings_get(units->strings, frames[f].function);
                 input_touch(name, strlen(name));
                 strings_get(units->strings, frames[f].file);
+                name = strings_get(units->strings, frames[f].checksum);
+                input_touch(name, strlen(name));
             }
         }
     }

@@ -18,7 +18,7 @@ import tempfile
 import zlib
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-for name in ("lib", "gmon", "sthem", "fuzz"):
+for name in ("lib", "gmon", "igprof", "sthem", "fuzz"):
     sys.path.append(os.path.join(TESTS, name))
 
 import export  # noqa: E402
@@ -26,6 +26,7 @@ import gmonfile  # noqa: E402
 import pbin  # noqa: E402
 import profiles  # noqa: E402
 import rawprofile as raw  # noqa: E402
+import test_igprof2pbin as igprof  # noqa: E402
 import test_mutations  # noqa: E402
 from fast_xxh3 import xxh3  # noqa: E402
 
@@ -76,6 +77,7 @@ def pbin_seeds():
             profile.maps = [pbin.Map(0x400000, 0x1000, 0, "app", "/bin/app", "ab" * 20)]
             profile.locations[0].map = 0
             profile.programs, profile.callers = {0: "/bin/app"}, {1: 2}
+            profile.checksums = [("app", "/src/app.c", "0123456789abcdef" * 2)]
             profile.sources = [("cpu", "energy", "J", "package", 1.0, 0, 1, "text"), ("fan", "power", "W", "", .5, 9, 0, "")]
             profile.readings = [(0, 0, 1, 0), (0, 900_000, 7, 3), (1, 1_000_000, 1 << 60, 4)]
             profile.values = {1: [1.0 * i for i in range(40)]}
@@ -192,11 +194,13 @@ def answer(strings, addresses, damaged=0):
 
 
 def answer_seeds():
-    frame = struct.pack("<III", 1, 2, 7)
+    frame, md5 = struct.pack("<IIII", 1, 2, 7, 0), b"0123456789abcdef" * 2
     first = answer([b"main", b"a.c"], [b"\1" + frame, b"\xff", b"\0", b"\2" + frame * 2, b"\xff"])
     yield "one", first
-    yield "two", first + answer([b"f"], [b"\1" + struct.pack("<III", 3, 0, 1), b"\0", b"\xff", b"\xff", b"\0"], 3)
+    yield "two", first + answer([b"f"], [b"\1" + struct.pack("<IIII", 3, 0, 1, 0), b"\0", b"\xff", b"\xff", b"\0"], 3)
     yield "none", answer([], [b"\0"] * 5)
+    for name, text in (("checksum", md5), ("no-checksum", md5[:-1] + b"g")):
+        yield name, answer([b"f", b"a.c", text], [b"\1" + struct.pack("<IIII", 1, 2, 7, 3)] + [b"\xff"] * 4)
     wants = struct.pack("<I", 2**32 - 1)
     for name in (b"a.dwo", b"none.dwo"):
         text = raw.text(b"/folder") + raw.text(name)
@@ -205,6 +209,23 @@ def answer_seeds():
     yield "split-long", wants + struct.pack("<I", 1 << 20)
     yield "cut", first[:-5]
     yield "lie", first[:4] + struct.pack("<II", 0, 1 << 30) + first[12:]
+
+
+def igprof_seeds():
+    files = {"main": ("/bin/app", 16), "_ZN1a1bEv": ("/lib/libc.so.6", 64), "@?0x7f10": ("/lib/libc.so.6", 80)}
+    inner = igprof.Node("_ZN1a1bEv", {"PERF_TICKS": (1, 2, 2), "MEM_LIVE": (1, 64, 64), "odd name": (1, 1, 1)}, [(4096, 64)])
+    unnamed = igprof.Node("@?0x7f10", {"MEM_MAX": (1, 100, 100), "MEM_TOTAL": (3, 300, 100)})
+    recursive = igprof.Node("main", {"PERF_TICKS": (1, 1, 1)})
+    roots = [igprof.Node("main", {"PERF_TICKS": (5, 5, 5)}), unnamed]
+    roots[0].children, inner.children = [inner, unnamed], [recursive]
+    for base in (10, 16):
+        yield f"base{base}", igprof.dump(roots, files, base, threads=2)
+    for i, line in enumerate(("C2 FN0+0", "C1 FN0=(F0+0 N=(a))+0", "C1 FN0+0 V0:(1,1,1)", "C1 FN0=(F0=(b)+-5 N=(a))+-7 V0=(X_COUNT):(1,2,3);LK=(0xff,3)",
+                              "C1 FN0=(F0=(b)+0 N=(a))+0 V0=(PERF_TICKS):(18446744073709551615,18446744073709551615,1)\nC2 FN0+0 V0:(9,9,9)",
+                              "C1 FN0=(F0=(b)+0 N=(a))+0 V0=(X):(1,1,1) V0:(1,1,1)", "C1 FN0=(F0=(b)+0 N=(a))+0 V0=():(1,1,1)")):
+        yield f"line{i}", f"P=(ID=7 N=(app) T=0.01)\n{line}\n".encode()
+    yield "many counters", b"P=(ID=7 N=(app) T=0.01)\nC1 FN0=(F0=(b)+0 N=(a))+0" + b"".join(b" V%d=(C%d):(1,1,1)" % (i, i) for i in range(33)) + b"\n"
+    yield "ticks", b"P=(HEX ID=7 N=(app) T=-1)\n"
 
 
 def jitdump(order):
@@ -273,7 +294,7 @@ def sample_of_burn():
     return w.finish()
 
 
-SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "sthem": sthem_seeds, "elf": programs, "dwarf": programs,
+SEEDS = {"tools": tool_seeds, "raw": raw_seeds, "pbin": pbin_seeds, "gmon": gmon_seeds, "igprof": igprof_seeds, "sthem": sthem_seeds, "elf": programs, "dwarf": programs,
          "answers": answer_seeds, "names": name_seeds, "packed": packed_seeds}
 
 

@@ -2,11 +2,14 @@
 
 SPDX-License-Identifier: MIT
 """
+import hashlib
 import os
+import subprocess
 import unittest
 import unittest.mock
 
 import pbin
+import rawprofile as raw
 import tool
 
 SECRET = "TOKEN=do-not-print"
@@ -28,11 +31,13 @@ class Case(tool.Case):
             f.write(text + "\n")
         return full
 
-    def annotate(self, source, *options, cwd=None, status=0, **more):
+    def annotate(self, source, *options, cwd=None, status=0, checksums=(), **more):
         w = pbin.Writer({"name": "x", "pmu": pbin.POWER, "unit": "W", "cpus": 1, "cpu_time": 1, "times": 1,
                          "wall_ns": 10**9})
         w.put_threads([pbin.Thread(1)])
         w.put_locations([pbin.Location(1, "b", [pbin.Frame("f", "f", source, RAW)])])
+        if checksums:
+            w.put_checksums(checksums)
         w.put_samples([pbin.Sample(1000, 1.0, [(0, 0, 1000)])])
         ended = tool.run(["pbin-annotate", *options, self.file("p.pbin", w.finish())], cwd=cwd or self.here, **more)
         self.assertEqual(ended.status, status, ended.err)
@@ -154,6 +159,92 @@ class Shown(Case):
         ended = self.annotate("/usr/include/stdio.h")
         self.assertEqual(ended.err, "")
         self.assertIn(b"/*", ended.out)
+
+
+def md5(text):
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class Checksums(Case):
+    """Where the binary has the MD5 of its source, no other file is shown."""
+
+    def test_same_or_other(self):
+        path, right, wrong = self.write("here", "a.c"), md5(SECRET + "\n"), md5("other\n")
+        self.shown(path, checksums=[("b", path, right)])
+        self.shown(path, checksums=[("other", path, wrong), ("b", path, right), ("b", "other.c", wrong)])
+        self.shown(path, checksums=[("other", path, wrong)])
+        for checksums in ([("b", path, wrong)], [("", path, wrong)], [("b", path, wrong), ("other", path, right)]):
+            with self.subTest(checksums):
+                error = self.refused(path, checksums=checksums)
+                self.assertEqual(error, f"pbin-annotate: {path}: not shown: not the file that b was built from: its MD5 is another\n")
+
+    def test_search_goes_on(self):
+        path, checksums = self.write("other", "deep", "a.c"), [("b", "/build/deep/a.c", md5(SECRET + "\n"))]
+        self.write("here", "a.c", text="another")
+        self.write("here", "deep", "a.c", text="another")
+        self.shown("/build/deep/a.c", "--source-path", self.here, "--source-path", self.other, checksums=checksums)
+        os.unlink(path)
+        error = self.refused("/build/deep/a.c", "--source-path", self.here, checksums=checksums)
+        self.assertIn(f"{self.here}/deep/a.c: not shown", error)
+
+    def test_several_versions(self):
+        path, versions = self.write("here", "a.c"), [("b", "a.c", md5(f"version {i}")) for i in range(3)]
+        ended = self.annotate("a.c", checksums=[*versions, ("b", "a.c", md5(SECRET + "\n"))])
+        self.assertIn(SECRET, ended.out.decode())
+        self.assertIn("a.c: b was built from 4 versions of it", ended.err)
+        self.refused("a.c", checksums=versions)
+        os.truncate(path, 0)
+        self.assertEqual(self.annotate("a.c", checksums=[("b", "a.c", md5(""))]).err, "")
+
+    def test_bad_block(self):
+        for bad in ("", "0" * 31, "0" * 33, "A" * 32, "0" * 31 + "g"):
+            ended = self.annotate("a.c", status=1, checksums=[("b", "a.c", bad)])
+            self.assertIn("block 'csum': ", ended.err)
+            self.assertEqual(ended.out, b"")
+
+    def test_hostile_number_of_versions(self):
+        self.write("here", "a.c")
+        self.refused("a.c", checksums=[("b", "a.c", f"{i:032x}") for i in range(20_000)])
+
+    def test_from_compiler_to_annotation(self):
+        """Through prof2pbin, its cache, merging, and a source that changes; GCC writes none."""
+        text = "#include \"a.h\"\nint main(void) { volatile int v = 0; for (int i = 0; i < 9; i++) v = twice(v); return v; }\n"
+        header = "static inline int twice(int n) { return 2 * n + 1; }\n"
+        paths = source, include = [self.write("here", name, text=t.rstrip("\n")) for name, t in (("a.c", text), ("a.h", header))]
+        cache = unittest.mock.patch.dict(os.environ, {"XDG_CACHE_HOME": os.path.join(self.folder, "cache")})
+        self.addCleanup(cache.stop)
+        cache.start()
+        for compiler in ("clang-14", "gcc"):
+            program = os.path.join(self.here, compiler)
+            subprocess.run([compiler, "-gdwarf-5", "-O1", "-o", program, source], check=True)
+            symbols = subprocess.run(["nm", "-S", program], check=True, capture_output=True, text=True).stdout
+            address, size = next((int(l.split()[0], 16), int(l.split()[1], 16)) for l in symbols.splitlines() if l.endswith(" T main"))
+            run = raw.Run([raw.Sample(1.0, [raw.Thread(1, address + i, 1000 * i)], 1000 * i) for i in range(size)],
+                          [raw.Map(address & -4096, 4096, compiler)], 1000 * size, 0, raw.POWER)
+            recorded = self.file(compiler + ".bin", raw.write(run, "sampler-walltime"))
+            full, again, table, merged = [os.path.join(self.folder, f"{compiler}{i}.pbin") for i in range(4)]
+            for out in (full, again):
+                self.succeeds(["prof2pbin", "-q", "-n", "x", "-s", self.here, "-o", out, recorded])
+            self.succeeds(["pbin-aggregate", "-q", "-k", "binary,file,function,inline,line", "-o", table, full])
+            self.succeeds(["pbin-aggregate", "-q", "-k", "binary,file,function,inline,line", "-o", merged, table, full, table])
+            profiles = [pbin.read(open(path, "rb").read()) for path in (full, again, table, merged)]
+            found = [{(binary, os.path.basename(file), sum_) for binary, file, sum_ in p.checksums} for p in profiles]
+            self.assertEqual(found, [{(compiler, "a.c", md5(text)), (compiler, "a.h", md5(header))} if compiler != "gcc" else set()] * 4)
+            for profile in (full, merged):
+                for path in paths:
+                    with open(path, encoding="utf-8") as f:
+                        before = f.read()
+                    shown = self.succeeds(["pbin-annotate", "-f", "main", profile], cwd=self.here)
+                    self.assertIn(before.split("{")[1].strip(), shown.out.decode())
+                    with open(path, "a", encoding="utf-8") as f:
+                        f.write("/* changed */\n")
+                    os.utime(path, (0, 0))
+                    ended = self.succeeds(["pbin-annotate", "-f", "main", profile], cwd=self.here)
+                    self.assertEqual(before.split("{")[1].strip() in ended.out.decode(), compiler == "gcc")
+                    self.assertEqual(f"{os.path.basename(path)}: not shown: not the file that {compiler} was built from" in ended.err,
+                                     compiler != "gcc")
+                    with open(path, "w", encoding="utf-8") as f:
+                        f.write(before)
 
 
 if __name__ == "__main__":

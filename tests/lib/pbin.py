@@ -109,6 +109,7 @@ class Profile:
     arcs: list = field(default_factory=list)  # (caller binary, caller, callee binary, callee, calls)
     measures: dict = field(default_factory=dict)  # name: (unit, type, how values are joined)
     measured: dict = field(default_factory=dict)  # (row number, name): Measured, or {bucket: count}
+    checksums: list = field(default_factory=list)  # (binary, file, MD5 in hexadecimal)
     programs: dict = field(default_factory=dict)  # thread number: path
     callers: dict = field(default_factory=dict)   # location number: location number
     sources: list = field(default_factory=list)   # (name, kind, unit, scope, per count, period, role, help)
@@ -301,6 +302,10 @@ class Writer:
         self.block("call", struct.pack("<I", len(callers)) + b"".join(
             struct.pack("<II", l, c) for l, c in callers.items()))
 
+    def put_checksums(self, checksums):
+        encoded = [struct.pack("<III", *self.string(*c)) for c in checksums]
+        self.block("csum", struct.pack("<I", len(encoded)) + b"".join(encoded))
+
     def put_sources(self, sources):
         encoded = []
         for name, kind, unit, scope, per_count, period, role, text_ in sources:
@@ -331,7 +336,7 @@ def write(profile, batch=500, checksum=xxh3):
                       (w.put_rows, profile.rows), (w.put_measures, profile.measures),
                       (w.put_measured, profile.measured), (w.put_arcs, profile.arcs),
                       (w.put_programs, profile.programs), (w.put_callers, profile.callers),
-                      (w.put_sources, profile.sources), (w.put_readings, profile.readings)):
+                      (w.put_checksums, profile.checksums), (w.put_sources, profile.sources), (w.put_readings, profile.readings)):
         if what:
             put(what)
     for i in range(0, len(profile.samples), batch):
@@ -397,7 +402,7 @@ class Reader:
             elif kind == "busy":
                 self.profile.busy += [c.take("IQ") for _ in range(c.take("I"))]
             elif kind in ("STRS", "MAPS", "THRD", "LOCS", "RUNS", "ROWS", "ARCS", "prog", "call", "srcs", "read",
-                          "meas", "mval", "hist"):
+                          "meas", "mval", "hist", "csum"):
                 for _ in range(c.take("I")):
                     getattr(self, kind if kind != "read" else "read_")(c)
             else:
@@ -425,6 +430,10 @@ class Reader:
         location, caller = c.take("II")
         assert max(location, caller) < len(self.profile.locations) and location not in self.profile.callers
         self.profile.callers[location] = caller
+
+    def csum(self, c):
+        self.profile.checksums.append((self.string(c), self.string(c), self.string(c)))
+        assert len(self.profile.checksums[-1][2]) == 32 and int(self.profile.checksums[-1][2], 16) >= 0
 
     def srcs(self, c):
         texts = [self.string(c) for _ in range(4)]
