@@ -26,7 +26,15 @@
 #include "record/meter/results.h"
 #include "record/power_options.h"
 
-enum { KEY_COUNT = KEY_TOOL_FIRST, KEY_CALLERS, KEY_CPU_TIME, KEY_LIST, KEY_THREADS, KEY_CLOCK };
+enum {
+    KEY_COUNT = KEY_TOOL_FIRST,
+    KEY_CALLERS,
+    KEY_CPU_TIME,
+    KEY_LIST,
+    KEY_THREADS,
+    KEY_CLOCK,
+    KEY_METHOD
+};
 
 struct options {
     struct reporter reporter;
@@ -35,6 +43,8 @@ struct options {
     struct power_options power;
     struct power_parsing power_parsing;
     bool per_thread;
+    enum method { PATCH, UPROBE, AUTO } method;
+    struct probes *probes; /* NULL: code is changed */
     const char *output, *format;
     struct output *out; /* open before the command runs; NULL: stdout, or none */
     char **command;
@@ -49,6 +59,10 @@ static const struct argp_option option_table[] = {
      "times are CPU time of the thread, without what it waits; costs 25 times as much", 1},
     {"clock", KEY_CLOCK, "CLOCK", 0,
      "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
+    {"method", KEY_METHOD, "METHOD", 0,
+     "patch, change code in memory (default); uprobe, breakpoints of the kernel, which only count; "
+     "or auto: uprobe where the program takes no library",
+     1},
     {"list", KEY_LIST, NULL, EVERYDAY,
      "print the functions that would be measured, and why others are not, without running COMMAND",
      1},
@@ -113,6 +127,16 @@ static bool is_igprof(const char *format)
     return format != NULL && strcmp(format, "igprof") == 0;
 }
 
+/* An option that breakpoints cannot serve, or NULL. */
+static const char *beyond_probes(const struct options *o)
+{
+    return o->session.callers    ? "--callers"
+           : o->session.cpu_time ? "--cpu-time"
+           : o->per_thread       ? "--threads"
+           : o->power.count > 0  ? "-p"
+                                 : NULL;
+}
+
 static void finish(struct argp_state *state, const struct options *o)
 {
     struct error err = {0};
@@ -126,8 +150,20 @@ static void finish(struct argp_state *state, const struct options *o)
     if (o->power.count > 0 && (!o->session.timing || o->session.cpu_time))
         argp_error(state, "-p: not with %s: energy is that of wall time",
                    o->session.timing ? "--cpu-time" : "--count");
+    if (o->method == UPROBE && beyond_probes(o) != NULL)
+        argp_error(state, "%s: not with --method uprobe, which only counts", beyond_probes(o));
     if (table_format_check(table, path, ".pbin", &err) != 0)
         argp_error(state, "%s", err.text);
+}
+
+static enum method method_of(struct argp_state *state, const char *name)
+{
+    static const char *const names[] = {"patch", "uprobe", "auto"};
+    for (int i = PATCH; i <= AUTO; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum method)i;
+    argp_error(state, "--method: expected auto, patch or uprobe, found '%s'", name);
+    return PATCH;
 }
 
 static error_t take_option(int key, char *argument, struct argp_state *state)
@@ -149,6 +185,9 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         if (strcmp(argument, "tsc") != 0 && strcmp(argument, "monotonic") != 0)
             argp_error(state, "--clock: expected tsc or monotonic, found '%s'", argument);
         o->session.monotonic = strcmp(argument, "monotonic") == 0;
+        return 0;
+    case KEY_METHOD:
+        o->method = method_of(state, argument);
         return 0;
     case KEY_LIST:
         o->session.listing = true;
@@ -217,24 +256,34 @@ static char *find_command(const char *command)
     return NULL;
 }
 
-static const char *why_not_file(const char *path)
+/* Does the system give the program at PATH the privileges of its owner? */
+static bool is_raised(const char *path)
 {
     struct stat status;
+    return stat(path, &status) == 0 &&
+           (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
+            ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid()));
+}
+
+static bool is_static(const struct elf_file *file)
+{
+    return file->section_count > 0 && elf_section_find(file, ".interp") == NULL;
+}
+
+static const char *why_not_file(const char *path)
+{
     struct error unused = {0};
     int errnum;
-    if (stat(path, &status) != 0)
-        return NULL; /* starting it will say why */
-    if (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
-        ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid()))
+    if (is_raised(path))
         return "runs with the privileges of its owner (set-user-ID), so that the system loads no "
                "library into it";
     struct elf_file *file = elf_file_open(path, &errnum, &unused);
     if (file == NULL)
-        return NULL; /* a script: its interpreter is metered */
+        return NULL; /* a script: its interpreter is metered; or starting it will say why */
     const char *why = NULL;
     if (!file->is_64 || file->machine != 62 /* EM_X86_64 */)
         why = "is not a program for x86-64";
-    else if (file->section_count > 0 && elf_section_find(file, ".interp") == NULL)
+    else if (is_static(file))
         why = "is statically linked, so that no library can be loaded into it";
     elf_file_close(file);
     return why;
@@ -254,6 +303,44 @@ static int check_command(const char *command, struct error *err)
     free(path);
     return why != NULL ? -1 : 0;
 #endif
+}
+
+/* The same for breakpoints. */
+static int check_for_probes(const char *command, struct error *err)
+{
+    char *path = find_command(command);
+    bool raised = path != NULL && is_raised(path);
+    if (raised)
+        error_set(err, NULL, NO_OFFSET,
+                  "cannot meter '%s': it runs with the privileges of its owner (set-user-ID), so "
+                  "that the kernel stops counting for others",
+                  path);
+    free(path);
+    return raised ? -1 : 0;
+}
+
+/* Decides between PATCH and UPROBE. Returns 0, or -1 with ERR filled. */
+static int choose_method(struct options *o, struct error *err)
+{
+    if (o->method == PATCH)
+        return check_command(o->command[0], err);
+    if (o->method == AUTO) {
+        o->method = check_command(o->command[0], err) == 0 ? PATCH : UPROBE;
+        if (o->method == PATCH)
+            return 0;
+        if (beyond_probes(o) != NULL)
+            return error_set(err, NULL, NO_OFFSET, "%s: not with uprobes, which only count",
+                             beyond_probes(o));
+        report_warning(&o->reporter, "%s: its calls are counted by breakpoints of the kernel",
+                       err->text);
+        *err = (struct error){0};
+    }
+    if (o->session.timing && !o->session.listing)
+        report_warning(&o->reporter,
+                       "returns are watched by breakpoints: a C++ exception that passes one aborts "
+                       "the program, and of calls nested deeper than 64 returns are missing "
+                       "(--count: calls only)");
+    return check_for_probes(o->command[0], err);
 }
 
 /* The preload library: beside this program, or where it is installed. Caller frees; NULL with ERR filled. */
@@ -305,13 +392,61 @@ static int run(struct options *o, const struct signals *signals, int *status, in
     struct spawn child;
     if (spawn(&child, o->command, signals, err) != 0)
         return -1;
-    if (spawn_go(&child, o->command[0], err) != 0) {
+    if ((o->probes != NULL && probes_watch(o->probes, child.pid, err) != 0) ||
+        spawn_go(&child, o->command[0], err) != 0) {
         spawn_cancel(&child);
         return -1;
     }
     int errnum = spawn_failure(&child);
     *status = await(child.pid, signals);
     return errnum == 0 ? 0 : spawn_explain(o->command[0], errnum, end, err);
+}
+
+/* ---- breakpoints ---- */
+
+/* Chooses functions of a statically linked program. Returns whether it is one. */
+static bool add_static(const struct options *o, struct planner *planner)
+{
+    struct error unused = {0};
+    int errnum;
+    char *path = find_command(o->command[0]);
+    char *real = path != NULL ? realpath(path, NULL) : NULL;
+    struct elf_file *file = real != NULL ? elf_file_open(real, &errnum, &unused) : NULL;
+    bool found = file != NULL && is_static(file);
+    elf_file_close(file);
+    if (found)
+        planner_add_file(planner, real, true);
+    free(real);
+    free(path);
+    return found;
+}
+
+/* Chooses functions of files that patterns name by their path and that the command does not load at its start. */
+static void add_named_files(const struct options *o, struct planner *planner)
+{
+    for (size_t i = 0; i < o->patterns.count; i++) {
+        const struct meter_pattern *p = &o->patterns.items[i];
+        if (p->files == 0 && p->library[0] == '/' && access(p->library, R_OK) == 0)
+            planner_add_file(planner, p->library, false);
+    }
+}
+
+/* Finds out which files the command loads, and makes breakpoints. Returns 0, or -1 with ERR and perhaps *END filled. */
+static int prepare_probes(struct options *o, const struct signals *signals, struct planner *planner,
+                          struct session *session, const char *library, int *end, struct error *err)
+{
+    int status = 0;
+    uint32_t functions;
+    if (!add_static(o, planner)) {
+        if (session_export(session, library, err) != 0 || run(o, signals, &status, end, err) != 0)
+            return -1;
+        session_unexport(session);
+    }
+    add_named_files(o, planner); /* no process is left that asks for a plan */
+    planner_functions(planner, &functions);
+    if (functions > 1 && !o->session.listing)
+        o->probes = probes_new(planner, o->session.timing, err);
+    return functions <= 1 || o->session.listing || o->probes != NULL ? 0 : -1;
 }
 
 /* ---- results ---- */
@@ -467,7 +602,10 @@ static int read_results(struct options *o, struct meter_results *results,
                         const struct session *session, const struct planner *planner,
                         const struct energy *energy, struct error *err)
 {
-    meter_results_read(results, session, planner, energy, o->per_thread);
+    if (o->probes != NULL)
+        meter_results_read_probes(results, o->probes, planner);
+    else
+        meter_results_read(results, session, planner, energy, o->per_thread);
     if (energy == NULL)
         return 0;
     int without = meter_results_check_energy(results, planner, energy, err);
@@ -495,7 +633,7 @@ static int report(struct options *o, struct session *session, const struct plann
         return -1;
     warn(o, session, planner);
     planner_functions(planner, &functions);
-    if (session_header(session)->processes == 0)
+    if (o->method == PATCH && session_header(session)->processes == 0)
         return error_set(err, NULL, NO_OFFSET,
                          "'%s' did not load the preload library: nothing was measured",
                          o->command[0]);
@@ -528,6 +666,27 @@ static int start_energy(struct options *o, struct energy **energy, struct error 
     return 0;
 }
 
+/* For breakpoints, the preload library only says what is loaded. */
+static struct session *start_session(const struct options *o, struct planner *planner,
+                                     struct error *err)
+{
+    struct session_options options = o->session;
+    if (o->method == UPROBE) {
+        options.listing = true;
+        options.timing = false;
+        planner_leave_code(planner);
+    }
+    return session_new(planner, &options, err);
+}
+
+/* Before the command runs. Returns 0, or -1 with ERR and perhaps *END filled. */
+static int prepare(struct options *o, const struct signals *signals, struct planner *planner,
+                   struct session *session, const char *library, int *end, struct error *err)
+{
+    return o->method == UPROBE ? prepare_probes(o, signals, planner, session, library, end, err)
+                               : session_export(session, library, err);
+}
+
 /* Returns the exit status. */
 static int meter(struct options *o, struct error *err)
 {
@@ -535,8 +694,7 @@ static int meter(struct options *o, struct error *err)
     int status = 0, end = EXIT_DATA;
     char *library = find_library(err);
     bool early = o->output != NULL && !o->session.listing;
-    if (library == NULL || check_command(o->command[0], err) != 0 ||
-        (early && open_output(o, err) != 0)) {
+    if (library == NULL || choose_method(o, err) != 0 || (early && open_output(o, err) != 0)) {
         free(library);
         return report_error(&o->reporter, err);
     }
@@ -545,14 +703,16 @@ static int meter(struct options *o, struct error *err)
         planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
     struct energy *energy = NULL;
     struct session *session = NULL;
-    if (start_energy(o, &energy, err) != 0 ||
-        (session = session_new(planner, &o->session, err)) == NULL ||
-        session_export(session, library, err) != 0 || run(o, &signals, &status, &end, err) != 0 ||
+    bool only_list = o->method == UPROBE && o->session.listing;
+    if (start_energy(o, &energy, err) != 0 || (session = start_session(o, planner, err)) == NULL ||
+        prepare(o, &signals, planner, session, library, &end, err) != 0 ||
+        (!only_list && run(o, &signals, &status, &end, err) != 0) ||
         report(o, session, planner, energy, err) != 0)
         report_error(&o->reporter, err);
     else
         end = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     output_discard(o->out);
+    probes_delete(o->probes);
     session_delete(session);
     energy_delete(energy);
     planner_delete(planner);

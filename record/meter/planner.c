@@ -17,6 +17,7 @@ struct planner {
     struct meter_patterns *patterns;
     const char *command;
     bool timing;
+    bool leave_code; /* it is not changed */
     struct reporter *reporter;
     struct module *modules;
     size_t module_count, module_capacity;
@@ -311,7 +312,7 @@ static void add_hook(struct choice *c, struct hook hook, const struct wish *wish
     struct module *m = c->module;
     if (why == NULL && c->planner->function_count == METER_FUNCTIONS)
         why = "more than 262143 functions";
-    if (why == NULL) {
+    if (why == NULL && !c->planner->leave_code) {
         const size_t jump = code_machine(m->code)->jump;
         hook.moved = code_movable(m->code, hook.address, wish->size, next, jump, &why);
         if (hook.moved > METER_LONGEST || module_in_gap(m, hook.address, jump))
@@ -352,7 +353,7 @@ static void choose(struct choice *c, const struct elf_function *from, size_t cou
     const char *why = NULL;
     if (strcmp(from->name, "_start") == 0 || is_fragment(from->name))
         why = "is not called";
-    else if (strncmp(from->name, copied, sizeof copied - 1) == 0)
+    else if (!c->planner->leave_code && strncmp(from->name, copied, sizeof copied - 1) == 0)
         why = "is copied by the program";
     add_hook(c, hook, &wish, next, why);
 }
@@ -494,7 +495,9 @@ static void refuse_late(struct planner *planner, struct module *module)
         struct resolver *resolver = &module->resolvers.items[i];
         if (resolver->chosen && resolver->last == 0)
             refuse(&c, resolver->name,
-                   "chosen among several (ifunc) after the program has started");
+                   planner->leave_code
+                       ? "chosen among several (ifunc) when the program starts"
+                       : "chosen among several (ifunc) after the program has started");
         resolver->last = UINT64_MAX;
     }
 }
@@ -518,6 +521,16 @@ static bool add_resolvers(struct planner *planner, struct module *module,
         buffer_bytes(reply, &address, sizeof address);
     }
     return true;
+}
+
+void planner_leave_code(struct planner *planner)
+{
+    planner->leave_code = true;
+}
+
+void planner_add_file(struct planner *planner, const char *path, bool is_program)
+{
+    refuse_late(planner, module_of(planner, path, is_program));
 }
 
 void planner_answer(struct planner *planner, const struct meter_request *request,

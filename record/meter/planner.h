@@ -38,6 +38,11 @@ struct planner *planner_new(struct meter_patterns *patterns, const char *command
                             struct reporter *reporter);
 void planner_delete(struct planner *planner);
 
+/* Functions are not to be changed: those are chosen, too, whose code does not allow it. */
+void planner_leave_code(struct planner *planner);
+/* Chooses functions of the file at PATH, which no program has loaded yet. */
+void planner_add_file(struct planner *planner, const char *path, bool is_program);
+
 /* Appends to REPLY, which is empty, the meter_plan for REQUEST, with what resolvers have RETURNED, and what follows the
  * plan. */
 void planner_answer(struct planner *planner, const struct meter_request *request,

@@ -186,6 +186,25 @@ void meter_results_read(struct meter_results *results, const struct session *ses
         qsort(results->items, results->count, sizeof *results->items, compare_by_cost);
 }
 
+void meter_results_read_probes(struct meter_results *results, const struct probes *probes,
+                               const struct planner *planner)
+{
+    uint32_t functions;
+    planner_functions(planner, &functions);
+    *results = (struct meter_results){.tick = 1, .returns = probes_returns(probes)};
+    for (uint32_t i = 1; i < functions; i++) {
+        struct meter_sums sums = {.function = i};
+        probes_read(probes, i, &sums.record.calls, &sums.record.returned);
+        if (sums.record.calls == 0 && sums.record.returned == 0)
+            continue;
+        mem_reserve(&results->items, &results->capacity, results->count + 1,
+                    sizeof *results->items);
+        results->items[results->count++] = sums;
+    }
+    if (results->count > 0)
+        qsort(results->items, results->count, sizeof *results->items, compare_by_cost);
+}
+
 void meter_results_free(struct meter_results *results)
 {
     for (size_t i = 0; i < results->count; i++)
@@ -301,8 +320,8 @@ static size_t choose_columns(const struct meter_results *results, size_t chosen[
     size_t count = 0;
     for (size_t i = 0; i < COLUMNS; i++) {
         bool of_time = i > CALLS && i < PROCESS, of_thread = i >= PROCESS && i < LIBRARY;
-        bool of_energy = i == ENERGY || i == ERROR;
-        if ((!of_time || results->timing) && (!of_thread || results->per_thread) &&
+        bool of_energy = i == ENERGY || i == ERROR, counted = i == RETURNED && results->returns;
+        if ((!of_time || counted || results->timing) && (!of_thread || results->per_thread) &&
             (!of_energy || results->energy))
             chosen[count++] = i;
     }
@@ -319,6 +338,8 @@ void meter_results_write(const struct meter_results *results, const struct plann
     size_t count = choose_columns(results, chosen);
     for (size_t i = 0; i < count; i++)
         shown[i] = columns[chosen[i]];
+    if (results->returns)
+        shown[1].only_wide = false;
     const struct table_head head = {.columns = shown, .column_count = count, .color = color};
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < results->count; i++) {

@@ -7,6 +7,7 @@
 #include "record/meter/arcs.h"
 #include "record/meter/energy.h"
 #include "record/meter/planner.h"
+#include "record/meter/probes.h"
 #include "record/meter/session.h"
 
 /* A function, or a function in a thread. Times are in ticks. */
@@ -27,7 +28,8 @@ struct meter_results {
     size_t count, capacity;
     double tick; /* [ns] */
     bool timing, per_thread;
-    bool energy; /* is known of some */
+    bool energy;  /* is known of some */
+    bool returns; /* are counted without times */
 };
 
 /* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER; and what its calls used of ENERGY
@@ -35,6 +37,9 @@ struct meter_results {
 void meter_results_read(struct meter_results *results, const struct session *session,
                         const struct planner *planner, const struct energy *energy,
                         bool per_thread);
+/* The same of what PROBES have counted. */
+void meter_results_read_probes(struct meter_results *results, const struct probes *probes,
+                               const struct planner *planner);
 /* Why the calls of the function with the longest ones have no energy. Returns -1 with ERR filled if no function has, or the number
  * of functions whose calls have ended and that have none. */
 int meter_results_check_energy(const struct meter_results *results, const struct planner *planner,

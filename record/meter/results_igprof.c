@@ -11,7 +11,7 @@ static void put_values(struct igprof_writer *writer, const struct meter_results 
     if (results->timing && r->returned > 0)
         igprof_put_value(writer, "CALLS_TOTAL", r->returned, r->total, r->total);
     igprof_put_value(writer, "ENTER_COUNT", r->calls, r->calls, r->calls);
-    if (results->timing && ends > 0)
+    if ((results->timing || results->returns) && ends > 0)
         igprof_put_value(writer, "EXIT_COUNT", ends, ends, ends);
 }
 

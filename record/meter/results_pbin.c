@@ -117,6 +117,8 @@ static struct line make_line(const struct meter_results *results, const struct m
                         .process = sums->process,
                         .thread = sums->thread};
     set(&line, CALLS, (exact)r->calls);
+    if (results->returns)
+        set(&line, RETURNED, (exact)r->returned);
     if (!results->timing)
         return line;
     set(&line, RETURNED, (exact)r->returned);
@@ -217,7 +219,9 @@ static void put_histogram(struct pbin_writer *writer, uint32_t row, uint32_t mea
 /* The measures that results have come first. */
 static int kinds_of(const struct meter_results *results)
 {
-    return !results->timing ? CALLS + 1 : results->energy ? VALUES : ENERGY;
+    if (!results->timing)
+        return results->returns ? RETURNED + 1 : CALLS + 1;
+    return results->energy ? VALUES : ENERGY;
 }
 
 static void put_measures(const struct line *lines, size_t count,

@@ -32,6 +32,7 @@ struct session {
     struct meter_header *header;
     pthread_t thread;
     bool running;
+    char *preload_before; /* LD_PRELOAD; NULL: not set */
     uint64_t start_ticks, start_ns, end_ticks, end_ns;
 };
 
@@ -192,9 +193,12 @@ struct session *session_new(struct planner *planner, const struct session_option
     return NULL;
 }
 
-int session_export(const struct session *s, const char *library, struct error *err)
+int session_export(struct session *s, const char *library, struct error *err)
 {
     const char *before = getenv("LD_PRELOAD");
+    if (before != NULL)
+        s->preload_before = mem_strdup(before);
+    before = s->preload_before;
     char *value = mem_printf("%d %d %s", (int)getpid(), s->file, s->name);
     char *preload = before != NULL && before[0] != '\0' ? mem_printf("%s:%s", library, before)
                                                         : mem_strdup(library);
@@ -204,6 +208,15 @@ int session_export(const struct session *s, const char *library, struct error *e
     free(value);
     free(preload);
     return result;
+}
+
+void session_unexport(const struct session *s)
+{
+    unsetenv(METER_ENVIRONMENT);
+    if (s->preload_before != NULL)
+        setenv("LD_PRELOAD", s->preload_before, 1);
+    else
+        unsetenv("LD_PRELOAD");
 }
 
 void session_stop(struct session *s)
@@ -227,6 +240,7 @@ void session_delete(struct session *s)
         close(s->socket);
     if (s->file >= 0)
         close(s->file);
+    free(s->preload_before);
     free(s);
 }
 

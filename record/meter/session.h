@@ -26,7 +26,10 @@ struct session *session_new(struct planner *planner, const struct session_option
 
 /* Sets the environment for programs that are to be metered with the preload library at LIBRARY. Returns 0, or -1 with ERR
  * filled. */
-int session_export(const struct session *session, const char *library, struct error *err);
+int session_export(struct session *session, const char *library, struct error *err);
+
+/* Sets the environment back. */
+void session_unexport(const struct session *session);
 
 /* Stops answering: the planner and the counters belong to the caller now. */
 void session_stop(struct session *session);

@@ -649,6 +649,80 @@ class Times(Case):
         self.assertLess(found["fib"], found["main"])
 
 
+def can_probe():
+    """Uprobes need root, and a kernel that has them."""
+    return os.geteuid() == 0 and os.path.exists("/sys/bus/event_source/devices/uprobe")
+
+
+@unittest.skipUnless(can_probe(), "needs root and uprobes")
+class Breakpoints(Case):
+    FAMILY = r"""
+        #include <pthread.h>
+        #include <sys/wait.h>
+        #include <unistd.h>
+        __attribute__((noipa)) int work(int n) { __asm__ volatile("nop; nop"); return n + 1; }
+        static void *run(void *x) { for (int i = 0; i < 100; i++) work(i); return x; }
+        int main(int count, char **name)
+        {
+            for (int i = 0; count > 1 && i < 7; i++)
+                work(i);
+            for (int k = 0; count == 1 && k < 20; k++) {
+                pid_t child = fork();
+                if (child == 0) {
+                    pthread_t thread[4];
+                    for (int i = 0; i < 4; i++)
+                        pthread_create(&thread[i], 0, run, 0);
+                    for (int i = 0; i < 4; i++)
+                        pthread_join(thread[i], 0);
+                    pid_t other = vfork();
+                    if (other == 0)
+                        execl(name[0], name[0], "again", (char *)0);
+                    waitpid(other, 0, 0);
+                    _exit(0);
+                }
+                if (k % 3 == 0)
+                    waitpid(child, 0, 0);
+            }
+            while (wait(0) > 0)
+                ;
+            return count == 1 ? 5 : 0;
+        }
+        """
+    CALLS = 20 * (4 * 100 + 7)
+
+    def test_families(self):
+        """Threads, forks and execs; the shared one has breakpoints in a library as well."""
+        fixed = self.build("fixed", self.FAMILY, "-static")
+        rows, _ = self.rows("--method", "uprobe", "fixed:work|run", "--", fixed, status=5)
+        self.assertEqual([(r["function"], r["calls"], r["returned"]) for r in rows],
+                         [("work", str(self.CALLS), str(self.CALLS)), ("run", "80", "80")])
+        rows, _ = self.rows("--method", "auto", "--count", "fixed:work", "--", fixed, status=5)
+        self.assertEqual([list(r.values()) for r in rows], [[str(self.CALLS), "fixed", "work"]])
+        shared = self.build("shared", self.FAMILY)
+        rows, _ = self.rows("--method", "uprobe", "shared:work", "libc.so.6:vfork|pthread_join", "--", shared, status=5)
+        self.assertEqual({r["function"]: (r["calls"], r["returned"]) for r in rows},
+                         {"work": 2 * (str(self.CALLS),), "pthread_join": ("80", "80"), "vfork": ("20", "0")})
+        rows, _ = self.rows("--method", "uprobe", "--count", fixed + ":work", "--", "sh", "-c", fixed + "; kill -9 $$", status=137)
+        self.assertEqual([r["calls"] for r in rows], [str(self.CALLS)])
+
+    def test_limits(self):
+        program = self.build("raised", "int main(void) { return 0; }\n")
+        os.chown(program, 1, 1)
+        os.chmod(program, 0o4755)
+        for arguments, status, text in ((("raised:main", "--", program), 1, "set-user-ID"),
+                                        (("true:none", "--", "true"), 1, "no function was hooked"),
+                                        (("none:main", "--", "./none"), 127, "cannot run './none'"),
+                                        (("--threads", "true:main", "--", "true"), 2, "--threads: not with --method uprobe")):
+            done = self.run_meter("--method", "uprobe", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+            self.assertIn(text, done.stderr)
+        throws = self.build("throws", THROWS, compiler="g++", suffix=".cpp")
+        rows, _ = self.rows("--method", "uprobe", "--count", "throws:" + "|".join(THROWN), "--", throws)
+        self.assertEqual({r["function"]: int(r["calls"]) for r in rows}, {n: v[0] for n, v in THROWN.items()})
+        done = self.run_meter("--method", "uprobe", "--list", "throws:catcher|depth", "--", throws)
+        self.assertRegex(done.stdout, r"^0x\w+ +\d+  throws:catcher\n0x\w+ +\d+  throws:depth\n$")
+
+
 class Energy(Case):
     """A program that counts the energy it pretends to use, in a file; what its functions used, it prints."""
     SOURCE = r"""

@@ -1,0 +1,42 @@
+/* Counting calls with breakpoints of the kernel (uprobes): for programs that take no library and functions that cannot be
+ * changed. A call costs some hundred times as much as with a hook, and has no time.
+ *
+ *   probes = probes_new(planner, returns, err);     after the planner knows the functions
+ *   probes_watch(probes, pid, err);                 a process that is about to execute the command
+ *   ... the command ends ...
+ *   probes_read(probes, function, &calls, &returned);
+ *   probes_delete(probes);
+ *
+ * Each function has an event of tracefs, of a name with our process ID, and a counter of perf_event_open for it, which all
+ * threads and processes inherit that the command starts. The counters are read at the end.
+ *
+ * The kernel inserts breakpoints into a new program only while a counter is that of its very task. But when two tasks with
+ * the same counters follow each other on a CPU it exchanges these, unless they ask for PERF_SAMPLE_READ (Linux 6.12).
+ * For older ones a counter of all processes, which is not read, keeps the breakpoints.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_METER_PROBES_H
+#define RECORD_METER_PROBES_H
+
+#include <sys/types.h>
+
+#include "record/meter/planner.h"
+
+struct probes;
+
+/* Makes events for all functions of PLANNER; RETURNS: also for their returns, where these can be watched. Returns NULL with
+ * ERR filled. */
+struct probes *probes_new(const struct planner *planner, bool returns, struct error *err);
+/* NULL is allowed. */
+void probes_delete(struct probes *probes);
+
+/* Counts what PID does after its next exec, and what it starts. Returns 0, or -1 with ERR filled. */
+int probes_watch(struct probes *probes, pid_t pid, struct error *err);
+
+/* Are returns counted? */
+bool probes_returns(const struct probes *probes);
+/* How often FUNCTION was called, and how often it has returned. */
+void probes_read(const struct probes *probes, uint32_t function, uint64_t *calls,
+                 uint64_t *returned);
+
+#endif
