@@ -4,10 +4,30 @@
 
 #include <math.h>
 
+/* The number of zeros above the highest bit of VALUE, which is not 0. */
+static int zeros_above(unsigned __int128 value)
+{
+    uint64_t high = (uint64_t)(value >> 64);
+    return high != 0 ? __builtin_clzll(high) : 64 + __builtin_clzll((uint64_t)value);
+}
+
 double exact_to_double(exact value, int shift, uint64_t divisor)
 {
-    /* the x87 mantissa has 64 bits: a division of integers below 2^64 is rounded once */
-    return (double)(ldexpl((long double)value, -shift) / (long double)divisor);
+    unsigned __int128 size = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    if (size == 0)
+        return 0;
+    /* The quotient has at least 63 bits, and its last one says whether anything is left over: rounded once. */
+    int up = zeros_above(size);
+    unsigned __int128 quotient = (size << up) / divisor;
+    bool rest = quotient * divisor != size << up;
+    int down = 64 - zeros_above(quotient);
+    if (down > 0) {
+        rest = rest || (quotient & (((unsigned __int128)1 << down) - 1)) != 0;
+        quotient >>= down;
+        up -= down;
+    }
+    double result = ldexp((double)((uint64_t)quotient | rest), -up - shift);
+    return value < 0 ? -result : result;
 }
 
 static void add_word(struct wide *sum, int at, uint64_t value)
