@@ -45,6 +45,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
         struct aggregate_options options = {0};
         options.rows.keys = choose_keys(plot, pbin_reader_keys(reader), keys);
         options.rows.selection = plot->options->selection;
+        options.rows.names = &plot->options->names;
         options.rows.code = plot->options->code;
         *a = aggregate_new(&options);
     }

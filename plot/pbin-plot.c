@@ -337,6 +337,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->plot.names;
+        return 0;
     case KEY_LIST:
         o->list = true;
         return 0;
@@ -409,7 +412,9 @@ static char *help_filter(int key, const char *text, void *input)
     return whole;
 }
 
+static const struct argp_child children[] = {{.argp = &name_rules_argp}, {0}};
 static const struct argp parser = {
+    .children = children,
     .options = arguments,
     .parser = parse,
     .args_doc = "KIND [PBIN...]",
@@ -460,6 +465,7 @@ int main(int argc, char **argv)
     free(o.plot.bases);
     free(o.maps);
     selection_free(&o.selection);
+    name_rules_free(&o.plot.names);
     free(o.plot.withs);
     free(o.begins);
     free(o.plot.marks);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "analyze/aggregate/report_rows.h"
+#include "analyze/attribute/name_rules.h"
 #include "plot/gnuplot.h"
 
 struct binary_map;
@@ -52,6 +53,7 @@ struct plot_options {
     enum order order; /* of box and violin */
     bool counts;      /* hist: heights are numbers of calls */
     const struct selection *selection; /* --filter, --exclude; NULL: none */
+    struct name_rules names;
     enum points points;
     bool means, boxes;         /* of box and violin */
     struct pbin_choice choice; /* how to read each input */

@@ -304,6 +304,7 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
     r.keys.caller = o->keys.caller;
     rowset_init(&r.rows, &r.keys);
     key_map_init(&r.map, &r.rows, &r.keys, &everything, NULL, plot->options->code);
+    r.map.names = &o->names;
     int result = read_bins(&r, &scan, err);
     pbin_meta_copy(&bins->meta, &scan.meta);
     quantity_of(&bins->meta, &bins->quantity);

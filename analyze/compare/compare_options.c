@@ -254,6 +254,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct compare_command *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->rules;
+        return 0;
     case KEY_BASE:
     case KEY_WITH:
         begin_group(o, key == KEY_BASE, argument, state);
@@ -298,7 +301,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{.argp = &name_rules_argp}, {0}};
 static const struct argp parser = {
+    .children = children,
     .options = arguments,
     .parser = parse,
     .args_doc = "BASE OTHER...\n--base PBIN... --with PBIN... [--with PBIN...]",
@@ -312,6 +317,7 @@ static const struct argp parser = {
 void compare_options_parse(struct compare_command *o, int argc, char **argv)
 {
     *o = (struct compare_command){.compare = compare_defaults};
+    o->compare.rules.aggregate.rows.names = &o->rules;
     tool_start(&o->common, "pbin-compare");
     o->common.formats = table_format_name;
     tool_parse(&parser,
@@ -322,6 +328,7 @@ void compare_options_parse(struct compare_command *o, int argc, char **argv)
 
 void compare_options_free(struct compare_command *o)
 {
+    name_rules_free(&o->rules);
     free(o->inputs);
     free(o->maps);
     free(o->conditions);

@@ -3,6 +3,7 @@
 #ifndef ANALYZE_COMPARE_COMPARE_OPTIONS_H
 #define ANALYZE_COMPARE_COMPARE_OPTIONS_H
 
+#include "analyze/attribute/name_rules.h"
 #include "analyze/compare/fail_if.h"
 #include "analyze/compare/report_compare.h"
 #include "base/tool.h"
@@ -23,6 +24,7 @@ struct compare_command {
     struct compare_input *inputs;
     size_t input_count, input_capacity, set_count;
     bool grouped, keys_given, started; /* --base or --with was given; -k was; a run set is open */
+    struct name_rules rules;
     struct binary_map *maps;
     size_t map_capacity;
     struct fail_if *conditions;

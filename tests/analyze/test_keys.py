@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
+import html
 import json
 import unittest
 
@@ -109,6 +110,15 @@ class Places(tool.Case):
         self.assertEqual(self.samples("function", "--short-names", "--filter=function=run(int)", file), {"run": 1})
         self.succeeds(["pbin-aggregate", "--format=pbin", "-k", "function", "-o", f"{self.folder}/s", file])
         self.assertEqual(self.samples("function", "--join-clones", "--short-names", f"{self.folder}/s"), both)
+        rules, bars = ["-q", "-k", "function", "--join-clones", "--short-names"], "pbin-plot bars --metric time -o-".split()
+        for input in (file, f"{self.folder}/s"):
+            rows = json.loads(self.succeeds(["pbin-compare", *rules, "--metric=samples", "--format=json", file, input]).out)["rows"]
+            self.assertEqual({r["function"]: (r["base"], r["other"]) for r in rows}, {name: (n, n) for name, n in both.items()})
+        for plot in (bars, "pbin-plot timeline -o-".split()):
+            text = html.unescape(self.succeeds([*plot, *rules, file]).out.decode())
+            self.assertEqual([name for name in both if name not in text], [])
+            self.assertNotIn("part.0", text)
+        self.assertIn("part.0", self.succeeds([*bars, *rules[:3], file]).out.decode())
 
     def test_paths(self):
         paths = ["./obj/src/./src/a.cc", "/build/x/src/b.cc", "/build/x/../x/src//b.cc", "/build/xy/c.cc", "../d.cc", "/../e.cc", "obj/../.."]
