@@ -11,41 +11,84 @@
 #include <string.h>
 
 #include "analyze/callgraph/callgraph_view.h"
+#include "base/elide.h"
+#include "base/memory.h"
 #include "base/utf8.h"
+
+enum {
+    ARC_NAME = 13 + 2 + 10, /* where names begin, without the columns of costs and calls */
+    PRIMARY_NAME = ARC_NAME - 4,
+    LEAST_NAME = 10, /* what they have of a line that is too short */
+    SHORT_LINE = 100 /* has narrower columns, and neither energy nor binaries */
+};
+
+static bool is_short_line(const struct callgraph_view *v)
+{
+    return v->width > 0 && v->width < SHORT_LINE;
+}
+
+static bool has_energy(const struct callgraph_view *v)
+{
+    return v->quantity->name != NULL && !is_short_line(v);
+}
 
 static void put_cost(const struct callgraph_view *v, struct output *out,
                      const struct call_cost *self, const struct call_cost *children)
 {
     output_printf(out, " %10.4f %10.4f", self->time, children->time);
-    if (v->quantity->name != NULL)
+    if (has_energy(v))
         output_printf(out, " %12.6g %12.6g", self->energy, children->energy);
+}
+
+static int cost_width(const struct callgraph_view *v)
+{
+    return has_energy(v) ? 2 * 11 + 2 * 13 : 2 * 11;
 }
 
 static void put_blank(const struct callgraph_view *v, struct output *out)
 {
-    output_printf(out, "%*s", v->quantity->name != NULL ? 2 * 11 + 2 * 13 : 2 * 11, "");
+    output_printf(out, "%*s", cost_width(v), "");
 }
 
-static void put_text(struct output *out, const char *text)
+static int called_width(const struct callgraph_view *v)
 {
-    char *visible = utf8_visible(text, NULL);
-    output_write(out, visible, strlen(visible));
-    free(visible);
+    return is_short_line(v) ? 8 : 15;
 }
 
-/* "aa <cycle 2> [7]" */
-static void put_name(const struct callgraph_view *v, struct output *out,
-                     const struct call_node *node)
+static bool names_binaries(const struct callgraph_view *v)
 {
-    put_text(out, node->function);
-    if (v->name_binaries) {
-        output_printf(out, " (");
-        put_text(out, node->binary);
-        output_printf(out, ")");
-    }
+    return v->name_binaries && !is_short_line(v);
+}
+
+/* " (libc.so.6) <cycle 2> [7]"; caller frees. */
+static char *after_name(const struct callgraph_view *v, const struct call_node *node)
+{
+    char cycle[32] = "";
+    const bool named = names_binaries(v);
+    char *binary = named ? utf8_visible(node->binary, NULL) : mem_strdup("");
     if (node->cycle != 0)
-        output_printf(out, " <cycle %" PRIu32 ">", node->cycle);
-    output_printf(out, " [%" PRIu32 "]\n", node->index);
+        snprintf(cycle, sizeof cycle, " <cycle %" PRIu32 ">", node->cycle);
+    const char *open = named ? " (" : "", *close = named ? ")" : "";
+    char *text = mem_printf("%s%s%s%s [%" PRIu32 "]", open, binary, close, cycle, node->index);
+    free(binary);
+    return text;
+}
+
+/* The name of NODE, which begins after AT columns and those of the costs, with what follows it, in the rest of the line. */
+static void put_name(const struct callgraph_view *v, struct output *out,
+                     const struct call_node *node, int at)
+{
+    char *name = utf8_visible(node->function, NULL), *after = after_name(v, node);
+    size_t used = (size_t)(at + cost_width(v) + called_width(v)) + elide_width(after);
+    if (v->width > 0) {
+        char *shorter =
+            elide(name, v->width > used + LEAST_NAME ? v->width - used : (size_t)LEAST_NAME);
+        free(name);
+        name = shorter;
+    }
+    output_printf(out, "%s%s\n", name, after);
+    free(name);
+    free(after);
 }
 
 /* A line above or below the primary line of an entry. OTHER is the function that it names. */
@@ -54,7 +97,7 @@ static void put_arc(const struct callgraph_view *v, struct output *out, const st
 {
     char called[64];
     const struct call_node *callee = &v->graph->nodes[arc->callee];
-    output_printf(out, "%*s", 6 + 1 + 6, "");
+    output_printf(out, "%*s", 13, "");
     if (arc->inside) {
         snprintf(called, sizeof called, "%" PRIu64, arc->count);
         put_blank(v, out);
@@ -63,8 +106,8 @@ static void put_arc(const struct callgraph_view *v, struct output *out, const st
                  callgraph_whole(v->graph, callee)->calls);
         put_cost(v, out, &arc->self, &arc->children);
     }
-    output_printf(out, "  %15s          ", called);
-    put_name(v, out, other);
+    output_printf(out, "  %*s          ", called_width(v), called);
+    put_name(v, out, other, ARC_NAME);
 }
 
 static void put_primary(const struct callgraph_view *v, struct output *out,
@@ -78,12 +121,12 @@ static void put_primary(const struct callgraph_view *v, struct output *out,
         snprintf(called, sizeof called, "%" PRIu64, node->calls);
     output_printf(out, "%-6s %6.1f", index, callgraph_share(v->graph, node));
     put_cost(v, out, &node->self, &node->children);
-    output_printf(out, "  %15s      ", called);
+    output_printf(out, "  %*s      ", called_width(v), called);
     if (is_cycle)
         output_printf(out, "<cycle %" PRIu32 " as a whole> [%" PRIu32 "]\n", node->cycle,
                       node->index);
     else
-        put_name(v, out, node);
+        put_name(v, out, node, PRIMARY_NAME);
 }
 
 static void put_function(const struct callgraph_view *v, struct output *out,
@@ -96,8 +139,7 @@ static void put_function(const struct callgraph_view *v, struct output *out,
         put_arc(v, out, arc, &g->nodes[arc->caller]);
     }
     if (node->caller_count == 0)
-        output_printf(out, "%*s<spontaneous>\n",
-                      13 + (v->quantity->name != NULL ? 48 : 22) + 2 + 15 + 10, "");
+        output_printf(out, "%*s<spontaneous>\n", ARC_NAME + cost_width(v) + called_width(v), "");
     put_primary(v, out, node, false);
     for (uint32_t i = 0; i < node->callee_count; i++)
         put_arc(v, out, &g->arcs[callees[i]], &g->nodes[g->arcs[callees[i]].callee]);
@@ -127,8 +169,8 @@ static void put_member(const struct callgraph_view *v, struct output *out,
              node->calls, node->recursive);
     output_printf(out, "%*s", 13, "");
     put_cost(v, out, &node->self, &node->children);
-    output_printf(out, "  %15s          ", called);
-    put_name(v, out, node);
+    output_printf(out, "  %*s          ", called_width(v), called);
+    put_name(v, out, node, ARC_NAME);
 }
 
 /* A cycle: its callers, then its members with their cost. */
@@ -148,15 +190,20 @@ static void put_head(const struct callgraph_view *v, struct output *out)
     output_printf(out, "time %.4f s", v->graph->total.time);
     if (q->name != NULL)
         output_printf(out, ", %s %.6g %s", q->name, v->graph->total.energy, q->unit);
-    output_printf(out, ", %" PRIu32 " functions, %zu arcs, %" PRIu32 " cycles\n\n",
+    output_printf(out, ", %" PRIu32 " functions, %zu arcs, %" PRIu32 " cycles\n",
                   v->graph->function_count, v->graph->arc_count, v->graph->cycle_count);
+    if (is_short_line(v) && (v->name_binaries || q->name != NULL))
+        output_printf(
+            out, "(not shown: %s%s%s; --wide shows all)\n", q->name != NULL ? "energy" : "",
+            q->name != NULL && v->name_binaries ? ", " : "", v->name_binaries ? "binaries" : "");
+    output_printf(out, "\n");
     output_printf(out, "%-6s %6s %10s %10s", "index", "% time", "self [s]", "children");
-    if (q->name != NULL) {
+    if (has_energy(v)) {
         snprintf(self, sizeof self, "self [%s]", q->unit);
         snprintf(children, sizeof children, "children");
         output_printf(out, " %12s %12s", self, children);
     }
-    output_printf(out, "  %15s      %s\n", "called", "name");
+    output_printf(out, "  %*s      %s\n", called_width(v), "called", "name");
 }
 
 void callgraph_text(const struct callgraph_view *v, struct output *out)

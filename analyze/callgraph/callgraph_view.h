@@ -12,6 +12,7 @@ struct callgraph_view {
     const struct quantity *quantity; /* its name is NULL without energy */
     bool *shown;                     /* by node */
     bool name_binaries;              /* there are several binaries */
+    size_t width;                    /* of lines of text, for which names are shortened; 0: none */
 };
 
 /* Prepares VIEW, which borrows GRAPH and AGGREGATE. FOCUS: only this function and callers and callees within DEPTH

@@ -20,7 +20,7 @@ struct options {
     size_t input_count, input_capacity;
 };
 
-enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH };
+enum { KEY_FOCUS = KEY_TOOL_FIRST, KEY_DEPTH, KEY_COMPLETE };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Contents:", 1},
@@ -30,6 +30,7 @@ static const struct argp_option arguments[] = {
     {"depth", KEY_DEPTH, "N", EVERYDAY,
      "Show at most N calls away from FUNCTION (without --focus: from functions without callers)",
      1},
+    {"wide", KEY_COMPLETE, NULL, 0, "Complete names in text (default: what fits a terminal)", 1},
     {0}};
 
 /* An output format by name and by suffix of the file. */
@@ -61,6 +62,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_DEPTH:
         o->depth = tool_whole(state, "--depth", argument, 1, UINT32_MAX);
+        return 0;
+    case KEY_COMPLETE:
+        o->common.table.wide = true;
         return 0;
     case ARGP_KEY_ARG:
         mem_reserve(&o->inputs, &o->input_capacity, o->input_count + 1, sizeof *o->inputs);
@@ -124,13 +128,16 @@ static int write_view(const struct callgraph_view *view, const struct options *o
     return output_commit(out);
 }
 
-static int show(const struct aggregate *aggregate, const struct options *o, struct error *err)
+static int show(const struct aggregate *aggregate, struct options *o, struct error *err)
 {
     struct callgraph_view view = {0};
     struct callgraph *graph = callgraph_new(aggregate, err);
     int result = -1;
-    if (graph != NULL && callgraph_view_make(&view, graph, aggregate, o->focus, o->depth, err) == 0)
+    if (graph != NULL &&
+        callgraph_view_make(&view, graph, aggregate, o->focus, o->depth, err) == 0) {
+        view.width = tool_style(&o->common)->width;
         result = write_view(&view, o, err);
+    }
     callgraph_view_free(&view);
     callgraph_delete(graph);
     return result;

@@ -54,6 +54,25 @@ class Callgraph(tool.Case):
             self.assertRegex(text, "(?m)^" + line + "$")
         self.assertNotIn("program", text)
 
+    def test_text_of_terminals(self):
+        """Names are shortened to the line, unless all is asked for; binaries are left out where there is no room."""
+        names = ("main", "std::vector<int, std::allocator<int> >::push_back(int const&)", "x" * 300, "cc", "dd")
+        calls = [(names[NAMES.index(a)], names[NAMES.index(b)], n) for a, b, n in CALLS]
+        file = self.file("c.pbin", self.pbin(names=names, calls=calls))
+        two = self.file("d.pbin", self.pbin(binary="other_program"))
+        lines = lambda env, *argv: subprocess.run([tool.path("pbin-callgraph"), *argv], check=True, capture_output=True,
+                                                  env=dict(tool.environment(), **env), text=True).stdout.split("\n")
+        for width in (80, 120, 200):
+            text = lines({"COLUMNS": str(width)}, file)
+            self.assertEqual([line for line in text if len(line) > width], [])
+            self.assertRegex("\n".join(text), r"std::vector<.*>::push_back\(" if width > 80 else r"std::v[^ ]*h_back")
+            both = lines({"COLUMNS": str(width)}, file, two)
+            self.assertEqual([line for line in both if len(line) > width], [])
+            self.assertEqual(["not shown: binaries" in "".join(both), " (other_program)" in "".join(both)], [width == 80, width > 80])
+        whole = lines({}, file)
+        self.assertIn(names[2], "".join(whole))
+        self.assertEqual(lines({"COLUMNS": "80"}, "--wide", file), whole)
+
     def dot(self, *options, data=None):
         text = self.succeeds(["pbin-callgraph", "--format", "dot", *options], stdin=data or self.pbin()).out.decode()
         nodes = dict(re.findall(r'^ +(n\d+) \[label="((?:[^"\\]|\\.)*?)\\n', text, re.M))
