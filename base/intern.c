@@ -16,7 +16,10 @@ struct strings {
     uint32_t *lengths;
     size_t capacity, length_capacity;
     uint32_t count;
-    uint32_t *slots; /* numbers; INTERN_NONE: a free slot */
+    struct string_slot {
+        uint32_t number; /* INTERN_NONE: a free slot */
+        uint32_t hash;   /* tells most others apart without a look at their texts */
+    } * slots;
     uint32_t mask;
     char **chunks;
     size_t chunk_count, chunk_capacity;
@@ -26,9 +29,9 @@ struct strings {
 
 enum { CHUNK = 64 * 1024, FIRST_SLOTS = 64, FIRST_NUMBERS = 512 };
 
-static uint32_t *new_slots(uint32_t count)
+static struct string_slot *new_slots(uint32_t count)
 {
-    uint32_t *slots = mem_alloc(count * sizeof *slots);
+    struct string_slot *slots = mem_alloc(count * sizeof *slots);
     memset(slots, 0xff, count * sizeof *slots);
     return slots;
 }
@@ -55,23 +58,38 @@ void strings_delete(struct strings *s)
     free(s);
 }
 
-static uint32_t *find_slot(const struct strings *s, const char *text, size_t length)
+static uint32_t hash_of(const char *text, size_t length)
 {
-    for (uint32_t i = (uint32_t)XXH3_64bits(text, length);; i++) {
-        uint32_t *slot = &s->slots[i & s->mask];
-        if (*slot == INTERN_NONE ||
-            (s->lengths[*slot] == length && memcmp(s->texts[*slot], text, length) == 0))
+    return (uint32_t)XXH3_64bits(text, length);
+}
+
+static struct string_slot *find_slot(const struct strings *s, const char *text, size_t length,
+                                     uint32_t hash)
+{
+    for (uint32_t i = hash;; i++) {
+        struct string_slot *slot = &s->slots[i & s->mask];
+        uint32_t number = slot->number;
+        if (number == INTERN_NONE || (slot->hash == hash && s->lengths[number] == length &&
+                                      memcmp(s->texts[number], text, length) == 0))
             return slot;
     }
 }
 
 static void grow(struct strings *s)
 {
-    free(s->slots);
+    struct string_slot *old = s->slots;
+    const uint32_t old_mask = s->mask;
     s->mask = s->mask * 2 + 1;
     s->slots = new_slots(s->mask + 1);
-    for (uint32_t n = 0; n < s->count; n++)
-        *find_slot(s, s->texts[n], s->lengths[n]) = n;
+    for (uint32_t n = 0; n <= old_mask; n++) {
+        if (old[n].number == INTERN_NONE)
+            continue;
+        uint32_t i = old[n].hash;
+        while (s->slots[i & s->mask].number != INTERN_NONE)
+            i++;
+        s->slots[i & s->mask] = old[n];
+    }
+    free(old);
 }
 
 static const char *keep(struct strings *s, const char *text, size_t length)
@@ -92,15 +110,16 @@ static const char *keep(struct strings *s, const char *text, size_t length)
 
 uint32_t strings_intern_bytes(struct strings *s, const char *text, size_t length)
 {
-    uint32_t *slot = find_slot(s, text, length);
-    if (*slot != INTERN_NONE)
-        return *slot;
+    const uint32_t hash = hash_of(text, length);
+    struct string_slot *slot = find_slot(s, text, length, hash);
+    if (slot->number != INTERN_NONE)
+        return slot->number;
     uint32_t number = s->count++;
     mem_reserve(&s->texts, &s->capacity, s->count, sizeof *s->texts);
     mem_reserve(&s->lengths, &s->length_capacity, s->count, sizeof *s->lengths);
     s->texts[number] = keep(s, text, length);
     s->lengths[number] = (uint32_t)length;
-    *slot = number;
+    *slot = (struct string_slot){number, hash};
     if (s->count > s->mask / 2)
         grow(s);
     return number;
@@ -113,7 +132,8 @@ uint32_t strings_intern(struct strings *s, const char *text)
 
 uint32_t strings_find(const struct strings *s, const char *text)
 {
-    return *find_slot(s, text, strlen(text));
+    const size_t length = strlen(text);
+    return find_slot(s, text, length, hash_of(text, length))->number;
 }
 
 uint32_t strings_count(const struct strings *s)

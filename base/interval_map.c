@@ -47,6 +47,14 @@ static int compare_begin(const void *left, const void *right)
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
+static bool is_sorted(const struct interval *intervals, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare_begin(&intervals[i - 1], &intervals[i]) > 0)
+            return false;
+    return true;
+}
+
 static void emit(struct interval_map *map, size_t *capacity, uint64_t begin, uint64_t last,
                  uint32_t value)
 {
@@ -65,7 +73,7 @@ void interval_map_build(struct interval_map *map, struct interval *intervals, si
     size_t capacity = 0, next = 0;
     uint64_t at = 0;
     *map = (struct interval_map){NULL, 0};
-    if (count > 0)
+    if (!is_sorted(intervals, count)) /* most are */
         qsort(intervals, count, sizeof *intervals, compare_begin);
     while (next < count || active.count > 0) {
         if (active.count == 0)

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
+#include "formats/elf/elf_symbols.h"
 
 /* Real programs reach a depth of 65. */
 enum { MAX_DEPTH = 512, MAX_FUNCTIONS = 1 << 26 };
@@ -16,6 +17,11 @@ struct walk {
     const struct abbrevs *abbrevs;
     struct dwarf_bytes data;
     const uint8_t *info; /* offset 0 of .debug_info */
+    enum wanted {
+        EVERYTHING,    /* inlined calls too */
+        ALL_FUNCTIONS, /* only functions, wherever they are */
+        MOST_FUNCTIONS /* past types and other functions: few are in there */
+    } wanted;
     struct interval_list ranges;
     uint32_t around[MAX_DEPTH]; /* by depth: the function around the DIEs there */
     size_t depth;
@@ -34,6 +40,21 @@ static bool is_barren(uint32_t tag)
 static bool is_function(uint32_t tag)
 {
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+/* Most DIEs of C++ are in declarations of functions, in their bodies, or in types. */
+static bool is_passed(const struct walk *w, uint32_t tag)
+{
+    return is_barren(tag) || (w->wanted == ALL_FUNCTIONS && tag == DW_TAG_inlined_subroutine) ||
+           (w->wanted == MOST_FUNCTIONS &&
+            (tag == DW_TAG_subprogram || tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+             tag == DW_TAG_union_type));
+}
+
+/* In a function that goes into the list without the calls inlined into it. */
+static bool is_for_later(const struct walk *w, uint32_t tag)
+{
+    return w->wanted == ALL_FUNCTIONS && tag == DW_TAG_inlined_subroutine;
 }
 
 /* The number of the function at OFFSET, or that of the one around it. */
@@ -89,6 +110,18 @@ static bool skip_to(struct walk *w, uint64_t sibling)
     return true;
 }
 
+/* Goes on at SIBLING, past what is in a DIE of TAG. */
+static bool pass_over(struct walk *w, uint32_t tag, uint32_t function, uint64_t sibling)
+{
+    const uint64_t inside = (uint64_t)(w->data.at - w->info);
+    if (!skip_to(w, sibling))
+        return false;
+    w->functions->gaps |= !is_barren(tag);
+    if (tag == DW_TAG_subprogram && function != INTERVAL_NONE)
+        w->functions->items[function].body = inside;
+    return true;
+}
+
 /* The next DIE. Returns false at the end of the unit, or where it is damaged. */
 static bool step(struct walk *w)
 {
@@ -110,116 +143,102 @@ static bool step(struct walk *w)
         return false;
     }
     uint32_t function = w->around[w->depth];
-    if (is_function(abbrev->tag) && w->barren == 0)
+    if (is_function(abbrev->tag) && w->barren == 0 && !is_for_later(w, abbrev->tag))
         function = add_function(w, offset, abbrev->tag, &place);
-    if (!abbrev->has_children || (is_barren(abbrev->tag) && skip_to(w, sibling)))
+    if (!abbrev->has_children ||
+        (is_passed(w, abbrev->tag) && pass_over(w, abbrev->tag, function, sibling)))
         return w->depth > 0;
     if (w->depth + 1 == MAX_DEPTH) {
         w->units->damaged++;
         return false;
     }
+    if (w->wanted == ALL_FUNCTIONS && function != w->around[w->depth] && function != INTERVAL_NONE)
+        w->functions->items[function].body = (uint64_t)(w->data.at - w->info);
     w->around[++w->depth] = function;
     if (w->barren == 0 && is_barren(abbrev->tag))
         w->barren = w->depth;
     return true;
 }
 
-void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit)
+/* Passes over the DIEs of UNIT from OFFSET on, at DEPTH of them, until the list that they are in ends. */
+static void decode(struct dwarf_units *units, struct unit *unit, struct unit_functions *to,
+                   uint64_t offset, size_t depth, enum wanted wanted)
 {
     struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
     if (info.size > unit->end)
         info.size = unit->end;
-    struct walk *w = mem_zalloc(1, sizeof *w);
+    struct walk *w = mem_alloc(sizeof *w);
     w->units = units;
     w->unit = unit;
-    w->functions = &unit->functions;
+    w->functions = to;
     w->abbrevs = dwarf_unit_abbrevs(units, unit);
     w->info = info.data;
-    w->data = dwarf_bytes_at(info, unit->die, units->big_endian);
-    w->around[0] = INTERVAL_NONE;
+    w->data = dwarf_bytes_at(info, offset, units->big_endian);
+    w->ranges = (struct interval_list){0};
+    w->barren = 0;
+    w->depth = depth;
+    w->around[0] = w->around[depth] = INTERVAL_NONE;
+    w->wanted = wanted;
     while (dwarf_bytes_left(&w->data) > 0 && step(w))
         ;
-    interval_map_build(&unit->functions.by_address, w->ranges.items, w->ranges.count);
+    interval_map_build(&to->by_address, w->ranges.items, w->ranges.count);
     free(w->ranges.items);
     free(w);
 }
 
-struct die_naming dwarf_naming_read(struct die_reader *die)
+void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit)
 {
-    struct die_naming naming = {0};
-    struct die_address specification = {0};
-    while (die_next(die))
-        switch (die->attribute) {
-        case DW_AT_linkage_name:
-        case DW_AT_MIPS_linkage_name:
-            naming.linkage = die_text(die);
-            break;
-        case DW_AT_name:
-            naming.plain = die_text(die);
-            break;
-        case DW_AT_abstract_origin:
-            naming.origin = die_reference(die);
-            break;
-        case DW_AT_specification:
-            specification = die_reference(die);
-            break;
-        default:
-            die_skip(die);
-        }
-    if (naming.origin.units == NULL)
-        naming.origin = specification;
-    return naming;
+    decode(units, unit, &unit->functions, unit->die, 0, MOST_FUNCTIONS);
 }
 
-/* The linkage name, wherever in the chain of origins it is, else the nearest plain name, qualified. */
-static uint32_t name_of(struct die_address at)
+void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
+                                struct unit_functions *to)
 {
-    struct strings *strings = at.units->strings;
-    const char *plain = NULL;
-    struct die_address declared = at;
-    for (int i = 0; at.units != NULL && i < MAX_CHAIN; i++) {
-        struct unit *unit = dwarf_units_of_die(at.units, at.offset);
-        struct die_reader die;
-        if (unit == NULL) {
-            at.units->damaged++;
-            break;
-        }
-        dwarf_unit_abbrevs(at.units, unit);
-        if (!die_open(at.units, unit, at.offset, &die))
-            break;
-        struct die_naming naming = dwarf_naming_read(&die);
-        if (naming.linkage != NULL)
-            return strings_intern(strings, naming.linkage);
-        if (plain == NULL)
-            declared = at;
-        if (plain == NULL)
-            plain = naming.plain;
-        at = naming.origin;
-    }
-    char *name = plain != NULL ? dwarf_qualified_name(declared, plain) : NULL;
-    uint32_t number = strings_intern(strings, name);
-    free(name);
-    return number;
+    decode(units, unit, to, unit->die, 0, EVERYTHING);
 }
 
-void dwarf_function_know(struct dwarf_units *units, struct unit_function *function)
+/* An address that no function has may be in one that was passed over, unless it is between functions by the symbols. */
+static struct unit_functions *look_closer(struct dwarf_units *units, struct unit *unit,
+                                          uint64_t address)
 {
-    const struct unit *unit = dwarf_units_of_die(units, function->die);
-    struct die_reader die;
-    if (function->known)
-        return;
-    function->known = true;
-    function->name = name_of((struct die_address){units, function->die});
-    if (!function->inlined || unit == NULL || !die_open(units, unit, function->die, &die))
-        return;
-    while (die_next(&die)) {
-        bool file = die.attribute == DW_AT_call_file;
-        if (!file && die.attribute != DW_AT_call_line) {
-            die_skip(&die);
-            continue;
-        }
-        uint64_t value = die_number(&die);
-        if (value <= UINT32_MAX)
-            *(file ? &function->call_file : &function->call_line) = (uint32_t)value;
+    if (!unit->functions.gaps ||
+        (units->symbols != NULL && !elf_symbols_cover(units->symbols, address)))
+        return &unit->functions;
+    if (unit->hidden == NULL) {
+        unit->hidden = mem_zalloc(1, sizeof *unit->hidden);
+        decode(units, unit, unit->hidden, unit->die, 0, ALL_FUNCTIONS);
     }
+    return unit->hidden;
+}
+
+struct function_chain dwarf_functions_find(struct dwarf_units *units, struct unit *unit,
+                                           uint64_t address)
+{
+    struct unit_functions *f = &unit->functions;
+    uint32_t index = interval_map_find(&f->by_address, address);
+    if (index == INTERVAL_NONE) {
+        f = look_closer(units, unit, address);
+        index = interval_map_find(&f->by_address, address);
+    }
+    if (index == INTERVAL_NONE || f->items[index].body == 0)
+        return (struct function_chain){f, NULL, index};
+    struct unit_function *outer = &f->items[index];
+    if (outer->inner == NULL) {
+        outer->inner = mem_zalloc(1, sizeof *outer->inner);
+        decode(units, unit, outer->inner, outer->body, 1, EVERYTHING);
+    }
+    return (struct function_chain){outer->inner, outer,
+                                   interval_map_find(&outer->inner->by_address, address)};
+}
+
+struct unit_function *dwarf_functions_next(struct function_chain *chain)
+{
+    struct unit_function *next = chain->outer;
+    if (chain->index == INTERVAL_NONE) {
+        chain->outer = NULL;
+        return next;
+    }
+    next = &chain->list->items[chain->index];
+    chain->index = next->parent;
+    return next;
 }

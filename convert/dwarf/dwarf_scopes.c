@@ -11,7 +11,9 @@ enum { MAX_DEPTH = 512, MAX_SCOPES = 16, MAX_NAME = 1024 };
 
 struct pass {
     struct unit_scopes *scopes;
+    const struct unit *unit;
     struct dwarf_bytes data;
+    const uint8_t *info;        /* offset 0 of .debug_info */
     uint32_t around[MAX_DEPTH]; /* by depth: the scope around the DIEs there */
     size_t depth;
 };
@@ -29,44 +31,61 @@ static bool has_scopes(uint64_t language)
            language != DW_LANG_C11 && language != DW_LANG_Mips_Assembler;
 }
 
-/* The children of the DIE at OFFSET follow. */
-static bool enter(struct pass *p, uint64_t offset, uint64_t tag)
+/* DIEs in that at OFFSET follow, up to SIBLING, or where their list ends if it does not say. FIRST: they are what was asked for.
+ * Returns false when there are too many in each other. */
+static bool enter(struct pass *p, uint64_t offset, uint64_t tag, uint64_t sibling, bool first)
 {
     struct unit_scopes *s = p->scopes;
-    uint32_t scope = p->around[p->depth];
+    const uint64_t here = (uint64_t)(p->data.at - p->info), next = p->unit->header + sibling;
+    bool passed = !first && sibling <= p->unit->end - p->unit->header && next >= here &&
+                  next - here <= dwarf_bytes_left(&p->data);
     if (p->depth + 1 == MAX_DEPTH || s->count >= INTERVAL_NONE)
         return false;
-    if (is_scope(tag)) {
-        mem_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items);
-        s->items[s->count] = (struct unit_scope){offset, UINT64_MAX, scope};
-        scope = (uint32_t)s->count++;
+    if (first) {
+        p->around[++p->depth] = INTERVAL_NONE;
+        return true;
     }
-    p->around[++p->depth] = scope;
+    mem_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items);
+    s->items[s->count] = (struct unit_scope){.begin = offset,
+                                             .end = passed ? next : UINT64_MAX,
+                                             .parent = p->around[p->depth],
+                                             .is_named = is_scope(tag),
+                                             .passed = passed};
+    if (passed)
+        p->data.at = p->info + next;
+    else
+        p->around[++p->depth] = (uint32_t)s->count;
+    s->count++;
     return true;
 }
 
-/* The list of children ends at OFFSET. */
+/* The list of DIEs ends at OFFSET. */
 static bool leave(struct pass *p, uint64_t offset)
 {
     uint32_t scope = p->around[p->depth--];
-    if (scope != p->around[p->depth])
+    if (scope != INTERVAL_NONE)
         p->scopes->items[scope].end = offset;
     return p->depth > 0;
 }
 
-static void decode(struct dwarf_units *units, struct unit *unit)
+/* Lists what is in the DIE at FIRST. */
+static void decode(struct dwarf_units *units, struct unit *unit, struct unit_scopes *to,
+                   uint64_t first)
 {
     struct dwarf_span info = dwarf_sections_get(units->sections, DEBUG_INFO);
     const struct abbrevs *abbrevs = dwarf_unit_abbrevs(units, unit);
-    struct pass *p = mem_zalloc(1, sizeof *p);
+    struct pass *p = mem_alloc(sizeof *p);
     bool more = true;
-    unit->scopes.decoded = true;
+    to->decoded = true;
     info.size = info.size < unit->end ? info.size : unit->end;
-    p->scopes = &unit->scopes;
-    p->data = dwarf_bytes_at(info, unit->die, units->big_endian);
-    p->around[0] = INTERVAL_NONE;
+    p->scopes = to;
+    p->unit = unit;
+    p->depth = 0;
+    p->info = info.data;
+    p->data = dwarf_bytes_at(info, first, units->big_endian);
     while (more && dwarf_bytes_left(&p->data) > 0) {
-        uint64_t offset = (uint64_t)(p->data.at - info.data), code = dwarf_uleb(&p->data), sibling;
+        uint64_t offset = (uint64_t)(p->data.at - info.data), code = dwarf_uleb(&p->data);
+        uint64_t sibling = UINT64_MAX;
         struct dwarf_place place;
         if (code == 0) {
             more = p->depth > 0 && leave(p, offset);
@@ -76,13 +95,14 @@ static void decode(struct dwarf_units *units, struct unit *unit)
         if (abbrev != NULL)
             dwarf_steps_read(&p->data, abbrevs, abbrev, &unit->encoding, &place, &sibling);
         more = abbrev != NULL && !p->data.bad &&
-               (abbrev->has_children ? enter(p, offset, abbrev->tag) : p->depth > 0);
+               (abbrev->has_children ? enter(p, offset, abbrev->tag, sibling, offset == first)
+                                     : p->depth > 0);
     }
     free(p);
 }
 
-/* The scope around the DIE at OFFSET; NULL: none. */
-static const struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t offset)
+/* The innermost in the list around the DIE at OFFSET; NULL: none. */
+static struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t offset)
 {
     size_t low = 0, high = s->count;
     while (low < high) {
@@ -119,18 +139,31 @@ static const char *name_of_scope(struct die_address *at, uint64_t *tag)
     return NULL;
 }
 
-/* The scope around the DIE at AT, in AT. */
+/* The named scope around the DIE at AT, in AT. */
 static bool climb(struct die_address *at)
 {
     struct unit *unit = dwarf_units_of_die(at->units, at->offset);
     if (unit == NULL || !has_scopes(unit->language))
         return false;
-    if (!unit->scopes.decoded)
-        decode(at->units, unit);
-    const struct unit_scope *scope = scope_around(&unit->scopes, at->offset);
-    if (scope != NULL)
-        at->offset = scope->begin;
-    return scope != NULL;
+    struct unit_scopes *list = &unit->scopes;
+    uint64_t begin = unit->die, found = 0;
+    while (list != NULL) {
+        if (!list->decoded)
+            decode(at->units, unit, list, begin);
+        struct unit_scope *inner = scope_around(list, at->offset), *named = inner;
+        while (named != NULL && !named->is_named)
+            named = named->parent != INTERVAL_NONE ? &list->items[named->parent] : NULL;
+        found = named != NULL ? named->begin : found;
+        list = NULL;
+        if (inner != NULL && inner->passed) {
+            if (inner->inner == NULL)
+                inner->inner = mem_zalloc(1, sizeof *inner->inner);
+            list = inner->inner;
+            begin = inner->begin;
+        }
+    }
+    at->offset = found != 0 ? found : at->offset;
+    return found != 0;
 }
 
 char *dwarf_qualified_name(struct die_address at, const char *plain)

@@ -188,6 +188,7 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_fil
     const uint64_t size = dwarf_files_size(files);
     s->strings = strings_new();
     prepare(&s->units, files->debug, s, files->image);
+    s->units.symbols = files->symbols;
     if (files->alternate != NULL) {
         prepare(&s->alternate, files->alternate, s, files->image);
         s->units.alternate = &s->alternate;

@@ -28,6 +28,15 @@ const struct abbrevs *dwarf_unit_abbrevs(struct dwarf_units *units, struct unit 
     return &units->tables[unit->table];
 }
 
+/* The unit that has the DIEs of UNIT, in *UNITS: it may be in another file. */
+static struct unit *body_of(struct dwarf_units **units, struct unit *unit)
+{
+    if (unit->body == NULL)
+        return unit;
+    *units = unit->body;
+    return unit->body->units;
+}
+
 void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
 {
     if (unit->decoded)
@@ -35,32 +44,26 @@ void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
     unit->decoded = true;
     dwarf_lines_decode(units, unit);
     dwarf_split_find(units, unit);
-    if (unit->body != NULL)
-        dwarf_functions_decode(unit->body, unit->body->units);
-    else
-        dwarf_functions_decode(units, unit);
-}
-
-/* The functions of UNIT, decoded, and *OWNER, the units that they are in. */
-static struct unit_functions *functions_of(struct dwarf_units *units, struct unit *unit,
-                                           struct dwarf_units **owner)
-{
-    *owner = unit->body != NULL ? unit->body : units;
-    return unit->body != NULL ? &unit->body->units->functions : &unit->functions;
+    struct unit *body = body_of(&units, unit);
+    dwarf_functions_decode(units, body);
 }
 
 /* A unit that does not say what it covers (some assemblers, hand-made files): its functions do. */
 static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
                                     struct interval_list *list)
 {
-    dwarf_units_decode(units, &units->units[index]);
-    struct dwarf_units *owner;
-    const struct interval_map *map = &functions_of(units, &units->units[index], &owner)->by_address;
-    for (size_t i = 0; i < map->count; i++) {
+    struct unit_functions all = {0};
+    struct unit *unit = &units->units[index];
+    dwarf_units_decode(units, unit);
+    struct unit *body = body_of(&units, unit);
+    dwarf_functions_decode_all(units, body, &all);
+    for (size_t i = 0; i < all.by_address.count; i++) {
+        const struct interval *piece = &all.by_address.pieces[i];
         mem_reserve(&list->items, &list->capacity, list->count + 1, sizeof *list->items);
-        list->items[list->count++] =
-            (struct interval){map->pieces[i].begin, map->pieces[i].last, index};
+        list->items[list->count++] = (struct interval){piece->begin, piece->last, index};
     }
+    interval_map_free(&all.by_address);
+    free(all.items);
 }
 
 /* Without DW_AT_..._base an index counts from the end of the first header of the section. */
@@ -251,11 +254,11 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
         frame.line = row->line;
         dwarf_lines_file(units, &unit->lines, row->file, &frame);
     }
-    struct dwarf_units *owner;
-    struct unit_functions *functions = functions_of(units, unit, &owner);
-    uint32_t index = interval_map_find(&functions->by_address, address);
-    while (index != INTERVAL_NONE && count < MAX_FRAMES - 1) {
-        struct unit_function *function = &functions->items[index];
+    struct dwarf_units *owner = units;
+    struct unit *body = body_of(&owner, unit);
+    struct function_chain chain = dwarf_functions_find(owner, body, address);
+    struct unit_function *function;
+    while (count < MAX_FRAMES - 1 && (function = dwarf_functions_next(&chain)) != NULL) {
         dwarf_function_know(owner, function);
         frame.function = function->name;
         frames[count++] = frame;
@@ -263,7 +266,6 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
             break;
         frame = (struct dwarf_frame){.line = function->call_line};
         dwarf_lines_file(units, &unit->lines, function->call_file, &frame);
-        index = function->parent;
     }
     if (count == 0 && row != NULL)
         frames[count++] = frame; /* lines without functions: split units that are missing */

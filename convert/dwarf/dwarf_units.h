@@ -57,23 +57,37 @@ struct unit_lines {
 /* A function or an inlined call. */
 struct unit_function {
     uint64_t die;
+    uint64_t body;   /* offset of the DIEs in it, when they were passed over; 0: they were not */
     uint32_t parent; /* the function around it, INTERVAL_NONE for none */
     bool inlined, known;
     uint32_t name, call_file, call_line; /* once KNOWN */
+    struct unit_functions *inner;        /* what BODY has, once an address was in it */
 };
 
 struct unit_functions {
     struct unit_function *items;
     size_t count, capacity;
     struct interval_map by_address; /* value: index of a function, inner ones larger */
+    bool gaps; /* DIEs were passed over that may have code outside of the functions here */
 };
 
-/* A namespace, class or function with DIEs in it, at offsets BEGIN to END of .debug_info. */
+/* The functions around an address, from the inside out: those of LIST from INDEX on, then OUTER. */
+struct function_chain {
+    struct unit_functions *list;
+    struct unit_function *outer;
+    uint32_t index;
+};
+
+/* A DIE with others in it, at offsets BEGIN to END of .debug_info. */
 struct unit_scope {
     uint64_t begin, end;
-    uint32_t parent; /* INTERVAL_NONE: none */
+    uint32_t parent; /* in the same list; INTERVAL_NONE: none */
+    bool is_named;   /* a namespace, class or function, that names in it are qualified with */
+    bool passed;     /* what is in it is not in this list */
+    struct unit_scopes *inner; /* what is in it, once something there was asked for */
 };
 
+/* Those in one DIE, as far as the file does not say how to go past them. */
 struct unit_scopes {
     struct unit_scope *items; /* ascending by BEGIN */
     size_t count, capacity;
@@ -110,8 +124,9 @@ struct unit {
     uint64_t split_id;
     struct dwarf_units *body; /* that unit, alone; NULL: its DIEs are here */
     struct unit_lines lines;
-    struct unit_functions functions;
-    struct unit_scopes scopes; /* read when first needed */
+    struct unit_functions functions; /* those that a quick pass finds */
+    struct unit_functions *hidden;   /* all functions, once that was not enough */
+    struct unit_scopes scopes;       /* read when first needed */
 };
 
 /* Gets the files with DIEs that are not linked into the program; all zero: there are none to be had. */
@@ -132,7 +147,9 @@ struct dwarf_units {
     struct dwarf_units *alternate; /* of the file that dwz moved common parts to; NULL: none */
     bool loaded;
     const struct elf_file *image; /* of the program: which addresses are code */
-    struct strings *strings;      /* of names and paths */
+    const struct elf_symbols
+        *symbols; /* of the program: which of them are in a function; NULL: perhaps all */
+    struct strings *strings; /* of names and paths */
     bool big_endian;
     struct unit *units; /* all of them, in the order of the file */
     size_t count, capacity;
@@ -141,7 +158,10 @@ struct dwarf_units {
     struct abbrevs *tables;
     size_t table_capacity;
     struct numbers table_numbers; /* of tables by offset and encoding */
-    uint32_t damaged;             /* how often something could not be decoded */
+    struct numbers named;         /* DIEs whose names are known ... */
+    uint32_t *names;              /* ... and their names */
+    size_t name_capacity;
+    uint32_t damaged; /* how often something could not be decoded */
 };
 
 struct interval_list {
@@ -219,6 +239,7 @@ struct die_address die_reference(struct die_reader *die);
 struct die_naming {
     const char *linkage, *plain;
     struct die_address origin; /* the DIE that this one is a copy or a part of */
+    uint32_t call_file, call_line;
 };
 
 /* Reads the attributes of DIE, which die_open has just opened. */
@@ -260,7 +281,20 @@ void dwarf_steps_read(struct dwarf_bytes *data, const struct abbrevs *table,
                       const struct abbrev *abbrev, const struct dwarf_encoding *encoding,
                       struct dwarf_place *place, uint64_t *sibling);
 
+/* Finds the functions of UNIT, without those in places that seldom have any, and without what is inlined into them, where the
+ * file says how far to go on. */
 void dwarf_functions_decode(struct dwarf_units *units, struct unit *unit);
+
+/* All functions of UNIT and all that is inlined into them. */
+void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
+                                struct unit_functions *to);
+
+/* The functions of UNIT that have ADDRESS: what was passed over is decoded now, if it may have it. */
+struct function_chain dwarf_functions_find(struct dwarf_units *units, struct unit *unit,
+                                           uint64_t address);
+
+/* The next one; NULL: no more. */
+struct unit_function *dwarf_functions_next(struct function_chain *chain);
 
 /* Name and place of call of FUNCTION, read when first asked for. */
 void dwarf_function_know(struct dwarf_units *units, struct unit_function *function);

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "formats/elf/elf_file.h"
+#include "formats/elf/elf_symbols.h"
 
 enum {
     MAX_FRAMES = 64,       /* inlined into each other */
@@ -59,10 +60,11 @@ struct dwarf_worker;
 
 /* The files that have the debug information of a program. */
 struct dwarf_files {
-    struct elf_file *debug;       /* may be IMAGE */
-    struct elf_file *alternate;   /* that DEBUG refers to; NULL: none */
-    struct elf_file *package;     /* with split units; NULL: none */
-    const struct elf_file *image; /* of the program */
+    struct elf_file *debug;            /* may be IMAGE */
+    struct elf_file *alternate;        /* that DEBUG refers to; NULL: none */
+    struct elf_file *package;          /* with split units; NULL: none */
+    const struct elf_file *image;      /* of the program */
+    const struct elf_symbols *symbols; /* of it; NULL: not known */
     /* Opens the file NAME, with the split unit of a compilation in FOLDER; NULL: there is none. Caller closes. REFUSE: it is
      * of another build. */
     struct elf_file *(*open_split)(void *context, const char *folder, const char *name);

@@ -168,8 +168,10 @@ static struct dwarf_worker *start_worker(struct code_file *file, struct error *e
 {
     const struct elf_search *search = &file->options->search;
     struct error missing = {0}, unreadable = {0};
+    load_symbols(file);
     struct dwarf_files files = {.debug = file->debug != NULL ? file->debug : file->image,
                                 .image = file->image,
+                                .symbols = file->symbols,
                                 .open_split = open_split,
                                 .refuse_split = refuse_split,
                                 .context = file};

@@ -431,6 +431,11 @@ const struct elf_symbol *elf_symbols_find(struct elf_symbols *symbols, uint64_t 
     return symbol;
 }
 
+bool elf_symbols_cover(const struct elf_symbols *symbols, uint64_t address)
+{
+    return interval_map_find(&symbols->map, address) != INTERVAL_NONE;
+}
+
 bool elf_symbols_next(const struct elf_symbols *symbols, uint64_t address,
                       struct elf_symbol_range *range)
 {

@@ -37,6 +37,9 @@ const char *elf_symbols_damage(const struct elf_symbols *symbols);
  * Borrowed until elf_symbols_delete; NULL: none. */
 const struct elf_symbol *elf_symbols_find(struct elf_symbols *symbols, uint64_t address);
 
+/* Whether ADDRESS is in a symbol or a function of the unwind tables, as elf_symbols_find has it. */
+bool elf_symbols_cover(const struct elf_symbols *symbols, uint64_t address);
+
 /* Contiguous addresses for which elf_symbols_find returns the same symbol, of those that have one. NAME is borrowed until
  * elf_symbols_delete. */
 struct elf_symbol_range {

@@ -201,24 +201,55 @@ static void walk(struct oracle *o, Dwarf_Die die, uint32_t around, int depth)
     }
 }
 
-static void check_functions(struct check *check, struct oracle *o)
+static void check_all_functions(struct check *check, const struct oracle *o,
+                                const struct unit_functions *ours)
 {
-    const struct unit_functions *ours = &o->unit->functions;
-    struct interval_map map;
     CHECK_EQ(ours->count, o->count);
     for (size_t i = 0; i < o->count; i++) {
         CHECK_EQ(ours->items[i].die, o->functions[i].die);
         CHECK_EQ(ours->items[i].parent, o->functions[i].parent);
         CHECK_EQ(ours->items[i].inlined, o->functions[i].inlined);
     }
+}
+
+/* What is found at ADDRESS, up to the function that is not inlined, is function INDEX and those around it. */
+static void check_chain(struct check *check, const struct oracle *o, struct dwarf_units *units,
+                        struct unit *unit, uint64_t address, uint32_t index)
+{
+    struct function_chain chain = dwarf_functions_find(units, unit, address);
+    for (; index != INTERVAL_NONE; index = o->functions[index].parent) {
+        const struct unit_function *function = dwarf_functions_next(&chain);
+        CHECK(function != NULL);
+        CHECK_EQ(function->die, o->functions[index].die);
+        CHECK_EQ(function->inlined, o->functions[index].inlined);
+        if (!function->inlined)
+            return;
+    }
+    CHECK(dwarf_functions_next(&chain) == NULL);
+}
+
+/* All functions as a list, and those of each address as they are looked up. */
+static void check_functions(struct check *check, struct oracle *o, struct dwarf_units *units,
+                            struct unit *unit)
+{
+    struct unit_functions all = {0};
+    struct interval_map map;
+    dwarf_functions_decode_all(units, unit, &all);
     interval_map_build(&map, o->ranges.items, o->ranges.count);
-    CHECK_EQ(ours->by_address.count, map.count);
-    for (size_t i = 0; i < map.count; i++) {
-        CHECK_EQ(ours->by_address.pieces[i].begin, map.pieces[i].begin);
-        CHECK_EQ(ours->by_address.pieces[i].last, map.pieces[i].last);
-        CHECK_EQ(ours->by_address.pieces[i].value, map.pieces[i].value);
+    check_all_functions(check, o, &all);
+    if (check->why[0] == '\0')
+        CHECK_EQ(all.by_address.count, map.count);
+    for (size_t i = 0; i < map.count && check->why[0] == '\0'; i++) {
+        const struct interval *piece = &map.pieces[i];
+        CHECK_EQ(all.by_address.pieces[i].begin, piece->begin);
+        CHECK_EQ(all.by_address.pieces[i].last, piece->last);
+        CHECK_EQ(all.by_address.pieces[i].value, piece->value);
+        check_chain(check, o, units, unit, piece->begin, piece->value);
+        check_chain(check, o, units, unit, piece->last, piece->value);
     }
     interval_map_free(&map);
+    interval_map_free(&all.by_address);
+    free(all.items);
 }
 
 /* A row of libdwarf, and the file's name as far as its header has it. Files are only compared where
@@ -277,7 +308,7 @@ static void check_unit(struct check *check, Dwarf_Debug debug, struct dwarf_unit
     dwarf_units_decode(units, unit);
     CHECK_EQ(dwarf_offdie_b(debug, unit->die, true, &die, NULL), DW_DLV_OK);
     walk(&o, die, INTERVAL_NONE, 0);
-    check_functions(check, &o);
+    check_functions(check, &o, units, unit);
     if (check->why[0] == '\0')
         check_lines(check, &o, die, rows);
     *functions += o.count;
