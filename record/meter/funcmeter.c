@@ -479,10 +479,11 @@ static void list(const struct planner *planner)
     free(sorted);
 }
 
-static void warn(struct options *o, const struct session *session, const struct planner *planner)
+static void warn(struct options *o, const struct session *session, struct planner *planner)
 {
     const struct meter_header *h = session_header(session);
     size_t refused;
+    planner_find_inlined(planner, o->session.listing || o->reporter.verbose);
     planner_refusals(planner, &refused);
     for (size_t i = 0; i < o->patterns.count; i++) {
         const struct meter_pattern *p = &o->patterns.items[i];
@@ -622,7 +623,7 @@ static int read_results(struct options *o, struct meter_results *results,
 }
 
 /* After the run. Returns 0, or -1 with ERR filled. */
-static int report(struct options *o, struct session *session, const struct planner *planner,
+static int report(struct options *o, struct session *session, struct planner *planner,
                   struct energy *energy, struct error *err)
 {
     uint32_t functions;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "record/meter/planner.h"
 
+#include <inttypes.h>
 #include <libiberty/demangle.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "formats/elf/elf_functions.h"
 #include "formats/elf/elf_search.h"
 #include "record/meter/changes.h"
+#include "record/meter/inlined.h"
 #include "record/meter/module.h"
 
 struct planner {
@@ -112,6 +114,7 @@ void planner_delete(struct planner *planner)
     for (size_t i = 0; i < planner->refusal_count; i++) {
         free(planner->refusals[i].library);
         free(planner->refusals[i].name);
+        free(planner->refusals[i].why);
     }
     free(planner->modules);
     free(planner->functions);
@@ -205,8 +208,8 @@ static void refuse(const struct choice *c, const char *name, const char *why)
 {
     struct planner *p = c->planner;
     mem_reserve(&p->refusals, &p->refusal_capacity, p->refusal_count + 1, sizeof *p->refusals);
-    p->refusals[p->refusal_count++] =
-        (struct meter_refusal){mem_strdup(elf_base_name(c->path)), plain_name(name), why};
+    p->refusals[p->refusal_count++] = (struct meter_refusal){mem_strdup(elf_base_name(c->path)),
+                                                             plain_name(name), mem_strdup(why)};
     report_verbose(p->reporter, "%s: %s: %s", elf_base_name(c->path), name, why);
 }
 
@@ -448,6 +451,63 @@ static struct module *module_of(struct planner *planner, const char *path, bool 
         (struct module){.path = mem_strdup(path), .device = status.st_dev, .inode = status.st_ino};
     read_module(planner, module, is_program);
     return module;
+}
+
+/* ---- functions without code of their own ---- */
+
+/* The search for them in a file. */
+struct search {
+    struct choice choice;
+    bool all;
+    unsigned warnings;
+};
+
+/* Does a pattern mean the function NAME, which had no other functions before unless ALL are sought? */
+static bool is_sought(const struct search *s, const char *name, const char *readable)
+{
+    const struct meter_patterns *patterns = s->choice.planner->patterns;
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct meter_pattern *p = &patterns->items[i];
+        if ((s->all || p->functions == 0) &&
+            meter_pattern_has_file(p, s->choice.path, s->choice.alias) &&
+            (meter_pattern_has_name(p, name) || meter_pattern_has_name(p, readable)))
+            return true;
+    }
+    return false;
+}
+
+static void refuse_inlined(void *opaque, const char *name, uint64_t places)
+{
+    enum { WARNINGS = 10 };
+    struct search *s = opaque;
+    struct reporter *reporter = s->choice.planner->reporter;
+    char *readable = meter_readable_name(name);
+    if (is_sought(s, name, readable)) {
+        char *why = mem_printf("only inlined (%" PRIu64 " place%s), cannot be hooked", places,
+                               places == 1 ? "" : "s");
+        refuse(&s->choice, readable, why);
+        if (!s->all && s->warnings++ < WARNINGS)
+            report_warning(reporter, "%s: %s: %s", elf_base_name(s->choice.path), readable, why);
+        free(why);
+    }
+    free(readable);
+}
+
+void planner_find_inlined(struct planner *planner, bool all)
+{
+    struct search s = {.choice = {.planner = planner}, .all = all};
+    for (size_t i = 0; i < planner->module_count; i++) {
+        bool needed = false;
+        s.choice.path = planner->modules[i].path;
+        s.choice.alias = i == 0 ? planner->command : NULL;
+        for (size_t k = 0; k < planner->patterns->count; k++) {
+            const struct meter_pattern *p = &planner->patterns->items[k];
+            needed = needed || ((all || p->functions == 0) &&
+                                meter_pattern_has_file(p, s.choice.path, s.choice.alias));
+        }
+        if (needed)
+            inlined_read(s.choice.path, refuse_inlined, &s);
+    }
 }
 
 /* ---- functions that resolvers return ---- */

@@ -23,8 +23,7 @@ struct meter_function {
 
 /* A function that matches, but is not hooked. */
 struct meter_refusal {
-    char *library, *name;
-    const char *why;
+    char *library, *name, *why;
 };
 
 /* NAME demangled, where it is mangled. Caller frees. */
@@ -47,6 +46,10 @@ void planner_add_file(struct planner *planner, const char *path, bool is_program
  * plan. */
 void planner_answer(struct planner *planner, const struct meter_request *request,
                     const uint64_t *returned, struct buffer *reply);
+
+/* Refuses functions that are only inlined: ALL, or those of patterns without other functions. Reports them as steps, the first few
+ * of the latter as warnings. Reads debug information, with a single thread. */
+void planner_find_inlined(struct planner *planner, bool all);
 
 /* The functions so far; number 0 is not one of the program. Borrowed, as are the refusals. */
 const struct meter_function *planner_functions(const struct planner *planner, uint32_t *count);

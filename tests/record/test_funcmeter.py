@@ -845,6 +845,34 @@ class Refusals(Case):
         self.assertIn("pattern 'bare:hidden': no function matches\nfuncmeter: no function was hooked\n",
                       self.refused("bare:hidden", "--", program))
 
+    def test_only_inlined(self):
+        """A function with code, one without, one with both, and a C++ method; in both versions of debug information."""
+        source = r"""
+            #define INLINE static inline __attribute__((always_inline))
+            INLINE int parse_line(const char *s) { int n = 0; while (*s) n += *s++ == ','; return n; }
+            struct page { inline __attribute__((always_inline)) int parse_word(int n) { return n * argument; } int argument; };
+            static __attribute__((noinline)) int parse_file(const char *s) { return parse_line(s) + 1; }
+            INLINE int parse_both(int x) { return x * 3; }
+            int (*pointer)(int) = parse_both;
+            int main(int n, char **v)
+            {
+                struct page page = {n};
+                volatile int sink = parse_file(v[0]) + parse_line(v[n - 1]) * parse_line(v[0]) + parse_both(n) + page.parse_word(n);
+                return sink * 0;
+            }
+            """
+        for flags in (("-gdwarf-5", "-O2"), ("-gdwarf-4", "-O1")):
+            program = self.build("parser", source, *flags, compiler="g++", suffix=".cpp")
+            done = self.run_meter("parser:.*parse_(line|word).*", "--", program)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("parser: parse_line: only inlined (3 places), cannot be hooked\n", done.stderr)
+            self.assertIn("parser: page::parse_word(int): only inlined (1 place), cannot be hooked\n", done.stderr)
+        listed = self.run_meter("--list", "parser:.*parse_.*", "--", program).stdout.splitlines()
+        self.assertEqual([line.split("parser:")[1] for line in listed],
+                         ["parse_both(int)", "parse_file(char const*)",
+                          "parse_line  (only inlined (3 places), cannot be hooked)",
+                          "page::parse_word(int)  (only inlined (1 place), cannot be hooked)"])
+
     def test_killed(self):
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
             done = self.run_meter("libc.so.6:getppid", "--", "sh", "-c", f"kill -{int(number)} $$")
