@@ -27,19 +27,6 @@ def small_run(samples=3, maps=1, kind=raw.POWER, threads=2):
                    1000 * samples, kind=kind)
 
 
-def is_padding(data, at):
-    """Inside a long run of zeros, such as the rest of a label, bytes do not differ: every 17th stands for them."""
-    return at % 17 != 0 and at >= 8 and data[at - 8:at + 16] == bytes(24)
-
-
-def places(begin, end, data=b""):
-    """Where to cut or damage DATA: at every byte but padding. Under sanitizers, where a start takes ten times as long and the
-    plain run has seen every byte, at every fifth, which meets each offset within a field of 2, 4 or 8 bytes, and at the
-    last."""
-    some = sorted({*range(begin, end, 5), end - 1}) if tool.is_asan() else range(begin, end)
-    return [at for at in some if not is_padding(data, at)]
-
-
 class BadCase(tool.Case):
     def limits(self):
         return {"memory": None if tool.is_asan() else MEMORY, "timeout": 30 if tool.is_asan() else 10}
@@ -261,7 +248,7 @@ class Truncated(BadCase):
         for dialect, late in (("sampler", False), ("sampler", True), ("pperf", False),
                               ("intrvelf", True)):
             whole = raw.write(run, dialect, late=late)
-            for size in places(0, len(whole), whole):
+            for size in tool.places(0, len(whole), whole):
                 with self.subTest(dialect=dialect, late=late, size=size):
                     self.refuses("prof2pbin", self.file("cut", whole[:size]))
 
@@ -289,7 +276,7 @@ class Truncated(BadCase):
         run = small_run()
         plain = raw.write(run, "sampler")
         whole = plain + raw.extension(run, [0, 10, 20])
-        for size in places(len(plain) + 1, len(whole)):
+        for size in tool.places(len(plain) + 1, len(whole)):
             with self.subTest(size):
                 self.refuses("prof2pbin", self.file("cut", whole[:size]))
 
@@ -297,7 +284,7 @@ class Truncated(BadCase):
         run = small_run()
         plain = raw.write(run, "sampler")
         whole = bytearray(plain + raw.extension(run, [0, 10, 20]))
-        for at in places(len(plain), len(whole)):
+        for at in tool.places(len(plain), len(whole)):
             whole[at] ^= 0x21
             with self.subTest(at):
                 self.refuses("prof2pbin", self.file("damaged", bytes(whole)))
@@ -313,7 +300,7 @@ class Truncated(BadCase):
     def test_pbin(self):
         whole = self.pbin()
         for name in TOOLS[1:]:
-            for size in places(0, len(whole)):
+            for size in tool.places(0, len(whole)):
                 with self.subTest(tool=name, size=size):
                     self.refuses(name, self.file("cut", whole[:size]))
 
@@ -349,7 +336,7 @@ class Truncated(BadCase):
 class Damaged(BadCase):
     def test_every_byte_of_pbin(self):
         whole = bytearray(self.pbin())
-        for at in places(0, len(whole)):
+        for at in tool.places(0, len(whole)):
             whole[at] ^= 0x21
             for name in TOOLS[1:]:
                 with self.subTest(tool=name, at=at):
@@ -366,7 +353,7 @@ class Damaged(BadCase):
 
     def test_every_byte_of_a_raw_profile(self):
         whole = bytearray(raw.write(small_run(), "sampler"))
-        for at in places(0, len(whole), bytes(whole)):
+        for at in tool.places(0, len(whole), bytes(whole)):
             whole[at] ^= 0xff
             with self.subTest(at):
                 self.ends_well(["prof2pbin", "-q", "-v", "5"], stdin=bytes(whole))
@@ -493,7 +480,7 @@ class Salvage(BadCase):
             head = 36 if dialect == "pperf" else 32
             data = raw.killed(run, dialect)
             one = (len(data) - head) // 4
-            for size in places(head + one, len(data) + 1):
+            for size in tool.places(head + one, len(data) + 1):
                 with self.subTest(dialect=dialect, size=size):
                     self.salvages(data[:size], (size - head) // one, "--dialect", dialect)
 
@@ -502,7 +489,7 @@ class Salvage(BadCase):
         whole = raw.write(run, dialect, late=late)
         first = (36 if dialect == "pperf" else 32) + (0 if late else 272)
         one = len(raw.record(dialect, run.samples[0], "<"))
-        for size in places(0, len(whole), whole):
+        for size in tool.places(0, len(whole), whole):
             with self.subTest(dialect=dialect, late=late, size=size):
                 self.salvages(whole[:size], max(0, min(4, (size - first) // one)), "--dialect", dialect)
 

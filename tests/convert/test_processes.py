@@ -525,7 +525,7 @@ class Damage(Case):
     def test_every_truncation_is_refused(self):
         whole = raw.extended(*self.small(), per_block=2)
         begin = whole.index(raw.SIGNATURE) + 8
-        for size in range(begin, len(whole)):
+        for size in tool.places(begin, len(whole)):
             ended = tool.run(["prof2pbin", "-q"], stdin=whole[:size])
             self.assertEqual((ended.status, ended.out), (1, b""), size)
         self.succeeds(["prof2pbin", "-q"], stdin=whole)
@@ -535,7 +535,7 @@ class Damage(Case):
         run, times, ext = self.small()
         whole = raw.extended(run, times, ext, per_block=2)
         begin, counts = whole.index(raw.SIGNATURE) + 8, set()
-        for size in range(begin, len(whole) + 1):
+        for size in tool.places(begin, len(whole) + 1):
             profile = self.convert(None, None, None, "--salvage", data=whole[:size])
             counts.add(len(profile.samples))
         self.assertEqual(counts, {2, 4})
@@ -553,7 +553,7 @@ class Damage(Case):
         self.assertEqual(self.entries(profile)[0], [(1, "a", "_unknown", 15)])
         self.assertEqual(profile.meta["wall_ns"], 80)
         seen = set()
-        for size in range(len(raw.SIGNATURE) + 32, len(spool)):
+        for size in tool.places(len(raw.SIGNATURE) + 32, len(spool)):
             ended = tool.run(["prof2pbin", "-q", "--salvage"], stdin=spool[:size])
             if ended.status == 0:
                 seen.add(len(pbin.Reader(ended.out).read().samples))

@@ -495,7 +495,7 @@ class Hostile(Case):
                                 (lambda p: gmonfile.bsd(p, False), 24)):
             data = write(self.profile(bins=9, seed=5))
             whole = {len(data) - boundary * i for i in range(len(self.arcs()) + 1)}
-            for size in range(len(data)):
+            for size in sorted({*tool.places(0, len(data)), *whole} - {len(data)}):
                 file = self.file("gmon.out", data[:size])
                 ended = tool.run(["gmon2pbin", "-r", "100", "-e", self.elf(), file], **self.limits())
                 with self.subTest(boundary=boundary, size=size):

@@ -440,7 +440,7 @@ class Bad(Sthem):
         rows = export.make_rows("lynsyn", 4, 1)
         for data in (export.text(Layout(), export.make_rows("sthem", 4, 1)),
                      export.text(Layout("lynsyn", sensors=(1, 2), newline="\r\n"), rows)):
-            for size in range(len(data)):
+            for size in tool.places(0, len(data)):
                 ended = tool.run(["sthem2pbin"], stdin=data[:size])
                 self.assertIn(ended.status, (0, 1), size)
                 if ended.status == 1:
