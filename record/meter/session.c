@@ -24,6 +24,9 @@
 
 enum { CALIBRATION_NS = 20 * 1000 * 1000, TIMEOUT_S = 10 };
 
+enum variable { COUNTERS, PRELOAD, SANITIZER, VARIABLES };
+static const char *const variables[VARIABLES] = {METER_ENVIRONMENT, "LD_PRELOAD", "ASAN_OPTIONS"};
+
 struct session {
     struct planner *planner;
     int file, socket;
@@ -32,7 +35,7 @@ struct session {
     struct meter_header *header;
     pthread_t thread;
     bool running;
-    char *preload_before; /* LD_PRELOAD; NULL: not set */
+    char *before[VARIABLES]; /* of the environment; NULL: not set */
     uint64_t start_ticks, start_ns, end_ticks, end_ns;
 };
 
@@ -193,17 +196,36 @@ struct session *session_new(struct planner *planner, const struct session_option
     return NULL;
 }
 
+/* Sets variable NUMBER, and remembers what it was. Returns 0, or -1 with errno. */
+static int set_variable(struct session *s, enum variable number, const char *value)
+{
+    const char *before = getenv(variables[number]);
+    if (before != NULL && s->before[number] == NULL)
+        s->before[number] = mem_strdup(before);
+    return setenv(variables[number], value, 1);
+}
+
+/* Lets the run-time library of AddressSanitizer be loaded after ours, which replaces none of its functions. */
+static int set_sanitizer(struct session *s)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *before = getenv(variables[SANITIZER]);
+    char *value = before != NULL && before[0] != '\0' ? mem_printf("%s:%s", before, option)
+                                                      : mem_strdup(option);
+    int result = set_variable(s, SANITIZER, value);
+    free(value);
+    return result;
+}
+
 int session_export(struct session *s, const char *library, struct error *err)
 {
-    const char *before = getenv("LD_PRELOAD");
-    if (before != NULL)
-        s->preload_before = mem_strdup(before);
-    before = s->preload_before;
+    const char *before = getenv(variables[PRELOAD]);
     char *value = mem_printf("%d %d %s", (int)getpid(), s->file, s->name);
     char *preload = before != NULL && before[0] != '\0' ? mem_printf("%s:%s", library, before)
                                                         : mem_strdup(library);
     int result = 0;
-    if (setenv(METER_ENVIRONMENT, value, 1) != 0 || setenv("LD_PRELOAD", preload, 1) != 0)
+    if (set_variable(s, COUNTERS, value) != 0 || set_variable(s, PRELOAD, preload) != 0 ||
+        set_sanitizer(s) != 0)
         result = error_set_errno(err, NULL, errno, "cannot set the environment");
     free(value);
     free(preload);
@@ -212,11 +234,11 @@ int session_export(struct session *s, const char *library, struct error *err)
 
 void session_unexport(const struct session *s)
 {
-    unsetenv(METER_ENVIRONMENT);
-    if (s->preload_before != NULL)
-        setenv("LD_PRELOAD", s->preload_before, 1);
-    else
-        unsetenv("LD_PRELOAD");
+    for (int i = 0; i < VARIABLES; i++)
+        if (s->before[i] != NULL)
+            setenv(variables[i], s->before[i], 1);
+        else
+            unsetenv(variables[i]);
 }
 
 void session_stop(struct session *s)
@@ -240,7 +262,8 @@ void session_delete(struct session *s)
         close(s->socket);
     if (s->file >= 0)
         close(s->file);
-    free(s->preload_before);
+    for (int i = 0; i < VARIABLES; i++)
+        free(s->before[i]);
     free(s);
 }
 

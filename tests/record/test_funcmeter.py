@@ -346,6 +346,20 @@ class Counts(Case):
         self.assertEqual(ends["shop::till::add(int, double)"], (300, 300, 0))
         self.assertEqual(set(self.ends(r"throws:shop::.*", "--", program)[0]), {"shop::till::add(int, double)"})
 
+    def test_address_sanitizer(self):
+        """Its run-time library wants to be loaded first, and unwinds stacks itself."""
+        program = self.build("throws", THROWS, "-fsanitize=address", compiler="g++", suffix=".cpp")
+        alone = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True)
+        ends, printed = self.ends("throws:.*", "--", program)
+        self.assertEqual((printed, {k: ends[k] for k in THROWN}), (alone.stdout, THROWN))
+        wrong = self.build("wrong", "#include <stdlib.h>\n__attribute__((noipa)) int bad(int *p, int n) { return p[n]; }\n"
+                                    "int main(int n, char **v) { return bad(malloc(4), n) * !v; }\n", "-fsanitize=address")
+        done = self.run_meter("-o", "out.csv", "wrong:bad", "--", wrong)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"heap-buffer-overflow(.*\n)+ *#0 0x\w+ in bad .*\n *#1 0x\w+ in main ")
+        with open(self.at("out.csv"), newline="", encoding="utf-8") as file:
+            self.assertEqual([(r["calls"], r["inside"]) for r in csv.DictReader(file)], [("1", "1")])
+
     def test_threads_signals_fork_kill(self):
         program = self.build("threads", THREADS)
         for patterns in (["threads:.*"], ["threads:.*", "libc.so.6:.*"]):
