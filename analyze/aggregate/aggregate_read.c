@@ -597,8 +597,7 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     a->rows.overflow |= a->measures.overflow;
     if (result == 0 && a->rows.overflow)
         result = aggregate_too_large(name, err);
-    if (result == 0 && pbin_reader_cut(reader))
-        report_warning(reporter, "%s: truncated, kept %" PRIu64 " samples", name,
-                       pbin_reader_samples(reader));
+    if (result == 0)
+        pbin_reader_warn_cut(reader, name, reporter);
     return result;
 }

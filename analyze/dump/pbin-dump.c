@@ -202,9 +202,8 @@ static int show_profile(const struct job *job, struct pbin_reader *reader, const
     if (o->dump == NULL)
         return dump_info_add(job->info, reader, name, &o->common.reporter, err);
     int result = o->dump(reader, &o->request, job->out, err);
-    if (result == 0 && pbin_reader_cut(reader))
-        report_warning(&o->common.reporter, "%s: truncated, kept %llu samples", name,
-                       (unsigned long long)pbin_reader_samples(reader));
+    if (result == 0)
+        pbin_reader_warn_cut(reader, name, &o->common.reporter);
     return result;
 }
 

@@ -252,9 +252,7 @@ static int convert(struct conversion *c, struct error *err)
     const struct pbin_meta *meta = pbin_reader_meta(c->reader);
     if (pc_times_read(&c->times, c->reader, c->name, err) != 0)
         return -1;
-    if (pbin_reader_cut(c->reader))
-        report_warning(&o->common.reporter, "%s: truncated, kept %" PRIu64 " samples", c->name,
-                       pbin_reader_samples(c->reader));
+    pbin_reader_warn_cut(c->reader, c->name, &o->common.reporter);
     c->all = pbin_reader_definitions(c->reader);
     if (profiled_file_find(&c->file, o->binary, c->all, meta, &o->search, err) != 0)
         return -1;

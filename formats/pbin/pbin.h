@@ -15,6 +15,7 @@
 #include "base/exact.h"
 #include "base/intern.h"
 #include "base/output.h"
+#include "base/report.h"
 #include "base/stream.h"
 #include "formats/pbin/pmu_kind.h"
 
@@ -443,6 +444,10 @@ int pbin_reader_next(struct pbin_reader *reader, struct pbin_batch *batch, struc
 
 /* Whether a truncated stream was salvaged. Only after pbin_reader_next returned 0. */
 bool pbin_reader_cut(const struct pbin_reader *reader);
+
+/* If so, warns that NAME has lost what follows, where and why. */
+void pbin_reader_warn_cut(const struct pbin_reader *reader, const char *name,
+                          struct reporter *reporter);
 
 /* META, and the definitions so far; borrowed until pbin_reader_next or _close. */
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *reader);

@@ -28,6 +28,7 @@ struct pbin_reader {
     struct stream *stream;
     struct pbin_choice choice;
     bool cut, ended;
+    struct error damage; /* where it was CUT, and why; no text: it just ends */
     struct pbin_meta meta;
     struct pbin_keys keys;
     struct strings *strings;
@@ -822,6 +823,9 @@ static int take_block(struct pbin_reader *r, struct pbin_batch *batch, struct er
 static int end_early(struct pbin_reader *r, struct error *damage, struct error *err)
 {
     r->cut = true;
+    r->damage = *damage;
+    if (damage->text[0] == '\0' || damage->offset == NO_OFFSET)
+        r->damage.offset = stream_offset(r->stream);
     if (r->choice.salvage)
         return 0;
     uint64_t offset = damage->text[0] != '\0' ? damage->offset : stream_offset(r->stream);
@@ -991,6 +995,19 @@ bool pbin_source_is_counter(const struct strings *strings, const struct pbin_sou
 bool pbin_reader_cut(const struct pbin_reader *r)
 {
     return r->cut;
+}
+
+void pbin_reader_warn_cut(const struct pbin_reader *r, const char *name, struct reporter *reporter)
+{
+    char of[32] = "";
+    bool rows = r->meta.keys != NULL;
+    if (!r->cut)
+        return;
+    if (!rows && r->meta.samples > r->samples)
+        snprintf(of, sizeof of, " of %" PRIu64, r->meta.samples);
+    report_warning(reporter, "%s: 0x%" PRIx64 ": %s: kept the %" PRIu64 "%s %s before", name,
+                   r->damage.offset, r->damage.text[0] != '\0' ? r->damage.text : "truncated",
+                   rows ? r->rows : r->samples, of, rows ? "rows" : "samples");
 }
 
 struct stream *pbin_reader_stream(const struct pbin_reader *r)

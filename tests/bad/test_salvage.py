@@ -8,6 +8,8 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import pbin  # noqa: E402
+import profiles  # noqa: E402
 import rawprofile as raw  # noqa: E402
 import tool  # noqa: E402
 
@@ -45,6 +47,37 @@ class Salvage(tool.Case):
             self.assertLess(facts["samples"], 200_000)
             self.assertAlmostEqual(facts["wall_s"], facts["samples"] * 1e-4, 3, dialect)
             self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
+
+    def test_damage_amid_a_pbin(self):
+        """What is lost is said: from where on, why, and how many of the samples are kept."""
+        profile = profiles.make(3, samples=300, threads=3)
+        whole = pbin.write(profile, 50)
+        at = [i for i in range(len(whole)) if whole[i:i + 4] == b"SMPL"][2] - 4
+        length = int.from_bytes(whole[at:at + 4], "little")
+        lie = bytearray(whole[at + 8:at + 8 + length])
+        lie[4] += 1  # a thread sample more than there are
+        damaged = {"its checksum does not match": whole[:at + 40] + bytes([whole[at + 40] ^ 1]) + whole[at + 41:],
+                   "cut short": whole[:at + 40],
+                   "number of threads|column": whole[:at] + pbin.block("SMPL", bytes(lie)) + whole[at + 16 + length:]}
+        for why, data in damaged.items():
+            path = self.file("damaged.pbin", data)
+            self.fails(["pbin-aggregate", path], path)
+            for argv in (["pbin-aggregate"], ["pbin-aggregate", "-j", "2"], ["pbin-dump"], ["pbin-dump", "--samples"]):
+                ended = self.succeeds([*argv, "--salvage", path])
+                self.assertRegex(ended.err, rf"^{argv[0]}: {path}: {at:#x}: block 'SMPL'.*({why}).*: kept the 100 of 300 samples before\n$")
+        lost = self.file("lost.pbin", whole[:-1])
+        self.assertRegex(self.succeeds(["pbin-dump", "--salvage", lost]).err, "block 'TAIL' cut short: .*: kept the 300 samples before\n")
+
+    def test_sums_without_all_rows(self):
+        """They are no part of a run, as samples are: refused."""
+        whole = pbin.write(profiles.make(3, samples=300, threads=3), 50)
+        rows = self.succeeds(["pbin-aggregate", "-q", "-k", "function", "--format=pbin"], stdin=whole).out
+        at = rows.index(b"ROWS") - 4
+        for data in (rows[:at], rows[:at + 100]):
+            ended = tool.run(["pbin-aggregate", "-k", "function", "--salvage"], stdin=data)
+            self.assertEqual((ended.status, ended.out), (1, b""))
+            self.assertRegex(ended.err, r"^pbin-aggregate: <stdin>: 0x[0-9a-f]+: .*: kept the 0 rows before\n")
+            self.assertIn("the balance does not close", ended.err)
 
     def test_lost_kind_of_values(self):
         """A header of zeros does not say what the values are: custom, unless the user says it."""
