@@ -17,7 +17,7 @@ DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev l
               zlib1g-dev liblzma-dev libzstd-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke libcapstone4
 DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 gzip xz-utils zstd g++ \
-              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium dwz \
+              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium dwz gdb \
               $(foreach m,aarch64 arm mips powerpc64 riscv64 s390x,binutils-$m-linux-gnu$(if $(filter arm,$m),eabihf)) \
               $(foreach m,arm64 armhf mips ppc64 riscv64 s390x,libc6-dev-$m-cross libgcc-12-dev-$m-cross)
 

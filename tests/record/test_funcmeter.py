@@ -346,6 +346,37 @@ class Counts(Case):
         self.assertEqual(ends["shop::till::add(int, double)"], (300, 300, 0))
         self.assertEqual(set(self.ends(r"throws:shop::.*", "--", program)[0]), {"shop::till::add(int, double)"})
 
+    def counts_of_gdb(self, names, *command):
+        """How often breakpoints that are ignored were hit."""
+        breaks = [a for i, name in enumerate(names, 1) for a in ("-ex", "break " + name, "-ex", f"ignore {i} 1000000000")]
+        done = subprocess.run(["gdb", "-q", "-nx", "-batch", "-ex", "set breakpoint pending on", "-ex", "set debuginfod enabled off",
+                               *breaks, "-ex", "run", "-ex", "info breakpoints", "--args", *command], cwd=self.folder, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=LIMIT, check=False)
+        table = done.stdout[done.stdout.index("Num "):]
+        hits = re.findall(r"^\d+ .*?(?=^\d|\Z)", table, re.M | re.S)
+        found = [re.search(r"already hit (\d+) time", hit) for hit in hits]
+        return {name: int(hit.group(1)) if hit else 0 for name, hit in zip(names, found)}
+
+    def test_as_gdb_counts(self):
+        """Recursive, mutually recursive and tail-called functions, and those of libraries."""
+        program = self.build("calls", CALLS)
+        names = list(EXPECTED)
+        gdb = self.counts_of_gdb(names, program, "20")
+        ends, _ = self.ends("calls:" + "|".join(names), "--", program, "20", status=3)
+        self.assertEqual({n: e[0] for n, e in ends.items()}, gdb)
+        self.assertEqual(gdb["fib"], 1973)
+        script = ("import sqlite3, zlib\nc = sqlite3.connect(':memory:')\nc.execute('create table t(a, b)')\n"
+                  "for i in range(30): c.execute('insert into t values(?, ?)', (i, zlib.crc32(b'x' * i)))\n"
+                  "for r in c.execute('select * from t order by b'): zlib.decompress(zlib.compress(str(r).encode() * 500))\n")
+        names = ["crc32", "deflate", "inflate", "deflateInit2_", "sqlite3_prepare_v2", "sqlite3_step", "sqlite3_column_int64",
+                 "sqlite3_malloc64"]
+        command = [shutil.which("python3"), "-I", "-S", "-c", script]
+        gdb = self.counts_of_gdb(names, *command)
+        pattern = "|".join(names)
+        ends, _ = self.ends("libz.so.1:" + pattern, "libsqlite3.so.0:" + pattern, "--", *command)
+        self.assertEqual({n: e[0] for n, e in ends.items()}, gdb)
+        self.assertGreater(gdb["sqlite3_step"], 60)
+
     def test_address_sanitizer(self):
         """Its run-time library wants to be loaded first, and unwinds stacks itself."""
         program = self.build("throws", THROWS, "-fsanitize=address", compiler="g++", suffix=".cpp")
