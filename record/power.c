@@ -243,7 +243,9 @@ static void take_count(struct power *p, struct track *t, uint64_t raw, uint64_t 
         t->rate = t->rate > 0 ? 0.75 * t->rate + 0.25 * (double)delta / (double)dt
                               : (double)delta / (double)dt;
     if (t->first && !t->still && dt > 0)
-        delta = (uint64_t)llrint((double)delta * (double)(clock - p->start) / (double)dt);
+        delta = clock > p->start
+                    ? (uint64_t)llrint((double)delta * (double)(clock - p->start) / (double)dt)
+                    : 0; /* an update is located before it is read: here before the run */
     put_first(p, t);
     t->moved = true;
     t->raw = raw;

@@ -220,6 +220,28 @@ static void failure(struct check *check)
     CHECK(is_near(o.joules, 20 * 3, 0.01));
 }
 
+/* The first update after the first reading was just before the run: nothing of it is the run's. */
+static void update_before_the_start(struct check *check)
+{
+    struct simulation s = {.watts = 5};
+    struct power_options options;
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct error err = {0};
+    struct power *p = open_simulation(&options, &s, &reporter, &err);
+    s.base = s.now = 0;
+    CHECK_EQ(power_begin(p), 0);
+    s.now = 1000;
+    while (clock_now() <= s.base + s.now)
+        ;
+    CHECK_EQ(power_tick(p, 0), 0);
+    size_t count;
+    const struct raw_reading *readings = power_take(p, &count);
+    CHECK_EQ(count, 2);
+    for (size_t i = 0; i < count; i++)
+        CHECK_EQ(readings[i].value, 0);
+    power_close(p);
+}
+
 /* The period is found by watching; reads wait for the next update, and are few until it is near. */
 static void period(struct check *check)
 {
@@ -354,5 +376,6 @@ static void units(struct check *check)
 
 CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},
            {"too_fast_is_reported", too_fast_is_reported}, {"reset", reset},
-           {"steps_and_stalls", steps_and_stalls}, {"failure", failure}, {"period", period},
+           {"steps_and_stalls", steps_and_stalls}, {"failure", failure},
+           {"update_before_the_start", update_before_the_start}, {"period", period},
            {"disjoint_ones_are_added", disjoint_ones_are_added}, {"units", units})
