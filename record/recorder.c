@@ -52,17 +52,20 @@ struct recorder {
     double energy;
 };
 
-static void take_readings(struct recorder *r)
+/* Returns the time of the newest, 0 if there are none. */
+static uint64_t take_readings(struct recorder *r)
 {
     size_t count;
     const struct raw_reading *news = power_take(r->power, &count);
+    uint64_t newest = count > 0 ? news[count - 1].time : 0;
     for (size_t i = 0; i < count && r->values != NULL; i++)
         raw_readings_add(r->values, &news[i]);
     if (r->spool == NULL || count == 0)
-        return;
+        return newest;
     mem_reserve(&r->readings, &r->reading_capacity, r->reading_count + count, sizeof *news);
     memcpy(r->readings + r->reading_count, news, count * sizeof *news);
     r->reading_count += count;
+    return newest;
 }
 
 /* Appends blocks with everything new to the spool. */
@@ -96,7 +99,7 @@ static int flush(struct recorder *r, uint64_t now, bool all)
                      (double)now * 1e-9);
 }
 
-static uint64_t on_tick(void *context, uint64_t now)
+static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)
 {
     struct recorder *r = context;
     if (r->started == 0) {
@@ -106,7 +109,8 @@ static uint64_t on_tick(void *context, uint64_t now)
     }
     if (!r->failed && power_tick(r->power, now) != 0)
         r->failed = true;
-    take_readings(r);
+    uint64_t newest = take_readings(r);
+    *read = newest > 0 ? newest : *read;
     if (now >= r->flushed + flush_every)
         flush(r, now, false);
     return power_due(r->power);

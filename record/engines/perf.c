@@ -360,7 +360,8 @@ static const uint64_t longest_unread = SECOND / 500; /* a low rate of samples do
 /* Power is read when it is due, not when samples come: these come only while the program computes. */
 static void tick(struct engine_run *run)
 {
-    uint64_t now = clock_now(), due = run->hooks->tick(run->hooks->context, perf_time(run, now));
+    uint64_t read = 0, now = clock_now(),
+             due = run->hooks->tick(run->hooks->context, perf_time(run, now), &read);
     run->phase = clock_phase(run->phase);
     uint64_t soonest =
         now + (uint64_t)((0.5 + run->phase) * fmin(run->sets.mean, (double)longest_unread));
@@ -369,17 +370,24 @@ static void tick(struct engine_run *run)
         run->next_tick = run->start + due;
     if (run->next_tick < soonest)
         run->next_tick = soonest;
+    uint64_t settled = perf_time(run, now - settling);
+    if (read == 0)
+        return;
+    read = read < settled ? read : settled;
+    perf_take(run);
+    perf_deliver(run, run->start + read);
+    perf_window_read(run, read);
 }
 
 static void work(struct engine_run *run)
 {
     uint64_t begin = clock_now(), before = run->sightings, births = run->births;
     run->worked = begin;
+    if (begin >= run->next_tick) /* first: a window that ends with a reading has no later samples */
+        tick(run);
     perf_take(run);
     perf_deliver(run, begin - settling);
     perf_window_end(run, perf_time(run, begin - settling), false);
-    if (begin >= run->next_tick)
-        tick(run);
     if (begin - run->checked >= rate_every) {
         perf_finish_ended(run, begin);
         adapt(run, begin);

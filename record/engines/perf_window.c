@@ -3,6 +3,7 @@
 #include "record/engines/perf_window.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -16,6 +17,8 @@ static const double idle =
 /* A window lasts at least COST_SHARE times what ending it costs, and has SOME sightings, or one at its greatest
  * length. */
 enum { COST_SHARE = 50, SOME = 8, MANY = 1 << 14 };
+/* Where power is read, a window of FEW mean intervals may end; shorter ones would make the times of rows less exact. */
+enum { FEW = 5 };
 
 void perf_window_free(struct perf_window *w)
 {
@@ -104,23 +107,29 @@ static void take_total(struct engine_run *run, struct perf_entry *entry)
         emit(run, run->last + 1, w->thread_count);
 }
 
-/* Delivers all entries; the sightings divide CPU and the time BUSY up to UNTIL. */
-static void emit_all(struct engine_run *run, uint64_t until, double cpu, double busy)
+/* Delivers the first COUNT entries with LEFT sightings, which divide CPU and the time BUSY up to UNTIL. */
+static void emit_entries(struct engine_run *run, size_t count, size_t left, uint64_t until,
+                         double cpu, double busy)
 {
     struct perf_window *w = &run->window;
-    size_t left = w->sightings;
+    bool no_idle = until > run->last && busy >= (double)(until - run->last);
     uint64_t part = left > 0 ? (uint64_t)(busy / (double)left) : 0;
     uint64_t each = left > 0 ? (uint64_t)(cpu / (double)left) : 0;
-    for (size_t i = 0; i < w->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct perf_entry *entry = &w->entries[i];
         if (entry->total) {
             take_total(run, entry);
             continue;
         }
-        uint64_t reserved = --left * part; /* for the sightings after it */
+        w->sightings--;
+        uint64_t reserved = --left * part;             /* for the sightings after it */
+        if (left == 0 && no_idle && until > run->last) /* the last one ends with the window */
+            part = until - run->last;
         emit_sighting(run, entry, part, until > reserved ? until - reserved : 0, each);
     }
-    w->count = w->sightings = 0;
+    w->count -= count;
+    if (count > 0)
+        memmove(w->entries, w->entries + count, w->count * sizeof *w->entries);
 }
 
 uint64_t perf_program_cpu(const struct engine_run *run)
@@ -132,37 +141,110 @@ uint64_t perf_program_cpu(const struct engine_run *run)
     return sum;
 }
 
-static bool is_over(const struct perf_window *w, uint64_t lasted)
+/* Whether power is read so that windows can end there. */
+static bool ends_with_readings(const struct engine_run *run)
 {
+    const struct perf_window *w = &run->window;
+    return (double)w->every >= FEW * run->sets.mean && w->every <= longest / 2 &&
+           w->every >= w->length;
+}
+
+static bool is_over(const struct engine_run *run, uint64_t lasted)
+{
+    const struct perf_window *w = &run->window;
     uint64_t length = w->length > shortest ? w->length : shortest;
+    if (ends_with_readings(run) && length < 2 * w->every)
+        length = 2 * w->every;
     return lasted >= length && (w->sightings >= SOME || lasted >= longest || w->count >= MANY);
+}
+
+static uint64_t begin_of(const struct engine_run *run)
+{
+    return run->window.clock != 0 ? run->window.clock : run->start;
+}
+
+/* CPU time of the program since the window began; sets how much time it took to find out. */
+static uint64_t used_so_far(struct engine_run *run, uint64_t now)
+{
+    struct perf_window *w = &run->window;
+    uint64_t cpu = perf_program_cpu(run);
+    uint64_t cost = clock_now() - now; /* an interrupted read does not make counters slow */
+    w->cost = cost > w->cost && w->cost > 0 ? w->cost + (cost - w->cost) / 16 : cost;
+    w->length = COST_SHARE * w->cost;
+    return cpu > w->cpu ? cpu - w->cpu : 0;
+}
+
+/* The time up to UNTIL in which some thread ran, if the program used so much CPU time. */
+static double busy_time(const struct engine_run *run, uint64_t until, uint64_t used)
+{
+    double span = until > run->last ? (double)(until - run->last) : 0;
+    return (double)used < (1 - least) * span ? (double)used : span;
+}
+
+/* The last sample of a window ends with it. */
+static void fill(struct engine_run *run, uint64_t until)
+{
+    if (until > run->last)
+        emit(run, until, 0);
 }
 
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once)
 {
     struct perf_window *w = &run->window;
-    uint64_t now = clock_now(), begin = w->clock != 0 ? w->clock : run->start;
-    if (!at_once && !is_over(w, now - begin))
+    uint64_t now = clock_now();
+    if (!at_once && !is_over(run, now - begin_of(run)))
         return;
-    uint64_t cpu = perf_program_cpu(run);
-    double used = cpu > w->cpu ? (double)(cpu - w->cpu) : 0;
+    uint64_t used = used_so_far(run, now);
     double span = until > run->last ? (double)(until - run->last) : 0;
-    double busy = used < (1 - least) * span ? used : span;
+    double busy = busy_time(run, until, used);
     w->clock = now;
-    w->length = COST_SHARE * (clock_now() - now);
     if (w->sightings == 0) { /* what was used belongs to the next sighting */
         if (span - busy > idle)
             emit(run, until - (uint64_t)busy, 0);
         return;
     }
-    w->cpu = cpu;
-    emit_all(run, until, used, busy);
-    if (busy < span && until > run->last)
-        emit(run, until, 0);
+    w->cpu += used;
+    emit_entries(run, w->count, w->sightings, until, (double)used, busy);
+    if (busy < span)
+        fill(run, until);
+}
+
+/* The entries up to TIME, and their *SIGHTINGS. */
+static size_t entries_until(const struct perf_window *w, uint64_t time, size_t *sightings)
+{
+    size_t count = 0;
+    *sightings = 0;
+    for (; count < w->count && (w->entries[count].total || w->entries[count].time <= time); count++)
+        *sightings += !w->entries[count].total;
+    return count;
+}
+
+void perf_window_read(struct engine_run *run, uint64_t read)
+{
+    struct perf_window *w = &run->window;
+    uint64_t begin = begin_of(run), clock = run->start + read, now = clock_now();
+    w->every = read > w->read ? read - w->read : 0;
+    w->read = read;
+    if (read <= run->last || clock <= begin || now <= clock ||
+        (double)(clock - begin) < FEW * run->sets.mean || clock - begin < w->length)
+        return;
+    size_t sightings, count = entries_until(w, read, &sightings);
+    double part = (double)(clock - begin) / (double)(now - begin);
+    uint64_t used = (uint64_t)((double)used_so_far(run, now) * part);
+    if (sightings == 0) { /* what was used belongs to the next sighting */
+        if ((double)used < (double)(read - run->last) / 2)
+            emit(run, read, 0);
+        w->clock = clock;
+        return;
+    }
+    w->clock = clock;
+    w->cpu += used;
+    emit_entries(run, count, sightings, read, (double)used, busy_time(run, read, used));
+    fill(run, read);
 }
 
 void perf_window_close(struct engine_run *run, uint64_t time)
 {
-    emit_all(run, time, 0, 0);
+    emit_entries(run, run->window.count, run->window.sightings, time, 0, 0);
     emit(run, time, run->window.thread_count);
 }

@@ -13,6 +13,9 @@
  * to before an exec or a new mapping of their process that they came after, nor to after an exec that they came before. The
  * power of a row is then never more than that of the machine: CPU time is at least the time in which some thread ran.
  *
+ * Windows also end where power was read, if that is not more often than some sightings: each window of the power sensor has
+ * its own sightings then, and its exact CPU time.
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_WINDOW_H
 #define RECORD_ENGINES_PERF_WINDOW_H
@@ -44,6 +47,9 @@ struct perf_window {
     size_t thread_count, thread_capacity;
     uint64_t cpu, clock; /* at its beginning: CPU time of the program, CLOCK_MONOTONIC */
     uint64_t length;     /* minimum [ns] */
+    uint64_t cost;       /* of ending it [ns], smoothed */
+    uint64_t read,
+        every; /* time of the last reading of power, and from the one before to it [ns of the run] */
 };
 
 void perf_window_free(struct perf_window *window);
@@ -55,6 +61,9 @@ void perf_window_alone(struct engine_run *run);
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
 /* Ends the window at time UNTIL of the run: AT_ONCE, or only if it is long enough. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
+/* Power has a new value since time READ of the run: ends the window there, if it is long enough to divide CPU time among
+ * sightings. Then the samples before and after READ have the CPU time of before and after it. */
+void perf_window_read(struct engine_run *run, uint64_t read);
 /* The last sample of the run, at TIME: all remaining totals. */
 void perf_window_close(struct engine_run *run, uint64_t time);
 

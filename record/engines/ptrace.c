@@ -23,7 +23,8 @@ uint64_t ptrace_time(const struct engine_run *run)
 
 void ptrace_tick(struct engine_run *run)
 {
-    bool again = run->hooks->tick(run->hooks->context, ptrace_time(run)) != UINT64_MAX;
+    uint64_t read = 0;
+    bool again = run->hooks->tick(run->hooks->context, ptrace_time(run), &read) != UINT64_MAX;
     run->next_tick = again ? clock_now() + ENGINE_TICK : UINT64_MAX;
 }
 

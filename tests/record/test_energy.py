@@ -1,0 +1,56 @@
+"""Joules of the right function, from a program whose power is known to the table, by least squares.
+SPDX-License-Identifier: MIT"""
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import tool
+
+
+class Energy(tool.Case):
+    """phases says what its functions and the machine really used, of their CPU time: other programs do not matter."""
+
+    def record(self, *arguments, period_ms, options):
+        state = os.path.join("/dev/shm" if os.path.isdir("/dev/shm") else self.folder, f"phases-{os.getpid()}")
+        raw, pbin = os.path.join(self.folder, "phases.bin"), os.path.join(self.folder, "phases.pbin")
+        counter = subprocess.Popen([tool.path("samples/phases"), state, "counter", str(period_ms)])
+        try:
+            while not (os.path.exists(state + ".uj") and os.path.getsize(state + ".uj") > 0):
+                self.assertIsNone(counter.poll())
+                time.sleep(0.01)
+            done = subprocess.run([tool.path("sampler"), "-q", *options, "-p", f"counter:{state}.uj", "--unit", "uJ", "-o", raw,
+                                   "--", tool.path("samples/phases"), state, "run", *map(str, arguments)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+            if "perf_event_paranoid" in done.stderr:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(counter.wait(timeout=10), 0)
+        finally:
+            counter.kill()
+            counter.wait()
+            for name in (state, state + ".uj"):
+                if os.path.exists(name):
+                    os.unlink(name)
+        subprocess.run([tool.path("prof2pbin"), "-q", "-o", pbin, raw], check=True)
+        table = subprocess.run([tool.path("pbin-aggregate"), "-q", "--energy-model=fit", "-k", "function", "--format=json", pbin],
+                               check=True, stdout=subprocess.PIPE).stdout
+        return json.loads(done.stdout), json.loads(table)
+
+    def test_a_counter_that_is_updated_every_10_ms(self):
+        """Its windows had the CPU time of others: 16 % of the energy of both functions and more was idle."""
+        truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", "perf"])
+        rows = {row["function"]: row for row in table["rows"]}
+        total = table["total"]["energy"]
+        self.assertAlmostEqual(sum(row["energy"] for row in rows.values()), total, delta=1e-9 * total)
+        self.assertAlmostEqual(total, sum(truth.values()), delta=0.04 * total)
+        used = truth["phase_10"] / 10 + truth["phase_20"] / 20
+        if used < 0.5 * 2.5 * 70 / 90:  # on so busy a machine most windows have one sample or none
+            return
+        for name, joules in truth.items():
+            self.assertAlmostEqual(rows[name]["energy"], joules, delta=0.05 * joules + rows[name]["fit_ci95"], msg=name)
+
+
+if __name__ == "__main__":
+    unittest.main()
