@@ -19,14 +19,13 @@ static const struct known {
     int what;
     double share;
 } known[] = {
-    {"calls", 0, false, SHOW_VALUE, 0},     {"returned", 0, true, SHOW_VALUE, 0},
-    {"unwound", 92, false, SHOW_VALUE, 0},  {"inside", 91, false, SHOW_VALUE, 0},
-    {"untimed", 0, true, SHOW_VALUE, 0},    {"inclusive", 45, false, SHOW_VALUE, 0},
-    {"total", 0, true, SHOW_VALUE, 0},      {"mean", 40, false, SHOW_MEAN, 0},
-    {"min", 72, false, SHOW_VALUE, 0},      {"p50", 52, false, SHOW_QUANTILE, 0.5},
-    {"p90", 74, false, SHOW_QUANTILE, 0.9}, {"p99", 65, false, SHOW_QUANTILE, 0.99},
-    {"max", 55, false, SHOW_VALUE, 0},
-    {"inclusive_energy", 35, false, SHOW_VALUE, 0},
+    {"calls", 0, false, SHOW_VALUE, 0},         {"returned", 0, true, SHOW_VALUE, 0},
+    {"unwound", 92, false, SHOW_VALUE, 0},      {"inside", 91, false, SHOW_VALUE, 0},
+    {"untimed", 0, true, SHOW_VALUE, 0},        {"inclusive", 45, false, SHOW_VALUE, 0},
+    {"total", 0, true, SHOW_VALUE, 0},          {"mean", 40, false, SHOW_MEAN, 0},
+    {"min", 72, false, SHOW_VALUE, 0},          {"p50", 52, false, SHOW_QUANTILE, 0.5},
+    {"p90", 74, false, SHOW_QUANTILE, 0.9},     {"p99", 65, false, SHOW_QUANTILE, 0.99},
+    {"max", 55, false, SHOW_VALUE, 0},          {"inclusive_energy", 35, false, SHOW_VALUE, 0},
     {"energy_error", 60, false, SHOW_VALUE, 0},
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
