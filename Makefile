@@ -181,7 +181,7 @@ check-only: all $(UNIT) $(DRIVER) ## as check, without looking for packages
 	$(if $(ASAN)$(DEBUG)$(filter-out fuzz%,$(TEST)),,@$(MAKE) --no-print-directory CC=clang-14 FUZZ=fuzz fuzzers)
 	BUILD=$(BUILD) tests/run -j 2 $(if $(ASAN),--built) $(if $(TEST),-k '$(TEST)')
 
-fuzz: all ## fuzz every parser for FUZZ_SECONDS (default 600) each; TARGET="raw ...": only these
+fuzz: all ## fuzz every parser for 10^8 executions or FUZZ_SECONDS (default 7200) each; TARGET="raw ...": only these
 	BUILD=$(BUILD) tests/fuzz/fuzz $(TARGET)
 
 fuzz-coverage: ## how many lines of each parser the corpora of the fuzz targets reach

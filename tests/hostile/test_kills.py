@@ -201,6 +201,13 @@ class Tools(Case):
             f.writelines(f"{address:#x}\n" for address in range(0x1000, 0x9000))
         return path
 
+    def test_igprof2pbin(self):
+        dump = os.path.join(self.shared, "igprof")
+        with open(dump, "w", encoding="ascii") as f:
+            f.write("P=(ID=7 N=(app) T=0.01)\nC1 FN0=(F0=(/bin/app)+0 N=(main))+0 V0=(PERF_TICKS):(1,1,1)\n")
+            f.writelines(f"C2 FN{i}=(F0+{i} N=(function_{i}))+0 V0:({i},{i},1)\n" for i in range(1, 5000))
+        self.each(["igprof2pbin", "-q", dump], ".pbin")
+
     def test_sthem2pbin(self):
         self.each(["sthem2pbin", "-q", "-n", "x", os.path.join(SAMPLES, "export.csv")], ".pbin")
 
