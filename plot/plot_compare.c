@@ -400,7 +400,7 @@ static int draw_dumbbell(struct plot *plot, struct error *err)
 }
 
 const struct plot_kind plot_compare = {.name = "compare",
-                                       .help = "differences to a base, with their significance",
+                                       .help = "differences from a base, with their significance",
                                        .draws_page = true,
                                        .compares = true,
                                        .draw = draw_compare};

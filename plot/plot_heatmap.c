@@ -1,4 +1,4 @@
-/* heatmap: when each function used its time or energy.
+/* heatmap: the time or energy of each function over time.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -254,7 +254,7 @@ static int draw_heatmap(struct plot *plot, struct error *err)
 }
 
 const struct plot_kind plot_heatmap = {.name = "heatmap",
-                                       .help = "when each function used its time or energy",
+                                       .help = "the time or energy of each function over time",
                                        .draws_page = true,
                                        .over_time = true,
                                        .draw = draw_heatmap};

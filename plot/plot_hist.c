@@ -1,4 +1,4 @@
-/* hist: how the times of single calls are distributed, a row per function on one logarithmic axis.
+/* hist: the distribution of the times of single calls, a row per function on one logarithmic axis.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
@@ -481,7 +481,7 @@ static int draw_hist(struct plot *plot, struct error *err)
 }
 
 const struct plot_kind plot_hist = {.name = "hist",
-                                    .help = "how the times of single calls are distributed",
+                                    .help = "the distribution of the times of single calls",
                                     .draws_page = true,
                                     .filters = true,
                                     .draw = draw_hist};

@@ -39,7 +39,7 @@ static const struct argp_option option_table[] = {
      "process, host, MPI "
      "rank and time; without -o only a summary is printed",
      1},
-    {"aggregate", 'a', NULL, EVERYDAY, "write sums per program counter at the end, nothing before",
+    {"aggregate", 'a', NULL, EVERYDAY, "only write sums per program counter, at the end of the run",
      1},
     {"debug", 'd', NULL, EVERYDAY, "print details of the sampling at the end", 1},
     {NULL, 0, NULL, 0, "What is sampled, and how", 2},
@@ -52,9 +52,9 @@ static const struct argp_option option_table[] = {
     {"follow", KEY_FOLLOW, NULL, 0, "sample the processes that it starts (default)", 2},
     {"no-follow", KEY_NO_FOLLOW, NULL, 0, "sample the first process only", 2},
     {"attach", KEY_ATTACH, "TARGET", EVERYDAY,
-     "PID[,TID...], session:SID or cgroup:PATH: sample what runs already", 2},
+     "sample running processes: PID[,TID...], session:SID or cgroup:PATH", 2},
     {"max-overhead", KEY_OVERHEAD, "PERCENT", 0,
-     "what sampling may cost before the rate gives way (default 10; 0: no limit)", 2},
+     "reduce the rate if sampling costs more than this (default 10; 0: no limit)", 2},
     {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 3},
     {"pmu-arg", 'p', "SOURCE", EVERYDAY,
      "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
@@ -64,25 +64,26 @@ static const struct argp_option option_table[] = {
     {"unit", KEY_POWER_UNIT, "U", EVERYDAY,
      "unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
      3},
-    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "what it is: current, voltage, power or custom", 3},
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "kind of the value: current, voltage, power or custom",
+     3},
     {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 3},
     {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
      3},
     {"baseline", KEY_BASELINE, "SECONDS|WATTS", 0,
-     "power without the command: measure it for SECONDS before (2s), or what it is (12.5W)", 3},
+     "power without the command: measured for SECONDS before (2s), or given (12.5W)", 3},
     {NULL, 0, NULL, 0, "General", 4},
     {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
     {"verbose", KEY_VERBOSE, NULL, 0, "report more about the run", 4},
-    {NULL, 'h', NULL, EVERYDAY, "print the usual options and end", 4},
-    {"help", KEY_HELP, NULL, 0, "print all options and end", 4},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 4},
-    {"version", 'V', NULL, 0, "print the version and end", 4},
+    {NULL, 'h', NULL, EVERYDAY, "print the usual options and exit", 4},
+    {"help", KEY_HELP, NULL, 0, "print all options and exit", 4},
+    {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", 4},
+    {"version", 'V', NULL, 0, "print the version and exit", 4},
     {0},
 };
 
 static const char purpose[] =
-    "Runs COMMAND and records, many times a second, where its threads use CPU time; and the power "
-    "that it draws.";
+    "Runs COMMAND, and records many times per second where its threads use CPU time, and the power "
+    "of the machine.";
 static const char examples[] = "Examples:\n"
                                "  sampler -o out.bin -- ./program\n"
                                "  sampler -o out.bin -f 500 --duration 60 -- make check\n"

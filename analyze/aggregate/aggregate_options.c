@@ -57,7 +57,7 @@ static const struct argp_option arguments[] = {
     {"ci", KEY_CI, NULL, EVERYDAY,
      "Show approximate 95 % confidence intervals of times, energies and shares", 1},
     {"static", KEY_STATIC, "W", OPTION_ARG_OPTIONAL,
-     "Show energy also as static + dynamic: what the machine draws anyway, at the recorded "
+     "Also show energy as static + dynamic: what the machine draws anyway, at the recorded "
      "baseline "
      "or W watts, or the idle energy of --energy-model=fit, and the rest",
      1},
@@ -80,7 +80,7 @@ static const struct argp_option arguments[] = {
      "energy of each sample by CPU time; thread: charge each thread power x its CPU time",
      3},
     {"others", KEY_OTHERS, "HOW", 0,
-     "What other programs used meanwhile, where that was recorded: split (default): they share the "
+     "How to treat other programs, if their CPU time was recorded: split (default): they share the "
      "energy by CPU time, as _others; ignore: only the program uses CPU time",
      3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},

@@ -150,16 +150,16 @@ void name_rules_free(struct name_rules *r)
 /* ---- options ---- */
 
 static const struct argp_option options[] = {
-    {0, 0, NULL, 0, "Names (rows that have the same one then are joined):", NAME_GROUP},
+    {0, 0, NULL, 0, "Names (rows whose names then are the same are joined):", NAME_GROUP},
     {"short-names", KEY_SHORT, NULL, 0,
      "Functions without parameters and template arguments: sort<...>", NAME_GROUP},
     {"join-clones", KEY_JOIN, NULL, 0,
      "Parts and copies that compilers make of a function (.cold, .part.0) are that function",
      NAME_GROUP},
-    {"strip-prefix", KEY_STRIP, "DIR", 0,
-     "Paths of files below DIR are relative to it (repeatable)", NAME_GROUP},
+    {"strip-prefix", KEY_STRIP, "DIR", 0, "Make paths below DIR relative to it (repeatable)",
+     NAME_GROUP},
     {"map-prefix", KEY_MAP, "OLD=NEW", 0,
-     "Paths of files below OLD are below NEW, before --strip-prefix (repeatable)", NAME_GROUP},
+     "Replace the folder OLD of paths by NEW, before --strip-prefix (repeatable)", NAME_GROUP},
     {0}};
 
 static void add(const char ***list, size_t *count, const char *text)

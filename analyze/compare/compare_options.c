@@ -32,7 +32,7 @@ static const struct argp_option arguments[] = {
     {"base", KEY_BASE, "PBIN", EVERYDAY, "The following files are runs of the base", 1},
     {"with", KEY_WITH, "PBIN", EVERYDAY,
      "The following files are runs of another side (repeatable)", 1},
-    {"names", 'n', "NAME,...", EVERYDAY, "Names of the sides, the base first", 1},
+    {"names", 'n', "NAME,...", EVERYDAY, "Names of the sides, with the base first", 1},
     {0, 0, NULL, 0, "Rows:", 2},
     {"keys", 'k', "KEY,...", EVERYDAY, "A row per combination of these (default: binary,function)",
      2},

@@ -48,7 +48,7 @@ static const struct argp_option arguments[] = {
     {"per-thread", KEY_PER_THREAD, NULL, EVERYDAY,
      "All samples, one column per thread (default format: csv)", 1},
     {"gantt", KEY_GANTT, NULL, EVERYDAY,
-     "Each stay of a thread in a function, with begin and duration (default format: csv)", 1},
+     "Each stay of a thread in a function, with start and duration (default format: csv)", 1},
     {"info", KEY_INFO, NULL, EVERYDAY,
      "One line for each of many profiles: samples, rate, span, threads, energy, power", 1},
     {"locations", KEY_LOCATIONS, NULL, EVERYDAY,

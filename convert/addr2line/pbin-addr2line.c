@@ -29,15 +29,14 @@ static const struct argp_option arguments[] = {
     {"section", 'j', "NAME", 0, "Addresses are offsets in this section", 1},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
      "Look for debug files in DIR before /usr/lib/debug (repeatable)", 1},
-    {"no-cache", KEY_NO_CACHE, NULL, 0, "Read debug information anew; keep nothing of it on disk",
-     1},
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information", 1},
     {"csv", KEY_CSV, "COLUMN", EVERYDAY,
      "Copy a CSV file, and add function, file and line of the address in COLUMN", 1},
     {0, 0, NULL, 0, "What to print:", 2},
-    {"addresses", 'a', NULL, 0, "The address before its answer", 2},
+    {"addresses", 'a', NULL, 0, "Each address before its function and line", 2},
     {"functions", 'f', NULL, EVERYDAY, "The function", 2},
-    {"inlines", 'i', NULL, EVERYDAY, "Also the functions that this one is inlined into", 2},
-    {"demangle", 'C', NULL, EVERYDAY, "Names as people write them", 2},
+    {"inlines", 'i', NULL, EVERYDAY, "Also the functions into which this one is inlined", 2},
+    {"demangle", 'C', NULL, EVERYDAY, "Demangled names", 2},
     {"pretty-print", 'p', NULL, EVERYDAY, "One line for each function", 2},
     {"basenames", 's', NULL, 0, "Files without their folders", 2},
     {0}};
@@ -113,7 +112,7 @@ static const struct argp program_argp = {
            "  pbin-addr2line -fipe program 0x1139 0x1150\n"
            "  pbin-addr2line -Cfe libfoo.so.1 < addresses\n"
            "  pbin-addr2line -Ce program --csv=pc trace.csv > named.csv\n\n"
-           "Without addresses, they are read from standard input, one a line.",
+           "Without arguments, addresses are read from standard input, one per line.",
 };
 
 static int put_arguments(struct addr2line *a, const struct addr2line_options *o)

@@ -11,7 +11,7 @@ static const struct argp_option options[] = {
      ELF_GROUP},
     {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
      ELF_GROUP},
-    {"no-cache", KEY_NO_CACHE, NULL, 0, "Read debug information anew; keep nothing of it on disk",
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information",
      ELF_GROUP},
     {0}};
 

@@ -52,11 +52,11 @@ struct options {
 
 static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "What is measured", 1},
-    {"count", KEY_COUNT, NULL, EVERYDAY, "count calls only: costs least, and disturbs nothing", 1},
+    {"count", KEY_COUNT, NULL, EVERYDAY, "only count calls: costs least, and disturbs nothing", 1},
     {"callers", KEY_CALLERS, NULL, EVERYDAY,
-     "count also who called: a table of callers, or arcs in a pbin", 1},
+     "also count calls per caller: a table of callers, or arcs in a pbin", 1},
     {"cpu-time", KEY_CPU_TIME, NULL, EVERYDAY,
-     "times are CPU time of the thread, without what it waits; costs 25 times as much", 1},
+     "measure CPU time of the thread, without waiting; costs 25 times as much", 1},
     {"clock", KEY_CLOCK, "CLOCK", 0,
      "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
     {"method", KEY_METHOD, "METHOD", 0,
@@ -72,7 +72,7 @@ static const struct argp_option option_table[] = {
      2},
     {"sensor", 's', "N", 0, "the value is number N of the source", 2},
     {"unit", KEY_POWER_UNIT, "U", 0, "unit of a file, counter, command or log", 2},
-    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "what it is: power or custom", 2},
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "kind of the value: power or custom", 2},
     {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 2},
     {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
      2},
@@ -86,10 +86,10 @@ static const struct argp_option option_table[] = {
     {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
     {"verbose", KEY_VERBOSE, NULL, EVERYDAY, "name the functions that cannot be measured, and why",
      4},
-    {NULL, 'h', NULL, EVERYDAY, "print the usual options and end", 4},
-    {"help", KEY_HELP, NULL, 0, "print all options and end", 4},
-    {"usage", KEY_USAGE, NULL, 0, "print the options in short and end", 4},
-    {"version", 'V', NULL, 0, "print the version and end", 4},
+    {NULL, 'h', NULL, EVERYDAY, "print the usual options and exit", 4},
+    {"help", KEY_HELP, NULL, 0, "print all options and exit", 4},
+    {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", 4},
+    {"version", 'V', NULL, 0, "print the version and exit", 4},
     {0},
 };
 

@@ -222,7 +222,7 @@ extern const struct pmu_source pmu_command;
 const struct pmu_source pmu_command = {
     .name = "cmd",
     .argument = "COMMAND",
-    .help = "a command that prints a number a line (--unit)",
+    .help = "a command that prints a number per line (--unit)",
     .takes_unit = true,
     .takes_range = true,
     .open = open_command,
