@@ -59,7 +59,8 @@ static const struct argp_option option_table[] = {
     {"pmu-arg", 'p', "SOURCE", EVERYDAY,
      "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
     {"pmu", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3},
-    {"sensor", 's', "N", EVERYDAY, "the value is number N of the source, as --list-pmus counts", 3},
+    {"sensor", 's', "N", EVERYDAY, "use value number N of the source, as numbered by --list-pmus",
+     3},
     {"list-pmus", KEY_LIST, NULL, EVERYDAY, "print all sources, and whether they work here", 3},
     {"unit", KEY_POWER_UNIT, "U", EVERYDAY,
      "unit of a file, counter, command or log: J, W, A, V with prefix n, u, m or k, or any other",
@@ -224,7 +225,7 @@ static void check_sources(struct argp_state *state, const struct parsing *parsin
     for (size_t i = 0; i < options->power.count; i++) {
         const struct pmu_source *source = options->power.sources[i].source;
         if (options->aggregate && source->late != NULL)
-            argp_error(state, "-a: %s has its values after the run only", source->name);
+            argp_error(state, "-a: %s has values only after the run", source->name);
     }
     power_options_check(&parsing->power, state);
 }

@@ -95,8 +95,7 @@ static int flush(struct recorder *r, uint64_t now, bool all)
         return 0;
     r->failed = true;
     return error_set(r->err, r->options->out, NO_OFFSET,
-                     "no room on the disk for more: sampling ended %.3f s after the start",
-                     (double)now * 1e-9);
+                     "the disk is full: sampling ended %.3f s after the start", (double)now * 1e-9);
 }
 
 static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)

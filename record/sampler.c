@@ -55,7 +55,7 @@ static int fail(const struct options *options, const struct error *err,
     if (left->part != NULL)
         spool_tell(left->part);
     else if (left->profile != NULL)
-        fprintf(stderr, "sampler: %s has what was recorded until then\n", left->profile);
+        fprintf(stderr, "sampler: %s contains what was recorded until then\n", left->profile);
     else if (left->empty)
         fprintf(stderr, "sampler: %s was not written: there is no sample\n", options->out);
     return EXIT_DATA;

@@ -72,12 +72,11 @@ static int open_named(struct spool *spool, const char *out, struct error *err)
     if (spool->fd >= 0)
         return 0;
     int errnum = errno;
-    error_set_errno(
-        err, spool->name, errnum,
-        errnum == EEXIST
-            ? "an unfinished recording is in the way: keep what it holds with prof2pbin "
-              "--salvage, or remove it"
-            : "cannot write");
+    error_set_errno(err, spool->name, errnum,
+                    errnum == EEXIST
+                        ? "an unfinished recording exists: keep its samples with prof2pbin "
+                          "--salvage, or remove it"
+                        : "cannot write");
     free(spool->name); /* do not remove another sampler's file */
     spool->name = NULL;
     return -1;

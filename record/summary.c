@@ -27,7 +27,7 @@ static void print_samples(const struct options *o, const struct engine_result *r
             r->samples, seconds, r->reached, o->engine.frequency,
             samples > 0 ? (double)r->latency / 1000 / samples : 0, o->pmu_specs);
     if (r->gave_way && r->reached < much_less * o->engine.frequency)
-        fprintf(stderr, "sampler: the rate gave way: sampling may cost %g %% (--max-overhead)\n",
+        fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
 }
 
@@ -65,10 +65,10 @@ static void print_details(const struct options *o, const struct engine *engine,
     double mean = r->samples > 0 ? (double)r->latency / (double)r->samples : 0, own = own_cpu();
     fprintf(stderr, "  engine          %s, %s intervals%s%s\n", engine->name,
             o->engine.random ? "random" : "fixed",
-            r->gave_way ? ", the rate gave way to --max-overhead" : "",
+            r->gave_way ? ", the rate was reduced by --max-overhead" : "",
             r->throttled ? ", the kernel limited the rate (kernel.perf_event_max_sample_rate)"
                          : "");
-    fprintf(stderr, "  frequency       %g Hz wanted, %.6g Hz reached, per second%s\n",
+    fprintf(stderr, "  frequency       %g Hz requested, %.6g Hz reached, per second%s\n",
             o->engine.frequency, r->reached, engine->nominal ? " of CPU time" : "");
     fprintf(stderr,
             "  samples         %" PRIu64 " taken, %" PRIu64 " skipped, %" PRIu64 " lost, %" PRIu64
@@ -78,7 +78,8 @@ static void print_details(const struct options *o, const struct engine *engine,
             (double)r->latency_min / 1000, mean / 1000, (double)r->latency_p99 / 1000);
     fprintf(stderr, "  own CPU time    %.3f s", own);
     if (p->has_energy && p->busy > 0)
-        fprintf(stderr, ", %.3g J by its part of the machine's", p->energy * own / p->busy);
+        fprintf(stderr, ", %.3g J by its share of the CPU time of the machine",
+                p->energy * own / p->busy);
     fputc('\n', stderr);
     if (p->readings > 0)
         fprintf(stderr, "  power readings  %" PRIu64 ", %.3g us each\n", p->readings,

@@ -259,7 +259,7 @@ static int check_balance(const struct aggregate *a, struct error *err)
     if (rows == runs)
         return 0;
     return error_set(err, NULL, NO_OFFSET,
-                     "the balance does not close: rows add up to %.9g, their runs to %.9g %s",
+                     "the balance does not add up: rows add up to %.9g, their runs to %.9g %s",
                      exact_approximate(rows, ENERGY_SHIFT), exact_approximate(runs, ENERGY_SHIFT),
                      a->quantity.name != NULL ? a->quantity.unit : "J");
 }

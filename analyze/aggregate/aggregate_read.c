@@ -377,7 +377,7 @@ static void warn_of_fit(const struct input *in)
     if (fit != NULL && fit->averaged > fit->running / 4)
         report_warning(in->reporter,
                        "%s: CPU times are averages over several samples: --energy-model=fit cannot "
-                       "know what ran in a window, and its intervals are too narrow",
+                       "determine what ran in a window, and its intervals are too narrow",
                        in->name);
 }
 
@@ -386,9 +386,10 @@ static void tell_of_windows(const struct input *in)
 {
     const struct share_work *share = in->attribution.weigher.share;
     if (share != NULL && share->windows > 0)
-        report_verbose(in->reporter,
-                       "%s: the power moves every %.3g samples: energy is shared over that time",
-                       in->name, (double)share->intervals / (double)share->windows);
+        report_verbose(
+            in->reporter,
+            "%s: the power is updated every %.3g samples: energy is divided over that time",
+            in->name, (double)share->intervals / (double)share->windows);
 }
 
 static uint64_t to_ns(exact time)
@@ -431,7 +432,7 @@ static int check_balance(const struct input *in, struct error *err)
     if (rest == 0 || !keeps_energy(done))
         return 0;
     return error_set(err, in->name, NO_OFFSET,
-                     "the balance does not close: measured %.9g, in rows %.9g %s",
+                     "the balance does not add up: measured %.9g, in rows %.9g %s",
                      exact_approximate(done->measured, ENERGY_SHIFT),
                      exact_approximate(done->energy, ENERGY_SHIFT),
                      in->quantity.name != NULL ? in->quantity.unit : "J");

@@ -469,7 +469,7 @@ int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *er
     exact windows = fit->switched[FIT_TIME];
     if (windows < FIT_LEAST_WINDOWS)
         return error_set(err, NULL, NO_OFFSET,
-                         "--energy-model=fit: the sensor has moved too rarely: %" PRIu64
+                         "--energy-model=fit: too few updates of the sensor: %" PRIu64
                          " windows, at least %d are needed (--energy-model=share needs none)",
                          (uint64_t)windows, FIT_LEAST_WINDOWS);
     struct lapack *lapack = lapack_open(err);

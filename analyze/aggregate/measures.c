@@ -33,9 +33,10 @@ int measures_add(struct measures *m, const struct pbin_measure *measure,
         bool same = mine->unit == measure->unit && mine->type == measure->type &&
                     mine->join == measure->join;
         return same ? found
-                    : error_set(err, file, NO_OFFSET,
-                                "measure '%s' is of another kind or unit than in previous profiles",
-                                name);
+                    : error_set(
+                          err, file, NO_OFFSET,
+                          "measure '%s' has a different kind or unit than in previous profiles",
+                          name);
     }
     if (m->count == PBIN_MAX_MEASURES)
         return error_set(err, file, NO_OFFSET, "more than %d measures", PBIN_MAX_MEASURES);

@@ -102,7 +102,7 @@ static int check(const struct aggregate *a, double watts, struct error *err)
                          model->name);
     if (is_filtered(a))
         return error_set(err, NULL, NO_OFFSET,
-                         "--static needs all rows: filters take idle time and other programs away");
+                         "--static needs all rows: filters exclude idle time and other programs");
     if (!(watts > 0))
         return error_set(err, NULL, NO_OFFSET,
                          "--static: the profiles have no baseline, or different ones: record with "

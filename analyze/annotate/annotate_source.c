@@ -137,8 +137,8 @@ static void warn_of_refusal(const struct section *s, const struct source_refusal
     else if (refusal->forbidden)
         report_warning(a->reporter,
                        "%s: not shown: a profile may name any file, and this one is neither a "
-                       "source below the current directory nor below one that --source-path "
-                       "or --prefix-map names",
+                       "source below the current directory nor below a folder of "
+                       "--source-path or --prefix-map",
                        s->file);
     else
         report_warning(

@@ -165,7 +165,7 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
         if (rows > 0 || !total_hides_rows(condition, c, set))
             continue;
         fprintf(stderr,
-                "pbin-compare: --fail-if '%s' cannot be judged: everything in %s takes about %.3g "
+                "pbin-compare: --fail-if '%s' cannot be tested: everything in %s takes about %.3g "
                 "times as much as in the base, and single runs do not show whether the machine "
                 "changed; record several runs of each side: --base A1 A2 A3 --with B1 B2 B3\n",
                 condition->text, names[set], compare_unexplained(c, set, condition->metric));

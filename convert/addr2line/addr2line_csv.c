@@ -31,7 +31,7 @@ static int find_field(struct csv *csv, size_t index, struct csv_text *field, str
     for (size_t i = 0;; i++) {
         at = csv_field(csv, at, field);
         if (at == NULL)
-            return csv_error(csv, i + 1, err, "a quoted field without its end");
+            return csv_error(csv, i + 1, err, "a quoted field without an end");
         if (i == index)
             return 1;
         if (*at != csv->separator)

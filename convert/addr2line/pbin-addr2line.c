@@ -96,7 +96,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (o->column != NULL && o->count > 1)
             argp_error(state, "more than one CSV file: '%s'", o->arguments[1]);
         if (o->column != NULL && (o->format.inlines || o->format.addresses || o->format.pretty))
-            argp_error(state, "--csv goes without -a, -i and -p");
+            argp_error(state, "--csv cannot be combined with -a, -i or -p");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

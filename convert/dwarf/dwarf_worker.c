@@ -188,7 +188,7 @@ static int give_file(struct dwarf_worker *w, int64_t deadline, struct error *err
         return -1;
     size = get_u32(raw, false);
     if (size > sizeof raw || ++w->wanted > MAX_SPLIT_FILES)
-        return error_set(err, w->path, NO_OFFSET, "DWARF worker asks for too much");
+        return error_set(err, w->path, NO_OFFSET, "DWARF worker requested too much");
     if (transfer(w, false, raw, size, deadline, err) != 0)
         return -1;
     struct cursor in = {.data = raw, .size = size};

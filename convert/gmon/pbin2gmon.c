@@ -165,7 +165,7 @@ static void report_hidden(const struct conversion *c, const struct address_time 
         report_warning(
             &c->options->common.reporter,
             "%s: gprof hides %zu functions with $ or . in their names, such as %.80s, and "
-            "counts their time, %.2f %%, for others (--symbols FILE, then gprof "
+            "adds their time, %.2f %%, to others (--symbols FILE, then gprof "
             "--external-symbol-table=FILE)",
             c->name, hidden.functions, hidden.name,
             100 * (double)hidden.time / (double)c->times.time);
@@ -265,9 +265,10 @@ static int convert(struct conversion *c, struct error *err)
         return -1;
     size_t lost = gmon_calls_add(&c->gmon, &c->times, &c->file, c->all, c->symbols);
     if (lost > 0)
-        report_warning(&o->common.reporter,
-                       "%s: left out %zu of %zu call arcs: an end is not a function of %s", c->name,
-                       lost, c->times.arc_count, c->file.name);
+        report_warning(
+            &o->common.reporter,
+            "%s: left out %zu of %zu call arcs: the caller or callee is not a function of %s",
+            c->name, lost, c->times.arc_count, c->file.name);
     if (o->symbols != NULL && write_symbols(c, err) != 0)
         return -1;
     return write_gmon(c, err);

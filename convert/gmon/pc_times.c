@@ -123,11 +123,13 @@ static int sum_up(struct reading *r, struct error *err)
         const struct pc_time *item = &t->items[i];
         if (item->time < 0 || item->time > MAX_TIME || item->samples < 0 ||
             item->samples > MAX_SAMPLES)
-            return error_set(err, r->name, NO_OFFSET, "holds times that no program can have used");
+            return error_set(err, r->name, NO_OFFSET,
+                             "contains times that no program can have used");
         t->time += item->time;
         t->samples += item->samples;
         if (t->time > MAX_TIME || t->samples > MAX_SAMPLES)
-            return error_set(err, r->name, NO_OFFSET, "holds times that no program can have used");
+            return error_set(err, r->name, NO_OFFSET,
+                             "contains times that no program can have used");
     }
     return 0;
 }

@@ -200,10 +200,11 @@ static int put_all(struct conversion *c, struct error *err)
     if (got == 0)
         got = put_readings(c, UINT64_MAX, err);
     if (c->backwards > 0)
-        report_warning(c->reporter,
-                       "%s: %" PRIu64
-                       " samples are earlier than the one before: their intervals count as 0 s",
-                       stream_name(c->raw->stream), c->backwards);
+        report_warning(
+            c->reporter,
+            "%s: %" PRIu64
+            " samples are earlier than the previous sample: their intervals count as 0 s",
+            stream_name(c->raw->stream), c->backwards);
     return got;
 }
 

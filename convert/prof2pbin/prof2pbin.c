@@ -21,10 +21,11 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
                        "%s: its header is lost, and with it the time of the run: no energy",
                        stream_name(raw->stream));
     if (raw->headless && raw_pmu_kind(raw) == PMU_CUSTOM)
-        report_warning(&o->common.reporter,
-                       "%s: its header is lost, and with it what its PMU values are: they count as "
-                       "custom (--pmu-kind=power, or current with -v VOLTS)",
-                       stream_name(raw->stream));
+        report_warning(
+            &o->common.reporter,
+            "%s: its header is lost, and with it the kind of its PMU values: they count as "
+            "custom (--pmu-kind=power, or current with -v VOLTS)",
+            stream_name(raw->stream));
 }
 
 /* The bits of a small integer: as a double, it is less than the smallest normal one, or if negative no number. */
@@ -59,7 +60,7 @@ static int warn_of_integers(struct prof_options *o, struct raw_profile *raw, str
     raw_rewind(raw);
     if (least <= most)
         report_warning(&o->common.reporter,
-                       "%s: PMU values read as doubles are all next to 0; as integers they are "
+                       "%s: PMU values read as doubles are all close to 0; as integers they are "
                        "%lld to %lld: --pmu-type=i64 or u64?",
                        stream_name(raw->stream), (long long)least, (long long)most);
     return got < 0 ? -1 : 0;

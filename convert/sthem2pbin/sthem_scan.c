@@ -96,7 +96,7 @@ static void warn(const struct scan *s, const struct sthem_options *options)
     if (sthem_repaired(r) > 0)
         report_warning(s->reporter,
                        "%s: %" PRIu64
-                       " rows are not later than the one before (printed with too few "
+                       " rows are not later than the previous one (printed with too few "
                        "digits?): their times are spread evenly between their neighbours",
                        s->name, sthem_repaired(r));
     if (sthem_open_end(r))

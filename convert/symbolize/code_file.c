@@ -87,7 +87,7 @@ static void load_symbols(struct code_file *file)
     file->incomplete |= overlap || damage != NULL || elf_file_failed(file->image) != 0 ||
                         elf_file_failed(file->debug) != 0;
     if (overlap)
-        report_warning(file->reporter, "%s: names of symbols overlap: some functions have none",
+        report_warning(file->reporter, "%s: symbol names overlap: some functions have no name",
                        file->image->path);
     if (damage != NULL && !file->damage_reported) {
         file->damage_reported = true;

@@ -115,8 +115,8 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
         char *text = demangle(strings_get(s->strings, number), &s->costs);
         if (s->costs.exceeded && !exceeded)
             report_warning(s->reporter,
-                           "%.100s: too long when demangled: this name and those after it "
-                           "stay as they are",
+                           "%.100s: too long when demangled: this name and later ones "
+                           "remain mangled",
                            strings_get(s->strings, number));
         s->demangled[number] = (text != NULL ? strings_intern(s->strings, text) : number) + 1;
         free(text);

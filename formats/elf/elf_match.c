@@ -128,7 +128,7 @@ int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *
     if (same ? place_trusted(file, m) : place_by_size(file, m, exactly))
         return 0;
     if (same)
-        return error_set(err, file->path, NO_OFFSET, "holds no code that could be mapped there");
+        return error_set(err, file->path, NO_OFFSET, "contains no code that could be mapped there");
     if (theirs)
         return error_set(err, file->path, NO_OFFSET,
                          "not the file that ran: it has no build-id, expected %s", m->build_id);

@@ -51,7 +51,7 @@ static int take_histogram(struct gmon *g, struct gmon_histogram *h, uint64_t at_
     if (h->there < h->bin_count && !salvage)
         return error_set(err, g->name, at,
                          "histogram cut short: %" PRIu64 " of %" PRIu64
-                         " bytes (--salvage keeps what is whole)",
+                         " bytes (--salvage keeps the complete part)",
                          g->size - at, 2 * h->bin_count);
     g->cut |= h->there < h->bin_count;
     h->bins = g->data + at;

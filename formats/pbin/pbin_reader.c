@@ -663,12 +663,12 @@ static int take_busy(struct pbin_reader *r, struct pbin_samples *s, struct error
     for (size_t i = 0; i < r->busy_runs; i++) {
         const struct busy_run *run = &r->busy_run[i];
         if (run->samples == 0 || run->samples > s->count - at)
-            return fail(r, err, "the CPU time of the machine is of other samples");
+            return fail(r, err, "the CPU time of the machine belongs to other samples");
         spread_busy(s->interval_ns + at, run->samples, (double)run->cpu_ns, r->busy + at);
         at += run->samples;
     }
     if (at < s->count)
-        return fail(r, err, "the CPU time of the machine is of other samples");
+        return fail(r, err, "the CPU time of the machine belongs to other samples");
     s->busy_ns = r->busy;
     r->has_busy = false;
     return 0;
@@ -701,7 +701,7 @@ static int take_opaque(struct pbin_reader *r, struct pbin_samples *s, struct err
     if (!r->has_opaque)
         return 0;
     if (r->opaque_count != s->count)
-        return fail(r, err, "the values before it are of other samples");
+        return fail(r, err, "the preceding values belong to other samples");
     s->opaque = r->opaque;
     s->opaque_size = r->opaque_size;
     r->has_opaque = false;

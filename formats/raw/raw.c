@@ -67,12 +67,13 @@ static int resolve_kind(struct raw_profile *p, enum pmu_kind asked, struct error
     p->asked_kind = asked;
     if (asked == PMU_NONE || asked == known || known == PMU_CUSTOM)
         return 0;
-    return error_set(err, stream_name(p->stream), NO_OFFSET,
-                     "PMU values are %s: --pmu-kind is for profiles that do not say it",
-                     known == PMU_NONE      ? "none, or opaque"
-                     : known == PMU_CURRENT ? "currents"
-                     : known == PMU_VOLTAGE ? "voltages"
-                                            : "powers");
+    return error_set(
+        err, stream_name(p->stream), NO_OFFSET,
+        "PMU values are %s: --pmu-kind applies only to profiles that do not contain it",
+        known == PMU_NONE      ? "none, or opaque"
+        : known == PMU_CURRENT ? "currents"
+        : known == PMU_VOLTAGE ? "voltages"
+                               : "powers");
 }
 
 static int read_maps(struct raw_profile *p, uint64_t at, struct error *err)

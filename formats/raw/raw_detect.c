@@ -161,7 +161,7 @@ static int refuse_unknown(const struct search *search, struct stream *stream, st
                          "not a raw profile of dialect %s: its structure does not fit",
                          search->options->dialect);
     return error_set(err, name, 0,
-                     "not a raw profile: the records of no dialect end where the file does");
+                     "not a raw profile: in no dialect do its records end at the end of the file");
 }
 
 /* Chooses the reading that fits. Returns 0 with *READING set, or -1. */

@@ -309,15 +309,15 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
         const struct raw_extension before = *ext;
         if (!block_is_optional(&block)) {
             got = error_set(&damage, stream_name(stream), block.offset,
-                            "block '%s' is needed, but of a newer version", block.type);
+                            "block '%s' is required, but from a newer version", block.type);
             break;
         }
         if (take_block(ext, &block) != 0) {
             forget_block(ext, &before);
-            got = error_set(
-                &damage, stream_name(stream), block.offset,
-                "block '%s' is too short for what it counts, or refers to what is not there",
-                block.type);
+            got =
+                error_set(&damage, stream_name(stream), block.offset,
+                          "block '%s' is too short for its count, or refers to something undefined",
+                          block.type);
             break;
         }
         ext->end = stream_offset(stream);

@@ -39,7 +39,7 @@ static int load(struct raw_seen *s, struct stream *stream, struct error *err)
     s->at = stream_offset(stream);
     if (raw_seen_open(s, &block.in) != 0)
         return error_set(err, stream_name(stream), block.offset,
-                         "flags of other thread samples than those from %" PRIu64 " on", s->number);
+                         "flags that do not continue at thread sample %" PRIu64, s->number);
     return stream_seek(stream, back, err);
 }
 

@@ -275,7 +275,7 @@ static const char *why_not_file(const char *path)
     struct error unused = {0};
     int errnum;
     if (is_raised(path))
-        return "runs with the privileges of its owner (set-user-ID), so that the system loads no "
+        return "runs with the privileges of its owner (set-user-ID), so the system preloads no "
                "library into it";
     struct elf_file *file = elf_file_open(path, &errnum, &unused);
     if (file == NULL)
@@ -284,7 +284,7 @@ static const char *why_not_file(const char *path)
     if (!file->is_64 || file->machine != 62 /* EM_X86_64 */)
         why = "is not a program for x86-64";
     else if (is_static(file))
-        why = "is statically linked, so that no library can be loaded into it";
+        why = "is statically linked, so no library can be loaded into it";
     elf_file_close(file);
     return why;
 }
@@ -294,12 +294,12 @@ static int check_command(const char *command, struct error *err)
 #ifndef __x86_64__
     (void)why_not_file;
     return error_set(err, NULL, NO_OFFSET,
-                     "cannot meter '%s': this version changes code of x86-64 only", command);
+                     "cannot measure '%s': this version changes code of x86-64 only", command);
 #else
     char *path = find_command(command);
     const char *why = path != NULL ? why_not_file(path) : NULL;
     if (why != NULL)
-        error_set(err, NULL, NO_OFFSET, "cannot meter '%s': it %s", path, why);
+        error_set(err, NULL, NO_OFFSET, "cannot measure '%s': it %s", path, why);
     free(path);
     return why != NULL ? -1 : 0;
 #endif
@@ -511,7 +511,7 @@ static void warn(struct options *o, const struct session *session, struct planne
                        h->failed);
     if (h->changed > 0)
         report_warning(&o->reporter,
-                       "%" PRIu64 " functions are not as in their files: their calls are missing",
+                       "%" PRIu64 " functions differ from their files: their calls are missing",
                        h->changed);
 }
 

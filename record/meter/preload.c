@@ -575,7 +575,7 @@ __attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t
 {
     struct grave *grave = grave_of(t, slot);
     if (grave->slot != slot) {
-        SAY("a function returns that was never entered: the program switches stacks in a way that "
+        SAY("a function that was never entered returns: the program switches stacks in a way that "
             "is not supported; use --count");
         call3(SYS_kill, call3(SYS_getpid, 0, 0, 0), SIGABRT, 0);
         call3(SYS_exit_group, 134, 0, 0);
@@ -987,7 +987,7 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
         call3(SYS_readlink, (long)"/proc/self/exe", (long)p->program, sizeof p->program - 1);
     p->program[size > 0 ? size : 0] = '\0';
     if (!open_file(text)) {
-        SAY("cannot map the counters: this process is not metered");
+        SAY("cannot map the counters: this process is not measured");
         return;
     }
     __atomic_fetch_add(&p->header->processes, 1, __ATOMIC_RELAXED);

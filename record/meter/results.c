@@ -144,12 +144,12 @@ int meter_results_check_energy(const struct meter_results *results, const struct
         return without;
     char *name = energy_name(energy);
     if (longest == NULL)
-        error_set(err, NULL, NO_OFFSET, "no call has returned, so that none has an energy");
+        error_set(err, NULL, NO_OFFSET, "no call has returned, so no energy is known");
     else
         error_set(
             err, NULL, NO_OFFSET,
-            "%s has a new value every %.3g ms, but calls of '%s' take %.3g ms: their energy is "
-            "known of %.3g ms or more (leave out -p)",
+            "%s has a new value every %.3g ms, but calls of '%s' take %.3g ms: energy is known "
+            "only for calls of %.3g ms or more (leave out -p)",
             name, period, all[longest->function].readable, mean, ENERGY_PERIODS * period);
     free(name);
     return -1;

@@ -70,7 +70,7 @@ int perf_counter_open(const char *pmu, const char *event, int cpu, double *per_c
         error_set(err, folder, NO_OFFSET, "has no event '%s'", event);
     else if ((fd = open_event((uint32_t)type, config_of(text), cpu)) < 0)
         error_set_errno(err, folder, errno,
-                        "cannot open '%s' on processor %d (that takes root, CAP_PERFMON, or "
+                        "cannot open '%s' on processor %d (this requires root, CAP_PERFMON, or "
                         "kernel.perf_event_paranoid of -1)",
                         event, cpu);
     free(text);

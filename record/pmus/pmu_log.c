@@ -219,7 +219,7 @@ static int next_row(struct log *l, struct row *row, struct error *err)
             continue;
         if (row->time < before)
             return error_set(err, l->path, NO_OFFSET,
-                             "line %" PRIu64 ": its time is before that of the line before",
+                             "line %" PRIu64 ": its time is earlier than that of the previous line",
                              l->number);
         return 1;
     }

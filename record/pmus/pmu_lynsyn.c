@@ -215,7 +215,7 @@ static int sample(struct lynsyn *l, struct error *err)
     int64_t time = (int64_t)get_u64(l->reply, false);
     double seconds = l->has_time ? (double)(time - l->time) / CLOCK_HZ : 0;
     if (!(seconds >= 0))
-        return error_set(err, NULL, NO_OFFSET, "the clock of the Lynsyn board went back");
+        return error_set(err, NULL, NO_OFFSET, "the clock of the Lynsyn board went backwards");
     for (size_t i = 0; i < l->sensors && l->sensors < SENSORS; i++) {
         l->energy[i] += current_of(l, i) * voltage_of(l, i) * seconds;
         if (l->energy[i] * 1e9 > (double)l->counted[i])

@@ -15,7 +15,7 @@
 #include "record/pmus/pmu.h"
 #include "record/pmus/sysfs.h"
 
-static const char no_rapl[] = "there are no RAPL counters here";
+static const char no_rapl[] = "this machine has no RAPL counters";
 
 struct domain {
     struct sysfs_file file; /* of powercap */
@@ -64,7 +64,7 @@ static const char *help_of(enum pmu_scope scope)
     case SCOPE_CORE:
         return "all cores of a processor";
     case SCOPE_GPU:
-        return "what is built in beside the cores, such as graphics";
+        return "built-in parts other than the cores, such as graphics";
     case SCOPE_PSYS:
         return "the whole platform";
     default:
@@ -223,7 +223,7 @@ static int open_rapl(const struct pmu_request *request, struct pmu_channels *cha
             error_set(err, NULL, NO_OFFSET, "%s", no_rapl);
         else
             error_set(err, why->file, NO_OFFSET, "%s%s", why->text,
-                      why == &powercap ? " (only root may read it, as a rule)" : "");
+                      why == &powercap ? " (usually, only root may read it)" : "");
     } else if (pmu_channels_choose(channels, "rapl", request->argument, err) == 0) {
         r->channels = NULL;
         *state = r;

@@ -241,7 +241,7 @@ class FitTest(tool.Case):
     def test_refused(self):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
         ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
-        self.assertIn("the sensor has moved too rarely: 0 windows, at least 40 are needed", ended.err)
+        self.assertIn("too few updates of the sensor: 0 windows, at least 40 are needed", ended.err)
         plain = os.path.join(self.folder, "plain.pbin")
         self.succeeds(["pbin-aggregate", "-q", "-o", plain, few])
         self.assertIn("was aggregated without --energy-model=fit", self.fails(["pbin-aggregate", "--energy-model=fit", plain], plain).err)

@@ -343,7 +343,7 @@ class Bad(MeasureCase):
         run = make_run(random.Random(8))
         a = self.file("a.pbin", write(run))
         b = self.file("b.pbin", write(run, measures=dict(MEASURES, calls=("s", INTEGER, ADD))))
-        self.assertIn("'calls' is of another kind or unit", self.fails(["pbin-aggregate", a, b]).err)
+        self.assertIn("'calls' has a different kind or unit", self.fails(["pbin-aggregate", a, b]).err)
 
     def test_cut_short(self):
         """Every file that ends early is refused; what was whole is salvaged."""

@@ -98,9 +98,9 @@ class ShareTest(tool.Case):
         """CPU time of other samples than those that follow, and runs that are not there."""
         data = pbin.write(make([pbin.Sample(MS, 6.0, [(0, 0, MS)]) for _ in range(10)], cpus=1))
         at = data.index(b"SMPL") - 4
-        for payload, message in ((struct.pack("<IIQ", 1, 9, MS), "the CPU time of the machine is of other samples"),
-                                 (struct.pack("<IIQ", 1, 11, MS), "the CPU time of the machine is of other samples"),
-                                 (struct.pack("<IIQIQ", 2, 10, MS, 0, MS), "the CPU time of the machine is of other samples"),
+        for payload, message in ((struct.pack("<IIQ", 1, 9, MS), "the CPU time of the machine belongs to other samples"),
+                                 (struct.pack("<IIQ", 1, 11, MS), "the CPU time of the machine belongs to other samples"),
+                                 (struct.pack("<IIQIQ", 2, 10, MS, 0, MS), "the CPU time of the machine belongs to other samples"),
                                  (struct.pack("<IIQ", 2, 5, MS), "block 'busy': too short for its count"),
                                  (struct.pack("<I", 2**32 - 1), "has more runs than a block of samples may hold")):
             path = self.file("lie.pbin", data[:at] + pbin.block("busy", payload) + data[at:])
@@ -222,7 +222,7 @@ class ShareTest(tool.Case):
             if measured == 2:
                 self.succeeds(argv)
             else:
-                self.assertIn("the balance does not close: rows add up to 2, their runs to 3 J", self.fails(argv).err)
+                self.assertIn("the balance does not add up: rows add up to 2, their runs to 3 J", self.fails(argv).err)
 
     def test_random_profiles_keep_their_energy(self):
         for seed in range(20, 26):

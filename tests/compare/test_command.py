@@ -83,7 +83,7 @@ class Gate(tool.Case):
         for more in ([], ["-q"]):
             lines = self.gate("time>5%", runs[:1], runs[1:], 2, *more)
             self.assertEqual(len(lines), 1)
-            self.assertRegex(lines[0], r"--fail-if 'time>5%' cannot be judged: everything in other takes about (9\.\d*|10(\.\d)?) "
+            self.assertRegex(lines[0], r"--fail-if 'time>5%' cannot be tested: everything in other takes about (9\.\d*|10(\.\d)?) "
                              r"times as much as in the base.*; record several runs of each side")
         several = [simulate.save(self.folder, f"s{n}.pbin", simulate.run(program, n, WORK, n)) for n in (505, 510, 5005, 5010)]
         self.gate("time>5%", [runs[0], *several[:2]], [runs[1], *several[2:]], 3)

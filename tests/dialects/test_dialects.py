@@ -214,7 +214,7 @@ class Dialects(tool.Case):
         for bad, text in ((struct.pack("<II", 0, 20) + payload[8:], "more or larger"), (payload[:-1], "too short"),
                           (struct.pack("<II", 1025, 20) + payload[8:], "more or larger"), (payload[:6], "too short"),
                           (struct.pack("<II", 3, 1 << 31) + payload[8:], "more or larger"),
-                          (struct.pack("<II", 3, 19) + payload[8:], "of other samples"),
+                          (struct.pack("<II", 3, 19) + payload[8:], "to other samples"),
                           (struct.pack("<II", 4, 20) + payload[8:], "too short")):
             file = self.file("bad.pbin", data[:at] + pbin.block("opaq", bad) + data[at + length + 16:])
             ended = tool.run(["pbin-dump", "-q", "--samples", file])

@@ -237,7 +237,7 @@ class Hidden(tool.Case):
         gmon, table = os.path.join(self.folder, "gmon.out"), os.path.join(self.folder, "symbols")
         ended = self.succeeds(["pbin2gmon", "-r", "100", made, "-o", gmon])
         self.assertRegex(ended.err, r"^pbin2gmon: \S+: gprof hides 3 functions with \$ or \. in their names, such as _ZN3abc\S+, "
-                                    r"and counts their time, 45\.00 %, for others \(--symbols FILE, .*\)\n$")
+                                    r"and adds their time, 45\.00 %, to others \(--symbols FILE, .*\)\n$")
         self.assertEqual(set(self.flat(path, gmon)) & set(self.SHOWN.values()), {"glob$al", "plain"}, "gprof no longer hides them")
         for dialect in ("gnu", "bsd"):
             ended = self.succeeds(["pbin2gmon", "-r", "100", "--format", dialect, "--symbols", table, made, "-o", gmon])

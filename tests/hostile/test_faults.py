@@ -244,7 +244,7 @@ class Sampler(Case):
         if done.returncode == 1:
             self.assertTrue(text.startswith("sampler: "), where)
             if self.content(out) != b"old":  # documented: part of the profile is missing
-                self.assertIn(f"{out} has what was recorded until then", text, where)
+                self.assertIn(f"{out} contains what was recorded until then", text, where)
                 self.assertFalse(os.path.exists(part), where)
                 self.assert_has_samples([out], where)
                 left = "profile"

@@ -39,7 +39,7 @@ class Summary(Case):
         done = self.sampler("--", BURN, "0.1")
         self.assertEqual((done.stdout, os.listdir(self.folder)), ("", []))
         self.assertRegex(done.stderr, r"\Asampler: \d+ samples in [\d.]+ s, [\d.]+ of 1000 Hz, [\d.]+ us a sample, "
-                                      r"pmu none\n(sampler: the rate gave way: .*\n)?\Z")
+                                      r"pmu none\n(sampler: the rate was reduced: .*\n)?\Z")
         self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
 
     def test_the_limit_of_the_cost(self):
@@ -47,9 +47,9 @@ class Summary(Case):
         rates = []
         for limit in ("1", "0"):
             done = self.sampler("-d", "-f", "10000", "--engine", "ptrace", "--max-overhead", limit, "--", BURN, "0.5")
-            rates.append(float(re.search(r"wanted, (\S+) Hz", done.stderr)[1]))
-            for text in ("sampler: the rate gave way: sampling may cost 1 % (--max-overhead)\n",
-                         "intervals, the rate gave way to --max-overhead\n"):
+            rates.append(float(re.search(r"requested, (\S+) Hz", done.stderr)[1]))
+            for text in ("sampler: the rate was reduced: sampling may cost 1 % (--max-overhead)\n",
+                         "intervals, the rate was reduced by --max-overhead\n"):
                 (self.assertIn if limit == "1" else self.assertNotIn)(text, done.stderr)
         self.assertGreater(rates[1], 2 * rates[0])
 
@@ -81,17 +81,17 @@ class Summary(Case):
     def test_details(self):
         for engine, unit in (("perf", r"per second of CPU time\n"), ("ptrace", r"per second\n")):
             done = self.sampler("-d", "-f", "200", "--engine", engine, "--", BURN, "0.2")
-            short, long = re.search(r" s, ([\d.]+) of 200 Hz, [^$]* wanted, (\S+) Hz reached, " + unit,
+            short, long = re.search(r" s, ([\d.]+) of 200 Hz, [^$]* requested, (\S+) Hz reached, " + unit,
                                     done.stderr).groups()
             self.assertAlmostEqual(float(short), float(long), delta=0.06)
-        for pattern in (r"  engine +(perf|ptrace), random intervals", r"  frequency +200 Hz wanted, [\d.e+-]+ Hz reached",
+        for pattern in (r"  engine +(perf|ptrace), random intervals", r"  frequency +200 Hz requested, [\d.e+-]+ Hz reached",
                         r"  samples +\d+ taken, \d+ skipped, \d+ lost, \d+ threads not readable",
                         r"  latency +min \S+ us, mean \S+ us, p99 \S+ us a sample", r"  own CPU time +[\d.]+ s\n"):
             self.assertRegex(done.stderr, pattern)
         with open(os.path.join(self.folder, "w"), "w") as file:
             file.write("4\n")
         done = self.sampler("-d", "-p", "file:w", "--unit", "W", "--", BURN, "0.2")
-        self.assertRegex(done.stderr, r"  own CPU time +[\d.]+ s, \S+ J by its part of the machine's")
+        self.assertRegex(done.stderr, r"  own CPU time +[\d.]+ s, \S+ J by its share of the CPU time of the machine")
         self.assertRegex(done.stderr, r"  power readings  \d+, \S+ us each")
 
 

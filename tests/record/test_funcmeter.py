@@ -840,7 +840,7 @@ class Energy(Case):
         self.assertGreater(found["heavy"], 3 * found["light"])
         done = self.run_meter("-q", *source, "-o", "out.csv", "heat:brief", "--", program, self.at("counter"), "0")
         self.assertRegex(done.stderr, r"^funcmeter: counter:energy has a new value every \S+ ms, but calls of 'brief' take "
-                                      r"\S+ ms: their energy is known of \S+ ms or more \(leave out -p\)\n$")
+                                      r"\S+ ms: energy is known only for calls of \S+ ms or more \(leave out -p\)\n$")
         self.assertEqual((done.returncode, os.path.exists(self.at("out.csv"))), (1, False))
 
     def test_refusals(self):

@@ -639,7 +639,7 @@ class Logs(Case):
         self.fails("log: has no value from the time of the run", "-p", "log:" + self.log([(-50, 1), (-40, 2)]))
         self.assertTrue(Profile(self.out).samples)
         self.fails("log: has no value from the time of the run", "-p", "log:" + self.log([(50, 1), (60, 2)]))
-        self.fails("line 5: its time is before that of the line before", "-p",
+        self.fails("line 5: its time is earlier than that of the previous line", "-p",
                    "log:" + self.log([(-50, 1), (-40, 2), (-45, 2), (90, 2)]))
         self.fails("nowhere: cannot open the meter's log", "-p", "log:/nowhere")
         self.fails("expected a file, found something else", "-p", "log:/dev/null")

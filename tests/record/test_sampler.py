@@ -493,7 +493,7 @@ class Status(Case):
     def test_unfinished_recording_is_not_overwritten(self):
         with open(self.out + ".part", "w") as file:
             file.write("precious")
-        self.assert_one_error(self.run_sampler("true"), 1, r"out.bin.part: .*in the way.*--salvage")
+        self.assert_one_error(self.run_sampler("true"), 1, r"out.bin.part: .*an unfinished recording exists.*--salvage")
         with open(self.out + ".part") as file:
             self.assertEqual(file.read(), "precious")
 
@@ -551,7 +551,7 @@ class Status(Case):
         self.assertEqual(self.run_sampler("true", options=["-q"]).stderr, "")
         self.assertRegex(self.run_sampler("true").stderr,
                          r"\Asampler: \S+/out.bin: \d+ samples in [\d.]+ s, [\d.]+ of 1000 Hz, "
-                         r"[\d.]+ us a sample, pmu none\n(sampler: the rate gave way: .*\n)?\Z")
+                         r"[\d.]+ us a sample, pmu none\n(sampler: the rate was reduced: .*\n)?\Z")
 
     def test_full_disk_keeps_the_samples_and_the_command(self):
         import resource
@@ -561,7 +561,7 @@ class Status(Case):
         done = self.run_sampler(PYTHON, "-c", script, restore_signals=False,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000)))
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertRegex(done.stderr, r"out.bin: no room on the disk for more: sampling ended [\d.]+ s after the start\n")
+        self.assertRegex(done.stderr, r"out.bin: the disk is full: sampling ended [\d.]+ s after the start\n")
         self.assertEqual(sorted(os.listdir(self.folder)), ["out.bin", "ran"])
         self.assertGreater(len(Profile(self.out).samples), 100)
 

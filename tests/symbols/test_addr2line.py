@@ -138,7 +138,7 @@ class Against(Compare):
     def test_wrong_input(self):
         p = self.build("forms", "threads.c", "-O2", "-g", "-pthread")
         for arguments, status, say in ((["-e", "/nowhere"], 1, "/nowhere: cannot open"), (["-e", p, "-j", ".none"], 1, "no section '.none'"),
-                                       (["-e", p, "--csv=pc", "-i"], 2, "without -a, -i and -p"),
+                                       (["-e", p, "--csv=pc", "-i"], 2, "combined with -a, -i or -p"),
                                        (["-e", p, "--csv=pc", "a", "b"], 2, "more than one CSV file"), (["--none"], 2, "none")):
             done = subprocess.run([TOOL, *arguments], input="", capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (status, ""))
@@ -171,7 +171,7 @@ class Csv(Case):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         out = os.path.join(self.dir, "out.csv")
         for text, column, say in (("", "pc", "empty"), ("a,b\n", "pc", "no column 'pc' in the first line"), ("a,b\n", "3", "no column '3'"),
-                                  ("a,pc\n1,\"2\n", "pc", "a quoted field without its end")):
+                                  ("a,pc\n1,\"2\n", "pc", "a quoted field without an end")):
             done = subprocess.run([TOOL, "-e", p, "--csv", column, "-o", out], input=text, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n"), os.path.exists(out)), (1, 1, False), done.stderr)
             self.assertIn(say, done.stderr)

@@ -92,7 +92,7 @@ static void build_ids_decide(struct check *check)
     AT(image, MAPPING(.size = 0x1000, .build_id = MINE), 0x700010, 0x11010);
     AT(image, MAPPING(.size = 0x100000, .build_id = MINE), 0x700010, 0x11010);
     REFUSED(image, MAPPING(.size = 0x1000, .has_offset = true, .offset = 0x90000, .build_id = MINE),
-            "holds no code that could be mapped there");
+            "contains no code that could be mapped there");
 }
 
 static void each_byte_has_its_segment(struct check *check)
