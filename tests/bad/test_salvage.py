@@ -77,7 +77,7 @@ class Salvage(tool.Case):
             ended = tool.run(["pbin-aggregate", "-k", "function", "--salvage"], stdin=data)
             self.assertEqual((ended.status, ended.out), (1, b""))
             self.assertRegex(ended.err, r"^pbin-aggregate: <stdin>: 0x[0-9a-f]+: .*: kept the 0 rows before\n")
-            self.assertIn("the balance does not close", ended.err)
+            self.assertIn("the balance does not add up", ended.err)
 
     def test_lost_kind_of_values(self):
         """A header of zeros does not say what the values are: custom, unless the user says it."""
