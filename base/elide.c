@@ -184,6 +184,25 @@ char *elide_parameters(const char *name)
     return mem_strndup(name + begin, end - begin);
 }
 
+char *elide_scopes(const char *name, size_t count)
+{
+    struct brackets b = {.operator_at = SIZE_MAX};
+    size_t next = 0, found = 0, begin = SIZE_MAX;
+    const bool known = find_brackets(&b, name);
+    for (size_t at = 0; known && begin == SIZE_MAX && name[at] != '\0'; at++) {
+        while (next < b.count && b.list[next].begin < at)
+            next++;
+        if (next < b.count && b.list[next].begin == at)
+            at = b.list[next].end;
+        else if (strncmp(name + at, "::", 2) == 0 && ++found == count)
+            begin = at + 2;
+        else if (name[at] == ' ' || at >= b.operator_at)
+            break;
+    }
+    free(b.list);
+    return begin != SIZE_MAX ? mem_printf("...%s", name + begin) : NULL;
+}
+
 static size_t step_over(const char *text)
 {
     size_t length = utf8_length(text);
@@ -219,6 +238,35 @@ char *elide_middle(const char *text, size_t width)
                       (int)(width < DOTS ? width : DOTS), "...", text + tail);
 }
 
+/* SHORTER, without arguments but too long: without outer scopes if most of WIDTH remains in use, else cut. */
+static char *drop_scopes(const char *shorter, size_t width)
+{
+    enum { DOTS = 3 };
+    char *inner = elide_scopes(shorter, 1);
+    for (size_t count = 2; inner != NULL && elide_width(inner) > width && count <= ELIDE_SCOPES;
+         count++) {
+        char *next = elide_scopes(shorter, count);
+        if (next == NULL)
+            break;
+        free(inner);
+        inner = next;
+    }
+    size_t used = inner != NULL ? elide_width(inner) : 0;
+    char *cut;
+    if (used > width) { /* the name of the function alone is too long */
+        size_t length = strlen(inner);
+        if (length > 5 && strcmp(inner + length - 5, "<...>") == 0)
+            inner[length - 5] = '\0';
+        cut = elide_middle(inner + DOTS, width);
+    } else if (inner != NULL && 3 * used >= 2 * width) {
+        cut = mem_strdup(inner);
+    } else {
+        cut = elide_middle(shorter, width);
+    }
+    free(inner);
+    return cut;
+}
+
 char *elide(const char *name, size_t width)
 {
     char *shorter = NULL;
@@ -228,7 +276,7 @@ char *elide(const char *name, size_t width)
         if (elide_width(shorter) <= width)
             return shorter;
     }
-    char *cut = elide_middle(shorter, width);
+    char *cut = drop_scopes(shorter, width);
     free(shorter);
     return cut;
 }

@@ -27,7 +27,13 @@ char *elide_parameters(const char *name);
 /* A copy of TEXT (valid UTF-8) in at most WIDTH characters, with "..." in its middle if it is longer. Caller frees. */
 char *elide_middle(const char *text, size_t width);
 
-/* The same for a name: before that, without arguments as far as needed. */
+/* A copy of NAME with "..." in place of its first COUNT scopes, "...basic_string<...>::swap" for 2 of std::__cxx11::; NULL:
+ * it has fewer. Caller frees. */
+char *elide_scopes(const char *name, size_t count);
+enum { ELIDE_SCOPES = 32 /* more of them are not tried, so that odd names take no time */ };
+
+/* The same for a name: before that, without arguments and then without outer scopes as far as needed. A name that would
+ * lose most of what there is room for is cut in the middle instead. */
 char *elide(const char *name, size_t width);
 
 /* The number of characters of TEXT. */

@@ -120,7 +120,13 @@ char *text_fit_name(const char *name, double width, bool cells)
         if (text_width(shorter, cells) <= width)
             break;
     }
-    char *fit = text_fit(shorter, width, cells);
+    char *inner = text_width(shorter, cells) > width ? elide_scopes(shorter, 1) : NULL;
+    for (size_t count = 2; inner != NULL && text_width(inner, cells) > width; count++) {
+        free(inner);
+        inner = count <= ELIDE_SCOPES ? elide_scopes(shorter, count) : NULL;
+    }
+    char *fit = text_fit(inner != NULL ? inner : shorter, width, cells);
+    free(inner);
     free(visible);
     free(shorter);
     return fit;

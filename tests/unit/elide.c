@@ -78,7 +78,7 @@ static void just_as_much_as_needed(struct check *check)
     CHECK_STR(got, "std::__introsort_loop<...>");
     free(got);
     got = elide(sort, 13);
-    CHECK_STR(got, "std::...<...>");
+    CHECK_STR(got, "__int..._loop");
     free(got);
     got = elide("a_long_name_of_a_function", 10);
     CHECK_STR(got, "a_l...tion");
@@ -91,12 +91,43 @@ static void just_as_much_as_needed(struct check *check)
     free(got);
 }
 
+/* Outer scopes go before the name is cut, unless little would be left. */
+static void scopes(struct check *check)
+{
+    static const char construct[] = "std::__cxx11::basic_string<char, std::char_traits<char>, "
+                                    "std::allocator<char> >::_M_construct(unsigned long, char)";
+    static const struct {
+        const char *name, *want;
+        size_t width;
+    } cases[] = {
+        {construct, "std::__cxx11::basic_string<...>::_M_construct", 45},
+        {construct, "...basic_string<...>::_M_construct", 36},
+        {construct, "std::__cxx...M_construct", 24}, /* "..._M_construct" would be much less */
+        {construct, "..._M_construct", 15},
+        {"std::thread::_State_impl<std::tuple<int> >::_M_run()",
+         "...thread::_State_impl<...>::_M_run", 35},
+        {"void std::__unguarded_linear_insert<int*>(int*)", "__unguard...ear_insert", 22},
+        {"<alloc::vec::Vec<T,Global> as core::ops::Drop>::drop", "<alloc::ve...rop>::drop", 23},
+        {"(anonymous namespace)::parse(char const*)", "...parse", 8},
+        {"std::ostream::operator<<(int)", "...ostream::operator<<", 22},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *got = elide(cases[i].name, cases[i].width);
+        CHECK_STR(got, cases[i].want);
+        free(got);
+    }
+}
+
 /* No text, however odd, becomes longer than asked, or is read beyond its end. */
 static void any_width(struct check *check)
 {
-    static const char *const texts[] = {
-        "<<<<", "f<<(>>)", "operator", "operator<", "x operator()",
-        ">->",  "{<[(",    "",         "(a)(b)(c)", "f<aaaaa<bbbbb<ccccc>>>(ddddd(eeeee))"};
+    static const char *const texts[] = {"<<<<",         "f<<(>>)",
+                                        "operator",     "operator<",
+                                        "x operator()", ">->",
+                                        "{<[(",         "",
+                                        "(a)(b)(c)",    "f<aaaaa<bbbbb<ccccc>>>(ddddd(eeeee))",
+                                        "::",           "::::a::",
+                                        "a::b::<...>",  "a::operator b::c()"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         for (size_t width = 0; width < 40; width++) {
             char *got = elide(texts[i], width);
@@ -113,4 +144,5 @@ static void any_width(struct check *check)
 
 CHECK_MAIN({"steps_of_a_template", steps_of_a_template},
            {"names_of_many_kinds", names_of_many_kinds},
-           {"just_as_much_as_needed", just_as_much_as_needed}, {"any_width", any_width})
+           {"just_as_much_as_needed", just_as_much_as_needed}, {"scopes", scopes},
+           {"any_width", any_width})

@@ -51,6 +51,9 @@ static void names_are_shortened_in_the_middle(struct check *check)
     text = text_fit_name("std::sort<A, B>(A, B) const", 18, true);
     CHECK_STR(text, "std::sort<...>");
     free(text);
+    text = text_fit_name("std::mine::sort<A, B>(A, B) const", 15, true);
+    CHECK_STR(text, "...sort<...>");
+    free(text);
     text = text_fit_name("std::a_long_name<A, B>(A, B) const", 14, true);
     CHECK_STR(text, "std::a..e<...>");
     free(text);
