@@ -155,12 +155,44 @@ def seed_of(*what):
     return random.Random(" ".join(map(str, what)))
 
 
+def offset_of(seed, seeds, length, regular):
+    """Phases of runs begin at other moments of a window."""
+    return (seed + 0.5) / seeds / max(1, length) if regular else 1
+
+
 def row(pcs, length, regular, leaps, seeds, seconds):
-    """Mean over runs whose phases begin at other moments of a window."""
+    """Mean over runs."""
     seconds *= max(1, length / 10)
     runs = [errors(seed_of(seed, pcs, length), [10, 30], length, UPDATE / pcs, regular, seconds,
-                   (seed + 0.5) / seeds / max(1, length) if regular else 1, leaps=leaps) for seed in range(seeds)]
+                   offset_of(seed, seeds, length, regular), leaps=leaps) for seed in range(seeds)]
     return {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
+
+
+def share_exactly(line):
+    """Mean error [%] if each window of the sensor is shared by the CPU times that were really used in it."""
+    got = [0.0] * len(line.powers)
+    begin, i = 0.0, 0
+    while begin < line.total:
+        end = min(begin + UPDATE, line.total)
+        used = [0.0] * len(got)
+        while True:
+            stop = line.starts[i + 1] if i + 1 < len(line.starts) else line.total
+            used[line.who[i]] += min(stop, end) - max(line.starts[i], begin)
+            if stop > end or i + 1 == len(line.starts):
+                break
+            i += 1
+        joules = line.energy_until(end) - line.energy_until(begin)
+        for k, ns in enumerate(used):
+            got[k] += joules * ns / (end - begin)
+        begin = end
+    return sum(100 * abs(g / t - 1) for g, t in zip(got, line.truth)) / len(got)
+
+
+def floor(pcs, length, regular, seeds, seconds):
+    """What no model that shares windows by CPU time can be better than: the programs of row()."""
+    total = int(seconds * max(1, length / 10) * 1e9)
+    return sum(share_exactly(Timeline(seed_of(seed, pcs, length), [10, 30], length, total, regular, "turn",
+                                      offset_of(seed, seeds, length, regular))) for seed in range(seeds)) / seeds
 
 
 class Limits:
@@ -177,12 +209,13 @@ class Limits:
 
 def print_pairs(o, limits):
     print(f"{'sensor':8}{'PCs a window':>14}{'L [windows]':>13}  {'':10}" + "".join(f"{m + ' [%]':>12}" for m in MODELS) +
-          "   limits [%] of share and fit")
+          f"{'floor':>8}   limits [%] of share and fit")
     for name, leaps in SENSORS.items():
         for pcs, length, regular, limit, limit_fit in PAIR:
             mean = row(pcs, length, regular, leaps, o.seeds, o.length)
             print(f"{name:8}{pcs:>14}{length:>13}  {'' if regular else 'irregular':10}" +
-                  "".join(f"{mean[m]:>12.2f}" for m in MODELS) + limits.text(mean["share"], limit) +
+                  "".join(f"{mean[m]:>12.2f}" for m in MODELS) + f"{floor(pcs, length, regular, o.seeds, o.length):>8.2f}" +
+                  limits.text(mean["share"], limit) +
                   limits.text(mean["fit"], limit_fit), flush=True)
 
 
