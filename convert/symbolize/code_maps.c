@@ -139,7 +139,8 @@ const char *code_maps_name(const struct code_maps *s, size_t index)
 struct search {
     struct code_maps *maps;
     struct map *map;
-    struct error refused; /* why the first file that was there was not taken */
+    struct error refused;    /* why the first file that was there was not taken */
+    struct error unreadable; /* which file could not be read, and why: it may have been the one */
 };
 
 /* The file at PATH, opened once however many mappings it has. */
@@ -163,6 +164,8 @@ static struct code_file *open_path(struct search *search, const char *path)
     s->files[number] = image != NULL ? code_file_new(image, s->options, s->reporter) : NULL;
     if (image == NULL)
         error_set(&search->refused, path, NO_OFFSET, "%s", err.text);
+    if (image == NULL && strncmp(err.text, "cannot ", strlen("cannot ")) == 0)
+        error_set(&search->unreadable, path, NO_OFFSET, "%s", err.text);
     return s->files[number];
 }
 
@@ -194,6 +197,9 @@ static bool take_candidate(void *context, const char *path)
         return false;
     m->file = file;
     check_age(search->maps, m, code_file_image(file));
+    if (search->unreadable.text[0] != '\0')
+        report_warning(search->maps->reporter, "%s: %s: %s is used in its place",
+                       search->unreadable.file, search->unreadable.text, path);
     return true;
 }
 

@@ -266,10 +266,13 @@ static struct elf_file *load(struct elf_file *file, struct error *err)
     struct error wrong = {0};
     if (check_header(file, &wrong) == 0) {
         elf_version(EV_CURRENT);
+        errno = 0;
         file->elf = file->memory != NULL ? elf_memory((char *)file->memory, (size_t)file->size)
                                          : elf_begin(file->fd, ELF_C_READ, NULL);
         if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF ||
             gelf_getehdr(file->elf, &header) == NULL) {
+            if (*file->failed == 0) /* its header could be read */
+                *file->failed = errno;
             bad(file, 0, &wrong, elf_errmsg(-1));
         } else if (read_segments(file, &header, &notes, &wrong) == 0) {
             file->type = header.e_type;

@@ -161,6 +161,26 @@ class Shown(Case):
         self.assertIn(b"/*", ended.out)
 
 
+class Binaries(Case):
+    def test_another_is_used(self):
+        """A binary that cannot be read is not one that is missing: what is used in its place is named."""
+        for folder in (self.here, self.other):
+            subprocess.run(["gcc", "-O1", "-o", os.path.join(folder, "a"), "-x", "c", "-"], input=b"int main(void) { return 0; }", check=True)
+        program = os.path.join(self.other, "a")
+        symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+        address = next(int(l.split()[0], 16) for l in symbols.splitlines() if l.endswith(" T main"))
+        run = raw.Run([raw.Sample(1.0, [raw.Thread(1, address, 1000 * i)], 1000 * i) for i in range(9)],
+                      [raw.Map(address & -4096, 4096, "a")], 9000, 0, raw.POWER)
+        recorded = self.file("run.bin", raw.write(run, "sampler-walltime"))
+        argv = ["prof2pbin", "-o", os.path.join(self.folder, "out"), "-s", self.other, "-s", self.here, recorded]
+        self.assertEqual(self.succeeds(argv, cwd=self.folder).err, "")
+        os.unlink(program)
+        self.assertEqual(self.succeeds(argv, cwd=self.folder).err, "")
+        os.symlink("a", program)  # to itself
+        self.assertEqual(self.succeeds(argv, cwd=self.folder).err,
+                         f"prof2pbin: {program}: cannot open: Too many levels of symbolic links: {self.here}/a is used in its place\n")
+
+
 def md5(text):
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
