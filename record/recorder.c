@@ -149,8 +149,7 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
 {
     struct recorder *r = context;
     uint32_t image = images_find(r->images, pid);
-    if (!r->engine->events)
-        images_read(r->images, pid, time);
+    (void)time; /* its mappings cannot be read any more */
     if (image == RAW_NO_IMAGE || !images_alive(r->images, image))
         return;
     if (r->spool != NULL && !r->failed)

@@ -29,8 +29,8 @@ void ptrace_tick(struct engine_run *run)
 }
 
 /* No PTRACE_O_EXITKILL: the program must not die with the sampler. If the sampler is killed, the kernel detaches all
- * threads. Only the leader stops at its exit; for other threads that stop would be useless. Nothing follows from a
- * thread that was attached to alone. */
+ * threads. Only the leader stops at its exit, if its process was seen; for other threads that stop would be useless.
+ * Nothing follows from a thread that was attached to alone. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee)
 {
     unsigned long options = PTRACE_O_TRACEEXEC;
@@ -38,7 +38,8 @@ unsigned long ptrace_options(const struct engine_run *run, const struct tracee *
         options |= PTRACE_O_TRACECLONE;
     if (run->options->follow)
         options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-    return tracee->tid == tracee->process->pid ? options | PTRACE_O_TRACEEXIT : options;
+    bool stops = tracee->tid == tracee->process->pid && tracee->process->stops_at_end;
+    return stops ? options | PTRACE_O_TRACEEXIT : options;
 }
 
 /* The duration is over: terminates the program, and later kills it; detaches from attached ones. */
@@ -205,7 +206,7 @@ static bool be_prompt(void)
 
 static int start_program(struct engine_run *run)
 {
-    struct tracee model = {.process = &(struct process){0}, .announces = true};
+    struct tracee model = {.process = &(struct process){.stops_at_end = true}, .announces = true};
     pid_t pid =
         launch(run->command, ptrace_options(run, &model), &run->signals, run->failure, run->err);
     if (pid < 0)
@@ -213,6 +214,7 @@ static int start_program(struct engine_run *run)
     run->pid = pid;
     struct tracee *leader =
         tracees_add(&run->tracees, tracees_add_process(&run->tracees, pid), pid);
+    leader->process->stops_at_end = true;
     leader->state = TRACEE_HELD;
     leader->announces = true;
     leader->timed = tracee_read_time(leader, &leader->run);

@@ -63,7 +63,7 @@ static int attach_to(struct engine_run *run, pid_t id)
     if (process == NULL)
         process = tracees_add_process(&run->tracees, pid);
     process->maker = parent;
-    process->attached = true;
+    process->attached = process->stops_at_end = true;
     if (id != pid)
         return seize(run, process, id) < 0 ? -1 : 0;
     int news;

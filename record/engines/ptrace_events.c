@@ -25,7 +25,8 @@ void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_
                               .ppid = (uint32_t)process->maker,
                               .start = ptrace_time(run),
                               .parent = parent,
-                              .how = (uint8_t)how};
+                              .how = (uint8_t)how,
+                              .path = how == RAW_FORK ? (char *)"" : NULL}; /* as its parent */
     process->image = run->hooks->image(run->hooks->context, &image);
     process->seen = false;
     if (how != RAW_FORK)
@@ -131,6 +132,17 @@ static void set_options(struct engine_run *run, struct tracee *tracee)
     ptrace(PTRACE_SETOPTIONS, tracee->tid, 0, ptrace_options(run, tracee));
 }
 
+/* From the first time that it is seen running, or has threads, a process stops at its end. */
+static void follow_to_its_end(struct engine_run *run, struct tracee *tracee, int event)
+{
+    struct process *process = tracee->process;
+    if (process->stops_at_end || tracee->tid != process->pid ||
+        (!process->seen && event != PTRACE_EVENT_CLONE))
+        return;
+    process->stops_at_end = true;
+    set_options(run, tracee);
+}
+
 /* The thread that called exec has become the leader, with its own CPU time; the kernel does not report the end of the
  * old leader. That one has used the time of the process without all others. The leader's count continues from there. */
 static void become_leader(struct engine_run *run, struct tracee *caller, struct tracee *leader)
@@ -205,6 +217,8 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
         tracee_read_pc(tracee); /* not possible any more while it listens */
     if (newborn)                /* it has the options of its creator */
         set_options(run, tracee);
+    else
+        follow_to_its_end(run, tracee, event);
     switch (event) {
     case PTRACE_EVENT_CLONE:
     case PTRACE_EVENT_FORK:

@@ -33,7 +33,8 @@ struct process {
     bool
         crowded; /* it creates threads so fast that they are not stopped at birth but searched for */
     bool seen;   /* a thread of its current image was seen running */
-    int folder;  /* its threads in /proc, -1: not open */
+    bool stops_at_end;  /* the kernel stops its leader at the end, while its mappings can be read */
+    int folder;         /* its threads in /proc, -1: not open */
     uint32_t image;     /* number of its current image */
     unsigned births;    /* threads that it has announced ... */
     uint64_t births_at; /* ... when the clock was last read for them [ns], absolute */
