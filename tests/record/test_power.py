@@ -143,7 +143,7 @@ class Trees(Tree):
         done = subprocess.run([sampler, "-p", "rapl", "--", "true"], text=True, capture_output=True, env=self.env,
                               preexec_fn=demote, cwd="/", timeout=LIMIT)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^sampler: .*/intel-rapl:0/energy_uj: cannot open: Permission denied \(only root")
+        self.assertRegex(done.stderr, r"^sampler: .*/intel-rapl:0/energy_uj: cannot open: Permission denied \(usually, only root may read it")
 
     def test_wraps_several_times(self):
         most = 1000000
