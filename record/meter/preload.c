@@ -618,10 +618,11 @@ uint64_t meter_leave(uint64_t *slot, uint64_t ticks)
 
 /* ---- patching ---- */
 
+/* With the call NUMBER, sendto or recvfrom. If the launcher is gone, there is no SIGPIPE, which would end the program. */
 static bool transfer(int fd, void *data, uint64_t size, long number)
 {
     while (size > 0) {
-        long done = call3(number, fd, (long)data, (long)size);
+        long done = meter_call6(number, fd, (long)data, (long)size, MSG_NOSIGNAL, 0, 0);
         if (done == -EINTR)
             continue;
         if (done <= 0)
@@ -634,7 +635,7 @@ static bool transfer(int fd, void *data, uint64_t size, long number)
 
 static bool get(int fd, void *data, uint64_t size)
 {
-    return transfer(fd, data, size, SYS_read);
+    return transfer(fd, data, size, SYS_recvfrom);
 }
 
 /* Sends REQUEST with what its resolvers have RETURNED, and receives PLAN. Returns the socket, for what follows, or -1. */
@@ -644,8 +645,8 @@ static int ask(struct meter_request *request, uint64_t *returned, struct meter_p
     if (fd < 0)
         return -1;
     if (call3(SYS_connect, fd, (long)&meter_process.socket, meter_process.socket_size) == 0 &&
-        transfer(fd, request, sizeof *request, SYS_write) &&
-        transfer(fd, returned, request->resolved * sizeof *returned, SYS_write) &&
+        transfer(fd, request, sizeof *request, SYS_sendto) &&
+        transfer(fd, returned, request->resolved * sizeof *returned, SYS_sendto) &&
         get(fd, plan, sizeof *plan) && plan->magic == METER_MAGIC)
         return fd;
     call3(SYS_close, fd, 0, 0);
