@@ -54,7 +54,6 @@ static void limit_resources(uint64_t memory, uint64_t seconds)
         limit(RLIMIT_AS, memory_in_use() + memory);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_NPROC, 0);
 }
 
 /* The parent's handlers and terminal are not for us: a ^C or ^Z is the parent's to act on. */
@@ -101,7 +100,7 @@ static bool forbid_system_calls(void)
     scmp_filter_ctx filter = seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(1) : SCMP_ACT_KILL_PROCESS);
     if (filter == NULL)
         return false;
-    int result = 0;
+    int result = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0] && result == 0; i++)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
     if (result == 0)
@@ -121,7 +120,7 @@ static bool forbid_system_calls(void)
     return result == 0;
 }
 
-bool dwarf_sandbox_enter(int socket, int parent, uint64_t memory, uint64_t seconds)
+bool dwarf_sandbox_limit(int socket, int parent, uint64_t memory, uint64_t seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -134,5 +133,11 @@ bool dwarf_sandbox_enter(int socket, int parent, uint64_t memory, uint64_t secon
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return false;
     forbid_files();
+    return true;
+}
+
+bool dwarf_sandbox_enter(void)
+{
+    limit(RLIMIT_NPROC, 0);
     return forbid_system_calls();
 }

@@ -30,4 +30,13 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool spli
 /* The contents of SECTION, unpacked when first asked for; empty if it is missing or damaged. Borrowed. */
 struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section section);
 
+/* A thread that unpacks sections. It must be started before the process is confined, which confines the thread too. */
+struct dwarf_unpacker;
+
+/* Starts one for what D has besides .debug_info. NULL: that would not pay, or there is none to be had. */
+struct dwarf_unpacker *dwarf_unpacker_start(struct dwarf_sections *d);
+
+/* Unpacks all sections, two at a time. NULL: leaves that until they are asked for. */
+void dwarf_unpacker_run(struct dwarf_unpacker *u);
+
 #endif

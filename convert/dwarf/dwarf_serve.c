@@ -197,9 +197,13 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_fil
         s->units.split = (struct split_files){.open = open_split, .refuse = refuse_split};
     if (files->package != NULL && elf_file_map(files->package))
         s->units.split.package = dwarf_sections_new(files->package, true);
-    if (!dwarf_sandbox_enter(socket, parent, MIN_MEMORY + MEMORY_FACTOR * size,
+    if (!dwarf_sandbox_limit(socket, parent, MIN_MEMORY + MEMORY_FACTOR * size,
                              dwarf_worker_seconds(size)))
         _exit(1);
+    struct dwarf_unpacker *unpacker = dwarf_unpacker_start(s->units.sections);
+    if (!dwarf_sandbox_enter())
+        _exit(1);
+    dwarf_unpacker_run(unpacker);
     dwarf_units_load(&s->units);
     for (;;)
         answer_question(s);

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -33,6 +35,7 @@ static const long allowed[] = {SYS_read,       SYS_write,   SYS_munmap,    SYS_m
 struct attempt {
     long number, argument[6];
     bool without_landlock;
+    bool in_thread;    /* one that was there before */
     bool by_interrupt; /* the system call of 32-bit programs */
 };
 
@@ -70,14 +73,46 @@ static void end(int status)
     syscall(SYS_exit_group, status);
 }
 
+static void call_and_end(const struct attempt *a)
+{
+    long result = call(a);
+    end(result == -1 && errno == EPERM ? REFUSED : DONE);
+}
+
+/* A thread that makes the call, once the process is confined. */
+struct other {
+    const struct attempt *attempt;
+    atomic_bool runs, go;
+};
+
+static void *call_later(void *context)
+{
+    struct other *other = context;
+    atomic_store(&other->runs, true);
+    while (!atomic_load(&other->go))
+        ;
+    call_and_end(other->attempt);
+    return NULL;
+}
+
 static void work(const struct attempt *a, int socket, pid_t parent)
 {
     if (a->without_landlock && !hide_landlock())
         end(NO_FILTER);
-    if (!dwarf_sandbox_enter(socket, parent, 64 << 20, 5))
+    if (!dwarf_sandbox_limit(socket, parent, 64 << 20, 5))
         end(NO_SANDBOX);
-    long result = call(a);
-    end(result == -1 && errno == EPERM ? REFUSED : DONE);
+    struct other other = {.attempt = a};
+    pthread_t thread;
+    if (a->in_thread && pthread_create(&thread, NULL, call_later, &other) != 0)
+        end(NO_SANDBOX);
+    while (a->in_thread && !atomic_load(&other.runs))
+        ;
+    if (!dwarf_sandbox_enter())
+        end(NO_SANDBOX);
+    atomic_store(&other.go, true);
+    while (a->in_thread) /* it ends the process */
+        ;
+    call_and_end(a);
 }
 
 /* How a worker ends that makes the call, as waitpid says. */
@@ -129,6 +164,19 @@ static void every_call(struct check *check)
 static void every_call_without_landlock(struct check *check)
 {
     all_calls(check, true);
+}
+
+/* A thread that unpacks sections is no way out. */
+static void other_threads(struct check *check)
+{
+    static const char path[] = "/dev/null";
+    const struct attempt a = {.number = SYS_openat,
+                              .argument = {AT_FDCWD, (long)path, O_RDONLY},
+                              .without_landlock = true,
+                              .in_thread = true};
+    int status = end_of(&a);
+    if (!is_denied(status))
+        CHECK_FAIL("a file can be opened in another thread: status 0x%x", (unsigned)status);
 }
 
 /* The calls that an attacker would make, with arguments that work outside. */
@@ -239,4 +287,5 @@ static void old_calls(struct check *check)
 }
 
 CHECK_MAIN({"every_call", every_call}, {"every_call_without_landlock", every_call_without_landlock},
-           {"attacks", attacks}, {"memory", memory}, {"files", files}, {"old_calls", old_calls})
+           {"attacks", attacks}, {"other_threads", other_threads}, {"memory", memory},
+           {"files", files}, {"old_calls", old_calls})
