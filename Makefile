@@ -1,5 +1,6 @@
 # pbin-tools: "make help" lists the targets. ASAN=1 builds with sanitizers, DEBUG=1 without optimization, V=1 shows commands.
-# CROSS_COMPILE=aarch64-linux-gnu- builds the sampler alone, for a board with libelf and libbz2; STATIC=1: for one without.
+# CROSS_COMPILE=aarch64-linux-gnu- builds the sampler and, for aarch64, funcmeter, for a board with their libraries; STATIC=1: the sampler
+# alone, for one without.
 PREFIX  ?= /usr/local
 COMMA   := ,
 DESTDIR ?=
@@ -17,7 +18,8 @@ DEPS_BUILD := gcc libc6-dev make pkg-config libelf-dev libdwarf-dev libbz2-dev l
               zlib1g-dev liblzma-dev libzstd-dev
 DEPS_RUN   := gnuplot-nox fonts-dejavu-core liblapacke libcapstone4
 DEPS_CHECK := python3 git clang-14 clang-tidy-14 clang-format-14 shellcheck libclang-rt-14-dev llvm-14 binutils elfutils bzip2 pbzip2 gzip xz-utils zstd g++ \
-              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium dwz gdb \
+              gcc-multilib g++-multilib mandoc procps sqlite3 rustc libc6-dbg libxxhash0 graphviz chromium dwz gdb qemu-user \
+              libstdc++-12-dev-arm64-cross \
               $(foreach m,aarch64 arm mips powerpc64 riscv64 s390x,binutils-$m-linux-gnu$(if $(filter arm,$m),eabihf)) \
               $(foreach m,arm64 armhf mips ppc64 riscv64 s390x,libc6-dev-$m-cross libgcc-12-dev-$m-cross)
 
@@ -59,22 +61,25 @@ SAY = $(if $(V),@:,@echo "  $(1)")
 FLOORS  := plot convert analyze record formats base
 C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
-# The preload library of funcmeter is for x86-64, and uses no other library.
+# The preload library of funcmeter is for x86-64 and aarch64, and uses no other library.
 PRELOAD_FILES := $(wildcard record/meter/preload*.c)
-PRELOAD := $(if $(filter x86_64-%,$(MACHINE)),$(BUILD)/funcmeter-preload.so)
+PRELOAD := $(if $(filter x86_64-% aarch64-%,$(MACHINE)),$(BUILD)/funcmeter-preload.so)
 LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILES),$(C_FILES))
 # Boards: the sampler and what it is made of, so with no libraries but its own, and no 128-bit integers. Headers that the
 # cross compiler lacks are the host's: those of libraries are the same.
 ifneq ($(CROSS_COMPILE)$(STATIC),)
+# On aarch64 also funcmeter, with what it is made of in an archive of its own.
+METER_FILES := $(if $(STATIC),,$(if $(filter aarch64-%,$(MACHINE)),$(filter-out record/meter/machine_x86_64.c,$(filter base/% formats/% record/%,$(LIB_FILES)))))
+METER     := $(if $(METER_FILES),$(BUILD)/funcmeter)
 TOOLS     := record/sampler
 LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/meter/%,$(filter base/% record/%,$(LIB_FILES)))) \
              $(addprefix formats/,pbin/block.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_readings.c elf/elf_file.c)
-PRELOAD   :=
+PRELOAD   := $(if $(METER),$(PRELOAD))
 LIBS      := -lelf -lbz2 $(if $(STATIC),-lz) -lm -lpthread -ldl
 ALL_CFLAGS += $(if $(CROSS_COMPILE),-idirafter /usr/include)
 endif
 OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
-BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS)))
+BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS))) $(METER)
 MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
 # Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers.
@@ -98,6 +103,15 @@ $(BUILD)/$(notdir $(1)): $(BUILD)/$(1).o $(2:%=$(BUILD)/lib%.a)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $$@ $$^ $(LIBS)
 
 endef
+$(BUILD)/libmeter.a: $(METER_FILES:%.c=$(BUILD)/%.o)
+	$(call SAY,AR $@)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+ifdef METER
+$(METER): $(BUILD)/record/meter/funcmeter.o $(BUILD)/libmeter.a
+	$(call SAY,LINK $@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ -lelf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty -lm -lpthread -ldl
+endif
 $(eval $(call floor,base,))
 $(eval $(call floor,formats,base))
 $(foreach f,record analyze,$(eval $(call floor,$(f),formats base)))
@@ -130,7 +144,8 @@ $(BUILD)/%.o: %.c
 
 # No sanitizers, no stack protector, no vector registers: it runs between a call and the function. It initializes first.
 PRELOAD_FLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -fPIC -ffreestanding -fno-builtin \
-                 -fno-stack-protector -fcf-protection=none -mgeneral-regs-only -fvisibility=hidden -fno-strict-aliasing
+                 -fno-stack-protector -mgeneral-regs-only -fvisibility=hidden -fno-strict-aliasing -fasynchronous-unwind-tables \
+                 $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=none -mno-outline-atomics -ffixed-x18,-fcf-protection=none)
 $(BUILD)/funcmeter-preload.so: $(PRELOAD_FILES) $(wildcard record/meter/*.h) base/log_buckets.h
 	@mkdir -p $(@D)
 	$(call SAY,LINK $@)

@@ -14,12 +14,13 @@ static size_t make_thunk(const struct module *module, const struct hook *hook,
 {
     uint8_t code[METER_LONGEST];
     const struct machine_hook made = {.code = code,
+                                      .kept = hook->kept,
                                       .moved = hook->moved,
                                       .address = hook->address + request->bias,
                                       .place = place,
                                       .pool = request->pool,
                                       .number = number};
-    return code_read(module->code, hook->address, code, hook->moved)
+    return code_read(module->code, hook->address, code, hook->kept + hook->moved)
                ? code_machine(module->code)->thunk(&made, to)
                : 0;
 }
@@ -47,7 +48,7 @@ static size_t make_patches(const struct module *module, const struct hook *hook,
     const size_t jump = machine->jump, brief = machine->short_jump;
     if (hook->gap == 0) {
         size_t length = hook->moved < jump ? jump : hook->moved;
-        patches[0] = make_patch(module, hook->address, length, jump, request, place);
+        patches[0] = make_patch(module, hook->address + hook->kept, length, jump, request, place);
         return 1;
     }
     patches[0] = make_patch(module, hook->address, brief, brief, request,

@@ -59,18 +59,18 @@ static bool begins_loop(const struct code *code, uint64_t address)
 struct sweep {
     struct code *code;
     const struct part *part;
-    uint64_t start; /* of the function */
+    uint64_t start, end; /* of the function; END is 0: not known */
 };
 
 static void note_branch(void *opaque, uint64_t at, uint64_t target, bool is_call)
 {
     const struct sweep *s = opaque;
-    (void)at;
     const struct part *to = part_at(s->code, target);
     if (to == NULL)
         return;
     set_bit(to->targets, target - to->address);
-    if (to == s->part && target == s->start && !is_call)
+    bool own = s->end == 0 || at < s->end;
+    if (to == s->part && target == s->start && own && !is_call)
         set_bit(to->loops, target - to->address);
 }
 
@@ -86,17 +86,30 @@ static void sweep(struct code *code, const struct part *part, const struct elf_f
         limit = next < count && functions[next].address - part->address < part->size
                     ? functions[next].address - part->address
                     : part->size;
-        struct sweep s = {code, part, next > 0 ? functions[next - 1].address : 0};
+        const struct elf_function *f = next > 0 ? &functions[next - 1] : NULL;
+        struct sweep s = {code, part, f != NULL ? f->address : 0,
+                          f != NULL && f->size != 0 ? f->address + f->size : 0};
         code->machine->sweep(part->bytes + at, limit - at, part->size - at, part->address + at,
                              note_branch, &s);
     }
+}
+
+/* From the first to the last byte of code. */
+static uint64_t span(const struct code *code)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+    for (size_t i = 0; i < code->count; i++) {
+        const struct part *part = &code->parts[i];
+        low = part->address < low ? part->address : low;
+        high = part->address + part->size > high ? part->address + part->size : high;
+    }
+    return high > low ? high - low : 0;
 }
 
 struct code *code_new(const struct elf_file *file, const struct elf_function *functions,
                       size_t count)
 {
     struct code *code = mem_zalloc(1, sizeof *code);
-    code->machine = machine_find(file->machine);
     code->parts = mem_zalloc(file->segment_count + 1, sizeof *code->parts);
     for (size_t i = 0; i < file->segment_count; i++) {
         const struct elf_segment *s = &file->segments[i];
@@ -114,6 +127,7 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
             free(part.loops);
         }
     }
+    code->machine = machine_find(file->machine, span(code));
     code->bounds = mem_alloc((count + 1) * sizeof *code->bounds);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || functions[i].address != functions[i - 1].address)
@@ -199,10 +213,29 @@ static bool only_padding(const struct code *code, uint64_t at, uint64_t end)
     return true;
 }
 
+size_t code_kept(const struct code *code, uint64_t address)
+{
+    const struct part *part = part_at(code, address);
+    if (part == NULL || code->machine->landing == NULL)
+        return 0;
+    uint64_t at = address - part->address;
+    return code->machine->landing(part->bytes + at, part->size - at);
+}
+
+/* Why SIZE bytes at ADDRESS cannot be moved together; NULL: they can. */
+static const char *why_together(const struct code *code, uint64_t address, size_t size)
+{
+    const struct part *part = part_at(code, address);
+    return part != NULL && code->machine->why_together != NULL
+               ? code->machine->why_together(part->bytes + (address - part->address), size)
+               : NULL;
+}
+
 size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
                     size_t room, const char **why)
 {
-    uint64_t at = address, end = address + room;
+    const uint64_t start = address + code_kept(code, address), end = start + room;
+    uint64_t at = start;
     bool ended = false;
     if (next < end || part_at(code, end - 1) == NULL) {
         *why = "too short";
@@ -243,7 +276,9 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
             *why = "has a branch to its first instructions";
             return 0;
         }
-    return (size_t)(at - address);
+    if ((*why = why_together(code, start, at - start)) != NULL)
+        return 0;
+    return (size_t)(at - start);
 }
 
 /* The end of the padding at AT, which nothing leads to: only that between functions ends where one may begin. Otherwise

@@ -12,7 +12,7 @@
 
 struct code;
 
-/* Reads the code of FILE, whose machine is known, and notes where its direct branches lead. FUNCTIONS, sorted by address, say where instructions
+/* Reads the code of FILE, for a machine that machine_find knows, and notes where its direct branches lead. FUNCTIONS, sorted by address, say where instructions
  * begin. Caller deletes. */
 struct code *code_new(const struct elf_file *file, const struct elf_function *functions,
                       size_t count);
@@ -23,7 +23,10 @@ const struct machine *code_machine(const struct code *code);
 /* In how many parts the code is. */
 size_t code_parts(const struct code *code);
 
-/* How many bytes at ADDRESS, the beginning of a function of SIZE bytes (0: not known) that is followed by another at NEXT,
+/* How many bytes at ADDRESS, the beginning of a function, have to stay there. */
+size_t code_kept(const struct code *code, uint64_t address);
+
+/* How many bytes at ADDRESS, after those that stay, the beginning of a function of SIZE bytes (0: not known) that is followed by another at NEXT,
  * must be moved to make room for a jump of ROOM bytes. Returns 0, with *WHY set to a text, where that is not possible. */
 size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
                     size_t room, const char **why);

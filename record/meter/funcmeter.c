@@ -281,8 +281,8 @@ static const char *why_not_file(const char *path)
     if (file == NULL)
         return NULL; /* a script: its interpreter is metered; or starting it will say why */
     const char *why = NULL;
-    if (!file->is_64 || file->machine != 62 /* EM_X86_64 */)
-        why = "is not a program for x86-64";
+    if (!file->is_64 || file->machine != METER_MACHINE)
+        why = "is not a program for " METER_MACHINE_NAME;
     else if (is_static(file))
         why = "is statically linked, so no library can be loaded into it";
     elf_file_close(file);
@@ -291,18 +291,12 @@ static const char *why_not_file(const char *path)
 
 static int check_command(const char *command, struct error *err)
 {
-#ifndef __x86_64__
-    (void)why_not_file;
-    return error_set(err, NULL, NO_OFFSET,
-                     "cannot measure '%s': this version changes code of x86-64 only", command);
-#else
     char *path = find_command(command);
     const char *why = path != NULL ? why_not_file(path) : NULL;
     if (why != NULL)
         error_set(err, NULL, NO_OFFSET, "cannot measure '%s': it %s", path, why);
     free(path);
     return why != NULL ? -1 : 0;
-#endif
 }
 
 /* The same for breakpoints. */

@@ -18,7 +18,8 @@ struct machine_instruction {
 /* A function and its thunk. */
 struct machine_hook {
     const uint8_t *code; /* its first bytes */
-    size_t moved;        /* how many of these are */
+    size_t kept;         /* how many of these stay where they are: a landing pad */
+    size_t moved;        /* how many after them do not */
     uint64_t address;    /* where it is in memory */
     uint64_t place;      /* where the thunk will be */
     uint64_t pool;       /* where the pool begins */
@@ -28,22 +29,29 @@ struct machine_hook {
 /* A direct branch at AT to TARGET. */
 typedef void machine_branch(void *opaque, uint64_t at, uint64_t target, bool is_call);
 
-enum { MACHINE_START = 16, MACHINE_LONGEST_THUNK = 64 };
+enum { MACHINE_START = 16, MACHINE_LONGEST_THUNK = 128 };
 
 struct machine {
-    uint16_t elf;      /* e_machine of ELF files */
-    const char *name;  /* for people */
-    size_t jump;       /* size of one to a thunk [bytes] */
-    size_t short_jump; /* size of one to padding beside a function; 0: there is none */
-    size_t thunk_size; /* room for a thunk in the pool */
-    uint64_t reach;    /* how far apart any function and any thunk may be [bytes] */
-    uint8_t filler;    /* of the pool: not executed */
+    uint16_t elf;       /* e_machine of ELF files */
+    const char *name;   /* for people */
+    size_t jump;        /* size of one to a thunk [bytes] */
+    size_t short_jump;  /* size of one to padding beside a function; 0: there is none */
+    size_t thunk_size;  /* room for a thunk in the pool */
+    uint64_t reach;     /* how far apart any function and any thunk may be [bytes] */
+    uint64_t most_code; /* of a file, if there is another way for more [bytes]; 0: all */
+    uint8_t filler;     /* of the pool: not executed */
+    /* What names of functions begin with that must not be hooked, without underscores; ends with NULL. NULL: none. */
+    const char *const *own_calls;
 
     /* Decodes code from ADDRESS to ADDRESS + SIZE and passes direct branches to FOUND; the code in memory may go on to END. */
     void (*sweep)(const uint8_t *code, size_t size, size_t end, uint64_t address,
                   machine_branch *found, void *opaque);
     /* Decodes the instruction in the first of SIZE bytes of CODE. */
     struct machine_instruction (*decode)(const uint8_t *code, size_t size);
+    /* Why the first SIZE bytes of CODE, which could be moved one by one, cannot; NULL: they can. May be NULL. */
+    const char *(*why_together)(const uint8_t *code, size_t size);
+    /* How many of the first bytes of a function have to stay where they are, since branches land there. May be NULL. */
+    size_t (*landing)(const uint8_t *code, size_t size);
     /* Writes what the pool begins with: a jump to ENTER. */
     void (*start)(uint64_t enter, uint8_t to[MACHINE_START]);
     /* Writes a thunk: notes its number, jumps to the beginning of the pool; then the moved code, and a jump to what follows
@@ -54,8 +62,9 @@ struct machine {
 };
 
 extern const struct machine machine_x86_64;
+extern const struct machine machine_aarch64, machine_aarch64_far;
 
-/* The machine of an ELF file whose e_machine is ELF, or NULL. */
-const struct machine *machine_find(uint16_t elf);
+/* The machine of an ELF file whose e_machine is ELF and whose code has SIZE bytes, or NULL. */
+const struct machine *machine_find(uint16_t elf, uint64_t size);
 
 #endif

@@ -14,7 +14,8 @@
 /* A hook of an ELF file. */
 struct hook {
     uint64_t address; /* in the file */
-    size_t moved;     /* bytes that are */
+    size_t kept;      /* bytes that stay there */
+    size_t moved;     /* bytes after them that do not */
     uint64_t
         gap; /* where the jump to the thunk is, which a short one leads to; 0: it is at ADDRESS */
     uint32_t function, kind;

@@ -37,7 +37,7 @@ static const struct {
 } special[] = {
     {"Unwind_RaiseException", METER_UNWIND, false},
     {"Unwind_Resume", METER_UNWIND, false},
-    {"Unwind_Resume_or_Raise", METER_UNWIND, false},
+    {"Unwind_Resume_or_Rethrow", METER_UNWIND, false},
     {"Unwind_ForcedUnwind", METER_UNWIND | METER_FORCED, false},
     {"Unwind_Backtrace", METER_UNWIND | METER_BACKTRACE, false},
     {"cxa_begin_catch", METER_CATCH, false},
@@ -294,6 +294,16 @@ static bool is_fragment(const char *name)
     return false;
 }
 
+/* Is it called in a way of its own, which a hook would disturb? */
+static bool has_own_call(const struct choice *c, const char *name)
+{
+    const char *const *list = code_machine(c->module->code)->own_calls;
+    name += strspn(name, "_");
+    while (list != NULL && *list != NULL && strncmp(name, *list, strlen(*list)) != 0)
+        list++;
+    return list != NULL && *list != NULL;
+}
+
 static void insert_hook(const struct choice *c, struct hook hook, const struct wish *wish)
 {
     struct module *m = c->module;
@@ -317,6 +327,7 @@ static void add_hook(struct choice *c, struct hook hook, const struct wish *wish
         why = "more than 262143 functions";
     if (why == NULL && !c->planner->leave_code) {
         const size_t jump = code_machine(m->code)->jump;
+        hook.kept = code_kept(m->code, hook.address);
         hook.moved = code_movable(m->code, hook.address, wish->size, next, jump, &why);
         if (hook.moved > METER_LONGEST || module_in_gap(m, hook.address, jump))
             hook.moved = 0;
@@ -358,6 +369,8 @@ static void choose(struct choice *c, const struct elf_function *from, size_t cou
         why = "is not called";
     else if (!c->planner->leave_code && strncmp(from->name, copied, sizeof copied - 1) == 0)
         why = "is copied by the program";
+    else if (has_own_call(c, from->name))
+        why = "is called with other registers than functions are";
     add_hook(c, hook, &wish, next, why);
 }
 
@@ -420,9 +433,9 @@ static void read_module(struct planner *planner, struct module *module, bool is_
     struct choice c = {.planner = planner, .module = module, .path = module->path};
     c.alias = is_program && planner->module_count <= 1 ? planner->command : NULL;
     c.file = elf_file_open(module->path, &errnum, &err);
-    if (c.file == NULL || machine_find(c.file->machine) == NULL || !c.file->is_64) {
+    if (c.file == NULL || machine_find(c.file->machine, 0) == NULL || !c.file->is_64) {
         if (c.file != NULL)
-            error_set(&err, module->path, NO_OFFSET, "not for x86-64");
+            error_set(&err, module->path, NO_OFFSET, "not for x86-64 or aarch64");
         report_warning(planner->reporter, "%s: %s: none of its functions is hooked", module->path,
                        err.text);
     } else {

@@ -64,6 +64,7 @@ struct process {
     uint32_t module_count;
     bool started; /* the program has, or its libraries: what is loaded now is not relocated yet */
     uint32_t unloaded; /* times that files were */
+    uint64_t page;     /* size of the system's [bytes] */
     struct loaded {
         uint64_t bias;
         const void *dynamic; /* NULL: unloaded */
@@ -225,6 +226,7 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
             t->frames = map(FRAMES * sizeof *t->frames);
             t->graves = map(GRAVES * sizeof *t->graves);
         }
+        t->page = meter_process.page;
         *meter_process.id = pid;
         barrier();
         t->process = pid;
@@ -493,7 +495,7 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back, u
     barrier();
     r->depth++;
     t->count++;
-    *back = meter_new_return();
+    meter_watch(t, f, back);
     barrier();
     f->start = now();
 }
@@ -661,9 +663,9 @@ static uint64_t find_pool(uint64_t low, uint64_t high, uint64_t size, uint64_t r
     for (uint64_t i = 1; i < 1000; i++) {
         uint64_t candidates[2] = {low - size - i * step, high + reach - size - i * step};
         for (int k = 0; k < 2; k++) {
-            uint64_t at = candidates[k] & ~(uint64_t)(METER_PAGE - 1);
+            uint64_t at = candidates[k] & ~(meter_process.page - 1);
             uint64_t span = k == 0 ? high - at : at + size - low;
-            if (at > low + reach * 2 || at < (uint64_t)METER_PAGE * 16 || span > reach)
+            if (at > low + reach * 2 || at < UINT64_C(0x10000) || span > reach)
                 continue;
             long got = meter_call6(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -687,8 +689,9 @@ static bool same(const uint8_t *a, const uint8_t *b, uint64_t size)
 /* Makes the pages of code from FIRST to END, which is not one of them, writable or not. */
 static bool protect(uint64_t first, uint64_t end, bool writable)
 {
-    first &= ~(uint64_t)(METER_PAGE - 1);
-    end = (end + METER_PAGE - 1) & ~(uint64_t)(METER_PAGE - 1);
+    const uint64_t page = meter_process.page;
+    first &= ~(page - 1);
+    end = (end + page - 1) & ~(page - 1);
     return call3(SYS_mprotect, (long)first, (long)(end - first),
                  PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)) == 0;
 }
@@ -901,7 +904,7 @@ static bool open_file(const char *text)
     p->socket_size = offsetof(struct sockaddr_un, sun_path) + 1;
     while (*text++ != '\0')
         p->socket_size++;
-    int fd = (int)call3(SYS_open, (long)path, O_RDWR | O_CLOEXEC, 0);
+    int fd = (int)meter_call6(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0);
     if (fd < 0)
         return false;
     long file = meter_call6(SYS_mmap, 0, (long)METER_FILE_SIZE, PROT_READ | PROT_WRITE,
@@ -911,10 +914,10 @@ static bool open_file(const char *text)
         return false;
     call3(SYS_madvise, file, (long)METER_FILE_SIZE, MADV_DONTDUMP);
     p->header = (struct meter_header *)file;
-    p->id = map(METER_PAGE);
+    p->id = map(p->page);
     p->thunks = map(THUNKS * sizeof *p->thunks);
     if (p->id == NULL || p->thunks == NULL || p->header->magic != METER_MAGIC ||
-        call3(SYS_madvise, (long)p->id, METER_PAGE, MADV_WIPEONFORK) != 0)
+        call3(SYS_madvise, (long)p->id, (long)p->page, MADV_WIPEONFORK) != 0)
         return false;
     p->file = (uint8_t *)file;
     return true;
@@ -948,7 +951,7 @@ static void calibrate(void)
     const int middle = CALIBRATIONS / 2;
     p->thunks[0] = (struct meter_thunk){(uint64_t)meter_dummy, 0, METER_TIMED};
     p->thunk_count = 1;
-    if (!p->header->timing || p->header->cost_total != 0)
+    if (!p->header->timing || p->header->calibrated == METER_MACHINE)
         return;
     time_calls(meter_dummy_thunk); /* gets memory */
     if (thread.records == NULL)
@@ -963,6 +966,7 @@ static void calibrate(void)
     sort(hooked, CALIBRATIONS);
     sort(inside, CALIBRATIONS);
     p->header->cost_inside = less(inside[middle], bare[middle]) / CALIBRATION_CALLS;
+    p->header->calibrated = METER_MACHINE;
     p->header->cost_total = less(hooked[middle], bare[middle]) / CALIBRATION_CALLS;
 }
 
@@ -976,6 +980,17 @@ static const char *find_variable(char **environment)
     return NULL;
 }
 
+/* The system's size of a page, which follows the ENVIRONMENT. */
+static uint64_t find_page(char **environment)
+{
+    while (*environment != NULL)
+        environment++;
+    for (const uint64_t *at = (const uint64_t *)(environment + 1); at[0] != AT_NULL; at += 2)
+        if (at[0] == AT_PAGESZ)
+            return at[1];
+    return METER_PAGE;
+}
+
 __attribute__((constructor)) static void start(int count, char **arguments, char **environment)
 {
     (void)count;
@@ -984,11 +999,17 @@ __attribute__((constructor)) static void start(int count, char **arguments, char
     if (text == NULL)
         return;
     struct process *p = &meter_process;
-    long size =
-        call3(SYS_readlink, (long)"/proc/self/exe", (long)p->program, sizeof p->program - 1);
+    p->page = find_page(environment);
+    long size = meter_call6(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)p->program,
+                            sizeof p->program - 1, 0, 0);
     p->program[size > 0 ? size : 0] = '\0';
     if (!open_file(text)) {
         SAY("cannot map the counters: this process is not measured");
+        return;
+    }
+    if (p->header->timing && p->header->tsc && p->header->machine != METER_MACHINE) {
+        SAY("this program has another clock than funcmeter: use --clock=monotonic");
+        p->file = NULL;
         return;
     }
     __atomic_fetch_add(&p->header->processes, 1, __ATOMIC_RELAXED);

@@ -24,6 +24,11 @@ struct frame {
     uint64_t start; /* [ticks] */
     uint64_t child; /* time of watched calls within */
     uint64_t cost;  /* of hooks within */
+#ifdef __aarch64__
+    uint64_t exit;       /* where it returns to */
+    uint64_t *saved;     /* where it has saved that */
+    uint64_t put, taken; /* what is there when the frame is restored, and what otherwise */
+#endif
 };
 
 /* Of a thread. */
@@ -40,6 +45,8 @@ struct state {
     uint64_t left;      /* when frames were last left without a return [ticks], 0: never */
     uint64_t *unwinder; /* slot of the last unwinder */
     uint64_t backtrace; /* the true function */
+    uint64_t page;      /* size of the system's [bytes] */
+    uint64_t exits;     /* watched so far */
 };
 
 /* Called by code for the architecture: of a hook when a function is entered, with its thunk's NUMBER; returns where to
@@ -68,10 +75,11 @@ extern void meter_return(void) INTERNAL;
 /* The return address is in the slot. */
 #define METER_BACK(slot, back) ((void)(back), (slot))
 
-/* The address that calls of a thread return to when they are watched. */
-static inline uint64_t meter_new_return(void)
+/* Makes the call of the new frame F of T return to us. */
+static inline void meter_watch(struct state *t, struct frame *f, uint64_t *back)
 {
-    return (uint64_t)meter_return;
+    (void)t, (void)f;
+    *back = (uint64_t)meter_return;
 }
 
 static inline bool meter_is_return(uint64_t address)
@@ -99,6 +107,46 @@ static inline uint64_t meter_call(void (*code)(void), uint64_t value)
                      : "r"(code)
                      : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
     return value;
+}
+#elif defined __aarch64__
+enum { METER_EXITS = 16384 /* instructions */ };
+extern uint32_t meter_returns[METER_EXITS] INTERNAL;
+
+/* The return address is in a register, whose copy will be restored. */
+#define METER_BACK(slot, back) (back)
+
+static inline void meter_watch(struct state *t, struct frame *f, uint64_t *back)
+{
+    f->exit = (uint64_t)&meter_returns[t->exits++ % METER_EXITS];
+    *back = f->exit;
+}
+
+static inline bool meter_is_return(uint64_t address)
+{
+    return address - (uint64_t)meter_returns < sizeof meter_returns;
+}
+
+static inline long meter_call6(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
+static inline uint64_t meter_call(void (*code)(void), uint64_t value)
+{
+    register uint64_t x0 __asm__("x0") = value;
+    __asm__ volatile("blr %1" : "+r"(x0) : "r"(code) : "x16", "x17", "x30", "memory");
+    return x0;
 }
 #endif
 

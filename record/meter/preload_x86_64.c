@@ -3,6 +3,8 @@
  * A slot is where the return address is.
  *
  * SPDX-License-Identifier: MIT */
+#ifdef __x86_64__ /* all files are checked on all machines */
+
 #include "record/meter/preload.h"
 
 /* All general registers that a call may change are kept, with the flags, as compilers and assembler code rely on what a
@@ -84,3 +86,5 @@ void meter_write_code(uint8_t *code, const uint8_t *bytes, uint64_t size)
     for (uint64_t i = 0; i < size; i++)
         code[i] = bytes[i];
 }
+
+#endif

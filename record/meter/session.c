@@ -155,6 +155,7 @@ static int make_file(struct session *s, const struct session_options *options, s
         .clock = options->cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC,
         .listing = options->listing,
         .callers = options->callers,
+        .machine = METER_MACHINE,
         .histograms = METER_BLOCKS_AT + (uint64_t)METER_THREADS * sizeof(struct meter_block),
         .end = METER_INTERVALS_AT,
     };

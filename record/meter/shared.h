@@ -20,6 +20,18 @@
     "PBIN_FUNCMETER" /* "PID FD SOCKET": the memory file, and the abstract socket's name */
 #define METER_MAGIC UINT32_C(0x4d465031)
 
+/* The e_machine of ELF files for this architecture; 0: it is not supported. */
+#if defined __x86_64__
+#define METER_MACHINE      62
+#define METER_MACHINE_NAME "x86-64"
+#elif defined __aarch64__
+#define METER_MACHINE      183
+#define METER_MACHINE_NAME "aarch64"
+#else
+#define METER_MACHINE      0
+#define METER_MACHINE_NAME "x86-64 or aarch64"
+#endif
+
 enum {
     METER_FUNCTIONS = 1 << 18, /* number 0 is the library's own, for calibration */
     METER_THREADS = 4096,
@@ -94,7 +106,7 @@ struct meter_header {
     uint64_t shortest;       /* interval that is noted [ticks]; 0: none is */
     uint32_t functions;      /* so far, with number 0 */
     uint32_t callers;        /* 1: arcs are counted */
-    uint32_t spare;
+    uint32_t machine;        /* METER_MACHINE of funcmeter, whose ticks are meant */
     /* written by the library */
     uint64_t next_histogram; /* place of the next one */
     uint32_t next_thread;    /* blocks handed out; may exceed METER_THREADS */
@@ -104,6 +116,7 @@ struct meter_header {
     uint64_t lost_arcs;      /* calls whose arc found no room in its table */
     uint64_t cost_inside; /* of a hook, within the time of the call [ticks]; 0 until calibrated */
     uint64_t cost_total;  /* of a hook [ticks] */
+    uint64_t calibrated;  /* METER_MACHINE of the library that measured these */
     uint64_t too_deep;    /* calls that did not fit on a thread's stack of frames */
     uint64_t
         failed; /* ELF files for which the library could not reach funcmeter or change the code */
