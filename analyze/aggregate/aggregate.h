@@ -1,5 +1,5 @@
 /* Aggregation: adds up samples per key, over one or more profiles. Sums are exact integers: the result does not depend
- * on the order or grouping of the inputs. Memory grows with the number of rows, not of samples.
+ * on the order or grouping of the inputs. Memory grows with the number of rows, not with the number of samples.
  *
  *   aggregate = aggregate_new(&options);
  *   aggregate_read(aggregate, reader, ...)   once per profile
@@ -20,8 +20,8 @@
 
 struct aggregate_options {
     struct attribution_options rows; /* its selection is borrowed until aggregate_delete */
-    bool add;                        /* inputs are shards of one run; else each is a run */
-    bool no_gap_warning;             /* for tools that show no energy of intervals */
+    bool add;                        /* inputs are shards of one run; otherwise each is a run */
+    bool no_gap_warning;             /* for tools that do not show the energy of intervals */
     bool has_max_gap;                /* the tool has the option --max-gap */
 };
 
@@ -41,7 +41,7 @@ int aggregate_read(struct aggregate *aggregate, struct pbin_reader *reader, cons
  * deleted. Both must have the same options. Returns 0, or -1 with ERR filled if their quantities differ. */
 int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *err);
 
-/* Completes rows and runs after the last profile. Returns 0, or -1 with ERR filled if nothing was read or sums are too
+/* Completes rows and runs after the last profile. Returns 0, or -1 with ERR filled if nothing was read or a sum is too
  * large. */
 int aggregate_finish(struct aggregate *aggregate, struct error *err);
 
@@ -51,13 +51,13 @@ size_t aggregate_row_count(const struct aggregate *aggregate);
 const struct pbin_row *aggregate_row(const struct aggregate *aggregate, size_t number);
 const char *aggregate_text(const struct aggregate *aggregate, uint64_t string);
 
-/* Is ROW, of AGGREGATE, what filters excluded? */
+/* Does ROW, of AGGREGATE, hold what filters excluded? */
 bool aggregate_is_excluded(const struct aggregate *aggregate, const struct pbin_row *row);
 
 /* Is ROW, of AGGREGATE, _idle or _gap: energy without code? */
 bool aggregate_is_label(const struct aggregate *aggregate, const struct pbin_row *row);
 
-/* Is ROW that of LABEL? */
+/* Is ROW the row of LABEL? */
 bool aggregate_has_label(const struct aggregate *aggregate, const struct pbin_row *row,
                          const char *label);
 const struct aggregate_options *aggregate_options_of(const struct aggregate *aggregate);
@@ -65,36 +65,37 @@ const struct pbin_keys *aggregate_keys(const struct aggregate *aggregate);
 const struct quantity *aggregate_quantity(const struct aggregate *aggregate);
 /* The metadata common to all profiles; texts that differ are NULL. Wall time, latency and samples are sums. */
 const struct pbin_meta *aggregate_meta(const struct aggregate *aggregate);
-/* What was measured in full profiles and is in no row, nor idle nor a gap [2^-80 J]; negative: rows have more than was
- * measured. Only some models of energy leave any. */
+/* Energy that was measured in full profiles and is neither in a row nor idle nor in a gap [2^-80 J]; negative if rows
+ * have more than was measured. Only some energy models leave any. */
 exact aggregate_unattributed(const struct aggregate *aggregate);
 size_t aggregate_run_count(const struct aggregate *aggregate);
 const struct pbin_run *aggregate_run(const struct aggregate *aggregate, size_t number);
 size_t aggregate_arc_count(const struct aggregate *aggregate);
 const struct pbin_arc *aggregate_arc(const struct aggregate *aggregate, size_t number);
 
-/* The measures, in order of their names, and their values by number of row. Profiles of calls without measures, as older
- * versions wrote them, have the measure calls. */
+/* The measures, ordered by name, and their values by row number. Profiles of calls that older versions wrote without
+ * measures have the measure calls. */
 const struct measures *aggregate_measures(const struct aggregate *aggregate);
 /* The number of the measure called NAME, or -1. */
 int aggregate_measure(const struct aggregate *aggregate, const char *name);
 
-/* The thread samples that filters do not exclude and that have CPU time: the others decide nothing, and are known for all
- * rows together, excluded ones included. With wall times, all count. */
+/* The number of thread samples with CPU time that filters do not exclude. Thread samples without CPU time do not
+ * affect shares, and their number is known only for all rows together, including excluded ones. With wall times, all
+ * thread samples count. */
 double aggregate_deciding_samples(const struct aggregate *aggregate);
 
-/* Replaces the energies of rows by those of least squares over the windows of the sensor, where options.rows.fit; after
- * aggregate_finish. What is left over is in the row _residual. Not for aggregates that are written. Returns 0, or -1 with
- * ERR filled if the sums do not suffice. */
+/* Replaces the energies of rows by those of least squares over the windows of the sensor, if options.rows.fit is set;
+ * call it after aggregate_finish. The row _residual gets the remaining energy. Not for aggregates that are written.
+ * Returns 0, or -1 with ERR filled if the sums do not suffice. */
 int aggregate_fit(struct aggregate *aggregate, struct error *err);
 
-/* What is known of a row's energy by aggregate_fit. */
+/* The precision of a row's energy after aggregate_fit. */
 struct fitted {
-    double interval;  /* half of the 95 % interval of its energy, of all runs [J]; NaN: not known */
-    const char *like; /* the name of a row that it cannot be distinguished from; NULL: it can */
+    double interval;  /* half of the 95 % interval of its energy, all runs [J]; NaN: unknown */
+    const char *like; /* the row from which it cannot be distinguished; NULL: none */
 };
 
-/* Of row NUMBER; NULL: there was no aggregate_fit. */
+/* That of row NUMBER; NULL if aggregate_fit was not called. */
 const struct fitted *aggregate_fitted(const struct aggregate *aggregate, size_t number);
 
 /* Writes the aggregate as pbin. Returns 0 or -1 (error in OUT's struct error). */

@@ -19,8 +19,8 @@ struct aggregate {
     size_t arc_count, arc_capacity;
     struct strings *arc_keys;
     struct measures measures;
-    exact unattributed;    /* measured in full profiles, and in no row [2^-80 J] */
-    struct fit *fit;       /* NULL: not wanted */
+    exact unattributed;    /* measured in full profiles, but in no row [2^-80 J] */
+    struct fit *fit;       /* NULL: not requested */
     struct fitted *fitted; /* by row, after aggregate_fit */
 };
 
@@ -29,20 +29,20 @@ struct aggregate {
 int aggregate_take_meta(struct aggregate *aggregate, const struct pbin_meta *meta, const char *name,
                         struct error *err);
 
-/* Adds a complete run, or a shard of one. The name of RUN is a number of the aggregate's texts. */
+/* Adds a complete run, or a shard of one. The name of RUN is the number of a text of the aggregate. */
 void aggregate_take_run(struct aggregate *aggregate, const struct pbin_run *run);
 
 /* Fills ERR for sums that overflowed. Returns -1. */
 int aggregate_too_large(const char *name, struct error *err);
 
-/* Adds an arc whose texts are numbers of TEXTS. */
+/* Adds an arc; its texts are numbers in TEXTS. */
 void aggregate_take_arc(struct aggregate *aggregate, const struct pbin_arc *arc,
                         const struct strings *texts);
 
-/* The numbers of rows after rowset_sort, by their numbers before. Caller frees. */
+/* The row numbers after rowset_sort, indexed by those before it. Caller frees. */
 uint32_t *aggregate_positions(const struct aggregate *aggregate);
 
-/* Do the filters select rows with KEY in a profile of TARGET (NULL: not known)? */
+/* Do the filters select rows with KEY in a profile of the program TARGET (NULL: unknown)? */
 bool aggregate_selects(const struct aggregate *aggregate, const uint64_t *key, const char *target);
 
 #endif

@@ -20,7 +20,7 @@ struct aggregate_command {
     struct name_rules names;
     bool threads;
     bool statics;         /* energy as static + dynamic */
-    double watts;         /* the baseline; 0: as recorded */
+    double watts;         /* the baseline [W]; 0: as recorded */
     exact *static_energy; /* of each row; NULL: not shown */
 };
 

@@ -1,4 +1,4 @@
-/* The power of each row by least squares over the windows of the sensor, with its error.
+/* Estimates the power of each row, and its error, by least squares over the windows of the sensor.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_FIT_POWERS_H
 #define ANALYZE_AGGREGATE_FIT_POWERS_H
@@ -6,21 +6,22 @@
 #include "analyze/attribute/fit.h"
 #include "base/error.h"
 
-/* With fewer windows than this there is no answer; no more rows than FIT_MAX have a power of their own, the others, and those
- * with less than a thousandth of the CPU time, have one together. */
+/* At least FIT_LEAST_WINDOWS windows are needed. At most FIT_MAX rows have separate powers; the other rows, and rows
+ * with less than a thousandth of the CPU time, share one. */
 enum { FIT_LEAST_WINDOWS = 40, FIT_MAX = 64 };
 
-/* Of a column of the sums, but for FIT_ENERGY. */
+/* The result for a column of the sums other than FIT_ENERGY. */
 struct fit_power {
     double watt;     /* power [W], or rate of the quantity */
     double energy;   /* in all windows [J] */
-    double interval; /* half of the 95 % interval of ENERGY [J]; NaN: not known */
-    uint16_t like;   /* cannot be distinguished from this column, or FIT_NONE */
-    bool rare; /* has its power in common with others, as it runs too little or they are too many */
+    double interval; /* half of the 95 % interval of ENERGY [J]; NaN: unknown */
+    uint16_t like;   /* the column from which it cannot be distinguished, or FIT_NONE */
+    bool rare;       /* shares its power with other rows */
 };
 
-/* Sets POWERS [fit->columns]. That of FIT_TIME is drawn whether or not threads run; it is 0, and LIKE another column, if it
- * cannot be distinguished from theirs. Returns 0, or -1 with ERR filled if the sums have no answer. */
+/* Sets POWERS [fit->columns]. The power of FIT_TIME is drawn whether or not threads run; it is 0, and LIKE is set, if
+ * it cannot be distinguished from the power of a row. Returns 0, or -1 with ERR filled if the sums do not determine
+ * the powers. */
 int fit_powers(const struct fit *fit, struct fit_power *powers, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* The input profiles of a tool: arguments, a list in a file, or stdin; read one after the other, or by several workers
- * in parallel.
+/* The input profiles of a tool: arguments, a list in a file, or stdin. They are read one after the other, or in
+ * parallel by several threads.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_INPUTS_H
 #define ANALYZE_AGGREGATE_INPUTS_H
@@ -11,7 +11,7 @@ struct inputs {
     char **paths; /* owned */
     size_t count, capacity;
     const char *list;          /* --files-from: a file of paths, NULL: none; "-" is stdin */
-    bool nul;                  /* its paths end in NUL instead of newline */
+    bool nul;                  /* its paths end with NUL instead of newline */
     struct pbin_choice choice; /* how to read each */
     unsigned jobs;             /* threads; 0: one per CPU */
 };
@@ -19,8 +19,8 @@ struct inputs {
 void inputs_add(struct inputs *inputs, const char *path);
 void inputs_free(struct inputs *inputs);
 
-/* Adds the paths of the list. Without arguments and list, the only profile is stdin. Returns 0, or -1 with ERR
- * filled. */
+/* Adds the paths of the list. If there are neither arguments nor a list, the only profile is stdin. Returns 0, or -1
+ * with ERR filled. */
 int inputs_complete(struct inputs *inputs, struct error *err);
 
 /* Reads all profiles into AGGREGATE and finishes it. The result does not depend on the number of threads; each thread

@@ -1,4 +1,4 @@
-/* The options -k and --kernel of the tools whose rows have keys.
+/* The options -k and --kernel, for tools whose rows have keys.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_KEY_OPTION_H
 #define ANALYZE_AGGREGATE_KEY_OPTION_H
@@ -7,8 +7,9 @@
 
 #include "formats/pbin/pbin.h"
 
-/* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. What means
- * little alone gets its key in front of it: a pc and a basic block their binary, a line without file the innermost function. */
+/* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. Keys
+ * that are ambiguous alone are preceded by another key: pc and basic-block by binary, and line without file by the
+ * innermost function. */
 void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
 
 /* The option --kernel: its line in the table of options, and its parser. */

@@ -8,14 +8,14 @@
 
 #include "base/error.h"
 
-/* The functions of LAPACK, which is opened at run time: programs that need none of them start faster. */
+/* The functions of LAPACK, which is opened at run time so that tools start faster when they do not need it. */
 struct lapack;
 
 /* Returns NULL with ERR filled if the library is missing. */
 struct lapack *lapack_open(struct error *err);
 void lapack_close(struct lapack *lapack); /* NULL is allowed */
 
-/* Matrices are N x N, symmetric, row by row; all of each is given. */
+/* Matrices are N x N, symmetric, and stored completely, row by row. */
 
 /* P becomes the solution of S p = b. Returns false if S is not positive definite. */
 bool solve_symmetric(const struct lapack *lapack, size_t n, const double *s, const double *b,

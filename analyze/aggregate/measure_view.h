@@ -1,5 +1,5 @@
-/* Measures as columns of a table: the values of rows that are shown as one, and what follows from them, such as means and
- * quantiles.
+/* Measures as columns of a table: the combined values of rows that are shown as one row, and means and quantiles
+ * derived from them.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_MEASURE_VIEW_H
 #define ANALYZE_AGGREGATE_MEASURE_VIEW_H
@@ -23,30 +23,30 @@ struct measure_view {
     size_t count;
 };
 
-/* AGGREGATE is borrowed for the life of VIEW; TAKEN are the names of other columns. */
+/* AGGREGATE is borrowed for the life of VIEW. TAKEN are the other columns, whose names cannot be used. */
 void measure_view_init(struct measure_view *view, const struct aggregate *aggregate,
                        const struct table_column *taken, size_t taken_count);
 
-/* The joined values of rows. */
+/* The combined values of rows. */
 struct measure_sums {
     struct {
         exact value;
         bool any, unknown;
     } of[PBIN_MAX_MEASURES];
     uint64_t *counts;   /* [LOG_BUCKETS] of the first histogram, or NULL */
-    bool no_counts;     /* histograms are not wanted */
-    uint64_t functions; /* text of the function of the rows + 1; 0: no row yet */
+    bool no_counts;     /* do not combine histograms */
+    uint64_t functions; /* number of the text of the rows' function + 1; 0: no row yet */
 };
 
 /* Adds row NUMBER of AGGREGATE. Zeroed SUMS have no rows; measure_sums_free releases them. */
 void measure_sums_add(struct measure_sums *sums, const struct aggregate *aggregate, size_t number);
 void measure_sums_free(struct measure_sums *sums);
 
-/* The cells of the columns of VIEW, for the joined values SUMS. */
+/* Fills the CELLS of the columns of VIEW from the combined values SUMS. */
 void measure_view_cells(const struct measure_view *view, const struct measure_sums *sums,
                         struct table_cell *cells);
 
-/* Sets the values of VALUES that come from measures, for COUNT rows of AGGREGATE from FIRST. */
+/* Sets the members of VALUES that come from measures, for COUNT rows of AGGREGATE beginning with FIRST. */
 void row_values_measured(struct row_values *values, const struct aggregate *aggregate, size_t first,
                          size_t count);
 

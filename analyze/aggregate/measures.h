@@ -16,10 +16,10 @@ struct measure_cell {
     size_t buckets;
     uint32_t row, measure;
     bool touched; /* NOW has a value */
-    bool unknown; /* values were joined that cannot be */
+    bool unknown; /* values were combined that cannot be */
 };
 
-/* Names and units are numbers of the texts of the aggregate. */
+/* Names and units are numbers of texts of the aggregate. */
 struct measures {
     struct pbin_measure kind[PBIN_MAX_MEASURES];
     size_t count;
@@ -31,15 +31,16 @@ struct measures {
 
 void measures_free(struct measures *measures);
 
-/* The number of MEASURE, which is added if it is new; -1 with ERR filled for FILE (NULL: none) if there is another of that
- * name, or there are too many. TEXTS are those of the aggregate. */
+/* Returns the number of MEASURE, which is added if it is new; -1 with ERR filled for FILE (NULL: none) if a different
+ * measure has that name, or there are too many. TEXTS are those of the aggregate. */
 int measures_add(struct measures *measures, const struct pbin_measure *measure,
                  const struct strings *texts, const char *file, struct error *err);
 
 /* The number of the measure called NAME, or -1. */
 int measures_find(const struct measures *measures, const struct strings *texts, const char *name);
 
-/* The value of measure NUMBER in ROW, NULL: there is none; borrowed until the next call that adds one. The first adds it. */
+/* The value of measure NUMBER in ROW; borrowed until the next call that adds one. If there is none, measures_cell adds
+ * it and measures_get returns NULL. */
 struct measure_cell *measures_cell(struct measures *measures, size_t number, size_t row);
 const struct measure_cell *measures_get(const struct measures *measures, size_t number, size_t row);
 
@@ -53,11 +54,11 @@ void measures_put_buckets(struct measures *measures, size_t number, size_t row,
 /* Adds the values of the current run to the totals. */
 void measures_end_run(struct measures *measures);
 
-/* Adds the measures of FROM, whose row R is ROW[R] of TO. Returns 0, or -1 with ERR filled. */
+/* Adds the measures of FROM, whose row R is row ROW[R] of TO. Returns 0, or -1 with ERR filled. */
 int measures_merge(struct measures *to, struct strings *to_texts, const struct measures *from,
                    const struct strings *from_texts, const uint32_t *row, struct error *err);
 
-/* Numbers measures in order of their names; and what was in row R is in row POSITION[R] then. */
+/* Renumbers measures in order of their names, and moves the values of each row R to row POSITION[R]. */
 void measures_sort(struct measures *measures, const struct strings *texts,
                    const uint32_t *position);
 

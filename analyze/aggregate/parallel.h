@@ -7,10 +7,10 @@
 
 struct parallel;
 
-/* Lets up to THREADS threads, including the caller, attribute the remaining samples of READER: READER is limited to the
- * first part, which the caller reads into ATTRIBUTION, and other threads read the other parts. All arguments are
+/* Lets up to THREADS threads, including the caller, attribute the remaining samples of READER: READER is limited to
+ * the first part, which the caller reads into ATTRIBUTION, and other threads read the other parts. All arguments are
  * borrowed until parallel_join. Returns NULL, with READER unchanged, if that is not possible (pipes, compressed files,
- * selections that depend on earlier samples) or not worth it. */
+ * selections that depend on earlier samples) or would not save time. */
 struct parallel *parallel_start(struct pbin_reader *reader, struct attribution *attribution,
                                 const struct attribution_options *options, size_t threads);
 

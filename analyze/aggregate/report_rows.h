@@ -5,7 +5,7 @@
 
 #include "analyze/aggregate/row_view.h"
 
-/* Emits the table on OUT. */
+/* Writes the table to OUT. */
 void report_rows(const struct aggregate *aggregate, const struct report_options *options,
                  const struct table_format *format, struct output *out);
 

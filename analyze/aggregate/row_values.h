@@ -29,16 +29,16 @@ struct row_values {
     double energy; /* [J] or the profile's quantity */
     double power;  /* energy / time [W]; NaN if time is 0 */
     double samples;
-    double entries;          /* NaN: not known */
-    double calls, inclusive; /* [s]; NaN: not known; set by row_values_measured alone */
+    double entries;          /* NaN: unknown */
+    double calls, inclusive; /* [s]; NaN: unknown; set only by row_values_measured */
 };
 
-/* The metric of VALUES. */
+/* The value of METRIC in VALUES. */
 double row_value(const struct row_values *values, enum row_metric metric);
 
 void row_values_of(const struct pbin_sums *sums, size_t runs, struct row_values *values);
 
-/* The spread over the runs; a run without the row counts as 0. NaN for a single run. */
+/* The spread over the runs, where a run without the row counts as 0. NaN for a single run. */
 struct row_spread {
     double time_sd, time_min, time_max,
         time_ci; /* [s]; ci: half of the 95 % interval of the mean */
@@ -48,10 +48,11 @@ struct row_spread {
 /* Standard deviation with divisor n - 1; interval by Student's t with n - 1 degrees of freedom. */
 void row_spread_of(const struct pbin_sums *sums, size_t runs, struct row_spread *spread);
 
-/* TO += FROM for rows of the same runs: only sums, the spread becomes invalid. */
+/* TO += FROM for rows of the same runs. Adds only the sums; the spread becomes invalid. */
 void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* Half of the 95 % interval of PART, from 0 to 1, of a total from N samples: 1.96 sqrt(p (1 - p) / n); NaN: not known. */
+/* Half of the 95 % interval of PART, a fraction from 0 to 1 of a total of N samples: 1.96 sqrt(p (1 - p) / n). NaN if
+ * unknown. */
 double row_part_interval(double part, double n);
 
 #endif

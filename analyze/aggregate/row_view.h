@@ -10,7 +10,7 @@
 
 /* How rows are shown. */
 struct report_options {
-    enum row_metric sort; /* largest first; ties in order of the keys */
+    enum row_metric sort; /* largest first; ties are ordered by key */
     /* Limits; the rows cut off become one row _other, except for _idle and _gap, which are never cut off. Shares are of energy if sorted by energy, else of time. */
     size_t top;        /* maximum number of rows; 0: all */
     double threshold;  /* rows with a share of at least this [%] */
@@ -42,14 +42,14 @@ struct row_view {
     struct row_values total_values;
     double deciding; /* samples that intervals depend on */
     bool has_quantity;
-    bool fitted;     /* energies are of aggregate_fit */
+    bool fitted;     /* energies come from aggregate_fit */
     size_t power_at; /* column of the power */
     struct measure_view measures;
     size_t measures_at;              /* their first column */
-    enum row_metric sort;            /* as the report wants, but calls where no time was taken */
+    enum row_metric sort;            /* as in REPORT, but by calls if no times were recorded */
     bool calls_only;                 /* there are calls and no samples */
-    double time_scale, energy_scale; /* 1, or with NORMALIZED 1 / total */
-    double power;                    /* of the run: energy / wall time; NaN if not known */
+    double time_scale, energy_scale; /* 1, or 1 / total with NORMALIZED */
+    double power;                    /* of the run: energy / wall time; NaN if unknown */
     char share_name[3][48], excluded_name[2][48];
 };
 
@@ -57,25 +57,26 @@ struct row_view {
 void row_view_init(struct row_view *view, const struct aggregate *aggregate,
                    const struct report_options *report);
 
-/* Is ROW shown as a row? What filters exclude is a fact. */
+/* Is ROW shown as a row? The row of what filters exclude is shown as a fact. */
 bool row_view_shows(const struct row_view *view, const struct pbin_row *row);
 
-/* The value by which rows are sorted, of SIZE rows from ROW with the sums SUMS; -infinity if unknown. */
+/* The value by which rows are sorted, for SIZE rows beginning with ROW whose sums are SUMS; -infinity if unknown. */
 double row_view_metric(const struct row_view *view, const struct pbin_sums *sums,
                        const struct pbin_row *row, size_t size);
 
 /* The share [%] used by limits: of energy if sorted by energy, else of time. */
 double row_view_share(const struct row_view *view, const struct pbin_sums *sums);
 
-/* The cell of key number I of ROW; and filling the cells of values, which follow those of names. */
+/* row_view_key returns the cell of key number I of ROW. row_view_values fills the cells of values, which follow those
+ * of names; FIXED is the static energy of the rows. */
 struct table_cell row_view_key(const struct row_view *view, const struct pbin_row *row, size_t i);
 void row_view_values(const struct row_view *view, const struct pbin_sums *sums, exact fixed,
                      bool spread, struct table_cell *cells);
 
-/* The static energy of ROW, 0 if none is shown: FIXED of row_view_values. */
+/* The static energy of ROW, for FIXED of row_view_values; 0 if static energy is not shown. */
 exact row_view_static(const struct row_view *view, const struct pbin_row *row);
 
-/* Then the cells of what aggregate_fit says of ROW, in the last columns. */
+/* Fills the last cells, the results of aggregate_fit for ROW. */
 void row_view_fitted(const struct row_view *view, const struct pbin_row *row,
                      struct table_cell *cells);
 

@@ -8,16 +8,16 @@
 
 #include "analyze/aggregate/welch.h"
 
-/* N values as their mean and the sum of squared distances from it (NaN: not known). All zero: no values. */
+/* N values as their mean and the sum of squared distances from it (NaN: unknown). All zero: no values. */
 struct run_moments {
     size_t n;
     double mean, squares;
 };
 
-/* TO becomes the moments of the values of both. */
+/* Sets TO to the moments of the values of both. */
 void run_moments_add(struct run_moments *to, const struct run_moments *block);
 
-/* The same for welch_test; a variance below LEAST counts as LEAST. */
+/* Converts FROM for welch_test; a variance below LEAST becomes LEAST. */
 struct moments run_moments_of(const struct run_moments *from, double least);
 
 /* The samples of a row on one side. */
@@ -25,7 +25,7 @@ struct sampled {
     double value,
         total; /* of the row and of all rows, mean over the runs; any unit, the same on both sides */
     double samples; /* of all runs */
-    double entries; /* into the row, of all runs; NaN: not known */
+    double entries; /* into the row, of all runs; NaN: unknown */
     double runs;
 };
 
@@ -36,13 +36,13 @@ struct sampled {
 
 /* The design effect, by which the variance exceeds that of independent samples, for a row that is a two-state Markov
  * chain: (2 - x) / x with x = entries / sum(n p (1 - p)) over both sides, at least 1. Infinite without entries, NaN if
- * they are not known. */
+ * entries are unknown. */
 double sampling_effect(const struct sampled *a, const struct sampled *b);
 
 /* Two-sided p that the row is the same on both sides: the larger p of two tests, of the share in the total (which does
- * not depend on the speed of the machine) and of the value itself (which does not depend on other rows), by Student's t
- * with entries - 1 degrees of freedom. NaN if entries are not known or fewer than 2. Approximate: a single run does not
- * show how much runs vary. */
+ * not depend on the speed of the machine) and of the value itself (which does not depend on other rows), by Student's
+ * t with entries - 1 degrees of freedom. NaN if entries are unknown or fewer than 2. Approximate, because a single run
+ * does not show how much runs vary. */
 double sampling_test(const struct sampled *a, const struct sampled *b, double noise);
 
 #endif

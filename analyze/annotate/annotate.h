@@ -33,17 +33,17 @@ struct annotate_options {
     bool assembly;            /* instructions instead of source lines */
     bool intel;               /* Intel syntax, x86 only */
     enum annotate_metric metric;
-    double threshold; /* smallest share of its function that makes a line hot [%] */
+    double threshold; /* lines with at least this share of their function are hot [%] */
     bool has_context;
-    uint64_t context; /* show this many lines around each hot one and fold the rest; else whole
-                         functions */
+    uint64_t
+        context; /* lines to show around each hot line, with the rest folded; else show whole functions */
     bool
         intervals; /* with the intervals of times, shares and energies that the number of samples gives */
     bool color;
     const struct table_style *style; /* of tables; NULL: the defaults */
 };
 
-/* Sums over runs: exact, as those of an aggregate. */
+/* Sums over runs, exact like those of an aggregate. */
 struct annotate_sums {
     exact time, energy, samples;
 };
@@ -51,8 +51,8 @@ struct annotate_sums {
 /* The sums of a line or instruction of a function. Texts are numbers of the annotation's texts. */
 struct annotate_row {
     uint32_t binary, function, inner, file; /* inner: the inlined function that contains the line */
-    uint32_t module;                        /* index; NO_MODULE: not known */
-    uint64_t line;                          /* 0: not known */
+    uint32_t module;                        /* index; NO_MODULE: unknown */
+    uint64_t line;                          /* 0: unknown */
     uint64_t address; /* of the instruction in its module, see annotate_module; else 0 */
     struct annotate_sums sums;
 };
@@ -61,7 +61,7 @@ struct annotate_row {
 
 /* A mapped file: addresses of rows are relative to it, so that runs at different addresses agree. */
 struct annotate_module {
-    uint32_t label, path, build_id; /* texts as struct pbin_map has them */
+    uint32_t label, path, build_id; /* texts, as in struct pbin_map */
     bool has_offset; /* addresses are offsets in the file; else from the start of the mapping */
     uint64_t size; /* of the mapping [bytes], needed without offsets to find the segment; else 0 */
 };
@@ -78,7 +78,7 @@ struct annotation {
     struct reporter *reporter;
     struct strings *texts;
     struct strings *keys, *module_keys; /* of rows and modules as bytes; number - 1 = index */
-    struct strings *warned;             /* files that a message has been printed for */
+    struct strings *warned;             /* files for which a message has been printed */
     struct annotate_row *rows;
     size_t row_count, row_capacity;
     struct annotate_module *modules;
@@ -86,13 +86,13 @@ struct annotation {
     struct strings *checksum_keys; /* struct pbin_checksum as bytes, with numbers of TEXTS */
     struct annotate_checksum {
         uint32_t binary, md5;
-        uint32_t next; /* of the same file, NO_CHECKSUM: none */
+        uint32_t next; /* the next of the same file; NO_CHECKSUM: none */
     } * checksums;
     size_t checksum_count, checksum_capacity;
-    struct numbers checksum_files; /* that have checksums, by their texts ... */
+    struct numbers checksum_files; /* files with checksums, by their texts; */
     struct checksum_list {
         uint32_t first, count;
-    } * checksum_lists; /* ... and by these numbers the last of their checksums */
+    } * checksum_lists; /* by those numbers: the last checksum of each file */
     size_t checksum_list_capacity;
     struct pbin_meta meta; /* of the first profile */
     struct quantity quantity;
@@ -115,7 +115,7 @@ void annotation_delete(struct annotation *annotation);
 int annotation_read(struct annotation *annotation, struct pbin_reader *reader, const char *name,
                     struct error *err);
 
-/* The rest is for the other files of analyze/annotate/. */
+/* The following functions are for the other files of analyze/annotate/. */
 
 /* Text NUMBER, borrowed until annotation_delete. */
 const char *annotation_text(const struct annotation *annotation, uint32_t number);
@@ -123,12 +123,12 @@ const char *annotation_text(const struct annotation *annotation, uint32_t number
 /* TO += PART. */
 void annotate_sums_add(struct annotate_sums *to, const struct annotate_sums *part);
 
-/* The MD5 of the source of ROW, as its binary has them, in hexadecimal: any of *COUNT; borrowed until annotation_delete, but
- * caller frees the array. */
+/* The MD5 sums of the source file of ROW that binaries record, in hexadecimal; the source must match one of these
+ * *COUNT. Caller frees the array; its texts are borrowed until annotation_delete. */
 const char **annotation_md5s(const struct annotation *annotation, const struct annotate_row *row,
                              size_t *count);
 
-/* Returns whether this is the first call for the source PATH, so that there is one message for each. */
+/* Returns whether this is the first call for the source PATH, so that each is reported once. */
 bool annotation_may_warn(const struct annotation *annotation, const char *path);
 
 #endif

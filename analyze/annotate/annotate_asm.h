@@ -6,7 +6,7 @@
 #include "analyze/annotate/listing.h"
 #include "analyze/code/code_files.h"
 
-/* Shows the instructions of FUNCTION, of FILES. */
+/* Shows the instructions of FUNCTION, which are read from FILES. */
 void show_assembly(struct listing *listing, struct annotate_function *function,
                    struct code_files *files);
 

@@ -8,10 +8,10 @@
 /* A line of source or an instruction; texts are borrowed during the call. */
 struct listed {
     const struct annotate_sums *sums; /* NULL: no samples */
-    const char *file, *inner;         /* inner: name of the inlined function, NULL or "": none */
-    uint64_t line;                    /* 0: not known */
+    const char *file, *inner;         /* inner: the inlined function; NULL or "": none */
+    uint64_t line;                    /* 0: unknown */
     uint64_t address;                 /* assembly only */
-    const char *text;                 /* NULL: not known */
+    const char *text;                 /* NULL: unknown */
 };
 
 /* A table with a row per line. ANNOTATION and OUT are borrowed until annotate_table_close, which accepts NULL. */

@@ -5,12 +5,12 @@
 
 #include "analyze/annotate/annotate.h"
 
-/* The metric of the options, in its exact unit: for comparisons. */
+/* The metric of the options, in its exact unit, for comparisons. */
 double annotation_metric(const struct annotation *annotation, const struct annotate_sums *sums);
 /* The share of PART in WHOLE by the metric of the options [%]; 0 if WHOLE is 0. */
 double annotation_share(const struct annotation *annotation, const struct annotate_sums *part,
                         const struct annotate_sums *whole);
-/* SUMS as a mean over the runs: [s], [%] of all, [J] or the quantity, number. */
+/* SUMS as means over the runs: time [s], share of the total [%], energy [J] or the profile's quantity, samples. */
 enum annotate_value {
     ANNOTATE_TIME,
     ANNOTATE_SHARE,
@@ -21,8 +21,8 @@ enum annotate_value {
 double annotation_value(const struct annotation *annotation, const struct annotate_sums *sums,
                         enum annotate_value value);
 
-/* Half of its 95 % interval, 1.96 sqrt(p (1 - p) / n) of the total, where p is its part of that and n the number of thread
- * samples with CPU time in all runs. NaN: not known, and of ANNOTATE_SAMPLES. */
+/* Half of the 95 % interval of annotation_value: 1.96 sqrt(p (1 - p) / n) times the total, where p is the part of the
+ * total and n is the number of thread samples with CPU time in all runs. NaN for ANNOTATE_SAMPLES or if unknown. */
 double annotation_interval(const struct annotation *annotation, const struct annotate_sums *sums,
                            enum annotate_value value);
 

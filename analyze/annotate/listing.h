@@ -13,11 +13,11 @@ struct listing *listing_open(struct annotation *annotation, const struct table_f
 void listing_close(struct listing *listing);
 struct annotation *listing_annotation(struct listing *listing);
 
-/* Before and after the lines of FUNCTION: its heading, and a note if it has no lines. */
+/* listing_begin writes the heading of FUNCTION; listing_end follows its lines and writes a note if there were none. */
 void listing_begin(struct listing *listing, const struct annotate_function *function);
 void listing_end(struct listing *listing);
 
-/* A section is a file or a range of code; a gap, lines that were folded. */
+/* A section is a file or a range of code. A gap stands for folded lines. */
 void listing_section(struct listing *listing, const char *title);
 void listing_gap(struct listing *listing);
 void listing_line(struct listing *listing, const struct annotate_function *function,

@@ -1,14 +1,14 @@
-/* Source files: searches those built elsewhere, and reads lines.
+/* Source files: finds them, also if they were built elsewhere, and reads their lines.
  *
- * Profiles come from anyone, and their paths may name any file: shown are only regular files that are, after following
- * all links, below
+ * Profiles are not trusted, and their paths may name any file. Therefore only regular files are shown that are, after
+ * following all links, below
  *
  *   - a folder of --source-path, or the NEW of a --prefix-map;
  *   - the current directory, unless it is /: only names with the suffix of a programming language;
  *   - /usr/include, /usr/local/include, /usr/lib and /usr/src;
  *
- * where no part of the path below that folder begins with a dot, and the file is not in /dev, /etc, /proc, /run or /sys
- * unless the folder is; and their MD5 must be one that the profile has, if it has any.
+ * No part of the path below that folder may begin with a dot, and the file must not be in /dev, /etc, /proc, /run or
+ * /sys unless the folder is. If the profile records MD5 sums of the file, one of them must match.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ANNOTATE_SOURCE_FILE_H
 #define ANALYZE_ANNOTATE_SOURCE_FILE_H
@@ -24,12 +24,12 @@ struct source_search {
     const char *const *folders;
     size_t folder_count;
     const char *const
-        *md5s; /* in lower-case hexadecimal: the file must have one; none: any file will do */
+        *md5s; /* in lower-case hexadecimal, one of which must match; none: any file */
     size_t md5_count;
 };
 
-/* Why a source is not shown: whether there is a file that must not be shown, and the path of one that has another MD5 (NULL:
- * none; caller frees), in place of it. */
+/* Why a source is not shown: whether a file was found that must not be shown, and the path of a file with another MD5
+ * (NULL: none; caller frees). */
 struct source_refusal {
     bool forbidden;
     char *other;
@@ -37,13 +37,13 @@ struct source_refusal {
 
 struct source_file;
 
-/* Opens the source compiled as PATH: there (after applying the first matching prefix map), else by ever shorter tails
- * of PATH in each folder, down to the base name. Returns NULL with REFUSAL filled. */
+/* Opens the source that was compiled as PATH: at PATH itself (after applying the first matching prefix map), else in
+ * each folder by shorter and shorter tails of PATH, down to the base name. Returns NULL with REFUSAL filled. */
 struct source_file *source_file_open(const char *path, const struct source_search *search,
                                      struct source_refusal *refusal);
 void source_file_close(struct source_file *source);
 
-/* The path at which it was found; borrowed until source_file_close. */
+/* The path where SOURCE was found; borrowed until source_file_close. */
 const char *source_file_path(const struct source_file *source);
 
 /* The time of its last modification. */

@@ -12,9 +12,9 @@ struct attribution_options {
     struct pbin_keys keys;             /* at least one */
     const struct selection *selection; /* borrowed; NULL: everything counts */
     struct code_names *code;           /* borrowed; NULL: no key or filter needs it */
-    const struct name_rules *names;    /* borrowed; NULL: names stay as they are */
+    const struct name_rules *names;    /* borrowed; NULL: names are unchanged */
     struct weigh_options weigh;
-    bool fit; /* also take the sums for least squares; only with energy_by_share */
+    bool fit; /* also compute the sums for least squares; only with energy_by_share */
 };
 
 /* State while one full profile is read. */
@@ -22,28 +22,29 @@ struct attribution {
     const struct pbin_meta *meta;
     const struct selection *selection;
     struct weigher weigher;
-    struct weigher head; /* of a part: holds the samples before the first step of the model */
+    struct weigher
+        head; /* of a part of a profile: the samples before the first step of the model */
     bool is_part;
     struct rowset *rows;
     struct key_map keys;
     uint32_t *first_row, *last_row; /* by thread: the rows in which it was first and last seen */
     size_t thread_count, first_row_capacity, last_row_capacity;
-    uint8_t *marker;    /* by location: 1 in the marker function, 2 not in it, 0 not known yet */
+    uint8_t *marker; /* by location: 1 in the marker function, 2 not in it, 0 not determined yet */
     uint8_t *in_marker; /* by thread: it was in the marker function when last seen */
     size_t marker_count, marker_capacity, in_marker_capacity;
     uint64_t phase;      /* entries into the marker function so far */
     exact start, end;    /* of the selected window [2^-32 ns] */
     exact time, energy;  /* of all rows */
-    exact measured;      /* energy of all selected intervals, whoever has it */
+    exact measured;      /* energy of all selected intervals, attributed or not */
     exact wall;          /* sum of the selected intervals [2^-32 ns] */
     uint64_t samples;    /* selected */
     uint64_t bad_values; /* energies that are not finite or too large to sum */
     uint64_t crowded;    /* samples with several threads and no CPU time */
     uint64_t
-        waiting; /* thread samples without CPU time, of all that was read; see attribution_look */
+        waiting; /* thread samples without CPU time among all that were read; see attribution_look */
     struct gaps gaps;
-    struct fit *fit;    /* NULL: not wanted */
-    uint32_t *fit_rows; /* of the thread samples of a stretch */
+    struct fit *fit;    /* NULL: not requested */
+    uint32_t *fit_rows; /* by thread sample of a stretch */
     size_t fit_capacity;
 };
 
@@ -54,24 +55,26 @@ void attribution_start(struct attribution *attribution, const struct pbin_meta *
 void attribution_add(struct attribution *attribution, const struct pbin_samples *samples,
                      const struct pbin_definitions *all);
 
-/* Counts what waits in SAMPLES, a batch as it was read. */
+/* Counts thread samples without CPU time in SAMPLES, a batch as it was read. */
 void attribution_look(struct attribution *attribution, const struct pbin_samples *samples);
 
-/* Can samples be attributed in parts that are joined afterwards? Not if the result depends on earlier samples. */
+/* Can parts of a profile be attributed separately and then joined? Not if results depend on earlier samples. */
 bool attribution_divides(const struct attribution *attribution);
 
-/* The samples that will be added follow others, and are from number NUMBER of the profile on; to be joined to what has
- * those before. Only where attribution_divides, before any sample is added. */
+/* Makes ATTRIBUTION a part of a profile: the samples to be added begin with number NUMBER, and attribution_join will
+ * add it to the attribution of the samples before. Only if attribution_divides, and before any sample is added. */
 void attribution_begin_part(struct attribution *attribution, uint64_t number);
 
-/* The last samples of a part have been added; what is there can be joined, and is kept until attribution_free. */
+/* Ends a part after its last samples have been added. It can then be joined; its contents are kept until
+ * attribution_free. */
 void attribution_end_part(struct attribution *attribution);
 
-/* ATTRIBUTION goes on with the samples of part LATER, which has rows of its own; ALL is what they refer to. */
+/* Adds the part LATER, whose samples follow those of ATTRIBUTION and which has separate rows. ALL are the definitions
+ * to which its samples refer. */
 void attribution_join(struct attribution *attribution, struct attribution *later,
                       const struct pbin_definitions *all);
 
-/* Completes the sums after the last sample; ALL are the definitions that the samples refer to. */
+/* Completes the sums after the last sample; ALL are the definitions to which the samples refer. */
 void attribution_end(struct attribution *attribution, const struct pbin_definitions *all);
 void attribution_free(struct attribution *attribution);
 

@@ -15,13 +15,13 @@ static inline bool attribution_enter(struct attribution *a, uint64_t thread, uin
     return before != row;
 }
 
-/* Charges at most MAX of the samples in the weigher, as long as they fit in packed sums. Returns how many; 0 if the
- * first one does not fit. Only if weigher_packs, and without selections by time or phase. */
+/* Charges at most MAX of the samples in the weigher, up to the first that does not fit in packed sums. Returns their
+ * number. Only if weigher_packs, and without selections by time or phase. */
 size_t attribute_packed(struct attribution *attribution, const struct pbin_definitions *all,
                         size_t max);
 
-/* Adds the stretch that has just been settled, whose first thread sample is at THREAD and LOCATION, to the sums for least
- * squares. VIEW lacks only its rows. */
+/* Adds the stretch that has just been settled to the sums for least squares. THREAD and LOCATION point to its first
+ * thread sample. Everything in VIEW must be set except the rows. */
 void attribute_fit(struct attribution *attribution, const struct pbin_definitions *all,
                    const uint64_t *thread, const uint64_t *location, struct fit_view *view);
 

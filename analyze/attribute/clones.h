@@ -1,4 +1,4 @@
-/* Names of the parts and copies that compilers make of functions.
+/* Names that compilers give to parts and copies of functions.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_CLONES_H
 #define ANALYZE_ATTRIBUTE_CLONES_H

@@ -1,15 +1,16 @@
-/* What least squares need to find the power of each row: sums over the windows of the power sensor.
+/* Sums over the windows of the power sensor, from which least squares find the power of each row.
  *
- * In a window, from one update of the sensor to the next, it counted the energy E in the time d, in which row k used the
- * CPU time c_k. The powers p of E = p_0 d + sum p_k c_k follow from sums of products of d, E and c_k, each divided by d,
- * over all windows. The CPU times are estimated from program counters; their errors would make products of them too
- * large. Each is therefore estimated three times: from all samples (x), from every other sample, and from those between
- * (y, z). Estimates from half of the samples have errors twice as large in the sum of squares, so that
+ * In a window, from one update of the sensor to the next, the sensor measured the energy E in the time d, and row k
+ * used the CPU time c_k. The powers p of E = p_0 d + sum p_k c_k follow from sums of products of d, E and c_k, each
+ * divided by d, over all windows. The CPU times are estimated from program counters, and the errors of these estimates
+ * make products of them too large. Each CPU time is therefore estimated three times: from all samples (x), from the
+ * samples with odd and from those with even numbers (y, z). Estimates from half of the samples have errors twice as
+ * large in the sum of squares, so that
  *
  *   2 x x' - (y y' + z z') / 2
  *
- * has none. Sums are kept in groups of windows, from which the errors of the powers follow (leave out one at a time).
- * All sums are integers: the order of windows does not matter.
+ * is unbiased. Sums are kept for groups of windows; the errors of the powers are computed by leaving out one group at
+ * a time. All sums are integers: the order of windows does not matter.
  *
  *   fit_add_stretch(fit, &view) ...     the samples of a profile in order
  *   fit_end(fit)                        after the last
@@ -21,33 +22,33 @@
 #include "analyze/attribute/stretch.h"
 
 enum {
-    FIT_GROUPS = PBIN_FIT_GROUPS - 1, /* and one more for what is not corrected, less what is */
-    FIT_BLOCK = 128,          /* samples; the windows that end in one are in the same group */
+    FIT_GROUPS = PBIN_FIT_GROUPS - 1, /* one more has uncorrected minus corrected sums */
+    FIT_BLOCK = 128, /* samples; windows that end in the same block are in the same group */
     FIT_TIME = PBIN_FIT_TIME, /* columns: d, E, all rows without a column, rows */
     FIT_ENERGY = PBIN_FIT_ENERGY,
     FIT_REST = PBIN_FIT_REST,
     FIT_ROW = PBIN_FIT_ROW,
-    FIT_COLUMNS = 256, /* rows that come when all are taken have none */
+    FIT_COLUMNS = 256, /* further rows have none */
     FIT_ESTIMATES = 3,
     FIT_TICK = 1024 /* per ns: CPU times of a window are integers, too */
 };
 #define FIT_NONE UINT16_MAX
 
-/* A window, or what there is of one. */
+/* A window, or a part of one. */
 struct fit_window {
     int64_t ns;                    /* [1/FIT_TICK ns] */
     exact energy;                  /* [2^-80 J] */
-    bool any;                      /* there is some */
+    bool any;                      /* it is not empty */
     bool bad;                      /* not complete, or not usable */
     uint64_t end;                  /* number of its last sample */
     size_t count;                  /* columns */
     uint16_t *column;              /* [count] */
     int64_t (*cpu)[FIT_ESTIMATES]; /* [count] [1/FIT_TICK ns] */
-    uint16_t at[FIT_COLUMNS];      /* place of a column in those, or FIT_NONE */
+    uint16_t at[FIT_COLUMNS];      /* index of a column in COLUMN and CPU, or FIT_NONE */
     size_t column_capacity, cpu_capacity;
 };
 
-/* How the samples of a stretch, or before it, form windows. */
+/* How the samples of a stretch form windows. */
 enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
 
 struct fit_entry;
@@ -55,7 +56,7 @@ struct fit_entry;
 /* The products of two columns in the windows that end in one block of one stretch, before they are rounded. */
 struct fit_cell {
     double sum, uncorrected;
-    uint32_t block; /* number of the block that it is of; others: nothing */
+    uint32_t block; /* the block to which it belongs; empty if that is not the open one */
 };
 
 /* A window in doubles [ns] [J]; columns are at least FIT_REST. */
@@ -84,25 +85,26 @@ struct fit {
     size_t block_group;
     struct fit_pair {
         uint16_t a, b;
-    } * pairs; /* of its cells */
+    } * pairs; /* of the cells of the open block */
     size_t pair_count, pair_capacity;
-    /* successive samples of a thread that used CPU time; and those that used the same though their intervals differ: its CPU
-     * times are averages. Of profiles read, not of sums. */
+    /* Successive samples of a thread that used CPU time; and those with equal CPU times although
+     * their intervals differ, which shows that CPU times are averages. Counted in the profiles
+     * read, not in merged sums. */
     uint64_t running, averaged;
     /* while a profile is read */
-    bool divided; /* a window has ended, and FIRST is what was before that */
+    bool divided; /* a window has ended, and FIRST is what precedes it */
     struct fit_window first, open;
     enum fit_mode first_mode, mode; /* of the first and of the last stretch */
-    double first_rate, rate;        /* power at its begin, and at its end */
-    uint32_t head[STRETCH_WINDOWS]; /* of the windows of a stretch: list of its entries */
+    double first_rate, rate; /* power at the begin of the first, and at the end of the last */
+    uint32_t head[STRETCH_WINDOWS]; /* by window of a stretch: list of its entries */
     struct fit_entry *entries;
     size_t entry_count, entry_capacity;
     uint16_t *of;             /* by thread sample of a stretch: its column */
-    uint32_t *after, *sample; /* the next thread sample of its thread; the sample that it is in */
+    uint32_t *after, *sample; /* by thread sample: the next of the same thread; its sample */
     size_t of_capacity, after_capacity, sample_capacity;
 };
 
-/* A stretch whose windows are settled. All borrowed. */
+/* A settled stretch. Everything is borrowed. */
 struct fit_view {
     const struct stretch *stretch;
     const uint64_t *threads;        /* [samples] as for stretch_divide */
@@ -119,16 +121,16 @@ void fit_delete(struct fit *fit); /* NULL is allowed */
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view);
 
-/* FIT goes on with what LATER has of the same profile; row I of LATER is row ROW[I]. */
+/* Adds LATER, the next part of the same profile, to FIT; row I of LATER is row ROW[I] of FIT. */
 void fit_join(struct fit *fit, const struct fit *later, const uint32_t *row);
 
-/* The profile ends: its first and last windows are not complete. */
+/* Ends the profile; its first and last windows are incomplete. */
 void fit_end(struct fit *fit);
 
 /* Adds the sums of FROM, of other profiles; row I of FROM is row ROW[I] (NULL: row I). */
 void fit_merge(struct fit *to, const struct fit *from, const uint32_t *row);
 
-/* The column of ROW; it gets one if there is none yet, or else FIT_REST. */
+/* The column of ROW, which is assigned at the first call; FIT_REST if all columns are taken. */
 uint16_t fit_column(struct fit *fit, uint32_t row);
 
 /* The sum of products of columns A and B in GROUP [2^-32 ns; with FIT_ENERGY 2^-80 J]. */
@@ -138,24 +140,24 @@ static inline exact *fit_sum(const struct fit *fit, size_t group, size_t a, size
     return &fit->sums[group * pairs + high * (high + 1) / 2 + low];
 }
 
-/* Adds to a sum, marking the fit if that is too large. */
+/* Adds VALUE to SUM; sets OVERFLOW if that is too large. */
 void fit_put(struct fit *fit, exact *sum, exact value);
 
-/* Adds a sum of products of two columns that are now A and B; DIFFERENT: they were two. */
+/* Adds a sum of products of two columns that are now A and B; DIFFERENT: they were different columns before. */
 void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool different, exact value);
 
-/* Internal to fit*.c: what is between the part of a profile so far and the next. */
+/* Internal to fit*.c: how the next part of a profile continues the part so far. */
 enum fit_edge { FIT_SAME_WINDOW, FIT_NEXT_WINDOW, FIT_BROKEN };
 enum fit_edge fit_edge(enum fit_mode before, double rate_before, enum fit_mode after,
                        double rate_after);
 void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate);
 
-/* Adds to the open window, and ends it. */
+/* Add to the open window, and end it. */
 void fit_extend(struct fit *fit, int64_t ns, exact energy, uint64_t end, bool bad);
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu);
 void fit_end_window(struct fit *fit, bool bad);
 
-/* Adds a window that is complete within a stretch; and ends the last block of the stretch. */
+/* Adds a window that is complete within a stretch. fit_end_block ends the last block of the stretch. */
 void fit_take_inner(struct fit *fit, const struct fit_inner *window);
 void fit_end_block(struct fit *fit);
 

@@ -1,4 +1,4 @@
-/* Gaps: intervals far longer than usual, for example of a stalled sampler or a suspended laptop.
+/* Gaps: intervals that are much longer than most, for example because the sampler stalled or a laptop was suspended.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_GAPS_H
 #define ANALYZE_ATTRIBUTE_GAPS_H
@@ -32,10 +32,11 @@ static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
     }
 }
 
-/* Adds the counts of LATER, whose time 0 is AT. */
+/* Adds the counts of LATER, whose times begin at AT [2^-32 ns since the first sample]. */
 void gaps_join(struct gaps *gaps, const struct gaps *later, exact at);
 
-/* Returns how many intervals are longer than GAP_TIMES the median, to the width of a class. Sets *MEDIAN_NS. */
+/* Returns the number of intervals longer than GAP_TIMES times the median, with the precision of a class. Sets
+ * *MEDIAN_NS [ns]. */
 uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* The row of a thread sample, by its thread and location.
+/* Finds the row of a thread sample from its thread and location.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_KEYS_H
 #define ANALYZE_ATTRIBUTE_KEYS_H
@@ -33,12 +33,12 @@ void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_ke
                   const struct selection *selection, const char *target, struct code_names *code);
 void key_map_free(struct key_map *map);
 
-/* Index in ROWS of the row for what filters exclude. */
+/* Index in ROWS of the row that collects what filters exclude. */
 uint32_t key_find_excluded(struct rowset *rows);
 
 /* The sums of the row of LABEL, which has no code; adds the row if it is new. Filters apply to it as if all its keys
- * were LABEL: they may replace it by the row for what they exclude. Borrowed until a row is
- * added. */
+ * were LABEL: if they exclude it, these are the sums of the row that collects what they exclude. Borrowed until a row
+ * is added. */
 struct row_sums *key_map_label(struct key_map *map, const char *label);
 
 /* Gives ROW an element per location if rows depend on the location only. */

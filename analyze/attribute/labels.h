@@ -14,7 +14,7 @@
 #define LABEL_OTHERS   "_others"   /* energy that other programs used meanwhile */
 #define LABEL_RESIDUAL "_residual" /* energy that least squares leave over */
 
-/* What filters exclude has a row of its own, which tables show as a fact. */
+/* A separate row collects what filters exclude; tables show it as a fact. */
 #define LABEL_EXCLUDED "_excluded"
 
 /* All texts of a row without code are its label, and all its numbers one of these: no thread, line or address. */

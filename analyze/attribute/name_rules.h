@@ -1,4 +1,5 @@
-/* How names of functions and files are rewritten before rows are made of them, so that rows with the same name are one.
+/* Rules that rewrite names of functions and files before rows are made, so that code with the same new name is one
+ * row.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_NAME_RULES_H
 #define ANALYZE_ATTRIBUTE_NAME_RULES_H
@@ -7,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: names stay as they are. Texts are borrowed. */
+/* All zero: names are unchanged. Texts are borrowed. */
 struct name_rules {
     bool short_names;    /* without parameters and template arguments */
     bool join_clones;    /* f.cold, f.part.0 and f [clone .isra.0] are f */
-    const char **maps;   /* OLD=NEW: paths below OLD are below NEW; the first that fits */
-    const char **strips; /* folders that paths are relative to; the first that fits */
+    const char **maps;   /* OLD=NEW: replaces the folder OLD by NEW; the first match counts */
+    const char **strips; /* folders that are removed from paths; the first match counts */
     size_t map_count, strip_count;
 };
 
@@ -22,8 +23,8 @@ bool name_rules_any(const struct name_rules *rules);
 /* Do the rules change texts of the key called KEY? */
 bool name_rules_apply(const struct name_rules *rules, const char *key);
 
-/* TEXT of KEY by the rules: of a function, of a chain of them, or of a path, which is also without "." and ".." and doubled
- * slashes then. Caller frees. */
+/* Applies the rules to TEXT, a value of KEY: a function, a chain of functions, or a path, from which "." and ".." and
+ * doubled slashes are also removed. Caller frees. */
 char *name_rules_rewrite(const struct name_rules *rules, const char *key, const char *text);
 
 void name_rules_free(struct name_rules *rules);

@@ -15,7 +15,7 @@ enum {
 #define PACKED_HIGH_SHIFT 36
 typedef uint64_t packed_sums __attribute__((vector_size(PACKED_WORDS * 8)));
 
-/* Limits of what one thread sample adds, and how many of them fit: */
+/* Limits of what one thread sample adds, and the number of thread samples that fit. */
 #define PACKED_MAX_J         0x1p7  /* less energy than this; at a kilohertz that is 128 kW */
 #define PACKED_MAX_STRETCH_J 0x1p14 /* less energy than this of all thread samples of a stretch */
 #define PACKED_MAX_NS        (UINT64_C(1) << 36) /* less CPU time than this */

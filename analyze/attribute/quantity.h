@@ -1,4 +1,4 @@
-/* What the PMU values of a profile add up to: energy, or a quantity of its own unit.
+/* What the PMU values of a profile add up to: energy, or a quantity with a custom unit.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_QUANTITY_H
 #define ANALYZE_ATTRIBUTE_QUANTITY_H

@@ -21,13 +21,13 @@ struct rowset {
     struct strings *tuples; /* key tuples as bytes; the row of tuple N has index N - 1 */
     struct pbin_row *rows;
     struct row_sums *sums; /* same index */
-    packed_sums *packed;   /* further sums of the rows, LANES per row, used in turn */
+    packed_sums *packed;   /* further sums of the rows: LANES per row, used in turn */
     size_t lanes, packed_rows;
     size_t packed_added; /* thread samples in PACKED */
     size_t count, row_capacity, sums_capacity;
     size_t key_count;
     bool is_text[PBIN_MAX_KEYS];
-    size_t binary_key, file_key; /* among the keys; KEY_COUNT: there is none */
+    size_t binary_key, file_key; /* indexes among the keys; KEY_COUNT: none */
     struct strings *checksums;   /* struct pbin_checksum as bytes, with numbers of TEXTS */
     bool overflow;               /* a sum was too large: the contents are invalid */
 };
@@ -41,10 +41,10 @@ uint32_t rowset_find(struct rowset *set, const uint64_t *key);
 /* Index in SET of the row with the key of row NUMBER of FROM; adds the row if it is new. */
 uint32_t rowset_adopt(struct rowset *set, const struct rowset *from, size_t number);
 
-/* Index of the row without code of LABEL, LABEL_IDLE or LABEL_GAP. */
+/* Index of the row of LABEL, which has no code; adds the row if it is new. */
 uint32_t rowset_find_label(struct rowset *set, const char *label);
 
-/* TO += FROM. Returns false when a sum was too large. */
+/* TO += FROM. Returns false if a sum was too large. */
 bool row_sums_merge(struct row_sums *to, const struct row_sums *from);
 
 /* Makes room for COUNT more thread samples in the packed sums. */
@@ -56,14 +56,16 @@ void rowset_fold(struct rowset *set);
 /* Adds the sums of the current run to the rows, and resets them. */
 void rowset_end_run(struct rowset *set);
 
-/* Keeps the COUNT CHECKSUMS, with numbers of TEXTS, of files that SET has among its texts, if files are among its keys. */
+/* Keeps those of COUNT CHECKSUMS (with numbers of TEXTS) whose files are among the texts of SET, if file is one of its
+ * keys. */
 void rowset_add_checksums(struct rowset *set, const struct strings *texts,
                           const struct pbin_checksum *checksums, size_t count);
 
-/* The same for those of FROM, whose rows SET has adopted. */
+/* Does the same with the checksums of FROM, whose rows SET has adopted. */
 void rowset_adopt_checksums(struct rowset *set, const struct rowset *from);
 
-/* Those of rows with runs, in order of their texts; caller frees. Without the key for binaries they have none. */
+/* The checksums of files of rows with runs, in order of their texts; caller frees. They have no binary if binary is
+ * not a key. */
 struct pbin_checksum *rowset_checksums(const struct rowset *set, size_t *count);
 
 /* Sorts rows by key; indices change. */

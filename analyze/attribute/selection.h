@@ -28,8 +28,8 @@ struct selection {
     uint64_t phase_number;
 };
 
-/* Adds the condition TEXT, "KEY=GLOB" or "KEY~REGEX" (TEXT is borrowed). Returns NULL, or a static text that says what
- * is wrong with it. */
+/* Adds the condition TEXT, "KEY=GLOB" or "KEY~REGEX" (TEXT is borrowed). Returns NULL, or a static text that describes
+ * the error. */
 const char *selection_add(struct selection *selection, const char *text, bool exclude);
 void selection_free(struct selection *selection);
 

@@ -1,14 +1,15 @@
-/* Energy by the CPU time around each sample, and nobody's where nobody used any.
+/* The default energy model: energy is shared by the CPU time around each sample, and is idle energy while CPUs are
+ * unused.
  *
- * A profile is cut into stretches of STRETCH samples, by number, which settle their energy for themselves: the result
- * does not depend on how the profile is read. Within a stretch
+ * A profile is divided by sample number into stretches of STRETCH samples. Each stretch is computed independently, so
+ * that the result does not depend on how the profile is read. Within a stretch
  *
  *   PC of sample  i-1             i             i+1
- *   time        ---|------:-------|------:-------|---    the CPU time of an interval goes half to the PC at its begin,
+ *   time        ---|------:-------|------:-------|---    half of the CPU time of an interval goes to the PC at its begin,
  *                   before  after                         half to the PC at its end
  *
  *   window          from one update of the sensor to the next: E_w, d_w, and the CPU time c_w in it
- *   its threads get E_w * min(1, c_w / d_w), by CPU time; nobody gets the rest
+ *   its threads get E_w * min(1, c_w / d_w), by CPU time; the rest is idle energy
  *   other programs, if they are known to have used o CPUs, share in it: threads get E_w * c_w / max(d_w, c_w + o d_w), other
  *                   programs E_w * o d_w / max(d_w, c_w + o d_w)
  *
@@ -16,12 +17,13 @@
  *   P P P P' P' P'       a sensor that is read more often than it is updated: one window each
  *   P P Q P' P'          Q is the mean over an update: of P before it, of P' after it
  *   0 0 P 0 0 0 P' 0     a counter that leaps: what it counted belongs to the time since the leap before
- * An update that is known cuts the time of its interval too, and the PCs at its begin and end are before and after it. A leap
- * is somewhere in its interval: taken to be in the middle.
+ * An update that is known cuts the time of its interval too, and the PCs at its begin and end are before and after it.
+ * The time of a leap in its interval is unknown; it is assumed to be the middle.
  *
- * Samples are taken at random, so that one thread may seem to use more CPU time in a window than there is, and less in
- * the next: time that windows lack is nobody's only as far as no other window of the stretch has too much. No thread
- * sample gets more than its CPU time at the highest power of the stretch: what would be beyond goes to the others.
+ * Because of sampling, threads can appear to use more CPU time in one window than it contains, and less in the next.
+ * Therefore CPU time that windows lack is balanced with the excess of other windows of the stretch, and only the
+ * remainder is unused CPU time. No thread sample gets more than its CPU time at the highest power of the stretch; the
+ * excess goes to the other thread samples.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_H
 #define ANALYZE_ATTRIBUTE_STRETCH_H
@@ -42,49 +44,50 @@ struct stretch_windows {
 struct stretch {
     size_t count;
     double others; /* CPUs that other programs used, on average */
-    bool in_turn;  /* its threads never run at once: more CPU time than time is chance */
-    /* given, for the interval that each sample ends */
+    bool in_turn;  /* its threads never run at once: an excess of CPU time is chance */
+    /* inputs, for the interval that ends with each sample */
     double ns[STRETCH];     /* [ns] */
     double rate[STRETCH];   /* power [W]; NaN: none */
     double energy[STRETCH]; /* [J] */
     double cpu_ns[STRETCH]; /* CPU time used in it */
-    /* what follows */
+    /* results */
     const double *before,
         *after; /* [count]: price of CPU time at the ends of each interval [J/ns] */
-    const double *first, *second; /* [count]: what the PCs at its ends pay for half of it [J/ns] */
-    double idle[STRETCH];         /* nobody's energy in it [J] */
+    const double *first, *second; /* [count]: price of each half, by the PC at its end [J/ns] */
+    double idle[STRETCH];         /* idle energy in it [J] */
     bool any_idle;                /* some is not 0 */
     double other[STRETCH];        /* energy of other programs, if they used CPU time [J] */
-    double rest;                  /* what is left over, for the threads that can take it [J] */
+    double rest;                  /* remainder, for the threads that can take it [J] */
     double most;                  /* highest power [J/ns] */
-    size_t updates; /* windows that are more or less than an interval; else IN is not set */
-    bool leaps;     /* they end where a counter leaps */
+    size_t updates;               /* windows that differ from intervals; 0: IN is not set */
+    bool leaps;                   /* they end where a counter leaps */
     double power[STRETCH_WINDOWS], price[STRETCH_WINDOWS]; /* of windows [J/ns] */
     double prices[2][STRETCH], costs[2][STRETCH];
     uint16_t in[2][STRETCH]; /* number of the window of each half */
     double cut
-        [STRETCH]; /* part of the interval's time before the update; if that is known and the windows differ */
+        [STRETCH]; /* fraction of the interval before the update; if that is known and the windows differ */
     struct stretch_windows windows;
 };
 
-/* Sets what follows. */
+/* Sets the results. */
 void stretch_settle(struct stretch *stretch);
 
-/* Where the CPU time of a thread sample was used: in its interval, or, where it is more, in those before as well, back to the
- * sample that the thread was in. */
+/* Where the CPU time of a thread sample was used: in its interval or, if it is longer than that, also in the intervals
+ * before, back to the previous sample of the thread. */
 struct stretch_use {
-    size_t before;  /* number of the thread sample that has half of it, SIZE_MAX: none has */
+    size_t before;  /* the thread sample that gets half of it; SIZE_MAX: none */
     uint32_t reach; /* intervals, at least 1 */
 };
 
-/* Work space of stretch_divide, for as many thread samples as there are. */
+/* Work space of stretch_divide, one element per thread sample. */
 struct stretch_room {
     double *take;
     int32_t *class;
 };
 
-/* Divides energy among thread samples: sample i has THREADS[i]; CPU_NS[k] is the CPU time of thread sample k, USES[k] says
- * where it was used. USES NULL: all have the same threads in the same order. OF[k] becomes its energy [J]. */
+/* Divides energy among thread samples. Sample i has THREADS[i] of them; thread sample k has the CPU time CPU_NS[k],
+ * which was used as USES[k] describes. If USES is NULL, all samples have the same threads in the same order. Sets
+ * OF[k] to the energy of thread sample k [J]. */
 void stretch_divide(struct stretch *stretch, const uint64_t *threads, const double *cpu_ns,
                     const struct stretch_use *uses, const struct stretch_room *room, double *of);
 

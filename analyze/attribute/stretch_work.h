@@ -1,21 +1,21 @@
-/* A stretch with its thread samples: what the default model of energy works on.
+/* A stretch with its thread samples, the working data of the default energy model.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_WORK_H
 #define ANALYZE_ATTRIBUTE_STRETCH_WORK_H
 
 #include "analyze/attribute/stretch.h"
 
-/* What else there is of a stretch that is settled, in words as those of packed sums. */
+/* Further results of a settled stretch, in the words of packed sums. */
 struct packed_stretch {
-    bool varied;                         /* samples have not all the same threads: USES are set */
-    size_t done, left;                   /* samples that have been handed out, and not yet */
+    bool varied;                         /* samples differ in their threads: USES is set */
+    size_t done, left;                   /* samples that have been returned, and the others */
     size_t done_threads, thread_samples; /* thread samples of the former, and of all */
-    size_t last;  /* number from 1 of the thread sample that gets the rest; 0: nobody does */
-    uint32_t row; /* that it is in */
-    uint64_t rest_high, rest_low;             /* what is neither nobody's nor in a row yet */
-    uint64_t idle, idle_high, idle_low;       /* nobody's; IDLE: some is not 0 */
+    size_t last;                  /* 1 + index of the thread sample that gets the rest; 0: none */
+    uint32_t row;                 /* of LAST */
+    uint64_t rest_high, rest_low; /* neither idle energy nor in a row yet */
+    uint64_t idle, idle_high, idle_low;       /* idle energy; IDLE: it is not 0 */
     uint64_t others, others_high, others_low; /* the same of other programs */
-    uint64_t all_high, all_low;               /* what was measured */
+    uint64_t all_high, all_low;               /* measured energy */
 };
 
 struct share_work {
@@ -27,10 +27,10 @@ struct share_work {
     size_t capacity;
     struct thread_place {
         size_t sample, at;
-    } * last; /* by thread: the sample that it was in last, and its thread sample; checked before they are believed */
+    } * last; /* by thread: its last sample and thread sample; verified before use */
     size_t threads, thread_capacity;
     struct packed_stretch packed;
-    uint64_t windows, intervals; /* where the sensor was read more often than it moved */
+    uint64_t windows, intervals; /* where the sensor was read more often than it changed */
 };
 
 struct share_work *share_work_new(void);
@@ -43,16 +43,16 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
 /* Makes room for COUNT thread samples. */
 void share_work_reserve(struct share_work *work, size_t count);
 
-/* Sets how many CPUs other programs used, if the machine used BUSY_NS in each interval (NULL: not known); the intervals and
- * the CPU times of THREAD_SAMPLES thread samples are set. Less than two ticks of the kernel's clock is not distinguished from
- * rounding. */
+/* Sets the number of CPUs that other programs used, from the CPU time BUSY_NS that the machine used in each interval
+ * (NULL: unknown). The intervals and the CPU times of THREAD_SAMPLES thread samples must be set. Less than two ticks
+ * of the kernel's clock counts as rounding. */
 void share_work_find_others(struct share_work *work, const double *busy_ns, size_t thread_samples);
 
-/* Is no more than one of the threads of COUNT thread samples, whose CPU times are set, running? */
+/* Is at most one of the threads of COUNT thread samples running at a time? Their CPU times must be set. */
 bool share_work_in_turn(const struct share_work *work, const uint64_t *thread, size_t count);
 
-/* Sets USES, and the CPU time of each interval; the intervals and the CPU times of thread samples are set. THREAD: of each
- * thread sample. */
+/* Sets USES and the CPU time of each interval. The intervals and the CPU times of thread samples must be set. THREAD
+ * has the thread of each thread sample. */
 void share_work_find_uses(struct share_work *work, const uint64_t *threads, const uint64_t *thread);
 
 #endif

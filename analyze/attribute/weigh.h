@@ -1,5 +1,5 @@
-/* Weighing samples: the interval of each sample, the time and energy of each of its threads, and the energy of no
- * thread. Tables, plots and exports all use it.
+/* Weighing samples: computes the interval of each sample, the time and energy of each of its threads, and idle energy.
+ * Tables, plots and exports all use it.
  *
  *   weigher_start(&weigher, meta, &quantity, &options);
  *   per batch:   weigher_add(&weigher, &samples);
@@ -25,18 +25,19 @@ struct weighed {
     const uint64_t *threads;                    /* [count]: number of thread samples of each */
     const uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
     const uint64_t *interval_ns;                /* [count] as recorded */
-    exact begin;     /* time of the sample before the window, since the start [2^-32 ns] */
-    exact *at;       /* [count] time of each sample, since the start [2^-32 ns] */
-    exact *interval; /* [count] since the previous sample, corrected as in the options [2^-32 ns] */
+    exact begin; /* time of the sample before the window, since the start [2^-32 ns] */
+    exact *at;   /* [count] time of each sample, since the start [2^-32 ns] */
+    exact *
+        interval; /* [count] since the previous sample, corrected according to the options [2^-32 ns] */
     double *seconds; /* [count] the same [s] */
     double *rate;    /* [count] power [W], or what the profile measures; NaN: none, or not finite */
-    double *energy;  /* [count] of the interval [J]; 0 where it cannot be summed */
+    double *energy;  /* [count] of the interval [J]; 0 if it cannot be summed */
     exact *gap_time,
         *gap_energy;      /* [count] beyond the longest allowed interval [2^-32 ns] [2^-80 J] */
     uint64_t *bad_values; /* [count]: number of energies not finite or too large; they count as 0 */
     exact *time_of;       /* [thread_samples] [2^-32 ns] */
     exact *energy_of;     /* [thread_samples] [2^-80 J] */
-    exact *idle_energy;   /* [count] of no thread [2^-80 J] */
+    exact *idle_energy;   /* [count] idle energy [2^-80 J] */
     exact *others_energy; /* [count] of other programs [2^-80 J] */
 };
 
@@ -45,39 +46,42 @@ struct weigher;
 /* An energy model: one of these, and a line in the table of models. */
 struct energy_model {
     const char *name;
-    bool loses; /* what it attributes need not be the energy that was measured */
-    /* The number of samples, beginning with FIRST, in the next window; 0: more than available so far. At the end of the
-     * profile the remaining samples are a window. NULL: each sample keeps its energy. */
+    bool loses; /* the attributed energy can differ from the measured energy */
+    /* The number of samples, beginning with FIRST, in the next window; 0: more samples than are
+     * available so far. At the end of the profile the remaining samples are a window. NULL: each
+     * sample keeps its energy. */
     size_t (*window)(const struct weigher *weigher, const struct pbin_samples *samples,
                      size_t first);
-    /* Not 0: no window is larger, and one begins with each sample whose number is a multiple of this, whatever was before:
-     * samples can be weighed in parts. */
+    /* If not 0: the maximum size of a window; a new window begins with each sample whose number is
+     * a multiple of this, so that samples can be weighed in parts. */
     size_t step;
     /* Spreads the energy of a window: sets ENERGY_OF and IDLE_ENERGY; everything else is set already. */
     void (*spread)(const struct weigher *weigher, struct weighed *window);
 };
 
-/* By the CPU time around each sample, in the windows in which power was measured; what nobody used is idle. See
- * stretch.h. What rounding leaves goes to the last thread that has some: sums to that of the run. */
+/* By the CPU time around each sample, in the windows in which power was measured; the energy of unused CPU time is
+ * idle energy. See stretch.h. The rounding error goes to the last thread with energy, so that the parts add up to the
+ * energy of the run. */
 extern const struct energy_model energy_by_share;
-/* Each sample's energy is split over its threads by CPU time, however little that is. Energy while no thread used any is
- * idle. */
+/* The energy of each sample is divided among its threads by CPU time, even if that is short. Energy while no thread
+ * used CPU time is idle energy. */
 extern const struct energy_model energy_by_sample;
 /* Charges each thread power * its CPU time, as the scripts of 2019 did. */
 extern const struct energy_model energy_by_thread;
-/* Model number NUMBER, NULL past the last. */
+/* Model number NUMBER; NULL after the last. */
 const struct energy_model *energy_model_get(size_t number);
 
 struct weigh_options {
     const struct energy_model *model; /* NULL: energy_by_share */
     double max_gap;        /* [s]; the part of an interval beyond it is a gap; 0: no limit */
     bool subtract_latency; /* subtract the sampler's own time from the intervals */
-    /* charge each thread in a sample the interval, running or not; energy is of the same time: shared evenly by the threads
-     * of the sample, or with energy_by_thread power * interval for each */
+    /* Charge each thread in a sample the whole interval, running or not. Energy is divided evenly
+     * among the threads of the sample; with energy_by_thread each gets power * interval. */
     bool wall_time;
-    exact untimed;      /* interval if the profile has neither times nor wall time [2^-32 ns] */
-    bool times_only;    /* do not compute energies */
-    bool ignore_others; /* energy_by_share: what other programs used is nobody's, or the threads' */
+    exact untimed;   /* interval if the profile has neither times nor wall time [2^-32 ns] */
+    bool times_only; /* do not compute energies */
+    bool
+        ignore_others; /* energy_by_share: energy of other programs becomes idle or goes to threads */
 };
 
 struct weigher {
@@ -96,7 +100,8 @@ struct weigher {
     struct pbin_samples rest; /* what was added and is not yet in IN */
     void *held[7];            /* the columns of IN if the weigher owns them */
     bool finished;
-    bool packs; /* weigher_next_packed is in use: samples that it leaves are weighed one by one */
+    bool
+        packs; /* weigher_next_packed is in use: samples that it does not take are weighed one by one */
     struct weighed window;
     size_t capacity, thread_capacity; /* of its columns */
     struct share_work *share;         /* of energy_by_share, else NULL */
@@ -107,44 +112,45 @@ void weigher_start(struct weigher *weigher, const struct pbin_meta *meta,
                    const struct quantity *quantity, const struct weigh_options *options);
 void weigher_free(struct weigher *weigher);
 
-/* The next samples of the profile, borrowed until weigher_next returns NULL. */
+/* Adds the next samples of the profile, which are borrowed until weigher_next returns NULL. */
 void weigher_add(struct weigher *weigher, const struct pbin_samples *samples);
 
-/* No more samples follow: the open window is complete. */
+/* Ends the profile: the open window is complete. */
 void weigher_finish(struct weigher *weigher);
 
-/* The next sample is number NUMBER of the profile; nothing has been added before. Only where weigher_divides. */
+/* Begins with sample number NUMBER of the profile. Only if weigher_divides, and before any samples are added. */
 void weigher_begin_at(struct weigher *weigher, uint64_t number);
 
-/* Gets what was added ready for the next window. Returns false: add more samples first, or the end. */
+/* Prepares the added samples for the next window. Returns false if more samples must be added first, or at the end. */
 bool weigher_ready(struct weigher *weigher);
 
 /* The samples that have been added and not yet weighed, borrowed until the next call on the weigher. */
 struct pbin_samples weigher_left(const struct weigher *weigher);
 
-/* Keeps the first of SAMPLES, which leave it, until WEIGHER has as many as weigher_begin_at said; for weigher_left only. */
+/* Moves the first of SAMPLES into WEIGHER, until it has the number of samples given to weigher_begin_at. Only
+ * weigher_left returns them. */
 void weigher_set_aside(struct weigher *weigher, struct pbin_samples *samples);
 
-/* The next window. NULL: more samples are needed, or the end. */
+/* Returns the next window, or NULL if more samples are needed or at the end. */
 const struct weighed *weigher_next(struct weigher *weigher);
 
-/* The samples of the next window as they were added, borrowed until the next call on the weigher. Returns false: more are
- * needed, or the end. */
+/* Sets NEXT to the samples of the next window as they were added, borrowed until the next call on the weigher. Returns
+ * false if more samples are needed or at the end. */
 bool weigher_look(struct weigher *weigher, struct pbin_samples *next);
 
-/* Passes over the window that weigher_look has found. */
+/* Skips the window that weigher_look found. */
 void weigher_pass(struct weigher *weigher);
 
 /* Can the samples of a profile be weighed in parts, independently of earlier ones? */
 bool weigher_divides(const struct weigher *weigher);
 
-/* Is the time of each thread sample its CPU time? It then needs no window. */
+/* Is the time of each thread sample its CPU time? Then it does not depend on a window. */
 static inline bool weigher_times_are_cpu(const struct weigher *w)
 {
     return w->meta->cpu_time && !w->options.wall_time;
 }
 
-/* The CPU time of the machine in the next samples, NULL: it is not known, or does not matter. */
+/* The CPU time of the machine in the next samples; NULL if it is unknown or not used. */
 static inline const double *weigher_busy(const struct weigher *w)
 {
     bool seen = w->meta->cpu_time && !w->options.ignore_others &&
@@ -152,7 +158,7 @@ static inline const double *weigher_busy(const struct weigher *w)
     return seen && w->in.busy_ns != NULL ? w->in.busy_ns + w->next : NULL;
 }
 
-/* The time of a thread sample that used CPU_NS, if so [2^-32 ns]. */
+/* The time of a thread sample that used CPU_NS, if weigher_times_are_cpu [2^-32 ns]. */
 static inline exact weigh_cpu(uint64_t cpu_ns)
 {
     return (exact)cpu_ns << TIME_SHIFT;
@@ -164,7 +170,7 @@ static inline exact weigher_elapsed(const struct weigher *w, uint64_t interval_n
     return w->meta->times ? (exact)interval_ns << TIME_SHIFT : w->even;
 }
 
-/* What is held for a window has no more thread samples than this, but for those of one sample; after so many it ends. */
+/* A window ends when it has this many thread samples; only a single sample can have more. */
 enum { WEIGH_MAX_THREADS = 1 << 20 };
 
 /* Can an energy or a power be summed? */

@@ -1,4 +1,5 @@
-/* Weighs many samples at a time, with the same bits as one by one: energies split by CPU time, in words of 64 bits.
+/* Weighs many samples at a time: divides energies by CPU time, in words of 64 bits. The results are identical to the
+ * bit to those of weighing samples one by one.
  *
  *   count = weigher_next_packed(&weigher, most, &chunk);
  *   ... find the rows of its thread samples ...
@@ -16,20 +17,20 @@ enum { CHUNK_SAMPLES = 256, CHUNK_THREAD_SAMPLES = 512 }; /* fits the first cach
 struct packed_chunk {
     const uint64_t *thread, *location, *cpu_ns; /* [thread_samples] */
     const uint64_t *interval_ns;                /* [samples] as recorded */
-    size_t samples, threads, thread_samples;    /* threads: of each sample, 0 if that varies */
+    size_t samples, threads, thread_samples;    /* threads: per sample, 0 if that varies */
     exact begin;       /* time of the previous sample, since the start [2^-32 ns] */
     bool same_threads; /* in every sample, in ascending order */
     bool any_interval; /* not all of INTERVAL_NS are 0 */
     /* vectors that straddle cache lines are slow */
     _Alignas(64) double energy[CHUNK_SAMPLES]; /* [J] */
-    const double *of; /* where the energy of thread samples is settled: it, else NULL */
+    const double *of; /* energy of thread samples, if already settled; else NULL */
 };
 
 /* Can samples be packed? Not with corrected intervals or other energy models. */
 bool weigher_packs(const struct weigher *weigher);
 
-/* Moves at most MAX of the samples added to CHUNK, as long as they fit in packed sums. Returns how many; 0: the next
- * one does not fit, call weigher_next. Only if weigher_packs. */
+/* Moves at most MAX of the added samples to CHUNK, up to the first that does not fit in packed sums. Returns their
+ * number; if it is 0, the next sample does not fit: call weigher_next. Only if weigher_packs. */
 size_t weigher_next_packed(struct weigher *weigher, size_t max, struct packed_chunk *chunk);
 
 /* Sums over samples, in the same words as those of a row. */

@@ -2,8 +2,8 @@
  *
  * Callees are processed first: a caller receives (self + children of the callee) * calls of the arc / calls of the
  * callee. Mutually recursive functions (a strongly connected component) are one node, the cycle: its self time is the
- * sum of its members, its calls are those from outside, and arcs inside it propagate no time. Calls of a function by
- * itself are counted separately.
+ * sum of the self times of its members, its calls are the calls from outside, and arcs inside it propagate no time.
+ * Calls of a function by itself are counted separately.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_CALLGRAPH_CALLGRAPH_H
 #define ANALYZE_CALLGRAPH_CALLGRAPH_H
@@ -58,7 +58,7 @@ static inline const struct call_node *callgraph_cycle(const struct callgraph *gr
     return &graph->nodes[graph->function_count + node->cycle - 1];
 }
 
-/* The node whose calls an arc to NODE is a share of: its cycle, or itself. */
+/* The node whose calls include those of an arc to NODE: its cycle, or NODE itself. */
 static inline const struct call_node *callgraph_whole(const struct callgraph *graph,
                                                       const struct call_node *node)
 {

@@ -1,4 +1,4 @@
-/* Views of a call graph as text, JSON and Graphviz dot: a file each, and a line in the table of pbin-callgraph.
+/* Views of a call graph as text, JSON and Graphviz dot: each has one file and one line in the table of pbin-callgraph.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_CALLGRAPH_CALLGRAPH_VIEW_H
 #define ANALYZE_CALLGRAPH_CALLGRAPH_VIEW_H
@@ -28,7 +28,8 @@ void callgraph_text(const struct callgraph_view *view, struct output *out);
 void callgraph_json(const struct callgraph_view *view, struct output *out);
 void callgraph_dot(const struct callgraph_view *view, struct output *out);
 
-/* Time and energy of NODE including everything it calls; its share of the total time [%], 0 if that is 0. */
+/* Time and energy of NODE including everything it calls; callgraph_share is its share of the total time [%], 0 if the
+ * total is 0. */
 static inline struct call_cost callgraph_inclusive(const struct call_node *node)
 {
     return (struct call_cost){node->self.time + node->children.time,

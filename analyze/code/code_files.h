@@ -13,15 +13,15 @@ struct code_file {
 
 struct code_files;
 
-/* Files are sought by SEARCH and disassembled in Intel syntax if INTEL; both pointers are borrowed until
+/* Finds files with SEARCH, and disassembles them in Intel syntax if INTEL. Both pointers are borrowed until
  * code_files_delete. */
 struct code_files *code_files_new(const struct elf_search *search, bool intel,
                                   struct reporter *reporter);
 /* NULL is allowed. */
 void code_files_delete(struct code_files *files);
 
-/* The file of WANTED, opened at the first call with a warning if that fails; borrowed until code_files_delete. The place
- * is not part of what identifies a file. */
+/* The file of WANTED, which is opened at the first call, with a warning if that fails; borrowed until
+ * code_files_delete. WANTED's place does not identify a file and is ignored. */
 const struct code_file *code_files_get(struct code_files *files, const struct code_wanted *wanted);
 
 #endif

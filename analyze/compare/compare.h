@@ -15,7 +15,7 @@ enum { MAX_RUN_SETS = 64 };
 struct compare_options {
     struct run_set_rules rules;
     double alpha;       /* level of significance */
-    double least_share; /* [0, 1] rows below it in both run sets are not tested */
+    double least_share; /* [0, 1] rows with smaller shares in both run sets are not tested */
     double noise;       /* for sampling_test */
     bool common;        /* only rows that all run sets have; totals remain those of all rows */
 };
@@ -34,7 +34,7 @@ struct compare {
     size_t set_count;
     struct compare_row *rows;
     size_t count, capacity;
-    struct quantity quantity; /* of all run sets; name NULL: none, or different ones */
+    struct quantity quantity; /* of all run sets; name NULL: none, or they differ */
 };
 
 /* OPTIONS are copied; what they point to is borrowed until compare_delete. */
@@ -65,8 +65,9 @@ enum verdict {
     VERDICT_FEWER
 };
 
-/* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total": of single runs, where a program that
- * changed everywhere by the same factor cannot be distinguished from a slower machine; of calls "more" and "fewer" */
+/* "not tested", "not significant", "faster", "slower", "new", "gone", "as the total" (for single runs, which cannot
+ * distinguish a program that changed everywhere by the same factor from a slower machine), "more" and "fewer"
+ * (calls). */
 const char *verdict_name(enum verdict verdict);
 
 struct significance {
@@ -75,8 +76,8 @@ struct significance {
     enum verdict verdict;
 };
 
-/* Calls are counted: any difference is one, unless they vary from run to run. Else Welch's test if both run sets have
- * several runs, else the sampling test if there are samples. */
+/* Numbers of calls are exact, so that any difference is significant unless they vary from run to run. Otherwise the
+ * test is Welch's test if both run sets have several runs, else the sampling test if there are samples. */
 enum compare_test { TEST_NONE, TEST_WELCH, TEST_SAMPLING, TEST_EXACT };
 enum compare_test compare_test_of(const struct compare *compare, size_t other,
                                   enum compare_metric metric);
@@ -86,12 +87,12 @@ enum compare_test compare_test_of(const struct compare *compare, size_t other,
 void compare_significance(const struct compare *compare, size_t other, enum compare_metric metric,
                           struct significance *results);
 
-/* METRIC of the total of run set OTHER by that of the base, if these are single runs and this is beyond their noise; else
- * 1. */
+/* METRIC of the total of run set OTHER divided by that of the base, if both are single runs and the ratio exceeds
+ * their noise; else 1. */
 double compare_unexplained(const struct compare *compare, size_t other, enum compare_metric metric);
 
 /* Half-width of Welch's 95 % interval of the difference of METRIC of row number ROW; NaN if compare_test_of is not
- * TEST_WELCH or the variance is not known. */
+ * TEST_WELCH or the variance is unknown. */
 double compare_interval(const struct compare *compare, size_t other, enum compare_metric metric,
                         size_t row);
 

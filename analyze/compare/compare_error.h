@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of a row with base value b, other value v and weight w, its share in one of the sides. */
+/* The error of a row with base value b, other value v and weight w (its share in one of the sides). */
 enum error_function {
     ERROR_ERROR,             /* v - b */
     ERROR_ABSOLUTE,          /* |v - b| */
@@ -16,11 +16,11 @@ enum error_function {
     ERROR_WEIGHTED_ABSOLUTE,
     ERROR_WEIGHTED_RELATIVE,
     ERROR_WEIGHTED_ABSOLUTE_RELATIVE,
-    ERROR_CORRECT, /* not an error: what both have, min(b, v); 0 unless v > 0 */
+    ERROR_CORRECT, /* not an error: the common part, min(b, v); 0 unless v > 0 */
     ERROR_FUNCTIONS
 };
 
-/* Of the errors e_i of all rows that have one; n of them. */
+/* The aggregate of the errors e_i of all n rows with an error. */
 enum error_aggregate {
     AGGREGATE_SUM, /* sum(e) */
     AGGREGATE_MIN,
@@ -46,7 +46,7 @@ int error_aggregate_parse(const char *name);
 /* Is it a percentage, whatever the unit of the values? */
 bool error_function_is_relative(enum error_function function);
 
-/* Is it in % of a total, which the errors that it gets have been divided by (100 e / T)? */
+/* Is it a percentage of a total? The errors passed to it must have been divided by that total (100 e / T). */
 bool error_aggregate_is_share(enum error_aggregate aggregate);
 /* Is that the total of the base? */
 bool error_aggregate_is_of_base(enum error_aggregate aggregate);

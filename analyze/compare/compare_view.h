@@ -25,7 +25,7 @@ struct compare_view {
     const struct compare *compare;
     const struct compare_report *report;
     struct significance **results; /* [set][row] */
-    double *weight_sum;            /* [set] of what weights are shares of, over all rows */
+    double *weight_sum;            /* [set] the sum over all rows of which weights are shares */
     struct table_column *columns;
     size_t column_count;
     struct table_fact *facts;
@@ -51,7 +51,7 @@ static inline double value_of(const struct compare_view *v, size_t row, size_t s
     return run_set_value(&v->compare->sets[set], pick(v, row, set), v->report->metric);
 }
 
-/* A power, the length of a stay or of a call, or an inclusive time has no sum: their weights are shares of time. */
+/* Powers, times per entry or per call, and inclusive times cannot be summed; their weights are shares of time. */
 static inline double weighed_value(const struct compare_view *v, size_t row, size_t set)
 {
     enum compare_metric metric = v->report->metric;

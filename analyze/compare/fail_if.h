@@ -15,15 +15,15 @@ struct fail_if {
     bool total; /* of the total instead of each row */
 };
 
-/* Parses TEXT. Returns NULL, or a static text that says what is wrong with it. */
+/* Parses TEXT. Returns NULL, or a static text that describes the error. */
 const char *fail_if_parse(const char *text, struct fail_if *condition);
 
-/* Can the condition fail? Only several runs on both sides show how totals and powers vary. */
+/* Can the condition fail? For totals and powers both sides need several runs, which show the variation. */
 bool fail_if_can_fail(const struct fail_if *condition, const struct compare *compare);
 
 /* Prints to stderr each row of each other run set that exceeds the limit significantly. NAMES are the names of the run
- * sets. Returns how many rows there were. Sets *UNJUDGED and says so if there were none in a run set, but its total exceeds
- * the limit and single runs cannot show why. */
+ * sets. Returns the number of these rows. If a run set has none, but its total exceeds the limit and single runs
+ * cannot show why, sets *UNJUDGED and prints that. */
 size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
                      const char *const *names, bool *unjudged);
 

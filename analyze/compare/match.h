@@ -1,4 +1,4 @@
-/* Which rows of two profiles are the same code: names without suffixes of compilers, renamed binaries, moved lines.
+/* Matches rows of two profiles that are the same code: compiler suffixes of names, renamed binaries, moved lines.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_MATCH_H
 #define ANALYZE_COMPARE_MATCH_H

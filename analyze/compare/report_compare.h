@@ -21,12 +21,12 @@ struct compare_report {
         sort; /* largest first, p smallest first; with several run sets, by the extreme one */
     bool other_weights;       /* weights are shares of the only other run set instead of the base */
     size_t top;               /* maximum number of rows; 0: all */
-    const char *const *names; /* of the run sets, all different */
+    const char *const *names; /* of the run sets, without duplicates */
     bool color;
     const struct table_style *style;
 };
 
-/* Emits the table on OUT. */
+/* Writes the table to OUT. */
 void report_compare(const struct compare *compare, const struct compare_report *report,
                     const struct table_format *format, struct output *out);
 

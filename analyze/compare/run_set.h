@@ -32,7 +32,7 @@ struct run_set_row {
     uint64_t key[PBIN_MAX_KEYS]; /* numbers of the shared texts, or values */
     uint32_t tuple;              /* number of the key among the shared tuples */
     exact time, energy;          /* summed over all runs */
-    double samples, entries;     /* summed over all runs; entries NaN: not known */
+    double samples, entries;     /* summed over all runs; entries NaN: unknown */
     struct run_set_calls calls;
     struct run_moments moments[COMPARE_METRICS];
 };
@@ -47,7 +47,7 @@ struct run_set {
     struct run_set_row total; /* samples: of all threads */
     size_t runs;
     uint64_t wall_ns;       /* of all runs */
-    bool no_wall;           /* it is not known of some */
+    bool no_wall;           /* it is unknown for some */
     double moments_sampled; /* samples of all runs */
     struct quantity quantity;
     char unit[32], rate[24]; /* of QUANTITY, if custom */
@@ -72,8 +72,8 @@ void run_set_finish(struct run_set *set);
 /* The row of TUPLE, NULL: none. Borrowed until run_set_free. */
 const struct run_set_row *run_set_find(const struct run_set *set, uint32_t tuple);
 
-/* The value of METRIC of ROW as shown: a mean over the runs, ratios from sums. 0 or NaN if ROW is NULL. The power of the
- * total is energy / wall time: idle energy has no CPU time by which it could be divided. */
+/* The value of METRIC of ROW as shown: a mean over the runs, ratios from sums. 0 or NaN if ROW is NULL. The power of
+ * the total is energy / wall time: there is no CPU time by which idle energy could be divided. */
 double run_set_value(const struct run_set *set, const struct run_set_row *row,
                      enum compare_metric metric);
 

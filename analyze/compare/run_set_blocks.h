@@ -17,14 +17,14 @@ struct run_set_rules {
     size_t map_count;
 };
 
-/* What profiles of calls have, in sums over runs; NaN: not known. */
+/* Data of profiles of calls, as sums over runs; NaN: unknown. */
 struct run_set_calls {
     double calls;
     double inclusive;       /* [s] */
     double returned, total; /* calls that returned, and their time [s] */
 };
 
-/* TO += FROM, of which either may not be known. */
+/* TO += FROM, either of which may be unknown. */
 void run_set_calls_add(struct run_set_calls *to, const struct run_set_calls *from);
 #define RUN_SET_NO_CALLS ((struct run_set_calls){NAN, NAN, NAN, NAN})
 
@@ -56,9 +56,9 @@ void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rul
                          struct strings *texts, const struct aggregate *a);
 void run_set_blocks_free(struct run_set_blocks *blocks);
 
-/* How often threads entered the code of BLOCK; NaN: not known. Of calls, their number. For joined rows a lower bound, because a thread that
- * moved from one part to another did not enter the whole: the entries of the largest part that cannot have come from
- * the others. */
+/* How often threads entered the code of BLOCK, or the number of calls in profiles of calls; NaN if unknown. For joined
+ * rows this is a lower bound, because a thread that moved from one part to another did not enter the whole: the
+ * entries of the largest part that cannot have come from the others. */
 double run_set_block_entries(const struct run_set_block *block);
 
 #endif

@@ -7,22 +7,22 @@
 #include "formats/pbin/pbin.h"
 #include "formats/table/table.h"
 
-/* What is shown, and how; what it points to is borrowed. */
+/* Selects what is shown, and how. Everything it points to is borrowed. */
 struct dump_request {
     const struct table_format *format;
     const struct table_style *style;
-    double start, end;     /* only what is at or after START and before END [s]; all: 0, infinity */
-    size_t interpolate;    /* per thread: samples in a row; 0: 1 */
-    bool no_threads;       /* per thread: without the threads */
-    struct pbin_keys keys; /* names of places in the code; at least one */
+    double start, end;       /* show only START <= time < END [s]; all: 0, infinity */
+    size_t interpolate;      /* per thread: samples per row; 0: 1 */
+    bool no_threads;         /* per thread: without the threads */
+    struct pbin_keys keys;   /* name places in the code; at least one */
     struct code_names *code; /* for the keys basic-block and instruction */
 };
 
-/* Each reads all of READER and writes a table to OUT. Returns 0, or -1 with ERR filled. START and END are only for samples,
- * readings and what follows from samples. */
+/* Each reads all of READER and writes a table to OUT. Returns 0, or -1 with ERR filled. START and END apply only to
+ * samples, readings and tables computed from samples. */
 
-/* The metadata of the profile as they are stored, and its mappings; dump_meta shows them for people in the formats that
- * are for people. */
+/* The metadata of the profile and its mappings: dump_meta_raw as stored, dump_meta with values formatted for reading
+ * in the text formats. */
 int dump_meta_raw(struct pbin_reader *reader, const struct dump_request *request,
                   struct output *out, struct error *err);
 int dump_meta(struct pbin_reader *reader, const struct dump_request *request, struct output *out,
@@ -39,19 +39,19 @@ int dump_sources(struct pbin_reader *reader, const struct dump_request *request,
                  struct error *err);
 int dump_readings(struct pbin_reader *reader, const struct dump_request *request,
                   struct output *out, struct error *err);
-/* A row per sample: time [s], value, and where each thread was, a column per thread that is seen. A row of several samples
- * has their mean value, and the rest of the first. Keeps 8 bytes per thread sample in memory. */
+/* A row per sample: time [s], value, and a column with the place of each thread. A row of several samples has their
+ * mean value; the other columns are those of the first sample. Needs 8 bytes of memory per thread sample. */
 int dump_per_thread(struct pbin_reader *reader, const struct dump_request *request,
                     struct output *out, struct error *err);
-/* A row per stay of a thread in one place, in the order in which they are left: the thread, begin [s], duration [s], CPU time
- * [s], samples, and the place. */
+/* A row per stay of a thread in one place, ordered by end: the thread, begin [s], duration [s], CPU time [s], samples,
+ * and the place. */
 int dump_gantt(struct pbin_reader *reader, const struct dump_request *request, struct output *out,
                struct error *err);
-/* A row per frame of each location, innermost first; with the program counter that called the kernel, if any location
- * has one. */
+/* A row per frame of each location, innermost first, with a column for the program counter that called the kernel if
+ * any location has one. */
 int dump_locations(struct pbin_reader *reader, const struct dump_request *request,
                    struct output *out, struct error *err);
-/* Of an aggregated profile: a row per value of a measure, and per bucket of a histogram. */
+/* For an aggregated profile: a row per value of a measure, or per bucket of a histogram. */
 int dump_measures(struct pbin_reader *reader, const struct dump_request *request,
                   struct output *out, struct error *err);
 int dump_histograms(struct pbin_reader *reader, const struct dump_request *request,

@@ -13,12 +13,13 @@ struct dump_info;
 struct dump_info *dump_info_begin(const struct table_format *format,
                                   const struct table_style *style, struct output *out);
 
-/* Adds the row of READER, the profile at PATH, and reads all of it: kind, runs, samples, rate [Hz], span [s], threads, CPU
- * time [s], energy [J], power [W], target; of several runs, the means of one. Returns 0, or -1 with ERR filled. */
+/* Adds the row of READER, the profile at PATH, and reads all of it: kind, runs, samples, rate [Hz], span [s], threads,
+ * CPU time [s], energy [J], power [W], target; for several runs, the means per run. Returns 0, or -1 with ERR
+ * filled. */
 int dump_info_add(struct dump_info *info, struct pbin_reader *reader, const char *path,
                   struct reporter *reporter, struct error *err);
 
-/* Ends the table and frees. */
+/* Ends the table and frees INFO. */
 void dump_info_end(struct dump_info *info);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "analyze/dump/dump.h"
 
-/* The last sample. Zeroed, with META: before the first. */
+/* The last sample. With META set and all else zero: before the first. */
 struct dump_position {
     const struct pbin_meta *meta;
     uint64_t samples, time_ns;
     double begin, time; /* of its interval, since the start of the run [s] */
 };
 
-/* Goes on to the next sample, which has INTERVAL_NS. */
+/* Advances to the next sample, whose interval is INTERVAL_NS. */
 void dump_advance(struct dump_position *position, uint64_t interval_ns);
 
 static inline bool dump_is_inside(const struct dump_request *request, double time)
