@@ -1,5 +1,5 @@
-/* Reads numbers and strings of DWARF sections, bounds-checked. Past the end every value is 0 or "",
- * and BAD is set, so that a whole entry can be read before a single check.
+/* Reads numbers and strings of DWARF sections with bounds checks. Beyond the end every value is 0 or "", and BAD is
+ * set, so that one check suffices after reading a whole entry.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_DWARF_BYTES_H
 #define FORMATS_ELF_DWARF_BYTES_H
@@ -21,7 +21,7 @@ struct dwarf_bytes {
     bool big, bad;
 };
 
-/* From OFFSET of SPAN to its end; bad when OFFSET is outside. */
+/* The bytes from OFFSET of SPAN to its end; BAD is set if OFFSET is outside. */
 static inline struct dwarf_bytes dwarf_bytes_at(struct dwarf_span span, uint64_t offset, bool big)
 {
     struct dwarf_bytes b = {span.data, span.data, big, offset > span.size};
@@ -71,7 +71,7 @@ static inline uint64_t dwarf_uint(struct dwarf_bytes *b, unsigned size)
     }
 }
 
-/* Bits from 64 on are dropped. */
+/* Drops bits 64 and higher. */
 static inline uint64_t dwarf_uleb(struct dwarf_bytes *b)
 {
     uint64_t value = 0;
@@ -104,7 +104,7 @@ static inline int64_t dwarf_sleb(struct dwarf_bytes *b)
     return 0;
 }
 
-/* Borrowed from the section, where it ends with a NUL. */
+/* Borrowed from the section, where a NUL ends it. */
 static inline const char *dwarf_string(struct dwarf_bytes *b)
 {
     const char *text = (const char *)b->at;

@@ -1,7 +1,7 @@
 /* An ELF file or image: headers, program headers, section headers, build-id.
  *
- * formats/elf is the only code that opens ELF files. It uses libelf, and checks here what libelf
- * does not: elf_file.c lists it.
+ * formats/elf is the only code that opens ELF files. It uses libelf, and adds the checks that libelf omits, which
+ * elf_file.c lists.
  *
  *   elf_file.h      open, headers, build-id, addresses
  *   elf_sections.h  contents of sections, unpacked
@@ -9,7 +9,7 @@
  *   elf_minidebug.h the symbols that .gnu_debugdata packs
  *   elf_plt.h       the stubs that call functions of libraries
  *   elf_frames.h    where functions begin and end, by the unwind tables
- *   elf_match.h     is this the file that ran? where is a mapping in it?
+ *   elf_match.h     is this the file that ran? locates a mapping in it
  *   elf_search.h    where the file of a mapping, and its debug file, may be
  *   elf_split.h     where debug information is that was never linked into the program
  *   elf_options.h   the command-line options of the search
@@ -51,39 +51,39 @@ struct elf_file {
     struct elf_section *sections; /* index as in the file; 0 of them is legal */
     size_t section_count;
     char build_id[129]; /* lower-case hex, "": none */
-    int *failed;        /* why the first read failed, 0: none did; elf_file_failed */
+    int *failed;        /* errno of the first failed read, 0: none; see elf_file_failed */
 };
 
-/* Opens the regular file PATH. Returns NULL with ERR filled: not there (errno in *ERRNUM, which
- * is 0 otherwise), unreadable, not ELF, program headers outside the file. Caller closes with elf_file_close. */
+/* Opens the regular file PATH. Returns NULL with ERR filled: not there (errno in *ERRNUM, which is 0 otherwise),
+ * unreadable, not ELF, program headers outside the file; ERR describes which. Caller closes with elf_file_close. */
 struct elf_file *elf_file_open(const char *path, int *errnum, struct error *err);
 
-/* As elf_file_open, for the open file FD, which it takes. PATH is for messages. */
+/* Like elf_file_open, for the open file descriptor FD, which elf_file_close closes. PATH is for messages. */
 struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error *err);
 
-/* As elf_file_open, for SIZE bytes at MEMORY, borrowed until elf_file_close. LABEL is for messages.
+/* Like elf_file_open, for SIZE bytes at MEMORY, which are borrowed until elf_file_close. LABEL is for messages.
  */
 struct elf_file *elf_file_from_memory(const uint8_t *memory, size_t size, const char *label,
                                       struct error *err);
 
-/* Why some part of the file that is there could not be read (an errno), or 0. What is missing then is not known to be
- * missing. NULL is allowed: 0. */
+/* The errno of the first part of the file that exists but could not be read, or 0. If it is not 0, what seems to be
+ * missing may exist. NULL is allowed and gives 0. */
 int elf_file_failed(const struct elf_file *file);
 
 /* NULL is allowed. */
 void elf_file_close(struct elf_file *file);
 
-/* The build-id of the ELF file PATH, "" when it has none or cannot be read. Caller frees. */
+/* The build-id of the ELF file PATH, "" if it has none or cannot be read. Caller frees. */
 char *elf_build_id(const char *path);
 
-/* Copies SIZE bytes from OFFSET. Returns false when the file does not have them all. */
+/* Copies SIZE bytes from OFFSET. Returns false if the file does not have all of them. */
 bool elf_file_read(const struct elf_file *file, uint64_t offset, void *to, uint64_t size);
 
-/* Copies up to SIZE bytes of the segment at ADDRESS of the file. Returns how many were available. */
+/* Copies up to SIZE bytes of the segment at ADDRESS of the file. Returns the number of bytes that were available. */
 size_t elf_file_read_code(const struct elf_file *file, uint64_t address, uint8_t *to, size_t size);
 
-/* Maps the file into memory, to be read without system calls. Truncating the file then kills the process: only for a
- * process that may die. Returns false if the system refuses. */
+/* Maps the file into memory, to be read without system calls. Truncating the file then kills the process, so use it
+ * only in a process that may die. Returns false if the system refuses. */
 bool elf_file_map(struct elf_file *file);
 
 /* Is ADDRESS in an executable section (or segment, in a file without section headers)? */

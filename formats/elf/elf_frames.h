@@ -1,4 +1,4 @@
-/* Where functions begin and end, from the unwind tables that stripped files keep: .eh_frame, on ARM .ARM.exidx, and
+/* Finds the bounds of functions in the unwind tables that stripped files keep: .eh_frame, .ARM.exidx (on ARM) and
  * .debug_frame.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_FRAMES_H
@@ -18,14 +18,14 @@ struct elf_frames {
     bool damaged; /* some could not be read */
 };
 
-/* Reads the tables of FILE, in sections or, without section headers, where a segment refers to them. Only what is in the
- * code of FILE counts, and no function reaches beyond its section. Compilers cut some functions into parts (.cold), which
- * have bounds of their own; entries of .ARM.exidx have no end, so that a function there reaches to the next one, and
- * linkers join neighbours that unwind alike. Caller frees with elf_frames_free. */
+/* Reads the tables of FILE from its sections or, if it has no section headers, from the place to which a segment
+ * refers. Entries outside the code of FILE are ignored, and no function extends beyond its section. Compilers split
+ * some functions into parts (.cold), which have separate bounds. Entries of .ARM.exidx have no end: a function there
+ * extends to the next one, and linkers join neighbours with the same unwinding. Caller frees with elf_frames_free. */
 struct elf_frames elf_frames_read(const struct elf_file *file);
 void elf_frames_free(struct elf_frames *frames);
 
-/* How many of FRAMES begin at ADDRESS or before. */
+/* The number of FRAMES that begin at or before ADDRESS. */
 size_t elf_frames_until(const struct elf_frames *frames, uint64_t address);
 
 #endif

@@ -6,14 +6,14 @@
 #include "formats/elf/elf_file.h"
 
 struct elf_function {
-    uint64_t address, size; /* [bytes]; size 0: not known */
+    uint64_t address, size; /* [bytes]; size 0: unknown */
     const char *name;       /* borrowed from the files */
-    bool resolver; /* the code at ADDRESS only chooses the function, when the program is linked */
+    bool resolver; /* the code at ADDRESS only selects the function, when the program is linked */
 };
 
-/* The functions of the symbol tables of FILE, and of its DEBUG file (NULL: none) which has those that were stripped, as far
- * as they are in the code of FILE; by address, then name, then size; none twice. Sets *COUNT. Caller frees; the names are
- * valid until the files are closed. Never fails: a damaged table has no functions. */
+/* The functions of the symbol tables of FILE, and of its DEBUG file (NULL: none), which has those that were stripped;
+ * only functions in the code of FILE. Sorted by address, then name, then size, without duplicates. Sets *COUNT. Caller
+ * frees; the names are valid until the files are closed. Never fails: a damaged table counts as empty. */
 struct elf_function *elf_functions_read(const struct elf_file *file, const struct elf_file *debug,
                                         size_t *count);
 

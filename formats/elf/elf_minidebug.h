@@ -1,4 +1,5 @@
-/* The symbols that some distributions leave in stripped files: an ELF file, packed by xz, in the section .gnu_debugdata.
+/* The symbols that some distributions leave in stripped files: an ELF file, compressed with xz, in the section
+ * .gnu_debugdata.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_MINIDEBUG_H
 #define FORMATS_ELF_ELF_MINIDEBUG_H
@@ -10,8 +11,8 @@ struct elf_minidebug {
     uint8_t *bytes;        /* of FILE */
 };
 
-/* Unpacks and opens it. Returns 0, with an empty MINIDEBUG where FILE has none; or -1 when it is damaged, larger than all
- * that are known, or belongs to another file. Caller frees with elf_minidebug_free. */
+/* Unpacks and opens it. Returns 0, with an empty MINIDEBUG if FILE has none; or -1 if it is damaged, implausibly
+ * large, or belongs to another file. Caller frees with elf_minidebug_free. */
 int elf_minidebug_open(struct elf_minidebug *minidebug, const struct elf_file *file);
 void elf_minidebug_free(struct elf_minidebug *minidebug);
 

@@ -1,4 +1,4 @@
-/* The stubs through which a program calls functions of libraries: no symbol table has them.
+/* The stubs through which a program calls functions of libraries. They are in no symbol table.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_PLT_H
 #define FORMATS_ELF_ELF_PLT_H
@@ -8,13 +8,13 @@
 
 struct elf_stub {
     uint64_t address, size; /* [bytes] */
-    const char *name;       /* "malloc@plt"; as objdump, "*ABS*+0x1234@plt", with a RESOLVER */
-    uint64_t
-        resolver; /* the address of the code that chooses the function; 0: the linker knows it */
+    const char *name;       /* "malloc@plt"; with a RESOLVER "*ABS*+0x1234@plt", like objdump */
+    uint64_t resolver;      /* address of the code that selects the function; 0: none */
 };
 
-/* The stubs in .plt, .plt.sec and .plt.got of FILE (x86-64, aarch64), by address: those that jump to where a relocation puts
- * the address of a function, which names them. Sets *COUNT. Caller frees; the names are those of STRINGS. */
+/* The stubs in .plt, .plt.sec and .plt.got of FILE (x86-64, aarch64), sorted by address. A stub jumps to an address
+ * that a relocation sets, and is named after the function of the relocation. Sets *COUNT. Caller frees; the names are
+ * borrowed from STRINGS. */
 struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count);
 
 #endif

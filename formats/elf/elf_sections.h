@@ -14,16 +14,14 @@ const struct elf_section *elf_section_debug(const struct elf_file *file, const c
 /* Does FILE hold debug information (DWARF), compressed or not? */
 bool elf_has_debug(const struct elf_file *file);
 
-/* Size of the contents, unpacked [bytes]. 0: none, outside the file, compressed in a way that is
- * not known, or to a size that the compression cannot reach. */
+/* Size of the contents, unpacked [bytes]. 0: none, outside the file, compressed with an unknown method, or of a size
+ * that the compression cannot reach. */
 uint64_t elf_section_size(const struct elf_file *file, const struct elf_section *section);
 
-/* Copies the contents to TO, which has room for elf_section_size bytes. Returns false when they
- * are damaged. */
+/* Copies the contents to TO, which has room for elf_section_size bytes. Returns false if they are damaged. */
 bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to);
 
-/* The contents in place, borrowed until elf_file_close; NULL where they are compressed, or FILE is
- * not in memory. */
+/* The contents in place, borrowed until elf_file_close; NULL if they are compressed or FILE is not in memory. */
 const uint8_t *elf_section_in_place(const struct elf_file *file, const struct elf_section *section);
 
 #endif

@@ -1,8 +1,8 @@
-/* gmon.out: the profiles that programs built with -pg write of themselves, in all dialects.
+/* gmon.out: the profiles written by programs that are built with -pg, in all dialects.
  *
  *   gnu      "gmon", version 1, then tagged records: histograms, call arcs, basic blocks. glibc and OP-TEE.
  *   bsd      header with version 0x51879, one histogram, untagged arcs. OpenBSD and others.
- *   bsd-old  the same with a header of 12 or 20 bytes, which has neither version nor rate.
+ *   bsd-old  as bsd, but with a header of 12 or 20 bytes without version and rate.
  *
  * Any pointer size and byte order; both are detected without the program.
  * SPDX-License-Identifier: MIT */
@@ -27,7 +27,7 @@ const char *gmon_dialect_name(enum gmon_dialect dialect);
  * where W = (HIGH - LOW) / BIN_COUNT, not rounded. */
 struct gmon_histogram {
     uint64_t low, high; /* addresses as recorded */
-    uint32_t rate;      /* samples per second [Hz]; 0: not known */
+    uint32_t rate;      /* samples per second [Hz]; 0: unknown */
     uint64_t bin_count;
     uint64_t there;      /* bins present: fewer than BIN_COUNT only if the file is truncated */
     const uint8_t *bins; /* u16 each, borrowed from the struct gmon */
@@ -54,16 +54,16 @@ struct gmon {
     uint64_t blocks; /* skipped basic-block records */
 };
 
-/* What the caller already knows; nothing when zeroed. */
+/* Facts that the caller already has; all zero: none. */
 struct gmon_options {
     enum gmon_dialect dialect;
     int bits;     /* 32 or 64; 0: detect */
     char order;   /* 'l' or 'b'; 0: detect */
-    bool salvage; /* keep what is whole in a truncated file */
+    bool salvage; /* keep the complete records of a truncated file */
 };
 
-/* Reads all of STREAM, at most 256 MiB; memory is that of the file plus 24 bytes per arc. Returns NULL
- * with ERR filled: not a gmon.out, damaged (with the offset), or ambiguous because several layouts fit. */
+/* Reads all of STREAM, at most 256 MiB; needs memory for the file and 24 bytes per arc. Returns NULL with ERR filled:
+ * not a gmon.out, damaged (with the offset), or ambiguous because several layouts fit. */
 struct gmon *gmon_read(struct stream *stream, const struct gmon_options *options,
                        struct error *err);
 void gmon_delete(struct gmon *gmon);

@@ -18,21 +18,20 @@
 
 enum { IGPROF_MAX_COUNTERS = 32, IGPROF_MAX_DEPTH = 1 << 16, IGPROF_MAX_NAME = 1 << 16 };
 
-/* A function: dumps define one for each address in it, which are one here if they have the same name and file. */
+/* A function. Dumps define one for each address in it; those with the same name and file are combined. */
 struct igprof_function {
     uint32_t name, path; /* texts; path of its file */
-    uint64_t
-        offset; /* of the address seen first, in the file; two's complement if it is negative */
+    uint64_t offset;     /* of the first address, in the file; two's complement if it is negative */
 };
 
-/* A counter in a node: how often it was counted, the sum of what was counted, and the largest value at a time. */
+/* A counter in a node: the number of counts, their sum, and the largest value. */
 struct igprof_value {
     uint32_t counter; /* number of its name, see igprof_counter */
     uint64_t ticks, value, peak;
 };
 
 struct igprof_node {
-    size_t depth;      /* 1: called by nothing; at most 1 more than that of the node before */
+    size_t depth;      /* 1: no caller; at most 1 more than that of the previous node */
     uint32_t function; /* number, see igprof_function */
     size_t value_count;
     const struct igprof_value *values; /* borrowed until igprof_next; each counter at most once */
@@ -53,13 +52,13 @@ double igprof_tick(const struct igprof *igprof); /* [s] of PERF_TICKS */
 const struct strings *igprof_texts(const struct igprof *igprof);
 const struct igprof_function *igprof_functions(const struct igprof *igprof, size_t *count);
 const char *igprof_counter(const struct igprof *igprof, uint32_t number);
-/* Is the value of a counter the largest of what was counted, not the sum? */
+/* Is the value of a counter the maximum instead of the sum? */
 bool igprof_counter_is_largest(const struct igprof *igprof, uint32_t number);
 size_t igprof_counter_count(const struct igprof *igprof);
 
-/* ---- writing functions that nothing calls ---- */
+/* ---- writing functions without callers ---- */
 
-/* Numbers what is defined; all zero but OUT, where errors are recorded. */
+/* Assigns numbers to definitions. To begin, set OUT, where errors are recorded, and zero the rest. */
 struct igprof_writer {
     struct output *out;
     struct strings *files, *counters;
@@ -69,7 +68,8 @@ struct igprof_writer {
 /* The first line: the program, its process, and the time of a tick of PERF_TICKS [s]. */
 void igprof_put_head(struct igprof_writer *writer, const char *program, uint64_t pid, double tick);
 
-/* A function, SYMBOL at OFFSET in the file PATH, then its values, then its end. What cannot be in a name becomes "_". */
+/* A function, SYMBOL at OFFSET in the file PATH, then its values, then its end. Characters that names cannot contain
+ * become "_". */
 void igprof_put_function(struct igprof_writer *writer, const char *path, uint64_t offset,
                          const char *symbol);
 void igprof_put_value(struct igprof_writer *writer, const char *counter, uint64_t ticks,

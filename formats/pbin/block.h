@@ -29,11 +29,11 @@ struct block {
     struct cursor in; /* over the payload */
 };
 
-/* Reads and checks the next block. Returns 1, 0 when the stream ends before it, or -1 when it is cut
- * short, larger than BLOCK_MAX_PAYLOAD, or its checksum does not match. */
+/* Reads and checks the next block. Returns 1, 0 if the stream ends before it, or -1 if it is truncated, larger than
+ * BLOCK_MAX_PAYLOAD, or its checksum does not match. */
 int block_next(struct stream *stream, struct block *block, struct error *err);
 
-/* Whether a reader that does not know the block may skip it. */
+/* May a reader that does not support the block skip it? */
 static inline bool block_is_optional(const struct block *block)
 {
     return block->type[0] >= 'a' && block->type[0] <= 'z';

@@ -31,33 +31,33 @@ struct pbin_meta {
     char *command; /* its command line */
     char *host;    /* where it ran */
     char *started; /* RFC 3339, UTC */
-    char *dialect; /* the format that the profile was converted from */
+    char *dialect; /* the format from which the profile was converted */
     char *tool;    /* the program that wrote it, with version */
     char *unit;    /* of the PMU value: A, V, W, or as the profile says */
     char *value;   /* names of the sources of the PMU value, joined by " + " */
     char *scope;   /* what they measure: package, dram, board, ...; joined by ", " */
     char *keys;    /* aggregated: names of the key columns, separated by ','; NULL: full profile */
     uint64_t pmu;  /* enum pmu_kind */
-    double volts;  /* supply voltage [V] for a current; 0: not known */
+    double volts;  /* supply voltage [V] for a current; 0: unknown */
     double
-        baseline_w; /* power without the program [W], of the sources of the PMU value; 0: not known */
-    uint64_t cpus;         /* CPUs that the program could use; 0: not known */
+        baseline_w; /* power without the program [W], of the sources of the PMU value; 0: unknown */
+    uint64_t cpus;  /* CPUs that the program could use; 0: unknown */
     uint64_t wall_ns;      /* wall time of the run [ns] */
     uint64_t latency_ns;   /* time spent in the sampler [ns] */
     uint64_t samples;      /* number of samples */
     uint64_t idle_samples; /* aggregated: thread samples without CPU time, over all runs */
-    uint64_t frequency;    /* requested [mHz]; 0: not known */
+    uint64_t frequency;    /* requested [mHz]; 0: unknown */
     uint64_t cpu_time;     /* 1: samples have the CPU time of their threads */
     uint64_t times;        /* 1: samples have the time at which they were taken */
 };
 
-/* Are entries calls, all of which are counted (dialect "funcmeter")? They then add up where rows are joined. */
+/* Are entries complete counts of calls (dialect "funcmeter")? Then they are added when rows are joined. */
 bool pbin_entries_are_calls(const struct pbin_meta *meta);
 
 void pbin_meta_free(struct pbin_meta *meta);
 void pbin_meta_copy(struct pbin_meta *to, const struct pbin_meta *from);
 
-/* The fields of pbin_meta by name: one table for writing, reading and dumping. */
+/* The fields of pbin_meta by name, for writing, reading and dumping. */
 struct pbin_field {
     const char *name;
     char type;        /* 's' text, 'u' unsigned, 'f' double */
@@ -69,23 +69,23 @@ extern const size_t pbin_field_count;
 
 /* Definitions; a uint32_t that names a text is its number in the strings. */
 struct pbin_map {
-    uint64_t address, size, offset; /* [bytes]; offset in the file, UINT64_MAX: not known */
+    uint64_t address, size, offset; /* [bytes]; offset in the file, UINT64_MAX: unknown */
     uint32_t label;                 /* as recorded */
     uint32_t path;                  /* file whose symbols were used, 0: none */
     uint32_t build_id;              /* lower-case hex, 0: none */
 };
 
 struct pbin_thread {
-    uint32_t tid, pid; /* pid 0: not known */
+    uint32_t tid, pid; /* pid 0: unknown */
     uint32_t name;
-    uint32_t program; /* path of the executable of its process, 0: not known */
+    uint32_t program; /* path of the executable of its process, 0: unknown */
 };
 
 struct pbin_frame {
     uint32_t function;  /* linkage name */
-    uint32_t demangled; /* for people */
+    uint32_t demangled; /* readable name */
     uint32_t file;
-    uint32_t line; /* 0: not known */
+    uint32_t line; /* 0: unknown */
 };
 
 /* Frame 0 is the innermost inlined function, the last one the concrete function. */
@@ -96,20 +96,21 @@ struct pbin_location {
     uint32_t first_frame, frame_count;
 };
 
-/* A source of power readings, as raw.5 describes it; texts are string numbers. */
+/* A source of power readings, see raw.5; texts are string numbers. */
 struct pbin_source {
     uint32_t name, kind, unit, scope, help;
     double per_count; /* of an energy counter [J], else 1 */
-    uint64_t period;  /* between its updates [ns], 0: not known */
+    uint64_t period;  /* between its updates [ns], 0: unknown */
     uint8_t role;     /* 1: part of the PMU value, 0: additional */
 };
 
-/* Whether the source counts energy. */
+/* Does the source count energy? */
 bool pbin_source_is_counter(const struct strings *strings, const struct pbin_source *source);
 
-/* What a source file was when the binary was compiled. A file may have several, of units that were compiled at other times. */
+/* The checksum of a source file when the binary was compiled. A file can have several if units were compiled at
+ * different times. */
 struct pbin_checksum {
-    uint32_t binary, file; /* as locations have them */
+    uint32_t binary, file; /* as in locations */
     uint32_t md5;          /* of its contents, lower-case hexadecimal */
 };
 
@@ -121,8 +122,7 @@ struct pbin_reading {
     uint64_t time;   /* since the start of the run [ns] */
     uint64_t
         value; /* energy: counts since its first reading; others: bits of a double in its unit */
-    uint64_t
-        busy; /* CPU time that all processes of the machine had used by then [ns], 0: not known */
+    uint64_t busy; /* CPU time used by all processes of the machine until then [ns], 0: unknown */
 };
 
 /* One row of an aggregated profile. Sums over runs are exact integers, so merging is associative and
@@ -131,7 +131,7 @@ enum { PBIN_MAX_KEYS = 16 };
 
 struct pbin_sums {
     exact samples;       /* thread samples [2^-64] */
-    uint64_t entries;    /* UINT64_MAX: not known */
+    uint64_t entries;    /* UINT64_MAX: unknown */
     exact time;          /* [2^-32 ns] */
     exact energy;        /* [2^-80 J, or of the profile's quantity] */
     struct wide time_sq; /* sum over runs of time^2 */
@@ -140,13 +140,13 @@ struct pbin_sums {
     uint64_t runs;                                    /* number of runs with the row */
 };
 
-/* The sums of a single run, which set the squares, minima and maxima; and TO += FROM over disjoint runs. Returns false
- * when a sum overflows; TO is then undefined. */
+/* pbin_sums_of_run returns the sums of a single run, with squares, minima and maxima. pbin_sums_merge does TO += FROM
+ * for disjoint runs, and returns false if a sum overflows; TO is then undefined. */
 struct pbin_sums pbin_sums_of_run(exact samples, uint64_t entries, exact time, exact energy);
 bool pbin_sums_merge(struct pbin_sums *to, const struct pbin_sums *from);
 
-/* The keys that rows can have, coarse to fine and then comm: name, whether it is a text or a number, and whether the number
- * 0 is a value (threads are numbered by cores on some boards) or means that it is not known. NULL past the last. */
+/* The keys that rows can have, from coarse to fine, then comm: the name, whether it is a text or a number, and whether
+ * the number 0 is a value (on some boards threads have the numbers of cores) or means unknown. NULL after the last. */
 struct pbin_key {
     const char *name;
     bool is_text;
@@ -169,7 +169,7 @@ struct pbin_keys {
  * one that occurs twice. */
 int pbin_keys_parse(struct pbin_keys *keys, const char *names, const char *file, struct error *err);
 
-/* The same for NAMES known to be valid. */
+/* The same for NAMES that are valid. */
 struct pbin_keys pbin_keys_of(const char *names);
 
 /* Index of the key called NAME in KEYS; their count if it is missing. */
@@ -180,7 +180,7 @@ struct pbin_row {
     struct pbin_sums sums;
 };
 
-/* A measure: a typed column of rows beside time and energy. Its values are exact integers, as all sums are. */
+/* A measure: a typed column of rows beside time and energy. Its values are exact integers, like all sums. */
 enum pbin_measure_type {
     PBIN_INTEGER,  /* of units */
     PBIN_REAL,     /* [2^-MEASURE_SHIFT units] */
@@ -189,7 +189,7 @@ enum pbin_measure_type {
 
 enum pbin_measure_join {
     PBIN_ADD,
-    PBIN_ADD_SAME, /* over threads and runs; not over functions, of which one may contain the other */
+    PBIN_ADD_SAME, /* over threads and runs, but not over functions, because one can contain the other */
     PBIN_MIN,
     PBIN_MAX
 };
@@ -204,13 +204,14 @@ struct pbin_measure {
 
 /* The value of a measure in a row: over all runs that have it. */
 struct pbin_value {
-    exact value;        /* the sum, or the least or greatest */
+    exact value;        /* the sum, minimum or maximum */
     uint64_t runs;      /* 0: there is none */
     struct wide square; /* of sums: the sum over runs of their squares, */
     exact least, most;  /* and their extremes */
 };
 
-/* That of a single run; and TO joined with FROM, of other runs. Returns false when a sum overflows. */
+/* pbin_value_of_run returns the value of a single run. pbin_value_merge joins FROM, of other runs, to TO; it returns
+ * false if a sum overflows. */
 struct pbin_value pbin_value_of_run(exact value);
 bool pbin_value_merge(struct pbin_value *to, const struct pbin_value *from,
                       enum pbin_measure_join join);
@@ -244,9 +245,10 @@ struct pbin_arc {
     uint64_t count;
 };
 
-/* What least squares need of an aggregated profile: columns, and sums of their products over the windows of the sensor. */
+/* The data for least squares in an aggregated profile: columns, and sums of their products over the windows of the
+ * sensor. */
 enum pbin_fit_kind { PBIN_FIT_TIME, PBIN_FIT_ENERGY, PBIN_FIT_REST, PBIN_FIT_ROW };
-enum { PBIN_FIT_GROUPS = 21 /* the last: sums that are not corrected, less those that are */ };
+enum { PBIN_FIT_GROUPS = 21 /* the last: uncorrected minus corrected sums */ };
 
 struct pbin_fit_column {
     enum pbin_fit_kind kind;
@@ -265,7 +267,7 @@ struct pbin_fit_sum {
 
 struct pbin_writer;
 
-/* Writes signature and META. OUT is borrowed until pbin_writer_close; META is not needed afterwards. */
+/* Writes the signature and META. OUT is borrowed until pbin_writer_close; META can be freed after the call. */
 struct pbin_writer *pbin_writer_open(struct output *out, const struct pbin_meta *meta);
 
 /* Each adds a definition and returns its number (0, 1, 2, ...). */
@@ -277,41 +279,43 @@ uint32_t pbin_define_location(struct pbin_writer *writer, const struct pbin_loca
 /* LOCATION, in the kernel, was called from location CALLER; both are defined, and LOCATION has no caller yet. */
 void pbin_define_caller(struct pbin_writer *writer, uint32_t location, uint32_t caller);
 uint32_t pbin_define_source(struct pbin_writer *writer, const struct pbin_source *source);
-/* FILE of BINARY had MD5 when it was compiled; the same again does nothing, and neither does the text "". */
+/* FILE of BINARY had MD5 when it was compiled. Repeated definitions and the text "" are ignored. */
 void pbin_define_checksum(struct pbin_writer *writer, uint32_t binary, uint32_t file, uint32_t md5);
 uint32_t pbin_define_measure(struct pbin_writer *writer, const struct pbin_measure *measure);
 
-/* Samples have a value of SOURCE in addition to their PMU value. Before the first sample. */
+/* Declares that samples have a value of SOURCE in addition to their PMU value. Call it before the first sample. */
 void pbin_declare_value(struct pbin_writer *writer, uint32_t source);
 
-/* A reading of a source that is defined. The readings of a source are in order of time, and each comes before the
+/* Appends a reading of a defined source. The readings of a source must be in order of time, and each must precede the
  * samples that are later. */
 void pbin_put_reading(struct pbin_writer *writer, const struct pbin_reading *reading);
 
-/* In the next SAMPLES samples of the batch, all processes of the machine used CPU_NS in their intervals. For all samples of a
- * batch or none; between pbin_make_room and pbin_fill_room of the samples. */
+/* Sets the CPU time that all processes of the machine used in the intervals of the next SAMPLES samples of the batch.
+ * Either all samples of a batch have it or none. Call it between pbin_make_room and pbin_fill_room of the samples. */
 void pbin_put_busy(struct pbin_writer *writer, uint32_t samples, uint64_t cpu_ns);
 
-/* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS)
- * threads. Returns 0, or -1 when writing fails (error in the output's struct error). */
+/* Appends a sample: INTERVAL_NS since the previous one, the PMU value, and COUNT (at most PBIN_MAX_THREADS) threads.
+ * Returns 0, or -1 if writing fails (error in the output's struct error). */
 enum { PBIN_MAX_THREADS = 1 << 19 };
 struct pbin_thread_sample {
     uint32_t thread, location;
     uint64_t cpu_ns; /* CPU time used since the thread's previous sample */
 };
-/* The values of the next COUNT samples of the batch that are not numbers: SIZE bytes each, at most PBIN_MAX_OPAQUE, of the
- * same size in all batches. For all samples of a batch or none; between pbin_make_room and pbin_fill_room of the samples. */
+/* Sets the non-numeric values of the next COUNT samples of the batch: SIZE bytes each, at most PBIN_MAX_OPAQUE, and
+ * the same size in all batches. Either all samples of a batch have one or none. Call it between pbin_make_room and
+ * pbin_fill_room of the samples. */
 enum { PBIN_MAX_OPAQUE = 1024 };
 void pbin_put_opaque(struct pbin_writer *writer, const uint8_t *bytes, size_t size, size_t count);
 
-/* Whether another sample of COUNT threads would write the batch. The locations to which its samples refer must be
- * defined before that. */
+/* Would another sample of COUNT threads write the batch? The locations to which its samples refer must be defined
+ * before that. */
 bool pbin_batch_is_full(const struct pbin_writer *writer, size_t count);
 int pbin_put_sample(struct pbin_writer *writer, uint64_t interval_ns, double value,
                     const struct pbin_thread_sample *threads, size_t count);
 
-/* The same for callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES threads in
- * total, at least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1. */
+/* For callers that fill in the columns themselves: room for SAMPLES samples with THREAD_SAMPLES threads in total, at
+ * least for one sample of COUNT threads; borrowed until the next call on the writer. Returns 0, or -1 if writing
+ * fails. */
 struct pbin_room {
     size_t samples, thread_samples;
     uint64_t *interval_ns, *value_bits, *threads; /* [samples] */
@@ -327,17 +331,17 @@ void pbin_fill_room(struct pbin_writer *writer, size_t samples, size_t thread_sa
 int pbin_put_run(struct pbin_writer *writer, const struct pbin_run *run);
 int pbin_put_row(struct pbin_writer *writer, const struct pbin_row *row, size_t key_count);
 int pbin_put_arc(struct pbin_writer *writer, const struct pbin_arc *arc);
-/* After its row, whose number is that of the pbin_put_row calls before it. */
+/* Appends a value after its row. The number of a row is the number of pbin_put_row calls before it. */
 void pbin_put_measured(struct pbin_writer *writer, const struct pbin_measured *measured);
 void pbin_put_histogram(struct pbin_writer *writer, const struct pbin_histogram *histogram);
 void pbin_put_fit_column(struct pbin_writer *writer, const struct pbin_fit_column *column,
                          size_t key_count);
 void pbin_put_fit_sum(struct pbin_writer *writer, const struct pbin_fit_sum *sum);
 
-/* Writes everything pending and the trailer; frees. Returns 0, or -1. */
+/* Writes all pending data and the trailer, and frees WRITER. Returns 0, or -1 if writing fails. */
 int pbin_writer_close(struct pbin_writer *writer);
 
-/* Frees without writing a trailer: readers see that the output is incomplete. NULL is allowed. */
+/* Frees WRITER without writing a trailer, so that readers detect the incomplete output. NULL is allowed. */
 void pbin_writer_abandon(struct pbin_writer *writer);
 
 /* ---- reading ---- */
@@ -352,17 +356,16 @@ struct pbin_samples {
     const uint64_t *location;    /* [thread_sample_count] */
     const uint64_t *cpu_ns;      /* [thread_sample_count] */
     const double *
-        busy_ns; /* [count] CPU time that all processes of the machine used in the interval; NULL: not
-                                     known; only after pbin_reader_want_busy */
+        busy_ns; /* [count] CPU time of the machine in the interval; NULL: unknown; only after pbin_reader_want_busy */
     const uint8_t *
-        opaque; /* [count * opaque_size] values that are not numbers; NULL: none; only after pbin_reader_want_opaque */
+        opaque; /* [count * opaque_size] non-numeric values; NULL: none; only after pbin_reader_want_opaque */
     size_t opaque_size;
     uint64_t cpu_least, cpu_most; /* bounds of the CPU times */
     uint64_t threads_each;        /* of every sample; 0: varies, or none */
     bool same_threads;            /* every sample has the same threads, in ascending order */
 };
 
-/* What pbin_reader_next delivers. */
+/* The kinds of items that pbin_reader_next delivers. */
 enum pbin_item {
     PBIN_END = 0,
     PBIN_SAMPLES,
@@ -384,9 +387,9 @@ struct pbin_batch {
     struct pbin_arc arc;
     struct pbin_reading reading;       /* only after pbin_reader_want_readings */
     struct pbin_fit_column fit_column; /* only after pbin_reader_want_fit */
-    struct pbin_fit_sum fit_sum;       /* the same; refers to columns that were delivered */
+    struct pbin_fit_sum fit_sum;       /* the same; refers to columns delivered before */
     struct pbin_measured
-        measured; /* only after pbin_reader_want_measures; of a row that was delivered */
+        measured; /* only after pbin_reader_want_measures; of a row delivered before */
     struct pbin_histogram histogram; /* the same; its buckets are borrowed until pbin_reader_next */
 };
 
@@ -394,19 +397,18 @@ struct pbin_reader;
 
 struct pbin_choice {
     bool salvage; /* a truncated stream ends without an error, and pbin_reader_cut returns true */
-    const char *
-        value; /* name of the source whose values replace the PMU values; NULL: do not replace them */
+    const char *value; /* source whose values replace the PMU values; NULL: do not replace them */
 };
 
 /* Reads signature and META; with a value, also the definitions before the first sample, and META describes that value.
- * STREAM is borrowed until pbin_reader_close, the text in CHOICE too. Returns NULL with ERR filled. */
+ * STREAM and the text in CHOICE are borrowed until pbin_reader_close. Returns NULL with ERR filled. */
 struct pbin_reader *pbin_reader_open(struct stream *stream, struct pbin_choice choice,
                                      struct error *err);
 void pbin_reader_close(struct pbin_reader *reader);
 
 /* Restricts the reader to sample blocks at stream offsets in [BEGIN, END): it skips earlier ones unread and ends after
- * the last. All parts of a profile together are checked like the whole. Only for a full profile, before the first
- * pbin_reader_next; the stream must be seekable. */
+ * the last. Reading all parts of a profile checks as much as reading the whole. Only for a full profile, before the
+ * first pbin_reader_next; the stream must be seekable. */
 void pbin_reader_part(struct pbin_reader *reader, uint64_t begin, uint64_t end);
 
 /* Makes pbin_reader_next deliver readings, which it skips by default. */
@@ -415,10 +417,10 @@ void pbin_reader_want_readings(struct pbin_reader *reader);
 /* Makes pbin_reader_next deliver the CPU time of the machine with samples. */
 void pbin_reader_want_busy(struct pbin_reader *reader);
 
-/* Makes pbin_reader_next deliver values that are not numbers with samples. */
+/* Makes pbin_reader_next deliver non-numeric values with samples. */
 void pbin_reader_want_opaque(struct pbin_reader *reader);
 
-/* What pbin_reader_open was called with. */
+/* The CHOICE of pbin_reader_open. */
 struct pbin_choice pbin_reader_choice(const struct pbin_reader *reader);
 
 /* Makes pbin_reader_next deliver the columns and sums of least squares, which it skips by default. */
@@ -430,8 +432,8 @@ void pbin_reader_want_measures(struct pbin_reader *reader);
 /* The stream of the reader; borrowed. */
 struct stream *pbin_reader_stream(const struct pbin_reader *reader);
 
-/* Reads the trailer at the end of STREAM, which must be seekable. Returns whether there is one. Only good for choosing
- * how to read the profile, since nothing else is checked. */
+/* Reads the trailer at the end of STREAM, which must be seekable. Returns whether there is one. Use it only to choose
+ * how to read the profile, because nothing else is checked. */
 struct pbin_counts {
     uint64_t samples, thread_samples;
     uint32_t strings, maps, threads, locations, runs, rows, arcs;
@@ -442,16 +444,16 @@ bool pbin_peek_trailer(struct stream *stream, struct pbin_counts *counts);
  * after N samples". */
 int pbin_reader_next(struct pbin_reader *reader, struct pbin_batch *batch, struct error *err);
 
-/* Whether a truncated stream was salvaged. Only after pbin_reader_next returned 0. */
+/* Was a truncated stream salvaged? Only after pbin_reader_next returned 0. */
 bool pbin_reader_cut(const struct pbin_reader *reader);
 
-/* If so, warns that NAME has lost what follows, where and why. */
+/* If so, warns where and why the rest of NAME was lost. */
 void pbin_reader_warn_cut(const struct pbin_reader *reader, const char *name,
                           struct reporter *reporter);
 
-/* META, and the definitions so far; borrowed until pbin_reader_next or _close. */
+/* The metadata; borrowed until pbin_reader_next or pbin_reader_close, like the definitions so far. */
 const struct pbin_meta *pbin_reader_meta(const struct pbin_reader *reader);
-/* The key columns of an aggregated profile; none for a full one. */
+/* The key columns of an aggregated profile; none for a full profile. */
 const struct pbin_keys *pbin_reader_keys(const struct pbin_reader *reader);
 struct pbin_definitions {
     const struct strings *strings;
@@ -462,7 +464,7 @@ struct pbin_definitions {
     const uint32_t *callers; /* [location_count], PBIN_NO_CALLER: none; NULL: no location has one */
     const struct pbin_source *sources;
     const struct pbin_measure *measures;
-    const struct pbin_checksum *checksums; /* the same may occur several times */
+    const struct pbin_checksum *checksums; /* may contain duplicates */
     size_t map_count, thread_count, location_count, frame_count, source_count, measure_count,
         checksum_count;
 };

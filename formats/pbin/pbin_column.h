@@ -28,7 +28,7 @@ struct column {
 void column_free(struct column *column);
 
 /* Reads a column of COUNT values. At least 8 bytes must be readable after the cursor's data (in a block, they are its
- * checksum). Returns 1, 0 when the values are unchanged, or -1 when the data is too short or the width invalid. */
+ * checksum). Returns 1, 0 if the values are unchanged, or -1 if the data is too short or the width invalid. */
 int column_get(struct column *column, struct cursor *in, size_t count);
 
 /* The smallest and the largest value; both 0 if COUNT is 0. */

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AVX512_MAX_WIDTH = 57 }; /* bits that 8 bytes cover, whatever bit they start at */
+enum { AVX512_MAX_WIDTH = 57 }; /* bits that fit in 8 bytes for every start bit */
 
-/* Whether the processor has AVX-512 BW and VBMI. */
+/* Does the processor have AVX-512 BW and VBMI? */
 bool column_avx512_supported(void);
 
 /* Packs GROUPS * 8 values of BASE plus 1 to AVX512_MAX_WIDTH bits; a group takes WIDTH bytes. At least 8 bytes must be

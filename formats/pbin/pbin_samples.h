@@ -16,8 +16,8 @@ struct sample_columns {
     struct column interval, value, threads, thread, location, cpu;
 };
 
-/* Reads the payload of a SMPL block; the caller checks that its threads and locations are defined. Returns NULL, or what
- * is wrong. At least 8 bytes must be readable after the payload. */
+/* Reads the payload of a SMPL block; the caller checks that its threads and locations are defined. Returns NULL, or a
+ * text that describes the error. At least 8 bytes must be readable after the payload. */
 const char *sample_columns_read(struct sample_columns *columns, struct cursor *in);
 
 void sample_columns_free(struct sample_columns *columns);

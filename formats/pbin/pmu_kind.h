@@ -1,11 +1,11 @@
-/* What the PMU value of a sample is, in raw profiles and in pbin.
+/* The kind of the PMU value of a sample, in raw profiles and in pbin.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_PBIN_PMU_KIND_H
 #define FORMATS_PBIN_PMU_KIND_H
 
 enum pmu_kind { PMU_NONE, PMU_CURRENT, PMU_VOLTAGE, PMU_POWER, PMU_CUSTOM };
 
-/* "none", "current", "voltage", "power", "custom"; and back, -1 for any other name. */
+/* "none", "current", "voltage", "power", "custom"; and the inverse, -1 for any other name. */
 const char *pmu_kind_name(enum pmu_kind kind);
 int pmu_kind_parse(const char *name);
 

@@ -1,4 +1,4 @@
-/* Raw profiles: what samplers write, in every dialect, layout and byte order. Specified in raw.5.
+/* Raw profiles, the output of samplers, in all dialects, layouts and byte orders. Specified in raw.5.
  *
  *   profile = raw_open(stream, &options, err);
  *   while ((got = raw_next(profile, &samples, err)) > 0) ...
@@ -39,27 +39,27 @@ struct raw_thread_sample {
 /* Some samples of a full profile; all borrowed until the next raw_next or raw_close. */
 struct raw_samples {
     size_t count, thread_sample_count; /* COUNT is at most RAW_BATCH_SAMPLES */
-    /* [count]: since the start of the clock; 0 if the dialect has no times */
+    /* [count]: since the start of the clock [ns]; 0 if the dialect has no times */
     const uint64_t *time_ns;
     const double *value;     /* [count]: of the PMU; 0 without one */
     const uint32_t *threads; /* [count]: number of thread samples of the sample */
     const uint8_t
-        *opaque; /* [count * opaque_size]: values that are not numbers, of RAW_OPAQUE; NULL: none */
-    size_t opaque_size; /* at most PBIN_MAX_OPAQUE: larger ones are not delivered */
+        *opaque;        /* [count * opaque_size]: non-numeric values, for RAW_OPAQUE; NULL: none */
+    size_t opaque_size; /* at most PBIN_MAX_OPAQUE; larger values are not delivered */
     const struct raw_thread_sample *thread_samples; /* [thread_sample_count], sample by sample */
-    const uint8_t *flags;    /* [thread_sample_count]: RAW_RAN, ...; NULL: not known, all ran */
-    const uint64_t *callers; /* [thread_sample_count], where flags have RAW_CALLER; NULL: nowhere */
+    const uint8_t *flags;    /* [thread_sample_count]: RAW_RAN, ...; NULL: unknown, all ran */
+    const uint64_t *callers; /* [thread_sample_count], valid if flags have RAW_CALLER; NULL: none */
 };
 
-/* A line of an aggregated profile: how often PC was sampled, and the sum of the currents [A] of those samples. */
+/* A line of an aggregated profile: the number of samples at PC, and the sum of their currents [A]. */
 struct raw_histogram {
     uint64_t pc;
-    bool unknown; /* all PCs outside every VMMap; pc is 0 */
+    bool unknown; /* all PCs outside all VMMaps; pc is 0 */
     uint64_t samples;
     double current;
 };
 
-/* The layout of a dialect, and the header under it. */
+/* The layout of a dialect, and the header decoded with it. */
 struct raw_layout {
     bool big;  /* byte order */
     bool late; /* VMMaps follow the samples */
@@ -95,7 +95,7 @@ struct raw_options {
     const char *dialect; /* its name; NULL: detect */
     char order;          /* 'l' or 'b'; 0: detect */
     enum raw_value value;
-    /* what PMU values are, where the file does not say: the header is lost, or says custom; PMU_NONE: not given */
+    /* kind of the PMU values if the header is lost or says custom; PMU_NONE: not given */
     enum pmu_kind kind;
     bool salvage; /* keep every complete sample of a truncated or unfinished file */
 };
@@ -114,21 +114,21 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
-    bool has_flags;            /* samples say how threads were seen */
-    bool cut;                  /* salvaged: the end is missing */
-    bool headless;             /* salvaged: the header is, with the kind of the PMU values */
-    enum pmu_kind asked_kind;  /* as in the options */
-    uint64_t records_at;       /* offset of the first sample */
-    uint64_t records_end;      /* offset after the last complete one */
-    uint64_t samples;          /* number of samples */
-    uint64_t threads;          /* thread samples in all records of a full profile */
-    uint64_t done;             /* delivered so far */
+    bool has_flags;           /* samples have flags that describe the sighting of threads */
+    bool cut;                 /* salvaged: the end is missing */
+    bool headless;            /* salvaged: the header is missing, with the kind of the PMU values */
+    enum pmu_kind asked_kind; /* as in the options */
+    uint64_t records_at;      /* offset of the first sample */
+    uint64_t records_end;     /* offset after the last complete one */
+    uint64_t samples;         /* number of samples */
+    uint64_t threads;         /* thread samples in all records of a full profile */
+    uint64_t done;            /* delivered so far */
     struct raw_reader *reader; /* state of the dialect */
 };
 
-/* Detects the dialect by structure, or checks the requested one, and reads header, VMMaps and extension.
- * STREAM becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close. Returns NULL
- * with ERR filled, distinguishing not recognised, ambiguous and malformed. */
+/* Detects the dialect by structure, or checks the requested one, and reads header, VMMaps and extension. STREAM
+ * becomes seekable (a pipe is copied to a temporary file) and is borrowed until raw_close. Returns NULL with ERR
+ * filled, which distinguishes unrecognised, ambiguous and malformed files. */
 struct raw_profile *raw_open(struct stream *stream, const struct raw_options *options,
                              struct error *err);
 void raw_close(struct raw_profile *profile);
@@ -142,22 +142,22 @@ void raw_rewind(struct raw_profile *profile);
 /* For aggregated profiles: returns 1 with LINE filled, 0 at the end, -1 on an error. Skips lines without samples. */
 int raw_next_histogram(struct raw_profile *profile, struct raw_histogram *line, struct error *err);
 
-/* Are the times of samples counted from the start of the run? Otherwise from the first sample. */
+/* Do times of samples count from the start of the run? Otherwise they count from the first sample. */
 bool raw_has_clock(const struct raw_profile *profile);
 
-/* What the PMU value is. */
+/* The kind of the PMU value. */
 enum pmu_kind raw_pmu_kind(const struct raw_profile *profile);
 
 /* The name of the detected dialect. */
 const char *raw_profile_dialect(const struct raw_profile *profile);
 
-/* The dialects by number, for help texts: name and one line, NULL past the last. */
+/* The dialects by number, for help texts: name and one line of help; NULL after the last. */
 const char *raw_dialect_name(size_t number);
 const char *raw_dialect_help(size_t number);
 
-/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment, and \012 in a label
- * is the byte with that octal number, as line ends and backslashes are written.
- * Returns 0 with *MAPS (caller frees) and *COUNT set, or -1. */
+/* For tests and for salvage without VMMaps: reads lines "HEXADDR HEXSIZE LABEL"; '#' begins a comment, and \012 in a
+ * label stands for the byte with that octal number (line ends and backslashes are written so). Returns 0 with *MAPS
+ * (caller frees) and *COUNT set, or -1. */
 int raw_vmmap_text_read(const char *path, struct raw_vmmap **maps, size_t *count,
                         struct error *err);
 /* Writes the same. Returns 0 or -1 (error in OUT's struct error). */

@@ -1,4 +1,4 @@
-/* Internals of formats/raw: what a dialect is. To add one, write a file and add a line to raw_detect.c.
+/* Internals of formats/raw: the description of a dialect. To add one, write a file and add a line to raw_detect.c.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_DIALECT_H
 #define FORMATS_RAW_RAW_DIALECT_H
@@ -9,7 +9,7 @@
 
 enum raw_verdict {
     RAW_NO,        /* not this dialect under this layout */
-    RAW_MALFORMED, /* everything fits up to the end of the data: cut short */
+    RAW_MALFORMED, /* everything fits up to the end of the data: truncated */
     RAW_FITS       /* the records end exactly where they must */
 };
 
@@ -17,11 +17,11 @@ enum raw_verdict {
 struct raw_probe {
     uint64_t records_at, records_end; /* offsets of the first sample and after the last */
     uint64_t samples;                 /* number of complete samples found */
-    uint64_t threads;                 /* in them: few mean that a salvage is a chance match */
-    uint64_t extension_at;            /* offset of the signature; 0: none */
+    uint64_t threads;      /* in these samples; if few, a salvaged file may match by chance */
+    uint64_t extension_at; /* offset of the signature; 0: none */
     uint64_t maps_at;
-    bool odd;           /* labels look unlikely: right only if no other reading is */
-    struct error error; /* for RAW_MALFORMED: what is missing and where */
+    bool odd;           /* labels look implausible: correct only if no other reading fits */
+    struct error error; /* for RAW_MALFORMED: describes what is missing and where */
 };
 
 /* Samples as a run of records, see raw_records.c. */
@@ -38,8 +38,9 @@ struct raw_dialect {
     bool aggregated;
     struct raw_record record; /* of full profiles */
 
-    /* Whether the file has exactly this dialect under this byte order and layout. HEADER is already decoded. With
-     * SALVAGE, a truncated file fits as far as it goes. Returns 0 with VERDICT and PROBE filled, -1 on a read error. */
+    /* Does the file have exactly this dialect with this byte order and layout? HEADER is already
+     * decoded. With SALVAGE, the complete part of a truncated file is checked. Returns 0 with
+     * VERDICT and PROBE filled, -1 on a read error. */
     int (*probe)(const struct raw_dialect *dialect, struct stream *stream,
                  const struct raw_header *header, struct raw_layout layout, bool salvage,
                  enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
@@ -51,7 +52,7 @@ struct raw_dialect {
     void (*close)(struct raw_profile *profile);
 };
 
-/* One reading of a file: dialect, layout, what probing found. */
+/* One reading of a file: dialect, layout, and the result of probing. */
 struct raw_fit {
     const struct raw_dialect *dialect;
     struct raw_layout layout;
@@ -60,15 +61,16 @@ struct raw_fit {
     bool headless; /* a killed sampler left zeros for the header */
 };
 
-/* Refuses a large file, or a pipe before it is copied to a file, whose first bytes fit no dialect. Returns 0 or -1;
- * consumes nothing. */
+/* Rejects a large file, or a pipe before it is copied to a file, if its first bytes fit no dialect. Returns 0, or -1
+ * with ERR filled. Consumes nothing. */
 int raw_detect_early(struct stream *stream, const struct raw_options *options, struct error *err);
 
-/* Finds the only reading that fits, among those that OPTIONS allow. Returns 0 with READING filled, or -1. */
+/* Finds the only reading that fits, among those allowed by OPTIONS. Returns 0 with READING filled, or -1. */
 int raw_detect(struct stream *stream, const struct raw_options *options, struct raw_fit *reading,
                struct error *err);
 
-extern const char raw_spool_unfinished[]; /* the message about one that is not to be salvaged */
+extern const char
+    raw_spool_unfinished[]; /* the error message for a spool that is read without SALVAGE */
 extern const struct raw_dialect raw_intrvelf, raw_intrvelf_aggregated, raw_sampler,
     raw_sampler_walltime, raw_pperf, raw_spool;
 
@@ -78,8 +80,8 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
 int raw_records_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 void raw_records_close(struct raw_profile *profile);
-/* Sets *SAMPLES to the number of complete samples, from the first one on, that have no more than THREADS threads
- * together. Returns 0, or -1 on a read error. */
+/* Sets *SAMPLES to the number of complete samples, from the first one on, that have at most THREADS threads in total.
+ * Returns 0, or -1 on a read error. */
 int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *samples,
                       struct error *err);
 
@@ -91,12 +93,12 @@ struct raw_batch {
     double value[RAW_BATCH_SAMPLES];
     uint32_t threads[RAW_BATCH_SAMPLES];
     struct raw_thread_sample *thread_samples; /* [capacity] */
-    uint8_t *flags;                           /* [capacity], NULL: there are none */
+    uint8_t *flags;                           /* [capacity]; NULL: none */
     uint64_t *callers;                        /* the same */
     size_t flag_capacity, caller_capacity;
     bool has_callers;
-    uint8_t *opaque;    /* [RAW_BATCH_SAMPLES * opaque_size]: values that are not numbers */
-    size_t opaque_size; /* 0: there are none */
+    uint8_t *opaque;    /* [RAW_BATCH_SAMPLES * opaque_size]: non-numeric values */
+    size_t opaque_size; /* 0: none */
 };
 
 void raw_batch_free(struct raw_batch *batch);
@@ -106,15 +108,15 @@ struct raw_seen {
     uint64_t at;     /* offset from which to look for the next block */
     uint64_t number; /* of the next thread sample */
     struct buffer bytes;
-    struct cursor flags, callers; /* of the open block, what is left */
+    struct cursor flags, callers; /* the rest of the open block */
 };
 
-/* Takes in the payload of a `seen` block. Returns 0, or -1 when it is not the next one or does not fit. */
+/* Opens the payload of a `seen` block. Returns 0, or -1 if it is not the next one or does not fit. */
 int raw_seen_open(struct raw_seen *seen, struct cursor *in);
 void raw_seen_free(struct raw_seen *seen);
 
-/* Gives the thread samples of BATCH their flags, which STREAM has in blocks starting at seen->at; restores the position
- * of the stream. Returns 0, or -1. */
+/* Sets the flags of the thread samples of BATCH from the blocks in STREAM that begin at seen->at; restores the
+ * position of the stream. Returns 0, or -1. */
 int raw_seen_fill(struct raw_seen *seen, struct stream *stream, struct raw_batch *batch,
                   struct error *err);
 
@@ -132,7 +134,7 @@ static inline void raw_get_threads(struct raw_thread_sample *thread_samples, con
     }
 }
 
-/* Makes room for COUNT more thread samples, and one that is never used, so that there are some. */
+/* Makes room for COUNT more thread samples and an unused one, so that the arrays are never empty. */
 static inline void raw_batch_reserve(struct raw_batch *b, size_t count)
 {
     if (b->thread_sample_count + count >= b->capacity)
@@ -152,9 +154,9 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
     b->thread_sample_count += count;
 }
 
-/* Reads COUNT VMMaps at OFFSET and checks them: labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set if a label
- * has control characters, or other bytes than NULs after its end. Returns 1 if plausible, 0 if not, 2 if cut short, -1
- * on a read error. */
+/* Reads COUNT VMMaps at OFFSET and checks them: labels, no wrap-around. MAPS and ODD may be NULL; *ODD is set if a
+ * label has control characters, or bytes other than NULs after its end. Returns 1 if plausible, 0 if not, 2 if
+ * truncated, -1 on a read error. */
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
                     struct raw_vmmap *maps, bool *odd, struct error *err);
 

@@ -1,10 +1,9 @@
-/* The raw extension: what our sampler records beyond the documented dialect, in blocks after its last byte.
+/* The raw extension: data that our sampler records in addition to the documented dialect, in blocks after its end.
  *
  *   documented file ... | signature (8 bytes) | info | imgs | mapx | task | vdso? | time ... | seen ... | done
  *
- * Readers of the documented format never look there. The sampler's unfinished file (the spool) has the
- * same blocks after a header of zeros, with the samples in `rows` blocks, so that a killed sampler loses at
- * most the last block:
+ * Readers of the documented format do not read it. The sampler's unfinished file (the spool) has the same blocks after
+ * a header of zeros, with the samples in `rows` blocks, so that a killed sampler loses at most the last block:
  *
  *   32 zero bytes | signature | info | imgs mapx rows seen task rows seen read mapx rows seen ...
  *
@@ -29,9 +28,9 @@ enum {
 };
 extern const uint8_t raw_signature[RAW_SIGNATURE_SIZE];
 
-/* An executable mapping with what a VMMap of the documented formats omits. */
+/* An executable mapping, with the data that VMMaps of the documented formats omit. */
 struct raw_map {
-    uint64_t address, size; /* [bytes] as the VMMap of the same index */
+    uint64_t address, size; /* [bytes] as in the VMMap with the same index */
     uint64_t offset;        /* in the file [bytes] */
     uint32_t pid;           /* process that has the mapping */
     char *build_id;         /* lower-case hex; "" if the file has none */
@@ -47,15 +46,14 @@ struct raw_thread {
 
 enum raw_how { RAW_FIRST, RAW_FORK, RAW_EXEC, RAW_HOWS };
 
-/* An address space, from its start until the next image of the same pid starts. Numbered in the order in which
- * they are put: a parent before its children, the images of a pid by their starts. */
+/* An address space, from its start until the next image of the same pid starts. Images are numbered in the order of
+ * the file: a parent before its children, the images of a pid by start. */
 struct raw_image {
     uint32_t pid, ppid;
-    uint64_t start;  /* since the start of the run [ns] */
-    uint32_t parent; /* image whose mappings it began with, RAW_NO_IMAGE: none */
-    uint8_t how;     /* enum raw_how */
-    char *path,
-        *comm; /* of the executable: absolute, "" if not known; and the name of the process */
+    uint64_t start;    /* since the start of the run [ns] */
+    uint32_t parent;   /* image from which it inherited mappings; RAW_NO_IMAGE: none */
+    uint8_t how;       /* enum raw_how */
+    char *path, *comm; /* of the executable: absolute, "" if unknown; and the name of the process */
 };
 
 enum raw_mapping {
@@ -65,16 +63,16 @@ enum raw_mapping {
     RAW_MAP_STACK,
     RAW_MAP_VDSO,
     RAW_MAP_VSYSCALL,
-    RAW_MAP_JIT, /* names of its code are in the JIT maps */
+    RAW_MAP_JIT, /* code whose names are in the JIT maps */
     RAW_MAPPINGS
 };
 
-/* An executable mapping of an image. It covers what it overlaps of those put before it. */
+/* An executable mapping of an image. It replaces the overlapping parts of earlier mappings. */
 struct raw_mapx {
     uint32_t image;
-    uint64_t from; /* it was there from this time on [ns since the start of the run] */
+    uint64_t from; /* it exists from this time on [ns since the start of the run] */
     uint64_t address, size, offset; /* [bytes]; OFFSET in the file */
-    uint64_t inode;                 /* 0: not known */
+    uint64_t inode;                 /* 0: unknown */
     uint8_t kind;                   /* enum raw_mapping */
     char *build_id;                 /* lower-case hex, "" if the file has none */
     char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
@@ -91,11 +89,10 @@ enum raw_jit { RAW_JIT_TEXT /* of /tmp/perf-PID.map */, RAW_JIT_DUMP, RAW_JITS }
 
 /* Flags of a thread sample. */
 enum {
-    RAW_RAN = 1,   /* it was running; without: it waited, at its PC */
-    RAW_TOTAL = 2, /* no sighting: carries the thread's CPU time only */
-    RAW_CALLER =
-        4,        /* its PC is the kernel's; the PC of the user code that called is recorded too */
-    RAW_STACK = 8 /* reserved */
+    RAW_RAN = 1,    /* it was running; otherwise it waited at its PC */
+    RAW_TOTAL = 2,  /* no sighting: only the CPU time of the thread */
+    RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
+    RAW_STACK = 8   /* reserved */
 };
 
 /* A source of power readings. */
@@ -105,18 +102,18 @@ struct raw_source {
     char *unit;       /* "J", "W", "A", "V" or the custom one */
     char *scope;      /* "core", "package", "dram", "psys", "gpu", "board" or "other" */
     double per_count; /* of an energy counter [J], else 1 */
-    uint64_t period;  /* between its updates [ns], 0: not known */
+    uint64_t period;  /* between its updates [ns], 0: unknown */
     uint8_t role;     /* 1: part of the documented value, 0: additional */
-    char *help;       /* one line for people */
+    char *help;       /* description in one line */
 };
 
 struct raw_reading {
-    uint32_t source; /* number, in the order in which sources are put */
+    uint32_t source; /* number, in the order of the file */
     uint64_t time;   /* at which it was read [ns since the start of the run] */
-    /* energy: counts since the source's first reading, wraps undone; others: bits of an f64 in its unit */
+    /* energy: counts since the source's first reading, corrected for wrap-around; others: bits of
+     * an f64 in its unit */
     uint64_t value;
-    uint64_t
-        busy; /* CPU time that all processes of the machine had used by then [ns], 0: not known */
+    uint64_t busy; /* CPU time used by all processes of the machine until then [ns], 0: unknown */
 };
 
 /* CPU time of a process that has ended [ns]. */
@@ -136,25 +133,26 @@ struct raw_facts {
     const char *sampler, *command, *host, *started, *cwd, *pmu, *pmu_kind, *unit;
     const char *engine;   /* "perf" or "ptrace" */
     const char *interval; /* "random" or "fixed" */
-    const char *target;   /* path of the program that used most CPU time */
-    double frequency;     /* asked for [Hz] */
+    const char *target;   /* path of the program that used the most CPU time */
+    double frequency;     /* requested [Hz] */
     double reached;       /* [Hz] */
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
-    uint64_t cpu_ns; /* of the program and of all processes that it waited for, 0: not known */
-    /* Aggregated: the kernel's part of what is outside every VMMap, and the current while no thread ran [A], as sums. */
+    uint64_t cpu_ns; /* of the program and of all processes that it waited for, 0: unknown */
+    /* Aggregated: sums for the kernel, which is a part of the samples outside all VMMaps, and of
+     * the current while no thread ran [A]. */
     uint64_t kernel_samples;
     double kernel_current, idle_current;
 };
 
-/* A JIT map, put together from its pieces. */
+/* A JIT map, assembled from its pieces. */
 struct raw_jit_map {
     uint32_t image;
     uint8_t kind; /* enum raw_jit */
     struct buffer bytes;
 };
 
-/* Everything but times, rows, flags and readings, as read by raw_extension_read. Texts are borrowed from TEXTS. */
+/* Everything except times, rows, flags and readings, as read by raw_extension_read. Texts are borrowed from TEXTS. */
 struct raw_extension {
     struct raw_facts facts;
     struct raw_map *maps; /* in file order: the first ones are the VMMaps of the header */
@@ -180,7 +178,7 @@ struct raw_extension {
     uint64_t samples;    /* of `done`, or counted in rows */
     uint64_t time_count; /* samples that have times in `time` blocks */
     uint64_t seen_count; /* thread samples that have flags */
-    uint64_t unseen;     /* samples of the last rows that no flags follow */
+    uint64_t unseen;     /* samples of the last rows without flags after them */
     uint64_t end;        /* offset after the last complete block */
     bool done;           /* ended properly */
 };
@@ -199,8 +197,8 @@ void raw_put_times(struct buffer *buffer, uint64_t first, const uint64_t *times,
 void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_t count);
 void raw_put_done(struct buffer *buffer, uint64_t samples);
 
-/* The same for what earlier samplers did not record: raw_put_maps and raw_put_threads are theirs. A block holds at most
- * BLOCK_MAX_PAYLOAD bytes: put long lists in pieces. */
+/* Writers of blocks that earlier samplers did not have (they used raw_put_maps and raw_put_threads). A block holds at
+ * most BLOCK_MAX_PAYLOAD bytes, so divide long lists. */
 void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
@@ -208,37 +206,37 @@ void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t c
 void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,
                  size_t size);
 /* Flags of COUNT thread samples (at most RAW_SEEN_PER_BLOCK) from number FIRST of the file on, and the PCs of callers,
- * one for each flag RAW_CALLER, in the same order. In a spool right after the rows of the same samples. */
+ * one for each flag RAW_CALLER, in the same order. In a spool, put them right after the rows of the same samples. */
 void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, size_t count,
                   const uint64_t *callers);
 void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, size_t count);
 void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings, size_t count);
 void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
 
-/* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end
- * with it. Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 when damaged. With SALVAGE, a
- * truncated or damaged tail is dropped without an error, and EXT->done is false. */
+/* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end with it.
+ * Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if it is damaged. With SALVAGE, a truncated or
+ * damaged tail is dropped without an error, and EXT->done is false. */
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
 
-/* Frees the mappings, to be replaced by others. */
+/* Frees the mappings, so that the caller can replace them. */
 void raw_extension_forget_maps(struct raw_extension *ext);
 
 /* The readings of a profile, one after another. Begun with raw_reading_walk_begin; raw_reading_walk_end releases it. */
 struct raw_reading_walk {
     struct stream *stream;
-    uint64_t at; /* offset from which to look for the next block, 0: there is none */
+    uint64_t at; /* offset from which to look for the next block, 0: none */
     struct buffer bytes;
     struct cursor in;
     uint32_t left; /* in the open block */
 };
 
-/* STREAM, which EXT was read from, is borrowed until raw_reading_walk_end; it stays where it is. */
+/* STREAM, from which EXT was read, is borrowed until raw_reading_walk_end; its position does not change. */
 struct raw_reading_walk raw_reading_walk_begin(struct stream *stream,
                                                const struct raw_extension *ext);
 void raw_reading_walk_end(struct raw_reading_walk *walk);
-/* Returns 1 with READING filled, 0 at the end, or where a profile is damaged that is salvaged; -1 if reading failed. */
+/* Returns 1 with READING filled; 0 at the end, or at damage in a salvaged profile; -1 if reading failed. */
 int raw_reading_next(struct raw_reading_walk *walk, struct raw_reading *reading, struct error *err);
 
 #endif

@@ -1,13 +1,13 @@
-/* What power sources said, and what follows from it for the time between two samples.
+/* Readings of power sources, and the values computed from them for the time between two samples.
  *
  *   readings = raw_readings_new(sources, count);
  *   raw_readings_add(readings, &reading); ...
  *   value = raw_readings_value(readings, t_before, t);        documented value of the sample at t
- *   raw_readings_forget(readings, t);                         no question about before t will come
+ *   raw_readings_forget(readings, t);                         no later call needs times before t
  *
- * An energy counter E is a straight line between two readings, and flat before its first and after its last one:
- * means times intervals add up to what it counted. A power, current or voltage is a straight line between two readings,
- * and as its nearest reading outside them. A custom value stays as it was read.
+ * An energy counter is interpolated linearly between readings, and constant before the first and after the last, so
+ * that means times intervals add up to the counted energy. Powers, currents and voltages are interpolated linearly
+ * between readings, and equal the nearest reading outside them. A custom value keeps its last reading.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_RAW_RAW_READINGS_H
 #define FORMATS_RAW_RAW_READINGS_H
@@ -21,35 +21,36 @@
 
 struct raw_readings;
 
-/* Of COUNT sources, numbered as there; nothing is borrowed. */
+/* Readings of COUNT sources, numbered as in SOURCES; nothing is borrowed. */
 struct raw_readings *raw_readings_new(const struct raw_source *sources, size_t count);
 void raw_readings_delete(struct raw_readings *readings); /* NULL is allowed */
 
-/* Adds READING. Returns 0, or -1 if it is dropped: without a source, earlier than the last one of its source, a counter
- * that decreased, or not a finite number. */
+/* Adds READING. Returns 0, or -1 if it is dropped because it has no source, is earlier than the last reading of its
+ * source, is a counter that decreased, or is not finite. */
 int raw_readings_add(struct raw_readings *readings, const struct raw_reading *reading);
 
 /* The time [ns] up to which all sources of the documented value have readings; 0 if one has none, UINT64_MAX without
  * any such source. */
 uint64_t raw_readings_until(const struct raw_readings *readings);
 
-/* Drops readings that no question about FROM or later needs. */
+/* Drops readings that are not needed for times from FROM on. */
 void raw_readings_forget(struct raw_readings *readings, uint64_t from);
 
-/* What SOURCE added up to between FROM and TO [ns], FROM <= TO: of an energy counter or a power joules, of others unit
- * times seconds. Questions that come in order of time are answered fastest. 0 where it has no readings. */
+/* The integral of SOURCE from FROM to TO [ns], FROM <= TO: joules for an energy counter or a power, unit times seconds
+ * for others; 0 if it has no readings. Calls in order of time are fastest. */
 double raw_readings_energy(struct raw_readings *readings, size_t source, uint64_t from,
                            uint64_t to);
 
-/* The documented value of a sample at TO after one at FROM: the sum, over the sources that are part of it, of the mean
- * between FROM and TO (FROM = TO: of the value then), of custom ones of the last reading at or before TO. */
+/* The documented value of a sample at TO after one at FROM: the sum over the sources that are part of it of the mean
+ * between FROM and TO (if FROM = TO: of the value at that time); for custom sources, of the last reading at or before
+ * TO. */
 double raw_readings_value(struct raw_readings *readings, uint64_t from, uint64_t to);
 
-/* The same of SOURCE alone, whether it is part of the documented value or not. */
+/* The same for SOURCE alone, even if it is not part of the documented value. */
 double raw_readings_value_of(struct raw_readings *readings, size_t source, uint64_t from,
                              uint64_t to);
 
-/* What that value is: PMU_POWER of energy and power, PMU_NONE where no source is part of it. */
+/* The kind of the documented value: PMU_POWER for energy and power, PMU_NONE if no source is part of it. */
 enum pmu_kind raw_readings_kind(const struct raw_readings *readings);
 
 #endif

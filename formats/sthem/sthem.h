@@ -10,19 +10,19 @@
  *   sthem_close(reader);
  *
  * Columns are found by name, in any order and number. Accepted: CRLF, a byte order mark, blank lines; ';', ',' or tab
- * between fields; a decimal comma (unless it separates fields), quoted fields, an empty field after the last one.
- * Errors give line and column, both from 1; columns count fields.
+ * between fields; a decimal comma (unless it separates fields), quoted fields, an empty field at the end. Errors give
+ * line and column, both from 1; columns count fields.
  *
- * Repair. Times printed with 6 digits repeat, and glitches step back. A row whose time is not after that of the last
- * good row is bad, and bad rows are held back until the next good one:
+ * Repair. Times printed with 6 digits can repeat, and glitches can make them decrease. A row whose time is not after
+ * that of the last good row is bad, and bad rows are held back until the next good one:
  *
  *   as printed    1.00  1.00  1.00  1.03          good bad bad good
  *   delivered     1.00  1.01  1.02  1.03          bad rows are spread evenly between their neighbours
  *
  * Bad rows at the end of the file, without a good row after them, are spread together with the good row before them
- * over that row's interval: 0.9 1.0 1.0 becomes 0.9 0.95 1.0. The time from the first row to the latest one thus
- * never changes. The number of bad rows in a run is limited (STHEM_MAX_RUN, fewer with very many columns;
- * STHEM_MAX_BACK that step back): beyond that, the clock stopped or was set back, which is an error.
+ * over that row's interval: 0.9 1.0 1.0 becomes 0.9 0.95 1.0. The time from the first row to the latest one thus never
+ * changes. The number of bad rows in a run is limited (STHEM_MAX_RUN, fewer with very many columns; STHEM_MAX_BACK for
+ * times that decrease). More bad rows are an error: the clock stopped or was set back.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_STHEM_STHEM_H
 #define FORMATS_STHEM_STHEM_H
@@ -40,7 +40,7 @@ enum {
     STHEM_MAX_RUN = 65536,
     STHEM_MAX_BACK = 1024
 };
-/* the place of a core without a PC (0, or by name empty or __External__, CPU1:Unknown): asleep or off */
+/* the place of a core without a PC (0; in names: empty, or __External__ and CPU1:Unknown): asleep or off */
 #define STHEM_IDLE      UINT32_MAX
 #define STHEM_MAX_POWER 1e9 /* [W] */
 #define STHEM_MAX_TIME  4e9 /* [s], either side of 0 */
@@ -54,10 +54,10 @@ struct sthem_options {
     /* the same for cores */
     const uint64_t *cores;
     size_t core_count;
-    double volts; /* for currents, replaces the voltage columns; 0: not given */
-    bool flat;    /* times are durations of rows, each after the one before, and are not repaired */
-    bool from_zero;          /* the first row begins at time 0, not at its own time; as with FLAT */
-    double time_factor;      /* seconds to a unit of times, from 1e-12 to 3600; 0: 1 */
+    double volts;       /* for currents, replaces the voltage columns; 0: not given */
+    bool flat;          /* times are durations of consecutive rows, and are not repaired */
+    bool from_zero;     /* the first row begins at time 0 instead of its time; implied by FLAT */
+    double time_factor; /* seconds per unit of times, from 1e-12 to 3600; 0: 1 */
     uint64_t address_offset; /* added to program counters, modulo 2^64 */
 };
 
@@ -71,7 +71,7 @@ struct sthem_row {
     const uint32_t *places; /* of each core [sthem_core_count]: number of a place, or STHEM_IDLE */
 };
 
-/* Where a core was: with STHEM_SYMBOLS the texts (not both empty), otherwise the PC. */
+/* The place of a core: with STHEM_SYMBOLS the texts (not both empty), otherwise the PC. */
 struct sthem_place {
     uint64_t pc;
     const char *module, *function; /* borrowed until sthem_close */
@@ -100,11 +100,12 @@ const char *sthem_ignored(const struct sthem_reader *reader);
 /* Places are numbered 0, 1, 2, ... in order of appearance. */
 struct sthem_place sthem_place(const struct sthem_reader *reader, uint32_t number);
 
-/* How often the power of SENSOR was negative so far, as noise is after an offset was subtracted; *LEAST is set to the
- * smallest [W]. */
+/* The number of rows so far with negative power of SENSOR, for example noise after an offset was subtracted. Sets
+ * *LEAST to the smallest [W]. */
 uint64_t sthem_negative(const struct sthem_reader *reader, size_t sensor, double *least);
 
-/* So far: the number of rows with repaired times; whether the last line has no end and may therefore be cut. */
+/* So far: the number of rows with repaired times; whether the last line has no line end and may therefore be
+ * truncated. */
 uint64_t sthem_repaired(const struct sthem_reader *reader);
 bool sthem_open_end(const struct sthem_reader *reader);
 

@@ -9,7 +9,7 @@
 
 /* To begin, set STREAM and LONGEST and zero the rest; csv_free releases the memory. */
 struct csv {
-    bool comments;         /* lines that begin with '#' are left out */
+    bool comments;         /* skip lines that begin with '#' */
     struct stream *stream; /* borrowed */
     size_t longest;        /* longest line allowed [bytes] */
     char separator;        /* set by the caller before csv_field */
@@ -24,7 +24,7 @@ struct csv {
 
 void csv_free(struct csv *csv);
 
-/* Goes to the next line that is not blank. Returns 1, 0 at the end, -1 on an error. */
+/* Advances to the next line that is not blank. Returns 1, 0 at the end, -1 on an error. */
 int csv_next(struct csv *csv, struct error *err);
 
 struct csv_text {

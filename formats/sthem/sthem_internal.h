@@ -31,7 +31,7 @@ struct sensor {
     size_t column;           /* of its power or current */
     double current, voltage; /* in the current row */
     bool has_voltage;
-    uint64_t negative; /* number of rows with a negative power, of which the smallest is */
+    uint64_t negative; /* number of rows with negative power, and the lowest */
     double least;      /* [W] */
 };
 
@@ -73,7 +73,7 @@ struct sthem_reader {
     double *watts;   /* [room * sensors] */
     uint32_t *spots; /* [room * cores] */
     size_t first, count, ready, room;
-    size_t back; /* number of bad rows that step back */
+    size_t back; /* number of bad rows whose times decrease */
     bool ended, any;
     femto flat;        /* sum of the durations so far */
     femto start, last; /* time of the first row and of the last delivered one */

@@ -1,4 +1,4 @@
-/* JSON values as all our documents have them.
+/* JSON values, in the form used by all our documents.
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_TABLE_JSON_H
 #define FORMATS_TABLE_JSON_H
@@ -8,18 +8,18 @@
 
 #include "base/output.h"
 
-/* Before anything else: makes running out of memory end the program, not a value. */
+/* Call this first: it makes the program end if memory runs out, instead of losing a value. */
 void json_begin(void);
 
-/* Each is a new reference. Texts are repaired to valid UTF-8; NULL, and numbers that are not finite, are null. */
+/* Each returns a new reference. Texts are repaired to valid UTF-8; NULL, and numbers that are not finite, are null. */
 json_t *json_of_text(const char *text);
 json_t *json_of_count(uint64_t count);
 json_t *json_of_real(double value);
 
-/* Writes VALUE in one line, without a newline, and takes it. Numbers have as many digits as they need to be read back. */
+/* Writes VALUE in one line, without a newline, and releases it. Numbers have enough digits to be read back exactly. */
 void json_write(struct output *out, json_t *value);
 
-/* The same for a text, a count, and a number, without a json_t of the caller's. */
+/* The same for a text, a count and a number, without creating a json_t. */
 void json_put_text(struct output *out, const char *text);
 void json_put_count(struct output *out, uint64_t count);
 void json_put_real(struct output *out, double value);

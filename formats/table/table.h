@@ -20,7 +20,7 @@ struct table_cell {
         uint64_t count;
         double real; /* missing if not finite */
     };
-    enum { TONE_PLAIN, TONE_GOOD, TONE_BAD } tone; /* green or red, where colours are used */
+    enum { TONE_PLAIN, TONE_GOOD, TONE_BAD } tone; /* green or red, if colours are used */
 };
 
 static inline struct table_cell cell_text(const char *text)
@@ -53,13 +53,12 @@ struct table_column {
     const char *name; /* lower case, no spaces: the key in JSON */
     const char *unit; /* "" for none; "%" for shares */
     bool is_text;     /* names or numbers, for alignment */
-    /* For people, in text; the other formats have all columns. */
+    /* For the text format; the other formats have all columns. */
     unsigned char
-        rank; /* where lines are too short, columns with the largest are left out first; 0: none */
-    bool only_wide; /* left out unless the user asks for it */
+        rank; /* columns with the largest rank are left out first if lines are too short; 0: never */
+    bool only_wide; /* left out unless requested */
     size_t
-        interval; /* number of the column with the half-width of its 95 % interval, shown as "5.12 +-0.08" unless
-                           that has a column of its own; 0: none */
+        interval; /* column with half its 95 % interval, shown as "5.12 +-0.08" unless separate; 0: none */
 };
 
 /* A column that is never left out, without an interval. */
@@ -71,7 +70,7 @@ struct table_column {
 /* A fact about the whole table, shown above the rows. */
 struct table_fact {
     const char *name;  /* the key in JSON, including the unit: "wall_s" */
-    const char *title; /* for people: "wall time" */
+    const char *title; /* for the reader: "wall time" */
     const char *unit;
     struct table_cell cell;
 };
@@ -91,24 +90,24 @@ struct table;
 struct table_format {
     const char *name, *help;
     const char *suffix; /* of files, ".csv"; NULL: none */
-    size_t longest;     /* longer texts in rows are cut [bytes] */
+    size_t longest;     /* longer texts in rows are truncated [bytes] */
     void *(*begin)(struct output *out, const struct table_head *head);
     void (*row)(void *state, const struct table_cell *cells, bool total);
     void (*end)(void *state); /* frees */
 };
 
-/* Longest texts: for people, and for programs, where no name from a symbol table is ever cut. A text can be in any
- * number of rows. */
+/* Maximum lengths of texts in formats for people and in formats for programs, which never truncate a name from a
+ * symbol table. A text can be in any number of rows. */
 enum { TABLE_LONGEST_SHOWN = 4096, TABLE_LONGEST_DATA = 1 << 16 };
 
 extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown,
     table_spreadsheet;
 
-/* The names of the formats by number, NULL past the last. */
+/* The names of the formats by number; NULL after the last. */
 const char *table_format_name(size_t number);
 
-/* Is there a format for the suffix of PATH, if it has one, or is NAME given? MORE: another suffix that is known, or NULL.
- * Returns 0, or -1 with ERR filled. */
+/* Checks that NAME is given or that the suffix of PATH, if any, selects a format. MORE is another valid suffix, or
+ * NULL. Returns 0, or -1 with ERR filled. */
 int table_format_check(const char *name, const char *path, const char *more, struct error *err);
 
 /* The format called NAME, or NULL if unknown. If NAME is NULL, the format for the suffix of PATH, with or without
@@ -116,8 +115,8 @@ int table_format_check(const char *name, const char *path, const char *more, str
 const struct table_format *table_format_choose(const char *name, const char *path,
                                                const struct table_format *fallback);
 
-/* Begins a table on OUT. OUT, HEAD and everything HEAD points to are borrowed until table_close. A column that the style
- * names and the table does not have is an error of OUT. */
+/* Begins a table on OUT. OUT, HEAD and everything HEAD points to are borrowed until table_close. If the style names a
+ * column that the table does not have, an error is recorded in OUT. */
 struct table *table_open(const struct table_format *format, struct output *out,
                          const struct table_head *head);
 

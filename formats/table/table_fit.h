@@ -8,8 +8,8 @@
 
 /* A column of a text table. */
 struct fit_column {
-    bool used;   /* has values; a column without any is not shown */
-    bool shown;  /* has a place of its own */
+    bool used;   /* has values; otherwise it is not shown */
+    bool shown;  /* is shown separately */
     bool merged; /* is shown after the values of another column */
     bool is_text;
     size_t
@@ -20,9 +20,9 @@ struct fit_column {
     unsigned char rank; /* as in struct table_column */
 };
 
-/* Makes the COUNT columns of ORDER, two spaces apart, fit in WIDTH characters: leaves out columns by rank until texts have
- * a readable width, and gives these what is left. Removes what it leaves out from ORDER, and returns how many remain. They
- * may still be too wide if nothing can be left out. */
+/* Makes the COUNT columns of ORDER, two spaces apart, fit in WIDTH characters: leaves out columns by rank until texts
+ * have a readable width, and gives texts the remaining width. Removes the columns that it leaves out from ORDER, and
+ * returns the number of those that remain, which may still be too wide if nothing can be left out. */
 size_t table_fit(struct fit_column *columns, size_t *order, size_t count, size_t width);
 
 #endif
