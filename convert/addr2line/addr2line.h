@@ -1,4 +1,4 @@
-/* What pbin-addr2line prints: addresses of a file as function, source file and line.
+/* The output of pbin-addr2line: the function, source file and line of addresses of a file.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_ADDR2LINE_ADDR2LINE_H
 #define CONVERT_ADDR2LINE_ADDR2LINE_H
@@ -14,22 +14,21 @@ struct addr2line_format {
 struct addr2line {
     struct addr2line_format format;
     struct symbolizer *symbolizer;
-    uint64_t base; /* added to every address: that of a section */
+    uint64_t base; /* added to every address: the address of a section */
     bool is_64;
-    struct output *
-        out; /* NULL: standard output, flushed after each batch, so that a program can wait for an answer */
-    uint64_t strange; /* lines without an address */
+    struct output *out; /* NULL: standard output, flushed after each batch for programs that wait */
+    uint64_t strange;   /* lines without an address */
 };
 
-/* The address TEXT is, in hexadecimal digits with or without 0x, LENGTH characters without blanks around them. Returns false
- * if it is none. */
+/* Parses TEXT, LENGTH hexadecimal digits with or without 0x and without blanks around them. Returns false if it is not
+ * an address. */
 bool addr2line_parse(const char *text, size_t length, uint64_t *address);
 
 /* Prints COUNT addresses. Returns 0 or -1, with the error of OUT filled. */
 int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count);
 
-/* Prints the addresses that are lines of the descriptor FD, as soon as they can be read. Text that is not an address counts as
- * 0, as in binutils. Returns 0 or -1 with ERR, that of OUT, filled. */
+/* Prints the addresses in the lines of the descriptor FD, as soon as they can be read. Text that is not an address
+ * counts as 0, like in binutils. Returns 0 or -1 with ERR, that of OUT, filled. */
 int addr2line_lines(struct addr2line *a, int fd, struct error *err);
 
 /* Copies the CSV file PATH (NULL: standard input), and adds columns function, file and line of the address in COLUMN: a name
@@ -39,7 +38,7 @@ int addr2line_csv(struct addr2line *a, const char *path, const char *column, str
 /* Writes SIZE bytes. Returns 0 or -1. */
 int addr2line_write(struct addr2line *a, const void *data, size_t size);
 
-/* The name of FRAME as the options want it, "??" where there is none; of its file. */
+/* The names of the function and the file of FRAME, formatted according to the options; "??" if unknown. */
 const char *addr2line_function(const struct addr2line *a, const struct code_frame *frame);
 const char *addr2line_file(const struct addr2line *a, const struct code_frame *frame);
 

@@ -7,8 +7,8 @@
 
 #include "convert/dwarf/dwarf_forms.h"
 
-/* Skip SKIP bytes, then the value of FORM (0: none) of ATTRIBUTE, one of those that the walk
- * needs; 0: skip the value too. */
+/* Skip SKIP bytes; then there is a value of FORM (0: none). ATTRIBUTE is set if the walk needs the value; if it is 0,
+ * skip the value too. */
 struct abbrev_step {
     uint32_t skip;
     uint16_t form, attribute;
@@ -26,11 +26,11 @@ struct abbrevs {
     struct abbrev *items;
     struct abbrev_step *steps;
     size_t count, capacity, step_count, step_capacity;
-    bool dense; /* code N is ITEMS[N - 1], as all compilers number them; else sorted by code */
+    bool dense; /* code N is ITEMS[N - 1], the numbering of all compilers; else sorted by code */
 };
 
-/* Reads the table from B, somewhere in .debug_abbrev, which begins at SECTION, up to its end or to the
- * first entry that is damaged (B is bad then). */
+/* Reads the table at B, in .debug_abbrev, which begins at SECTION, up to its end or the first damaged entry (which
+ * sets B->bad). */
 void abbrevs_read(struct abbrevs *table, struct dwarf_bytes *b, const uint8_t *section,
                   const struct dwarf_encoding *encoding);
 void abbrevs_free(struct abbrevs *table);

@@ -1,4 +1,4 @@
-/* Debug sections of an ELF file, unpacked. Used in the DWARF worker only.
+/* Debug sections of an ELF file, unpacked. Used only in the DWARF worker.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_SECTIONS_H
 #define CONVERT_DWARF_DWARF_SECTIONS_H
@@ -8,7 +8,7 @@
 
 struct dwarf_sections;
 
-/* Those that are needed for lines and functions. */
+/* The sections needed for lines and functions. */
 enum dwarf_section {
     DEBUG_INFO,
     DEBUG_ABBREV,
@@ -19,24 +19,26 @@ enum dwarf_section {
     DEBUG_RNGLISTS,
     DEBUG_ADDR,
     DEBUG_STR_OFFSETS,
-    DEBUG_CU_INDEX, /* of a package of split units */
-    DEBUG_SECTIONS  /* how many */
+    DEBUG_CU_INDEX, /* in a package of split units */
+    DEBUG_SECTIONS  /* their number */
 };
 
-/* Over FILE, which must be in memory (elf_file_map), as the worker cannot read; SPLIT: over what is in .dwo and .dwp files.
- * Borrowed until the process ends: it is never deleted, the worker just exits. */
+/* The sections of FILE, which must be in memory (elf_file_map) because the worker cannot read files; if SPLIT, the
+ * sections of .dwo and .dwp files. FILE is borrowed until the process ends; the result is never freed, because the
+ * worker just exits. */
 struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool split);
 
-/* The contents of SECTION, unpacked when first asked for; empty if it is missing or damaged. Borrowed. */
+/* The contents of SECTION, unpacked at the first call; empty if it is missing or damaged. Borrowed. */
 struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section section);
 
-/* A thread that unpacks sections. It must be started before the process is confined, which confines the thread too. */
+/* A thread that unpacks sections. Start it before confining the process; that confines the thread too. */
 struct dwarf_unpacker;
 
-/* Starts one for what D has besides .debug_info. NULL: that would not pay, or there is none to be had. */
+/* Starts one for the sections of D other than .debug_info. Returns NULL if it would not save time, or if no thread can
+ * be created. */
 struct dwarf_unpacker *dwarf_unpacker_start(struct dwarf_sections *d);
 
-/* Unpacks all sections, two at a time. NULL: leaves that until they are asked for. */
+/* Unpacks all sections, two at a time. If U is NULL, does nothing: sections are unpacked when they are needed. */
 void dwarf_unpacker_run(struct dwarf_unpacker *u);
 
 #endif

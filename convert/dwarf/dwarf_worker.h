@@ -1,7 +1,7 @@
-/* Questions to the debug information of a file, answered by a confined process.
+/* A confined process that answers questions about the debug information of a file.
  *
- * Damaged files make readers of DWARF crash, loop and allocate gigabytes. This one therefore runs in
- * a child that can neither open nor write files, and its answers are checked:
+ * Damaged files make readers of DWARF crash, loop and allocate gigabytes. Therefore this reader runs in a child
+ * process that can neither open nor write files, and its answers are checked:
  *
  *   question  u32 count, count x u64 address of the file, ascending
  *   answer    u32 size of what follows
@@ -11,7 +11,7 @@
  *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum;
  *                          or u8 255: the same frames as the address before
  *
- * It may ask in turn, before it answers, for files with split debug information, which it cannot open itself:
+ * Before it answers, it may request files with split debug information, which it cannot open:
  *
  *   wanted    u32 0xffffffff, u32 size of what follows; folder and name, each u32 length and bytes
  *   file      u64 size; with a descriptor, or size 0 for none
@@ -35,8 +35,8 @@ enum {
 #define FILE_WANTED  UINT32_C(0xffffffff)
 #define FILE_REFUSED UINT32_C(0xfffffffe)
 
-/* Function, file and checksum are string numbers: of the worker in its answer, of STRINGS below. The checksum is the MD5 of
- * the file in lower-case hexadecimal, 0: not known. */
+/* Function, file and checksum are string numbers: in answers those of the worker, below those of STRINGS. The checksum
+ * is the MD5 of the file in lower-case hexadecimal, 0: unknown. */
 struct dwarf_frame {
     uint32_t function, file, line, checksum;
 };
@@ -53,7 +53,7 @@ struct dwarf_answer {
 
 void dwarf_answer_free(struct dwarf_answer *answer);
 
-/* Makes ANSWER empty, with room for the frames of COUNT addresses to be found at FIRST and COUNT. */
+/* Empties ANSWER, and makes room for COUNT addresses in FIRST and COUNT. */
 void dwarf_answer_reserve(struct dwarf_answer *answer, size_t count);
 
 struct dwarf_worker;
@@ -61,36 +61,36 @@ struct dwarf_worker;
 /* The files that have the debug information of a program. */
 struct dwarf_files {
     struct elf_file *debug;            /* may be IMAGE */
-    struct elf_file *alternate;        /* that DEBUG refers to; NULL: none */
+    struct elf_file *alternate;        /* to which DEBUG refers; NULL: none */
     struct elf_file *package;          /* with split units; NULL: none */
     const struct elf_file *image;      /* of the program */
-    const struct elf_symbols *symbols; /* of it; NULL: not known */
-    /* Opens the file NAME, with the split unit of a compilation in FOLDER; NULL: there is none. Caller closes. REFUSE: it is
-     * of another build. */
+    const struct elf_symbols *symbols; /* of IMAGE; NULL: unknown */
+    /* Opens the file NAME, with the split unit of a compilation in FOLDER; NULL: there is none.
+     * Caller closes. REFUSE reports that it is from another build. */
     struct elf_file *(*open_split)(void *context, const char *folder, const char *name);
     void (*refuse_split)(void *context);
     void *context; /* valid until the worker is deleted */
 };
 
-/* Starts the worker for FILES, borrowed during the call: the worker has copies of its own. TIMEOUT: seconds that an
- * answer may take. Returns NULL with ERR filled when the system refuses a process. */
+/* Starts the worker for FILES, which are borrowed only during the call. TIMEOUT is the maximum time for an answer [s].
+ * Returns NULL with ERR filled if no process can be created. */
 struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
                                         struct error *err);
 
-/* Asks about COUNT (at most MAX_QUESTION) ascending addresses. Returns 0 with ANSWER filled,
- * its names added to STRINGS; or -1: the worker died, took too long or sent a malformed
- * answer. Then only dwarf_worker_delete may follow. */
+/* Asks about COUNT (at most MAX_QUESTION) ascending addresses. Returns 0 with ANSWER filled and its names added to
+ * STRINGS; or -1 with ERR filled if the worker died, took too long or sent a malformed answer. After that, only
+ * dwarf_worker_delete is allowed. */
 int dwarf_worker_ask(struct dwarf_worker *worker, const uint64_t *addresses, size_t count,
                      struct strings *strings, struct dwarf_answer *answer, struct error *err);
 
-/* The size of what a worker reads [bytes], and the CPU time that it gets for that [s]. */
+/* The size of the files that a worker reads [bytes], and the CPU time that it may use for that size [s]. */
 uint64_t dwarf_files_size(const struct dwarf_files *files);
 unsigned dwarf_worker_seconds(uint64_t size);
 
 /* Ends the process and waits for it. NULL is allowed. */
 void dwarf_worker_delete(struct dwarf_worker *worker);
 
-/* What the child does: answers questions from SOCKET until it is closed or process PARENT ends. */
+/* The child's main function: answers questions from SOCKET until it is closed or process PARENT ends. */
 _Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_files *files);
 
 #endif

@@ -1,4 +1,4 @@
-/* Call arcs of a pbin, whose ends are names, as those of a gmon.out, whose ends are addresses.
+/* Converts call arcs of a pbin, whose ends are names, to those of a gmon.out, whose ends are addresses.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_GMON_GMON_CALLS_H
 #define CONVERT_GMON_GMON_CALLS_H
@@ -8,9 +8,9 @@
 #include "formats/elf/elf_symbols.h"
 #include "formats/gmon/gmon.h"
 
-/* Adds the arcs of TIMES to GMON: both ends become the first address of a function of FILE. ALL is
- * what the pbin defines; SYMBOLS are those of FILE. Returns how many
- * arcs were left out, as an end is not a function of FILE. */
+/* Adds the arcs of TIMES to GMON: both ends become the first address of a function of FILE. ALL are the definitions of
+ * the pbin; SYMBOLS are those of FILE. Returns the number of arcs that were left out because an end is not a function
+ * of FILE. */
 size_t gmon_calls_add(struct gmon *gmon, const struct pc_times *times,
                       const struct profiled_file *file, const struct pbin_definitions *all,
                       const struct elf_symbols *symbols);

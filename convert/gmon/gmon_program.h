@@ -11,17 +11,17 @@ struct gmon_program;
 
 struct gmon_program_options {
     const char *elf; /* the file; NULL: found by the name of the gmon.out */
-    bool has_bias;   /* BIAS is given: address in the gmon.out - BIAS is one of the file */
+    bool has_bias;   /* BIAS is given: address in the file = address in the gmon.out - BIAS */
     uint64_t bias;
     struct symbolizer_options symbols;
 };
 
 /* Finds the program of GMON: OPTIONS->elf, else the one that follows from the name,
  *   gmon-UUID.out, gmon-UUID.N.out -> UUID.elf (OP-TEE),   gmon.PROGRAM.PID.out -> PROGRAM
- * (OpenBSD), in the search paths, beside GMON, in the current folder and in the system's. If it is
- * not found there is a warning, and nothing has a name. Returns NULL with ERR filled: no program
- * follows from the name, or the ELF cannot be read or is of another layout. OPTIONS, GMON and
- * REPORTER are borrowed until gmon_program_delete. */
+ * (OpenBSD), in the search paths, beside GMON, in the current folder and in the system's. If it is not found, a
+ * warning is printed and functions have no names. Returns NULL with ERR filled if the name implies no program, or if
+ * the ELF file cannot be read or has another layout. OPTIONS, GMON and REPORTER are borrowed until
+ * gmon_program_delete. */
 struct gmon_program *gmon_program_open(const struct gmon *gmon,
                                        const struct gmon_program_options *options,
                                        struct reporter *reporter, struct error *err);
@@ -30,7 +30,7 @@ void gmon_program_delete(struct gmon_program *program);
 /* Base name; borrowed until gmon_program_delete. */
 const char *gmon_program_name(const struct gmon_program *program);
 
-/* Address of the file for one of the gmon.out. */
+/* Converts an address of the gmon.out to an address of the file. */
 uint64_t gmon_program_address(const struct gmon_program *program, uint64_t recorded);
 
 /* Is ADDRESS of the file code? True without a file. */
@@ -43,12 +43,12 @@ void gmon_program_piece(const struct gmon_program *program, uint64_t address, ui
 
 /* A source position. Texts are borrowed until gmon_program_delete. */
 struct gmon_line {
-    const char *inner; /* the innermost inlined function, for people; NULL: no inlined code */
-    const char *file;  /* "": not known */
-    uint32_t line;     /* 0: not known */
+    const char *inner; /* the innermost inlined function, demangled; NULL: no inlined code */
+    const char *file;  /* "": unknown */
+    uint32_t line;     /* 0: unknown */
 };
 
-/* Finds those of COUNT addresses of the file. */
+/* Finds the source positions of COUNT addresses of the file. */
 void gmon_program_lines(struct gmon_program *program, const uint64_t *addresses, size_t count,
                         struct gmon_line *lines);
 

@@ -1,4 +1,4 @@
-/* Time per address as the histograms of a gmon.out.
+/* Converts time per address to the histograms of a gmon.out.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_GMON_GMON_RENDER_H
 #define CONVERT_GMON_GMON_RENDER_H
@@ -10,7 +10,7 @@
 
 struct address_time {
     uint64_t address; /* of the file */
-    exact time;       /* [2^-32 ns]; at most 2^90 together */
+    exact time;       /* [2^-32 ns]; at most 2^90 in total */
 };
 
 struct gmon_render_options {
@@ -19,12 +19,11 @@ struct gmon_render_options {
     uint32_t rate;             /* [Hz] */
 };
 
-/* Fills GMON (zeroed but for its name) with histograms of IMAGE's code, in its pointer size and
- * byte order. ITEMS are sorted by address, in place. Ticks are rounded so that any stretch of text
- * is off by less than one, and so is the sum. A bin holds 65535 ticks: what is above goes to
- * further histograms (GNU, at most 16), or else the rate is lowered, with a warning. *OUTSIDE is
- * the time at addresses that are not code. Returns 0, or -1 with ERR filled: too many bins, or no
- * code at all. What GMON points to is freed by gmon_render_free. */
+/* Fills GMON (zeroed but for its name) with histograms of IMAGE's code, in its pointer size and byte order. ITEMS are
+ * sorted by address, in place. Ticks are rounded so that the error of every range of text, and of the sum, is less
+ * than one tick. A bin holds at most 65535 ticks: the excess goes to further histograms (GNU, at most 16), otherwise
+ * the rate is lowered, with a warning. Sets *OUTSIDE to the time at addresses that are not code. Returns 0, or -1 with
+ * ERR filled if there are too many bins or there is no code. gmon_render_free frees the data of GMON. */
 int gmon_render(struct gmon *gmon, const struct elf_file *image, struct address_time *items,
                 size_t count, const struct gmon_render_options *options, exact *outside,
                 struct reporter *reporter, struct error *err);

@@ -7,8 +7,8 @@
 #include "convert/gmon/gmon_program.h"
 #include "formats/pbin/pbin.h"
 
-/* The keys of its rows, in the order in which they are sorted. PC is where the bin begins, rounded up, or the function where it begins
- * inside the bin. */
+/* The keys of its rows, in sorting order. PC is the begin of the bin, rounded up, or the begin of the function if that
+ * is inside the bin. */
 #define GMON_KEYS "binary,function,inline,file,line,pc"
 
 struct gmon_sums;
@@ -16,10 +16,9 @@ struct gmon_sums;
 struct gmon_sums *gmon_sums_new(void);
 void gmon_sums_delete(struct gmon_sums *sums);
 
-/* Adds GMON, of PROGRAM, sampled at RATE [Hz] (0: that of each of its histograms). A bin is shared
- * out over the functions that it overlaps by exact integers: their sum is the bin's count, and
- * their time the count / rate, to the last bit. Returns 0, or -1 with ERR filled: counts that do
- * not fit. */
+/* Adds GMON, of PROGRAM, sampled at RATE [Hz] (0: that of each of its histograms). The count of a bin is divided among
+ * the functions that it overlaps, in exact integers: the parts add up exactly to the count, and their times to count /
+ * rate. Returns 0, or -1 with ERR filled if counts are too large. */
 int gmon_sums_add(struct gmon_sums *sums, const struct gmon *gmon, struct gmon_program *program,
                   uint32_t rate, struct reporter *reporter, struct error *err);
 

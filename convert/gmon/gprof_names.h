@@ -1,4 +1,4 @@
-/* What gprof shows of functions, and a table of symbols with which it shows all.
+/* Finds functions that gprof does not show, and writes a table of symbols with which it shows all functions.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_GMON_GPROF_NAMES_H
 #define CONVERT_GMON_GPROF_NAMES_H
@@ -6,20 +6,21 @@
 #include "convert/gmon/gmon_render.h"
 #include "formats/elf/elf_symbols.h"
 
-/* Functions that gprof leaves out: local ones with '$' or '.' in their names, which it takes for labels. Their time goes
- * to functions before them. */
+/* Functions that gprof omits: local functions with '$' or '.' in their names, which it takes for labels. It adds their
+ * time to the functions before them. */
 struct gprof_hidden {
     size_t functions;
-    exact time;       /* [2^-32 ns] */
-    const char *name; /* of the one with the most time at one address; borrowed from the symbols */
+    exact time; /* [2^-32 ns] */
+    const char
+        *name; /* of the function with the most time at one address; borrowed from the symbols */
 };
 
-/* Those of SYMBOLS that have any of the COUNT items. */
+/* Finds the omitted functions of SYMBOLS that contain any of the COUNT items. */
 struct gprof_hidden gprof_hidden_find(struct elf_symbols *symbols, const struct address_time *items,
                                       size_t count);
 
-/* Writes all functions to OUT, as nm prints global ones: gprof --external-symbol-table takes all of these. Returns 0 or
- * -1 (error in OUT's struct error). */
+/* Writes all functions to OUT, like nm prints global functions, for gprof --external-symbol-table. Returns 0 or -1
+ * (error in OUT's struct error). */
 int gprof_names_write(struct elf_symbols *symbols, struct output *out);
 
 #endif

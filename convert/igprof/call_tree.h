@@ -1,15 +1,15 @@
-/* Adds up a call tree by function: what is counted in a function itself, and in it and what it called.
+/* Adds up a call tree by function: the counts in each function, without and with its callees.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_IGPROF_CALL_TREE_H
 #define CONVERT_IGPROF_CALL_TREE_H
 
 #include "formats/igprof/igprof.h"
 
-/* Of a counter in a function. */
+/* The sums of a counter in a function. */
 struct tree_sums {
-    uint64_t ticks, value, peak; /* in itself; the peak is the largest */
-    uint64_t inclusive;          /* the value with what it called; a recursion counts once */
-    /* of a counter of the largest, values are the largest */
+    uint64_t ticks, value, peak; /* without callees; the peak is the largest */
+    uint64_t inclusive;          /* the value with callees; recursion counts once */
+    /* values of a maximum counter are maxima */
 };
 
 struct call_tree {
@@ -17,13 +17,13 @@ struct call_tree {
     size_t functions, capacity;
     size_t depth, stack_capacity;
     struct tree_frame *stack; /* [depth] */
-    uint32_t *entered;        /* [functions] how often each is in the stack */
+    uint32_t *entered;        /* [functions] occurrences of each in the stack */
     size_t entered_capacity;
     bool largest[IGPROF_MAX_COUNTERS]; /* see igprof_counter_is_largest */
     bool overflow;                     /* a sum was too large: the contents are invalid */
 };
 
-/* Adds NODE of IGPROF, the next in pre-order; and ends the tree. Zeroed: an empty tree. */
+/* call_tree_add adds NODE of IGPROF, the next in pre-order; call_tree_end ends the tree. A zeroed tree is empty. */
 void call_tree_add(struct call_tree *tree, const struct igprof *igprof,
                    const struct igprof_node *node);
 void call_tree_end(struct call_tree *tree);

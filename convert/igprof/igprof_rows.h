@@ -7,7 +7,7 @@
 #include "convert/igprof/call_tree.h"
 #include "formats/pbin/pbin.h"
 
-/* FILE: of the dump, for errors; NAME: of the profile. Returns 0, or -1 with ERR filled. */
+/* FILE is the name of the dump, for errors; NAME is the name of the profile. Returns 0, or -1 with ERR filled. */
 int igprof_rows_write(const struct igprof *igprof, const struct call_tree *tree, const char *file,
                       const char *name, struct output *out, struct error *err);
 

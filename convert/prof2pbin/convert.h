@@ -1,4 +1,4 @@
-/* From a raw profile to pbin: one pass, each distinct program counter resolved once.
+/* Converts a raw profile to pbin in one pass; each distinct program counter is resolved once.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CONVERT_H
 #define CONVERT_PROF2PBIN_CONVERT_H
@@ -16,12 +16,11 @@ struct convert_options {
     struct symbolizer_options symbols;
 };
 
-/* May RAW be converted under OPTIONS? A current needs volts, a power must not have them.
- * Returns 0, or -1 with ERR filled. */
+/* Checks OPTIONS for RAW: a current needs volts, and a power must not have them. Returns 0, or -1 with ERR filled. */
 int convert_check(const struct raw_profile *raw, const struct convert_options *options,
                   struct error *err);
 
-/* Writes RAW to OUT. Warnings go to REPORTER. Returns 0, or -1 with ERR filled (by OUT's own errors too). */
+/* Writes RAW to OUT. Warnings go to REPORTER. Returns 0, or -1 with ERR filled (also by errors of OUT). */
 int convert_raw(struct raw_profile *raw, const struct convert_options *options, struct output *out,
                 struct reporter *reporter, struct error *err);
 

@@ -1,4 +1,4 @@
-/* The samples of a raw profile, batch by batch into the columns of a pbin.
+/* Converts the samples of a raw profile, batch by batch, to the columns of a pbin.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CONVERT_SAMPLES_H
 #define CONVERT_PROF2PBIN_CONVERT_SAMPLES_H
@@ -7,8 +7,9 @@
 #include "convert/symbolize/locations.h"
 #include "formats/raw/raw.h"
 
-/* Writes all samples of RAW, a full profile, to WRITER, and has LOCATIONS, which write there as well, resolve what they
- * name. SEEN is NULL if the profile knows neither processes nor how threads were seen. Returns 0, or -1 with ERR filled (by the output's own errors too). */
+/* Writes all samples of RAW, a full profile, to WRITER, and makes LOCATIONS, which also write there, resolve their
+ * program counters. SEEN is NULL if the profile has neither processes nor flags of thread samples. Returns 0, or -1
+ * with ERR filled (also by errors of the output). */
 int convert_samples(struct raw_profile *raw, struct pbin_writer *writer,
                     struct locations *locations, struct seen_conversion *seen,
                     struct reporter *reporter, struct error *err);

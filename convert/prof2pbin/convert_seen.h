@@ -1,4 +1,4 @@
-/* The samples of a raw profile that knows processes, or how threads were seen.
+/* Converts the samples of a raw profile with processes or with flags of thread samples.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_CONVERT_SEEN_H
 #define CONVERT_PROF2PBIN_CONVERT_SEEN_H
@@ -8,7 +8,7 @@
 #include "convert/prof2pbin/jit_names.h"
 #include "convert/symbolize/locations.h"
 
-/* CPU time of a process none of whose threads was seen running. */
+/* CPU time of processes whose threads were never seen running. */
 #define LABEL_UNSAMPLED "_unsampled"
 
 struct seen_conversion;
@@ -22,8 +22,8 @@ struct seen_conversion *seen_conversion_new(const struct raw_profile *raw,
 void seen_conversion_delete(struct seen_conversion *conversion);
 
 /* Fills ROOM, which is large enough, with the thread samples of COUNT samples of SAMPLES, starting at sample FIRST and
- * thread sample THREAD_SAMPLE. TIME_NS[COUNT] are their times, in ascending order. Records that are not sightings are
- * left out. Returns the number of thread samples in the room. */
+ * thread sample THREAD_SAMPLE. TIME_NS[COUNT] are their times, in ascending order. Leaves out records that are not
+ * sightings. Returns the number of thread samples in the room. */
 size_t seen_conversion_put(struct seen_conversion *conversion, const struct raw_samples *samples,
                            size_t first, size_t count, size_t thread_sample,
                            const uint64_t *time_ns, const struct pbin_room *room);

@@ -1,7 +1,7 @@
-/* The CPU time that all processes of the machine used, as power readings say, for the samples of a pbin.
+/* Computes the CPU time that all processes of the machine used, for the samples of a pbin, from power readings.
  *
- * The kernel counts it in ticks, and the sampler does not ask for each reading: between two readings that differ it is a
- * straight line.
+ * The kernel counts it in ticks, and the sampler does not update it for each reading; it is interpolated linearly
+ * between two readings that differ.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_MACHINE_TIME_H
 #define CONVERT_PROF2PBIN_MACHINE_TIME_H
@@ -16,7 +16,7 @@ struct machine_time {
     struct machine_point {
         uint64_t time, cpu_ns;
     } before, after; /* two readings that differ */
-    uint64_t put;    /* samples so far */
+    uint64_t put;    /* samples processed */
     uint64_t given;  /* CPU time of them [ns], since the first reading */
 };
 
@@ -26,8 +26,8 @@ int machine_time_begin(struct machine_time *machine, const struct raw_profile *r
                        struct pbin_writer *writer, struct error *err);
 void machine_time_end(struct machine_time *machine);
 
-/* Puts what is known of the COUNT samples that are put next, taken at TIME_NS [COUNT, ns since the start of the run].
- * Returns 0, or -1. */
+/* Writes the CPU time of the machine, as far as known, for the next COUNT samples, taken at TIME_NS [COUNT, ns since
+ * the start of the run]. Call it before the samples are written. Returns 0, or -1 with ERR filled. */
 int machine_time_put(struct machine_time *machine, const uint64_t *time_ns, size_t count,
                      struct error *err);
 

@@ -13,7 +13,8 @@ struct prof_options {
     const char *input, *maps, *dump_maps;
 };
 
-/* Its input is a zeroed struct prof_options; texts are those of the command line. Caller frees the search paths. */
+/* Its input is a zeroed struct prof_options, whose texts are borrowed from the command line. Caller frees the search
+ * paths. */
 extern const struct argp prof_argp;
 
 #endif

@@ -1,4 +1,5 @@
-/* Which thread a tid is while samples go by: its name, process and address space change, and tids are reused.
+/* Determines the thread of each tid in successive samples: its name, process and address space can change, and tids
+ * are reused.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_THREAD_TRACKER_H
 #define CONVERT_PROF2PBIN_THREAD_TRACKER_H
@@ -12,14 +13,14 @@
 struct tracked {
     uint32_t tid;
     uint32_t thread; /* number of the thread, 0, 1, 2, ...: the same in every pass over a profile */
-    uint32_t pid;    /* 0: not known */
+    uint32_t pid;    /* 0: unknown */
     uint32_t task;   /* index for tracker_name, NO_TASK */
     uint32_t image;  /* address space, RAW_NO_IMAGE */
     bool ended;      /* its last record was a total */
-    bool renewed;    /* another thread, name, process or program than at the record before */
+    bool renewed;    /* thread, name, process or program differ from the previous record */
     uint64_t cpu_ns; /* at its last record */
-    uint64_t until;  /* task or image may be another from this time on */
-    uint32_t batch;  /* the steady one in which it was found last */
+    uint64_t until;  /* task or image may change at this time */
+    uint32_t batch;  /* the last steady batch in which it was found */
     /* for the caller's use; 0 at first */
     uint32_t number, token, token_image;
     uint64_t token_until;
@@ -33,7 +34,7 @@ struct tracker {
     struct tracked *tracked; /* by number in tids */
     size_t capacity;
     uint32_t threads; /* so far */
-    uint32_t *seats;  /* by place in the sample: the number in tids that was there last */
+    uint32_t *seats;  /* by place in the sample: the last number in tids there */
     size_t seat_count, seat_capacity;
     uint32_t batches; /* so far */
 };
@@ -45,14 +46,15 @@ void tracker_free(struct tracker *tracker);
 /* Name of a task, borrowed from the extension; "" for NO_TASK. */
 const char *tracker_name(const struct tracker *tracker, uint32_t task);
 
-/* The thread that was at SEAT, a place in the sample, last. */
+/* The thread that was last at SEAT, a place in the sample. */
 static inline struct tracked *tracker_seat(const struct tracker *tracker, size_t seat)
 {
     return &tracker->tracked[tracker->seats[seat]];
 }
 
-/* Thread samples of successive samples that all have the same threads in the same places: number K is of the thread at
- * seat K % EACH. All are sightings, and no thread, name, process or program changes. Most batches are steady. */
+/* Thread samples of successive samples that all have the same threads in the same places: number K belongs to the
+ * thread at seat K % EACH. All are sightings, and no thread, name, process or program changes. Most batches are
+ * steady. */
 struct steady {
     const struct raw_thread_sample *thread_samples;
     const uint8_t *flags;
@@ -72,9 +74,9 @@ uint32_t tracker_find(struct tracker *tracker, uint32_t tid, size_t seat);
 void tracker_update(struct tracker *tracker, struct tracked *tracked, uint64_t time_ns);
 void tracker_begin(struct tracker *tracker, struct tracked *tracked);
 
-/* The thread of THREAD_SAMPLE, number SEAT in its sample at TIME_NS, and in *USED_NS the CPU time since its last record.
- * Borrowed until the next call. A thread is another one when its CPU time falls, except in a total; when its pid changes; and when a
- * task begins after a total. */
+/* The thread of THREAD_SAMPLE, number SEAT in its sample at TIME_NS, borrowed until the next call. Sets *USED_NS to
+ * its CPU time since its last record. The tid stands for a new thread if the CPU time decreases, except in a total; if
+ * the pid changes; and if a task begins after a total. */
 static inline struct tracked *tracker_follow(struct tracker *tracker,
                                              const struct raw_thread_sample *thread_sample,
                                              uint8_t flags, uint64_t time_ns, size_t seat,

@@ -1,4 +1,4 @@
-/* From a sthem or Lynsyn export to pbin: each core becomes a thread.
+/* Converts a sthem or Lynsyn export to pbin; each core becomes a thread.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_STHEM2PBIN_STHEM_CONVERT_H
 #define CONVERT_STHEM2PBIN_STHEM_CONVERT_H
@@ -13,7 +13,8 @@ struct sthem_convert_options {
     const char *name;  /* of the profile; NULL: of the file */
     uint64_t cpus;     /* 0: the cores that show a PC */
     const char *vmmap; /* text file of mappings, NULL: none */
-    const char *elf;   /* bare-metal program that runs where it was linked, NULL: none */
+    const char
+        *elf; /* bare-metal program, running at the addresses where it was linked; NULL: none */
     struct symbolizer_options symbols;
 };
 
@@ -31,7 +32,7 @@ int sthem_code_read(const struct sthem_convert_options *options, struct sthem_co
                     struct error *err);
 void sthem_code_free(struct sthem_code *code);
 
-/* Writes STREAM, that SUMMARY was made of, to OUT. READING chooses the sensors. Returns 0, or -1 with ERR filled. */
+/* Writes STREAM, from which SUMMARY was made, to OUT. READING selects the sensors. Returns 0, or -1 with ERR filled. */
 int sthem_convert(struct stream *stream, const struct sthem_options *reading,
                   const struct sthem_summary *summary, const struct sthem_code *code,
                   const struct sthem_convert_options *options, struct output *out,

@@ -1,4 +1,4 @@
-/* The folder of this user's cache: $XDG_CACHE_HOME/pbin-tools, or ~/.cache/pbin-tools.
+/* The cache folder of the user: $XDG_CACHE_HOME/pbin-tools, or ~/.cache/pbin-tools.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_CACHE_FOLDER_H
 #define CONVERT_SYMBOLIZE_CACHE_FOLDER_H
@@ -8,15 +8,17 @@
 
 struct cache_folder;
 
-/* Opens it, and makes it if need be. Returns NULL if that is not possible, or if others may write to it. */
+/* Opens the folder, and creates it if necessary. Returns NULL if that is not possible, or if other users can write to
+ * it. */
 struct cache_folder *cache_folder_open(void);
 
-/* Reads the file NAME: *SIZE bytes, to be freed; and notes that it was used. Returns NULL if there is none, if it is not a
- * regular file that only this user may write, or if it is larger than MOST. */
+/* Reads the file NAME, *SIZE bytes, and records that it was used; caller frees. Returns NULL if there is none, if it
+ * is not a regular file that only this user can write, or if it is larger than MOST [bytes]. */
 uint8_t *cache_folder_read(struct cache_folder *folder, const char *name, size_t most,
                            size_t *size);
 
-/* Writes the file NAME as a whole or not at all, and deletes those unused for longest if there is too much. */
+/* Writes the file NAME completely or not at all, and deletes the least recently used files if the folder is too
+ * large. */
 void cache_folder_write(struct cache_folder *folder, const char *name, const uint8_t *data,
                         size_t size);
 

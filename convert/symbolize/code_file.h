@@ -11,22 +11,22 @@
 
 struct code_file;
 
-/* Takes IMAGE. Symbols and debug information are loaded when first asked for; OPTIONS and REPORTER
- * are borrowed until code_file_delete. */
+/* Takes ownership of IMAGE. Symbols and debug information are loaded when first needed; OPTIONS and REPORTER are
+ * borrowed until code_file_delete. */
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
                                 struct reporter *reporter);
 void code_file_delete(struct code_file *file);
 
 const struct elf_file *code_file_image(const struct code_file *file);
 
-/* Ends the process that reads its debug information, if there is one; the next question starts another. NULL is
+/* Ends the process that reads its debug information, if there is one; the next lookup starts another. NULL is
  * allowed. */
 void code_file_rest(struct code_file *file);
 
-/* Looks up COUNT (at most MAX_QUESTION) ascending addresses: in the debug information, where ANSWER is without frames if
- * there is none, or it was lost after a warning; and in symbols and unwind tables. NAMES[i] is what these call the function
- * that has the code, if they know better, or the debug information does not know; NULL: nothing. Borrowed until
- * code_file_delete. */
+/* Looks up COUNT (at most MAX_QUESTION) ascending addresses: in the debug information, and in symbols and unwind
+ * tables. ANSWER has no frames for an address without debug information, or if reading it failed, which is a warning.
+ * NAMES[i] is the name of the function in the symbols or unwind tables if it is more precise or the debug information
+ * has none; else NULL. Names are borrowed until code_file_delete. */
 void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,
                     struct strings *strings, struct dwarf_answer *answer, const char **names);
 

@@ -12,20 +12,20 @@ struct code_maps;
 struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
                                 const struct symbolizer_options *options,
                                 struct reporter *reporter);
-/* One mapping, of IMAGE at its own addresses. Takes IMAGE. */
+/* A single mapping of IMAGE at the addresses in its file. Takes ownership of IMAGE. */
 struct code_maps *code_maps_new_file(struct elf_file *image,
                                      const struct symbolizer_options *options,
                                      struct reporter *reporter);
 void code_maps_delete(struct code_maps *maps);
 
-/* Index of the mapping that holds PC, the first one where several do; UINT32_MAX for none. */
+/* Index of the first mapping that contains PC; UINT32_MAX for none. */
 uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 
 /* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* The file of mapping INDEX, searched at the first call and borrowed until code_maps_delete; NULL after a warning if it
- * is not found. *MAPPING is for elf_mapping_address, borrowed too. */
+/* The file of mapping INDEX, which is searched at the first call and borrowed until code_maps_delete; NULL after a
+ * warning if it is not found. Sets *MAPPING for elf_mapping_address, also borrowed. */
 struct code_file *code_maps_file(struct code_maps *maps, size_t index,
                                  const struct elf_mapping **mapping);
 

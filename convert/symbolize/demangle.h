@@ -6,15 +6,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the names of one input may cost together. Zeroed: nothing yet. */
+/* Total cost of demangling the names of one input, which is limited. Zero it to begin. */
 struct demangle_costs {
     uint64_t mangled, spent; /* [bytes], and pieces of text */
     bool exceeded;           /* some names stay mangled */
 };
 
-/* The demangled form of NAME, caller frees; NULL when it is not mangled, damaged, or would be
- * unreasonably long, alone or together with those before in COSTS. ".cold", ".part.0" and the like stay visible. Safe
- * for any bytes. */
+/* The demangled form of NAME, caller frees; NULL if it is not mangled, is damaged, or would be unreasonably long,
+ * alone or together with the names before in COSTS. Suffixes such as ".cold" and ".part.0" are kept. Safe for any
+ * bytes. */
 char *demangle(const char *name, struct demangle_costs *costs);
 
 #endif

@@ -1,8 +1,8 @@
-/* Answers of debug information, kept on disk: the second profile of a program need not read it again.
+/* A cache on disk for results from debug information, so that further profiles of a program need not read it again.
  *
- * A file per build-id in $XDG_CACHE_HOME/pbin-tools (default ~/.cache/pbin-tools). It is believed only if it is the
- * user's own, has the right checksum and was made from the debug file that is there now; whatever is wrong with it, it
- * is made anew. Together the files have at most 256 MiB: those unused for longest are deleted.
+ * A file per build-id in $XDG_CACHE_HOME/pbin-tools (default ~/.cache/pbin-tools). It is used only if the user owns
+ * it, its checksum is correct, and it was made from the present debug file; otherwise it is recreated. The total size
+ * of the files is at most 256 MiB: the least recently used are deleted.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_FRAME_CACHE_H
 #define CONVERT_SYMBOLIZE_FRAME_CACHE_H
@@ -16,17 +16,17 @@ struct frame_cache;
 struct frame_cache *frame_cache_open(const struct elf_file *image, const struct elf_file *debug,
                                      struct strings *names);
 
-/* Looks up COUNT addresses. Returns whether it knows all of them, with ANSWER filled as by dwarf_worker_ask, and SYMBOLS with
- * the names that were added with it. CACHE: NULL knows nothing. */
+/* Looks up COUNT addresses. Returns true if it has all of them, with ANSWER filled like by dwarf_worker_ask, and
+ * SYMBOLS with the names that were added with the answer. CACHE may be NULL: false. */
 bool frame_cache_find(struct frame_cache *cache, const uint64_t *addresses, size_t count,
                       struct dwarf_answer *answer, uint32_t *symbols);
 
-/* Adds what ANSWER says about COUNT addresses that are not known yet, and the names that their functions have by symbols,
- * numbers of NAMES. NULL is allowed. */
+/* Adds the frames in ANSWER for COUNT addresses that are not in the cache yet, and the names of their functions in
+ * symbols, as numbers of NAMES. NULL is allowed. */
 void frame_cache_add(struct frame_cache *cache, const uint64_t *addresses, size_t count,
                      const struct dwarf_answer *answer, const uint32_t *symbols);
 
-/* Writes what was added, if possible, and frees. NULL is allowed. */
+/* Writes the additions, if possible, and frees CACHE. NULL is allowed. */
 void frame_cache_close(struct frame_cache *cache);
 
 #endif

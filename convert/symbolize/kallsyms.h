@@ -9,14 +9,13 @@
 
 struct kallsyms;
 
-/* Reads PATH: lines "HEXADDR TYPE NAME [MODULE]", of which functions (types t, T, w, W) count.
- * Returns NULL with ERR filled when it cannot be read, has no functions, or has another
- * kind of line. */
+/* Reads PATH: lines "HEXADDR TYPE NAME [MODULE]", of which only functions (types t, T, w, W) are used. Returns NULL
+ * with ERR filled if it cannot be read, has no functions, or has an invalid line. */
 struct kallsyms *kallsyms_read(const char *path, struct error *err);
 void kallsyms_delete(struct kallsyms *kallsyms);
 
-/* The function that begins last at or before ADDRESS, borrowed until kallsyms_delete; NULL when
- * none does. There are no sizes: the last one reaches to the end. */
+/* The last function that begins at or before ADDRESS, borrowed until kallsyms_delete; NULL if there is none. There are
+ * no sizes, so the last function extends to the end. */
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address);
 
 #endif

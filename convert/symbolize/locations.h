@@ -1,5 +1,5 @@
-/* The locations of a profile that is being written: program counters get numbers at once, and are
- * resolved and defined in batches.
+/* The locations of a profile that is being written: program counters get numbers immediately, and are resolved and
+ * defined in batches.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_SYMBOLIZE_LOCATIONS_H
 #define CONVERT_SYMBOLIZE_LOCATIONS_H
@@ -8,35 +8,35 @@
 #include "formats/pbin/pbin.h"
 #include "formats/raw/raw_extension.h"
 
-/* The keys of rows that are for one program counter. */
+/* The keys of rows for one program counter. */
 #define LOCATION_KEYS "binary,file,function,inline,line,pc"
 enum { LOCATION_KEY_COUNT = 6 };
 
 struct locations;
 
-/* What a profile knows about its code. */
+/* Facts in a profile about its code. */
 struct location_facts {
-    const struct code_map *maps; /* all mappings, copied; what they point to is borrowed */
+    const struct code_map *maps; /* all mappings, copied; their texts and images are borrowed */
     size_t map_count;
-    const struct raw_thread *threads; /* borrowed: process and name of threads, where known */
+    const struct raw_thread *threads; /* borrowed: process and name of threads, if known */
     size_t thread_count;
     bool keys; /* locations_key will be called */
 };
 
-/* What FACTS borrows, WRITER and REPORTER must stay until locations_delete. NULL with ERR filled when kallsyms
- * cannot be read. */
+/* WRITER, OPTIONS, REPORTER and the data that FACTS points to must stay valid until locations_delete. Returns NULL
+ * with ERR filled if kallsyms cannot be read. */
 struct locations *locations_new(const struct location_facts *facts, struct pbin_writer *writer,
                                 const struct symbolizer_options *options, struct reporter *reporter,
                                 struct error *err);
 void locations_delete(struct locations *locations);
 
-/* The number that PC has in the pbin; it is defined by the next locations_resolve. */
+/* The number of PC in the pbin, which the next locations_resolve defines. */
 uint32_t locations_number(struct locations *locations, uint64_t pc);
 
-/* The numbers given so far, for a look-up before the call; borrowed until locations_delete. */
+/* The numbers assigned so far, to look up a PC before calling locations_number; borrowed until locations_delete. */
 const struct numbers *locations_numbers(const struct locations *locations);
 
-/* A location where a program counter alone does not say what it is. */
+/* A location that a program counter alone does not identify. */
 struct location_place {
     uint64_t pc;
     uint32_t
@@ -48,15 +48,15 @@ struct location_place {
 };
 #define LOCATION_FIND (UINT32_MAX - 1)
 
-/* The number of PLACE, as locations_number; a profile uses either or the other. */
+/* The number of PLACE, like locations_number; a profile uses only one of these two functions. */
 uint32_t locations_place(struct locations *locations, const struct location_place *place);
 
-/* Resolves and defines all locations that are not yet. */
+/* Resolves and defines all locations that are not defined yet. */
 void locations_resolve(struct locations *locations);
 
 /* Fills the key of ROW from location NUMBER. */
 void locations_key(const struct locations *locations, uint32_t number, struct pbin_row *row);
-/* The same for what has no location: the key is LABEL. */
+/* The same for a row without location: the key is LABEL. */
 void locations_label(const struct locations *locations, const char *label, struct pbin_row *row);
 
 /* Defines the thread TID and returns its number. */
@@ -66,7 +66,7 @@ uint32_t locations_define_thread(struct locations *locations, uint32_t tid);
 uint32_t locations_define_task(struct locations *locations, uint32_t tid, uint32_t pid,
                                const char *name, const char *program);
 
-/* Defines the mappings that no location refers to. */
+/* Defines the mappings to which no location refers. */
 void locations_define_maps(struct locations *locations);
 
 #endif
