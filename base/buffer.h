@@ -16,8 +16,8 @@ struct buffer {
 
 void buffer_free(struct buffer *buffer);
 
-/* Grows SIZE by COUNT bytes, with room for them; returns where they go, borrowed until the next call
- * on the buffer. */
+/* Grows SIZE by COUNT bytes, with room for them; returns a pointer to them, borrowed until the next call on the
+ * buffer. */
 uint8_t *buffer_extend(struct buffer *buffer, size_t count);
 
 void buffer_bytes(struct buffer *buffer, const void *data, size_t count);
@@ -31,21 +31,21 @@ void buffer_vprintf(struct buffer *buffer, const char *format, va_list args)
 /* u32 length, then the bytes without NUL; NULL counts as "". */
 void buffer_string(struct buffer *buffer, const char *text);
 
-/* Reads little-endian values from SIZE bytes. Past the end every value is 0 or empty and BAD is set,
- * so that a whole record can be read before a single check. */
+/* Reads little-endian values from SIZE bytes. Beyond the end every value is 0 or empty and BAD is set, so that one
+ * check suffices after reading a whole record. */
 struct cursor {
     const uint8_t *data;
     size_t size, at;
     bool bad;
 };
 
-/* COUNT bytes, borrowed from the data, or NULL when fewer are left. */
+/* COUNT bytes, borrowed from the data, or NULL if fewer are left. */
 const uint8_t *cursor_bytes(struct cursor *cursor, size_t count);
 uint8_t cursor_u8(struct cursor *cursor);
 uint32_t cursor_u32(struct cursor *cursor);
 uint64_t cursor_u64(struct cursor *cursor);
 double cursor_f64(struct cursor *cursor);
-/* A string as buffer_string writes it: *LENGTH bytes, not NUL-terminated, borrowed from the data. */
+/* A string as written by buffer_string: *LENGTH bytes, not NUL-terminated, borrowed from the data. */
 const char *cursor_string(struct cursor *cursor, size_t *length);
 /* The number of bytes left; 0 once a read failed. */
 size_t cursor_left(const struct cursor *cursor);

@@ -1,4 +1,4 @@
-/* What went wrong, and where: filled by libraries, printed only by tools.
+/* An error and its position: filled by libraries, printed only by tools.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -8,9 +8,9 @@
 
 #define NO_OFFSET UINT64_MAX /* the error does not concern a particular byte */
 
-/* A zeroed struct error holds no error. */
+/* A zeroed struct error contains no error. */
 struct error {
-    char file[512];   /* the file as the user named it, "" for none */
+    char file[512];   /* the file name given by the user, "" for none */
     uint64_t offset;  /* byte offset in that file, or NO_OFFSET */
     bool closed_pipe; /* stdout is a pipe that was closed by its reader */
     char text

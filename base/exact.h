@@ -14,12 +14,12 @@ typedef __int128 exact;
 #define EXACT_MAX ((exact)(~(unsigned __int128)0 >> 1))
 
 enum {
-    SAMPLES_SHIFT = 64, /* samples may be fractions (histogram bins that straddle functions) */
+    SAMPLES_SHIFT = 64, /* samples may be fractions (histogram bins that overlap functions) */
     TIME_SHIFT = 32,    /* of a nanosecond: a CPU shared by three threads gives each a third */
     ENERGY_SHIFT = 80   /* 8e-25 J steps, up to 1.4e14 J */
 };
 
-/* Whether VALUE [units] is finite and small enough that 2^ROOM values of its size can be added up. */
+/* Is VALUE [units] finite and small enough to add up 2^ROOM values of its size? */
 static inline bool exact_fits(double value, int shift, int room)
 {
     /* 2^(126 - shift - room), built from its exponent: this runs for every sample */
@@ -48,7 +48,7 @@ static inline exact exact_of_double(double value, int shift)
 /* The double nearest to VALUE * 2^-SHIFT / DIVISOR; DIVISOR > 0. */
 double exact_to_double(exact value, int shift, uint64_t divisor);
 
-/* VALUE * 2^-SHIFT as a double that is off by a rounding or two: faster. */
+/* VALUE * 2^-SHIFT as a double, faster but with one or two rounding errors. */
 static inline double exact_approximate(exact value, int shift)
 {
     double unit = double_of_bits((uint64_t)(1023 - shift) << 52);

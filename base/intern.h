@@ -19,7 +19,7 @@ void strings_delete(struct strings *strings);
 uint32_t strings_intern(struct strings *strings, const char *text);
 uint32_t strings_intern_bytes(struct strings *strings, const char *text, size_t length);
 
-/* The number of TEXT, or INTERN_NONE when it is not interned. */
+/* The number of TEXT, or INTERN_NONE if it is not interned. */
 uint32_t strings_find(const struct strings *strings, const char *text);
 
 /* The number of strings; the text of a number, borrowed until strings_delete. */

@@ -1,4 +1,5 @@
-/* Which of many overlapping address ranges holds an address: built once, then binary search.
+/* Finds the address range that contains an address among many overlapping ranges: built once, then searched by
+ * bisection.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_INTERVAL_MAP_H
 #define BASE_INTERVAL_MAP_H
@@ -12,7 +13,7 @@
  */
 struct interval {
     uint64_t begin, last;
-    uint32_t value; /* where ranges overlap the largest value wins */
+    uint32_t value; /* where ranges overlap, the largest value counts */
 };
 
 /* Disjoint pieces in ascending order. All zero: an empty map. */
@@ -21,15 +22,15 @@ struct interval_map {
     size_t count;
 };
 
-/* Sorts INTERVALS in place (those with begin > last are ignored); O(n log n) whatever they
- * are. The map keeps no pointer to them; interval_map_free releases it. */
+/* Sorts INTERVALS in place (those with begin > last are ignored); O(n log n) for all inputs. Nothing is borrowed;
+ * interval_map_free releases the map. */
 void interval_map_build(struct interval_map *map, struct interval *intervals, size_t count);
 void interval_map_free(struct interval_map *map);
 
-/* The first piece that ends at ADDRESS or after it, borrowed until interval_map_free; or NULL. */
+/* The first piece that ends at or after ADDRESS, borrowed until interval_map_free; or NULL. */
 const struct interval *interval_map_next(const struct interval_map *map, uint64_t address);
 
-/* The largest value of the ranges that hold ADDRESS, or INTERVAL_NONE. */
+/* The largest value of the ranges that contain ADDRESS, or INTERVAL_NONE. */
 uint32_t interval_map_find(const struct interval_map *map, uint64_t address);
 
 #endif

@@ -20,7 +20,7 @@ char *mem_strndup(const char *text, size_t length);
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether a sanitizer reserves terabytes of shadow memory: limits make no sense then. */
+/* Does a sanitizer reserve terabytes of shadow memory, so that limits are useless? */
 bool memory_is_shadowed(void);
 
 /* Makes room for at least NEED elements of SIZE bytes in *ARRAY, doubling *CAPACITY. */

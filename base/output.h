@@ -13,11 +13,11 @@ struct output;
 
 enum output_flags {
     OUTPUT_BINARY = 1, /* refuse to write to a terminal */
-    OUTPUT_BZIP2 = 2,  /* compress, whatever the suffix (.bz2 always compresses) */
+    OUTPUT_BZIP2 = 2,  /* compress, with any suffix (.bz2 always compresses) */
 };
 
-/* Opens PATH for writing; NULL or "-" is stdout. A regular file has no name until output_commit, so
- * that a failure or a kill leaves an existing file unchanged. ERR is kept, and filled by any later
+/* Opens PATH for writing; NULL or "-" is stdout. A regular file has no name until output_commit, so that a failure or
+ * a kill leaves an existing file unchanged. ERR is borrowed until the output is freed, and filled by any later
  * failure. Returns NULL with ERR filled. */
 struct output *output_open(const char *path, unsigned flags, struct error *err);
 
@@ -25,26 +25,26 @@ struct output *output_open(const char *path, unsigned flags, struct error *err);
 int output_write(struct output *output, const void *data, size_t count);
 int output_printf(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* COUNT bytes of 0: a hole in a file that is not compressed. */
+/* Writes COUNT zero bytes, as a hole if the file is not compressed. */
 int output_zeros(struct output *output, uint64_t count);
 
-/* Fails for a reason of the caller's, with this text, which concerns no file. Returns -1. */
+/* Records a failure of the caller with this text, without a file. Returns -1. */
 int output_fail(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Writes everything, syncs a file to disk and gives it its name; frees OUTPUT in any case. Only SIGKILL at the moment
  * a file is replaced can leave a second name of the new file, FILE.PID-N.tmp. (Without unnamed files, that is on some
- * file systems and without /proc, any signal can leave the unfinished file, FILE.XXXXXX.) Returns 0, or -1: the name
- * is then unchanged. */
+ * file systems and without /proc, any signal can leave the unfinished file, FILE.XXXXXX.) Returns 0, or -1, which
+ * leaves an existing file unchanged. */
 int output_commit(struct output *output);
 
-/* Discards what was written (a pipe has already passed on its part); frees. NULL is allowed. */
+/* Discards the output (except what a pipe has already passed on), and frees OUTPUT. NULL is allowed. */
 void output_discard(struct output *output);
 
-/* Whether PATH ends in SUFFIX, optionally followed by ".bz2". False for NULL. */
+/* Does PATH end with SUFFIX, optionally followed by ".bz2"? False for NULL. */
 bool path_has_suffix(const char *path, const char *suffix);
 
-/* Does the name of the file at PATH (NULL: none) end in a suffix at all, ".bz2" aside? */
+/* Does the file name in PATH (NULL: none) have a suffix other than ".bz2"? */
 bool path_has_any_suffix(const char *path);
 
 #endif

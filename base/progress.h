@@ -11,20 +11,20 @@
 
 struct progress {
     const char *what;
-    uint64_t total;      /* 0: not known */
+    uint64_t total;      /* 0: unknown */
     uint64_t next;       /* count at which to read the clock again */
     double start, shown; /* [s] */
     bool active;
 };
 
-/* WHAT is being counted (borrowed until progress_end), and how many are expected. */
+/* WHAT is the name of the things counted (borrowed until progress_end), of which TOTAL are expected. */
 void progress_start(struct progress *progress, const struct reporter *reporter, uint64_t total,
                     const char *what);
 
 /* Slow path of progress_at. */
 void progress_show(struct progress *progress, uint64_t done);
 
-/* Reports that DONE have been processed; costs a comparison. */
+/* Reports that DONE have been processed; costs only a comparison. */
 static inline void progress_at(struct progress *progress, uint64_t done)
 {
     if (done >= progress->next)

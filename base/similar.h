@@ -1,4 +1,4 @@
-/* "did you mean ...?": the name that somebody may have meant.
+/* "did you mean ...?": suggests a similar name.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_SIMILAR_H
 #define BASE_SIMILAR_H
@@ -12,11 +12,11 @@ struct similar {
     size_t distance;    /* of BEST */
 };
 
-/* Keeps NAME if it is more like what is wanted than any so far: the same but for case, arguments of templates and
- * functions, the namespace, or a few letters. Of equal ones the first wins. NAME is borrowed. */
+/* Keeps NAME if it is more similar than all names so far, that is, if it differs only in case, arguments of templates
+ * and functions, the namespace, or a few letters. Among equally similar names the first counts. NAME is borrowed. */
 void similar_try(struct similar *similar, const char *name);
 
-/* ", did you mean 'NAME'?", with a long name without its arguments, or "" if nothing is similar. Caller frees. */
+/* ", did you mean 'NAME'?", where a long name has no arguments, or "" if no name is similar. Caller frees. */
 char *similar_text(const struct similar *similar);
 
 #endif

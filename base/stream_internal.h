@@ -1,4 +1,4 @@
-/* What stream_open.c needs of stream.c.
+/* Functions of stream.c for stream_open.c.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_STREAM_INTERNAL_H
 #define BASE_STREAM_INTERNAL_H
@@ -6,7 +6,8 @@
 #include "base/stream.h"
 #include "base/unpack.h"
 
-/* From the bytes that are visible on, the data is compressed in FORMAT. Only before any is consumed. */
+/* Declares that the data, beginning with the visible bytes, is compressed in FORMAT. Only before any byte is
+ * consumed. */
 void stream_decompress(struct stream *stream, const struct unpack_format *format);
 
 #endif

@@ -1,4 +1,4 @@
-/* What users choose about tables, whatever tool writes them.
+/* The user's choices for tables, common to all tools.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TABLE_STYLE_H
 #define BASE_TABLE_STYLE_H
@@ -13,9 +13,9 @@ struct table_style {
     size_t width;        /* text: characters in a line, 0: no limit */
     /* CSV: */
     bool total;       /* with the row _total */
-    bool crlf;        /* lines end in CR LF */
+    bool crlf;        /* lines end with CR LF */
     char delimiter;   /* between fields; 0: a comma */
-    const char *none; /* in place of texts that are not known; NULL: as they are */
+    const char *none; /* replaces unknown texts; NULL: unchanged */
 };
 
 #endif

@@ -11,7 +11,7 @@
 size_t thread_cpus(void);
 
 /* Starts a thread that calls WORK with OPAQUE, on another CPU if there is one. Returns true if it started; the caller
- * joins it. Returns false where the address space (ulimit -v) or the number of threads is limited. */
+ * joins it. Returns false if the address space (ulimit -v) or the number of threads is limited. */
 bool thread_start(pthread_t *thread, void *(*work)(void *), void *opaque);
 
 #endif

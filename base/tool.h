@@ -1,4 +1,4 @@
-/* What all command lines have in common; used only by the files with a main and their options.
+/* The common part of all command lines; used only by files with a main and their options.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TOOL_H
 #define BASE_TOOL_H
@@ -10,7 +10,7 @@
 #include "base/table_style.h"
 #include "base/tool_help.h"
 
-/* Groups of the common options in argp's help; a tool numbers its own from 1. */
+/* Groups of the common options in argp's help; the groups of a tool begin with 1. */
 enum { TOOL_TABLES = 80, TOOL_FILES = 90, TOOL_GROUP = 100 };
 
 /* Keys of the common long options without a letter, and the first key for a tool's own. */
@@ -46,7 +46,7 @@ enum tool_options {
     TOOL_TABLE = 64, /* --wide, --columns, --total, --crlf, --delimiter, --label-none */
 };
 
-/* A list of names by number, NULL past the last. */
+/* A list of names by number; NULL after the last. */
 typedef const char *tool_names(size_t number);
 
 /* The first member of a tool's options. */
@@ -66,13 +66,13 @@ struct tool_common {
  * exits with text that could not be written to stdout. Called by tool_start. */
 void tool_guard_streams(void);
 
-/* Prepares signals and argp for a tool called NAME: a closed pipe is an end instead of a silent death, and usage
- * errors exit with EXIT_USAGE. */
+/* Prepares signals and argp for a tool called NAME: writing to a closed pipe ends the tool normally instead of by a
+ * signal, and usage errors exit with EXIT_USAGE. */
 void tool_start(struct tool_common *common, const char *name);
 
 /* Parses the common options, those of SHARED (enum tool_options) and those of ARGP, whose parser gets INPUT, a struct
- * that begins with the struct tool_common. Usage errors end the program. From here on, the program may allocate as much
- * memory as --max-memory permits (default: a quarter of the machine's): more ends it with one error message. */
+ * that begins with the struct tool_common. Usage errors end the program. From here on, memory is limited to
+ * --max-memory (default: a quarter of the machine's memory); exceeding it ends the program with one error message. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
 /* For parsers of tools whose options are not those of tool_parse: acts on -h, --help, --usage and --version, with
@@ -94,16 +94,16 @@ void tool_name_list(char text[TOOL_LIST_SIZE], tool_names *names, const char *la
 /* Opens the output that -o and --bzip2 specify; FLAGS and the result are those of output_open. */
 struct output *tool_output(const struct tool_common *common, unsigned flags, struct error *err);
 
-/* How to write tables to the output, completed by its width: that of the terminal, or $COLUMNS where stdout is something
- * else. Files and pipes have no width, so that what is in them does not depend on a window. Borrowed from COMMON. */
+/* The style of tables for the output, with its width set: on stdout, $COLUMNS or else the width of the terminal.
+ * Files, and pipes without $COLUMNS, have no width, so that their contents do not depend on a window. Borrowed from
+ * COMMON. */
 const struct table_style *tool_style(struct tool_common *common);
 
-/* Whether to colour the output: never in a file or through a compressor. */
+/* Is the output to be coloured? Never in a file or if compressed. */
 bool tool_color(const struct tool_common *common);
 
-/* The exit status for a run that ended with RESULT (0 or -1): prints ERR if it failed, other than by a pipe that was closed
- * before all was written to stdout; with --strict, warnings are
- * errors. */
+/* Returns the exit status for RESULT (0 or -1). Prints ERR if RESULT is -1, unless the cause is that the reader of
+ * stdout closed the pipe. With --strict, warnings are errors. */
 int tool_end(const struct tool_common *common, int result, const struct error *err);
 
 #endif

@@ -6,16 +6,16 @@
 #include <argp.h>
 #include <stddef.h>
 
-/* Flag of an argp_option that -h shows; argp ignores it. */
+/* Flag of an argp_option: -h shows it. argp ignores the flag. */
 enum { EVERYDAY = 0x1000 };
 
-/* Both print the options of COUNT ARGPS, and of their children, to stdout. The first is the tool's own: its args_doc and doc
- * are used, of which the part after a vertical tab holds the examples. INPUT is for help filters. */
+/* Both print the options of COUNT ARGPS, and of their children, to stdout. The first ARGP is that of the tool: its
+ * args_doc and doc are used; the part of doc after a vertical tab contains the examples. INPUT is for help filters. */
 
-/* Purpose, everyday options, each as far as a semicolon, and examples: what -h shows. */
+/* Prints the output of -h: purpose, everyday options (each description up to a semicolon) and examples. */
 void tool_print_brief(const struct argp *const *argps, size_t count, void *input);
 
-/* All options, each once. */
+/* Prints all options, each once. */
 void tool_print_usage(const struct argp *const *argps, size_t count);
 
 #endif

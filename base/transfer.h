@@ -1,4 +1,4 @@
-/* Reads and writes that move everything, however often a signal or the kernel cuts them short.
+/* Complete reads and writes, continued after interruptions by signals or the kernel.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_TRANSFER_H
 #define BASE_TRANSFER_H

@@ -1,5 +1,5 @@
-/* Compressed data decompressed while it is read from a file descriptor: bzip2, gzip, xz or zstd, recognised by content.
- * Several streams in a row are one.
+/* Decompresses data while reading it from a file descriptor: bzip2, gzip, xz or zstd, recognised by content.
+ * Consecutive streams count as one.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_UNPACK_H
 #define BASE_UNPACK_H
@@ -12,10 +12,10 @@
 struct unpack;
 struct unpack_format;
 
-enum { UNPACK_HEAD = 10 }; /* so many bytes suffice to recognise a format */
+enum { UNPACK_HEAD = 10 }; /* number of bytes that suffice to recognise a format */
 
-/* The format of data that begins with the LENGTH bytes at HEAD, or NULL if it is not compressed. Data cut short within
- * its first UNPACK_HEAD bytes still counts. */
+/* The format of data that begins with the LENGTH bytes at HEAD, or NULL if it is not compressed. Data truncated within
+ * its first UNPACK_HEAD bytes is recognised too. */
 const struct unpack_format *unpack_recognise(const uint8_t *head, size_t length);
 
 /* Continues to read FD (borrowed, as is NAME) after the LENGTH bytes at HEAD (at most 256 KiB) that
@@ -24,12 +24,12 @@ struct unpack *unpack_new(const struct unpack_format *format, int fd, const char
                           const uint8_t *head, size_t length);
 void unpack_delete(struct unpack *unpack);
 
-/* How many compressed bytes have been read so far. */
+/* The number of compressed bytes read so far. */
 uint64_t unpack_held(const struct unpack *unpack);
 
-/* Writes up to ROOM decompressed bytes to TO. Returns their number, 0 at the end of the last stream, or -1: damaged, cut
- * short, followed by something else, in need of more than 256 MiB of memory, or unpacked to more than 2 GiB and 10000
- * times its size. Offsets in errors refer to the compressed file. */
+/* Writes up to ROOM decompressed bytes to TO. Returns their number, 0 at the end of the last stream, or -1 if the data
+ * is damaged, truncated or followed by other data, needs more than 256 MiB of memory, or expands to more than 2 GiB
+ * and 10000 times its size. Offsets in errors refer to the compressed file. */
 int64_t unpack_read(struct unpack *unpack, uint8_t *to, size_t room, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a compression format provides to unpack.c.
+/* The interface of a compression format to unpack.c.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_UNPACK_INTERNAL_H
 #define BASE_UNPACK_INTERNAL_H
@@ -9,17 +9,17 @@
 
 enum {
     UNPACK_MEMORY = 256 << 20
-}; /* a decoder may use so many bytes; no usual setting of any format needs more */
+}; /* memory limit of a decoder; usual settings of all formats need less */
 
 enum unpack_result {
     UNPACK_MORE,    /* input or room for output ran out */
     UNPACK_END,     /* of a stream */
-    UNPACK_DAMAGED, /* not such data */
+    UNPACK_DAMAGED, /* not in this format */
     UNPACK_TOO_BIG, /* needs more than UNPACK_MEMORY */
     UNPACK_FAILED,  /* out of memory */
 };
 
-/* What a decoder reads and writes; it advances the pointers and reduces the counts. */
+/* Input and output of a decoder, which advances the pointers and reduces the counts. */
 struct unpack_spans {
     const uint8_t *in;
     size_t in_left;
@@ -31,7 +31,7 @@ struct unpack_format {
     const char *name;    /* "gzip" */
     const char *program; /* decompresses it: "gunzip" */
     bool padded;         /* zeros may follow a stream */
-    /* Whether a stream may begin with the LENGTH bytes at DATA, of which a few may be missing at the end. */
+    /* Can a stream begin with the LENGTH bytes at DATA, which may be truncated? */
     bool (*begins)(const uint8_t *data, size_t length);
     void *(*open)(void); /* a decoder of one stream; NULL: out of memory */
     enum unpack_result (*step)(void *decoder, struct unpack_spans *spans);

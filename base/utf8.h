@@ -9,7 +9,7 @@
  * forms, surrogates. */
 size_t utf8_length(const char *text);
 
-/* The number of bytes of TEXT, at most MOST, that end with a whole character. */
+/* The largest number of bytes of TEXT, at most MOST, that ends with a complete character. */
 size_t utf8_limit(const char *text, size_t most);
 
 /* A copy of TEXT that is valid UTF-8: each stray byte becomes U+FFFD. Caller frees. */

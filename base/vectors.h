@@ -1,10 +1,10 @@
-/* Function variants for several processor generations, chosen at start-up where the compiler supports it.
+/* Function variants for several processor generations, selected at start-up if the compiler supports it.
  * SPDX-License-Identifier: MIT */
 #ifndef BASE_VECTORS_H
 #define BASE_VECTORS_H
 
-/* Before a function: compiles it for several processor generations, with the same results on all. Not with
- * sanitizers, which are not initialised yet when the choice is made. */
+/* Before a function: compiles it for several processor generations, with the same results on all. Not used with
+ * sanitizers, because the selection takes place before they are initialised. */
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                \
     !defined(__SANITIZE_THREAD__)
 #define VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
