@@ -471,8 +471,10 @@ enter_special(struct state *t, uint64_t *slot, uint64_t *back, const struct mete
     return resume;
 }
 
-static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back, uint32_t function)
+static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back,
+                              const struct meter_thunk *thunk)
 {
+    uint32_t function = thunk->function;
     struct meter_record *r = &t->records[function];
     if (t->restored && slot >= t->unwinder)
         meter_take_again(t);
@@ -495,7 +497,7 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back, u
     barrier();
     r->depth++;
     t->count++;
-    meter_watch(t, f, back);
+    meter_watch(t, f, thunk->resume, back);
     barrier();
     f->start = now();
 }
@@ -561,7 +563,7 @@ uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *given)
     if (thunk->kind == METER_TIMED && !t->busy && t->frames != NULL) {
         t->busy = true;
         barrier();
-        push_frame(t, slot, back, thunk->function);
+        push_frame(t, slot, back, thunk);
         barrier();
         t->busy = false;
         return thunk->resume;

@@ -26,6 +26,7 @@ struct frame {
     uint64_t cost;  /* of hooks within */
 #ifdef __aarch64__
     uint64_t exit;       /* where it returns to */
+    uint64_t resume;     /* where the function continues after the hook */
     uint64_t *saved;     /* where it has saved that */
     uint64_t put, taken; /* what is there when the frame is restored, and what otherwise */
 #endif
@@ -75,10 +76,10 @@ extern void meter_return(void) INTERNAL;
 /* The return address is in the slot. */
 #define METER_BACK(slot, back) ((void)(back), (slot))
 
-/* Makes the call of the new frame F of T return to us. */
-static inline void meter_watch(struct state *t, struct frame *f, uint64_t *back)
+/* Makes the call of the new frame F of T, whose function continues at RESUME, return to us. */
+static inline void meter_watch(struct state *t, struct frame *f, uint64_t resume, uint64_t *back)
 {
-    (void)t, (void)f;
+    (void)t, (void)f, (void)resume;
     *back = (uint64_t)meter_return;
 }
 
@@ -115,8 +116,9 @@ extern uint32_t meter_returns[METER_EXITS] INTERNAL;
 /* The return address is in a register, whose copy will be restored. */
 #define METER_BACK(slot, back) (back)
 
-static inline void meter_watch(struct state *t, struct frame *f, uint64_t *back)
+static inline void meter_watch(struct state *t, struct frame *f, uint64_t resume, uint64_t *back)
 {
+    f->resume = resume;
     f->exit = (uint64_t)&meter_returns[t->exits++ % METER_EXITS];
     *back = f->exit;
 }

@@ -71,18 +71,36 @@ static uint64_t first_back(const struct state *t, uint64_t last)
     return t->frames[last].back;
 }
 
+/* How a function signs its return address. */
+enum signature { PLAIN, KEY_A, KEY_B };
+
+/* How the function of F signs with its first instruction, if it does. A signature has few bits, which may all be zero: the address
+ * that it has saved does not show whether it was signed. */
+static enum signature signature_of(const struct frame *f)
+{
+    const uint32_t word = *(const uint32_t *)f->resume;
+    return word == 0xd503233f ? KEY_A : word == 0xd503237f ? KEY_B : PLAIN; /* PACIASP, PACIBSP */
+}
+
+static uint64_t signed_as(enum signature how, uint64_t address, const uint64_t *slot)
+{
+    return how == PLAIN ? address : sign(address, slot, how == KEY_B);
+}
+
 /* Replaces the return address of F, if AT has it, by BACK. */
 static bool replace(struct frame *f, uint64_t *at, uint64_t back)
 {
     const uint64_t bits = (UINT64_C(1) << 39) - 1; /* that a signature never takes */
     if (((*at ^ f->exit) & bits) != 0)
         return false;
-    bool second = *at != f->exit && *at == sign(f->exit, f->slot, true);
-    if (*at != f->exit && !second && *at != sign(f->exit, f->slot, false))
+    enum signature how = signature_of(f);
+    if (how == PLAIN && *at != f->exit) /* signed later */
+        how = *at == sign(f->exit, f->slot, false) ? KEY_A : KEY_B;
+    if (*at != signed_as(how, f->exit, f->slot))
         return false;
     f->saved = at;
     f->taken = *at;
-    f->put = *at == f->exit ? back : sign(back, f->slot, second);
+    f->put = signed_as(how, back, f->slot);
     f->restored = true;
     *at = f->put;
     return true;

@@ -109,9 +109,10 @@ class Aarch64(unittest.TestCase):
         self.assertEqual({k: ends[k] for k in expected}, expected)
 
     def test_exceptions(self):
-        """Beside all functions of the C++ library and the unwinder; functions begin with landing pads."""
+        """Beside all functions of the C++ library and the unwinder; functions begin with landing pads, and sign their
+        return addresses."""
         ends, printed, path = self.run_all("throws", test_funcmeter.THROWS, "throws:.*", LIBRARIES + "/lib*:.*", suffix=".cpp",
-                                           flags=["-mbranch-protection=bti", "-nostdlib++", "-lstdc++"])
+                                           flags=["-mbranch-protection=standard", "-nostdlib++", "-lstdc++"])
         self.assertEqual(printed, self.alone(path))
         self.assertEqual({k: ends[k] for k in test_funcmeter.THROWN}, test_funcmeter.THROWN)
 
