@@ -1,4 +1,4 @@
-/* How much CPU time the whole machine has used, from /proc/stat.
+/* The CPU time that the whole machine has used, from /proc/stat.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_BUSY_H
 #define RECORD_BUSY_H
@@ -13,8 +13,8 @@ struct busy {
 
 void busy_open(struct busy *busy);
 void busy_close(struct busy *busy);
-/* CPU time of all processes since the machine started [ns], in steps of a clock tick (10 ms); NOW is
- * CLOCK_MONOTONIC. 0: not known. */
+/* CPU time of all processes since the machine started [ns], in steps of a clock tick (10 ms); NOW is CLOCK_MONOTONIC.
+ * 0: unknown. */
 uint64_t busy_read(struct busy *busy, uint64_t now);
 
 #endif

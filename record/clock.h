@@ -22,7 +22,7 @@ static inline struct timespec clock_timespec(uint64_t ns)
     return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};
 }
 
-/* The next of numbers in [0, 1), after PHASE: steps of the golden ratio, which follow no rhythm of a program. */
+/* The number in [0, 1) that follows PHASE in steps of the golden ratio, which match no period of a program. */
 static inline double clock_phase(double phase)
 {
     return fmod(phase + 0.6180339887498949, 1);

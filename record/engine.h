@@ -29,7 +29,7 @@ struct engine_thread {
     uint8_t flags;   /* of the `seen` block: RAW_RAN, RAW_TOTAL, RAW_CALLER */
 };
 
-/* What was seen at one moment: by ptrace all threads of all processes, by perf one thread. Threads that have ended
+/* The threads seen at one moment: by ptrace all threads of all processes, by perf one thread. Threads that have ended
  * since the previous sample are included with RAW_TOTAL, their final CPU time and the PC of their last sighting. */
 struct engine_sample {
     uint64_t time; /* greater than that of the previous sample */
@@ -41,21 +41,20 @@ struct engine_options {
     bool held;     /* engine_hold was called, and gave the mask */
     sigset_t mask; /* for the program */
     double
-        frequency; /* of samples, > 0 [Hz]: nominal engines take one of a thread per second of CPU time that it
-                          * uses, others one of all threads per second */
+        frequency; /* of samples, > 0 [Hz]: per second of CPU time of a thread for nominal engines, else per second */
     double duration;     /* [s] until the program is terminated (attached: detached), 0: never */
     bool random;         /* intervals are random, not fixed */
     bool follow;         /* processes that the program starts are sampled as well */
-    double max_overhead; /* part of the CPU time that sampling may cost (0..1); 0: no limit */
+    double max_overhead; /* fraction of the CPU time that sampling may use (0..1); 0: no limit */
     const char *event;   /* perf: the event that intervals count, NULL: cpu-clock */
     const pid_t *attach; /* threads or whole processes to attach to; COMMAND is NULL then */
     size_t attach_count;
-    bool attach_some; /* those that have ended since they were listed are left out */
+    bool attach_some; /* ignore those that have ended since they were listed */
 };
 
 /* What the engine reports to its caller. With ptrace the process concerned waits during image, maps_changed, task_end
- * and process_end; with perf it does not. All but sample may be called between samples, with times before that of the
- * last sample. What they point to is borrowed during the call. */
+ * and process_end; with perf it does not. All except sample may be called between samples, with times before that of
+ * the last sample. Their arguments are borrowed during the call. */
 struct engine_hooks {
     void *context;
     /* A good moment to read the power sources that are due: at the start, with each sample of ptrace or each look into
@@ -65,25 +64,25 @@ struct engine_hooks {
     uint64_t (*tick)(void *context, uint64_t now, uint64_t *read);
     /* Returns 0, or -1 to get no more samples; the program then continues without them. */
     int (*sample)(void *context, const struct engine_sample *sample);
-    /* An address space begins: at the start of the program, by a fork or by an exec. Path NULL: look it up; "": that
-     * of the first mapping of a file. Comm NULL: look it up. Returns the number of the image, for mapping and as a
-     * parent. */
+    /* An address space begins, at the start of the program, by a fork or by an exec. Path NULL:
+     * look it up; "": that of the first mapping of a file. Comm NULL: look it up. Returns the
+     * number of the image, for mapping and as a parent. */
     uint32_t (*image)(void *context, const struct raw_image *image);
-    /* An image got an executable mapping; its build_id NULL: look it up. */
+    /* An image got an executable mapping. If its build_id is NULL, look it up. */
     void (*mapping)(void *context, const struct raw_mapx *map);
     /* Read the mappings of PID, whose image is known, from /proc/PID/maps now. */
     void (*maps_changed)(void *context, uint32_t pid, uint64_t time);
-    /* A thread has existed, or has been called NAME, since TIME; NULL: look it up, now and later. */
+    /* A thread has existed, or has had NAME, since TIME. NAME NULL: look it up, now and later. */
     void (*task)(void *context, uint32_t pid, uint32_t tid, uint64_t time, const char *name);
     /* A thread is about to end. */
     void (*task_end)(void *context, uint32_t pid, uint32_t tid, uint64_t time);
-    /* A process has ended or is about to: the last chance to read its /proc/PID and the files it leaves. CPU is its
-     * CPU time without that of its children, NULL: not known. */
+    /* A process has ended or is about to: the last opportunity to read its /proc/PID and the files
+     * it leaves. CPU is its CPU time without that of its children, NULL: unknown. */
     void (*process_end)(void *context, uint32_t pid, uint64_t time, const struct raw_cpu *cpu);
 };
 
 struct engine_result {
-    int status;       /* of the program, as waitpid gives it; 0 when it was attached to */
+    int status;       /* of the program, as from waitpid; 0 if attached */
     bool expired;     /* it was terminated (attached: detached) because the duration was over */
     bool gave_way;    /* the rate was reduced for max_overhead */
     bool throttled;   /* the rate was reduced by a limit of the kernel */
@@ -91,10 +90,10 @@ struct engine_result {
     uint64_t user;    /* CPU time of the program and of all processes it has waited for, as wait4 */
     uint64_t system;  /* gives it [ns]; both 0 when it was attached to */
     uint64_t samples; /* delivered */
-    double reached;   /* rate of the samples [Hz], counted as the engine's frequency is */
+    double reached;   /* rate of the samples [Hz], counted like the engine's frequency */
     uint64_t missed;  /* ticks skipped: the machine or the previous sample took too long */
     uint64_t lost;    /* samples that the kernel could not deliver */
-    uint64_t blind;   /* times that a thread's CPU time or PC could not be read */
+    uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
     uint64_t latency; /* time spent taking samples [ns]; and per sample: */
     uint64_t latency_min, latency_p99;
 };
@@ -105,12 +104,12 @@ struct engine_run;
 
 struct engine {
     const char *name, *help;
-    /* The mapping and task hooks report every change; otherwise the recorder reads /proc when a PC is in no known
-     * mapping, and for names from time to time. */
+    /* The mapping and task hooks report every change; otherwise the recorder reads /proc if a PC is
+     * in no known mapping, and periodically for names. */
     bool events;
     /* CPU times of sightings are sums of intervals; only those with RAW_TOTAL are exact. */
     bool nominal;
-    /* Returns 0 when the engine can work here, or -1 with WHY filled. */
+    /* Returns 0 if the engine can work here, or -1 with WHY filled. */
     int (*available)(struct error *why);
     /* Creates the process that runs COMMAND (ends in NULL; looked up in PATH) with the stdin, stdout, stderr, signal
      * mask and dispositions of the caller; or attaches to OPTIONS->attach. Returns the run, caller calls delete; or
@@ -122,26 +121,26 @@ struct engine {
     pid_t (*pid)(const struct engine_run *run);
     void (*run)(struct engine_run *run, const struct engine_hooks *hooks,
                 struct engine_result *result);
-    /* Frees the run; a program that was started but never run is killed. */
+    /* Frees the run; kills a program that was started but never run. */
     void (*delete)(struct engine_run *run);
 };
 
-/* Lets the kernel interrupt threads that run (perf_event_open). */
+/* The kernel interrupts running threads (perf_event_open). */
 extern const struct engine engine_perf;
-/* Stops the threads that run together with ptrace for each sample. */
+/* Stops all running threads with ptrace for each sample. */
 extern const struct engine engine_ptrace;
 
 /* All engines, most preferred first; ends in NULL. */
 extern const struct engine *const engines[];
 
-/* Blocks signals that end this process until start of an engine, which passes them on: there are files to be removed. */
+/* Blocks signals that end this process until an engine starts, which passes them on, so that files can be removed. */
 void engine_hold(struct engine_options *options);
 
-/* The names that engine_choose knows, "auto" first; NULL after the last. */
+/* The names accepted by engine_choose, "auto" first; NULL after the last. */
 const char *engine_name(size_t number);
 
-/* The engine called NAME; "auto": the first one that is available. Returns NULL with ERR filled if there
- * is none of that name, or it cannot work here. */
+/* The engine called NAME; "auto": the first one that is available. Returns NULL with ERR filled if there is no such
+ * engine or it cannot work here. */
 const struct engine *engine_choose(const char *name, struct error *err);
 
 #endif

@@ -18,7 +18,7 @@ struct facts {
 /* Adds everything known at the start of the command, with the current time as its start. */
 void facts_begin(struct facts *facts, const struct options *options, const char *engine,
                  const struct power *power);
-/* Adds a fact; takes VALUE. */
+/* Adds a fact; takes ownership of VALUE. */
 void facts_add(struct facts *facts, const char *name, char *value);
 void facts_free(struct facts *facts);
 

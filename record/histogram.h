@@ -1,16 +1,16 @@
-/* Sums per program counter, kept in memory while a program runs and written when it has ended: the aggregated
- * dialect of `intrvelf`.
+/* Sums per program counter, kept in memory while a program runs and written at its end in the aggregated dialect of
+ * `intrvelf`.
  *
  *   histogram_sample(histogram, &sample, find, context);     for each sample
  *   histogram_write(histogram, out, &target, &sums);         at the end
  *
  * In that dialect, time of a program counter = its samples * wall / samples of the header, and energy = its current *
- * volts * wall / samples. To make both right with any engine, a sighting of a running thread counts 1, and the number
- * of samples in the header is chosen so that the times add up to the CPU time of all threads; the current is the
- * energy, scaled so that 1 volt gives joules. The energy between two samples is split over the threads that the second
- * one has seen running, by their CPU time since the first, up to the part of the interval for which they ran; the rest
- * is idle and has no program counter. The dialect has one counter for all program counters outside the mappings; which
- * part of it is the kernel's, and what was idle, is for the raw extension.
+ * volts * wall / samples. To make both correct for all engines, a sighting of a running thread counts 1, and the
+ * number of samples in the header is chosen so that the times add up to the CPU time of all threads; the current is
+ * the energy, scaled so that 1 volt gives joules. The energy between two samples is divided among the threads seen
+ * running in the second sample, by their CPU time since the first, up to the part of the interval for which they ran;
+ * the rest is idle energy and has no program counter. The dialect has one counter for all program counters outside the
+ * mappings; the raw extension has the part of the kernel and the idle energy.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_HISTOGRAM_H
 #define RECORD_HISTOGRAM_H
@@ -22,7 +22,7 @@
 
 struct histogram;
 
-/* READINGS: of the value, borrowed; they may arrive after the samples, which wait for them. */
+/* READINGS are those of the value, borrowed; they may be added after the samples, which are kept until then. */
 struct histogram *histogram_new(struct raw_readings *readings);
 void histogram_delete(struct histogram *histogram); /* NULL is allowed */
 
@@ -41,7 +41,7 @@ struct histogram_target {
     size_t map_count;
 };
 
-/* What the documented part does not say; currents are sums as there. */
+/* Data that is missing in the documented part; currents are sums like there. */
 struct histogram_sums {
     uint64_t samples; /* in the header */
     uint64_t kernel_samples;

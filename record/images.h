@@ -25,14 +25,14 @@ struct vmmap {
 struct images *images_new(void);
 void images_delete(struct images *images); /* NULL is allowed */
 
-/* Adds an image, looking up in /proc what is NULL in it. A path "" is that of the first mapping of a file, or for a
- * fork that of the parent. Returns its number. */
+/* Adds an image; members that are NULL are looked up in /proc. A path "" stands for the path of the first mapping of a
+ * file, or after a fork for that of the parent. Returns its number. */
 uint32_t images_add(struct images *images, const struct raw_image *image);
 /* The newest image of process PID, RAW_NO_IMAGE: none. */
 uint32_t images_find(const struct images *images, uint32_t pid);
-/* Adds a mapping of an image: its path determines its kind; a build_id NULL is looked up. */
+/* Adds a mapping of an image: its path determines its kind. If build_id is NULL, it is looked up. */
 void images_map(struct images *images, const struct raw_mapx *map);
-/* Reads /proc/PID/maps of the newest image of PID. Returns how many mappings are new. */
+/* Reads /proc/PID/maps of the newest image of PID. Returns the number of new mappings. */
 size_t images_read(struct images *images, uint32_t pid, uint64_t time);
 /* Is PC in a known executable mapping of IMAGE? */
 bool images_know(const struct images *images, uint32_t image, uint64_t pc);
@@ -43,25 +43,26 @@ void images_ran(struct images *images, uint32_t image);
 /* Ends IMAGE: its process has ended or replaced it. */
 void images_end(struct images *images, uint32_t image);
 
-/* A JIT's dump file that IMAGE has mapped, NULL: none. Borrowed until images_delete. */
+/* The dump file of a JIT that IMAGE has mapped, NULL: none. Borrowed until images_delete. */
 const char *images_dump(const struct images *images, uint32_t image);
 /* The start of IMAGE [ns of the run]. */
 uint64_t images_start(const struct images *images, uint32_t image);
 /* The number of images. */
 uint32_t images_count(const struct images *images);
-/* The process of IMAGE; has it not ended, and is it the newest one of that? */
+/* images_pid returns the process of IMAGE. images_alive returns whether IMAGE has not ended and is the newest image of
+ * its process. */
 uint32_t images_pid(const struct images *images, uint32_t image);
 bool images_alive(const struct images *images, uint32_t image);
 
-/* Appends what is new since the last call to BUFFER: `imgs`, `mapx` and `vdso` blocks. ALL: also the images whose path
- * is not known yet. */
+/* Appends the additions since the last call to BUFFER: `imgs`, `mapx` and `vdso` blocks. ALL: also images whose path
+ * is still unknown. */
 void images_put(struct images *images, struct buffer *buffer, bool all);
 
 /* The executable that was seen using CPU most often, "": none. Borrowed until images_delete. */
 const char *images_target(const struct images *images);
 
-/* The mappings of files, each address, size and path once: first the target itself, then what else its images have
- * mapped, then others; at most MAX_VMMAPS of them. */
+/* The mappings of files, each address, size and path once: first the target, then the other mappings of its images,
+ * then others; at most MAX_VMMAPS. */
 enum { MAX_VMMAPS = 65536 };
 /* Caller frees. */
 struct vmmap *images_vmmaps(struct images *images, size_t *count);

@@ -1,4 +1,4 @@
-/* Generated code: copies the descriptions that programs write of it into the profile.
+/* Generated code: copies the descriptions that programs write into the profile.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_JIT_H
 #define RECORD_JIT_H

@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "formats/raw/raw_extension.h"
 
-enum { NAMES_MANY = 1024 }; /* news after which names should be put */
+enum { NAMES_MANY = 1024 }; /* number of news after which names should be written */
 
 /* A thread whose name is looked up. */
 struct named_thread {
@@ -30,7 +30,7 @@ struct names {
 
 void names_free(struct names *names);
 
-/* Records that a thread has existed, or has been called NAME, since START; NULL: look its name up. */
+/* Records that a thread has existed, or has had NAME, since START. If NAME is NULL, it is looked up. */
 void names_add(struct names *names, uint32_t pid, uint32_t tid, uint64_t start, const char *name);
 /* Looks up the names of all threads that were added without one, at TIME. */
 void names_look(struct names *names, uint64_t time);

@@ -3,20 +3,20 @@
  *
  *   power = power_open(&options, &reporter, err);       before the program exists
  *   power_begin(power);                                 just before it starts
- *   power_tick(power, now);                             often; reads what is due
+ *   power_tick(power, now);                             frequently; reads sources that are due
  *   while (power_end(power, wall) > 0) ...              at the end of the run
- *   readings = power_take(power, &count);               after any of them: what is new
+ *   readings = power_take(power, &count);               after any of them: new readings
  *   power_close(power);
  *
- * A counter is read once per update (its period is measured at the start if it is not known), more often if it would
- * wrap, but not so often that reading takes more than a twentieth of the time. A reading that finds the counter
- * unchanged is dropped: otherwise the line between two readings would have a step that depends on when it was read. If
- * a counter has decreased without being near its range, it was reset; then, and if the machine was suspended, the
- * previous power is assumed, and the report states for how long.
+ * A counter is read once per update (its period is measured at the start if it is unknown), more often if it would
+ * wrap, but reading never takes more than a twentieth of the time. A reading that finds the counter unchanged is
+ * dropped: otherwise the line between two readings would have a step that depends on when it was read. If a counter
+ * has decreased without being near its range, it was reset; then, and if the machine was suspended, the previous power
+ * is assumed, and the report states for how long.
  *
- * The value of a run (role 1) is the sum of the channels that measure different things: those of the first source, then
- * those that do not overlap with them; or the one that the user chose of a source. All others are recorded in addition
- * (role 0).
+ * The value of a run (role 1) is the sum of the channels that measure different things: those of the first source,
+ * then those that do not overlap with them; or the channel of a source that the user chose. All others are recorded in
+ * addition (role 0).
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_POWER_H
 #define RECORD_POWER_H
@@ -43,14 +43,15 @@ enum { MAX_POWER_SOURCES = 32 };
 struct power_options {
     struct power_source sources[MAX_POWER_SOURCES];
     size_t count;
-    double baseline_seconds; /* for which to measure the power without the program, 0: do not */
-    double baseline_w;       /* power without the program, given by the user; 0: not given */
+    double
+        baseline_seconds; /* time for which to measure the power without the program [s], 0: none */
+    double baseline_w;    /* power without the program, given by the user; 0: not given */
 };
 
 struct power;
 
 /* Opens all sources, measures periods and the baseline. OPTIONS (its strings), REPORTER and ERR are borrowed until
- * power_close. Returns NULL with ERR filled. No sources at all are fine. */
+ * power_close. Returns NULL with ERR filled. There may be no sources. */
 struct power *power_open(const struct power_options *options, struct reporter *reporter,
                          struct error *err);
 /* NULL is allowed. */
@@ -63,18 +64,18 @@ const struct raw_source *power_channels(const struct power *power, size_t *count
 enum pmu_kind power_kind(const struct power *power);
 const char *power_unit(const struct power *power);
 
-/* Reads everything just before the program starts. Returns as power_tick, which does it if this was not called. */
+/* Reads all sources just before the program starts. Returns like power_tick, which does this if it was not called. */
 int power_begin(struct power *power);
 
-/* Reads what is due at NOW [ns since the start of the run]. The first call defines the start: what was counted between
- * power_begin and the start is excluded in proportion to the time. Returns 0, or -1 with the ERR of power_open filled
- * if a source has failed: then there are no more readings. */
+/* Reads the sources that are due at NOW [ns since the start of the run]. The first call defines the start: energy
+ * counted between power_begin and the start is excluded in proportion to the time. Returns 0, or -1 with the ERR of
+ * power_open filled if a source has failed; then there are no more readings. */
 int power_tick(struct power *power, uint64_t now);
 /* When the next source is due [ns since the start of the run]; UINT64_MAX: none will be. */
 uint64_t power_due(const struct power *power);
 
-/* Call when the run has ended at NOW: reads everything once more, and fetches late values. Returns 1 if there may be
- * more after power_take, 0, or -1 as power_tick. */
+/* Call it when the run has ended at NOW: reads all sources once more, and fetches late values. Returns 1 if there may
+ * be more after power_take, 0, or -1 like power_tick. */
 int power_end(struct power *power, uint64_t now);
 
 /* Readings since the last call, borrowed until the next one of power_tick or power_end. */
@@ -87,8 +88,8 @@ struct power_summary {
     bool has_energy;   /* the value is a power */
     double energy;     /* of the value from the start to the end [J] */
     double seconds;    /* of the run */
-    double baseline_w; /* power without the program; < 0: not known */
-    double busy;       /* CPU time of all processes of the machine in the run [s]; < 0: not known */
+    double baseline_w; /* power without the program; < 0: unknown */
+    double busy;       /* CPU time of all processes of the machine in the run [s]; < 0: unknown */
     double reading;    /* time spent reading [s] */
     uint64_t readings; /* recorded */
 };
@@ -99,7 +100,7 @@ void power_summary_free(struct power_summary *summary);
 /* Warns about resets, suspends, counters that wrapped too fast, and gaps without a value. */
 void power_warn(const struct power *power);
 
-/* The measured or given baseline [W], < 0: not known. */
+/* The measured or given baseline [W], < 0: unknown. */
 double power_baseline(const struct power *power);
 
 /* Prints all sources to OUT, with their channels or the reason why they cannot be used here. */

@@ -23,10 +23,10 @@ struct power_parsing {
 /* Takes -p, -s and the keys above. Returns false for all other keys. */
 bool power_option_take(struct power_parsing *parsing, int key, char *argument,
                        struct argp_state *state);
-/* At the end: options that are redundant, or contradict each other, are usage errors. */
+/* Call it at the end: redundant or contradictory options are usage errors. */
 void power_options_check(const struct power_parsing *parsing, struct argp_state *state);
 
-/* Appends the sources to TEXT, which is freed, for a help. Caller frees. */
+/* Returns TEXT with the sources appended, for a help text. Frees TEXT; caller frees the result. */
 char *power_options_help(char *text);
 
 #endif

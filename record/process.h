@@ -1,4 +1,4 @@
-/* What the system knows about processes and threads: the one reader of the small files of /proc/PID.
+/* Facts about processes and threads; the only reader of the small files of /proc/PID.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_PROCESS_H
 #define RECORD_PROCESS_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The process of thread TID, and in *PARENT, if not NULL, its parent process. Returns -1 when the thread has ended. */
+/* The process of thread TID, and in *PARENT, if not NULL, its parent process. Returns -1 if the thread has ended. */
 pid_t process_of(pid_t tid, pid_t *parent);
 /* Is TID a thread of PID? */
 bool process_has(pid_t pid, pid_t tid);
@@ -16,11 +16,11 @@ bool process_has(pid_t pid, pid_t tid);
 pid_t process_session(pid_t pid);
 /* The name of process or thread ID, at most SIZE - 1 bytes. Returns whether it exists, otherwise NAME is "". */
 bool process_name(pid_t id, char *name, size_t size);
-/* CPU time of all threads of process PID, including those that have ended [ns]; 0: not known. */
+/* CPU time of all threads of process PID, including those that have ended [ns]; 0: unknown. */
 uint64_t process_cpu(pid_t pid);
-/* CPU time of thread TID of process PID, as the scheduler last counted it [ns]; 0: not known. */
+/* CPU time of thread TID of process PID, at the last count of the scheduler [ns]; 0: unknown. */
 uint64_t process_thread_cpu(pid_t pid, pid_t tid);
-/* Has thread TID of process PID a CPU, or waits for one? */
+/* Does thread TID of process PID have a CPU, or wait for one? */
 bool process_thread_runs(pid_t pid, pid_t tid);
 
 #endif

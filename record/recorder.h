@@ -14,17 +14,17 @@ struct recorder;
  * are borrowed until recorder_delete. Returns NULL with ERR filled. */
 struct recorder *recorder_new(struct options *options, const struct engine *engine,
                               struct error *err);
-/* Frees the recorder; without recorder_finish nothing remains on disk. NULL is allowed. */
+/* Frees the recorder; without recorder_finish no file remains on disk. NULL is allowed. */
 void recorder_delete(struct recorder *recorder);
 
 /* The hooks for the run of an engine; borrowed until recorder_delete. */
 const struct engine_hooks *recorder_hooks(struct recorder *recorder);
 
-/* What a failure leaves; each borrowed until recorder_delete. */
+/* Files that remain after a failure; texts are borrowed until recorder_delete. */
 struct recorder_left {
     const char *profile; /* it contains what was recorded until then; NULL: not written */
     const char *part; /* the spool, if it has samples that are not in the profile; NULL: removed */
-    bool empty;       /* both NULL since there was no sample: an earlier profile is still there */
+    bool empty;       /* both NULL because there was no sample; an earlier profile is unchanged */
 };
 
 /* Composes the profile. Returns 0, or -1 with ERR and LEFT filled. */

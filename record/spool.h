@@ -15,22 +15,23 @@ enum { SPOOL_START = 32 + RAW_SIGNATURE_SIZE }; /* offset of the first block */
 
 struct spool;
 
-/* Creates the spool of the profile OUT: OUT.part, which must not exist, or an unnamed file if OUT is not a regular file
- * (pipe, device). Returns NULL with ERR filled; ERR is kept, and filled by later failures. */
+/* Creates the spool of the profile OUT: OUT.part, which must not exist, or an unnamed file if OUT is not a regular
+ * file (pipe, device). Returns NULL with ERR filled; ERR is borrowed until spool_delete, and filled by later
+ * failures. */
 struct spool *spool_new(const char *out, struct error *err);
-/* Removes the file, unless spool_keep was called. NULL is allowed. If the program exits before that, as when it runs out
- * of memory, a file with samples is kept, and named on stderr. */
+/* Removes the file, unless spool_keep was called. NULL is allowed. If the program exits before that, for example
+ * because it runs out of memory, a file with samples is kept, and its name is printed on stderr. */
 void spool_delete(struct spool *spool);
 /* Makes spool_delete keep the file. Returns its name, borrowed until spool_delete, or NULL if it has none. */
 const char *spool_keep(struct spool *spool);
-/* Prints where the samples are, PART, and what reads them. */
+/* Prints that the samples are in PART, and which tool reads them. */
 void spool_tell(const char *part);
 
 /* The buffer for whole blocks to be written by the next flush, before the samples. */
 struct buffer *spool_blocks(struct spool *spool);
 /* Adds a sample. */
 void spool_sample(struct spool *spool, const struct engine_sample *sample);
-/* Should it be flushed, before the next sample? */
+/* Should the spool be flushed before the next sample? */
 bool spool_full(const struct spool *spool);
 /* Writes blocks and samples to disk. Returns 0, or -1 with the error filled; after a failure it always fails. */
 int spool_flush(struct spool *spool);

@@ -1,4 +1,4 @@
-/* The processes that --attach names.
+/* The processes given with --attach.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_TARGETS_H
 #define RECORD_TARGETS_H
@@ -16,9 +16,9 @@ struct targets {
 
 void targets_free(struct targets *targets);
 
-/* Adds what TEXT names: "PID[,TID...]"; "session:SID", all processes of a session; "cgroup:PATH", all processes of a
- * control group and of those below it. This process is left out of a session or a group. Returns 0; or with ERR filled
- * TARGETS_MALFORMED, or -1 if TEXT names no process or it cannot be read which. */
+/* Adds the targets in TEXT: "PID[,TID...]"; "session:SID", all processes of a session; "cgroup:PATH", all processes of
+ * a control group and of those below it. Leaves this process out of a session or a group. Returns 0; or, with ERR
+ * filled, TARGETS_MALFORMED, or -1 if TEXT names no process or the list of processes cannot be read. */
 enum { TARGETS_MALFORMED = -2 };
 int targets_add(struct targets *targets, const char *text, struct error *err);
 

@@ -1,4 +1,4 @@
-/* Things by process or thread ID. Zeroed, a map is empty; it owns nothing.
+/* Items by process or thread ID. A zeroed map is empty. Items are not owned by the map.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_ID_MAP_H
 #define RECORD_ENGINES_ID_MAP_H
@@ -15,20 +15,20 @@ struct id_map {
     size_t count;          /* items */
 };
 
-/* The items stay the caller's. */
+/* Frees the map, but not its items. */
 void id_map_free(struct id_map *map);
 
-/* The item of ID, NULL: none. */
+/* The item of ID; NULL if there is none. */
 static inline void *id_map_find(const struct id_map *map, uint32_t id)
 {
     uint32_t place = numbers_find(&map->numbers, id);
     return place != INTERN_NONE ? map->items[place].item : NULL;
 }
 
-/* ID gets ITEM in place of the one that it had; NULL removes it. Removing moves no other item, adding may. */
+/* Sets the item of ID to ITEM; NULL removes it. Removing does not move other items, adding may. */
 void id_map_set(struct id_map *map, uint32_t id, void *item);
 
-/* The next item from place *PLACE on, which is set to the place after it; NULL at the end. Items may be removed
+/* The next item at or after place *PLACE, which is set to the place after it; NULL at the end. Items may be removed
  * between two calls. */
 void *id_map_next(const struct id_map *map, size_t *place);
 

@@ -18,17 +18,16 @@
 #include "base/error.h"
 #include "record/engine.h"
 
-/* What the kernel permits, and the properties of the events. */
+/* The permissions given by the kernel, and the properties of the events. */
 struct perf_setup {
     int *cpus; /* numbers of those online */
     size_t cpu_count;
     bool kernel;   /* samples in the kernel are permitted */
-    bool narrow;   /* only threads inherit, child processes do not: --no-follow */
+    bool narrow;   /* threads inherit, but child processes do not: --no-follow */
     uint32_t type; /* of the sampling event */
     uint64_t config;
-    double per_ns; /* counts per ns of CPU time */
-    uint32_t
-        wakeup; /* samples that wake this process up; 0 (perf_setup): only the watermark does */
+    double per_ns;   /* counts per ns of CPU time */
+    uint32_t wakeup; /* samples per wake-up; 0 (perf_setup): wake up only at the watermark */
 };
 
 /* Probes the kernel. Returns 0, caller calls perf_setup_free; or -1 with ERR filled. */

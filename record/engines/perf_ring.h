@@ -1,10 +1,10 @@
-/* The rings into which the kernel writes what it sees, one for each CPU, read as one stream in order of time.
+/* The rings into which the kernel writes records, one for each CPU, read as one stream in order of time.
  *
  *   perf_rings_read(rings);                          reads new records
  *   while ((record = perf_rings_next(rings, until)) != NULL) ...
  *
- * One CPU may still be writing a record while a later record of another CPU can already be read; therefore UNTIL is a
- * little in the past.
+ * One CPU may still be writing a record while a later record of another CPU can already be read; therefore UNTIL must
+ * be slightly in the past.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_RING_H
 #define RECORD_ENGINES_PERF_RING_H
@@ -20,7 +20,7 @@ struct perf_record {
     uint64_t order; /* of arrival */
     size_t at;      /* offset in the bytes read */
     uint32_t ring;
-    bool known, counts; /* for the reader: LOOK has decided, and whether the sample counts */
+    bool known, counts; /* for the reader: LOOK has decided; the sample counts */
 };
 
 struct perf_rings;
@@ -29,14 +29,15 @@ struct perf_rings;
 struct perf_rings *perf_rings_new(const int *fds, size_t count);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
-/* Reads the rings. LOOK, if not NULL, gets each sample and each end of a thread at once, before they are sorted. */
+/* Reads the rings. LOOK, if not NULL, is called at once for each sample and each end of a thread, before they are
+ * sorted. */
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,
                                   const struct perf_event_header *header),
                      void *context);
 
-/* The next record in order of time that is not later than UNTIL, or NULL. *HEADER: its bytes, borrowed until the next
- * perf_rings_read. */
+/* The next record in order of time that is not later than UNTIL, or NULL. Sets *HEADER to its bytes, borrowed until
+ * the next perf_rings_read. */
 const struct perf_record *perf_rings_next(struct perf_rings *rings, uint64_t until,
                                           const struct perf_event_header **header);
 

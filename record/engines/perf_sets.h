@@ -1,9 +1,9 @@
-/* When the next sample comes: the samplers of threads, and their random periods.
+/* Determines when the next sample is taken: the samplers of threads, and their random periods.
  *
  * A sampler fires each time the thread has used one period of CPU time. The period can only be changed through a file
- * descriptor, which also starts a new period; inherited events have no descriptor. Therefore each thread gets its own
- * samplers at its first sample, and a new period is drawn after each sample: the intervals of a thread are independent
- * of each other and of what the program does. They are exponential:
+ * descriptor, which also starts a new period; inherited events have no descriptor. Therefore samplers are opened for
+ * each thread at its first sample, and a new period is drawn after each sample: the intervals of a thread are
+ * independent of each other and of the program. They are exponential:
  *
  *   interval = reaction of the sampler + least + Exp(mean - least)
  *
@@ -11,8 +11,8 @@
  * period stays in effect until this process gets a CPU, and a very short one would flood the program with interrupts.
  * Of the samples that arrive meanwhile, one counts each time their periods add up to a mean.
  *
- * A new thread inherits the last period drawn, and its first interval is exponential too, so that threads shorter than
- * an interval are sampled correctly on average.
+ * A new thread inherits the last period drawn, and its first interval is exponential too, so that threads that are
+ * shorter than an interval are sampled correctly on average.
  *
  * Above PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There only
  * the first interval of a thread is exponential. After it, a period is used for a batch of PERF_BATCH samples (at least
@@ -39,15 +39,15 @@ struct perf_set {
     struct perf_thread *owner; /* NULL: it has ended */
     struct perf_thread *heirs;
     int mark;        /* file descriptor, see perf_open_mark */
-    uint64_t opened; /* when all samplers were there [CLOCK_MONOTONIC] */
+    uint64_t opened; /* when all samplers were open [CLOCK_MONOTONIC] */
     struct perf_sampler {
         int fd;                  /* -1: none */
         bool fired;              /* its period has produced a sample */
-        bool birth, born;        /* its period, the one before: is the first of a thread */
+        bool birth, born;        /* its period, the previous one: is the first of a thread */
         uint64_t armed;          /* when its period began [CLOCK_MONOTONIC] */
         uint64_t tried;          /* when a new one was last considered [CLOCK_MONOTONIC] */
-        uint64_t period, before; /* this one and the one before [ns] */
-        uint64_t since; /* CPU time since the last sample that counted, in late samples [ns] */
+        uint64_t period, before; /* this one and the previous one [ns] */
+        uint64_t since; /* CPU time of late samples since the last sample that counted [ns] */
     } samplers[];       /* by number of the CPU in the setup */
 };
 
@@ -63,15 +63,15 @@ struct perf_sets {
     uint64_t state; /* of the random numbers */
 };
 
-/* FREQUENCY in Hz; SETUP and OUTPUTS are borrowed. PROMPT: this process does not wait for a CPU, so periods may be
- * short. */
+/* FREQUENCY in Hz; SETUP and OUTPUTS are borrowed. PROMPT: this process does not wait for a CPU, so that short periods
+ * are possible. */
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt);
 /* Closes all. */
 void perf_sets_free(struct perf_sets *sets);
 void perf_sets_rate(struct perf_sets *sets, double mean);
 
-/* Opens samplers for THREAD, which has none or gives up its old ones. Returns 0, or -1 with errno set. */
+/* Opens samplers for THREAD, and closes its old ones, if any. Returns 0, or -1 with errno set. */
 int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec);
 
 /* CHILD was created by PARENT at TIME [CLOCK_MONOTONIC] and has inherited the samplers that PARENT had then: draws a new
@@ -82,8 +82,8 @@ void perf_set_inherit(struct perf_sets *sets, struct perf_thread *child,
 /* Opens samplers for THREAD, which has inherited none, if that is possible. */
 void perf_set_open_late(struct perf_sets *sets, struct perf_thread *thread);
 
-/* A sample of THREAD came from CPU at TIME. Draws the next period, and opens samplers for the thread if it has none of
- * its own. Returns whether the sample counts. */
+/* A sample of THREAD came from CPU at TIME. Draws the next period, and opens samplers for the thread if it has only
+ * inherited ones. Returns whether the sample counts. */
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu,
                       uint64_t time);
 

@@ -15,25 +15,25 @@ struct perf_set;
 
 struct perf_process {
     uint32_t pid, image;
-    uint64_t changed; /* when its image began, or got its last mapping [ns of the run] */
+    uint64_t changed; /* begin of its image, or time of its last mapping [ns of the run] */
     size_t threads;   /* alive */
 };
 
 struct perf_thread {
     uint32_t pid, tid;
-    struct perf_set *own;  /* its samplers, NULL: inherited ones sample it */
-    struct perf_set *from; /* the set that it inherited; it is one of its heirs */
+    struct perf_set *own;  /* its samplers; NULL: sampled by inherited ones */
+    struct perf_set *from; /* the set that it inherited */
     struct perf_thread *heir_next, **heir_link;
     struct perf_thread *ended_next;
-    int clock;        /* file descriptor of its clock, -1: it inherited a counter */
-    bool ended;       /* its end was reported ... */
-    uint64_t end;     /* ... at this time */
-    unsigned reads;   /* how many counters have reported its CPU time */
-    uint64_t exact;   /* their sum [ns] */
-    uint64_t used;    /* its CPU time when it ended, by the scheduler's count; 0: not known [ns] */
-    uint64_t base;    /* CPU time before it was attached to [ns] */
-    uint64_t nominal; /* the sum of the intervals of its samples [ns] */
-    uint64_t born, check; /* when it was created, and when to look whether it is sampled */
+    int clock;            /* file descriptor of its clock, -1: it inherited a counter */
+    bool ended;           /* its end was reported ... */
+    uint64_t end;         /* ... at this time */
+    unsigned reads;       /* number of counters that have reported its CPU time */
+    uint64_t exact;       /* their sum [ns] */
+    uint64_t used;        /* its CPU time at its end, from the scheduler; 0: unknown [ns] */
+    uint64_t base;        /* CPU time before it was attached to [ns] */
+    uint64_t nominal;     /* the sum of the intervals of its samples [ns] */
+    uint64_t born, check; /* when it was created, and when to check that it is sampled */
     uint64_t last, pc;    /* of its last sample, 0: none */
     char comm[PERF_COMM];
 };
@@ -46,7 +46,7 @@ struct perf_threads {
 void perf_threads_free(struct perf_threads *all);
 
 struct perf_thread *perf_thread_find(const struct perf_threads *all, uint32_t tid);
-/* Adds one to the process PID, which must exist. */
+/* Adds a thread to the process PID, which must exist. */
 struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint32_t tid,
                                     const char *comm);
 /* Marks it as ended, but keeps it. Returns whether it was the last live thread of its process. */

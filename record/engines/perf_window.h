@@ -1,20 +1,20 @@
-/* Windows: what the engine delivers, sightings with their CPU times and the time in which no thread ran.
+/* Windows, the output of the engine: sightings with their CPU times, and the time in which no thread ran.
  *
- * Sightings are random, but the counters give the exact CPU time that the program has used. They are read at the end of
- * windows of 10 ms or more that contain some sightings. The sightings of a window divide its CPU time equally, which is
- * more exact than an interval for each.
+ * Sightings are random, but the counters give the exact CPU time that the program has used. They are read at the end
+ * of windows of 10 ms or more that contain some sightings. The CPU time of a window is divided equally among its
+ * sightings, which is more precise than charging each its interval.
  *
- * The interval before a sample belongs to the sample, with its energy. So each sighting gets an equal part of the time
- * in which some thread ran, and the idle time ends with samples without threads:
+ * The interval before a sample, with its energy, belongs to the sample. Therefore each sighting gets an equal part of
+ * the time in which some thread ran, and idle time ends with samples without threads:
  *
  *   |.........:############|####|.........:####|......|          | sighting      : sample without threads
  *
- * For this, sightings are moved within their window, no further than necessary and without changing their order, but not
- * to before an exec or a new mapping of their process that they came after, nor to after an exec that they came before. The
- * power of a row is then never more than that of the machine: CPU time is at least the time in which some thread ran.
+ * For this, sightings are moved within their window, no further than necessary and without changing their order, but
+ * not across an exec of their process, nor to a time before a new mapping that they followed. Then the power of a row
+ * never exceeds that of the machine, because CPU time is at least the time in which some thread ran.
  *
- * Windows also end where power was read, if that is not more often than some sightings: each window of the power sensor has
- * its own sightings then, and its exact CPU time.
+ * Windows also end where power was read, unless that is more frequent than a few sightings. Then each window of the
+ * power sensor has separate sightings and an exact CPU time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_WINDOW_H
@@ -34,9 +34,9 @@ struct perf_window {
     struct perf_entry {
         uint64_t time; /* [ns of the run] */
         uint64_t from,
-            until; /* in which its PC has this meaning: the mappings of its process are the same, at least up to TIME */
+            until; /* its mappings do not change before this time, which is at least TIME */
         bool
-            total; /* the final CPU time of a thread that is out of the table: freed with the entry */
+            total; /* the final CPU time of a thread that is not in the table: freed with the entry */
         bool alone; /* a total that must not wait for the next sighting */
         struct perf_thread *thread;
         uint64_t pc, caller, cpu; /* CPU: of a total */
@@ -55,14 +55,14 @@ struct perf_window {
 void perf_window_free(struct perf_window *window);
 /* ENTRY's thread is borrowed until the window ends, or taken with a total. */
 void perf_window_add(struct engine_run *run, const struct perf_entry *entry);
-/* Puts the last entry added into a sample of its own, if it is a total. */
+/* Puts the last entry added into a separate sample, if it is a total. */
 void perf_window_alone(struct engine_run *run);
 /* Process PID begins another image at TIME of the run. */
 void perf_window_exec(struct perf_window *window, uint32_t pid, uint64_t time);
-/* Ends the window at time UNTIL of the run: AT_ONCE, or only if it is long enough. */
+/* Ends the window at time UNTIL of the run if it is long enough, or in any case if AT_ONCE. */
 void perf_window_end(struct engine_run *run, uint64_t until, bool at_once);
-/* Power has a new value since time READ of the run: ends the window there, if it is long enough to divide CPU time among
- * sightings. Then the samples before and after READ have the CPU time of before and after it. */
+/* Power has a new value since time READ of the run: ends the window at READ, if it is long enough to divide CPU time
+ * among sightings. Then samples before and after READ have CPU time used before and after it. */
 void perf_window_read(struct engine_run *run, uint64_t read);
 /* The last sample of the run, at TIME: all remaining totals. */
 void perf_window_close(struct engine_run *run, uint64_t time);

@@ -1,7 +1,7 @@
 /* Internal to record/engines/ptrace*.c: the state of a run of the ptrace engine.
  *
- * Everything but start, run and delete happens in one thread, the tracer: for the kernel a tracer is a thread, and its
- * end detaches all its tracees without stopping them.
+ * Everything except start, run and delete happens in one thread, the tracer, because for the kernel a tracer is a
+ * thread. When it ends, all its tracees are detached without stopping.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PTRACE_H
 #define RECORD_ENGINES_PTRACE_H
@@ -30,22 +30,22 @@ struct engine_run {
     pid_t pid; /* of the program, 0: none */
     struct tracees tracees;
     cpu_set_t cpus, used;       /* CPUs that the sampler may use; that it uses */
-    bool is_idle;               /* a CPU is left to the sampler */
+    bool is_idle;               /* a CPU is free for the sampler */
     struct engine_thread *rows; /* of the sample being taken: ended threads first */
     size_t row_count, row_capacity;
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */
     uint64_t woken, begin,
-        resumed; /* absolute [ns]: end of the last wait; start of the sample; last thread resumed for it */
+        resumed; /* absolute [ns]: end of the last wait; start of the sample; last resumption of a thread for it */
     bool is_realtime;   /* the sampler gets a CPU at once */
     struct tracee self; /* the tracer, to read its times */
-    uint64_t late;      /* how late the sampler woke for the sample [ns] */
-    uint64_t delay;     /* how long it had waited for CPUs then [ns] */
+    uint64_t late;      /* delay of the wake-up for the sample [ns] */
+    uint64_t delay;     /* time that the sampler had waited for CPUs then [ns] */
     struct pace pace;
     uint64_t next_tick; /* absolute, UINT64_MAX: with the next sample */
     struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
     uint64_t expires;     /* 0: never */
-    int stop_signal;      /* the terminal asked the job to stop ... */
+    int stop_signal;      /* the terminal stopped the job ... */
     uint64_t stop_until;  /* ... which holds until then */
     bool traced;          /* the tracer exists */
     bool cancelled;       /* the run was deleted before it started */
@@ -59,7 +59,7 @@ void ptrace_tick(struct engine_run *run);
 /* The ptrace options for a thread and its process. */
 unsigned long ptrace_options(const struct engine_run *run, const struct tracee *tracee);
 
-/* ptrace_attach.c: seizes what the options name. Returns 0, or -1 with the error set. */
+/* ptrace_attach.c: seizes the threads and processes in the options. Returns 0, or -1 with the error set. */
 int ptrace_attach(struct engine_run *run);
 /* Seizes the threads that a crowded process has created. */
 void ptrace_find_threads(struct engine_run *run, struct process *process);

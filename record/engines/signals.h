@@ -1,4 +1,4 @@
-/* Signals of the sampler's own process: blocked, taken one by one, passed on to the program.
+/* Signals of the sampler's process: blocks them, accepts them one by one, and passes them on to the program.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_SIGNALS_H
 #define RECORD_ENGINES_SIGNALS_H
@@ -11,10 +11,11 @@
 struct signals {
     sigset_t before;              /* mask */
     struct sigaction child, pipe; /* dispositions of SIGCHLD, SIGPIPE */
-    sigset_t taken;               /* blocked here and answered by signals_wait */
+    sigset_t taken;               /* blocked here and accepted by signals_wait */
 };
 
-/* Blocks what signals_wait answers; a signal that was ignored stays so. HELD: the mask before engine_hold, NULL: not called. */
+/* Blocks the signals that signals_wait accepts; ignored signals remain ignored. HELD is the mask before engine_hold,
+ * or NULL if that was not called. */
 void signals_take(struct signals *signals, const sigset_t *held);
 /* Restores mask and dispositions: in the child before exec, and at the end. */
 void signals_restore(const struct signals *signals);
@@ -29,7 +30,7 @@ void signals_wait_child(uint64_t ns);
 bool signals_passed_on(const siginfo_t *info);
 /* Is it a request to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT)? */
 bool signals_ends(int number);
-/* Does a terminal stop jobs with it? */
+/* Is it a signal with which a terminal stops jobs? */
 bool signals_stop(int number);
 /* Stops this process with signal NUMBER, as a shell with job control expects; returns when it is continued. */
 void signals_stop_self(int number);

@@ -1,9 +1,9 @@
-/* The processes and threads that the ptrace engine traces, and what can be read of each thread.
+/* The processes and threads traced by the ptrace engine, and the data that can be read of each thread.
  *
  *               interrupt           any stop           resume
  *     RUNNING ------------> AWAITED ---------> HELD ------------> RUNNING, or LISTENING in a group stop
  *
- *     BORN: announced by its creator, has not stopped yet      any stop ----> HELD
+ *     BORN: announced by its creator, not yet stopped      any stop ----> HELD
  *     DYING: is exiting, or is a zombie; reached from any state, left only by exec
  *
  * SPDX-License-Identifier: MIT */
@@ -28,11 +28,10 @@ enum tracee_state {
 
 struct process {
     pid_t pid;
-    pid_t maker;   /* the process that created it, 0: not known */
+    pid_t maker;   /* the process that created it, 0: unknown */
     bool attached; /* it existed before the run */
-    bool
-        crowded; /* it creates threads so fast that they are not stopped at birth but searched for */
-    bool seen;   /* a thread of its current image was seen running */
+    bool crowded; /* it creates threads too fast to stop each at its start; they are searched for */
+    bool seen;    /* a thread of its current image was seen running */
     bool stops_at_end;  /* the kernel stops its leader at the end, while its mappings can be read */
     int folder;         /* its threads in /proc, -1: not open */
     uint32_t image;     /* number of its current image */
@@ -47,7 +46,7 @@ struct process {
 };
 
 /* The scheduler's counts of a thread. If two readings are equal, the thread was on no CPU in between, because a thread
- * that was held, or waited, is counted when it gets one. */
+ * that was held or waited is counted when it gets a CPU. */
 struct run_time {
     uint64_t cpu;    /* used [ns] */
     uint64_t delay;  /* spent waiting for a CPU [ns] */
@@ -60,16 +59,16 @@ struct tracee {
     pid_t tid;
     struct process *process;
     enum tracee_state state;
-    bool stuck; /* AWAITED for longer than a sample may take: the sample does not wait for it */
-    bool late;  /* it was stuck, and then seen for the next sample */
-    bool group_stop; /* HELD in a group stop: to listen, not to run, when resumed */
+    bool stuck;      /* AWAITED for longer than a sample may take; the sample does not wait */
+    bool late;       /* it was stuck, and then seen for the next sample */
+    bool group_stop; /* HELD in a group stop: resumes to LISTENING, not to RUNNING */
     bool announces;  /* it stops when it makes a thread */
     bool timed;      /* run is known */
     bool ran;        /* it was on a CPU when it was seen for this sample; otherwise it waited */
-    bool in_kernel;  /* it was in a system call then; pc is the code that called */
+    bool in_kernel;  /* it was in a system call then; pc is in the calling code */
     bool completed;  /* ... which had completed */
     unsigned steady; /* number of sightings in a row on a CPU */
-    unsigned slept;  /* looks left until it counts as a thread that does not sleep */
+    unsigned slept;  /* checks until it counts as a thread that does not sleep */
     int signal;      /* to deliver when resumed, 0: none */
     int schedstat, syscall; /* file descriptors, -1: not open */
     uint64_t pc;            /* where it was last seen, 0: never */
@@ -103,20 +102,20 @@ struct process *tracees_process(const struct tracees *tracees, pid_t pid);
 struct process *tracees_add_process(struct tracees *tracees, pid_t pid);
 void tracees_remove_process(struct tracees *tracees, struct process *process);
 
-/* Interrupts a RUNNING one, which becomes AWAITED, or DYING if it has ended. */
+/* Interrupts a RUNNING thread, which becomes AWAITED, or DYING if it has ended. */
 void tracee_interrupt(struct tracee *tracee);
-/* Resumes a stopped one, delivering its signal. */
+/* Resumes a stopped thread, delivering its signal. */
 void tracee_resume(struct tracee *tracee);
-/* Reads pc, in_kernel and completed of a stopped one. Returns whether that succeeded. */
+/* Reads pc, in_kernel and completed of a stopped thread. Returns whether that succeeded. */
 bool tracee_read_pc(struct tracee *tracee);
-/* Does a RUNNING one wait in the kernel? If so, reads its PC without a stop, which would wake it. */
+/* Is a RUNNING thread waiting in the kernel? If so, reads its PC without stopping it, which would wake it. */
 bool tracee_waits(struct tracee *tracee);
-/* Reads its times, which are exact while it is on no CPU; those of a running one are from the last update by the
+/* Reads its times, which are exact while it is on no CPU; those of a running thread are from the last update by the
  * scheduler. Returns whether that succeeded. */
 bool tracee_read_time(struct tracee *tracee, struct run_time *time);
 /* Its CPU time in this profile [ns]. */
 uint64_t tracee_cpu(const struct tracee *tracee);
-/* The CPU on which it runs or last ran, -1: not known. */
+/* The CPU on which it runs or last ran, -1: unknown. */
 int tracee_cpu_number(const struct tracee *tracee);
 /* Closes its files; they belonged to another thread (exec). */
 void tracee_close(struct tracee *tracee);

@@ -18,8 +18,8 @@ struct perf_cpus {
 /* Reads the cpumask of PMU ("0,28" or "0-3"). Empty if the PMU does not exist. */
 void perf_cpus_read(struct perf_cpus *cpus, const char *pmu);
 
-/* Opens EVENT of PMU on processor CPU. Returns its descriptor with *PER_COUNT [J], or -1 with ERR filled;
- * *ABSENT: the event does not exist. */
+/* Opens EVENT of PMU on processor CPU. Returns its descriptor with *PER_COUNT set [J], or -1 with ERR filled, and
+ * *ABSENT set if the event does not exist. */
 int perf_counter_open(const char *pmu, const char *event, int cpu, double *per_count, int *absent,
                       struct error *err);
 /* Returns 1 with *COUNT, or -1 with ERR filled. NAME is for messages. */

@@ -17,9 +17,9 @@
 #include "base/error.h"
 #include "formats/pbin/pmu_kind.h"
 
-/* What a channel measures. BOARD and PSYS contain all others, PACKAGE contains CORE. */
+/* The part of the machine that a channel measures. BOARD and PSYS contain all others, PACKAGE contains CORE. */
 enum pmu_scope {
-    SCOPE_OTHER, /* not known: never added to anything */
+    SCOPE_OTHER, /* unknown: never added to another */
     SCOPE_CORE,
     SCOPE_PACKAGE,
     SCOPE_DRAM,
@@ -38,14 +38,14 @@ struct pmu_channel {
     size_t inside;    /* 1 + the channel of this source whose value includes this one, 0: none */
     double per_count; /* counters: [J] */
     uint64_t range;   /* counters: counts from one wrap to the next; 0: it does not wrap */
-    uint64_t period;  /* between two updates [ns], 0: not known */
+    uint64_t period;  /* between two updates [ns], 0: unknown */
 };
 
 /* The channels of a source, most important first. All zero: empty. */
 struct pmu_channels {
     struct pmu_channel *list;
     size_t count, capacity;
-    size_t chosen; /* 1 + the one that the argument of -p names, 0: none */
+    size_t chosen; /* 1 + the channel named in the argument of -p, 0: none */
 };
 
 /* The options of one source; all borrowed. */
@@ -55,34 +55,33 @@ struct pmu_request {
     int kind;             /* enum pmu_kind, -1: not given */
     uint64_t range;       /* 0: not given */
     size_t sensor;        /* 1 + the channel to use as the value, 0: not given */
-    double clock_offset;  /* [s] by which the clock of the source is ahead of this machine's */
+    double clock_offset;  /* [s] lead of the source's clock over this machine's */
 };
 
 struct pmu_value {
     uint64_t count; /* of a counter: raw, it may have wrapped */
     double gauge;   /* of others, in the channel's unit */
-    uint64_t time;  /* CLOCK_MONOTONIC [ns] of the measurement; 0: when it was read */
+    uint64_t time;  /* CLOCK_MONOTONIC [ns] of the measurement; 0: the time of reading */
 };
 
-/* The run, for sources that deliver at its end; clocks in ns. */
+/* The run, for sources that deliver values at its end; clocks in ns. */
 struct pmu_window {
     uint64_t from, to; /* CLOCK_MONOTONIC */
-    int64_t real;      /* by which CLOCK_REALTIME is ahead of it */
+    int64_t real;      /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 };
 
 /* A source. A new one is a file with one of these and a line in pmu_table.c. */
 struct pmu_source {
-    const char *name; /* in front of the colon of -p */
-    const char
-        *argument; /* what follows the colon, for the help: "PATH", "[ZONE]"; NULL: nothing */
+    const char *name;     /* before the colon of -p */
+    const char *argument; /* after the colon, for the help: "PATH", "[ZONE]"; NULL: nothing */
     const char *help;
     bool takes_unit, takes_range; /* accepts --unit and --pmu-kind; --range */
     /* Opens the source and adds its channels to CHANNELS. Fails if it cannot work, before the program starts.
      * Returns 0 with *STATE for the others, or -1 with ERR filled. REQUEST is borrowed until close. */
     int (*open)(const struct pmu_request *request, struct pmu_channels *channels, void **state,
                 struct error *err);
-    /* Reads CHANNEL. Returns 1 with VALUE, 0 without a new value, -1 with ERR filled after a permanent
-     * failure. Takes as long as the device needs, but waits for nothing else. */
+    /* Reads CHANNEL. Returns 1 with VALUE, 0 without a new value, -1 with ERR filled after a
+     * permanent failure. Waits only for the device. */
     int (*read)(void *state, size_t channel, struct pmu_value *value, struct error *err);
     /* NULL for most. Called repeatedly after the run: values that are available only then, each channel
      * in order of time. Returns 1 with *CHANNEL and VALUE, 0 at the end, -1 with ERR filled. */
@@ -98,7 +97,7 @@ extern const struct pmu_source *const pmu_sources[];
  * colon (borrowed from SPEC, NULL without one), or NULL with ERR filled. */
 const struct pmu_source *pmu_find(const char *spec, const char **argument, struct error *err);
 
-/* "NAME:ARGUMENT" of SOURCE as the help shows it. Caller frees. */
+/* "NAME:ARGUMENT" of SOURCE for the help. Caller frees. */
 char *pmu_usage(const struct pmu_source *source);
 
 /* Adds a channel called NAME (copied), by default a gauge of power of unknown scope. Borrowed until the next call. */

@@ -1,8 +1,8 @@
 /* Files that contain a number: those of /sys, and replacements for them.
  *
- * The root of /sys can be moved for tests and containers: the environment variable PBIN_SYSROOT is put in front of
- * every path of this module. It is ignored in a program with raised privileges (setuid, file capabilities), whose
- * caller must not choose the files that it opens.
+ * The root of /sys can be moved for tests and containers: the environment variable PBIN_SYSROOT is prepended to every
+ * path of this module. It is ignored in a program with raised privileges (setuid, file capabilities), whose caller
+ * must not choose the files that it opens.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_PMUS_SYSFS_H
 #define RECORD_PMUS_SYSFS_H
@@ -46,12 +46,12 @@ void sysfs_close(struct sysfs_file *file);
 /* Reads all of it into TEXT. Returns 1; 0 if it is empty or the device has no value at the moment (EAGAIN, ENODATA); -1
  * with ERR filled. */
 int sysfs_read(const struct sysfs_file *file, char text[SYSFS_TEXT], struct error *err);
-/* Opens the file PATH and reads it. One that is empty may be about to be written: waits for its text, 0.2 s at most.
+/* Opens the file PATH and reads it. An empty file may be about to be written: waits for its text, at most 0.2 s.
  * Returns 0, or -1 with ERR filled. */
 int sysfs_open_filled(struct sysfs_file *file, const char *path, char text[SYSFS_TEXT],
                       struct error *err);
-/* Reads the number that it begins with, white space behind it: a counter, or any finite number. Returns as
- * sysfs_read; anything else is an error. */
+/* Reads the number at its beginning, followed by white space: a counter, or any finite number. Returns like
+ * sysfs_read; other contents are an error. */
 int sysfs_count(const struct sysfs_file *file, uint64_t *count, struct error *err);
 int sysfs_gauge(const struct sysfs_file *file, double *value, struct error *err);
 
