@@ -1,4 +1,4 @@
-/* Rows of pictures in text: a scale in characters on which values are set.
+/* Rows of text pictures: a scale in characters, on which values are marked.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_CHARACTERS_H
 #define PLOT_CHARACTERS_H
@@ -11,11 +11,11 @@ struct characters {
     double low, high; /* values of the first and the last cell */
 };
 
-/* For rows of FRAME; release it with characters_free. */
+/* Creates a row for FRAME; release it with characters_free. */
 void characters_begin(struct characters *row, const struct frame *frame, double low, double high);
 void characters_free(struct characters *row);
 
-/* Set C from FROM to TO, in either order, or at AT. Cells outside the row are skipped. */
+/* Set the character C from FROM to TO, in either order, or at AT. Cells outside the row are ignored. */
 void characters_fill(struct characters *row, double from, double to, char c);
 void characters_put(struct characters *row, double at, char c);
 

@@ -1,4 +1,4 @@
-/* The frame of every plot: title, subtitle, margins, names and axes, placed so that nothing is cut off.
+/* The frame of every plot: title, subtitle, margins, names and axes, placed so that no text is cut off.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_FRAME_H
 #define PLOT_FRAME_H
@@ -26,7 +26,7 @@ static inline bool plot_is_text(const struct plot *plot)
  * Returns the edges that leave room for them and for one axis with its title at the bottom. */
 struct frame frame_begin(struct plot *plot, const char *title, const char *subtitle);
 
-/* The largest width of a subtitle, in its own size [em or cells]. */
+/* The largest width of a subtitle, in the font size of subtitles [em or cells]. */
 double frame_subtitle_room(const struct plot *plot);
 
 /* "file · 2 runs · 1000 Hz · 12345 samples · 2.01 s" for the profiles read from PATHS. Caller frees. */
@@ -46,8 +46,8 @@ void frame_text_up(struct plot *plot, double x, double y, const char *text);
 /* "name [unit]", or "name" without a unit. Caller frees. */
 char *frame_axis_title(const char *name, const char *unit);
 
-/* A step for tics on an axis from 0 to SPAN with length LENGTH, of which each tic needs LABEL: 1, 2 or
- * 5 times a power of ten. */
+/* A step for tics, 1, 2 or 5 times a power of ten, on an axis from 0 to SPAN with length LENGTH, where each tic needs
+ * the length LABEL. */
 double frame_step(double span, double length, double label);
 
 /* Draws a filled rectangle; not in text pictures. */
@@ -57,7 +57,7 @@ void frame_box(struct plot *plot, double left, double top, double right, double 
 /* Adds `font 'name,size'` for SIZE [px]; not in text pictures. */
 void frame_font(struct plot *plot, double size);
 
-/* Horizontal rows with names at the left: how many fit, and their size. */
+/* The number and size of horizontal rows with names at the left. */
 struct rows_layout {
     size_t count;
     double size;       /* of the font for names */

@@ -45,7 +45,7 @@ void script_quote(struct script *script, const char *text);
 void script_data(struct script *script, const char *name);
 void script_number(struct script *script, double value); /* all digits; NaN if not finite */
 void script_row_end(struct script *script);
-/* Ends a row with a column that is not drawn, for readers of the script. */
+/* Ends a row with a column that is not drawn, for people who read the script. */
 void script_row_end_name(struct script *script, const char *name);
 void script_data_end(struct script *script);
 

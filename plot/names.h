@@ -1,4 +1,4 @@
-/* Names of rows: their keys joined, without keys that do not distinguish any rows.
+/* Names of rows: their keys joined, except keys that do not distinguish any rows.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_NAMES_H
 #define PLOT_NAMES_H

@@ -1,13 +1,14 @@
-/* Interactive pages: one HTML file with the data of a plot, as JSON, and a script that draws them. Nothing of a profile is markup
- * or script: names are JSON texts, which the script sets as text only, and a content security policy allows no other
- * script and no network.
+/* Interactive pages: one HTML file with the data of a plot, as JSON, and a script that draws them. Profiles cannot
+ * insert markup or scripts: names are JSON texts, which the script sets only as text, and a content security policy
+ * forbids other scripts and network access.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_PAGE_H
 #define PLOT_PAGE_H
 
 #include "plot/plot.h"
 
-/* Begins the data, an object, in plot->picture: KIND is what the script draws. The title of the user, if given, replaces TITLE. */
+/* Begins the data, an object, in plot->picture: KIND selects what the script draws. The user's title, if given,
+ * replaces TITLE. */
 void page_begin(struct plot *plot, const char *kind, const char *title, const char *subtitle);
 
 /* Append to the data; commas are added. Values of objects follow their key. */
@@ -19,22 +20,23 @@ void page_number(struct plot *plot, double value); /* null if not finite */
 void page_open(struct plot *plot, char bracket);   /* [ or { */
 void page_close(struct plot *plot, char bracket);  /* ] or } */
 
-/* "name": NAME and "label": what is drawn of it, in an object. */
+/* Appends "name": NAME and "label": the text drawn for it, in an object. */
 void page_put_name(struct plot *plot, const char *name);
 
 /* KEY: TEXT or VALUE, in an object. */
 void page_put_text(struct plot *plot, const char *key, const char *text);
 void page_put_number(struct plot *plot, const char *key, double value);
 
-/* How many of COUNT rows a page shows, with _other, if the user wants TOP (0: the default); a page can be scrolled. */
+/* The number of COUNT rows that a page shows, including _other, if the user requested TOP (0: the default). Pages can
+ * be scrolled. */
 size_t page_rows(size_t top, size_t count);
 
-/* A table whose rows are drawn as bars: page_column for each column of numbers, then page_row with as many values for each row. BAR is
- * the column that is drawn. */
+/* A table whose rows are drawn as bars: page_column for each column of numbers, then page_row with as many values for
+ * each row. BAR is the number of the drawn column. */
 void page_begin_rows(struct plot *plot, size_t bar);
 void page_column(struct plot *plot, const char *name, const char *unit);
 void page_end_columns(struct plot *plot);
-/* GROUP: what the legend calls it; ERROR: half of an interval; NOTE: more text, or "". */
+/* GROUP is its name in the legend, ERROR half of an interval, NOTE additional text or "". */
 void page_row(struct plot *plot, const char *name, const char *group, const char *color,
               const double *values, size_t count, double error, const char *note);
 

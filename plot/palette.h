@@ -1,4 +1,4 @@
-/* Colours that colour-blind readers can distinguish, on light, dark and printed backgrounds.
+/* Colours for light, dark and printed backgrounds that colour-blind readers can distinguish.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_PALETTE_H
 #define PLOT_PALETTE_H
@@ -21,7 +21,7 @@ struct theme {
     const char *heat; /* gnuplot palette, from low to high */
 };
 
-/* The themes by number, NULL past the last (the first is the default); by name, NULL for none. */
+/* The themes by number (the first is the default; NULL after the last), and by name (NULL if there is none). */
 const struct theme *theme_get(size_t number);
 const struct theme *theme_find(const char *name);
 

@@ -20,7 +20,7 @@ struct plot_mark {
 
 /* The values of single runs that box and violin draw as dots. */
 enum points {
-    POINTS_AUTO /* all of few runs, outliers of many */,
+    POINTS_AUTO /* all for few runs, outliers for many */,
     POINTS_NONE,
     POINTS_OUTLIERS,
     POINTS_ALL
@@ -44,12 +44,12 @@ struct plot_options {
     const char *title;     /* NULL: generated */
     bool height_given;
     double start, end;  /* [s]; NaN: beginning, end */
-    size_t interpolate; /* samples per point over time; 0: as many as needed */
-    bool no_threads;    /* of a timeline: one lane for all */
+    size_t interpolate; /* samples per point over time; 0: automatic */
+    bool no_threads;    /* for a timeline: one lane for all threads */
     struct plot_mark *marks;
     size_t mark_count;
     bool relative;    /* comparisons in % */
-    bool intervals;   /* bars of a single run have those of its number of samples */
+    bool intervals;   /* bars of a single run have intervals from its number of samples */
     enum order order; /* of box and violin */
     bool counts;      /* hist: heights are numbers of calls */
     const struct selection *selection; /* --filter, --exclude; NULL: none */
@@ -66,14 +66,14 @@ struct plot {
     struct reporter *reporter;
     struct script script;
     struct output *data;   /* --script: receives the table as CSV; NULL: none */
-    struct buffer picture; /* of kinds that draw without gnuplot, and the data of pages */
+    struct buffer picture; /* for kinds that draw without gnuplot, and the data of pages */
 };
 
 struct plot_kind {
     const char *name, *help;
     bool
-        draws_svg; /* fills plot->picture if that is SVG; otherwise, and by other kinds, plot->script is extended */
-    bool draws_page; /* as PICTURE_HTML, fills plot->picture with plot/page.h */
+        draws_svg; /* fills plot->picture if the format is SVG; otherwise, like other kinds, extends plot->script */
+    bool draws_page; /* for PICTURE_HTML, fills plot->picture with plot/page.h */
     bool compares;   /* accepts --base and --with */
     bool over_time;  /* accepts --start and --end */
     bool filters;    /* accepts --filter and --exclude */
@@ -85,7 +85,7 @@ struct plot_kind {
 extern const struct plot_kind plot_bars, plot_timeline, plot_compare, plot_dumbbell, plot_box,
     plot_violin, plot_cumulative, plot_heatmap, plot_scatter, plot_flame, plot_hist;
 
-/* The kinds by number, NULL past the last; by name, NULL if unknown. */
+/* The kinds by number (NULL after the last), and by name (NULL if unknown). */
 const struct plot_kind *plot_kind_get(size_t number);
 const struct plot_kind *plot_kind_find(const char *name);
 

@@ -1,12 +1,12 @@
-/* Profiles as ranked rows with printable names, as most kinds draw them.
+/* Profiles as ranked rows with printable names, for most kinds of plots.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_RANKING_H
 #define PLOT_RANKING_H
 
 #include "plot/plot.h"
 
-/* Adds up PATHS (none: stdin). KEYS 0: those of the options, else binary and function as far as the
- * profiles have them. Caller deletes. Returns NULL with ERR filled. */
+/* Adds up PATHS (none: stdin). KEYS 0: those of the options, else those of binary and function that the profiles have.
+ * Caller deletes. Returns NULL with ERR filled. */
 struct aggregate *ranking_read(const struct plot *plot, const char *const *paths, size_t count,
                                struct error *err);
 
@@ -19,7 +19,7 @@ struct ranked_row {
     const struct pbin_row *row; /* NULL for _other */
     struct row_values values;   /* means over the runs */
     double value;               /* of the metric */
-    double share;               /* of the total, 0..1; NaN where shares are meaningless */
+    double share;               /* of the total, 0..1; NaN if shares are meaningless */
     double
         error; /* half of the 95 % interval of the mean; NaN: fewer than 2 runs, see ranking_intervals */
     bool other; /* not code: _other, _idle */
@@ -29,7 +29,7 @@ struct ranking {
     struct ranked_row *rows; /* largest first, _other last */
     size_t count;
     size_t hidden; /* rows in _other */
-    size_t code;   /* rows of code that are shown by themselves */
+    size_t code;   /* rows of code that are shown separately */
     struct row_values total;
     enum row_metric metric;
     const char *unit;        /* of the metric, without prefix; borrowed from the aggregate */
@@ -55,7 +55,7 @@ void ranking_make(struct ranking *ranking, const struct aggregate *aggregate,
 /* Returns 0, or -1 with ERR filled if there are no rows. */
 int ranking_check(const struct ranking *ranking, struct error *err);
 
-/* Gives time and energy of a single run the intervals that its number of samples leaves. */
+/* Sets the intervals of time and energy of a single run from its number of samples. */
 void ranking_intervals(struct ranking *ranking, const struct aggregate *aggregate);
 void ranking_free(struct ranking *ranking);
 

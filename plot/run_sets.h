@@ -1,4 +1,5 @@
-/* The run sets of a comparison, a base and other sides: rows, differences and verdicts of pbin-compare, ready to be drawn.
+/* The run sets of a comparison, a base and other sides, with rows, differences and verdicts of pbin-compare for
+ * drawing.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_RUN_SETS_H
 #define PLOT_RUN_SETS_H
@@ -8,13 +9,13 @@
 
 /* A row to draw; values are means over the runs, 0 if the run set lacks the row. */
 struct change {
-    char *name;  /* owned; with the side where there are several */
+    char *name;  /* owned; includes the side if there are several */
     size_t side; /* from 1 */
     double base, with, difference;
-    double ratio; /* with / base; infinite if the base is 0, 1 if both are */
-    double error; /* half of Welch's 95 % interval of the difference; NaN: not known */
+    double ratio;               /* with / base; infinite if the base is 0, 1 if both are */
+    double error;               /* half of Welch's 95 % interval of the difference; NaN: unknown */
     struct significance result; /* of _other: VERDICT_NOT_TESTED */
-    bool tested;                /* whether the runs of this side allow a test */
+    bool tested;                /* the runs of this side allow a test */
     bool other;                 /* the sum of the other rows */
 };
 
@@ -42,7 +43,8 @@ struct run_sets {
 /* Reads --base and each --with, or the first PBIN and each other one. Returns 0, or -1 with ERR filled. */
 int run_sets_read(struct run_sets *sets, const struct plot *plot, struct error *err);
 
-/* Selects TOP rows of the comparison (0: all) and joins the others in one more; each is drawn for every side. Call once, after run_sets_read. */
+/* Selects TOP rows of the comparison (0: all) and joins the others in one more row. Each row is drawn for every side.
+ * Call it once, after run_sets_read. */
 void run_sets_limit(struct run_sets *sets, size_t top);
 
 void run_sets_free(struct run_sets *sets);
@@ -50,8 +52,8 @@ void run_sets_free(struct run_sets *sets);
 /* Writes the table of all rows like pbin-compare --format=csv. */
 void run_sets_write(const struct run_sets *sets, struct output *out);
 
-/* "new.pbin and 2 more (3 runs) against base base.pbin and 2 more (3 runs)", or less if that is wider
- * than ROOM, but always the number of runs. Caller frees. */
+/* "new.pbin and 2 more (3 runs) against base base.pbin and 2 more (3 runs)", or a shorter text if that is wider than
+ * ROOM, but always with the number of runs. Caller frees. */
 char *run_sets_subtitle(const struct run_sets *sets, double room, bool cells);
 
 #endif

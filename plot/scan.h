@@ -1,4 +1,4 @@
-/* Samples of a full profile, one by one, as they are weighed. Memory does not grow with the number of samples; a profile
+/* Scans the weighed samples of a full profile one by one. Memory does not grow with the number of samples; a profile
  * can be scanned again.
  * SPDX-License-Identifier: MIT */
 #ifndef PLOT_SCAN_H
@@ -12,7 +12,7 @@ struct scanned {
     double begin, end; /* of its interval, since the start of the run [s] */
     double seconds;    /* its interval [s] */
     double rate;       /* power, or the quantity of the profile; NaN: none */
-    double idle;       /* energy of no thread [J] */
+    double idle;       /* idle energy [J] */
     size_t threads;
     const uint64_t *thread,
         *location; /* [threads] numbers of the profile; borrowed during the call */
@@ -36,14 +36,15 @@ struct scan {
     struct pbin_choice choice;
     struct pbin_meta meta;
     struct quantity quantity;
-    bool has_seconds; /* otherwise the duration is unknown, and a sample counts as a second */
+    bool has_seconds; /* otherwise the duration is unknown, and each sample counts as a second */
 };
 
 /* Opens the only input of PLOT. Returns 0, or -1 if there are none or several, or it is aggregated or unreadable. */
 int scan_open(struct scan *scan, const struct plot *plot, const char *kind, struct error *err);
 void scan_close(struct scan *scan);
 
-/* Calls EACH for every sample, beginning with the first; without ENERGIES, those are not set. Returns 0 or -1. */
+/* Calls EACH for every sample, beginning with the first. Sets energies only if ENERGIES. Returns 0, or -1 on an
+ * error. */
 int scan_run(struct scan *scan, bool energies,
              void (*each)(void *opaque, const struct scanned *sample,
                           const struct pbin_definitions *all),

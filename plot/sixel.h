@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether stdout is the terminal of the process and supports sixel graphics. Asks with Primary Device Attributes and
+/* Is stdout the terminal of the process, and does it support sixel graphics? Asks with Primary Device Attributes and
  * waits at most SIXEL_PATIENCE for the answer; keyboard signals are blocked meanwhile, so that the terminal is always
  * restored. If input is already waiting, it does not ask and returns false. Input that is typed while waiting is put
  * back as far as the system allows. */
@@ -14,8 +14,8 @@ bool sixel_shown(void);
 
 enum { SIXEL_PATIENCE = 200 /* [ms] */ };
 
-/* Finds the answer to Primary Device Attributes, such as "ESC [ ? 6 2 ; 4 c", at the end of TEXT: returns its beginning,
- * or NULL. Sets *SIXEL to whether 4, sixel graphics, is among the attributes after the level. */
+/* Finds the answer to Primary Device Attributes, such as "ESC [ ? 6 2 ; 4 c", at the end of TEXT. Returns its
+ * beginning, or NULL. Sets *SIXEL to whether 4, sixel graphics, is among the attributes after the level. */
 const char *sixel_answer(const char *text, size_t size, bool *sixel);
 
 #endif

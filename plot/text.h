@@ -9,17 +9,17 @@
 /* Width of TEXT (valid UTF-8) in DejaVu Sans [em] or, with CELLS, on a terminal [cells]. */
 double text_width(const char *text, bool cells);
 
-/* A copy of NAME that is valid in a picture: the bytes of control characters, of characters that XML
- * forbids or that hide something, and stray bytes become \xNN. Caller frees. */
+/* A copy of NAME that is valid in a picture: the bytes of control characters, of characters that are forbidden in XML
+ * or invisible, and stray bytes become \xNN. Caller frees. */
 char *text_visible(const char *name);
 
 /* The same, shortened in the middle to WIDTH (units of text_width). Caller frees. */
 char *text_fit(const char *text, double width, bool cells);
 
-/* The same for the name of a row: before that, without the arguments of templates and functions as far as needed. */
+/* The same for the name of a row, which first loses the arguments of templates and functions as needed. */
 char *text_fit_name(const char *name, double width, bool cells);
 
-/* How to write numbers up to a given one: as value / factor, with prefix and unit. */
+/* The format of numbers up to a given one: value / factor, with prefix and unit. */
 struct scale {
     double factor;
     char unit[64]; /* "mJ"; "" for plain numbers */

@@ -15,10 +15,10 @@ struct text_filter {
     bool escape, any;   /* inside an escape sequence; LINE contains one */
 };
 
-/* Writes the lines that SIZE bytes of DATA complete. Returns 0, or -1 with the error of the output filled. */
+/* Writes the lines that are completed by SIZE bytes of DATA. Returns 0, or -1 with the error of the output filled. */
 int text_filter_put(struct text_filter *filter, const char *data, size_t size);
 
-/* Discards what is held back; does not close the output. */
+/* Discards lines that are held back; does not close the output. */
 void text_filter_free(struct text_filter *filter);
 
 #endif

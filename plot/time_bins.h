@@ -10,8 +10,8 @@
 struct time_request {
     const char *kind; /* for messages */
     size_t bins;      /* at most */
-    size_t lanes;     /* at most, the last for the threads that are left; 0: one lane for all */
-    size_t series;    /* maximum number of functions (or other keys); the rest is one more */
+    size_t lanes;     /* at most; the last is for the remaining threads; 0: one lane for all */
+    size_t series;    /* maximum number of functions (or other keys); the rest is one more series */
     bool energy;      /* series contain and are ranked by energy, otherwise time */
 };
 
@@ -30,7 +30,7 @@ struct time_bins {
     char **names;                    /* [series] */
     double *totals;                  /* [series] in the window */
     size_t lane_count, thread_count; /* number of lanes, and of threads */
-    size_t rest;                     /* threads that share the last lane; 0: each has its own */
+    size_t rest; /* threads that share the last lane; 0: each has a separate lane */
     struct time_lane *lanes;
     float *cells; /* [lane][bin][series] */
     struct pbin_meta meta;
@@ -42,8 +42,8 @@ static inline float *time_cell(const struct time_bins *b, size_t lane, size_t bi
     return &b->cells[(lane * b->count + bin) * b->series];
 }
 
-/* Reads the only input of PLOT twice: for the largest functions and threads between --start and --end, and
- * for the bins. Returns 0 or -1. */
+/* Reads the only input of PLOT twice: for the largest functions and threads between --start and --end, and for the
+ * bins. Returns 0, or -1 on an error. */
 int time_bins_read(struct time_bins *bins, const struct plot *plot,
                    const struct time_request *request, struct error *err);
 void time_bins_free(struct time_bins *bins);
