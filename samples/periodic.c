@@ -1,17 +1,17 @@
-/* A program with a period: two functions take turns, at every moment of CPU time one and the same of them.
+/* A periodic program: two functions alternate; the CPU time used so far determines which of them runs.
  *
  *   periodic PERIOD SHARE SECONDS       period in us of CPU time; part of it in periodic_a; length in s of CPU time
  *
- * Prints the period that it really had [ns] and how many there were. Both functions take the same time for
- * the same number of loops, so that the share
- * is exact whatever the machine does. SPDX-License-Identifier: MIT */
+ * Prints the actual period [ns] and the number of periods. Both functions take the same time for the same number of loops,
+ * so that the share is exact on every machine.
+ * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 static volatile unsigned long sink;
 
-/* Each round waits for the one before: a multiplication and an addition, whatever else the processor could do. */
+/* Each round depends on the previous one: a multiplication and an addition, which the processor cannot overlap. */
 __attribute__((noinline)) static void periodic_a(unsigned long n)
 {
     unsigned long x = n;

@@ -21,7 +21,7 @@
 
 #define IDLE_WATTS 4.
 
-/* What the program tells the counter. */
+/* The data that the program shares with the counter. */
 struct power {
     _Atomic uint64_t version; /* odd: it is being changed */
     int pid;

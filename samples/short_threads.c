@@ -1,4 +1,4 @@
-/* Makes threads one after the other, each far shorter than a sampling interval, that run two functions.
+/* Creates threads one after the other, each much shorter than a sampling interval, that run two functions.
  *
  * Recipe: sampler -o short.bin -- short_threads 300 3000
  * Each thread computes for about MICROSECONDS, 30 % of them in short_30, the rest in short_70. Prints the CPU time that
