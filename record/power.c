@@ -439,7 +439,7 @@ int power_tick(struct power *p, uint64_t now)
     if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
     bool first = !p->started; /* a look right at the start shows what is not of the run */
-    if (first)                /* NOW is relative to the start, which the engine knows */
+    if (first)                /* NOW is relative to the start, which the engine determines */
         p->start = clock_now() - now;
     p->started = true;
     uint64_t clock = p->start + now;

@@ -1,4 +1,4 @@
-/* What the system knows about processes and threads.
+/* Facts about processes and threads.
  * SPDX-License-Identifier: MIT */
 #include "record/process.h"
 

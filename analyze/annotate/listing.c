@@ -142,7 +142,7 @@ static void put_heading(struct listing *l, const struct annotate_function *f)
                   metrics[a->options->metric]);
 }
 
-/* With its interval, if that is asked for: "5.12 +-0.08". */
+/* With its interval, if requested: "5.12 +-0.08". */
 static void put_value(struct listing *l, const struct annotate_sums *sums, int value)
 {
     double half = annotation_interval(l->annotation, sums, value);

@@ -285,7 +285,7 @@ static double most_of_intervals(const double *restrict energy, const double *res
     return double_of_bits((uint64_t)most);
 }
 
-/* Power of nobody in each window [J/ns]; the IDLE part of what is spare is nobody's. */
+/* Idle power in each window [J/ns]; the fraction IDLE of spare CPU time is unused. */
 VECTORS
 static void find_idle_powers(const double *restrict ns, const double *restrict cpu_ns,
                              const double *restrict power, size_t count, double idle,

@@ -2,8 +2,8 @@
  *
  *   sample i, interval d_i, power P_i, CPU time c_ij of thread j:
  *   time   = c_ij                                    (without CPU time: d_i * min(1, cpus / threads))
- *   energy: of the windows around it, by CPU time    (see stretch.h; what nobody used is idle)
- *   sample:    P_i * d_i * c_ij / sum_j(c_ij)        (nobody used CPU: all of it is idle)
+ *   energy: of the windows around it, by CPU time    (see stretch.h; energy of unused CPU time is idle)
+ *   sample:    P_i * d_i * c_ij / sum_j(c_ij)        (no CPU time used: all of it is idle)
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/weigh.h"
 

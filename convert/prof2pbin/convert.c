@@ -19,9 +19,9 @@ struct conversion {
     struct reporter *reporter;
     struct pbin_writer *writer;
     struct locations *locations;
-    /* of a full profile that knows processes, or how threads were seen */
+    /* of a full profile with processes or with flags of thread samples */
     struct cpu_weights weights;
-    struct address_spaces *spaces; /* NULL: it knows no processes */
+    struct address_spaces *spaces; /* NULL: it has no processes */
     struct seen_conversion *seen;
     bool weighed;
 };

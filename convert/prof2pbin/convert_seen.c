@@ -1,4 +1,4 @@
-/* The samples of a raw profile that knows processes, or how threads were seen.
+/* Converts the samples of a raw profile with processes or with flags of thread samples.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/convert_seen.h"
 

@@ -16,7 +16,7 @@
 #include "base/transfer.h"
 
 #define MAX_BYTES (UINT64_C(256) << 20) /* of all files */
-#define OLD       INT64_C(86400) /* [s] age of an unfinished file that nobody writes any more */
+#define OLD       INT64_C(86400) /* [s] age of an unfinished file that is no longer being written */
 
 static const char unfinished[] = ".tmp-";
 

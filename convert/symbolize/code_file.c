@@ -245,7 +245,7 @@ static void answer_nothing(struct dwarf_answer *answer, size_t count)
         answer->first[i] = answer->count[i] = 0;
 }
 
-/* Finds anew what the cache does not have, and keeps it there. */
+/* Finds the results that are not in the cache, and adds them. */
 static void find(struct code_file *file, const uint64_t *addresses, size_t count,
                  struct dwarf_answer *answer, uint32_t *symbols)
 {

@@ -135,8 +135,8 @@ static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
                                strings_get(s->strings, from->checksum)};
 }
 
-/* Frames of one address: those of the debug information, the outermost one named by the symbol
- * table, which knows clones (.cold, .part.0) and is the same with and without -g. */
+/* Frames of one address: those of the debug information, the outermost one named by the symbol table, which
+ * distinguishes clones (.cold, .part.0) and is the same with and without -g. */
 static void make_location(struct symbolizer *s, struct code_location *to, const char *symbol,
                           const struct dwarf_frame *from, uint32_t first, size_t count,
                           struct last_frames *last)

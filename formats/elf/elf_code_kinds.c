@@ -13,7 +13,7 @@
 struct mark {
     uint64_t address;
     enum elf_code_kind kind;
-    bool maps; /* of a mapping symbol, which knows better than a function */
+    bool maps; /* of a mapping symbol, which is more precise than a function */
 };
 
 struct elf_code_kinds {

@@ -9,7 +9,7 @@
  * - a table of program headers that is cut short: libelf uses what is left of it;
  * - notes: libelf keeps each piece of a file that it has read, and each of 65535 program headers
  *   may be a note of any size (1000 of 1 MiB: 1 GB), so all notes together have a budget;
- * - names: elf_strptr searches back from the end of the table for a NUL each time it is asked
+ * - names: elf_strptr searches back from the end of the table for a NUL in each call
  *   (200000 names in 64 MiB without NULs: 8 minutes). elf_strings searches once.
  *
  * SPDX-License-Identifier: MIT */

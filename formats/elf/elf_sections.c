@@ -23,8 +23,8 @@ struct packing {
     bool is_zstd;
 };
 
-/* Unpacks PACKED_SIZE bytes to exactly SIZE: the one place that knows the libraries for it.
- * (elf_compress of libelf would do, but only with zlib; libdeflate is twice as fast.) */
+/* Unpacks PACKED_SIZE bytes to exactly SIZE: the only code that uses the libraries for it. (elf_compress of libelf
+ * would do, but only with zlib; libdeflate is twice as fast.) */
 static bool unpack_all(const struct packing *p, const uint8_t *packed, uint64_t packed_size,
                        uint8_t *to)
 {

@@ -1,4 +1,4 @@
-/* Writes what our sampler knows beyond the documented raw dialect.
+/* Writes the data that our sampler records in addition to the documented raw dialect.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_extension.h"
 

@@ -1,4 +1,4 @@
-/* Reads what our sampler knows beyond the documented raw dialect.
+/* Reads the data that our sampler records in addition to the documented raw dialect.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdlib.h>

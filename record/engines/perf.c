@@ -29,7 +29,7 @@ static const uint64_t settling = SECOND / 10000;  /* another CPU may still be wr
 static const uint64_t rate_every = SECOND / 4;    /* between checks of the rate */
 static const uint64_t thread_start = SECOND / 50; /* after the birth of a thread, look often */
 static const uint64_t crowd_pause = SECOND / 500; /* between looks when at least ... */
-static const uint64_t crowd = 4;                  /* ... so many threads are born meanwhile */
+static const uint64_t crowd = 4;                  /* ... this many threads are created meanwhile */
 static const double shortest_pause = SECOND / 4000.;
 static const double gentlest = 100; /* [Hz] lowest rate that adaptation chooses */
 

@@ -16,8 +16,8 @@
 
 /* [ns] A sample costs up to 20 us on virtual machines: at shorter intervals nothing else would run. */
 static const double shortest = 100000, shortest_batch = 30000;
-/* [ns] The period that threads inherit. While their creator is in clone, the kernel lets nobody change it: at 10 us,
- * where a sample takes 25 us, clone did not end for seconds. */
+/* [ns] The period that threads inherit. While their creator is in clone, the kernel does not allow changing it: at 10
+ * us, where a sample takes 25 us, clone did not end for seconds. */
 static const double shortest_birth = 50000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */

@@ -115,7 +115,7 @@ static uint64_t own_delay(struct engine_run *run)
 
 /* Without a real-time priority the sampler itself may wait for a CPU. If it got one late, the thread that had it was
  * preempted anyway, often in a system call: at no random moment. If the sampler waited after it woke, or the thread
- * stopped after the sample, nobody knows when it stopped. */
+ * stopped after the sample, the time when it stopped is unknown. */
 static bool was_prompt(struct engine_run *run, const struct tracee *tracee)
 {
     return run->is_realtime ||

@@ -1,4 +1,4 @@
-/* The processor architectures that funcmeter knows.
+/* The processor architectures that funcmeter supports.
  * SPDX-License-Identifier: MIT */
 #include "record/meter/machine.h"
 

@@ -54,7 +54,7 @@ enum {
     CALIBRATION_CALLS = 256
 };
 
-/* Of the process: the library has nobody to keep it. */
+/* State of the process: the library has no caller that could own it. */
 struct process {
     uint32_t *id;                /* in a page that a fork clears */
     uint8_t *file;               /* the memory file; NULL: not in use */

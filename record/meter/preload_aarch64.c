@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-/* Stack of a hook: x0 to x17, flags, frame pointer and return address. All general registers are kept that a call may change,
- * and flags, as compilers and assembler code rely on what a function leaves alone, but x16 and x17 on entry: veneers may use
- * these. The compiler is told to leave x18 and vector registers alone. The clock is read at once when a function returns, and
- * when it has its result (isb). We leave with a return, for which the target need not be a landing pad; BL first, to keep the
- * processor's stack of return addresses in step. What is left on the stack must not be taken for an address that the function has
- * saved. */
+/* Stack of a hook: x0 to x17, flags, frame pointer and return address. All general registers are kept that a call may
+ * change, and flags, as compilers and assembler code rely on what a function leaves alone, but x16 and x17 on entry:
+ * veneers may use these. Compiler options exclude x18 and vector registers. The clock is read at once when a function
+ * returns, and when it has its result (isb). We leave with a return, for which the target need not be a landing pad;
+ * BL first, to keep the processor's stack of return addresses in step. What is left on the stack must not be taken for
+ * an address that the function has saved. */
 #define SAVE                                                                                       \
     "stp x0, x1, [sp, #16]\n stp x2, x3, [sp, #32]\n stp x4, x5, [sp, #48]\n"                      \
     "stp x6, x7, [sp, #64]\n stp x8, x9, [sp, #80]\n stp x10, x11, [sp, #96]\n"                    \

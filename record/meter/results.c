@@ -39,7 +39,7 @@ static void add_record(struct meter_sums *to, const struct meter_record *from)
     to->inside += inside;
 }
 
-/* The sums for FUNCTION, in the thread of BLOCK if threads are told apart. */
+/* The sums for FUNCTION, in the thread of BLOCK if threads are distinguished. */
 static struct meter_sums *sums_of(struct meter_results *results, struct numbers *index,
                                   uint32_t function, const struct meter_thread *owner)
 {
