@@ -1,4 +1,4 @@
-/* Who called the functions of a metered program, and from where.
+/* The callers of the functions of a metered program, and the places of the calls.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_ARCS_H
 #define RECORD_METER_ARCS_H

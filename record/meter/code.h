@@ -20,7 +20,7 @@ void code_delete(struct code *code);
 
 const struct machine *code_machine(const struct code *code);
 
-/* In how many parts the code is. */
+/* The number of parts of the code. */
 size_t code_parts(const struct code *code);
 
 /* How many bytes at ADDRESS, the beginning of a function, have to stay there. */

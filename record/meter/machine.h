@@ -1,4 +1,4 @@
-/* What funcmeter has to know of a processor architecture: to decode code, to move it, and to write jumps.
+/* The interface to a processor architecture: decodes code, moves it, and writes jumps.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_MACHINE_H
 #define RECORD_METER_MACHINE_H
@@ -9,7 +9,7 @@
 
 struct machine_instruction {
     size_t length;     /* [bytes]; 0: cannot be decoded */
-    const char *fixed; /* why it cannot be moved; NULL: it can */
+    const char *fixed; /* the reason why it cannot be moved; NULL: it can */
     bool is_call;
     bool is_end; /* nothing that follows is executed after it */
     bool is_padding;

@@ -53,7 +53,7 @@ void planner_find_inlined(struct planner *planner, bool all);
 
 /* The functions so far; number 0 is not one of the program. Borrowed, as are the refusals. */
 const struct meter_function *planner_functions(const struct planner *planner, uint32_t *count);
-/* The path of the file that has NUMBER in a meter_plan; NULL: none has. */
+/* The path of the file with NUMBER in a meter_plan; NULL if there is none. */
 const char *planner_module(const struct planner *planner, uint32_t number);
 const struct meter_refusal *planner_refusals(const struct planner *planner, size_t *count);
 

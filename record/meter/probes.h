@@ -35,7 +35,7 @@ int probes_watch(struct probes *probes, pid_t pid, struct error *err);
 
 /* Are returns counted? */
 bool probes_returns(const struct probes *probes);
-/* How often FUNCTION was called, and how often it has returned. */
+/* Sets the numbers of calls and returns of FUNCTION. */
 void probes_read(const struct probes *probes, uint32_t function, uint64_t *calls,
                  uint64_t *returned);
 

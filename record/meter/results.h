@@ -1,4 +1,4 @@
-/* What the calls of a metered program add up to, as a table.
+/* The sums over the calls of a metered program, as a table.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_RESULTS_H
 #define RECORD_METER_RESULTS_H

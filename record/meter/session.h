@@ -31,7 +31,7 @@ int session_export(struct session *session, const char *library, struct error *e
 /* Sets the environment back. */
 void session_unexport(const struct session *session);
 
-/* Stops answering: the planner and the counters belong to the caller now. */
+/* Stops answering; afterwards the caller may use the planner and the counters. */
 void session_stop(struct session *session);
 void session_delete(struct session *session);
 

@@ -1,12 +1,12 @@
-/* What funcmeter and its preload library share: counters in a memory file, requests on a socket.
+/* The interface between funcmeter and its preload library: counters in a memory file, requests on a socket.
  *
  *   the memory file:  meter_header, then METER_THREADS blocks of { meter_thread, METER_FUNCTIONS meter_records },
  *                     then histograms and tables of arcs, handed out one by one, and METER_INTERVALS meter_intervals
  *   the socket:       the library sends a meter_request for each ELF file that was loaded; funcmeter answers with a
  *                     meter_plan, patches, thunks and the bytes of the pool
  *
- * The file is sparse: only pages that are written use memory. It belongs to funcmeter, so that counters survive whatever
- * happens to the program. The library uses no other library, and these types alone.
+ * The file is sparse: only pages that are written use memory. It belongs to funcmeter, so that counters survive
+ * whatever happens to the program. The library uses no other library, and only these types.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_SHARED_H
