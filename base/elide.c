@@ -129,7 +129,8 @@ static bool is_left_out(const struct brackets *b, const struct bracket *pair, co
                         enum elide_step step)
 {
     size_t length = pair->end - pair->begin - 1;
-    if (length <= 3 || pair->begin == 0)
+    bool shorter = length > 3 || (length > 0 && step == ELIDE_SIGNATURE); /* names become equal */
+    if (!shorter || pair->begin == 0)
         return false;
     if (pair->kind == '<')
         return step >= (pair->depth > 1 ? ELIDE_NESTED : ELIDE_TEMPLATES);

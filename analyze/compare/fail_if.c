@@ -135,17 +135,19 @@ static bool total_hides_rows(const struct fail_if *condition, const struct compa
            exceeds(condition, base, value);
 }
 
-/* Returns how many rows of run set number SET there were. */
+/* Returns how many rows of run set number SET there were; *TESTED: whether any could be tested, or there are none. */
 static size_t check_set(const struct fail_if *condition, const struct compare *c, size_t set,
-                        const char *name)
+                        const char *name, bool *tested)
 {
     struct significance *results = mem_zalloc(c->count + 1, sizeof *results);
     size_t found = 0, first = condition->total ? c->count : 0,
            end = condition->total ? c->count + 1 : c->count;
     compare_significance(c, set, condition->metric, results);
+    *tested = first == end;
     for (size_t i = first; i < end; i++) {
         double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
         double value = run_set_value(&c->sets[set], pick(c, i, set), condition->metric);
+        *tested |= !isnan(results[i].p) && (fabs(base) > 0 || fabs(value) > 0);
         if (!results[i].significant || !exceeds(condition, base, value))
             continue;
         print(condition, c, i, set, name, results[i].p);
@@ -160,8 +162,17 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
 {
     size_t found = 0;
     for (size_t set = 1; set < c->set_count; set++) {
-        size_t rows = check_set(condition, c, set, names[set]);
+        bool tested;
+        size_t rows = check_set(condition, c, set, names[set], &tested);
         found += rows;
+        if (!tested) {
+            fprintf(stderr,
+                    "pbin-compare: --fail-if '%s' cannot be tested: nothing in %s has enough "
+                    "values of this metric to be compared with the base\n",
+                    condition->text, names[set]);
+            *unjudged = true;
+            continue;
+        }
         if (rows > 0 || !total_hides_rows(condition, c, set))
             continue;
         fprintf(stderr,

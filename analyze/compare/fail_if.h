@@ -22,8 +22,8 @@ const char *fail_if_parse(const char *text, struct fail_if *condition);
 bool fail_if_can_fail(const struct fail_if *condition, const struct compare *compare);
 
 /* Prints to stderr each row of each other run set that exceeds the limit significantly. NAMES are the names of the run
- * sets. Returns the number of these rows. If a run set has none, but its total exceeds the limit and single runs
- * cannot show why, sets *UNJUDGED and prints that. */
+ * sets. Returns the number of these rows. If a run set has none because no row can be tested, or its total exceeds
+ * the limit and single runs cannot show why, sets *UNJUDGED and prints that. */
 size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
                      const char *const *names, bool *unjudged);
 

@@ -605,11 +605,12 @@ static int read_results(struct options *o, struct meter_results *results,
         return 0;
     int without = meter_results_check_energy(results, planner, energy, err);
     if (without > 0)
-        report_warning(&o->reporter,
-                       "%d function%s no energy: most of their time is in calls of less than "
-                       "%.3g ms, %d periods of the source",
-                       without, without == 1 ? " has" : "s have",
-                       (double)energy_period(energy) * ENERGY_PERIODS * 1e-6, ENERGY_PERIODS);
+        report_warning(
+            &o->reporter,
+            "%d function%s no energy: less than 95 %% of their time is in calls of at least "
+            "%.3g ms, %d periods of the source",
+            without, without == 1 ? " has" : "s have",
+            (double)energy_period(energy) * ENERGY_PERIODS * 1e-6, ENERGY_PERIODS);
     if (session_header(session)->next_interval > METER_INTERVALS)
         report_warning(&o->reporter, "the energy of calls after the first %d is missing",
                        METER_INTERVALS);

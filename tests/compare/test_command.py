@@ -67,6 +67,13 @@ class Gate(tool.Case):
                     self.assertIn("several runs", ended.err)
         self.gate("time>5%", BASE[:1], SLOWER[:1], 3)
 
+    def test_what_no_row_can_be_tested_for(self):
+        sides = [os.path.join(os.path.dirname(os.environ["TESTS"]), "samples", name) for name in ("a.pbin", "b.pbin")]
+        for condition in ("samples>1", "power>5%", "calls>1%", "inclusive>1%", "total:calls>1%"):
+            ended = tool.run(["pbin-compare", "--fail-if", condition, *sides])
+            self.assertEqual(ended.status, 2, condition)
+            self.assertIn(f"--fail-if '{condition}' cannot be tested: nothing in other has enough values", ended.err)
+
     def test_values_have_units(self):
         for condition, unit in (("time>5%", " s"), ("energy>5%", " J"), ("samples>5%", "")):
             self.assertRegex(self.gate(condition, BASE, SLOWER, 3)[0], rf": [0-9.]+{unit}, base [0-9.]+{unit}, p ")

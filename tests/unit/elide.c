@@ -38,7 +38,7 @@ static void names_of_many_kinds(struct check *check)
         {"main", "main"},
         {"f(int)", "f"},
         {"operator new(unsigned long)", "operator new"},
-        {"bool operator< <int>(S<int> const&, S<int> const&)", "operator< <int>"},
+        {"bool operator< <int>(S<int> const&, S<int> const&)", "operator< <...>"},
         {"S& operator<< <char, long>(S&, char const*)", "operator<< <...>"},
         {"std::ostream::operator<<(int)", "std::ostream::operator<<"},
         {"ns::Ptr<Something>::operator->() const", "ns::Ptr<...>::operator->"},
