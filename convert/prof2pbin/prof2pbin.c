@@ -16,6 +16,10 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
             &o->common.reporter, "%s: kept %llu whole samples of an incomplete profile%s",
             stream_name(raw->stream), (unsigned long long)raw->samples,
             raw->map_count == 0 ? "; its mappings are missing (-m FILE supplies them)" : "");
+    if (raw->unfinished)
+        report_warning(&o->common.reporter,
+                       "%s: its extension is incomplete: do not rely on times, energies and names",
+                       stream_name(raw->stream));
     if (raw->headless && !raw->has_times)
         report_warning(&o->common.reporter,
                        "%s: its header is lost, and with it the time of the run: no energy",

@@ -147,7 +147,8 @@ static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, str
         raw_records_count(p, ext->seen_count, &flagged, err) != 0)
         return -1;
     uint64_t timed = ext->time_at != 0 ? ext->time_count : p->samples;
-    p->cut |= timed < p->samples || flagged < p->samples;
+    p->unfinished = !ext->done;
+    p->cut |= p->unfinished || timed < p->samples || flagged < p->samples;
     p->samples = timed < p->samples ? timed : p->samples;
     p->samples = flagged < p->samples ? flagged : p->samples;
     return 0;

@@ -114,15 +114,16 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
-    bool has_flags;           /* samples have flags that describe the sighting of threads */
-    bool cut;                 /* salvaged: the end is missing */
-    bool headless;            /* salvaged: the header is missing, with the kind of the PMU values */
-    enum pmu_kind asked_kind; /* as in the options */
-    uint64_t records_at;      /* offset of the first sample */
-    uint64_t records_end;     /* offset after the last complete one */
-    uint64_t samples;         /* number of samples */
-    uint64_t threads;         /* thread samples in all records of a full profile */
-    uint64_t done;            /* delivered so far */
+    bool has_flags;  /* samples have flags that describe the sighting of threads */
+    bool cut;        /* salvaged: the end is missing */
+    bool unfinished; /* salvaged: the end of the extension of a complete profile is missing */
+    bool headless;   /* salvaged: the header is missing, with the kind of the PMU values */
+    enum pmu_kind asked_kind;  /* as in the options */
+    uint64_t records_at;       /* offset of the first sample */
+    uint64_t records_end;      /* offset after the last complete one */
+    uint64_t samples;          /* number of samples */
+    uint64_t threads;          /* thread samples in all records of a full profile */
+    uint64_t done;             /* delivered so far */
     struct raw_reader *reader; /* state of the dialect */
 };
 
