@@ -143,7 +143,8 @@ static bool is_left_out(const struct brackets *b, const struct bracket *pair, co
 static char *leave_out(const struct brackets *b, const char *name, enum elide_step step)
 {
     size_t end = step >= ELIDE_SIGNATURE ? b->name_end : strlen(name), next = 0;
-    char *copy = mem_alloc(strlen(name) + 1), *to = copy;
+    /* "..." is longer than a content of one character by two. */
+    char *copy = mem_alloc(strlen(name) + 2 * b->count + 1), *to = copy;
     for (size_t at = step >= ELIDE_SIGNATURE ? find_name_begin(b, name) : 0; at < end; at++) {
         *to++ = name[at];
         while (next < b->count && b->list[next].begin < at)

@@ -57,6 +57,8 @@ static void names_of_many_kinds(struct check *check)
         {"(sd-pam)", "(sd-pam)"},
         {"decltype ((a)->b) get<Thing>(Thing&)", "get<...>"},
         {"f<(a>", "f<(a>"},
+        {"f<1>::g<T, 2>", "f<...>::g<...>"},
+        {"A<1>::B<2>::C<3>", "A<...>::B<...>::C<...>"}, /* longer than the name itself */
         {"", ""},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
