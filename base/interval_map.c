@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 /* The ranges that may hold the current position: a heap, largest value on top. A range that has
  * ended stays until it comes to the top. */
@@ -104,15 +105,8 @@ void interval_map_free(struct interval_map *map)
 
 const struct interval *interval_map_next(const struct interval_map *map, uint64_t address)
 {
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->pieces[middle].last < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < map->count ? &map->pieces[low] : NULL;
+    size_t at = SEARCH_FROM(map->pieces, map->count, last, address);
+    return at < map->count ? &map->pieces[at] : NULL;
 }
 
 uint32_t interval_map_find(const struct interval_map *map, uint64_t address)

@@ -79,6 +79,10 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
  * argp_program_version, and exits. Returns ARGP_ERR_UNKNOWN for other keys. */
 error_t tool_take_help(int key, struct argp_state *state);
 
+/* For parsers: sets *INPUT to ARGUMENT, the path of a WHAT; a second one is a usage error. */
+void tool_only_input(struct argp_state *state, const char *what, const char **input,
+                     const char *argument);
+
 /* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and
  * tool_whole: TEXT, given for OPTION, as a number or an integer from LEAST to MOST. */
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);

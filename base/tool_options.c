@@ -320,6 +320,14 @@ size_t tool_choose(struct argp_state *state, const char *what, tool_names *names
     return number;
 }
 
+void tool_only_input(struct argp_state *state, const char *what, const char **input,
+                     const char *argument)
+{
+    if (*input != NULL)
+        argp_error(state, "more than one %s: '%s'", what, argument);
+    *input = argument;
+}
+
 double tool_number(struct argp_state *state, const char *option, const char *text, double least,
                    double most)
 {

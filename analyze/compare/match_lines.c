@@ -6,6 +6,7 @@
 
 #include "analyze/compare/match.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { SHIFTS = 32, HEAVY = 256 /* lines that propose shifts */ };
 
@@ -101,15 +102,8 @@ static size_t propose(const struct lines *base, const struct lines *other, int64
 
 static size_t find_line(const struct lines *lines, uint64_t line)
 {
-    size_t low = 0, high = lines->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->at[middle].line < line)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < lines->count && lines->at[low].line == line ? low : NO_PARTNER;
+    size_t at = SEARCH_FROM(lines->at, lines->count, line, line);
+    return at < lines->count && lines->at[at].line == line ? at : NO_PARTNER;
 }
 
 static double total_of(const struct line_weight *lines, size_t count)

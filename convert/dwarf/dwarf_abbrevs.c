@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { MAX_SKIP = 1 << 30 };
 
@@ -95,13 +96,6 @@ const struct abbrev *abbrevs_find(const struct abbrevs *table, uint64_t code)
 {
     if (table->dense)
         return code > 0 && code <= table->count ? &table->items[code - 1] : NULL;
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->items[middle].code < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < table->count && table->items[low].code == code ? &table->items[low] : NULL;
+    size_t at = SEARCH_FROM(table->items, table->count, code, code);
+    return at < table->count && table->items[at].code == code ? &table->items[at] : NULL;
 }

@@ -1,20 +1,12 @@
 /* Attributes of DIEs: numbers, strings, references.
  * SPDX-License-Identifier: MIT */
+#include "base/search.h"
 #include "convert/dwarf/dwarf_units.h"
 
 struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset)
 {
-    size_t low = 0, high = units->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (units->units[middle].end <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == units->count || offset < units->units[low].die)
-        return NULL;
-    return &units->units[low];
+    size_t at = SEARCH_AFTER(units->units, units->count, end, offset);
+    return at < units->count && offset >= units->units[at].die ? &units->units[at] : NULL;
 }
 
 /* The table that has been compiled, else the first entry with CODE in the section: that of a unit's

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "convert/dwarf/dwarf_units.h"
 
 enum { MAX_FILES = 1 << 20, MAX_FORMATS = 32, MD5_SIZE = 16 };
@@ -237,13 +238,7 @@ const struct line_row *dwarf_lines_find(const struct unit_lines *lines, uint64_t
     uint32_t index = interval_map_find(&lines->by_address, address);
     if (index == INTERVAL_NONE)
         return NULL;
-    size_t low = lines->sequences[index].first + 1, high = lines->sequences[index].end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->rows[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &lines->rows[low - 1];
+    const struct line_row *rows = &lines->rows[lines->sequences[index].first];
+    size_t count = lines->sequences[index].end - lines->sequences[index].first;
+    return &rows[SEARCH_AFTER(&rows[1], count - 1, address, address)];
 }

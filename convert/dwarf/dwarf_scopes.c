@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "convert/dwarf/dwarf_units.h"
 
 enum { MAX_DEPTH = 512, MAX_SCOPES = 16, MAX_NAME = 1024 };
@@ -104,15 +105,8 @@ static void decode(struct dwarf_units *units, struct unit *unit, struct unit_sco
 /* The innermost in the list around the DIE at OFFSET; NULL: none. */
 static struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t offset)
 {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->items[middle].begin < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t at = low > 0 ? (uint32_t)low - 1 : INTERVAL_NONE;
+    size_t after = SEARCH_FROM(s->items, s->count, begin, offset);
+    uint32_t at = after > 0 ? (uint32_t)after - 1 : INTERVAL_NONE;
     while (at != INTERVAL_NONE && s->items[at].end <= offset)
         at = s->items[at].parent;
     return at != INTERVAL_NONE ? &s->items[at] : NULL;

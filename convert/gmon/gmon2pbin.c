@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "base/tool.h"
 #include "convert/gmon/gmon_sums.h"
-#include "formats/elf/elf_options.h"
+#include "convert/symbolize/symbol_options.h"
 
 struct options {
     struct tool_common common;
@@ -23,7 +23,7 @@ struct options {
     uint64_t rate; /* [Hz], 0: as the files say */
 };
 
-enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT, KEY_NO_DWARF, KEY_NO_CACHE };
+enum { KEY_BITS = KEY_TOOL_FIRST, KEY_BIAS, KEY_DIALECT };
 
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What the profile is:", 1},
@@ -40,10 +40,6 @@ static const struct argp_option arguments[] = {
     {"bias", KEY_BIAS, "ADDRESS", 0,
      "Subtract ADDRESS (hexadecimal) from the profile's addresses (default: 0; for OP-TEE by "
      "__text_start)",
-     ELF_GROUP},
-    {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
-     ELF_GROUP},
-    {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information",
      ELF_GROUP},
     {0}};
 
@@ -77,6 +73,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->program.symbols.search;
+        state->child_inputs[1] = &o->program.symbols;
         return 0;
     case 'e':
         o->program.elf = argument;
@@ -98,12 +95,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'b':
         o->gmon.order = (char)key;
         return 0;
-    case KEY_NO_DWARF:
-        o->program.symbols.no_dwarf = true;
-        return 0;
-    case KEY_NO_CACHE:
-        o->program.symbols.no_cache = true;
-        return 0;
     case KEY_BIAS:
         parse_bias(o, argument, state);
         return 0;
@@ -116,7 +107,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &elf_argp}, {.argp = &debug_argp}, {0}};
 static const struct argp parser = {
     .options = arguments,
     .parser = parse,

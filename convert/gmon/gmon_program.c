@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "convert/symbolize/symbolizer.h"
 #include "formats/elf/elf_match.h"
 #include "formats/elf/elf_sections.h"
@@ -221,15 +222,8 @@ bool gmon_program_is_code(const struct gmon_program *p, uint64_t address)
 void gmon_program_piece(const struct gmon_program *p, uint64_t address, uint64_t *last,
                         const char **name)
 {
-    size_t low = 0, high = p->piece_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->pieces[middle].last < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct elf_symbol_range *piece = low < p->piece_count ? &p->pieces[low] : NULL;
+    size_t at = SEARCH_FROM(p->pieces, p->piece_count, last, address);
+    const struct elf_symbol_range *piece = at < p->piece_count ? &p->pieces[at] : NULL;
     bool inside = piece != NULL && piece->begin <= address;
     *name = inside ? piece->name : LABEL_UNKNOWN;
     *last = inside ? piece->last : piece != NULL ? piece->begin - 1 : UINT64_MAX;

@@ -74,9 +74,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->profil = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "more than one profile: '%s'", argument);
-        o->input = argument;
+        tool_only_input(state, "profile", &o->input, argument);
         return 0;
     case ARGP_KEY_SUCCESS:
         if (o->profil && o->common.output != NULL)

@@ -21,9 +21,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->name = argument;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "more than one dump: '%s'", argument);
-        o->input = argument;
+        tool_only_input(state, "dump", &o->input, argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -74,9 +74,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->dump_maps = argument;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "more than one raw profile: '%s'", argument);
-        o->input = argument;
+        tool_only_input(state, "raw profile", &o->input, argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -160,9 +160,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->convert.elf = argument;
         return 0;
     case ARGP_KEY_ARG:
-        if (o->input != NULL)
-            argp_error(state, "more than one export: '%s'", argument);
-        o->input = argument;
+        tool_only_input(state, "export", &o->input, argument);
         return 0;
     default:
         return parse_units(o, key, argument, state);

@@ -10,6 +10,7 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/stream.h"
 
 enum { MAX_LINE = 4096 };
@@ -129,13 +130,6 @@ void kallsyms_delete(struct kallsyms *k)
 
 const char *kallsyms_find(const struct kallsyms *k, uint64_t address)
 {
-    size_t low = 0, high = k->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (k->symbols[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? strings_get(k->names, k->symbols[low - 1].name) : NULL;
+    size_t after = SEARCH_AFTER(k->symbols, k->count, address, address);
+    return after > 0 ? strings_get(k->names, k->symbols[after - 1].name) : NULL;
 }

@@ -6,25 +6,18 @@
 
 enum { KEY_KALLSYMS = KEY_TOOL_FIRST, KEY_NO_DWARF, KEY_NO_CACHE };
 
-static const struct argp_option options[] = {
-    {"kallsyms", KEY_KALLSYMS, "FILE", 0, "Names of kernel functions: a copy of /proc/kallsyms",
-     ELF_GROUP},
+static const struct argp_option debug_options[] = {
     {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
      ELF_GROUP},
     {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information",
      ELF_GROUP},
     {0}};
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_debug(int key, char *argument, struct argp_state *state)
 {
+    (void)argument;
     struct symbolizer_options *o = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->search;
-        return 0;
-    case KEY_KALLSYMS:
-        o->kallsyms = argument;
-        return 0;
     case KEY_NO_CACHE:
         o->no_cache = true;
         return 0;
@@ -36,5 +29,28 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &elf_argp}, {0}};
+const struct argp debug_argp = {.options = debug_options, .parser = parse_debug};
+
+static const struct argp_option options[] = {{"kallsyms", KEY_KALLSYMS, "FILE", 0,
+                                              "Names of kernel functions: a copy of /proc/kallsyms",
+                                              ELF_GROUP},
+                                             {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct symbolizer_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->search;
+        state->child_inputs[1] = o;
+        return 0;
+    case KEY_KALLSYMS:
+        o->kallsyms = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{.argp = &elf_argp}, {.argp = &debug_argp}, {0}};
 const struct argp symbol_argp = {.options = options, .parser = parse, .children = children};

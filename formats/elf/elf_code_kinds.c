@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/elf/elf_internal.h"
 #include "formats/elf/elf_sections.h"
 
@@ -108,14 +109,7 @@ void elf_code_kinds_delete(struct elf_code_kinds *kinds)
 enum elf_code_kind elf_code_kind_at(const struct elf_code_kinds *kinds, uint64_t address,
                                     uint64_t *until)
 {
-    size_t low = 0, high = kinds->count; /* the marks before LOW are at ADDRESS or before it */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (kinds->marks[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *until = low < kinds->count ? kinds->marks[low].address : UINT64_MAX;
-    return low > 0 ? kinds->marks[low - 1].kind : ELF_CODE;
+    size_t after = SEARCH_AFTER(kinds->marks, kinds->count, address, address);
+    *until = after < kinds->count ? kinds->marks[after].address : UINT64_MAX;
+    return after > 0 ? kinds->marks[after - 1].kind : ELF_CODE;
 }

@@ -16,6 +16,7 @@
 
 #include "base/interval_map.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/elf/dwarf_bytes.h"
 #include "formats/elf/elf_sections.h"
 
@@ -344,13 +345,5 @@ void elf_frames_free(struct elf_frames *frames)
 
 size_t elf_frames_until(const struct elf_frames *frames, uint64_t address)
 {
-    size_t low = 0, high = frames->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (frames->items[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH_AFTER(frames->items, frames->count, begin, address);
 }

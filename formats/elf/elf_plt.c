@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/elf/elf_internal.h"
 #include "formats/elf/elf_sections.h"
 
@@ -92,15 +93,8 @@ static int compare_slots(const void *left, const void *right)
 
 static const struct slot *find_slot(const struct plt *p, uint64_t address)
 {
-    size_t low = 0, high = p->slot_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->slots[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->slot_count && p->slots[low].address == address ? &p->slots[low] : NULL;
+    size_t at = SEARCH_FROM(p->slots, p->slot_count, address, address);
+    return at < p->slot_count && p->slots[at].address == address ? &p->slots[at] : NULL;
 }
 
 /* ---- stubs ---- */

@@ -12,6 +12,7 @@
 #include "base/intern.h"
 #include "base/interval_map.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/elf/elf_frames.h"
 #include "formats/elf/elf_internal.h"
 #include "formats/elf/elf_minidebug.h"
@@ -260,16 +261,9 @@ static int compare_symbols(const void *left, const void *right)
 /* The best name of the function that begins at ADDRESS, by the first COUNT symbols; NULL: none. */
 static const char *name_at(const struct reader *r, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->symbols[middle].symbol.address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && r->symbols[low - 1].symbol.address == address
-               ? r->symbols[low - 1].symbol.name
+    size_t after = SEARCH_AFTER(r->symbols, count, symbol.address, address);
+    return after > 0 && r->symbols[after - 1].symbol.address == address
+               ? r->symbols[after - 1].symbol.name
                : NULL;
 }
 

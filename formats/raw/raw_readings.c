@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 #define NS 1e-9
 
@@ -110,13 +111,7 @@ static size_t find(struct source *s, uint64_t time)
     }
     if (high > s->count)
         high = s->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->points[middle].time <= time)
-            low = middle;
-        else
-            high = middle;
-    }
+    low += SEARCH_AFTER(&s->points[low + 1], high - low - 1, time, time);
     s->near = low;
     return low;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { MAX_CODE = 1 << 30 };
 
@@ -164,15 +165,7 @@ size_t code_parts(const struct code *code)
 /* How many functions begin at ADDRESS or before. */
 static size_t bounds_until(const struct code *code, uint64_t address)
 {
-    size_t low = 0, high = code->bound_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code->bounds[middle] > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return search_sorted(code->bounds, code->bound_count, sizeof *code->bounds, 0, address, true);
 }
 
 uint64_t code_next(const struct code *code, uint64_t address)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "record/meter/shared.h"
 
 void module_free(struct module *module)
@@ -26,15 +27,7 @@ bool module_in_gap(const struct module *m, uint64_t address, size_t size)
 
 size_t module_hooks_below(const struct module *m, uint64_t address)
 {
-    size_t low = 0, high = m->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->hooks[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH_FROM(m->hooks, m->count, address, address);
 }
 
 /* Does a hook change any of SIZE bytes at ADDRESS? */
