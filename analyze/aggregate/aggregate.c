@@ -13,7 +13,7 @@ struct aggregate *aggregate_new(const struct aggregate_options *options)
     a->options = *options;
     a->arc_keys = strings_new();
     rowset_init(&a->rows, &a->options.rows.keys);
-    if (options->rows.fit) { /* windows say nothing of other programs */
+    if (options->rows.fit) { /* windows do not include other programs */
         a->fit = fit_new();
         a->options.rows.weigh.ignore_others = true;
     }
@@ -225,7 +225,7 @@ static int compare_arcs(const void *left, const void *right, void *opaque)
     return order;
 }
 
-/* Do all totals and subtotals fit? They do if the sums of absolute values fit. */
+/* Do all totals and subtotals fit in an exact? They do if the sums of absolute values fit. */
 static bool sums_fit(const struct aggregate *a)
 {
     exact energy = 0, run_energy = 0, run_time = 0;
@@ -248,7 +248,7 @@ static bool sums_fit(const struct aggregate *a)
     return fit;
 }
 
-/* Are the energies of rows those of runs? */
+/* Do the energies of rows add up to those of runs? */
 static int check_balance(const struct aggregate *a, struct error *err)
 {
     exact rows = 0, runs = 0; /* see sums_fit */

@@ -8,7 +8,7 @@
 #include "analyze/aggregate/fit_powers.h"
 #include "base/memory.h"
 
-/* What idle power is like if no time is idle. */
+/* What idle power cannot be distinguished from if no time is idle. */
 #define EVERY_ROW "every row"
 
 uint32_t *aggregate_positions(const struct aggregate *a)
@@ -22,7 +22,7 @@ uint32_t *aggregate_positions(const struct aggregate *a)
     return position;
 }
 
-/* The last key of a row that says what it is: its function, if that is a key. */
+/* The last text among the keys of a row, which is its most specific name. */
 static const char *name_of(const struct aggregate *a, uint32_t row)
 {
     const char *name = LABEL_OTHER; /* of rows whose keys are all numbers */
@@ -40,7 +40,7 @@ static void set_energy(struct aggregate *a, uint32_t row, double joule, exact *l
     a->rows.overflow |= !fits || __builtin_sub_overflow(*left, sums->energy, left);
 }
 
-/* Takes the energies off all rows but gaps. Returns their sum. */
+/* Removes the energies of all rows except gaps. Returns their sum. */
 static exact take_energies(struct aggregate *a)
 {
     exact sum = 0;
@@ -64,7 +64,7 @@ static exact time_without_column(const struct aggregate *a, const uint32_t *posi
     return sum;
 }
 
-/* Rows without a column have the power that they have together. */
+/* Rows without a column of their own share one power: that of all of them together. */
 static void share_rest(struct aggregate *a, const struct fit_power *rest, const bool *has_column,
                        exact time, exact *left)
 {
@@ -79,7 +79,7 @@ static void share_rest(struct aggregate *a, const struct fit_power *rest, const 
     }
 }
 
-/* The row of LABEL, or that of what filters exclude. */
+/* The row of LABEL, or the row of what filters exclude. */
 static uint32_t row_of_label(struct aggregate *a, const char *label, const uint32_t *position)
 {
     uint32_t row = rowset_find_label(&a->rows, label);

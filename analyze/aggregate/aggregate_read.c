@@ -415,8 +415,8 @@ static uint64_t paid_of(const struct attribution *done, uint64_t latency, uint64
     return paid < (double)wall ? (uint64_t)(paid + 0.5) : wall;
 }
 
-/* Is all that was measured in a row? Not if the model of energy loses some, or if a part of the time is selected: what was
- * measured around a limit is shared by samples on both sides. */
+/* Is all measured energy in rows? Not if the energy model loses some, or if a part of the time is selected: energy
+ * measured around a limit is divided among samples on both sides of it. */
 static bool keeps_energy(const struct attribution *done)
 {
     return !done->weigher.options.model->loses && !done->selection->has_window &&

@@ -53,7 +53,7 @@ static void write_checksums(const struct aggregate *a, struct pbin_writer *write
     free(all);
 }
 
-/* The numbers of rows as they are written, by their numbers here. Caller frees. */
+/* The number of each row in the output, by its number here. Caller frees. */
 static uint32_t *number_rows(const struct aggregate *a)
 {
     uint32_t *number = mem_alloc((aggregate_row_count(a) + 1) * sizeof *number), written = 0;

@@ -23,7 +23,7 @@
 #define CORRECTION_ERROR 0.2
 #define SWITCH_VARIANCE  (1.0 / 8)
 
-/* Rows with a smaller part of the CPU time have one power together, like those that are too many. */
+/* Rows with a smaller fraction of the CPU time share one power, as do rows beyond the greatest number. */
 enum { RARE = 1000 };
 
 enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
@@ -31,7 +31,7 @@ enum { UNCORRECTED = FIT_GROUPS, SETS = PBIN_FIT_GROUPS };
 /* Columns: 0 is idle time, the others are rows, or the rest of them. */
 struct problem {
     struct lapack *lapack;
-    size_t columns, own; /* those from OWN on are of several rows */
+    size_t columns, own; /* those from OWN on belong to several rows */
     uint16_t *from;      /* [fit->columns]: columns of the sums to these, FIT_NONE: not in it */
     uint16_t *first;     /* [columns]: a column of the sums */
     uint16_t *like;      /* [columns]: one with which it has been joined, or FIT_NONE */
@@ -232,7 +232,7 @@ static bool is_idle(const struct problem *p, size_t u)
     return u == 0 && p->unknown[0] == 0;
 }
 
-/* Idle time has no power: its energy is in the others, of which U is most like it. */
+/* Removes the power of idle time: its energy goes to the other unknowns, of which U is the most similar. */
 static void drop_idle(struct problem *p, size_t u)
 {
     p->like[0] = column_of(p, u);
@@ -243,7 +243,7 @@ static void drop_idle(struct problem *p, size_t u)
     p->unknowns--;
 }
 
-/* Unknowns U and V become one. */
+/* Joins the unknowns U and V. */
 static void join(struct problem *p, size_t u, size_t v)
 {
     uint16_t a = column_of(p, u), b = column_of(p, v);
@@ -260,7 +260,7 @@ static void join(struct problem *p, size_t u, size_t v)
     p->unknowns--;
 }
 
-/* The power of unknown U is taken to be the mean power: it is not known, but that of V might be its own. */
+/* Fixes the power of unknown U at the mean power: it cannot be determined, but that of V may become known. */
 static void fix(struct problem *p, size_t u, size_t v)
 {
     uint16_t like = column_of(p, v);
@@ -347,7 +347,7 @@ static double quantile(void)
     return student_quantile(0.95, FIT_GROUPS - 1);
 }
 
-/* The unknown whose power is known least, if it is not known at all; else their number. */
+/* The unknown with the least certain power, if that power is unknown; else the number of unknowns. */
 static size_t find_unknown(const struct problem *p)
 {
     size_t worst = p->unknowns;
@@ -363,7 +363,7 @@ static size_t find_unknown(const struct problem *p)
     return worst;
 }
 
-/* The unknown that is taken for I. */
+/* The unknown that replaces I. */
 static size_t find_partner(const struct problem *p, size_t i)
 {
     size_t m = p->unknowns, best = any_other(p, i);
@@ -379,7 +379,7 @@ static size_t find_partner(const struct problem *p, size_t i)
     return best;
 }
 
-/* Joins the two unknowns that are most alike, if SURE or if they are the same. Returns whether it did. */
+/* Joins the two most similar unknowns, if SURE or if they cannot be distinguished. Returns whether it did. */
 static bool join_alike(struct problem *p, bool sure)
 {
     size_t m = p->unknowns;
@@ -412,8 +412,7 @@ static bool join_next(struct problem *p)
     free(whole);
     if (!solved && m > 2) {
         fix(p, m - 1,
-            any_other(
-                p, m - 1)); /* the row with the least CPU time: its error is as large as itself */
+            any_other(p, m - 1)); /* the row with the least CPU time: its error equals its power */
         return true;
     }
     if (!solved)

@@ -9,7 +9,7 @@ static bool has(const struct pbin_keys *keys, const char *name)
     return pbin_keys_index(keys, name) < keys->count;
 }
 
-/* Puts key NEEDED in front of key NAME, which means little without it, unless it is a key already. */
+/* Inserts key NEEDED before key NAME, which is ambiguous without it, unless it is already a key. */
 static void insert_before(struct pbin_keys *keys, const char *name, const char *needed)
 {
     size_t at = pbin_keys_index(keys, name);

@@ -136,7 +136,7 @@ static void show_branch(const struct row_view *v, struct table *table, const cha
     free(shown);
 }
 
-/* What a limit cut off, as a group without rows of its own. */
+/* The rows beyond a limit, as a group without rows of its own. */
 static struct group sum_of(const struct group *groups, size_t from, size_t count)
 {
     struct group sum = {0};

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What narrow tables leave out first to last. */
+/* The ranks of columns, in the order in which narrow tables leave them out. */
 enum {
     RANK_COUNTS = 90,
     RANK_ENTRIES,
@@ -64,7 +64,7 @@ static void spread_columns(struct row_view *v, const char *unit, size_t time_at,
     add_detail(v, "runs", "", 0);
 }
 
-/* Where there are calls alone, columns with nothing in them are left to wide tables. */
+/* In profiles that contain only calls, empty columns are shown in wide tables only. */
 static bool is_empty(const struct row_view *v, const char *name, bool is_time)
 {
     if (is_time || strcmp(name, "share") == 0)
@@ -134,7 +134,7 @@ static struct table_cell count_cell(double value)
     return cell_real(value); /* a mean over runs, or a fraction of a histogram bin */
 }
 
-/* All is exactly 100 %, which 100 * x / x is not. */
+/* The whole is exactly 100 %; 100 * x / x may differ. */
 static double percent(double part, double whole)
 {
     double share = part == whole ? 100 : 100 * part / whole;
@@ -147,7 +147,7 @@ static double interval(const struct row_view *v, double share)
     return 100 * row_part_interval(share / 100, v->deciding);
 }
 
-/* The part of WHOLE that HALF [%] is: the total is known, and only the shares of rows are estimates. */
+/* HALF [%] of WHOLE: the total is known exactly, and only the shares of rows are estimates. */
 static struct table_cell part(double half, double whole)
 {
     return cell_real(half / 100 * fabs(whole));

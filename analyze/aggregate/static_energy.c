@@ -70,7 +70,7 @@ static double charged(const struct aggregate *a, const struct shares *s, size_t 
     return per_used * seconds(aggregate_row(a, r));
 }
 
-/* Least squares have found it: energies of rows are those above idle power. */
+/* Least squares has determined it: the energies of rows exclude idle power. */
 static int take_fitted(const struct aggregate *a, exact *part)
 {
     for (size_t r = 0; r < aggregate_row_count(a); r++)

@@ -1,4 +1,4 @@
-/* Warns of conditions that no name of a profile meets.
+/* Warns about conditions that no name in a profile meets.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/suggest.h"
 
@@ -9,7 +9,7 @@
 #include "analyze/attribute/labels.h"
 #include "base/similar.h"
 
-/* Whose names a condition is about. */
+/* The kind of names that a condition applies to. */
 enum names { FUNCTIONS, INLINED, BINARIES, FILES, OTHERS };
 
 static enum names names_of_key(int key)

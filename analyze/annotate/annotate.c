@@ -57,7 +57,7 @@ bool annotation_may_warn(const struct annotation *a, const char *path)
     return strings_intern(a->warned, path) == known;
 }
 
-/* No file is compiled in more versions than these; with others, it is not shown. */
+/* A file is not shown if it was compiled in more versions than this. */
 enum { MAX_VERSIONS = 64 };
 
 static void take_checksum(struct annotation *a, const struct pbin_checksum *checksum)
@@ -91,7 +91,7 @@ static void take_checksums(struct annotation *a, const struct pbin_definitions *
     }
 }
 
-/* Profiles that were aggregated without binaries do not know whose a checksum is. */
+/* Profiles that were aggregated without binaries do not show which binary a checksum belongs to. */
 const char **annotation_md5s(const struct annotation *a, const struct annotate_row *row,
                              size_t *count)
 {

@@ -95,7 +95,7 @@ static size_t choose_first(const struct annotation *a, struct annotate_function 
     return count > 0;
 }
 
-/* The function that is most like glob number I. */
+/* The function whose name is most similar to glob number I. */
 static struct similar find_similar(const struct annotation *a,
                                    const struct annotate_function *functions, size_t count,
                                    size_t i)

@@ -148,7 +148,7 @@ static void warn_of_refusal(const struct section *s, const struct source_refusal
             s->file);
 }
 
-/* Samples that may be of other lines than the text of SOURCE. COUNT: of the MD5s that the profile has of it. */
+/* Warns if samples may belong to other lines than those in the text of SOURCE. COUNT: MD5s of it in the profile. */
 static void warn_of_change(const struct section *s, const struct source_file *source, size_t count)
 {
     const struct annotation *a = listing_annotation(s->listing);

@@ -25,7 +25,8 @@ struct source_file {
 
 /* ---- which files may be shown ---- */
 
-/* What PATH has below FOLDER, without the slash; NULL: it is not below it. Both are absolute, without links. */
+/* The rest of PATH below FOLDER, without the slash; NULL: it is not below FOLDER. Both are absolute and have no
+ * links. */
 static const char *below(const char *path, const char *folder)
 {
     size_t length = strlen(folder);
@@ -111,8 +112,8 @@ static bool may_be_shown(const char *path, const struct source_search *search)
 
 /* ---- opening ---- */
 
-/* The file at PATH is looked at before it is opened: opening a device or a FIFO may have effects, and what is opened
- * then is what was looked at. */
+/* Checks what the file at PATH is before opening it, because opening a device or a FIFO may have effects; then opens
+ * the very file that was checked. */
 static FILE *open_checked(const char *path, const struct source_search *search, time_t *changed,
                           struct source_refusal *refusal)
 {
@@ -138,7 +139,8 @@ static FILE *open_checked(const char *path, const struct source_search *search, 
     return file;
 }
 
-/* The MD5 of FILE, which is then at its beginning again. Returns false where it cannot be read, or is no source by its size. */
+/* Computes the MD5 of FILE and rewinds it. Returns false if it cannot be read, or has no plausible size for a source
+ * file. */
 static bool sum_file(FILE *file, char text[MD5_DIGEST_STRING_LENGTH])
 {
     uint8_t part[16 * 1024];

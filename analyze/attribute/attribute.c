@@ -237,8 +237,8 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     return true;
 }
 
-/* Attributes what is selected of the next window; energies of a window without that are not weighed, unless windows for
- * least squares go on in it. Returns false if no window is complete. */
+/* Attributes the selected part of the next window; if there is none, its energies are only computed if a window for
+ * least squares continues in it. Returns false if no window is complete. */
 static bool attribute_selected(struct attribution *a, const struct pbin_definitions *all)
 {
     struct weigher *w = &a->weigher;
@@ -260,7 +260,7 @@ static bool attribute_selected(struct attribution *a, const struct pbin_definiti
     return true;
 }
 
-/* What was added to the weigher. */
+/* Processes what was added to the weigher. */
 static void attribute_all(struct attribution *a, const struct pbin_definitions *all)
 {
     bool packs = weigher_packs(&a->weigher), more = true;
@@ -329,7 +329,7 @@ void attribution_begin_part(struct attribution *a, uint64_t number)
     uint64_t before = step > 0 ? (step - number % step) % step : 0;
     a->is_part = true;
     weigher_start(&a->head, a->meta, a->weigher.quantity, &a->weigher.options);
-    weigher_begin_at(&a->head, before); /* so many are set aside */
+    weigher_begin_at(&a->head, before); /* this many are set aside */
     weigher_begin_at(&a->weigher, number + before);
 }
 

@@ -38,7 +38,7 @@ static void find_rows(struct chunk *c)
         c->row[k] = key_map_row(keys, c->all, thread[k], location[k]);
 }
 
-/* Counts one thread sample each, and an entry where the thread was in another row BEFORE. */
+/* Counts one sample for each thread sample, and an entry if the thread was in another row BEFORE. */
 VECTORS
 static void see(const uint32_t *row, const uint32_t *before, size_t count, uint64_t *seen)
 {
@@ -94,8 +94,8 @@ static void add_label(struct attribution *a, const char *label, uint64_t any, ui
     a->rows->overflow |= __builtin_add_overflow(sums->energy, energy, &sums->energy);
 }
 
-/* What a stretch has besides what its thread samples got: at its end, the rest that rounding leaves goes to the last that
- * used CPU time, else it is idle. */
+/* The energy of a stretch that its thread samples did not get: at its end, the remainder from rounding goes to the last
+ * thread sample that used CPU time; without any, it is idle energy. */
 static void add_stretch(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;

@@ -14,7 +14,7 @@
 #include "analyze/attribute/weigh.h"
 #include "base/memory.h"
 
-/* CPU time that was used in more intervals than this is in no window. */
+/* CPU time that was used over more intervals than this is not assigned to windows. */
 enum { MAX_REACH = 64 };
 #define NOWHERE UINT32_MAX
 

@@ -17,7 +17,8 @@
 enum { LANES = 8 };
 typedef double lanes __attribute__((vector_size(LANES * 8)));
 typedef int64_t lane_bits __attribute__((vector_size(LANES * 8)));
-/* The bits of VALUE where SIGN is negative, or is not; of comparisons some compilers make single ones. */
+/* VALUE where SIGN is negative, or where it is not, else 0. Written with bits because some compilers do not vectorize
+ * comparisons. */
 #define BITS(value)                  ((lane_bits)(value))
 #define IF_NEGATIVE(sign, value)     (BITS(value) & (BITS(sign) >> 63))
 #define UNLESS_NEGATIVE(sign, value) (BITS(value) & ~(BITS(sign) >> 63))
@@ -37,7 +38,7 @@ static inline __attribute__((always_inline)) double add_lanes(const lanes *l)
 
 /* ---- windows ---- */
 
-/* How many intervals have the power of the one before? */
+/* The number of intervals with the same power as the previous interval. */
 VECTORS
 static uint64_t count_steady(const double *rate, size_t count)
 {
@@ -47,7 +48,7 @@ static uint64_t count_steady(const double *rate, size_t count)
     return sum;
 }
 
-/* Which ones? */
+/* Marks these intervals. */
 VECTORS
 static void find_steady(const double *restrict rate, size_t count, uint8_t *restrict steady)
 {
@@ -56,13 +57,13 @@ static void find_steady(const double *restrict rate, size_t count, uint8_t *rest
         steady[i] = fabs(rate[i] - rate[i - 1]) <= SAME_POWER * fabs(rate[i]);
 }
 
-/* The window that is open. */
+/* The window that is being filled. */
 struct open_window {
     double ns, cpu_ns, energy;
     uint16_t number;
 };
 
-/* Adds PART of interval I, with ENERGY. */
+/* Adds the fraction PART of interval I, with ENERGY. */
 static inline void add_part(struct open_window *open, const struct stretch *s, size_t i,
                             double part, double energy)
 {
@@ -80,7 +81,8 @@ static inline void end_window(struct open_window *open, struct stretch_windows *
     *open = (struct open_window){.number = (uint16_t)(open->number + 1)};
 }
 
-/* Interval I is in the open window, or up to CUT of it, which has ENERGY of it. */
+/* Adds interval I to the open window: all of it, or the fraction CUT before an update, with ENERGY. The rest begins the
+ * next window. */
 static inline void add_whole(struct open_window *open, struct stretch *s, size_t i)
 {
     add_part(open, s, i, 1, s->energy[i]);
@@ -99,7 +101,7 @@ static inline void add_cut(struct open_window *open, struct stretch *s, size_t i
     add_part(open, s, i, 1 - cut, s->energy[i] - energy);
 }
 
-/* Does a counter leap at some samples, and seem to count nothing in between? Zeros come in short runs then. */
+/* Does a counter leap at some samples and appear to stand still in between? If so, zeros come in short runs. */
 static bool leaps(const struct stretch *s)
 {
     size_t zeros = 0, runs = 0, run = 0, longest = 0;
@@ -124,8 +126,8 @@ static void divide_by_leaps(struct stretch *s)
     end_window(&open, &s->windows);
 }
 
-/* How much of the energy of interval I is of the window before, where the sensor was updated in it: the mean is between
- * two powers that stayed. Sets *CUT, the part of its time before the update. Negative if it was not. */
+/* Detects an update of the sensor within interval I: its mean power lies between two powers that persist. Returns the
+ * fraction of its energy before the update and sets *CUT to the fraction of its time; negative: no update. */
 static double energy_before(const struct stretch *s, const uint8_t *steady, size_t i, double *cut)
 {
     if (i < 2 || i + 2 >= s->count || !steady[i - 1] || !steady[i + 2])
@@ -138,7 +140,7 @@ static double energy_before(const struct stretch *s, const uint8_t *steady, size
 static void divide_by_power(struct stretch *s, const uint8_t *steady)
 {
     struct open_window open = {.number = 0};
-    bool was_cut = true; /* the window has begun in the interval before */
+    bool was_cut = true; /* the window began in the previous interval */
     for (size_t i = 0; i < s->count; i++) {
         double cut = 0, part = steady[i] ? -1 : energy_before(s, steady, i, &cut);
         if (part >= 0) {
@@ -153,7 +155,8 @@ static void divide_by_power(struct stretch *s, const uint8_t *steady)
     end_window(&open, &s->windows);
 }
 
-/* A sensor that stays all the time says nothing about when it is updated: each interval is a window. Returns the windows. */
+/* Returns the number of windows. If the value of the sensor never or always changes, its updates cannot be detected:
+ * each interval is a window. */
 static size_t make_windows(struct stretch *s)
 {
     uint8_t steady[STRETCH];
@@ -187,17 +190,17 @@ static void power_of_windows(const double *restrict energy, const double *restri
                              double *restrict power)
 {
     for (size_t i = 0; i < count; i++)
-        power[i] = energy[i] / (ns[i] > 0 ? ns[i] : 1); /* nothing in no time */
+        power[i] = energy[i] / (ns[i] > 0 ? ns[i] : 1); /* a window without time has no energy */
 }
 
-/* What windows lack, and have too much of. */
+/* The CPU time that windows lack or have in excess. */
 struct balance {
-    double spare_ns, spare; /* time without CPU time, and its energy [J] */
-    double over_ns, over;   /* CPU time without time, and what it would cost [J] */
+    double spare_ns, spare; /* unused CPU time, and its energy [J] */
+    double over_ns, over;   /* CPU time in excess of the time, and what it would cost [J] */
     double most;            /* highest power [J/ns] */
 };
 
-/* OVER: whether OVER_NS is CPU time that costs; else it is counted only. */
+/* OVER: also computes what the excess would cost. */
 static inline __attribute__((always_inline)) struct balance
 measure_some(const double *ns, const double *cpu_ns, size_t count, const double *power, bool over)
 {
@@ -217,7 +220,7 @@ measure_some(const double *ns, const double *cpu_ns, size_t count, const double 
         over_ns += more;
         if (over)
             over_j += more * positive;
-        lane_bits higher = BITS(positive) - most; /* in the order of the numbers */
+        lane_bits higher = BITS(positive) - most; /* bits sort like the numbers */
         most += UNLESS_NEGATIVE(higher, higher);
     }
     struct balance b = {add_lanes(&spare_ns), add_lanes(&spare_j), add_lanes(&over_ns),
@@ -235,7 +238,7 @@ static struct balance measure(const double *ns, const double *cpu_ns, size_t cou
                 : measure_some(ns, cpu_ns, count, power, false);
 }
 
-/* Time without CPU time, and CPU time without time, of a window. */
+/* The unused CPU time of a window, and its CPU time in excess of its time. */
 static inline double spare_of(double ns, double cpu_ns)
 {
     double lack = ns - cpu_ns;
@@ -248,7 +251,7 @@ static inline double over_of(double ns, double cpu_ns)
     return ns > 0 && more > 0 ? more : 0;
 }
 
-/* The PAID part of what is over is paid for. */
+/* The fraction PAID of the excess is paid for. */
 static inline __attribute__((always_inline)) void
 set_some_prices(const double *restrict ns, const double *restrict cpu_ns,
                 const double *restrict energy, const double *restrict power, size_t count,
@@ -272,7 +275,7 @@ static void set_prices(const double *ns, const double *cpu_ns, const double *ene
         set_some_prices(ns, cpu_ns, energy, power, count, paid, price);
 }
 
-/* Highest power of an interval [J/ns]: the bits of positive numbers are in the order of the numbers. */
+/* Highest power of an interval [J/ns]: the bits of positive numbers sort like the numbers. */
 VECTORS
 static double most_of_intervals(const double *restrict energy, const double *restrict rate,
                                 size_t count)
@@ -289,19 +292,19 @@ static double most_of_intervals(const double *restrict energy, const double *res
 VECTORS
 static void find_idle_powers(const double *restrict ns, const double *restrict cpu_ns,
                              const double *restrict power, size_t count, double idle,
-                             double *restrict nobody)
+                             double *restrict idle_power)
 {
     for (size_t n = 0; n < count; n++) {
         double time = ns[n] > 0 ? ns[n] : 1, lack = ns[n] - cpu_ns[n];
         double spare = lack > NOTHING * ns[n] ? lack : 0;
-        nobody[n] = power[n] * spare * idle / time;
+        idle_power[n] = power[n] * spare * idle / time;
     }
 }
 
-/* Other programs used OTHERS CPUs in all windows: they get of the price of CPU time, and of what was nobody's. OTHER becomes
- * their power in each [J/ns]. */
+/* Other programs used OTHERS CPUs in all windows: they get their share of the price of CPU time and of idle power.
+ * OTHER becomes their power in each [J/ns]. */
 static void share_with_others(const double *ns, const double *cpu_ns, size_t count, double others,
-                              double *price, double *nobody, double *other)
+                              double *price, double *idle_power, double *other)
 {
     for (size_t n = 0; n < count; n++) {
         double own = cpu_ns[n] > ns[n] ? cpu_ns[n] : ns[n], used = cpu_ns[n] + others * ns[n];
@@ -309,14 +312,15 @@ static void share_with_others(const double *ns, const double *cpu_ns, size_t cou
         other[n] = 0;
         if (!(ns[n] > 0))
             continue;
-        double part = used > own ? own / used : 1, idle = left > 0 ? nobody[n] * left / spare : 0;
-        other[n] = price[n] * cpu_ns[n] / ns[n] * (1 - part) + nobody[n] - idle;
+        double part = used > own ? own / used : 1,
+               idle = left > 0 ? idle_power[n] * left / spare : 0;
+        other[n] = price[n] * cpu_ns[n] / ns[n] * (1 - part) + idle_power[n] - idle;
         price[n] *= part;
-        nobody[n] = idle;
+        idle_power[n] = idle;
     }
 }
 
-/* From windows to the halves of intervals: what is before an update is the first PC's. */
+/* From windows to the halves of intervals: the time before an update belongs to the first PC. */
 VECTORS
 static void weigh_halves(const struct stretch *s, const double *restrict before,
                          const double *restrict after, double *restrict first,
@@ -337,7 +341,7 @@ static void mix_idle(const struct stretch *s, const double *restrict before,
         idle[i] = s->ns[i] * (s->cut[i] * before[i] + (1 - s->cut[i]) * after[i]);
 }
 
-/* What the windows of each interval have of VALUES. */
+/* Finds the VALUES of the two windows of each interval. */
 static void spread_windows(const struct stretch *s, const double *values, double *before,
                            double *after)
 {
@@ -347,7 +351,7 @@ static void spread_windows(const struct stretch *s, const double *values, double
     }
 }
 
-/* What windows have, by interval. */
+/* Converts the power of windows to the energy of intervals. */
 static void spread_power(const struct stretch *s, const double *power, double *energy)
 {
     double before[STRETCH], after[STRETCH];
@@ -357,11 +361,11 @@ static void spread_power(const struct stretch *s, const double *power, double *e
 
 static void price_intervals(struct stretch *s, double idle)
 {
-    double nobody[STRETCH_WINDOWS], other[STRETCH_WINDOWS];
+    double idle_power[STRETCH_WINDOWS], other[STRETCH_WINDOWS];
     const struct stretch_windows *w = &s->windows;
-    find_idle_powers(w->ns, w->cpu_ns, s->power, w->count, idle, nobody);
+    find_idle_powers(w->ns, w->cpu_ns, s->power, w->count, idle, idle_power);
     if (s->others > 0) {
-        share_with_others(w->ns, w->cpu_ns, w->count, s->others, s->price, nobody, other);
+        share_with_others(w->ns, w->cpu_ns, w->count, s->others, s->price, idle_power, other);
         spread_power(s, other, s->other);
     }
     spread_windows(s, s->price, s->prices[0], s->prices[1]);
@@ -372,20 +376,20 @@ static void price_intervals(struct stretch *s, double idle)
     s->second = s->costs[1];
     s->most = most_of_intervals(s->energy, s->rate, s->count);
     if (s->any_idle)
-        spread_power(s, nobody, s->idle);
+        spread_power(s, idle_power, s->idle);
     else
         memset(s->idle, 0, s->count * sizeof s->idle[0]);
 }
 
-/* The same where each interval is a window, for other programs only. */
+/* The same if each interval is a window; only needed with other programs. */
 static void share_intervals(struct stretch *s, double idle)
 {
-    double nobody[STRETCH];
-    find_idle_powers(s->ns, s->cpu_ns, s->power, s->count, idle, nobody);
-    share_with_others(s->ns, s->cpu_ns, s->count, s->others, s->price, nobody, s->other);
+    double idle_power[STRETCH];
+    find_idle_powers(s->ns, s->cpu_ns, s->power, s->count, idle, idle_power);
+    share_with_others(s->ns, s->cpu_ns, s->count, s->others, s->price, idle_power, s->other);
     for (size_t i = 0; i < s->count; i++) {
         s->other[i] *= s->ns[i];
-        s->idle[i] = nobody[i] * s->ns[i];
+        s->idle[i] = idle_power[i] * s->ns[i];
     }
 }
 
@@ -438,7 +442,7 @@ void stretch_settle(struct stretch *s)
 
 /* ---- thread samples ---- */
 
-/* Is the energy of any thread sample above MOST, but for rounding? */
+/* Is the power of any thread sample above MOST, apart from rounding? */
 VECTORS
 static bool any_over(const double *restrict cpu_ns, size_t count, double most,
                      const double *restrict of)
@@ -450,13 +454,13 @@ static bool any_over(const double *restrict cpu_ns, size_t count, double most,
     return over != 0;
 }
 
-/* The energy of a thread sample: the first half of its interval is the PC's before, if the thread ran there. */
+/* The energy of a thread sample. The first half of its interval belongs to the previous PC, if the thread ran there. */
 static inline double place_one(double before, double own, double rest, double cpu, double next)
 {
     return rest + (before > 0 ? 0 : own) + (cpu > 0 ? next : 0);
 }
 
-/* Samples with N threads each, but for the first and the last. */
+/* Samples with N threads each, except the first and the last sample. */
 static inline __attribute__((always_inline)) void
 place_between(size_t count, size_t n, const double *restrict first, const double *restrict second,
               const double *restrict cpu_ns, double *restrict of)
@@ -470,7 +474,7 @@ place_between(size_t count, size_t n, const double *restrict first, const double
     }
 }
 
-/* The first or the last. */
+/* The first or the last sample. */
 static void place_end(const struct stretch *s, size_t i, size_t n, const double *cpu_ns, double *of)
 {
     for (size_t k = n * i; k < n * (i + 1); k++) {
@@ -494,7 +498,7 @@ static void place_same(const struct stretch *s, size_t n, const double *cpu_ns, 
     place_end(s, s->count - 1, n, cpu_ns, of);
 }
 
-/* The sums of times and of prices times times, up to each interval. */
+/* Sums up to each interval: of times, and of prices multiplied by times. */
 struct areas {
     double ns[STRETCH + 1], price[STRETCH + 1];
 };
@@ -508,7 +512,7 @@ static void add_areas(const struct stretch *s, struct areas *a)
     }
 }
 
-/* What CPU_NS cost that was used in REACH intervals up to number I. */
+/* The cost of CPU_NS that was used in REACH intervals up to number I. */
 static double price_of(const struct areas *a, size_t i, size_t reach, double cpu_ns)
 {
     double ns = a->ns[i + 1] - a->ns[i + 1 - reach];
@@ -534,7 +538,8 @@ static void place_any(const struct stretch *s, const uint64_t *threads, const do
         }
 }
 
-/* Thread samples that cost about the same, by the price around each sample as part of the highest power. */
+/* Classes of thread samples that cost about the same: by the price around each sample, relative to the highest
+ * power. */
 enum { CLASSES = 16 };
 
 struct price_class {
@@ -555,7 +560,7 @@ static void find_classes(const double *restrict before, const double *restrict a
     }
 }
 
-/* That of each thread sample: N of each sample, or if that is 0, as many as THREADS says. */
+/* The class of each thread sample: each sample has N of them or, if N is 0, as many as THREADS says. */
 VECTORS
 static void repeat_classes(const int32_t *restrict class, size_t count, size_t n,
                            const uint64_t *restrict threads, int32_t *restrict each)
@@ -569,11 +574,11 @@ static void repeat_classes(const int32_t *restrict class, size_t count, size_t n
             each[k] = class[i];
 }
 
-/* Adds up by class what thread samples have over the highest power, and room for below it. */
+/* Adds up, by class, the energy of thread samples above the highest power and their room below it. */
 static void count_room(double most, size_t count, const double *cpu_ns, const double *of,
                        const int32_t *class, struct price_class *classes)
 {
-    enum { TURNS = 4 }; /* sums that do not wait for each other */
+    enum { TURNS = 4 }; /* independent sums, so that additions overlap */
     double sums[TURNS][CLASSES][2] = {{{0}}};
     for (size_t k = 0; k < count; k++) {
         double room = most * cpu_ns[k] - of[k];
@@ -585,7 +590,8 @@ static void count_room(double most, size_t count, const double *cpu_ns, const do
     }
 }
 
-/* What is over goes to those of the same class with room. Returns the room that is left; *SURPLUS: what has none. */
+/* Moves the excess to thread samples of the same class with room. Returns the room that is left; *SURPLUS becomes the
+ * excess without room. */
 static double level_classes(struct price_class *classes, double *surplus)
 {
     double left = 0;
@@ -599,7 +605,7 @@ static double level_classes(struct price_class *classes, double *surplus)
     return left;
 }
 
-/* Takes off what thread samples have over, and fills the part TAKE of their room. */
+/* Removes the excess of thread samples, and fills the fraction TAKE of their room. */
 VECTORS
 static void move(double most, size_t count, const double *restrict cpu_ns,
                  const double *restrict take, double *restrict of)
@@ -610,8 +616,8 @@ static void move(double most, size_t count, const double *restrict cpu_ns,
     }
 }
 
-/* Takes off what is over, and gives it, and the rest of the stretch, to those with room below the highest power; what has
- * no room is idle. N: threads of each sample, 0 if that varies. */
+/* Moves energy above the highest power, and the rest of the stretch, to thread samples with room below that power; what
+ * does not fit is idle energy. N: threads of each sample, 0 if that varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t count,
                   const double *cpu_ns, const struct stretch_room *room, double *of)
 {
@@ -619,7 +625,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     int32_t own[STRETCH];
     double take[CLASSES];
     double scale = s->most > 0 ? CLASSES * (1 + SAME_POWER) / s->most / 2
-                               : 0; /* to the same side on every machine */
+                               : 0; /* rounds to the same class on every machine */
     find_classes(s->before, s->after, s->count, scale, own);
     repeat_classes(own, s->count, n, threads, room->class);
     count_room(s->most, count, cpu_ns, of, room->class, classes);
@@ -630,9 +636,9 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
     for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
         room->take[k] = take[room->class[k]];
     move(s->most, count, cpu_ns, room->take, of);
-    double nobodys = surplus + (s->rest > left ? s->rest - left : 0);
-    s->idle[s->count - 1] += nobodys;
-    s->any_idle |= nobodys != 0;
+    double unused = surplus + (s->rest > left ? s->rest - left : 0);
+    s->idle[s->count - 1] += unused;
+    s->any_idle |= unused != 0;
 }
 
 void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cpu_ns,

@@ -102,7 +102,7 @@ static inline uint32_t find_reach(const double *until, size_t i, size_t most, do
     return (uint32_t)low;
 }
 
-/* No longer ago than it takes, nor before the thread's last sample in this stretch. */
+/* Not earlier than necessary, nor before the thread's last sample in this stretch. */
 static void find_uses(struct share_work *work, const double *until, const uint64_t *threads,
                       const uint64_t *thread)
 {

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/vectors.h"
 
-enum { NS_PER_S = 1000000000, WINDOW = 128 /* samples in one go where each keeps its energy */ };
+enum { NS_PER_S = 1000000000, WINDOW = 128 /* samples at a time if each keeps its energy */ };
 
 void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct quantity *quantity,
                    const struct weigh_options *options)
@@ -22,7 +22,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     *w = (struct weigher){.meta = meta, .quantity = quantity, .options = *options};
     if (w->options.model == NULL)
         w->options.model = &energy_by_share;
-    /* CPU time says nothing of threads that count whether they ran or not */
+    /* CPU time is irrelevant for threads that count whether they ran or not */
     if (options->wall_time && w->options.model == &energy_by_share)
         w->options.model = &energy_by_sample;
     if (w->options.model == &energy_by_share)
@@ -81,7 +81,7 @@ static void *join(const void *a, size_t count, const void *b, size_t more)
     return both;
 }
 
-/* The same of the CPU times of the machine; where only one part has any, those of the other are not numbers. */
+/* The same for the CPU times of the machine; if only one part has any, those of the other part are NaN. */
 static double *join_busy(const double *a, size_t count, const double *b, size_t more)
 {
     bool any = (a != NULL && count > 0) || (b != NULL && more > 0);
@@ -118,7 +118,7 @@ static size_t count_threads(const uint64_t *threads, size_t count)
     return sum;
 }
 
-/* Keeps the samples that are left, and the first TAKE of the rest, in columns of the weigher's own. */
+/* Copies the samples that are left, and the first TAKE of the rest, to columns of the weigher. */
 static void hold(struct weigher *w, size_t take)
 {
     const struct pbin_samples old = weigher_left(w), *more = &w->rest;
@@ -156,7 +156,7 @@ void weigher_set_aside(struct weigher *w, struct pbin_samples *samples)
     w->rest = (struct pbin_samples){.count = 0};
 }
 
-/* How many of the rest a window that is not complete may need. */
+/* How many samples of the rest an incomplete window may need. */
 static size_t count_needed(const struct weigher *w)
 {
     size_t step = w->options.model->step, left = w->in.count - w->next;
@@ -174,7 +174,7 @@ void weigher_add(struct weigher *w, const struct pbin_samples *samples)
     w->rest = *samples;
 }
 
-/* Of the samples that are left, from the first on. */
+/* Of the samples that are left, beginning with the first. */
 static size_t window_size(const struct weigher *w)
 {
     size_t left = w->in.count - w->next;
@@ -203,7 +203,8 @@ bool weigher_ready(struct weigher *w)
 
 /* ---- intervals and times ---- */
 
-/* How long the program surely ran in an interval, by the CPU time of the COUNT threads: not stopped by the sampler. */
+/* The least time for which the program ran in an interval, not stopped by the sampler, by the CPU time of its COUNT
+ * threads. */
 static exact surely_ran(const struct pbin_meta *meta, const uint64_t *cpu_ns, size_t count)
 {
     exact most = 0, sum = 0;
@@ -270,7 +271,7 @@ static void weigh_intervals(struct weigher *w, struct weighed *v)
             v->seconds[i] = w->even_seconds;
 }
 
-/* Without CPU times all threads count the same: each ran, as far as there were CPUs. */
+/* Without CPU times all threads count equally: each ran, within the number of CPUs. */
 static void weigh_times(const struct weigher *w, struct weighed *v)
 {
     if (weigher_times_are_cpu(w)) {

@@ -348,7 +348,7 @@ static struct words sum_words(const double *values, size_t count)
     return sum;
 }
 
-/* Gets the stretch with COUNT thread samples ready to be handed out. */
+/* Prepares the stretch with COUNT thread samples for delivery. */
 static void pack(struct share_work *work, size_t count)
 {
     struct packed_stretch *p = &work->packed;
@@ -467,8 +467,7 @@ share(const uint64_t *cpu_ns, size_t n, size_t count, const double *energy, cons
             uint64_t high, low;
             split(left.per_ns * small_to_double(ns[j]), &high, &low);
             before += ns[j];
-            uint64_t rest =
-                -(uint64_t)(before == total); /* the last, or after it, where 0 is left */
+            uint64_t rest = -(uint64_t)(before == total); /* the last busy one, or after it */
             high = (high & ~rest) | (left.high & rest);
             low = (low & ~rest) | (left.low & rest);
             left.high -= high;

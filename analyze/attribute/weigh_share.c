@@ -17,8 +17,8 @@ static size_t up_to_step(const struct weigher *w, const struct pbin_samples *sam
     return count == size ? size : 0;
 }
 
-/* What thread samples used: those of the first sample of a profile may have used more before its interval, which does not
- * count. Without CPU times each ran, as far as there were CPUs. */
+/* The CPU time of thread samples. Those of the first sample of a profile may include CPU time before its interval,
+ * which does not count. Without CPU times each thread ran, within the number of CPUs. */
 static void take_cpu_times(const struct weigher *w, const struct weighed *v, double *cpu_ns)
 {
     struct stretch *s = &w->share->stretch;
@@ -33,7 +33,7 @@ static void take_cpu_times(const struct weigher *w, const struct weighed *v, dou
     }
 }
 
-/* What rounding leaves goes to the last thread that used CPU time, else it is idle. */
+/* The remainder from rounding goes to the last thread that used CPU time; without any, it is idle energy. */
 static void put_exact(struct weighed *v, const struct share_work *work)
 {
     exact rest = 0;

@@ -59,7 +59,7 @@ static double calls_value(const struct run_set_calls *calls, size_t runs,
                                          : ratio(calls->total, calls->returned);
 }
 
-/* METRIC as a mean over RUNS, from sums. */
+/* METRIC as a mean over RUNS, computed from sums. */
 static double metric_value(exact time, exact energy, double samples, double entries,
                            const struct run_set_calls *calls, size_t runs,
                            const struct run_set_row *total, enum compare_metric metric)

@@ -228,7 +228,7 @@ int dump_samples(struct pbin_reader *reader, const struct dump_request *request,
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item == PBIN_SAMPLES)
             dump_batch(table, request, &batch.samples, pbin_reader_definitions(reader), &at);
-        if (output_write(out, "", 0) != 0) { /* writing failed: do not go on for minutes */
+        if (output_write(out, "", 0) != 0) { /* writing failed: do not continue for minutes */
             got = -1;
             break;
         }

@@ -89,7 +89,7 @@ static int walk_samples(const struct walk *walk, struct pbin_reader *reader,
                 walk->seen(walk->context, pbin_reader_definitions(reader), s, i, k, &at);
             k += s->threads[i];
         }
-        if (output_write(walk->out, "", 0) != 0) /* writing failed: do not go on for minutes */
+        if (output_write(walk->out, "", 0) != 0) /* writing failed: do not continue for minutes */
             return -1;
     }
     return got;
@@ -234,7 +234,7 @@ enum { STAY_COLUMNS = 6 };
 
 /* Where a thread was last seen. */
 struct last_stay {
-    uint64_t cpu_ns, samples; /* samples 0: it has not been seen */
+    uint64_t cpu_ns, samples; /* samples 0: not seen yet */
     double begin, end;        /* [s] */
     uint32_t place;
 };
