@@ -240,7 +240,8 @@ char *elide_middle(const char *text, size_t width)
                       (int)(width < DOTS ? width : DOTS), "...", text + tail);
 }
 
-/* SHORTER, without arguments but too long: without outer scopes if most of WIDTH remains in use, else cut. */
+/* Shortens SHORTER, which has no arguments but is too long: without outer scopes if this still uses most of WIDTH, else
+ * cut. */
 static char *drop_scopes(const char *shorter, size_t width)
 {
     enum { DOTS = 3 };

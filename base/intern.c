@@ -18,7 +18,7 @@ struct strings {
     uint32_t count;
     struct string_slot {
         uint32_t number; /* INTERN_NONE: a free slot */
-        uint32_t hash;   /* tells most others apart without a look at their texts */
+        uint32_t hash;   /* distinguishes most strings without comparing their texts */
     } * slots;
     uint32_t mask;
     char **chunks;

@@ -1,4 +1,4 @@
-/* Numbers from and for people.
+/* Parses and formats numbers.
  * SPDX-License-Identifier: MIT */
 #include "base/number.h"
 

@@ -30,7 +30,7 @@ static void occupy_standard_streams(void)
 static void check_stdout(void)
 {
     if (fflush(stdout) != 0 && errno == EPIPE)
-        return; /* whoever read it has seen enough */
+        return; /* the reader of the pipe has closed it */
     if (ferror(stdout)) {
         fprintf(stderr, "%s: <stdout>: cannot write\n", program_invocation_short_name);
         _exit(EXIT_DATA);
@@ -94,7 +94,7 @@ int tool_end(const struct tool_common *common, int result, const struct error *e
 {
     report_unprinted(&common->reporter);
     if (result != 0 && err->closed_pipe)
-        result = 0; /* whoever read the output has seen enough, as head has */
+        result = 0; /* the reader of the pipe has closed it, as head does */
     if (result != 0)
         return report_error(&common->reporter, err);
     if (common->reporter.strict && common->reporter.warnings > 0) {

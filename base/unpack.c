@@ -20,7 +20,7 @@ struct unpack {
     const char *name;
     void *decoder;       /* of the current stream; NULL: between two */
     bool ended;          /* no more bytes from fd */
-    struct error damage; /* reported after everything before it has been read */
+    struct error damage; /* reported after all data before it has been read */
     uint64_t offset;     /* of the next byte to read from fd */
     uint64_t unpacked;   /* bytes so far */
     struct unpack_spans spans;
@@ -158,5 +158,5 @@ int64_t unpack_read(struct unpack *u, uint8_t *to, size_t room, struct error *er
             BEST_RATIO, u->format->program);
     if (unpacked == 0 && u->damage.text[0] != '\0')
         return error_set(err, u->damage.file, u->damage.offset, "%s", u->damage.text);
-    return (int64_t)unpacked; /* good data comes before the report of the damage */
+    return (int64_t)unpacked; /* delivers the good data before it reports the damage */
 }
