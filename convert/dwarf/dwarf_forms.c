@@ -4,7 +4,7 @@
 
 #include <libdwarf/dwarf.h>
 
-/* Forms whose size is the same everywhere. */
+/* Forms of fixed size. */
 static int constant_size(uint64_t form)
 {
     switch (form) {

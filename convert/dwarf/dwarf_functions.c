@@ -19,8 +19,8 @@ struct walk {
     const uint8_t *info; /* offset 0 of .debug_info */
     enum wanted {
         EVERYTHING,    /* inlined calls too */
-        ALL_FUNCTIONS, /* only functions, wherever they are */
-        MOST_FUNCTIONS /* past types and other functions: few are in there */
+        ALL_FUNCTIONS, /* only functions, at any depth */
+        MOST_FUNCTIONS /* skips types and other functions, which contain few functions */
     } wanted;
     struct interval_list ranges;
     uint32_t around[MAX_DEPTH]; /* by depth: the function around the DIEs there */
@@ -51,7 +51,7 @@ static bool is_passed(const struct walk *w, uint32_t tag)
              tag == DW_TAG_union_type));
 }
 
-/* In a function that goes into the list without the calls inlined into it. */
+/* In a function that is listed without its inlined calls. */
 static bool is_for_later(const struct walk *w, uint32_t tag)
 {
     return w->wanted == ALL_FUNCTIONS && tag == DW_TAG_inlined_subroutine;
@@ -100,7 +100,7 @@ void dwarf_steps_read(struct dwarf_bytes *data, const struct abbrevs *table,
     }
 }
 
-/* A sibling is a promise of the file: it must at least be ahead. */
+/* The file may lie about a sibling: it must at least be ahead. */
 static bool skip_to(struct walk *w, uint64_t sibling)
 {
     uint64_t here = (uint64_t)(w->data.at - w->info) - w->unit->header;
@@ -110,7 +110,7 @@ static bool skip_to(struct walk *w, uint64_t sibling)
     return true;
 }
 
-/* Goes on at SIBLING, past what is in a DIE of TAG. */
+/* Continues at SIBLING, after the contents of a DIE of TAG. */
 static bool pass_over(struct walk *w, uint32_t tag, uint32_t function, uint64_t sibling)
 {
     const uint64_t inside = (uint64_t)(w->data.at - w->info);
@@ -160,7 +160,7 @@ static bool step(struct walk *w)
     return true;
 }
 
-/* Passes over the DIEs of UNIT from OFFSET on, at DEPTH of them, until the list that they are in ends. */
+/* Skips the DIEs of UNIT from OFFSET, which is at DEPTH, to the end of the list that contains them. */
 static void decode(struct dwarf_units *units, struct unit *unit, struct unit_functions *to,
                    uint64_t offset, size_t depth, enum wanted wanted)
 {
@@ -197,7 +197,8 @@ void dwarf_functions_decode_all(struct dwarf_units *units, struct unit *unit,
     decode(units, unit, to, unit->die, 0, EVERYTHING);
 }
 
-/* An address that no function has may be in one that was passed over, unless it is between functions by the symbols. */
+/* An address in no known function may be in a function that was skipped, unless symbols show that it is between
+ * functions. */
 static struct unit_functions *look_closer(struct dwarf_units *units, struct unit *unit,
                                           uint64_t address)
 {

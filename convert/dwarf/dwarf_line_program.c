@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* The registers of the machine, and what it has made. */
+/* The registers of the state machine, and the rows that it has made. */
 struct machine {
     struct dwarf_units *units;
     struct unit_lines *lines;
@@ -33,7 +33,7 @@ static void add_row(struct machine *m)
         m->address, (uint32_t)m->line, m->file <= UINT32_MAX ? (uint32_t)m->file : UINT32_MAX};
 }
 
-/* Keeps the sequence when it is of code that is there. */
+/* Keeps the sequence if its code exists in the file. */
 static void end_sequence(struct machine *m)
 {
     struct unit_lines *lines = m->lines;

@@ -12,7 +12,7 @@ enum { MAX_FILES = 1 << 20, MAX_FORMATS = 32, MD5_SIZE = 16 };
 
 /* ---- the header ---- */
 
-/* Since DWARF 5: what an entry of the tables of folders and files consists of. */
+/* Since DWARF 5: the fields of entries in the tables of folders and files. */
 struct entry_format {
     uint64_t content[MAX_FORMATS], form[MAX_FORMATS];
     unsigned count;
@@ -64,7 +64,7 @@ static uint64_t read_format(struct dwarf_bytes *b, struct entry_format *format)
     return b->bad || format->count == 0 || count > MAX_FILES ? 0 : count;
 }
 
-/* 16 bytes at B; NULL: they are missing, or all zero as by compilers that know no checksum. */
+/* 16 bytes at B; NULL: missing, or all zero, as written by compilers without checksums. */
 static const uint8_t *read_md5(struct dwarf_bytes *b)
 {
     static const uint8_t none[MD5_SIZE];
@@ -114,7 +114,7 @@ static void read_new_tables(struct dwarf_units *units, struct unit *unit,
     }
 }
 
-/* What is before the tables, with the sizes that the header promises. */
+/* The part before the tables, within the sizes that the header states. */
 static bool read_fixed(struct dwarf_bytes *b, struct dwarf_encoding *encoding,
                        struct line_program *p)
 {

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "convert/dwarf/dwarf_units.h"
 
-/* A number that does not fit is not one of a file or line. */
+/* A number that does not fit cannot be that of a file or line. */
 static uint32_t number_of(struct die_reader *die)
 {
     uint64_t value = die_number(die);
@@ -45,7 +45,7 @@ struct die_naming dwarf_naming_read(struct die_reader *die)
     return naming;
 }
 
-/* What the DIE at AT says about its name; false: it is damaged, or none. */
+/* Reads what the DIE at AT states about its name. Returns false if there is no valid DIE. */
 static bool read_naming(struct die_address at, struct die_naming *naming)
 {
     struct unit *unit = dwarf_units_of_die(at.units, at.offset);
@@ -85,7 +85,7 @@ static uint32_t find_name(struct die_address at)
     return number;
 }
 
-/* The same, found once for each DIE: many are inlined copies of the same function. */
+/* The same, determined once for each DIE, because many are inlined copies of the same function. */
 static uint32_t name_of(struct die_address at)
 {
     struct dwarf_units *units = at.units;

@@ -27,8 +27,7 @@ void dwarf_place_take(struct dwarf_place *place, uint64_t attribute, uint64_t fo
     }
 }
 
-/* The linker gives code that it threw away the address 0, 1 or -1: no such address is in a section
- * of code. */
+/* The linker gives discarded code the address 0, 1 or -1, which is in no section of code. */
 static void add_range(const struct dwarf_units *units, uint64_t begin, uint64_t end, uint32_t value,
                       struct interval_list *list)
 {

@@ -1,4 +1,4 @@
-/* Takes from a process everything but memory and one socket.
+/* Takes everything from a process except memory and one socket.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_sandbox.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/memory.h"
 
-/* The sanitizer's own needs (terabytes of addresses, /proc) must not be fatal. */
+/* What the sanitizer needs (terabytes of addresses, /proc) must not be fatal. */
 #define SANITIZED memory_is_shadowed()
 
 static void limit(__rlimit_resource_t what, rlim_t value)
@@ -56,7 +56,7 @@ static void limit_resources(uint64_t memory, uint64_t seconds)
     limit(RLIMIT_FSIZE, 0);
 }
 
-/* The parent's handlers and terminal are not for us: a ^C or ^Z is the parent's to act on. */
+/* Handlers and terminal belong to the parent: only the parent acts on ^C and ^Z. */
 static void leave_parents_signals(void)
 {
     sigset_t none;

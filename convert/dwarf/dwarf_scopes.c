@@ -32,8 +32,8 @@ static bool has_scopes(uint64_t language)
            language != DW_LANG_C11 && language != DW_LANG_Mips_Assembler;
 }
 
-/* DIEs in that at OFFSET follow, up to SIBLING, or where their list ends if it does not say. FIRST: they are what was asked for.
- * Returns false when there are too many in each other. */
+/* The contents of the DIE at OFFSET follow, up to SIBLING or, without one, to the end of their list. FIRST: they are
+ * what was requested. Returns false if DIEs are nested too deeply. */
 static bool enter(struct pass *p, uint64_t offset, uint64_t tag, uint64_t sibling, bool first)
 {
     struct unit_scopes *s = p->scopes;
@@ -69,7 +69,7 @@ static bool leave(struct pass *p, uint64_t offset)
     return p->depth > 0;
 }
 
-/* Lists what is in the DIE at FIRST. */
+/* Lists the contents of the DIE at FIRST. */
 static void decode(struct dwarf_units *units, struct unit *unit, struct unit_scopes *to,
                    uint64_t first)
 {
@@ -102,7 +102,7 @@ static void decode(struct dwarf_units *units, struct unit *unit, struct unit_sco
     free(p);
 }
 
-/* The innermost in the list around the DIE at OFFSET; NULL: none. */
+/* The innermost scope of the list that contains the DIE at OFFSET; NULL: none. */
 static struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t offset)
 {
     size_t after = SEARCH_FROM(s->items, s->count, begin, offset);
@@ -112,7 +112,7 @@ static struct unit_scope *scope_around(const struct unit_scopes *s, uint64_t off
     return at != INTERVAL_NONE ? &s->items[at] : NULL;
 }
 
-/* The name of the DIE at AT, or of the one it is a part or a copy of, which AT is then; NULL: none. */
+/* The name of the DIE at AT or, if it has none, of the DIE that it is part or copy of, which is then AT; NULL: none. */
 static const char *name_of_scope(struct die_address *at, uint64_t *tag)
 {
     *tag = 0;
@@ -133,7 +133,7 @@ static const char *name_of_scope(struct die_address *at, uint64_t *tag)
     return NULL;
 }
 
-/* The named scope around the DIE at AT, in AT. */
+/* Sets AT to the named scope around the DIE at AT. */
 static bool climb(struct die_address *at)
 {
     struct unit *unit = dwarf_units_of_die(at->units, at->offset);

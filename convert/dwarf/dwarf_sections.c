@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "formats/elf/elf_sections.h"
 
-/* .debug_aranges is missing: the units' own ranges say the same; .debug_frame, _loc, _loclists,
- * _macro, _types and the indexes are not needed for lines and functions. */
+/* .debug_aranges is omitted: the ranges in the units are equivalent; .debug_frame, _loc, _loclists, _macro, _types and
+ * the indexes are not needed for lines and functions. */
 static const char *const wanted[DEBUG_SECTIONS] = {
     [DEBUG_INFO] = "info",
     [DEBUG_ABBREV] = "abbrev",
@@ -89,7 +89,8 @@ struct dwarf_unpacker {
     sem_t ready, begin, done;
 };
 
-/* All but the largest section, which the other thread has. It does not end: that takes more system calls than it is left. */
+/* Unpacks all but the largest section, which the other thread unpacks. Never returns: to end a thread takes more system
+ * calls than the sandbox permits. */
 static void *unpack_rest(void *context)
 {
     struct dwarf_unpacker *u = context;
@@ -132,7 +133,7 @@ struct dwarf_unpacker *dwarf_unpacker_start(struct dwarf_sections *d)
     sem_init(&u->ready, 0, 0);
     sem_init(&u->begin, 0, 0);
     sem_init(&u->done, 0, 0);
-    mallopt(M_ARENA_MAX, 1); /* another one would take address space, of which there is a limit */
+    mallopt(M_ARENA_MAX, 1); /* another one would use address space, which is limited */
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK);
     bool started = pthread_create(&thread, &attributes, unpack_rest, u) == 0;

@@ -37,7 +37,7 @@ struct server {
 static void receive(void *to, size_t size)
 {
     if (!read_all(STDIN_FILENO, to, size))
-        _exit(0); /* the parent has no more questions */
+        _exit(0); /* the parent has closed the socket */
 }
 
 static void reply(const uint8_t *data, size_t size)
@@ -131,7 +131,7 @@ static uint64_t receive_file(int *fd)
     return get_u64(raw, false);
 }
 
-/* Paths that no file has are not asked for. */
+/* Impossible paths are not requested. */
 static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
 {
     (void)context;

@@ -87,7 +87,7 @@ static struct contribution index_contribution(const struct package_index *x, uin
     return c;
 }
 
-/* What SPLIT needs to know of its skeleton. */
+/* Copies the data of its skeleton that SPLIT needs. */
 static void inherit(struct unit *split, const struct unit *skeleton)
 {
     split->low = skeleton->low;

@@ -48,7 +48,7 @@ void dwarf_units_decode(struct dwarf_units *units, struct unit *unit)
     dwarf_functions_decode(units, body);
 }
 
-/* A unit that does not say what it covers (some assemblers, hand-made files): its functions do. */
+/* A unit without ranges (some assemblers, hand-made files) is found by those of its functions. */
 static void add_ranges_of_functions(struct dwarf_units *units, uint32_t index,
                                     struct interval_list *list)
 {

@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "formats/pbin/pbin.h"
 
-/* What one worker may cost us altogether: a hostile file could make names and frames forever. */
+/* A limit for all answers of one worker, because a hostile file could produce names and frames forever. */
 enum { MAX_STRING_BYTES = 1 << 28, MAX_ALL_FRAMES = 1 << 24, MAX_SPLIT_FILES = 1 << 16 };
 
 struct dwarf_worker {

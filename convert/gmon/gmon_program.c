@@ -52,7 +52,7 @@ static bool is_uuid(const char *text)
     return true;
 }
 
-/* The program's file name as it follows from NAME, caller frees; NULL: it does not. */
+/* The name of the program's file, derived from NAME; NULL: impossible. Caller frees. */
 static char *program_of(const char *name, bool *is_optee)
 {
     size_t length = strlen(name);
@@ -229,7 +229,7 @@ void gmon_program_piece(const struct gmon_program *p, uint64_t address, uint64_t
     *last = inside ? piece->last : piece != NULL ? piece->begin - 1 : UINT64_MAX;
 }
 
-/* The symbolizer has an own view of the file, which it takes. */
+/* The symbolizer opens the file itself. */
 static struct symbolizer *open_lines(const struct gmon_program *p)
 {
     int errnum;

@@ -149,7 +149,7 @@ static void share_bin(struct sharing *h, uint64_t index, unsigned count)
     }
 }
 
-/* Samples where PROGRAM has no code at all: it is not the one that ran. */
+/* Samples at addresses where PROGRAM has no code: it is not the program that ran. */
 static void warn_outside(const struct sharing *h, const struct gmon *g, uint64_t outside,
                          struct reporter *reporter)
 {

@@ -1,4 +1,4 @@
-/* What gprof shows of functions, and a table of symbols with which it shows all:
+/* Which functions gprof shows, and a table of symbols with which it shows all:
  *
  *   0000000000015ce0 T _ZN1r4main28_$u7b$$u7b$closure$u7d$$u7d$17h4d61d863015b0077E
  *

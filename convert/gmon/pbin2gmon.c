@@ -212,7 +212,7 @@ static int write_gmon(struct conversion *c, struct error *err)
     const struct options *o = c->options;
     char *name = o->profil ? profil_name(c) : NULL;
     if (o->profil)
-        umask(077); /* as the C libraries do: what a program does is its user's business */
+        umask(077); /* as the C libraries do: profiles are private to the user */
     struct output *out = output_open(name != NULL ? name : o->common.output,
                                      OUTPUT_BINARY | (o->common.bzip2 ? OUTPUT_BZIP2 : 0), err);
     free(name);

@@ -47,7 +47,7 @@ static inline void add(struct pc_time *item, exact time)
     item->samples += (exact)1 << SAMPLES_SHIFT;
 }
 
-/* Takes the samples that are weighed. */
+/* Adds the samples that have been weighed. */
 static void take_weighed(struct reading *r)
 {
     const struct weighed *window;

@@ -94,7 +94,8 @@ static void make_lines(struct lines *l, const struct call_tree *tree)
 
 enum part { TICKS, VALUE, PEAK, INCLUSIVE, PARTS };
 
-/* Does PART of COUNTER say anything? Ticks and counts are their own number, and only what is released has a peak. */
+/* Does PART of COUNTER contain information? Ticks and counts have no separate number, and only releasable resources
+ * have a peak. */
 static bool has_part(const char *counter, enum part part)
 {
     size_t length = strlen(counter);

@@ -1,8 +1,8 @@
 /* Which mapping held an address of a process at a time.
  *
  * What an image has mapped is a treap: a binary tree of disjoint pieces by address, with random priorities. A forked
- * image begins with its parent's tree; nodes belong to an owner, and who does not own a node copies it before a change,
- * so that a fork costs nothing and a mapping O(log n).
+ * image begins with its parent's tree. Each node has an owner; other images copy it before a change, so that a fork
+ * costs nothing and a mapping O(log n).
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/address_spaces.h"
 
@@ -370,7 +370,7 @@ struct address_spaces *address_spaces_new(const struct raw_extension *ext)
     s->node_count = 1;
     mem_reserve(&s->nodes, &s->node_capacity, 1, sizeof *s->nodes);
     s->nodes[NONE] = (struct node){0};
-    clock_gettime(CLOCK_MONOTONIC, &now); /* not to be guessed by whoever made the file */
+    clock_gettime(CLOCK_MONOTONIC, &now); /* unpredictable for the author of a hostile file */
     s->random = (uint64_t)now.tv_nsec << 32 | 0x9e3779b9;
     list_maps(s);
     list_events(s);

@@ -67,7 +67,7 @@ static uint64_t nanoseconds(uint64_t us)
     return us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
 }
 
-/* Of a time that the header gives for the whole run: the part that the samples which are there took. */
+/* The part of a time for the whole run, from the header, that the available samples took. */
 static uint64_t part_kept(const struct raw_profile *raw, uint64_t us)
 {
     uint64_t whole = raw->header.samples;
@@ -229,7 +229,7 @@ static int add_outside(const struct conversion *c, struct row_list *rows,
     return idle.current > 0 ? add_row(c, rows, &idle, LABEL_IDLE, err) : 0;
 }
 
-/* What is outside every VMMap comes first, if it is there. */
+/* Samples outside every VMMap come first, if there are any. */
 static int read_rows(const struct conversion *c, struct row_list *rows, struct error *err)
 {
     const struct raw_histogram nothing = {.unknown = true};
@@ -303,7 +303,7 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
     return maps;
 }
 
-/* What has to be known before the first sample is written. */
+/* Everything that must be known before the first sample is written. */
 static int weigh(struct conversion *c, struct error *err)
 {
     const struct raw_extension *ext = &c->raw->ext;

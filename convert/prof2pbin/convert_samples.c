@@ -26,7 +26,7 @@ struct conversion {
     struct numbers tids;
     struct thread *threads; /* by number in tids */
     size_t thread_capacity;
-    uint32_t *seats; /* by place in the sample: the number in tids that sat there last */
+    uint32_t *seats; /* by place in the sample: the number in tids of the last thread there */
     size_t seat_count, seat_capacity;
     struct seen_conversion *seen; /* NULL: neither processes nor how threads were seen are known */
     struct source_values *values; /* NULL: the PMU value only */

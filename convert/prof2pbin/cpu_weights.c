@@ -444,7 +444,7 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     free(process);
 }
 
-/* Divides equally among all threads what they together lack of WHOLE_NS. */
+/* Divides equally among all threads the part of WHOLE_NS that they lack together. */
 static void add_uncounted(struct cpu_weights *w, uint64_t whole_ns)
 {
     uint64_t counted_ns = 0, threads = 0;

@@ -76,7 +76,7 @@ static void parse_text(struct list *list, const char *text, size_t size)
         const char *line_end = memchr(text, '\n', (size_t)(end - text)), *at = text;
         uint64_t address, length;
         if (line_end == NULL)
-            line_end = end; /* the process was still at it */
+            line_end = end; /* the process was still writing it */
         if (take_hex(&at, line_end, &address) && take_hex(&at, line_end, &length))
             add(list, address, length, at, strnlen(at, (size_t)(line_end - at)));
         text = line_end + (line_end < end);
@@ -139,7 +139,7 @@ static void parse_dump(struct list *list, const uint8_t *data, size_t size)
          size >= RECORD_HEAD && at <= size - RECORD_HEAD; at += length) {
         length = get_u32(data + at + 4, big);
         if (length < RECORD_HEAD || length > size - at)
-            break; /* the process was still at it */
+            break; /* the process was still writing it */
         take_record(list, &moves, data + at, length, big);
     }
     numbers_free(&moves.indices);

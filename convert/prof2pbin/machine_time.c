@@ -4,7 +4,7 @@
 
 enum { RUN = 128 /* samples; runs end where their number is a multiple of it */ };
 
-/* Reads on to the next reading that differs from the last point, and makes it the point after. Returns 0, or -1. */
+/* Reads up to the next reading that differs from the last point, which becomes the point after it. Returns 0, or -1. */
 static int next_point(struct machine_time *m, struct error *err)
 {
     struct raw_reading reading;

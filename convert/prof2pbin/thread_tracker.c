@@ -1,4 +1,4 @@
-/* Which thread a tid is while samples go by.
+/* Which thread a tid denotes at the time of each sample.
  * SPDX-License-Identifier: MIT */
 #include "convert/prof2pbin/thread_tracker.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* What tasks and images are sorted by: a number, then time, then place in the file. */
+/* The order of tasks and images: by number, then time, then place in the file. */
 struct order {
     uint32_t key, index;
     uint64_t start;

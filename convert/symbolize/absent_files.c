@@ -1,4 +1,4 @@
-/* Files that are known not to be there.
+/* Files that are known to be absent.
  * SPDX-License-Identifier: MIT */
 #include "convert/symbolize/absent_files.h"
 
@@ -63,7 +63,7 @@ bool absent_files_know(const struct absent_files *a, const char *path)
     return strings_find(a->folders[number].names, name) == INTERN_NONE;
 }
 
-/* The names in a folder, none if it does not exist; NULL if that cannot be said. */
+/* The names in a folder, none if it does not exist; NULL if that is unknown. */
 static struct strings *list(const char *folder)
 {
     const struct dirent *entry = NULL;

@@ -16,7 +16,7 @@ struct code_file {
     struct elf_file *alternate; /* that the debug information refers to, or NULL */
     struct elf_file *package;   /* with the split debug information, or NULL */
     struct error
-        split_missing; /* why a file with split debug information is not used: the first one */
+        split_missing; /* why the first unusable file with split debug information is not used */
     char *split_path;  /* of the last one that was opened */
     struct elf_symbols *symbols;
     struct dwarf_worker *worker;
@@ -28,7 +28,7 @@ struct code_file {
     struct reporter *reporter;
     bool debug_searched, others_searched, cache_searched, no_dwarf;
     bool incomplete;      /* answers lack what another file has: they are not kept */
-    bool damage_reported; /* one warning for each file, whatever is damaged */
+    bool damage_reported; /* one warning for each file, however much is damaged */
 };
 
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
@@ -96,8 +96,8 @@ static void load_symbols(struct code_file *file)
     }
 }
 
-/* What symbols call the function at ADDRESS, the outermost of COUNT FRAMES; NULL: nothing. Debug information knows better than
- * an address. */
+/* The name in the symbol table of the function at ADDRESS, the outermost of COUNT FRAMES; NULL: none. A name from debug
+ * information is better than an address. */
 static const char *symbol_at(struct code_file *file, uint64_t address,
                              const struct dwarf_frame *frames, size_t count)
 {
@@ -115,7 +115,7 @@ void code_file_rest(struct code_file *file)
     file->worker = NULL;
 }
 
-/* The one warning that a lost worker costs; symbols stay. */
+/* Warns once about a lost worker; symbols remain. */
 static void give_up_dwarf(struct code_file *file, const struct error *err)
 {
     report_warning(file->reporter,

@@ -139,7 +139,7 @@ const char *code_maps_name(const struct code_maps *s, size_t index)
 struct search {
     struct code_maps *maps;
     struct map *map;
-    struct error refused;    /* why the first file that was there was not taken */
+    struct error refused;    /* why the first existing file was not used */
     struct error unreadable; /* which file could not be read, and why: it may have been the one */
 };
 

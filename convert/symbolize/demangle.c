@@ -45,7 +45,7 @@ static char *finish(const struct sink *sink, const char *suffix)
     return mem_printf("%.*s%s", (int)sink->text.size, (const char *)sink->text.data, suffix);
 }
 
-/* Whether all names may cost more than they did. */
+/* Whether the budget of all names is not used up. */
 static bool has_budget(struct demangle_costs *costs)
 {
     uint64_t most = FREE_COSTS + COSTS_PER_BYTE * costs->mangled;
@@ -68,8 +68,8 @@ static char *run(demangler *call, const char *name, const char *suffix,
     return text;
 }
 
-/* A Rust name can promise any number of lifetimes ("DG" or "FG", digits, "_"), and libiberty counts
- * through them even where it prints nothing: for years. Real names have one or two. */
+/* A Rust name can declare any number of lifetimes ("DG" or "FG", digits, "_"), and libiberty counts through them even
+ * where it prints nothing: for years. Real names have one or two. */
 static bool is_endless(const char *name)
 {
     for (const char *at = name; name[1] == 'R' && *at != '\0'; at++)

@@ -16,7 +16,7 @@
 
 static const char magic[8] = "PBXFRAM";
 enum { MAX_FILE = 64 << 20 }; /* [bytes] */
-enum { REVISION = 4 }; /* to be raised whenever the same debug information gets other answers */
+enum { REVISION = 4 }; /* increment this whenever answers for the same debug information change */
 
 struct entry {
     uint64_t address;
@@ -99,7 +99,7 @@ static void take_entries(struct frame_cache *c, struct cursor *in, const uint32_
     c->found = c->count;
 }
 
-/* Returns false if DATA is not what this cache wants; it then holds part of it. */
+/* Returns false if DATA is not for this cache, which then contains part of it. */
 static bool parse(struct frame_cache *c, const uint8_t *data, size_t size)
 {
     struct cursor in = {.data = data, .size = size};

@@ -37,7 +37,7 @@ struct wanted {
     size_t index;
 };
 
-/* What the last address came to: neighbours are mostly in one line of one function. */
+/* The answer for the last address: its neighbours are mostly on the same line of the same function. */
 struct last_frames {
     const char *symbol;
     uint32_t first; /* in the answer */
@@ -104,7 +104,7 @@ static struct code_frame *new_frames(struct symbolizer *s, size_t count)
     return frames;
 }
 
-/* The demangled form of the name with NUMBER; each is worked out once. */
+/* The demangled form of the name with NUMBER; each is computed once. */
 static const char *demangled(struct symbolizer *s, uint32_t number)
 {
     size_t before = s->demangled_capacity;
