@@ -118,9 +118,9 @@ static int bad(const struct elf_file *file, uint64_t offset, struct error *err, 
     return error_set(err, file->path, offset, "%s", text);
 }
 
-/* Where the header leaves the number of sections to section 0, libelf believes it, as far as the
- * file is long enough, and fills 250 bytes for each before it has read one: a sparse file of 1 GiB
- * took 14 s and 4.3 GB. Decoded by hand, as libelf has no step between the header and that. */
+/* If the number of sections is in section 0, libelf trusts it as long as the file is large enough, and fills 250
+ * bytes for each section before it reads one: a sparse file of 1 GiB took 14 s and 4.3 GB. Decoded by hand, as libelf
+ * has no step between the header and that. */
 static bool has_many_sections(const struct elf_file *file, const uint8_t *header)
 {
     const bool big = file->big_endian, wide = file->is_64;
@@ -135,7 +135,7 @@ static bool has_many_sections(const struct elf_file *file, const uint8_t *header
                  : get_u32(first + offsetof(Elf32_Shdr, sh_size), big)) > MAX_SECTIONS;
 }
 
-/* What must be right before libelf may see the file. */
+/* What must be valid before libelf may read the file. */
 static int check_header(struct elf_file *file, struct error *err)
 {
     uint8_t header[sizeof(Elf64_Ehdr)] = {0};
@@ -223,8 +223,8 @@ static int read_segments(struct elf_file *file, const GElf_Ehdr *header, uint64_
     return 0;
 }
 
-/* A file without section headers (sstrip removes them, truncation loses them) still has segments:
- * not an error. Debug files and kernel images have the build-id in a section only. */
+/* A file without section headers (stripped or truncated) still has segments, so this is not an error. Debug files and
+ * kernel images have the build-id in a section only. */
 static void read_sections(struct elf_file *file, const GElf_Ehdr *header, uint64_t *notes)
 {
     size_t count = 0, names_index = 0, limit;
@@ -308,8 +308,8 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
     return NULL;
 }
 
-/* A profile may name a device or a FIFO: to open one may have effects, or take forever. Returns a descriptor; or -1 with
- * *ERRNUM set, 0 if PATH is not a regular file. */
+/* A profile may name a device or a FIFO, and opening one may have side effects or block forever. Returns a descriptor;
+ * or -1 with *ERRNUM set, 0 if PATH is not a regular file. */
 static int open_regular(const char *path, int *errnum)
 {
     char link[64];

@@ -89,7 +89,7 @@ static int usable(unsigned encoding)
     return base == 0 || base == ENCODED_PCREL ? (int)encoding : ENCODED_UNKNOWN;
 }
 
-/* What the AUGMENTATION of a CIE says of the addresses in its FDEs; its data begin at B. */
+/* The encoding of addresses in the FDEs of a CIE, according to its AUGMENTATION, whose data begins at B. */
 static int read_augmentation(const struct reader *r, struct dwarf_bytes *b,
                              const char *augmentation)
 {
@@ -151,7 +151,7 @@ static int encoding_of(struct reader *r, uint64_t offset)
     return r->encoding;
 }
 
-/* The FDE whose second word, before B, says where its CIE is: how many bytes before it, or at which OFFSET. */
+/* Reads the FDE whose second word, before B, gives the place of its CIE: as a distance backwards, or as an OFFSET. */
 static bool read_fde(struct reader *r, struct dwarf_bytes *b, uint64_t offset)
 {
     uint64_t here = (uint64_t)(b->at - r->span.data) - 4;
@@ -166,7 +166,7 @@ static bool read_fde(struct reader *r, struct dwarf_bytes *b, uint64_t offset)
     return !b->bad;
 }
 
-/* Each record has its length, so that one that is damaged costs only itself. */
+/* Each record has a length, so a damaged one does not affect the others. */
 static void read_records(struct reader *r)
 {
     uint64_t offset = 0;
@@ -234,7 +234,7 @@ static struct interval_map map_code(const struct elf_file *file)
     return map;
 }
 
-/* Where functions overlap, each ends where the next one begins. Linkers leave 0 for those that they have thrown away. */
+/* Where functions overlap, each ends where the next one begins. Linkers leave 0 for discarded functions. */
 static void tidy(struct elf_frames *f, const struct elf_file *file)
 {
     struct interval_map code = map_code(file);
@@ -258,7 +258,8 @@ static void tidy(struct elf_frames *f, const struct elf_file *file)
 
 /* ---- where the tables are ---- */
 
-/* A file without section headers: .eh_frame_hdr says where .eh_frame is, but not how long; .ARM.exidx is itself. */
+/* For a file without section headers: .eh_frame_hdr has the address of .eh_frame, but not its size; a segment contains
+ * exactly .ARM.exidx. */
 static bool find_by_segment(struct reader *r, uint8_t *header, struct elf_section *table)
 {
     const struct elf_file *file = r->file;

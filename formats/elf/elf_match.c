@@ -23,7 +23,7 @@ static uint64_t page_down(uint64_t value, uint64_t page)
     return value & ~(page - 1);
 }
 
-/* What mmap makes of a segment: whole pages from the one of its first byte to that of its last. */
+/* The range that mmap maps for a segment: whole pages, from that of its first byte to that of its last. */
 static uint64_t mapped_size(const struct elf_segment *s, uint64_t bytes, uint64_t page)
 {
     return page_down(s->address % page + bytes + page - 1, page);
@@ -49,7 +49,7 @@ static bool is_code(const struct elf_segment *s)
     return s->executable && s->memory_size > 0;
 }
 
-/* The segment that has the byte at OFFSET, else one that has its page; code before data. Or NULL. */
+/* The segment that contains the byte at OFFSET, else one that contains its page; code before data; or NULL. */
 static const struct elf_segment *segment_at(const struct elf_file *file, uint64_t offset)
 {
     for (size_t p = 0; p < PAGE_SIZES; p++)

@@ -162,7 +162,7 @@ struct debug_search {
     const struct elf_search *search;
     const struct elf_file *file; /* that it belongs to */
     const char *build_id;        /* that it must have */
-    bool is_alternate;           /* of FILE, not split off it */
+    bool is_alternate;           /* an alternate file of FILE, not its debug file */
     struct error *err;
 };
 
@@ -257,8 +257,8 @@ static struct elf_file *by_build_id(const struct debug_search *s)
     return debug;
 }
 
-/* How many characters of the FOLDER are the sysroot: the target, and usr/lib/debug, do not have
- * them. */
+/* The length of the sysroot at the beginning of FOLDER: it is not part of paths on the target and below
+ * usr/lib/debug. */
 static size_t sysroot_in(const char *folder, size_t length, const char *root)
 {
     size_t n = strlen(root);
@@ -300,7 +300,7 @@ static struct elf_file *by_debuglink(const struct debug_search *s)
         return NULL;
     const char *name = (const char *)link;
     size_t crc_at = (strlen(name) + 4) & ~(size_t)3;
-    /* The name is a file's name, not a way to somewhere else. */
+    /* The name must be that of a file, not a path. */
     if (name[0] == '\0' || strchr(name, '/') != NULL || crc_at + 4 > size)
         return NULL;
     return in_link_folders(s, name, get_u32(link + crc_at, file->big_endian));

@@ -16,7 +16,7 @@
 #define MAX_UNPACKED (UINT64_C(4) << 30)
 enum { BEST_DEFLATE = 1032, BEST_ZSTD = 1 << 15, GNU_HEADER = 12, COMPRESS_ZSTD = 2 };
 
-/* How the contents of a section are packed. */
+/* How the contents of a section are compressed. */
 struct packing {
     uint64_t header; /* size of what is before them [bytes]; 0: not packed */
     uint64_t size;   /* that it promises, 0: packed in a way that is not known */

@@ -1,4 +1,4 @@
-/* Where the debug information is that compilers leave beside the program.
+/* Finds the split debug information that compilers write to files beside the program.
  * SPDX-License-Identifier: MIT */
 #include "formats/elf/elf_split.h"
 

@@ -25,7 +25,7 @@ struct sorted_symbol {
     uint64_t section_last; /* last address of its section */
     uint32_t rank;         /* place in the file's table */
     bool old;              /* a version that is not the default one: any other name is better */
-    bool local;            /* only the file that defines it has this name */
+    bool local;            /* local to the file that defines it */
 };
 
 struct elf_symbols {
@@ -52,8 +52,8 @@ struct reader {
     const struct elf_file *file; /* that has the table: the program, or one that was split off it */
     const char *names;
     size_t names_limit;
-    size_t names_left; /* of what the long names may have together [bytes] */
-    bool overlap;      /* they would have had more */
+    size_t names_left; /* left for all long names together [bytes] */
+    bool overlap;      /* they needed more */
     struct sorted_symbol *symbols;
     size_t count, capacity;
     struct strings **unversioned; /* of the symbols */
@@ -68,7 +68,7 @@ static bool is_wanted(unsigned type)
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE || type == STT_OBJECT;
 }
 
-/* Takes the length of NAME, which ends within the table, from what the names may have. */
+/* Subtracts the length of NAME, which ends within the table, from the budget of names. */
 static bool has_room(struct reader *r, const char *name)
 {
     size_t length = strnlen(name, SHORT_NAME + r->names_left + 1);
@@ -178,7 +178,7 @@ static Elf_Data *versions_of(const struct elf_file *file, size_t table)
     return NULL;
 }
 
-/* Whether symbol NUMBER has a version that programs which are linked now do not get. */
+/* Whether symbol NUMBER has a version other than the default, which newly linked programs do not use. */
 static bool is_old_version(Elf_Data *versions, int number)
 {
     enum { HIDDEN = 0x8000 };
@@ -317,7 +317,7 @@ static uint64_t last_address(const struct sorted_symbol *s, const struct sorted_
     return last;
 }
 
-/* What becomes of symbols and bounds: SYMBOLS->items, and the addresses that each covers. */
+/* Builds the result from symbols and bounds: SYMBOLS->items, and the addresses that each covers. */
 struct listing {
     struct elf_symbols *symbols;
     struct interval *intervals;
@@ -419,7 +419,7 @@ const struct elf_symbol *elf_symbols_find(struct elf_symbols *symbols, uint64_t 
     if (value == INTERVAL_NONE)
         return NULL;
     struct elf_symbol *symbol = &symbols->items[value];
-    if (symbol->name == NULL) /* named when first asked for: most never are */
+    if (symbol->name == NULL) /* named on demand: most are never needed */
         symbol->name =
             mem_printf("%.*s!0x%" PRIx64, MAX_FILE_NAME, symbols->file_name, symbol->address);
     return symbol;

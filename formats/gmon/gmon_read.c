@@ -328,7 +328,7 @@ struct trials {
     unsigned fits, magics;
     bool is_64, big_endian;             /* of the last that fits */
     bool first_is_64, first_big_endian; /* of the first that fits */
-    struct error furthest;              /* of the layout whose parsing got furthest */
+    struct error furthest;              /* of the layout that fits most of the file */
 };
 
 static void try_layout(struct trials *t, bool is_64, bool big_endian, bool salvage)

@@ -16,9 +16,9 @@
 enum { MAX_FRAMES = 4096 };
 #define NO_SOURCE UINT32_MAX
 
-/* What a profile may mean: so much in any case, and so much for each byte of the file, which may be compressed. A
- * definition takes up about as much memory as it has bytes. A sample block of constant columns has 65536 samples, or
- * 2^20 samples of threads, in 118 bytes. A value of a measure takes up six times its bytes. */
+/* Limits for the contents of a profile: a fixed amount, and an amount for each byte of the file, which may be
+ * compressed. A definition takes up about as much memory as it has bytes. A sample block of constant columns has 65536
+ * samples, or 2^20 samples of threads, in 118 bytes. A value of a measure takes up six times its bytes. */
 #define FREE_DEFINED  (UINT64_C(64) << 20)
 #define FREE_SAMPLES  (UINT64_C(1) << 26)
 #define FREE_MEASURED (UINT64_C(1) << 20)
@@ -652,7 +652,7 @@ static void spread_busy(const uint64_t *interval_ns, size_t count, double cpu_ns
         busy[i] = (double)interval_ns[i] * rate + each;
 }
 
-/* Adds them to the samples that have been read. Returns 0, or -1. */
+/* Adds this CPU time to the samples that have been read. Returns 0, or -1. */
 static int take_busy(struct pbin_reader *r, struct pbin_samples *s, struct error *err)
 {
     size_t at = 0;

@@ -1,4 +1,4 @@
-/* What power sources said, and what follows from it for the time between two samples.
+/* Readings of power sources, and the values that follow from them for the time between two samples.
  * SPDX-License-Identifier: MIT */
 #include "formats/raw/raw_readings.h"
 
@@ -121,7 +121,7 @@ void raw_readings_forget(struct raw_readings *r, uint64_t from)
     for (size_t i = 0; i < r->count; i++) {
         struct source *s = &r->sources[i];
         size_t gone = s->count > 0 ? find(s, from) : 0;
-        if (gone < s->count / 2 || gone < 64) /* moving the rest pays only then */
+        if (gone < s->count / 2 || gone < 64) /* moving the rest is worthwhile only then */
             continue;
         s->count -= gone;
         memmove(s->points, s->points + gone, s->count * sizeof *s->points);

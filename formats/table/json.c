@@ -1,4 +1,4 @@
-/* JSON values as all our documents have them.
+/* Writes JSON values, in the same way in all documents.
  * SPDX-License-Identifier: MIT */
 #include "formats/table/json.h"
 

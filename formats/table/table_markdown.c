@@ -18,7 +18,8 @@ struct state {
     const struct table_head *head;
 };
 
-/* Does TEXT contain what GitHub makes a link of, or a message to somebody? No escape prevents that, only code does. */
+/* Does TEXT contain anything that GitHub turns into a link or a mention? Escapes do not prevent that, only code
+ * does. */
 static bool is_active(const char *text)
 {
     static const char *const signs[] = {"@", "://", "www.", "mailto:", "xmpp:", "gh-"};
@@ -31,7 +32,7 @@ static bool is_active(const char *text)
     return false;
 }
 
-/* TEXT as code: between more backticks than it has in a row. */
+/* TEXT as code: between more backticks than TEXT contains in a row. */
 static void put_code(struct output *out, const char *text)
 {
     size_t longest = 0;
