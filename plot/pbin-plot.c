@@ -263,7 +263,7 @@ static void check(const struct options *o, struct argp_state *state)
         return;
     if (o->picture.kind == NULL) {
         argp_error(state, "missing kind of plot, expected one of --list");
-        return; /* it does not come back, which only we know */
+        return; /* it does not return, which the compiler does not know */
     }
     if (o->picture.script && (o->picture.output == NULL || strcmp(o->picture.output, "-") == 0))
         argp_error(state, "--script writes files beside the picture: it needs -o FILE");
