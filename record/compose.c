@@ -95,7 +95,7 @@ static int put_header(struct composition *c)
     return put(c);
 }
 
-/* Reads the spool; DO_IT gets each block. */
+/* Reads the spool and calls DO_IT for each block. */
 static int each_block(struct composition *c, int (*do_it)(struct composition *, struct block *))
 {
     struct block block;
@@ -140,7 +140,7 @@ static struct scaled *find_scaled(struct scales *s, uint32_t tid)
     return &s->threads[index];
 }
 
-/* The thread of TID, a new one if the last one has its total already. */
+/* The thread with TID; a new one if the last one already has its total. */
 static struct scaled *current(struct scales *s, uint32_t tid)
 {
     struct scaled *thread = find_scaled(s, tid);
@@ -183,7 +183,7 @@ static void restart(struct scales *s)
     s->count = 0;
 }
 
-/* Rows and, in the block that follows, the flags of their threads; DO_IT gets each thread. A block of rows without
+/* Reads rows and, from the next block, the flags of their threads; calls DO_IT for each thread. A block of rows without
  * flags is the last, and truncated. */
 static int with_flags(struct composition *c, struct block *block,
                       void (*do_it)(struct composition *, uint8_t *thread, uint8_t flags))

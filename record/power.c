@@ -161,8 +161,8 @@ static void describe(struct power *p)
 
 /* ---- readings ----------------------------------------------------------------------------------- */
 
-/* The part of the time from the last reading to CLOCK that is in the run, which may have begun after the one or ended
- * before the other. */
+/* The fraction of the time from the last reading to CLOCK that is in the run, which may have begun after that reading
+ * or ended before CLOCK. */
 static double part_in_run(const struct power *p, const struct track *t, uint64_t clock)
 {
     double from = t->first && !t->still ? (double)p->start : (double)t->clock;
@@ -338,8 +338,8 @@ static int read_track(struct power *p, struct meter *meter, size_t index, bool s
     return 0;
 }
 
-/* The interval to the next reading of counters whose updates are far enough apart to wait for each: from soon before it in
- * small steps until it comes. 0: they are not, or it has not come for long. */
+/* The interval to the next reading of counters whose updates are far enough apart to wait for each: small steps,
+ * beginning shortly before an update is expected. 0: updates are too frequent, or one is long overdue. */
 static uint64_t wait_for_update(const struct meter *meter, bool moved)
 {
     uint64_t step = meter->base / STEPS;
@@ -438,8 +438,9 @@ int power_tick(struct power *p, uint64_t now)
 {
     if (p->failed || (!p->begun && power_begin(p) != 0))
         return -1;
-    bool first = !p->started; /* a look right at the start shows what is not of the run */
-    if (first)                /* NOW is relative to the start, which the engine determines */
+    bool first =
+        !p->started; /* a reading right at the start excludes what was counted before the run */
+    if (first)       /* NOW is relative to the start, which the engine determines */
         p->start = clock_now() - now;
     p->started = true;
     uint64_t clock = p->start + now;
@@ -608,7 +609,7 @@ static void pause_for(uint64_t ns)
 struct watch {
     uint64_t raw, moved;     /* its last count, and when that was first seen [ns] */
     uint64_t steps[CHANGES]; /* between two changes */
-    unsigned changes;        /* the first count is none of them, and begins no step */
+    unsigned changes;        /* the first count is not a change and begins no step */
 };
 
 static int by_length(const void *a, const void *b)

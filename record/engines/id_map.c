@@ -1,4 +1,4 @@
-/* Things by process or thread ID.
+/* Items by process or thread ID.
  * SPDX-License-Identifier: MIT */
 #include "record/engines/id_map.h"
 
@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-enum { FEW = 1024 }; /* places that are not worth tidying up */
+enum { FEW = 1024 }; /* fewer places are not compacted */
 
 void id_map_free(struct id_map *map)
 {
@@ -15,8 +15,8 @@ void id_map_free(struct id_map *map)
     *map = (struct id_map){0};
 }
 
-/* IDs come and go for as long as the run lasts: free places are given up before they dominate. */
-static void tidy(struct id_map *map)
+/* Threads come and go throughout a run: drops free places before they dominate. */
+static void compact(struct id_map *map)
 {
     size_t kept = 0;
     numbers_free(&map->numbers);
@@ -35,7 +35,7 @@ void id_map_set(struct id_map *map, uint32_t id, void *item)
         if (item == NULL)
             return;
         if (map->used >= FEW && map->used / 4 > map->count)
-            tidy(map);
+            compact(map);
         place = numbers_intern(&map->numbers, id);
         mem_reserve(&map->items, &map->capacity, (size_t)place + 1, sizeof *map->items);
         map->items[place] = (struct id_item){.id = id};

@@ -77,7 +77,7 @@ void perf_rings_delete(struct perf_rings *rings)
     free(rings);
 }
 
-/* Drops what was delivered. */
+/* Drops the records that were delivered. */
 static void compact(struct perf_rings *rings)
 {
     size_t left = rings->record_count - rings->next, keep = rings->byte_count;

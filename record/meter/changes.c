@@ -7,7 +7,8 @@
 
 #include "base/memory.h"
 
-/* Writes the thunk of HOOK, NUMBER, which will be at PLACE. Returns where the moved code begins in it; 0: cannot be made. */
+/* Writes the thunk of HOOK with NUMBER, which will be at PLACE. Returns the offset of the moved code in it; 0:
+ * impossible. */
 static size_t make_thunk(const struct module *module, const struct hook *hook,
                          const struct meter_request *request, uint64_t place, uint32_t number,
                          uint8_t *to)
@@ -25,8 +26,8 @@ static size_t make_thunk(const struct module *module, const struct hook *hook,
                : 0;
 }
 
-/* Replaces LENGTH bytes at ADDRESS of the file by a jump of SIZE bytes to PLACE; none if there is no PLACE, or it is too
- * far. */
+/* Replaces LENGTH bytes at ADDRESS of the file by a jump of SIZE bytes to PLACE. Without a PLACE, or if it is too far,
+ * the bytes stay the same. */
 static struct meter_patch make_patch(const struct module *module, uint64_t address, size_t length,
                                      size_t size, const struct meter_request *request,
                                      uint64_t place)
@@ -39,7 +40,8 @@ static struct meter_patch make_patch(const struct module *module, uint64_t addre
     return patch;
 }
 
-/* Writes to PATCHES what leads from the function to its thunk at PLACE (0: has none). Returns their number. */
+/* Writes the jumps from the function to its thunk at PLACE (0: it has none) to PATCHES. Returns the number of
+ * patches. */
 static size_t make_patches(const struct module *module, const struct hook *hook,
                            const struct meter_request *request, uint64_t place,
                            struct meter_patch patches[2])

@@ -14,8 +14,8 @@ enum { MAX_CODE = 1 << 30 };
 struct part {
     uint64_t address, size;
     uint8_t *bytes;
-    uint8_t *targets; /* a bit per byte: does a branch lead there? */
-    uint8_t *loops; /* a bit per byte: does one, not a call, from the function that begins there? */
+    uint8_t *targets; /* a bit per byte: target of a branch */
+    uint8_t *loops;   /* the same: target of a branch of the function that begins there */
 };
 
 struct code {
@@ -56,7 +56,7 @@ static bool begins_loop(const struct code *code, uint64_t address)
     return part != NULL && has_bit(part->loops, address - part->address);
 }
 
-/* The function whose branches are noted. */
+/* The function whose branches are recorded. */
 struct sweep {
     struct code *code;
     const struct part *part;
@@ -194,7 +194,7 @@ static bool decode(const struct code *code, uint64_t address, struct machine_ins
     return in->length != 0;
 }
 
-/* Is there only padding from AT to END, which no branch leads to? */
+/* Is there only padding from AT to END, and no branch into it? */
 static bool only_padding(const struct code *code, uint64_t at, uint64_t end)
 {
     struct machine_instruction in;
@@ -274,8 +274,8 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
     return (size_t)(at - start);
 }
 
-/* The end of the padding at AT, which nothing leads to: only that between functions ends where one may begin. Otherwise
- * AT. */
+/* The end of the padding at AT if it is between functions: no branch leads to it, and a function may begin at its end.
+ * Otherwise AT. */
 static uint64_t padding_end(const struct code *code, uint64_t at)
 {
     enum { ALIGNMENT = 16 };

@@ -14,7 +14,7 @@
 
 enum { UNKNOWN_PERIOD = 1000 * 1000 }; /* [ns] of a counter that did not move before the run */
 
-/* What a channel has counted so far, at moments. */
+/* What a channel had counted by a moment. */
 struct point {
     double time; /* since the start [ns] */
     double joules;
@@ -190,8 +190,8 @@ char *energy_name(const struct energy *e)
     return name;
 }
 
-/* What a channel had counted at TIME; *UNSURE is what it counted between the readings around it, and half of that before and
- * after: a new value may be half a step older or younger than it seems. */
+/* What a channel had counted by TIME. *UNSURE becomes the possible error: the step between the readings around TIME and
+ * half of the steps before and after it, because a value may be half a step older or newer than its reading. */
 static double count_at(const struct series *s, double time, double *unsure)
 {
     size_t low = 0, high = s->count - 1;

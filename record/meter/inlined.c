@@ -19,7 +19,7 @@
 
 enum { MAX_DEPTH = 256, MAX_SECONDS = 30 };
 
-/* What is known of the function of a name. */
+/* The functions of one name. */
 struct known {
     uint64_t places; /* inlined there */
     bool has_code;
@@ -34,7 +34,7 @@ struct reader {
 
 /* ---- in the process that reads ---- */
 
-/* Where the attribute NUMBER of DIE refers to. Returns whether it has it, and in this file. */
+/* Finds the target of attribute NUMBER of DIE. Returns whether DIE has the attribute and the target is in this file. */
 static bool refers(Dwarf_Die die, Dwarf_Half number, Dwarf_Off *to)
 {
     Dwarf_Attribute attribute;
@@ -82,7 +82,7 @@ static bool has(Dwarf_Die die, Dwarf_Half number)
     return dwarf_hasattr(die, number, &found, NULL) == DW_DLV_OK && found;
 }
 
-/* Has it code of its own? A description for all places where it is inlined has none. */
+/* Does it have code of its own? The abstract description of an inlined function has none. */
 static bool has_code(Dwarf_Die die)
 {
     return has(die, DW_AT_low_pc) || has(die, DW_AT_ranges) || has(die, DW_AT_entry_pc);
@@ -148,7 +148,7 @@ static void walk_units(struct reader *r)
     }
 }
 
-/* Writes "PLACES NAME" for each to OUT. */
+/* Writes a line "PLACES NAME" for each function to OUT. */
 static void write_all(const char *path, FILE *out)
 {
     struct reader r = {.names = strings_new()};
@@ -177,7 +177,7 @@ static _Noreturn void read_and_exit(const char *path, int fd)
 
 /* ---- in funcmeter ---- */
 
-/* Where the debug information of the file at PATH is. Caller frees. */
+/* The path of the debug information of the file at PATH. Caller frees. */
 static char *debug_path(const char *path)
 {
     const struct elf_search search = {0};

@@ -1,15 +1,17 @@
 /* Machine code of aarch64.
  *
- * All instructions have 32 bits, and few of them depend on where they are, so that these are decoded here: those of the
- * groups "PC-rel. addressing", "Conditional branch (immediate)", "Unconditional branch (immediate)", "Compare and branch
- * (immediate)", "Test and branch (immediate)" and "Load register (literal)" of the Arm Architecture Reference Manual, C4.1,
- * "A64 instruction set encoding". In the group of branches, what is not known here is not moved. All others are copied.
+ * All instructions have 32 bits, and only a few depend on their address, so these are decoded here: those of the groups
+ * "PC-rel. addressing", "Conditional branch (immediate)", "Unconditional branch (immediate)", "Compare and branch
+ * (immediate)", "Test and branch (immediate)" and "Load register (literal)" of the Arm Architecture Reference Manual,
+ * C4.1, "A64 instruction set encoding". Unknown instructions in the group of branches are not moved. All others are
+ * copied.
  *
- * A function may begin with an instruction where indirect branches have to land (BTI, PACIASP): that stays. PACIASP signs the
- * return address before the hook sees it; the thunk undoes that, and does it again behind the hook.
+ * A function may begin with an instruction on which indirect branches must land (BTI, PACIASP); it stays where it is.
+ * PACIASP signs the return address before the hook sees it: the thunk removes the signature, and adds it again after
+ * the hook.
  *
- * Of a library with much code, not all can be reached by a branch: jumps to its thunks have three instructions. Procedure calls
- * may change x16 and x17 ("AAPCS64, 6.1.1"), so that jumps may, too, before a function has begun.
+ * In a large library, a branch does not reach all thunks: jumps to them have three instructions. Procedure calls may
+ * change x16 and x17 (AAPCS64, 6.1.1), so jumps at the beginning of a function may use them.
  *
  * SPDX-License-Identifier: MIT */
 #include <elf.h>
@@ -20,7 +22,7 @@
 
 enum { WORD = 4 /* bytes */, NEAR_JUMP = WORD, FAR_JUMP = 3 * WORD };
 
-/* What an instruction is, as far as its address matters. */
+/* Kinds of instructions, by how they depend on their address. */
 enum form {
     INVALID,
     PLAIN,
@@ -44,13 +46,13 @@ struct instruction {
     uint64_t target;
 };
 
-/* The COUNT bits of WORD from bit FROM on. */
+/* COUNT bits of WORD, beginning with bit FROM. */
 static uint32_t bits(uint32_t word, unsigned from, unsigned count)
 {
     return word >> from & ((UINT32_C(1) << count) - 1);
 }
 
-/* The same with a sign. */
+/* The same, sign-extended. */
 static uint64_t signed_bits(uint32_t word, unsigned from, unsigned count)
 {
     uint64_t sign = UINT64_C(1) << (count - 1);
@@ -168,7 +170,7 @@ static struct machine_instruction describe(const uint8_t *code, size_t size)
 }
 
 enum {
-    BTI = 0xd503241f, /* less its targets, in bits 6 and 7 */
+    BTI = 0xd503241f, /* without its targets, in bits 6 and 7 */
     PACIASP = 0xd503233f,
     PACIBSP = 0xd503237f,
     SIGN_TO_CHECK = 0x80 /* AUTIASP, AUTIBSP */
@@ -254,7 +256,7 @@ static void put_jump(struct writer *w, uint64_t target)
     put(w, 0xd65f0000 | w->scratch << 5); /* RET */
 }
 
-/* Jumps if the conditional branch WORD does: its inverse leads over the jump. */
+/* Writes a jump that is taken if the conditional branch WORD is: the inverse branch skips it. */
 static void put_conditional(struct writer *w, uint32_t word, struct instruction in)
 {
     const uint32_t always = 14; /* and 15 */
@@ -265,7 +267,7 @@ static void put_conditional(struct writer *w, uint32_t word, struct instruction 
     put_jump(w, in.target);
 }
 
-/* Loads from the address TARGET, as WORD does: an address in a register takes the place of the literal. */
+/* Loads from the address TARGET as WORD does, with the address in a register instead of the instruction. */
 static void put_load(struct writer *w, uint32_t word, uint64_t target)
 {
     enum { NOWHERE = 31, PREFETCH = 3 };
@@ -314,7 +316,7 @@ static void put_moved(struct writer *w, uint32_t word, uint64_t address)
     }
 }
 
-/* Does it name the register NUMBER, in any field that may be one? */
+/* Does any field that may be a register contain NUMBER? */
 static bool names(uint32_t word, uint32_t number)
 {
     switch (form_of(word)) {
@@ -334,7 +336,7 @@ static bool names(uint32_t word, uint32_t number)
     }
 }
 
-/* A register that jumps may change and that none of COUNT instructions names; 0: each does. */
+/* A register that jumps may change and that none of COUNT instructions uses; 0: there is none. */
 static uint32_t free_register(const uint8_t *code, size_t count)
 {
     for (uint32_t number = SCRATCH; number <= OTHER_SCRATCH; number++) {
@@ -424,7 +426,7 @@ static bool write_far_jump(uint64_t from, uint64_t target, uint8_t *to, size_t s
     return true;
 }
 
-/* Code that uses x16 and x17 for something else when it is entered. */
+/* Functions that are entered with other values in x16 and x17. */
 static const char *const own_calls[] = {"dl_runtime_resolve", "dl_runtime_profile", "dl_tlsdesc_",
                                         NULL};
 
@@ -445,7 +447,7 @@ const struct machine machine_aarch64 = {
 };
 
 const struct machine machine_aarch64_far = {
-    /* for more code than branches reach over */
+    /* for code that is larger than the range of a branch */
     .elf = EM_AARCH64,
     .name = "aarch64",
     .jump = FAR_JUMP,

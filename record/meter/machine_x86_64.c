@@ -110,7 +110,7 @@ static void put_number(struct writer *w, uint32_t value)
     put(w, bytes, sizeof bytes);
 }
 
-/* A displacement to TARGET from the end of an instruction, AFTER bytes behind the displacement. */
+/* A displacement to TARGET from the end of an instruction, which is AFTER bytes after the displacement. */
 static void put_distance(struct writer *w, uint64_t target, size_t after)
 {
     int64_t distance = (int64_t)(target - (w->place + w->count + 4 + after));
@@ -125,8 +125,8 @@ static void put_jump(struct writer *w, uint64_t target)
     put_distance(w, target, 0);
 }
 
-/* A call is a push of the return address and a jump: it is the one in the function, not one in the moved code, which has no
- * unwind table. */
+/* A call becomes a push of the return address and a jump. The address is the one in the function, because moved code
+ * has no unwind table. */
 static void put_return_address(struct writer *w, uint64_t back)
 {
     const uint8_t push = 0x68, store[4] = {0xc7, 0x44, 0x24, 0x04};

@@ -1,4 +1,4 @@
-/* Which functions of which libraries.
+/* Patterns that choose functions of libraries.
  * SPDX-License-Identifier: MIT */
 #include "record/meter/patterns.h"
 

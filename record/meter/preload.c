@@ -329,7 +329,7 @@ static inline struct frame pop_frame(struct state *t)
     return f;
 }
 
-/* A signal handler leaves a hook for good, which may have been about to change how deep its function is. */
+/* A signal handler has abandoned a hook, perhaps while it was changing the depth of its function. */
 static void end_hook(struct state *t)
 {
     uint64_t depth = 0;
@@ -349,7 +349,8 @@ static void bury(struct state *t, uint64_t time)
     close_frame(t, &f, end, false);
 }
 
-/* Is OTHER on another stack than SLOT: is the thread on its stack for signal handlers, and only one of them there? */
+/* Are OTHER and SLOT on different stacks, that is, is only one of them on the stack for signal handlers that the thread
+ * uses? */
 static bool other_stack(const uint64_t *slot, const uint64_t *other)
 {
     stack_t stack = {0};
@@ -373,7 +374,7 @@ __attribute__((noinline)) static void drop_stale(struct state *t, const uint64_t
     }
 }
 
-/* Drops the frames that longjmp leaves, which was called with SLOT and BACK. */
+/* Drops the frames that are abandoned by a longjmp that was called with SLOT and BACK. */
 static void drop_left(struct state *t, const uint64_t *slot, const uint64_t *back)
 {
     uint64_t *target = meter_jump_target(back);
@@ -511,7 +512,7 @@ static uint64_t true_address(const struct state *t, const uint64_t *slot, uint64
     return !meter_is_return(back) ? back : 0;
 }
 
-/* Says in which file the new ARC is. */
+/* Records which file the new ARC is in. */
 __attribute__((noinline, cold)) static void place_arc(struct meter_arc *arc, uint64_t address)
 {
     const struct process *p = &meter_process;
@@ -574,7 +575,7 @@ uint64_t meter_enter(uint64_t *slot, uint64_t number, uint64_t *given)
     return thunk->resume;
 }
 
-/* The frame was thought to be left, but was on another stack. */
+/* The frame was taken for abandoned, but was on another stack. */
 __attribute__((noinline, cold)) static uint64_t revive(struct state *t, uint64_t *slot)
 {
     struct grave *grave = grave_of(t, slot);
@@ -622,7 +623,8 @@ uint64_t meter_leave(uint64_t *slot, uint64_t ticks)
 
 /* ---- patching ---- */
 
-/* With the call NUMBER, sendto or recvfrom. If the launcher is gone, there is no SIGPIPE, which would end the program. */
+/* Transfers all bytes with system call NUMBER, sendto or recvfrom, without the SIGPIPE that would end the program if
+ * the launcher has ended. */
 static bool transfer(int fd, void *data, uint64_t size, long number)
 {
     while (size > 0) {
@@ -688,7 +690,7 @@ static bool same(const uint8_t *a, const uint8_t *b, uint64_t size)
     return true;
 }
 
-/* Makes the pages of code from FIRST to END, which is not one of them, writable or not. */
+/* Makes the pages of code from FIRST up to, but not including, END writable or not. */
 static bool protect(uint64_t first, uint64_t end, bool writable)
 {
     const uint64_t page = meter_process.page;
@@ -698,7 +700,7 @@ static bool protect(uint64_t first, uint64_t end, bool writable)
                  PROT_READ | PROT_EXEC | (writable ? PROT_WRITE : 0)) == 0;
 }
 
-/* Changes the code if it is what it was in the file. */
+/* Changes the code if it is the same as in the file. */
 static void apply(const struct meter_patch *patch)
 {
     uint8_t *code = (uint8_t *)patch->address;
@@ -741,7 +743,7 @@ static bool receive(int fd, const struct meter_plan *plan, uint64_t pool)
     return done;
 }
 
-/* Asks for the PLAN of a file; if it wants to know what resolvers return, once more with that. */
+/* Requests the PLAN of a file; if that depends on the results of resolvers, requests it again with these. */
 static bool ask_twice(struct meter_request *request, struct meter_plan *plan)
 {
     uint64_t addresses[METER_RESOLVERS] = {0};
@@ -925,7 +927,7 @@ static bool open_file(const char *text)
     return true;
 }
 
-/* Calls CODE, which needs the result of the call before, as one round. Returns its time [ticks]. */
+/* Times one round of calls of CODE, each of which needs the result of the previous one. Returns the time [ticks]. */
 static uint64_t time_calls(void (*code)(void))
 {
     uint64_t value = 1, start = now();
@@ -944,8 +946,8 @@ static void sort(uint64_t *values, int count)
         }
 }
 
-/* What a hook costs, by a function that takes about 50 ns: of shorter ones, part is done while the hook is still busy. It is
- * the median of rounds, as the processor may be taken away during some. */
+/* The cost of a hook, measured with a function that takes about 50 ns, because shorter ones are partly executed while
+ * the hook is still busy. It is the median of several rounds, because the thread may be preempted in some. */
 static void calibrate(void)
 {
     struct process *p = &meter_process;
@@ -982,7 +984,7 @@ static const char *find_variable(char **environment)
     return NULL;
 }
 
-/* The system's size of a page, which follows the ENVIRONMENT. */
+/* The page size of the system, from the auxiliary vector, which follows the ENVIRONMENT. */
 static uint64_t find_page(char **environment)
 {
     while (*environment != NULL)

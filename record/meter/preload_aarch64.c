@@ -163,7 +163,8 @@ uint64_t *meter_jump_target(const uint64_t *back)
            1; /* functions that it called have that slot */
 }
 
-/* Makes the processor see SIZE changed bytes at CODE: the compiler's own function is in a library. */
+/* Makes SIZE changed bytes at CODE visible to instruction fetches. The function of the compiler for this is in a
+ * library. */
 static void flush(const uint8_t *code, uint64_t size)
 {
     uint64_t type;

@@ -36,7 +36,8 @@ struct probes {
 
 /* ---- tracefs ---- */
 
-/* Where it is mounted, or as if it were, for this process alone. Returns a descriptor, or -1 with errno. */
+/* Opens the root of tracefs: where it is mounted, or mounted for this process alone. Returns a descriptor, or -1 with
+ * errno. */
 static int open_tracefs(void)
 {
     int fd = open("/sys/kernel/tracing", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -57,7 +58,7 @@ static int open_tracefs(void)
 }
 
 /* Adds or removes an event. Returns 0, or -1 with errno. */
-static int tell(const struct probes *p, const char *line)
+static int write_event(const struct probes *p, const char *line)
 {
     int fd = openat(p->tracefs, "uprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC);
     ssize_t done = fd >= 0 ? write(fd, line, strlen(line)) : -1;
@@ -82,7 +83,7 @@ static void remove_old(const struct probes *p)
         if (pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
             continue;
         char *removal = mem_printf("-%.*s\n", (int)strcspn(group, " \n"), group);
-        tell(p, removal);
+        write_event(p, removal);
         free(removal);
     }
     if (file != NULL)
@@ -130,7 +131,7 @@ static int make_event(struct probes *p, const struct meter_function *f, uint32_t
     char *name = event_name(number, kind, '/');
     char *line =
         mem_printf("%c:%s %s:0x%" PRIx64 "\n", kind == ENTRY ? 'p' : 'r', name, f->path, offset);
-    probe->made[kind] = tell(p, line) == 0;
+    probe->made[kind] = write_event(p, line) == 0;
     int errnum = errno;
     free(line);
     free(name);
@@ -197,7 +198,7 @@ static void forget(const struct probes *p, uint32_t function, int kind)
     if (probe->all[kind] >= 0)
         close(probe->all[kind]);
     if (probe->made[kind])
-        tell(p, line);
+        write_event(p, line);
     free(line);
     free(name);
 }

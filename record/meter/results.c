@@ -1,4 +1,4 @@
-/* What the calls of a metered program add up to, as a table.
+/* The sums over the calls of a metered program, as a table.
  * SPDX-License-Identifier: MIT */
 #include "record/meter/results.h"
 
@@ -74,8 +74,9 @@ static int compare_by_cost(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* The cost of hooks, which varies, is subtracted from each time, and no time is below 0: of recursions, whose own times are
- * many and whose outermost ones are few, more was subtracted from the latter. */
+/* The cost of hooks, which varies, is subtracted from each time, and no time becomes negative. In recursions, which
+ * have many self times but few inclusive times of outermost calls, more may be subtracted from the latter: self time
+ * must not exceed them. */
 static void limit_self(struct meter_sums *sums)
 {
     struct meter_record *r = &sums->record;
@@ -106,7 +107,8 @@ static void add_energy(struct meter_results *results, struct numbers *index,
     }
 }
 
-/* Of calls that are too short for it, and a small part of all, the energy is that of the others in the same time. */
+/* If the calls that are too short for an energy of their own take only a small part of the time, they are assumed to
+ * have the mean power of the others. */
 static void settle_energy(struct meter_results *results, struct meter_sums *sums)
 {
     const double part = 0.95;

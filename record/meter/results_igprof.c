@@ -1,4 +1,4 @@
-/* What the calls of a metered program add up to, as a dump of IgProf.
+/* The sums over the calls of a metered program, as a dump of IgProf.
  * SPDX-License-Identifier: MIT */
 #include "formats/igprof/igprof.h"
 #include "record/meter/results.h"

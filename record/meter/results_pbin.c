@@ -1,4 +1,4 @@
-/* What the calls of a metered program add up to, as an aggregated pbin.
+/* The sums over the calls of a metered program, as an aggregated pbin.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void set(struct line *line, int kind, exact value)
     line->has[kind] = true;
 }
 
-/* As in the table: times are not known where all calls are still inside, and those of single calls where none returned. */
+/* As in the table: times are unknown while all calls are still inside, and times of single calls if none returned. */
 static void set_times(struct line *line, const struct meter_sums *sums, double tick)
 {
     const struct meter_record *r = &sums->record;

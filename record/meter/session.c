@@ -41,7 +41,7 @@ struct session {
 
 /* ---- the clock ---- */
 
-/* Reads both clocks at one moment: the closest of some tries. */
+/* Reads both clocks at almost the same moment: the closest pair of several attempts. */
 static void read_clocks(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t closest = UINT64_MAX;

@@ -100,7 +100,7 @@ bool pmu_overlap(const struct pmu_channels *channels, const struct pmu_channel *
         contains(b->scope, a->scope))
         return true;
     if (a->scope == b->scope && (!same || a->scope == SCOPE_BOARD || a->scope == SCOPE_PSYS))
-        return true; /* two meters of one thing */
+        return true; /* two meters of the same thing */
     if (!same)
         return false;
     return inside(channels, a, b) || inside(channels, b, a);
