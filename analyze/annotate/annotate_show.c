@@ -115,20 +115,21 @@ static void warn_of_unmatched(const struct annotation *a, const struct annotate_
     free(hint);
 }
 
-static int none_matches(const struct annotation *a, const struct annotate_function *functions,
-                        size_t count, struct error *err)
+static void note_empty(const struct annotation *a, const struct annotate_function *functions,
+                       size_t count)
 {
     const struct similar similar = find_similar(a, functions, count, 0);
     char *hint = similar_text(&similar);
     if (similar.best != NULL)
-        error_set(err, NULL, NO_OFFSET, "no function matches '%.100s'%s", similar.wanted, hint);
+        report_warning(a->reporter, "nothing is selected: no function matches '%.100s'%s",
+                       similar.wanted, hint);
     else
-        error_set(
-            err, NULL, NO_OFFSET,
-            "no function matches '%.100s' (the largest is '%.100s'; pbin-aggregate lists all)",
+        report_warning(
+            a->reporter,
+            "nothing is selected: no function matches '%.100s' (the largest is '%.100s'; "
+            "pbin-aggregate lists all)",
             similar.wanted, annotation_text(a, functions->rows->function));
     free(hint);
-    return -1;
 }
 
 static size_t choose(const struct annotation *a, struct annotate_function *functions, size_t count)
@@ -179,11 +180,9 @@ int annotation_show(struct annotation *a, const struct table_format *format, str
         return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
     qsort_r(functions, count, sizeof *functions, compare_functions, a);
     size_t chosen = choose(a, functions, count);
-    int result = 0;
     if (chosen == 0)
-        result = none_matches(a, functions, count, err);
-    else
-        show(a, functions, chosen, format, out);
+        note_empty(a, functions, count);
+    show(a, functions, chosen, format, out);
     free(functions);
-    return result;
+    return 0;
 }

@@ -13,9 +13,14 @@
 
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
+#include "base/elide.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
+
+/* Where lines have a limit: the least that is left for a line of source or an instruction before other columns are left
+ * out, and the least that is worth showing of where an instruction comes from. */
+enum { LEAST_WITH_SAMPLES = 32, LEAST_TEXT = 16, LEAST_ORIGIN = 12 };
 
 /* Escape sequences, "" without colour. */
 struct paint {
@@ -30,8 +35,10 @@ struct listing {
     bool used[ANNOTATE_VALUES];
     char *title[ANNOTATE_VALUES];
     int width[ANNOTATE_VALUES], decimals[ANNOTATE_VALUES];
-    int interval_width[ANNOTATE_VALUES]; /* " +-0.08", part of the width */
-    size_t functions, lines;             /* shown; lines: of the last function */
+    int interval_width[ANNOTATE_VALUES];        /* " +-0.08", part of the width */
+    size_t line_width;                          /* [characters], 0: no limit */
+    bool hides[ANNOTATE_VALUES], hides_origins; /* some of them, for lack of room */
+    size_t functions, lines;                    /* shown; lines: of the last function */
 };
 
 struct annotation *listing_annotation(struct listing *l)
@@ -79,11 +86,38 @@ static int widest_interval(const struct listing *l, int value)
     return isnan(widest) ? 0 : snprintf(NULL, 0, " +-%.*f", l->decimals[value], widest);
 }
 
+/* The width of the values and of the number of the line, up to its text. */
+static size_t text_column(const struct listing *l)
+{
+    size_t width = l->annotation->options->assembly ? 10 : 6;
+    for (int value = 0; value < ANNOTATE_VALUES; value++)
+        if (l->used[value])
+            width += (size_t)l->width[value] + 2;
+    return width + strlen(" | ");
+}
+
+/* Leaves out columns until there is room for texts; never the metric and its share. */
+static void choose_values(struct listing *l)
+{
+    static const int order[] = {ANNOTATE_SAMPLES, ANNOTATE_ENERGY, ANNOTATE_TIME};
+    static const int of_metric[] = {ANNOTATE_TIME, ANNOTATE_ENERGY, ANNOTATE_SAMPLES};
+    const struct annotate_options *options = l->annotation->options;
+    l->used[ANNOTATE_TIME] = l->used[ANNOTATE_SHARE] = true;
+    l->used[ANNOTATE_ENERGY] = l->annotation->quantity.name != NULL;
+    l->used[ANNOTATE_SAMPLES] = options->assembly || options->metric == HEAT_SAMPLES;
+    for (size_t i = 0; i < sizeof order / sizeof order[0] && l->line_width > 0; i++) {
+        int least = order[i] == ANNOTATE_SAMPLES ? LEAST_WITH_SAMPLES : LEAST_TEXT;
+        if (!l->used[order[i]] || order[i] == of_metric[options->metric] ||
+            l->line_width >= text_column(l) + (size_t)least)
+            continue;
+        l->hides[order[i]] = true;
+        l->used[order[i]] = false;
+    }
+}
+
 /* Makes columns as wide as the title or the sum of FUNCTION, which no line exceeds. */
 static void measure(struct listing *l, const struct annotate_function *f)
 {
-    const struct quantity *q = &l->annotation->quantity;
-    const struct annotate_options *options = l->annotation->options;
     for (int value = 0; value < ANNOTATE_VALUES; value++) {
         double number = annotation_value(l->annotation, &f->sums, value);
         free(l->title[value]);
@@ -100,46 +134,65 @@ static void measure(struct listing *l, const struct annotate_function *f)
         l->width[value] = (int)strlen(l->title[value]);
         l->width[value] = digits > l->width[value] ? digits : l->width[value];
     }
-    l->used[ANNOTATE_TIME] = l->used[ANNOTATE_SHARE] = true;
-    l->used[ANNOTATE_ENERGY] = q->name != NULL;
-    l->used[ANNOTATE_SAMPLES] = options->assembly || options->metric == HEAT_SAMPLES;
+    choose_values(l);
 }
 
-static void put_visible(struct listing *l, const char *text)
+/* Writes VISIBLE, in at most WIDTH characters (0: no limit). Returns how many. */
+static size_t put_limited(struct listing *l, const char *visible, size_t width)
 {
-    char *visible = utf8_visible(text, NULL);
-    output_write(l->out, visible, strlen(visible));
-    free(visible);
+    char *shorter = width > 0 ? elide_middle(visible, width) : mem_strdup(visible);
+    size_t shown = elide_width(shorter);
+    output_write(l->out, shorter, strlen(shorter));
+    free(shorter);
+    return shown;
 }
 
-/* Takes TEXT. */
-static void put_owned(struct listing *l, char *text)
-{
-    put_visible(l, text);
-    free(text);
-}
-
-/* The name of the function and its totals. */
-static void put_heading(struct listing *l, const struct annotate_function *f)
+/* "0.44 s, 1.2 J, 220 samples; 48.70 % of total CPU time". Caller frees. */
+static char *totals_of(const struct listing *l, const struct annotate_function *f)
 {
     static const char *const metrics[] = {"total CPU time", "total energy", "all samples"};
     const struct annotation *a = l->annotation;
-    output_printf(l->out, "%s%s", l->functions++ > 0 ? "\n" : "", l->paint.strong);
-    put_visible(l, annotation_text(a, f->rows->function));
-    output_printf(l->out, "%s", l->paint.end);
-    if (f->rows->binary != 0) {
-        output_printf(l->out, " in ");
-        put_visible(l, annotation_text(a, f->rows->binary));
+    char *energy =
+        a->quantity.name != NULL
+            ? mem_printf(", %.*f %s", l->decimals[ANNOTATE_ENERGY],
+                         annotation_value(a, &f->sums, ANNOTATE_ENERGY), a->quantity.unit)
+            : mem_strdup("");
+    char *totals =
+        mem_printf("%.*f s%s, %.*f samples; %.2f %% of %s", l->decimals[ANNOTATE_TIME],
+                   annotation_value(a, &f->sums, ANNOTATE_TIME), energy,
+                   l->decimals[ANNOTATE_SAMPLES], annotation_value(a, &f->sums, ANNOTATE_SAMPLES),
+                   annotation_value(a, &f->sums, ANNOTATE_SHARE), metrics[a->options->metric]);
+    free(energy);
+    return totals;
+}
+
+/* The name of the function and its totals, on a line each if one is too narrow for both. */
+static void put_heading(struct listing *l, const struct annotate_function *f)
+{
+    static const char in[] = " in ";
+    const struct annotation *a = l->annotation;
+    char *name = utf8_visible(annotation_text(a, f->rows->function), NULL);
+    char *binary = utf8_visible(annotation_text(a, f->rows->binary), NULL);
+    char *totals = totals_of(l, f);
+    size_t all = elide_width(name) + (f->rows->binary != 0 ? strlen(in) + elide_width(binary) : 0);
+    bool splits = l->line_width > 0 && all + strlen(": ") + strlen(totals) > l->line_width;
+    if (splits && all >= l->line_width) { /* with the colon */
+        size_t room = l->line_width - 1, most = room / 3;
+        char *shorter = elide_middle(binary, most);
+        free(binary);
+        binary = shorter;
+        shorter = elide(name, room - (f->rows->binary != 0 ? strlen(in) + elide_width(binary) : 0));
+        free(name);
+        name = shorter;
     }
-    output_printf(l->out, ": %.*f s", l->decimals[ANNOTATE_TIME],
-                  annotation_value(l->annotation, &f->sums, ANNOTATE_TIME));
-    if (l->used[ANNOTATE_ENERGY])
-        output_printf(l->out, ", %.*f %s", l->decimals[ANNOTATE_ENERGY],
-                      annotation_value(l->annotation, &f->sums, ANNOTATE_ENERGY), a->quantity.unit);
-    output_printf(l->out, ", %.*f samples; %.2f %% of %s\n", l->decimals[ANNOTATE_SAMPLES],
-                  annotation_value(l->annotation, &f->sums, ANNOTATE_SAMPLES),
-                  annotation_value(l->annotation, &f->sums, ANNOTATE_SHARE),
-                  metrics[a->options->metric]);
+    output_printf(l->out, "%s%s%s%s", l->functions++ > 0 ? "\n" : "", l->paint.strong, name,
+                  l->paint.end);
+    if (f->rows->binary != 0)
+        output_printf(l->out, "%s%s", in, binary);
+    output_printf(l->out, ":%s%s\n", splits ? "\n  " : " ", totals);
+    free(name);
+    free(binary);
+    free(totals);
 }
 
 /* With its interval, if requested: "5.12 +-0.08". */
@@ -172,7 +225,9 @@ void listing_section(struct listing *l, const char *title)
     if (l->table != NULL)
         return;
     output_printf(l->out, "\n  %s", l->paint.strong);
-    put_visible(l, title);
+    char *visible = utf8_visible(title, NULL);
+    put_limited(l, visible, l->line_width > 2 ? l->line_width - 2 : 0);
+    free(visible);
     output_printf(l->out, "%s\n", l->paint.end);
     for (int value = 0; value < ANNOTATE_VALUES; value++)
         if (l->used[value])
@@ -201,25 +256,75 @@ static const char *paint_of(const struct listing *l, const struct annotate_funct
     return share > 0 && share * 10 >= l->annotation->options->threshold ? l->paint.warm : "";
 }
 
-/* The source line of an instruction, and the inlined function it belongs to. */
-static void put_origin(struct listing *l, const struct listed *line)
+/* The source line of an instruction, and the inlined function it belongs to: "burn.c:51 [length]". NULL: neither is
+ * known. Caller frees. */
+static char *origin_of(const struct listing *l, const struct listed *line)
 {
     bool inlined = line->inner != NULL && line->inner[0] != '\0';
-    bool placed = l->annotation->options->assembly && line->file != NULL && line->file[0] != '\0';
+    bool placed = l->annotation->options->assembly && line->file != NULL && line->file[0] != '\0' &&
+                  line->line > 0;
     if (!inlined && !placed)
+        return NULL;
+    char *inner = inlined ? text_short_name(line->inner) : NULL;
+    const char *slash = placed ? strrchr(line->file, '/') : NULL;
+    char *file = !placed         ? mem_strdup("")
+                 : slash != NULL ? mem_printf("%s:%" PRIu64, slash + 1, line->line)
+                                 : mem_printf("%s:%" PRIu64, line->file, line->line);
+    char *both =
+        inlined ? mem_printf("%s%s[%s]", file, placed ? " " : "", inner) : mem_strdup(file);
+    char *visible = utf8_visible(both, NULL);
+    free(inner);
+    free(file);
+    free(both);
+    return visible;
+}
+
+/* After a line of USED characters. */
+static void put_origin(struct listing *l, const struct listed *line, size_t used)
+{
+    char *origin = origin_of(l, line);
+    if (origin == NULL)
         return;
-    output_printf(l->out, "  %s", l->paint.faint);
-    if (placed) {
-        const char *slash = strrchr(line->file, '/');
-        put_visible(l, slash != NULL ? slash + 1 : line->file);
-        output_printf(l->out, ":%" PRIu64 "%s", line->line, inlined ? " " : "");
+    used += 2;
+    size_t room = l->line_width > used ? l->line_width - used : 0, all = elide_width(origin);
+    if (l->line_width > 0 && room < all && room < LEAST_ORIGIN) {
+        l->hides_origins = true;
+    } else {
+        output_printf(l->out, "  %s", l->paint.faint);
+        put_limited(l, origin, room);
+        output_printf(l->out, "%s", l->paint.end);
     }
-    if (inlined) {
-        output_printf(l->out, "[");
-        put_owned(l, text_short_name(line->inner));
-        output_printf(l->out, "]");
+    free(origin);
+}
+
+/* The number of bytes of the first COUNT characters of TEXT (valid UTF-8). */
+static size_t bytes_of(const char *text, size_t count)
+{
+    const char *at = text;
+    for (size_t i = 0; i < count && *at != '\0'; i++)
+        at += utf8_length(at);
+    return (size_t)(at - text);
+}
+
+/* The text of LINE, the end of which makes room for "..." if it is too long. Returns its number of characters. */
+static size_t put_text(struct listing *l, const struct listed *line)
+{
+    static const char dots[] = "...";
+    size_t before = text_column(l);
+    if (line->text == NULL || line->text[0] == '\0')
+        return 0;
+    char *wide = text_expand_tabs(line->text), *visible = utf8_visible(wide, NULL);
+    size_t shown = elide_width(visible);
+    if (l->line_width > 0 && before + shown > l->line_width) {
+        shown = l->line_width > before + strlen(dots) ? l->line_width - before : strlen(dots);
+        output_printf(l->out, " %.*s%s", (int)bytes_of(visible, shown - strlen(dots)), visible,
+                      dots);
+    } else {
+        output_printf(l->out, " %s", visible);
     }
-    output_printf(l->out, "%s", l->paint.end);
+    free(wide);
+    free(visible);
+    return shown;
 }
 
 static void put_place(struct listing *l, const struct listed *line)
@@ -243,11 +348,9 @@ void listing_line(struct listing *l, const struct annotate_function *f, const st
     output_printf(l->out, "%s", paint);
     put_values(l, line->sums);
     put_place(l, line);
-    output_printf(l->out, "%s", line->text != NULL && line->text[0] != '\0' ? " " : "");
-    if (line->text != NULL)
-        put_owned(l, text_expand_tabs(line->text));
+    size_t shown = put_text(l, line);
     output_printf(l->out, "%s", paint[0] != '\0' ? l->paint.end : "");
-    put_origin(l, line);
+    put_origin(l, line, text_column(l) + shown);
     output_printf(l->out, "\n");
 }
 
@@ -257,14 +360,35 @@ struct listing *listing_open(struct annotation *annotation, const struct table_f
     struct listing *l = mem_zalloc(1, sizeof *l);
     l->annotation = annotation;
     l->out = out;
+    l->line_width = annotation->options->style != NULL ? annotation->options->style->width : 0;
     choose_paint(l);
     if (format != NULL)
         l->table = annotate_table_open(annotation, format, out);
     return l;
 }
 
+/* What was left out. */
+static void put_note(struct listing *l)
+{
+    const char *const what[] = {l->hides[ANNOTATE_TIME] ? "time" : NULL,
+                                l->hides[ANNOTATE_ENERGY] ? l->annotation->quantity.name : NULL,
+                                l->hides[ANNOTATE_SAMPLES] ? "samples" : NULL,
+                                !l->hides_origins                  ? NULL
+                                : l->annotation->options->assembly ? "source of some instructions"
+                                                                   : "some inlined functions"};
+    const char *before = "(not shown: ";
+    for (size_t i = 0; i < sizeof what / sizeof what[0]; i++)
+        if (what[i] != NULL) {
+            output_printf(l->out, "%s%s", before, what[i]);
+            before = ", ";
+        }
+    if (before[0] == ',')
+        output_printf(l->out, "; --wide shows all)\n");
+}
+
 void listing_close(struct listing *l)
 {
+    put_note(l);
     annotate_table_close(l->table);
     for (int value = 0; value < ANNOTATE_VALUES; value++)
         free(l->title[value]);

@@ -54,7 +54,7 @@ class Suggestions(tool.Case):
 
     def test_annotate(self):
         ended = tool.run(["pbin-annotate", "-f", "mats", self.path])
-        self.assertEqual((ended.status, ended.err), (1, "pbin-annotate: no function matches 'mats', did you mean "
+        self.assertEqual((ended.status, ended.err), (0, "pbin-annotate: nothing is selected: no function matches 'mats', did you mean "
                                                         "'mats<std::vector<...> >::multiply(...) const'?\n"))
         ended = tool.run(["pbin-annotate", "-f", "main", "-f", "laef", self.path])
         self.assertIn("no function matches 'laef', did you mean 'leaf'?\n", ended.err)

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import rawprofile
 import tool
@@ -105,8 +106,9 @@ class Recorded(tool.Case):
         return json.loads(self.succeeds([TOOL, "--format", "json", "-q", *options], timeout=30,
                                         cwd=self.shared).out)["rows"]
 
-    def text(self, *options, **more):
-        return self.succeeds([TOOL, *options], timeout=30, cwd=self.shared, **more).out.decode()
+    def text(self, *options, columns=None, **more):
+        with mock.patch.dict(os.environ, {"COLUMNS": str(columns)} if columns else {}):
+            return self.succeeds([TOOL, *options], timeout=30, cwd=self.shared, **more).out.decode()
 
 
 class Sums(Recorded):
@@ -409,9 +411,31 @@ class Source(Recorded):
         self.succeeds([TOOL, "-q", "-o", out, self.burn])
         with open(out) as f:
             self.assertTrue(json.load(f)["rows"])
-        missing = os.path.join(self.folder, "b.txt")
-        self.fails([TOOL, "-f", "nothing", "-o", missing, self.burn])
-        self.assertFalse(os.path.exists(missing))
+
+    def test_nothing_is_selected(self):
+        out = os.path.join(self.folder, "b.csv")
+        err = self.succeeds([TOOL, "-f", "burn_3", "-o", out, self.burn]).err
+        self.assertIn("nothing is selected: no function matches 'burn_3', did you mean 'burn_30'?", err)
+        with open(out) as f:
+            self.assertEqual(len(f.read().splitlines()), 1)  # the names of the columns
+        self.assertEqual(self.text("-q", "-f", "nothing at all", self.burn), "")
+
+    def test_width(self):
+        """Lines fit the terminal; whole functions, instructions, intervals, and what is left out."""
+        options = [[], ["--asm"], ["--ci"], ["--asm", "--ci", "--metric", "samples"]]
+        for pbin, more in ((self.burn, ["--source-path", ROOT]), (self.inlined, [])):
+            for chosen in options:
+                for columns in (80, 200):
+                    text = self.text("-f", "*", *chosen, *more, pbin, columns=columns)
+                    self.assertLessEqual(max(map(len, text.splitlines())), columns, (chosen, columns))
+                    if chosen or columns == 200:
+                        self.assertEqual("(not shown: " in text, columns == 80, (chosen, columns))
+        text = self.text("--asm", "-f", "burn_30", self.burn, columns=80)
+        self.assertNotIn("samples  ", text)
+        self.assertIn("(not shown: samples", text)
+        wide = self.text("--asm", "-f", "burn_30", "--wide", self.burn, columns=80)
+        self.assertIn("samples  ", wide)
+        self.assertNotIn("(not shown", wide)
 
     def test_usage(self):
         for options in (["--metric", "heat"], ["--threshold", "101"], ["--context", "-1"], ["--prefix-map", "x"],
@@ -423,8 +447,9 @@ class Hostile(tool.Case):
     def limits(self):
         return {"memory": None if tool.is_asan() else 256 * tool.MB, "timeout": 40}
 
-    def show(self, writer, *options, status=0, **more):
-        ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], cwd=self.folder, **self.limits(), **more)
+    def show(self, writer, *options, status=0, columns=None, **more):
+        with mock.patch.dict(os.environ, {"COLUMNS": str(columns)} if columns else {}):
+            ended = tool.run([TOOL, *options, self.file("h.pbin", writer.bytes())], cwd=self.folder, **self.limits(), **more)
         self.assertEqual(ended.status, status, ended.err)
         return ended
 
@@ -470,6 +495,20 @@ class Hostile(tool.Case):
         for pc, path in enumerate(("/dev/zero", fifo, self.folder)):
             w.location(0x1000 * pc, "f", "", 0, map_number=w.map(0x1000 * pc, 4096, path, path))
         self.assertEqual(self.show(w, "--asm").err.count("not a regular file"), 3)
+
+    def test_long_names_and_lines(self):
+        w = Writer()
+        source = self.source("short\n{}end\n".format("é" * 100).encode())
+        name = "ns::" + "f" * 60 + "<" + "int, " * 30 + "int>(int)"
+        w.location(1, name, source, 1, binary="b" * 90)
+        w.location(2, name, source, 2, binary="b" * 90)
+        lines = self.show(w, columns=80).out.decode().splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertTrue(lines[0].startswith("ffff") and lines[0].endswith("bbb:"), lines[0])
+        self.assertTrue(lines[1].startswith("  ") and lines[1].endswith("% of total CPU time"), lines[1])
+        cut, = [l for l in lines if "é" in l]
+        self.assertTrue(cut.endswith("éé...") and len(cut) == 80, cut)
+        self.assertIn(name, self.show(w, "--wide").out.decode())
 
     def test_large_source(self):
         w = Writer()
