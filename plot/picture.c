@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "plot/frame.h"
 #include "plot/page.h"
 #include "plot/sixel.h"
 
@@ -146,6 +147,39 @@ static int write_script(const struct picture_request *r, const struct plot *plot
     return result;
 }
 
+/* The frame of a picture, with what ERR says of it. */
+static void draw_nothing(struct plot *plot, const struct error *err)
+{
+    static const char title[] = "Nothing is selected";
+    const char *colon = strstr(err->text, ": "), *why = colon != NULL ? colon + 2 : err->text;
+    plot->script.text.size = plot->picture.size = 0;
+    if (plot->script.picture == PICTURE_HTML) {
+        page_begin(plot, "rows", title, why);
+        page_begin_rows(plot, 0);
+        page_end_columns(plot);
+        page_close(plot, ']');
+        return;
+    }
+    struct frame frame = frame_begin(plot, title, why);
+    frame_margins(plot, &frame);
+    script_add(&plot->script,
+               "unset grid\nunset border\nunset tics\nset xrange [0:1]\nset yrange [0:1]\n"
+               "plot NaN notitle\n");
+}
+
+/* An empty selection is drawn as such, with a warning. */
+static int draw(const struct picture_request *r, struct plot *plot, struct error *err)
+{
+    int result = r->kind->draw(plot, err);
+    if (result == 0 || !err->is_nothing)
+        return result;
+    report_warning(plot->reporter, "%s%s%s", err->file, err->file[0] != '\0' ? ": " : "",
+                   err->text);
+    draw_nothing(plot, err);
+    *err = (struct error){0};
+    return 0;
+}
+
 /* Runs gnuplot, and commits the files beside the picture only after that. */
 int picture_make(const struct picture_request *r, struct plot *plot, struct error *err)
 {
@@ -162,7 +196,7 @@ int picture_make(const struct picture_request *r, struct plot *plot, struct erro
     free(path);
     if (r->script && plot->data == NULL)
         return -1;
-    if (r->kind->draw(plot, err) != 0 || write_picture(r, plot, err) != 0 ||
+    if (draw(r, plot, err) != 0 || write_picture(r, plot, err) != 0 ||
         (r->script && write_script(r, plot, err) != 0)) {
         output_discard(plot->data);
         return -1;

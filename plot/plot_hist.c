@@ -467,9 +467,10 @@ static int draw_hist(struct plot *plot, struct error *err)
     if (result == 0) {
         ranking_make(&h.ranking, h.aggregate, metric, 0);
         take_rows(&h, o->top > 0 ? o->top : USUAL_ROWS);
-        if (h.count == 0)
+        result = ranking_check(&h.ranking, err);
+        if (result == 0 && h.count == 0)
             result = error_set(err, NULL, NO_OFFSET, "no call has returned: no times to draw");
-        else
+        if (result == 0)
             show(&h);
         for (size_t r = 0; r < h.count; r++)
             free(h.rows[r].note);

@@ -214,6 +214,7 @@ int ranking_check(const struct ranking *r, struct error *err)
 {
     if (r->count > 0)
         return 0;
+    err->is_nothing = err->text[0] == '\0';
     return error_set(err, NULL, NO_OFFSET, "nothing is selected: there are no rows to draw");
 }
 

@@ -52,7 +52,7 @@ double ranking_value(const struct row_values *values, enum row_metric metric);
  * ranking_free. */
 void ranking_make(struct ranking *ranking, const struct aggregate *aggregate,
                   enum row_metric metric, size_t top);
-/* Returns 0, or -1 with ERR filled if there are no rows. */
+/* Returns 0, or -1 with ERR filled if there are no rows: nothing is selected. */
 int ranking_check(const struct ranking *ranking, struct error *err);
 
 /* Sets the intervals of time and energy of a single run from its number of samples. */

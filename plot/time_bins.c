@@ -269,10 +269,13 @@ static int read_bins(struct reading *r, struct scan *scan, struct error *err)
 {
     if (scan_run(scan, r->request->energy, survey, r, err) != 0)
         return -1;
-    if (r->samples == 0 && r->duration > 0)
+    if (r->samples == 0 && r->duration > 0) {
+        err->is_nothing = true;
         return error_set(err, stream_name(scan->in), NO_OFFSET,
-                         "no samples between --start and --end: the run took %.6g %s", r->duration,
-                         scan->has_seconds ? "s" : "samples");
+                         "nothing is selected: no samples between --start and --end; the run took "
+                         "%.6g %s",
+                         r->duration, scan->has_seconds ? "s" : "samples");
+    }
     if (r->samples == 0)
         return error_set(err, stream_name(scan->in), NO_OFFSET, "no samples to draw");
     grow(&r->thread_total, &r->thread_count, &r->thread_capacity, 1);

@@ -1002,13 +1002,27 @@ class Errors(Plot):
                 (["cumulative", CALLS, "--metric=inclusive"], "not of inclusive"),
                 (["bars", RUNS[0], "--metric=calls"], "only profiles of calls"),
                 (["hist", RUNS[0]], "no distributions"),
-                (["hist", CALLS, "-q", "--filter=function=none"], "no call has returned"),
-                (["bars", RUNS[0], "-q", "--filter=function=none"], "nothing is selected"),
-                (["cumulative", RUNS[0], "-q", "--filter=function=none"], "nothing is selected"),
                 (["bars", "nowhere.pbin"], "No such file"),
                 (["bars", mean, "-k", "line"], "key inline is missing")):
             with self.subTest(argv=argv):
                 self.assertIn(part, self.fails(["pbin-plot", *argv]).err)
+
+    def test_nothing_is_selected(self):
+        """A picture that says so, and a warning; without a selection, there is something to draw or an error."""
+        for argv, part in ((["bars", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
+                           (["cumulative", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
+                           (["hist", CALLS, "--filter=function=none"], "there are no rows to draw"),
+                           (["timeline", RUNS[0], "--start=1e6"], "no samples between --start and --end"),
+                           (["heatmap", RUNS[0], "--start=1e6"], "no samples between --start and --end")):
+            with self.subTest(argv=argv):
+                ended = self.succeeds(["pbin-plot", *argv, "--format=svg"])
+                self.assertEqual(ended.err.count("nothing is selected: " + part), 1)
+                self.assertIn("Nothing is selected", svg_texts(ended.out))
+                self.assertTrue(any(part in text for text in svg_texts(ended.out)))
+        self.plot("bars", "-q", "--filter=function=none", "-o", "n.svg", "--script")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["n.svg", "n.svg.csv", "n.svg.gp"])
+        page = self.plot("bars", "-q", "--filter=function=none", "--format=html")
+        self.assertIn(b"Nothing is selected", page)
 
     def test_usage(self):
         for argv in ([], ["timeline", "--metric=calls"], ["box", "--filter=function=f"], ["bars", "--counts"],
