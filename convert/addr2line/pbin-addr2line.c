@@ -12,7 +12,7 @@
 #include "convert/addr2line/addr2line.h"
 #include "formats/elf/elf_sections.h"
 
-enum { KEY_CSV = KEY_TOOL_FIRST, KEY_DEBUG_DIR, KEY_NO_CACHE };
+enum { KEY_CSV = KEY_TOOL_FIRST, KEY_DEBUG_DIR, KEY_NO_CACHE, KEY_NO_DEBUGINFOD };
 
 struct addr2line_options {
     struct tool_common common;
@@ -30,6 +30,8 @@ static const struct argp_option arguments[] = {
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0,
      "Look for debug files in DIR before /usr/lib/debug (repeatable)", 1},
     {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information", 1},
+    {"no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
+     "Do not ask the servers in DEBUGINFOD_URLS for debug files", 1},
     {"csv", KEY_CSV, "COLUMN", EVERYDAY,
      "Copy a CSV file, and add function, file and line of the address in COLUMN", 1},
     {0, 0, NULL, 0, "What to print:", 2},
@@ -82,6 +84,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_NO_CACHE:
         o->symbols.no_cache = true;
+        return 0;
+    case KEY_NO_DEBUGINFOD:
+        o->symbols.no_debuginfod = true;
         return 0;
     case KEY_DEBUG_DIR:
         search->debug_folders = mem_resize(search->debug_folders, search->debug_folder_count + 1,

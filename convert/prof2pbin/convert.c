@@ -11,6 +11,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "convert/prof2pbin/convert_samples.h"
+#include "convert/prof2pbin/map_samples.h"
+#include "convert/symbolize/debuginfod.h"
 #include "convert/symbolize/locations.h"
 
 struct conversion {
@@ -24,6 +26,7 @@ struct conversion {
     struct address_spaces *spaces; /* NULL: it has no processes */
     struct seen_conversion *seen;
     bool weighed;
+    uint64_t *map_samples; /* by mapping; NULL: nobody asks */
 };
 
 int convert_check(const struct raw_profile *raw, const struct convert_options *options,
@@ -200,6 +203,11 @@ static int add_row(const struct conversion *c, struct row_list *rows,
         return -1;
     if (label == NULL)
         listed->location = locations_number(c->locations, line->pc);
+    uint32_t map = label == NULL && c->map_samples != NULL
+                       ? symbolizer_find_map(locations_symbolizer(c->locations), line->pc)
+                       : UINT32_MAX;
+    if (map != UINT32_MAX)
+        c->map_samples[map] += line->samples;
     rows->count++;
     return 0;
 }
@@ -265,6 +273,8 @@ static int put_rows(struct conversion *c, struct error *err)
 {
     struct row_list rows = {0};
     int result = read_rows(c, &rows, err);
+    if (c->map_samples != NULL)
+        symbolizer_count(locations_symbolizer(c->locations), c->map_samples);
     locations_resolve(c->locations);
     if (result == 0)
         put_run(c, &rows);
@@ -356,6 +366,12 @@ static struct locations *open_locations(const struct conversion *c, const struct
 
 static int put_samples(struct conversion *c, struct error *err)
 {
+    struct symbolizer *symbolizer = locations_symbolizer(c->locations);
+    if (c->map_samples != NULL) {
+        if (map_samples_count(c->raw, symbolizer, c->spaces != NULL, c->map_samples, err) != 0)
+            return -1;
+        symbolizer_count(symbolizer, c->map_samples);
+    }
     if (c->weighed)
         c->seen = seen_conversion_new(c->raw, &c->weights, c->spaces, c->writer, c->locations);
     return convert_samples(c->raw, c->writer, c->locations, c->seen, c->reporter, err);
@@ -372,6 +388,8 @@ static int convert_all(struct conversion *c, struct output *out, struct error *e
     free(meta.value);
     free(meta.scope);
     c->locations = open_locations(c, maps, map_count, err);
+    if (!c->options->symbols.no_debuginfod && debuginfod_is_set())
+        c->map_samples = mem_zalloc(map_count + 1, sizeof *c->map_samples);
     int result = c->locations == NULL ? -1
                  : c->raw->aggregated ? put_rows(c, err)
                                       : put_samples(c, err);
@@ -382,6 +400,7 @@ static int convert_all(struct conversion *c, struct output *out, struct error *e
         pbin_writer_abandon(c->writer);
     }
     locations_delete(c->locations);
+    free(c->map_samples);
     free(own);
     return result;
 }

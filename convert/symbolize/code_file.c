@@ -26,6 +26,7 @@ struct code_file {
     size_t number_count, number_capacity;
     const struct symbolizer_options *options;
     struct reporter *reporter;
+    struct debuginfod *servers; /* NULL: none */
     bool debug_searched, others_searched, cache_searched, no_dwarf;
     bool incomplete;      /* answers lack what another file has: they are not kept */
     bool damage_reported; /* one warning for each file, however much is damaged */
@@ -60,6 +61,11 @@ void code_file_delete(struct code_file *file)
     free(file);
 }
 
+void code_file_ask(struct code_file *file, struct debuginfod *servers)
+{
+    file->servers = servers;
+}
+
 const struct elf_file *code_file_image(const struct code_file *file)
 {
     return file->image;
@@ -71,6 +77,9 @@ static void search_debug(struct code_file *file)
         return;
     file->debug_searched = true;
     file->debug = elf_search_debug_warn(&file->options->search, file->image, file->reporter);
+    if (file->debug == NULL && !elf_has_debug(file->image))
+        file->debug =
+            debuginfod_find(file->servers, file->image->build_id, elf_base_name(file->image->path));
     if (file->debug == NULL && !elf_has_debug(file->image))
         file->no_dwarf = true;
 }
@@ -164,6 +173,19 @@ static void refuse_split(void *context)
     error_set(&file->split_missing, file->split_path, NO_OFFSET, "of another build");
 }
 
+static struct elf_file *search_alternate(struct code_file *file, const struct elf_file *debug,
+                                         struct error *missing)
+{
+    struct error why = {0};
+    char build_id[MAX_ALTERNATE_ID];
+    struct elf_file *found = elf_search_alternate(&file->options->search, debug, &why);
+    if (found == NULL && elf_alternate_id(debug, build_id))
+        found = debuginfod_find(file->servers, build_id, elf_base_name(debug->path));
+    if (found == NULL && why.text[0] != '\0')
+        error_set(missing, why.file, why.offset, "%s", why.text);
+    return found;
+}
+
 static struct dwarf_worker *start_worker(struct code_file *file, struct error *err)
 {
     const struct elf_search *search = &file->options->search;
@@ -176,7 +198,7 @@ static struct dwarf_worker *start_worker(struct code_file *file, struct error *e
                                 .refuse_split = refuse_split,
                                 .context = file};
     if (!file->others_searched) {
-        file->alternate = elf_search_alternate(search, files.debug, &missing);
+        file->alternate = search_alternate(file, files.debug, &missing);
         file->package = elf_search_package(search, file->image, files.debug, &unreadable);
     }
     file->others_searched = true;

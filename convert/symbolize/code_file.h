@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/report.h"
 #include "convert/dwarf/dwarf_worker.h"
+#include "convert/symbolize/debuginfod.h"
 #include "convert/symbolize/symbolizer_input.h"
 #include "formats/elf/elf_symbols.h"
 
@@ -16,6 +17,10 @@ struct code_file;
 struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_options *options,
                                 struct reporter *reporter);
 void code_file_delete(struct code_file *file);
+
+/* Debug files that are not on this machine may be downloaded from SERVERS, which are borrowed until
+ * code_file_delete. */
+void code_file_ask(struct code_file *file, struct debuginfod *servers);
 
 const struct elf_file *code_file_image(const struct code_file *file);
 

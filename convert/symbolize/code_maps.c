@@ -16,12 +16,16 @@ struct map {
     struct code_map map; /* label and build-id are ours */
     const char *name;    /* borrowed from map.label, or a constant */
     bool searched;
+    bool is_cold;               /* its file has too few samples to be worth a download */
     struct code_file *file;     /* borrowed from the files; NULL: not found */
     struct elf_mapping mapping; /* in the file */
 };
 
 /* Files whose workers may run at the same time: each is a process and a descriptor. */
 enum { AWAKE = 32 };
+
+/* Debug files are downloaded for files with at least one of so many samples. */
+enum { WORTH = 100 };
 
 struct code_maps {
     struct map *maps;
@@ -37,6 +41,7 @@ struct code_maps {
     struct code_file *awake[AWAKE]; /* used last, the latest first; borrowed */
     struct strings *missing;        /* labels that a warning was given for */
     const struct symbolizer_options *options;
+    struct debuginfod *servers; /* NULL: none */
     struct reporter *reporter;
 };
 
@@ -73,6 +78,7 @@ struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
     s->missing = strings_new();
     s->options = options;
     s->reporter = reporter;
+    s->servers = options->no_debuginfod ? NULL : debuginfod_new(reporter);
     struct interval *intervals = mem_alloc(s->count * sizeof *intervals);
     size_t used = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -98,6 +104,7 @@ struct code_maps *code_maps_new_file(struct elf_file *image,
     mem_reserve(&s->images, &s->image_capacity, 1, sizeof *s->images);
     s->images[s->image_count++] = code_file_new(image, options, reporter);
     s->maps[0].file = s->images[0];
+    code_file_ask(s->images[0], s->servers);
     s->maps[0].searched = true;
     return s;
 }
@@ -116,12 +123,29 @@ void code_maps_delete(struct code_maps *s)
         code_file_delete(s->images[i]);
     interval_map_free(&s->by_address);
     absent_files_delete(s->absent);
+    debuginfod_delete(s->servers);
     strings_delete(s->paths);
     strings_delete(s->missing);
     free(s->files);
     free(s->images);
     free(s->maps);
     free(s);
+}
+
+void code_maps_count(struct code_maps *s, const uint64_t *samples)
+{
+    struct strings *labels = strings_new();
+    uint64_t *sums = mem_zalloc(s->count + 1, sizeof *sums), all = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        sums[strings_intern(labels, s->maps[i].map.label)] += samples[i];
+        all += samples[i];
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        uint64_t sum = sums[strings_intern(labels, s->maps[i].map.label)];
+        s->maps[i].is_cold = sum == 0 || sum < all / WORTH + (all % WORTH != 0);
+    }
+    strings_delete(labels);
+    free(sums);
 }
 
 uint32_t code_maps_find(const struct code_maps *s, uint64_t pc)
@@ -196,6 +220,8 @@ static bool take_candidate(void *context, const char *path)
     if (file == NULL || elf_match(code_file_image(file), &m->mapping, &search->refused) != 0)
         return false;
     m->file = file;
+    if (!m->is_cold)
+        code_file_ask(file, search->maps->servers);
     check_age(search->maps, m, code_file_image(file));
     if (search->unreadable.text[0] != '\0')
         report_warning(search->maps->reporter, "%s: %s: %s is used in its place",

@@ -18,6 +18,10 @@ struct code_maps *code_maps_new_file(struct elf_file *image,
                                      struct reporter *reporter);
 void code_maps_delete(struct code_maps *maps);
 
+/* SAMPLES[i]: how many are in mapping i. Debug files are only downloaded for files with at least 1 % of all; without this
+ * call, for all files. */
+void code_maps_count(struct code_maps *maps, const uint64_t *samples);
+
 /* Index of the first mapping that contains PC; UINT32_MAX for none. */
 uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 

@@ -74,6 +74,11 @@ void locations_delete(struct locations *l)
     free(l);
 }
 
+struct symbolizer *locations_symbolizer(struct locations *l)
+{
+    return l->symbolizer;
+}
+
 uint32_t locations_number(struct locations *l, uint64_t pc)
 {
     uint32_t known = l->pcs.count;

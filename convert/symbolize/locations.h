@@ -30,6 +30,9 @@ struct locations *locations_new(const struct location_facts *facts, struct pbin_
                                 struct error *err);
 void locations_delete(struct locations *locations);
 
+/* Mappings to which the samples belong (symbolizer_find_map, symbolizer_count). */
+struct symbolizer *locations_symbolizer(struct locations *locations);
+
 /* The number of PC in the pbin, which the next locations_resolve defines. */
 uint32_t locations_number(struct locations *locations, uint64_t pc);
 

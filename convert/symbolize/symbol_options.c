@@ -4,13 +4,15 @@
 
 #include "base/tool.h"
 
-enum { KEY_KALLSYMS = KEY_TOOL_FIRST, KEY_NO_DWARF, KEY_NO_CACHE };
+enum { KEY_KALLSYMS = KEY_TOOL_FIRST, KEY_NO_DWARF, KEY_NO_CACHE, KEY_NO_DEBUGINFOD };
 
 static const struct argp_option debug_options[] = {
     {"no-dwarf", KEY_NO_DWARF, NULL, 0, "Read symbol tables only: no source files and lines",
      ELF_GROUP},
     {"no-cache", KEY_NO_CACHE, NULL, 0, "Do not use or write the cache of debug information",
      ELF_GROUP},
+    {"no-debuginfod", KEY_NO_DEBUGINFOD, NULL, 0,
+     "Do not ask the servers in DEBUGINFOD_URLS for debug files", ELF_GROUP},
     {0}};
 
 static error_t parse_debug(int key, char *argument, struct argp_state *state)
@@ -20,6 +22,9 @@ static error_t parse_debug(int key, char *argument, struct argp_state *state)
     switch (key) {
     case KEY_NO_CACHE:
         o->no_cache = true;
+        return 0;
+    case KEY_NO_DEBUGINFOD:
+        o->no_debuginfod = true;
         return 0;
     case KEY_NO_DWARF:
         o->no_dwarf = true;

@@ -217,6 +217,11 @@ static int compare_wanted(const void *left, const void *right)
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
 
+void symbolizer_count(struct symbolizer *s, const uint64_t *samples)
+{
+    code_maps_count(s->maps, samples);
+}
+
 uint32_t symbolizer_find_map(const struct symbolizer *s, uint64_t pc)
 {
     return code_maps_find(s->maps, pc);

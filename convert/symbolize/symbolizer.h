@@ -46,6 +46,10 @@ struct symbolizer *symbolizer_new_file(struct elf_file *image,
                                        struct reporter *reporter);
 void symbolizer_delete(struct symbolizer *symbolizer);
 
+/* SAMPLES[i] is the number of samples in mapping i: for files with less than 1 % of all, no debug files are downloaded. To
+ * be called before the first lookup. */
+void symbolizer_count(struct symbolizer *symbolizer, const uint64_t *samples);
+
 /* Resolves COUNT program counters together (one request per binary to its DWARF worker). LOCATIONS[i] is the result
  * for PCS[i]; its pointers are borrowed until symbolizer_delete. "Unknown" is a valid result. Memory grows with the
  * number of PCs: results are not reused in later calls. Forks a worker for each binary that has debug information;

@@ -25,7 +25,7 @@ static const char *const triplets[] = {
     "powerpc-linux-gnu",  "s390x-linux-gnu",   "mips64el-linux-gnuabi64", "mipsel-linux-gnu",
     "x86_64-linux-gnux32"};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-enum { MAX_LINK = 4096, MAX_BUILD_ID = 64, DWARF_VERSION = 5 };
+enum { MAX_LINK = 4096, MAX_BUILD_ID = MAX_ALTERNATE_ID / 2, DWARF_VERSION = 5 };
 
 const char *elf_base_name(const char *label)
 {
@@ -170,7 +170,7 @@ struct debug_search {
 struct alternate_link {
     uint8_t bytes[MAX_LINK + 1];
     const char *path; /* in BYTES */
-    char build_id[2 * MAX_BUILD_ID + 1];
+    char build_id[MAX_ALTERNATE_ID];
 };
 
 /* .gnu_debugaltlink: path, NUL, build-id.
@@ -334,6 +334,15 @@ static struct elf_file *by_path(const struct debug_search *s, const char *path)
     for (size_t i = 0; is_usual && i < search->debug_folder_count && found == NULL; i++)
         found = open_debug(s, NULL, "%s/%s", search->debug_folders[i], path + sizeof usual - 1);
     return found != NULL ? found : open_debug(s, NULL, "%s%s", root_of(search), path);
+}
+
+bool elf_alternate_id(const struct elf_file *debug, char build_id[MAX_ALTERNATE_ID])
+{
+    struct alternate_link link;
+    bool found = read_alternate_link(debug, false, &link);
+    if (found)
+        memcpy(build_id, link.build_id, sizeof link.build_id);
+    return found;
 }
 
 struct elf_file *elf_search_alternate(const struct elf_search *search, const struct elf_file *debug,

@@ -65,6 +65,11 @@ struct elf_file *elf_search_debug_warn(const struct elf_search *search, const st
 struct elf_file *elf_search_alternate(const struct elf_search *search, const struct elf_file *debug,
                                       struct error *err);
 
+enum { MAX_ALTERNATE_ID = 129 };
+
+/* Copies the build-id of that file to BUILD_ID. Returns false if DEBUG needs none. */
+bool elf_alternate_id(const struct elf_file *debug, char build_id[MAX_ALTERNATE_ID]);
+
 /* Frees the lists of folders, not their texts. */
 void elf_search_free(struct elf_search *search);
 

@@ -72,6 +72,7 @@ def environment():
     env = dict(os.environ, PATH=BUILD + ":" + os.environ.get("PATH", "/usr/bin:/bin"), LC_ALL="C",
                TZ="UTC", TERM="dumb")
     env.pop("NO_COLOR", None)
+    env.pop("DEBUGINFOD_URLS", None)
     return env
 
 

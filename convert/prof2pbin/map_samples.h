@@ -1,0 +1,14 @@
+/* How many samples are in each mapping: what the files of the mappings are worth.
+ * SPDX-License-Identifier: MIT */
+#ifndef CONVERT_PROF2PBIN_MAP_SAMPLES_H
+#define CONVERT_PROF2PBIN_MAP_SAMPLES_H
+
+#include "convert/symbolize/symbolizer.h"
+#include "formats/raw/raw.h"
+
+/* Reads all of RAW, a full profile, adds to SAMPLES how many thread samples ran in each mapping of SYMBOLIZER, and rewinds RAW.
+ * PROCESSES: the mappings are those of address_spaces_maps. Returns 0, or -1 with ERR filled. */
+int map_samples_count(struct raw_profile *raw, const struct symbolizer *symbolizer, bool processes,
+                      uint64_t *samples, struct error *err);
+
+#endif
