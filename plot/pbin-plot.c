@@ -305,14 +305,6 @@ static void put_map(struct options *o, const char *text, struct argp_state *stat
     o->plot.maps = o->maps;
 }
 
-static void add_filter(struct options *o, const char *text, bool exclude, struct argp_state *state)
-{
-    const char *wrong = selection_add(&o->selection, text, exclude);
-    if (wrong != NULL)
-        argp_error(state, "filter '%s' %s", text, wrong);
-    o->plot.selection = &o->selection;
-}
-
 /* What is drawn of rows and calls. */
 static error_t parse_rows(int key, char *argument, struct argp_state *state)
 {
@@ -320,7 +312,8 @@ static error_t parse_rows(int key, char *argument, struct argp_state *state)
     switch (key) {
     case KEY_FILTER:
     case KEY_EXCLUDE:
-        add_filter(o, argument, key == KEY_EXCLUDE, state);
+        filter_option(&o->selection, argument, key == KEY_EXCLUDE, state);
+        o->plot.selection = &o->selection;
         return 0;
     case KEY_COUNTS:
         o->plot.counts = true;

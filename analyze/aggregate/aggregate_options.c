@@ -121,14 +121,6 @@ static void parse_phase(struct selection *s, char *argument, struct argp_state *
     s->phase = argument;
 }
 
-static void parse_filter(struct selection *s, const char *argument, bool exclude,
-                         struct argp_state *state)
-{
-    const char *wrong = selection_add(s, argument, exclude);
-    if (wrong != NULL)
-        argp_error(state, "filter '%s' %s", argument, wrong);
-}
-
 static void parse_sort(struct aggregate_command *o, const char *name, struct argp_state *state)
 {
     int metric = row_metric_parse(name);
@@ -146,7 +138,7 @@ static bool parse_selection(struct selection *s, int key, char *argument, struct
     switch (key) {
     case KEY_FILTER:
     case KEY_EXCLUDE:
-        parse_filter(s, argument, key == KEY_EXCLUDE, state);
+        filter_option(s, argument, key == KEY_EXCLUDE, state);
         return true;
     case KEY_EXTERNAL:
         s->exclude_external = true;

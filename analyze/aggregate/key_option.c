@@ -1,4 +1,4 @@
-/* The options -k and --kernel of the tools whose rows have keys.
+/* The options -k, --kernel, --filter and --exclude of the tools whose rows have keys.
  * SPDX-License-Identifier: MIT */
 #include "analyze/aggregate/key_option.h"
 
@@ -37,4 +37,12 @@ void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_sta
     keys->caller = strcmp(argument, "caller") == 0;
     if (!keys->caller && strcmp(argument, "own") != 0)
         argp_error(state, "--kernel takes own or caller, not '%s'", argument);
+}
+
+void filter_option(struct selection *selection, const char *text, bool exclude,
+                   struct argp_state *state)
+{
+    const char *wrong = selection_add(selection, text, exclude);
+    if (wrong != NULL)
+        argp_error(state, "filter '%s' %s", text, wrong);
 }

@@ -1,10 +1,11 @@
-/* The options -k and --kernel, for tools whose rows have keys.
+/* The options -k, --kernel, --filter and --exclude, for tools whose rows have keys.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_AGGREGATE_KEY_OPTION_H
 #define ANALYZE_AGGREGATE_KEY_OPTION_H
 
 #include <argp.h>
 
+#include "analyze/attribute/selection.h"
 #include "formats/pbin/pbin.h"
 
 /* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. Keys
@@ -21,5 +22,9 @@ void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *st
             group                                                                                  \
     }
 void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state);
+
+/* Adds the condition TEXT of --filter or --exclude; an invalid one is a usage error. TEXT is borrowed. */
+void filter_option(struct selection *selection, const char *text, bool exclude,
+                   struct argp_state *state);
 
 #endif

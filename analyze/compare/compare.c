@@ -244,6 +244,60 @@ static void drop_uncommon(struct compare *c)
     c->count = kept;
 }
 
+/* A row and its share of the base. */
+struct sized {
+    double share;
+    size_t row;
+};
+
+static int by_share(const void *left, const void *right)
+{
+    const struct sized *a = left, *b = right;
+    if (a->share != b->share)
+        return a->share > b->share ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* The rows from the largest to the smallest of the base; caller frees. */
+static struct sized *size_rows(const struct compare *c)
+{
+    enum compare_metric metric = c->options.by_energy ? COMPARE_ENERGY : COMPARE_TIME;
+    const struct run_set *base = &c->sets[0];
+    double whole = run_set_value(base, &base->total, metric);
+    struct sized *sized = mem_zalloc(c->count + 1, sizeof *sized);
+    for (size_t i = 0; i < c->count; i++) {
+        double value = run_set_value(base, c->rows[i].set[0], metric);
+        sized[i] = (struct sized){whole > 0 && value > 0 ? value / whole : 0, i};
+    }
+    qsort(sized, c->count, sizeof *sized, by_share);
+    return sized;
+}
+
+/* Keeps the largest rows of the base, as far as the options choose them. */
+static void drop_small(struct compare *c)
+{
+    const struct compare_options *o = &c->options;
+    if (o->largest == 0 && o->threshold == 0 && o->cumulative == 0)
+        return;
+    struct sized *sized = size_rows(c);
+    struct compare_row *rows = mem_zalloc(c->count + 1, sizeof *rows);
+    double sum = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        bool keep = sized[i].share > 0 && (o->largest == 0 || kept < o->largest) &&
+                    sized[i].share >= o->threshold && (o->cumulative == 0 || sum < o->cumulative);
+        sum += sized[i].share;
+        if (keep)
+            rows[kept++] = c->rows[sized[i].row];
+        else
+            free(c->rows[sized[i].row].set);
+    }
+    free(c->rows);
+    free(sized);
+    c->rows = rows;
+    c->count = kept;
+}
+
 static void find_quantity(struct compare *c)
 {
     c->quantity = c->sets[0].quantity;
@@ -267,6 +321,7 @@ void compare_finish(struct compare *c)
     }
     if (c->options.common)
         drop_uncommon(c);
+    drop_small(c);
     if (c->count > 0)
         qsort_r(c->rows, c->count, sizeof *c->rows, by_key, c);
     free(j.base);

@@ -17,7 +17,12 @@ struct compare_options {
     double alpha;       /* level of significance */
     double least_share; /* [0, 1] rows with smaller shares in both run sets are not tested */
     double noise;       /* for sampling_test */
-    bool common;        /* only rows that all run sets have; totals remain those of all rows */
+    /* Rows that are compared; totals remain those of all rows. */
+    bool common; /* only those that all run sets have */
+    double threshold,
+        cumulative; /* [0, 1] those with this share of the base, or the largest that add up to it; 0: all */
+    size_t largest; /* this many rows of the base; 0: all */
+    bool by_energy; /* shares and sizes are of energy, else of time */
 };
 
 /* The defaults of pbin-compare; rules are empty. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/compare/compare_options.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,13 @@ enum {
     KEY_SHARE,
     KEY_NOISE,
     KEY_FAIL,
-    KEY_KERNEL
+    KEY_KERNEL,
+    KEY_FILTER,
+    KEY_EXCLUDE,
+    KEY_EXTERNAL,
+    KEY_THRESHOLD,
+    KEY_CUMULATIVE,
+    KEY_LARGEST
 };
 
 static const struct argp_option arguments[] = {
@@ -42,7 +49,18 @@ static const struct argp_option arguments[] = {
      "moved lines",
      2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
+    {"filter", KEY_FILTER, "KEY=GLOB", EVERYDAY,
+     "Include only what matches; KEY~REGEX for a regular expression (repeatable)", 2},
+    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Exclude what matches (repeatable)", 2},
+    {"exclude-external", KEY_EXTERNAL, NULL, 0, "Include only the target binary", 2},
     {"common", KEY_COMMON, NULL, 0, "Only rows that all sides have", 2},
+    {"largest", KEY_LARGEST, "N", 0, "Only the N largest rows of the base", 2},
+    {"threshold", KEY_THRESHOLD, "PCT", 0,
+     "Only rows with at least PCT % of the base (of its energy if the metric is energy or power, "
+     "else of its time)",
+     2},
+    {"cumulative", KEY_CUMULATIVE, "PCT", 0,
+     "Only the largest rows of the base, until they add up to PCT %", 2},
     {"sort", KEY_SORT, "BY", EVERYDAY, "difference (default), base, other, ratio, p or key", 2},
     {"top", KEY_TOP, "N", EVERYDAY, "Show N rows and the total", 2},
     {0, 0, NULL, 0, "Comparison:", 3},
@@ -208,7 +226,36 @@ static void finish_options(struct compare_command *o, struct argp_state *state)
     else
         default_names(o);
     o->compare.rules.maps = o->maps;
+    o->compare.by_energy = o->report.metric == COMPARE_ENERGY || o->report.metric == COMPARE_POWER;
     o->report.names = o->names;
+}
+
+/* Options that choose rows. Returns whether KEY is one of them. */
+static bool parse_rows(int key, char *argument, struct argp_state *state)
+{
+    struct compare_command *o = state->input;
+    switch (key) {
+    case KEY_FILTER:
+    case KEY_EXCLUDE:
+        filter_option(&o->selection, argument, key == KEY_EXCLUDE, state);
+        break;
+    case KEY_EXTERNAL:
+        o->selection.exclude_external = true;
+        break;
+    case KEY_LARGEST:
+        o->compare.largest = tool_whole(state, "--largest", argument, 1, SIZE_MAX);
+        return true;
+    case KEY_THRESHOLD:
+        o->compare.threshold = tool_number(state, "--threshold", argument, 0, 100) / 100;
+        return true;
+    case KEY_CUMULATIVE:
+        o->compare.cumulative = tool_number(state, "--cumulative", argument, 0, 100) / 100;
+        return true;
+    default:
+        return false;
+    }
+    o->compare.rules.aggregate.rows.selection = &o->selection;
+    return true;
 }
 
 static error_t parse_more(int key, char *argument, struct argp_state *state)
@@ -246,7 +293,7 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
         finish_options(o, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_rows(key, argument, state) ? 0 : ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -316,7 +363,7 @@ static const struct argp parser = {
 
 void compare_options_parse(struct compare_command *o, int argc, char **argv)
 {
-    *o = (struct compare_command){.compare = compare_defaults};
+    *o = (struct compare_command){.compare = compare_defaults, .selection.end = INFINITY};
     o->compare.rules.aggregate.rows.names = &o->rules;
     tool_start(&o->common, "pbin-compare");
     o->common.formats = table_format_name;
@@ -329,6 +376,7 @@ void compare_options_parse(struct compare_command *o, int argc, char **argv)
 void compare_options_free(struct compare_command *o)
 {
     name_rules_free(&o->rules);
+    selection_free(&o->selection);
     free(o->inputs);
     free(o->maps);
     free(o->conditions);

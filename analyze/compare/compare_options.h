@@ -4,6 +4,7 @@
 #define ANALYZE_COMPARE_COMPARE_OPTIONS_H
 
 #include "analyze/attribute/name_rules.h"
+#include "analyze/attribute/selection.h"
 #include "analyze/compare/fail_if.h"
 #include "analyze/compare/report_compare.h"
 #include "base/tool.h"
@@ -25,6 +26,7 @@ struct compare_command {
     size_t input_count, input_capacity, set_count;
     bool grouped, keys_given, started; /* --base or --with was given; -k was; a run set is open */
     struct name_rules rules;
+    struct selection selection;
     struct binary_map *maps;
     size_t map_capacity;
     struct fail_if *conditions;

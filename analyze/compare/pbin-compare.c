@@ -39,6 +39,14 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
     return check_quantity(o, compare, err);
 }
 
+/* A table without a row needs a word. */
+static void note_empty(const struct compare *compare, struct compare_command *o)
+{
+    if (compare->count == 0)
+        report_warning(&o->common.reporter,
+                       "nothing is selected: no row is compared with these options");
+}
+
 /* A condition that can never fail would let everything pass. */
 static void check_conditions_can_fail(const struct compare *compare,
                                       const struct compare_command *o)
@@ -90,8 +98,10 @@ int main(int argc, char **argv)
     int result = table_format_check(o.common.format, o.common.output, NULL, &err);
     if (result == 0)
         result = read_all(compare, &o, &err);
-    if (result == 0)
+    if (result == 0) {
+        note_empty(compare, &o);
         check_conditions_can_fail(compare, &o);
+    }
     if (result == 0)
         result = write_result(compare, &o, &err);
     bool compared =

@@ -155,6 +155,18 @@ static struct run_set_row *find_row(struct run_set *set, const uint64_t *key)
     return &set->rows[set->index[tuple] - 1];
 }
 
+/* The sums of run NUMBER of A in BLOCKS: of what filters have left of several runs, only the mean is known. */
+static struct pbin_run run_of(const struct aggregate *a, const struct run_set_blocks *blocks,
+                              size_t number)
+{
+    struct pbin_run run = *aggregate_run(a, number);
+    if (blocks->excludes) {
+        run.time = blocks->total.time / (exact)blocks->runs;
+        run.energy = blocks->total.energy / (exact)blocks->runs;
+    }
+    return run;
+}
+
 /* Adds the totals of the runs of A, from the values of each run as far as they are known. */
 static void add_total(struct run_set *set, const struct aggregate *a,
                       const struct run_set_blocks *blocks)
@@ -163,17 +175,18 @@ static void add_total(struct run_set *set, const struct aggregate *a,
     struct run_moments time = {0}, energy = {0}, power = set->total.moments[COMPARE_POWER];
     add_moments(&set->total, &blocks->total, blocks->runs, &whole);
     for (size_t i = 0; i < blocks->runs; i++) {
-        const struct pbin_run *run = aggregate_run(a, i);
-        struct run_moments t = {1, seconds(run->time, 1), 0};
-        struct run_moments e = {1, exact_to_double(run->energy, ENERGY_SHIFT, 1), 0};
-        double span = run->wall_ns > 0 ? (double)run->wall_ns / 1e9 : t.mean;
-        struct run_moments p = {span > 0, ratio(e.mean, span), 0};
+        const struct pbin_run run = run_of(a, blocks, i);
+        double unknown = blocks->excludes && blocks->runs > 1 ? NAN : 0;
+        struct run_moments t = {1, seconds(run.time, 1), unknown};
+        struct run_moments e = {1, exact_to_double(run.energy, ENERGY_SHIFT, 1), unknown};
+        double span = run.wall_ns > 0 ? (double)run.wall_ns / 1e9 : t.mean;
+        struct run_moments p = {span > 0, ratio(e.mean, span), unknown};
         run_moments_add(&time, &t);
         run_moments_add(&energy, &e);
         if (p.n > 0)
             run_moments_add(&power, &p);
-        set->wall_ns += run->wall_ns;
-        set->no_wall |= run->wall_ns == 0;
+        set->wall_ns += run.wall_ns;
+        set->no_wall |= run.wall_ns == 0;
     }
     set->total.moments[COMPARE_POWER] = power;
     if (blocks->runs < 2)

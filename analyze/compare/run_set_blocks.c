@@ -142,6 +142,10 @@ void run_set_blocks_read(struct run_set_blocks *blocks, const struct run_set_rul
         const struct pbin_row *row = aggregate_row(a, i);
         if (row->sums.runs == 0)
             continue;
+        if (aggregate_is_excluded(a, row)) {
+            blocks->excludes = true;
+            continue;
+        }
         struct run_set_block *block = find_block(blocks, a, row);
         block_add(block, &row->sums, blocks->runs);
         block_add_calls(block, a, i, blocks->runs);

@@ -48,6 +48,7 @@ struct run_set_blocks {
     size_t count, capacity;
     size_t runs;
     struct run_set_block total;
+    bool excludes; /* filters left out a part, so that sums of single runs are not those of rows */
 };
 
 /* Sums all rows of A by the keys of RULES. RULES, and TEXTS, to which names are added, are borrowed until

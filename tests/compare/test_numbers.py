@@ -179,6 +179,70 @@ class Values(Compare):
         self.assertEqual({r["significant"] for r in table["rows"]}, {"no"})
 
 
+def only(runs, wanted):
+    """The runs with the rows that WANTED selects by their keys."""
+    return [ref.Run({key: row for key, row in run.items() if wanted(key)}, run.wall) for run in runs]
+
+
+class Selected(Compare):
+    """Numbers of a selection are those of profiles without the rest; the wall time remains that of the runs."""
+
+    def test_filters(self):
+        for options, wanted in ((["--exclude", "function=alpha", "--exclude=function=only_*"], lambda k: k[1] != "alpha" and "only" not in k[1]),
+                                (["--filter", "function~^(beta|gamma|only_new)$"], lambda k: k[1] in ("beta", "gamma", "only_new")),
+                                (["--exclude-external"], lambda k: k[0] == "prog")):
+            old, new = only(OLD_RUNS, wanted), only(NEW_RUNS, wanted)
+            for name in ("time", "energy", "power", "samples-share"):
+                with self.subTest(name, options=options):
+                    table = self.compare("--metric", name, *options, "--base", *OLD_FILES, "--with", *NEW_FILES)
+                    self.check(table, old, new, name)
+            table, p = self.compare(*options, OLD_FILES[0], NEW_FILES[0]), ref.probabilities("time", old[:1], new[:1])
+            keys = {(r["binary"], r["function"]): r for r in table["rows"]}
+            for key, row in [*keys.items(), (None, table["total"])]:
+                self.check_row(row, old[:1], new[:1], "time", key, list(keys), p[key])
+
+    def test_what_is_left_of_aggregated_runs(self):
+        """Rows have their variances; of the total, only the mean is known."""
+        old, new = self.aggregated("o", OLD_FILES), self.aggregated("n", NEW_FILES)
+        argv = ["--exclude", "function=alpha", "--metric", "energy"]
+        known = self.compare(*argv, "--base", *OLD_FILES, "--with", *NEW_FILES)
+        table = self.compare(*argv, old, new)
+        self.assertEqual([r["function"] for r in table["rows"]], [r["function"] for r in known["rows"]])
+        for row, other in zip(table["rows"], known["rows"]):
+            self.near(row["p"], other["p"], row["function"], 1e-6)
+        self.assertAlmostEqual(table["total"]["base"], known["total"]["base"], 12)
+        self.assertIsNotNone(known["total"]["p"])
+        self.assertIsNone(table["total"]["p"])
+
+    def test_largest_rows(self):
+        argv = ["--base", *OLD_FILES, "--with", *NEW_FILES, "--error", "absolute", "--aggregate", "mean"]
+        for metric, measure in (("time", "time"), ("power", "energy")):
+            share = {key: ref.value(measure, OLD_RUNS, key) / ref.value(measure, OLD_RUNS, None)
+                     for key in {k for run in OLD_RUNS for k in run}}
+            order = sorted(share, key=lambda k: (-share[k], k))
+            half = [key for i, key in enumerate(order) if sum(share[k] for k in order[:i]) < Fraction("0.6")]
+            self.assertGreater(len(half), 1)
+            whole = self.compare("--metric", metric, *argv)
+            for options, kept in ((["--largest=3"], order[:3]), (["--threshold=10"], [k for k in order if share[k] >= Fraction(1, 10)]),
+                                  (["--cumulative=60"], half), (["--threshold=1e-9"], order),
+                                  (["--largest=2", "--common"], [k for k in order if k[1] != "only_old"][:2])):
+                with self.subTest(metric, options=options):
+                    table = self.compare("--metric", metric, *options, *argv)
+                    self.assertEqual({(r["binary"], r["function"]) for r in table["rows"]}, set(kept))
+                    for side in ("base", "other"):
+                        self.assertEqual(table["total"][side], whole["total"][side])
+                    errors = [abs(r["difference"]) for r in table["rows"] if r["difference"] is not None]
+                    self.near(table["total"]["absolute"], Fraction(sum(errors)) / len(errors), options)
+
+    def test_nothing(self):
+        argv = ["pbin-compare", "--format=json", OLD_FILES[0], NEW_FILES[0]]
+        for options in (["--filter", "function=none"], ["--exclude-external", "--exclude", "binary=prog"], ["--threshold", "100"]):
+            ended = self.succeeds([*argv, *options])
+            self.assertIn("nothing is selected", ended.err)
+            self.assertEqual(json.loads(ended.out)["rows"], [])
+        self.assertEqual(self.succeeds([*argv, "-q", "--filter", "function=none"]).err, "")
+
+
 class Errors(Compare):
     def table(self, metric, error, aggregate):
         return self.compare("--metric", metric, "--error", error, "--aggregate", aggregate,
