@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Makes the recordings in samples/ anew: `make && python3 samples/record.py`. See samples/README.md.
+"""Makes the recordings in samples/: `make && python3 samples/record.py`. See samples/README.md.
 
-What the sampler of today records is real; the older dialects are written from the same samples by the writer of the
+The current sampler makes real recordings; the older dialects are written from the same samples by the writer of the
 tests, and BSD's and OP-TEE's gmon files from the counts that GNU's C library wrote.
 SPDX-License-Identifier: MIT
 """
@@ -114,7 +114,7 @@ def dialects(profile):
         chosen = small if dialect == "intrvelf-aggregated" else maps
         for name, kind, scale in (("power", raw.POWER, 1), ("current", raw.CURRENT, 0.2), ("unmeasured", raw.CUSTOM, 0)):
             if dialect.startswith("intrvelf") and kind != raw.CURRENT:
-                continue  # it knows nothing but currents
+                continue  # it contains currents only
             values = [raw.Sample(s.value * scale, s.threads, s.time_us) for s in samples]
             run = raw.Run(values, chosen, profile.wall, profile.latency, kind)
             store(f"dialects/{dialect}-{name}.bin.bz2", raw.write(run, dialect))

@@ -171,7 +171,7 @@ class Attribution(TableCase):
                 self.check(profiles.make(13, times=0, cpu_time=cpu_time), sums.Options())
 
     def test_subtract_latency(self):
-        for latency in (0, 120 * 50_000, 120 * 1_000_000, 120 * 3_000_000):  # the last: more than there is
+        for latency in (0, 120 * 50_000, 120 * 1_000_000, 120 * 3_000_000):  # the last one exceeds the wall time
             for cpu_time, wall_time in ((1, False), (1, True), (0, False)):
                 with self.subTest(latency=latency, cpu_time=cpu_time, wall_time=wall_time):
                     self.check(profiles.make(14, latency_ns=latency, cpu_time=cpu_time),
@@ -236,7 +236,7 @@ class Filters(TableCase):
                                          sums.total(whole.rows.values()).energy)
 
     def test_with_keys_that_are_numbers(self):
-        """Lines and processes that are not known are rows too, and not mixed with what is left out."""
+        """Unknown lines and processes are rows too, and are kept apart from what is left out."""
         for key in ("line", "process", "thread", "pc"):
             for more in ({"exclude": [("binary", "=", "app")]}, {"include": [("function", "=", "*u*")]},
                          {"wall_time": True}):
@@ -459,7 +459,7 @@ class Limits(TableCase):
         self.assertNotIn("share_ci_approx", self.table(self.at)["total"])
 
     def test_ci_of_time_and_energy(self):
-        """Those of one run are the intervals of their shares in the totals, which are known."""
+        """Intervals of one run are those of the shares of the totals, which are known."""
         table = self.table("--ci", self.at)
         names = [c["name"] for c in table["columns"]]
         for what, share in (("time", "share"), ("energy", "energy_share")):
@@ -483,11 +483,11 @@ class Limits(TableCase):
 
     @staticmethod
     def running(*made):
-        """Thread samples with CPU time: those of waiting threads say nothing about shares of it."""
+        """Thread samples with CPU time: those of waiting threads carry no information about shares of CPU time."""
         return sum(cpu > 0 for profile in made for s in profile.samples for _, _, cpu in s.entries)
 
     def test_all_is_exactly_all(self):
-        """100 * x / x is 100.00000000000001 for these times; the total is known all the same."""
+        """100 * x / x is 100.00000000000001 for these times, but the total is exact."""
         for ns in [n for n in range(1430116400, 1430116500) if 100 * (n / 1e9) / (n / 1e9) != 100]:
             made = profiles.make(7)
             made.samples = [pbin.Sample(10**9, 1.0, [(0, 0, ns)])]
@@ -721,7 +721,7 @@ class Kinds(TableCase):
                 self.check_kind(*kind[:5], **kind[5])
 
     def test_long_unit(self):
-        """Is cut, but stays text: columns of JSON lose none."""
+        """The text is truncated but remains valid; columns of JSON are complete."""
         table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit="€" * 100)))
         self.assertEqual(self.columns(table), [("mean", "€" * 7), ("integral", "€" * 7 + " s"), ("integral_share", "%")])
         table = self.table(self.profile("p.pbin", profiles.make(85, pmu=pbin.CUSTOM, unit=b"\xff")))

@@ -77,7 +77,7 @@ def listing(path, function):
 
 
 def blocks(instructions, leaves, calls):
-    """The begin of the block of each instruction: by address."""
+    """The beginning of the block of each instruction, by address."""
     begins, inside = {instructions[0].address}, {i.address for i in instructions}
     for here, after in zip(instructions, instructions[1:] + [None]):
         if re.fullmatch(leaves, here.mnemonic):
@@ -143,7 +143,7 @@ class CodeKeys(tool.Case):
                 self.assertGreater(len(set(want.values())), 15)
                 if "-mthumb" in machine:
                     self.check_listing(path, profile)
-                    # without the symbols that tell, bit 0 of dynamic ones does
+                    # without mapping symbols, bit 0 of dynamic symbols shows it
                     subprocess.run(["llvm-strip-14", path], check=True)
                     bare = self.table("-k", "function,pc,instruction", profile)
                     self.assertEqual({int(r["pc"], 16) + bias: r["instruction"] for r in bare if r["function"] in ("main", "loops")},
@@ -225,7 +225,7 @@ class CodeKeys(tool.Case):
 
 
 class Lines(tool.Case):
-    """A line has its function with it, the innermost, unless its file says where it is."""
+    """A line appears with its innermost function, unless its file identifies it."""
 
     def test_columns(self):
         inner, outer = pbin.Frame("inner", "inner", "/a.h", 7), pbin.Frame("outer", "outer", "/a.c", 30)

@@ -82,13 +82,14 @@ class FitTest(tool.Case):
             return sums_of(file.read())
 
     def test_simulation(self):
-        """Errors and intervals against exact integrals, with less patience than make bench-truth."""
+        """Errors and intervals against exact integrals, in less time than make bench-truth."""
         ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "coverage", "--runs", "4"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout.decode())
 
     def test_rows_add_up(self):
-        """Rows, idle and what is left over are the energy of the run, to the last bit; powers are those that were put in."""
+        """Rows, idle and what is left over are the energy of the run, to the last bit; powers are those of the
+        simulation."""
         path = self.put("a.pbin", make(wandering(1, threads=1), cpus=1))
         rows, total = self.rows(path)
         self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), total["energy"], 9)
@@ -110,7 +111,7 @@ class FitTest(tool.Case):
         self.assertLess(abs(rows["_residual"]["energy"]), 0.01 * total["energy"])
 
     def test_what_cannot_be_told_apart(self):
-        """Two threads that always run at once; and idle power under a program that never idles."""
+        """Two threads that always run at the same time; and the idle power of a program that is never idle."""
         rng, samples = random.Random(4), []
         for i in range(4000):
             used, f = rng.randrange(MS // 4, MS), 2 + i // 10 % 2
@@ -125,7 +126,7 @@ class FitTest(tool.Case):
         self.assertEqual((rows["_idle"]["not_resolvable_from"], rows["_idle"]["energy"]), ("every row", 0))
 
     def test_idle_power_given_up_after_a_row(self):
-        """Of a short recording the power of a row is given up first, and then that of idle time."""
+        """A short recording loses the power of a row first, then that of idle time."""
         recording = os.path.join(os.path.dirname(os.environ["TESTS"]), "samples", "out.bin.bz2")
         profile = self.file("short.pbin", self.succeeds(["prof2pbin", "-q", recording]).out)
         rows, total = self.rows(profile)
@@ -142,7 +143,8 @@ class FitTest(tool.Case):
         self.assertTrue(all(r["energy"] >= 0 for n, r in rows.items() if n != "_residual"))
 
     def test_sums(self):
-        """The sums of windows, worked out here: a function changes where the sensor is updated, so all estimates agree."""
+        """The sums of windows, computed here: a function changes where the sensor is updated, so all estimates
+        agree."""
         rng, samples, value, f = random.Random(6), [], 0.0, 0
         ns = [rng.randrange(900_000, 1_100_000) for _ in range(1024)]
         for i in range(1024):
@@ -185,7 +187,7 @@ class FitTest(tool.Case):
             table = ["pbin-aggregate", "-q", "--energy-model=fit", "--format", "csv"]
             tables = [tool.run(table + args) for args in (paths, out[:1], out[1:2])]
             self.assertEqual(len({(t.status, t.out) for t in tables}), 1)
-            self.assertEqual(tables[0].status, seed == 4, tables[0].err)  # 16 windows do not do
+            self.assertEqual(tables[0].status, seed == 4, tables[0].err)  # 16 windows are not enough
 
     def test_fewer_keys(self):
         """Columns are joined with their products: as if the profile had been read with fewer keys."""
@@ -247,7 +249,7 @@ class FitTest(tool.Case):
         self.assertIn("was aggregated without --energy-model=fit", self.fails(["pbin-aggregate", "--energy-model=fit", plain], plain).err)
 
     def test_hostile_sums(self):
-        """Numbers that cannot be: an error, not a crash."""
+        """Impossible numbers are an error, not a crash."""
         path, out = self.put("h.pbin", make(wandering(12, threads=1))), os.path.join(self.folder, "h-sums.pbin")
         self.succeeds(["pbin-aggregate", "-q", "--energy-model=fit", "-o", out, path])
         with open(out, "rb") as file:

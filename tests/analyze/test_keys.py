@@ -1,4 +1,4 @@
-"""Keys that tell code apart: offsets instead of addresses, linkage names, lines of calls.
+"""Keys that distinguish code: offsets instead of addresses, linkage names, lines of calls.
 
 SPDX-License-Identifier: MIT
 """

@@ -72,7 +72,7 @@ class Arithmetic(Case):
         w = self.full(pmu=POWER, wall_ns=10**9)
         w.thread_count = 2
         w.add_samples(3.0, 2**63)
-        # both used as much: half of the energy each
+        # both used the same CPU time: half of the energy each
         self.refused_or(self.aggregate(w, "-k", "thread"), lambda rows, _total, _facts: self.assertEqual(
             [r["energy"] for r in rows], [1.5, 1.5]))
 
@@ -129,7 +129,7 @@ class Mixed(Case):
                         lambda _rows, total, _: self.assertAlmostEqual(total["time"], 1.0))
 
     def test_full_profile_with_rows(self):
-        """Rows have no keys there: what is not in the file may not be read from the stack."""
+        """Rows have no keys there: missing keys must not be read from uninitialised memory."""
         w = self.full(wall_ns=10**9)
         w.add_samples(0, 10**9)
         w.add_row(time=1 << 62)

@@ -25,7 +25,7 @@ KEYS = "process,thread,binary,function"
 
 
 def bucket(ns):
-    """By the rule of pbin.5, in another way than the code: the first octave in which 32 buckets reach x."""
+    """By the rule of pbin.5, but computed differently from the code: the first octave in which 32 buckets reach x."""
     x, k = int(ns * 16), 0
     if x < 64:
         return x
@@ -218,7 +218,7 @@ class Tables(MeasureCase):
             self.assertIn(name, rows[0])
 
     def test_only_calls(self):
-        """Without times, rows are in order of calls, and no column of times is in the way."""
+        """Without times, rows are in order of calls, and columns of times are not shown."""
         p = pbin.Profile(meta={"name": "x", "keys": "function", "dialect": "funcmeter"},
                          measures={"calls": ("", INTEGER, ADD)}, runs=[pbin.Run("x", 1, 0, 0, F(0), F(0))])
         for number, (name, calls) in enumerate((("a", 5), ("b", 9))):
@@ -239,7 +239,7 @@ class Tables(MeasureCase):
         self.assertEqual([r["calls"] for r in self.table("-k", "binary", path, path, "--mode", "add")["rows"]], [28])
 
     def test_dump(self):
-        """What the file has, no more and no less."""
+        """Exactly the contents of the file."""
         p = pbin.read(self.content(self.path))
         want, buckets = set(), set()
         for (row, name), value in p.measured.items():
@@ -346,7 +346,7 @@ class Bad(MeasureCase):
         self.assertIn("'calls' has a different kind or unit", self.fails(["pbin-aggregate", a, b]).err)
 
     def test_cut_short(self):
-        """Every file that ends early is refused; what was whole is salvaged."""
+        """Every truncated file is refused; complete parts are salvaged."""
         data = write(make_run(random.Random(9)))
         for end in range(40, len(data), 101):
             path = self.file("cut.pbin", data[:end])

@@ -44,7 +44,7 @@ class MergeCase(test_aggregate.TableCase):
         return out
 
     def tree(self, inputs, rng, *argv):
-        """Groups at random, sums each, goes on with the sums."""
+        """Forms random groups, adds up each, and continues with the sums."""
         inputs = list(inputs)
         while len(inputs) > 1:
             rng.shuffle(inputs)
@@ -87,7 +87,7 @@ class Trees(MergeCase):
                 self.assertEqual(len(root.runs), 1 if mode == "add" else count)
 
     def test_profiles_that_differ_in_everything_that_may(self):
-        """Volts, units, targets, commands, CPUs: what is kept does not depend on the order."""
+        """Volts, units, targets, commands, CPUs: the result does not depend on the order."""
         rng = random.Random(201)
         kinds = [dict(pmu=pbin.POWER, unit="W"), dict(pmu=pbin.CURRENT, volts=5.0, unit="A"),
                  dict(pmu=pbin.CURRENT, volts=12.0, unit="A"), dict(pmu=pbin.POWER, unit="")]
@@ -172,7 +172,7 @@ class Content(MergeCase):
         self.assertEqual(sum_.meta["keys"], "comm,function,inline,line")
 
     def test_own_files_of_sums_are_read(self):
-        """What the tests' writer makes of a file of sums is the same profile."""
+        """A file of sums that is rewritten by the tests' writer is the same profile."""
         files = [self.profile(f"{i}.pbin", profiles.make(260 + i)) for i in range(3)]
         path = self.sum(files)
         mine = self.file("mine.pbin", pbin.write(pbin.read(self.content(path))))
@@ -196,7 +196,7 @@ class Coarser(MergeCase):
                 with self.subTest(keys=keys):
                     result, _ = sums.aggregate(made, sums.Options(keys))
                     for row in result.rows.values():
-                        row.entries = None  # from line to line of one function is not coming into it
+                        row.entries = None  # moving between lines of one function is not an entry
                     self.check_table(self.table("-k", ",".join(keys), path), result, sums.Options(keys))
 
     def test_of_shards(self):
@@ -221,7 +221,7 @@ class Coarser(MergeCase):
         self.assertIn("several runs", ended.err)
 
     def test_of_several_runs_is_refused_even_when_no_row_is_in_two(self):
-        """Else two rows of two runs would become one row of one run."""
+        """Otherwise two rows of two runs would become one row of one run."""
         made = [profiles.make(295 + i, samples=20, threads=1) for i in range(2)]
         for i, p in enumerate(made):
             p.samples = [pbin.Sample(n, 1.0, [(0, 0, 10)]) for n in (0, 1000)]
@@ -258,7 +258,7 @@ class Coarser(MergeCase):
             self.close(table["profile"]["excluded_time_s"], result.excluded.time, "excluded")
 
     def test_external_to_each_profiles_own_target(self):
-        """-j must not matter, nor the order, where targets differ."""
+        """If targets differ, neither -j nor the order changes the result."""
         a, b = profiles.make(301, target="app"), profiles.make(302, target="libc.so.6")
         one, two = (self.sum([self.profile(f"{i}.pbin", p)]) for i, p in enumerate((a, b)))
         tables = {self.csv("--exclude-external", *order) for order in ((one, two), (two, one))}

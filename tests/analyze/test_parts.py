@@ -11,7 +11,7 @@ import pbin
 import profiles
 import tool
 
-PADDING = pbin.block("padd", b"\0" * (1 << 19))  # of no known type: it is passed over
+PADDING = pbin.block("padd", b"\0" * (1 << 19))  # of an unknown type, which is skipped
 
 
 def blocks(data):
@@ -107,7 +107,7 @@ class PartsTest(tool.Case):
         self.assertIn("counts do not match", ended.err)
 
     def test_few_addresses_are_enough(self):
-        """What does for one thread does for eight: the others are not there then. (Not limited with
+        """Memory that suffices for one thread suffices for eight: the others are not started then. (Not limited with
         AddressSanitizer, which needs terabytes of addresses.)"""
         path = self.file("parts.pbin", padded(pbin.write(self.profile(6), batch=25)))
         want = tool.run(["pbin-aggregate", "-j", "1", path]).out

@@ -109,7 +109,7 @@ class Spread(RunsCase):
                 self.close(row[what], row[what + "_max"], what)
 
     def test_digits_survive_large_times(self):
-        """Runs of eleven days that differ by nanoseconds: a sum of squares in doubles would say 0."""
+        """Runs of eleven days that differ by nanoseconds: a sum of squares in doubles would yield 0."""
         made = []
         for i, ns in enumerate((0, 3, 7, 1)):
             p = profiles.make(130, samples=2, threads=1)

@@ -1,4 +1,5 @@
-"""The default model of energy, by what it promises: conserved, physical, and the same however a profile is read.
+"""The guarantees of the default energy model: it conserves energy, is physical, and gives the same result however a
+profile is read.
 
 SPDX-License-Identifier: MIT
 """
@@ -85,7 +86,8 @@ class ShareTest(tool.Case):
         self.assertIn(b"in other programs", self.succeeds(["pbin-aggregate", "-q", path]).out)
 
     def test_other_programs_while_this_one_waits(self):
-        """A third of the time is of the program, a third of others, a third of nobody; less than two ticks are nobody's."""
+        """A third of the time is used by the program, a third by others, a third is idle; less than two ticks count as
+        idle."""
         profile = make([pbin.Sample(3 * MS, 6.0, [(0, i % 2, MS)]) for i in range(1024)], cpus=1)
         profile.busy = [2 * MS] * 1024
         rows, total = self.run_on(profile)
@@ -159,7 +161,8 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(total["energy"], 0.012, 9)
 
     def test_counter_that_leaps(self):
-        """A counter is read at every sample and moves at every fourth: what it counted is of the PCs before the leap."""
+        """A counter is read at every sample and moves at every fourth: what it counted belongs to the PCs before the
+        leap."""
         samples = []
         for i in range(1024):
             leap = i % 4 == 3
@@ -193,7 +196,7 @@ class ShareTest(tool.Case):
                     self.assertEqual(len(outs), 1, (seed, model, part))
 
     def test_parts_of_the_time_add_up(self):
-        """What lies outside the selected time is left out, however much of it there is."""
+        """Everything outside the selected time is left out, however much it is."""
         rng = random.Random(9)
         samples = [pbin.Sample(MS, rng.uniform(1, 9), [(0, i // 300 % 3, MS)]) for i in range(9000)]
         whole, total = self.run_on(make(samples, cpus=1))
@@ -205,7 +208,7 @@ class ShareTest(tool.Case):
                 self.assertAlmostEqual(sum(p[name]["energy"] for p, _ in parts if name in p), row["energy"], 9, name)
 
     def test_balance(self):
-        """What was measured, with each part of it; rows that are not their runs are refused."""
+        """The balance of measured energy with each of its parts; rows that do not add up to their runs are refused."""
         samples = [pbin.Sample(2 * MS, 5.0, [(0, i % 2, MS)]) for i in range(100)]
         path = self.file("b.pbin", pbin.write(make(samples, cpus=2)))
         for argv, parts in (([], ("code", 0.5), ), (["--max-gap", "0.001"], ("gap", 0.5)),
@@ -250,7 +253,7 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(json.loads(ended.out)["total"]["energy"], count * 0.005, 9)
 
     def test_simulation(self):
-        """Errors of the default model and the fit against exact integrals, with less patience than make bench-truth."""
+        """Errors of the default model and the fit against exact integrals, in less time than make bench-truth."""
         ended = subprocess.run([sys.executable, TRUTH, "--check", "--table", "pairs", "--seeds", "4", "--length", "1"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout.decode())

@@ -1,4 +1,4 @@
-"""Names of functions, binaries and files that are not in a profile: what may have been meant.
+"""Names of functions, binaries and files that are not in a profile: suggestions of similar names.
 
 SPDX-License-Identifier: MIT
 """

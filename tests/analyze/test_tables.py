@@ -110,7 +110,7 @@ class Width(TablesCase):
             self.assertIn(LONG, out.read())
 
     def test_terminal(self):
-        """The window decides, unless COLUMNS does."""
+        """The width of the window applies, unless COLUMNS is set."""
         file = self.make("p.pbin", 3, [LONG] * 30)
         for window, columns, widest in ((80, None, 80), (120, None, 120), (0, None, 80), (80, "100", 100)):
             master, slave = pty.openpty()
@@ -183,7 +183,7 @@ class Columns(TablesCase):
         self.assertTrue(dump.startswith("thread,pc\n"))
 
     def test_details(self):
-        """What is shown only in wide tables can be asked for by name."""
+        """Columns of wide tables can be requested by name."""
         files = [self.make(f"{i}.pbin", i) for i in range(3)]
         text = self.succeeds(["pbin-aggregate", "-q", "--columns", "time,time_sd,function", *files]).out.decode()
         self.assertRegex(text, r"\n *time \+-95% \[s\]  time_sd \[s\]  function\n")

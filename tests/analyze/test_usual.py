@@ -11,7 +11,7 @@ import tool
 
 class UsualTest(tool.Case):
     def both(self, name, profile):
-        """With a start, even at 0, samples are asked about one by one."""
+        """With --start, even at 0, samples are checked one by one."""
         path = self.file(name, pbin.write(profile))
         tables = []
         for options in ([], ["--start", "0"]):

@@ -1,4 +1,4 @@
-"""pbin files written by hand, after pbin.5: what no converter would make.
+"""pbin files written by hand according to pbin.5, with contents that no converter produces.
 
 SPDX-License-Identifier: MIT
 """

@@ -41,7 +41,7 @@ class BadCase(tool.Case):
         return ended
 
     def refuses_bytes(self, name, data, *options):
-        """As refuses, and from stdin too."""
+        """Like refuses, and from stdin too."""
         self.refuses(name, self.file("input", data), *options)
         return self.fails([name, *QUIET[name], *options], "<stdin>", stdin=data, **self.limits())
 
@@ -380,7 +380,7 @@ class Output(BadCase):
                 self.fails(argv + ["-o", "/dev/full"], "/dev/full")
 
     def test_closed_pipe(self):
-        """A reader that has seen enough, like head: no error."""
+        """A reader that closes the pipe early, like head, causes no error."""
         for argv in self.cases():
             with self.subTest(argv):
                 reader, writer = os.pipe()
@@ -418,7 +418,7 @@ class Output(BadCase):
                     self.assertEqual(f.read(), b"precious")
 
     def test_new_output_keeps_only_plain_permissions(self):
-        """A program that is overwritten must not lend its rights to a profile."""
+        """A profile that replaces a program must not inherit its set-user-ID bit."""
         out = self.file("out", b"old")
         os.chmod(out, 0o6751)
         self.succeeds(["prof2pbin", "-q", "-o", out], stdin=raw.write(small_run(), "sampler"))
@@ -452,7 +452,7 @@ int argp_parse(const struct argp *argp, int argc, char **argv, unsigned flags, i
 
 class Salvage(BadCase):
     def salvages(self, data, count, *options):
-        """--salvage keeps exactly COUNT samples and says so. Nothing to keep: refused, or 0 samples."""
+        """--salvage keeps exactly COUNT samples and reports it. Nothing to keep: refused, or 0 samples."""
         argv = ["prof2pbin", "--salvage", *options]
         ended = tool.run(argv, stdin=data, **self.limits())
         if count == 0 and ended.status == 1:

@@ -1,4 +1,4 @@
-"""What is kept of a cut profile keeps its power: times of the whole run are cut down with it.
+"""The samples kept of a truncated profile keep their power: times of the whole run are reduced in proportion.
 
 SPDX-License-Identifier: MIT
 """
@@ -49,7 +49,7 @@ class Salvage(tool.Case):
             self.assertAlmostEqual(facts["power_W"], 2.0, 2, dialect)
 
     def test_damage_amid_a_pbin(self):
-        """What is lost is said: from where on, why, and how many of the samples are kept."""
+        """Losses are reported: their position and cause, and how many samples are kept."""
         profile = profiles.make(3, samples=300, threads=3)
         whole = pbin.write(profile, 50)
         at = [i for i in range(len(whole)) if whole[i:i + 4] == b"SMPL"][2] - 4
@@ -80,7 +80,7 @@ class Salvage(tool.Case):
             self.assertIn("the balance does not add up", ended.err)
 
     def test_lost_kind_of_values(self):
-        """A header of zeros does not say what the values are: custom, unless the user says it."""
+        """A header of zeros does not contain the kind of the values: it is custom, unless the user specifies it."""
         for dialect in ("sampler-walltime", "pperf"):
             run = steady_run(500, 1000)
             data = raw.killed(run, dialect)
@@ -98,7 +98,7 @@ class Salvage(tool.Case):
             self.fails([*argv, "--pmu-kind=current"], stdin=data)
 
     def test_lost_time_of_the_run(self):
-        """Without times of samples, the header alone has the time: there is no energy, and that is said."""
+        """Without times of samples, the header alone has the time: there is no energy, and this is reported."""
         for dialect, options in (("sampler", ["--pmu-kind=power"]), ("intrvelf", ["-v", "1"])):
             argv = ["prof2pbin", "--salvage", "--dialect", dialect, *options]
             ended = self.succeeds(argv, stdin=raw.killed(steady_run(100, 1000), dialect))

@@ -26,7 +26,7 @@ MODELS = ("thread", "sample", "share", "fit")
 
 
 class Timeline:
-    """Which function runs when: phases one after the other. All times in ns, energies in J."""
+    """Which function runs when: consecutive phases. All times in ns, energies in J."""
 
     def __init__(self, rng, powers, length, total, regular, order, offset):
         self.powers, self.starts, self.who, self.energy = powers, [], [], []
@@ -189,14 +189,14 @@ def share_exactly(line):
 
 
 def floor(pcs, length, regular, seeds, seconds):
-    """What no model that shares windows by CPU time can be better than: the programs of row()."""
+    """The lower limit for models that share windows by CPU time: the programs of row()."""
     total = int(seconds * max(1, length / 10) * 1e9)
     return sum(share_exactly(Timeline(seed_of(seed, pcs, length), [10, 30], length, total, regular, "turn",
                                       offset_of(seed, seeds, length, regular))) for seed in range(seeds)) / seeds
 
 
 class Limits:
-    """Counts what is beyond its limit."""
+    """Counts values beyond their limits."""
 
     def __init__(self, check, slack):
         self.slack, self.wrong = slack if check else 1, 0

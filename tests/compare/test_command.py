@@ -80,7 +80,7 @@ class Gate(tool.Case):
         self.assertRegex(self.gate("total:time>10%", BASE, SLOWER, 3)[0], r": [0-9.]+ s, base [0-9.]+ s, p ")
 
     def test_everything_ten_times_slower(self):
-        """One run does not show whether it was the program: but nothing may look as if it was the same."""
+        """One run does not show whether the program changed, but the output must not suggest that nothing did."""
         program = simulate.Program(self.folder, "p", list(WORK))
         runs = [simulate.save(self.folder, f"r{n}.pbin", simulate.run(program, 5, WORK, n)) for n in (500, 5000)]
         table = json.loads(self.succeeds(["pbin-compare", "--format=json", *runs]).out)

@@ -1,4 +1,4 @@
-"""Does it cry wolf, and does it see the wolf? Runs of one program against each other, and against slower ones.
+"""False and missed changes: runs of one program against each other, and against slower ones.
 
 SPDX-License-Identifier: MIT
 """
@@ -51,7 +51,7 @@ class Significance(tool.Case):
 
 class SameProgram(Significance):
     def check(self, files, count):
-        """At most 5 % of the pairs may show anything."""
+        """At most 5 % of the pairs may show a difference."""
         alarms = self.alarms(self.pairs(files, count))
         self.assertLessEqual(alarms, count * 5 // 100, f"{alarms} of {count} pairs")
 

@@ -82,7 +82,7 @@ class Machine:
             self.spawn(pid, raw.EXEC)
         elif what < 0.06 and len(self.alive) < 12:
             tid, self.next_id = self.next_id, self.next_id + 1
-            if self.rng.random() < 0.2 and len(self.ext.tasks) > 3:  # a number that is free again
+            if self.rng.random() < 0.2 and len(self.ext.tasks) > 3:  # a number that has become free
                 free = {t.tid for t in self.ext.tasks} - set(self.alive)
                 tid = self.rng.choice(sorted(free)) if free else tid
             self.begin(pid, tid)
@@ -305,7 +305,7 @@ class Resolution(Case):
                          ["/bin/a", "/bin/b", "/bin/b", "/bin/a"])
 
     def test_time(self):
-        """A library comes, another one takes part of its place, then the program executes another one."""
+        """A library is mapped, another one covers part of it, then the program executes another program."""
         ext = Extended({}, [Image(1, "/bin/a"), Image(1, "/bin/b", 100, 0, raw.NO_IMAGE, raw.EXEC)],
                        [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(0, 0x8000, 0x4000, "/lib/x", 20),
                         Mapping(0, 0x9000, 0x1000, "/lib/y", 40), Mapping(1, 0x1000, 0x1000, "/bin/b", 100)],
@@ -317,7 +317,7 @@ class Resolution(Case):
                                                "_foreign"])
 
     def test_fork(self):
-        """The child has what its parent had then, not what came later; what it maps itself is its own."""
+        """The child has the mappings of its parent at the fork, no later ones; its own mappings are private."""
         ext = Extended({}, [Image(1, "/bin/a"), Image(2, "/bin/a", 50, 1, 0, raw.FORK)],
                        [Mapping(0, 0x1000, 0x1000, "/bin/a"), Mapping(0, 0x8000, 0x1000, "/lib/late", 60),
                         Mapping(1, 0x1800, 0x100, "/lib/own", 70)], [Task(1, 1), Task(2, 2, 50)])

@@ -191,7 +191,7 @@ class Dialects(tool.Case):
                     self.assertIn(got[key].get("energy"), (None, 0))
 
     def test_opaque_values_are_kept(self):
-        """Values that are not numbers come out as they went in; more samples than fit in a block."""
+        """Opaque values are unchanged; more samples than fit in a block."""
         for size, count, order in ((24, 9000, "<"), (3, 60, ">"), (1, 20, "<"), (8, 60, "<"), (1024, 4200, "<"), (1025, 20, "<")):
             run, rng = make_run(PROGRAMS, raw.CUSTOM, count=count), random.Random(size)
             for sample in run.samples:

@@ -1,4 +1,4 @@
-"""Help, man pages and README say what the tools do: the same options, and examples that run.
+"""Help, man pages and README agree with the tools: the same options, and examples that run.
 
 Environment: BUILD, the build folder.
 SPDX-License-Identifier: MIT
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 """
 LIBRARY = "volatile unsigned drain; void foo(unsigned n) { while (n-- > 0) drain += n; }\n"
 UUID = "8aaaf200-2450-11e4-abe2-0002a5d5c51b"
-# What examples name that is not ours to make: where it is in the folder of the examples.
+# Absolute paths and external files in examples, and their place in the folder of the examples.
 ELSEWHERE = {"/usr/lib/libfoo.so.1": "./libfoo.so.1", "/var/prof": "prof", "~/src": "src",
              "/sys/class/hwmon/hwmon3/power1_input": "power1_input"}
 
@@ -246,7 +246,7 @@ class Workshop:
         self.text("kallsyms", "ffffffff81000000 T _stext\n")
 
     def run(self, example):
-        """Runs EXAMPLE in a folder that looks like new; returns what is wrong with it, or None."""
+        """Runs EXAMPLE in a fresh folder; returns what is wrong with it, or None."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = os.path.join(scratch, "here")
             shutil.copytree(self.folder, folder)

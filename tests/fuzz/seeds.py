@@ -263,7 +263,7 @@ def packed_seeds():
 
 
 def with_dictionary(xz):
-    """An xz file that says that it needs 4 GB for its dictionary."""
+    """An xz file that declares a dictionary of 4 GB."""
     size = (xz[12] + 1) * 4  # of the block header: size, flags, filter, its properties, padding, CRC32
     header = bytearray(xz[12:12 + size - 4])
     assert header[2] == 0x21
@@ -272,7 +272,7 @@ def with_dictionary(xz):
 
 
 def tool_seeds():
-    """Profiles of each kind, with commands that have most to do with them."""
+    """Profiles of each kind, with the commands that use most of their contents."""
     source = os.path.join(TESTS, "fuzz", "tools.c")
     with open(source, encoding="ascii") as f:
         commands = re.findall(r'{main_\w+, "([^"]*)"}', f.read())

@@ -55,7 +55,8 @@ class Callgraph(tool.Case):
         self.assertNotIn("program", text)
 
     def test_text_of_terminals(self):
-        """Names are shortened to the line, unless all is asked for; binaries are left out where there is no room."""
+        """Names are shortened to fit the line, unless --complete is given; binaries are left out where there is no
+        room."""
         names = ("main", "std::vector<int, std::allocator<int> >::push_back(int const&)", "x" * 300, "cc", "dd")
         calls = [(names[NAMES.index(a)], names[NAMES.index(b)], n) for a, b, n in CALLS]
         file = self.file("c.pbin", self.pbin(names=names, calls=calls))

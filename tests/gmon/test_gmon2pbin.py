@@ -52,7 +52,7 @@ def read_json(argv, stdin=None):
 
 
 class Recorded(unittest.TestCase):
-    """Programs built with gcc -pg, run, and read by gprof and by us."""
+    """Programs built with gcc -pg, run, and read by gprof and by gmon2pbin."""
 
     @classmethod
     def setUpClass(cls):

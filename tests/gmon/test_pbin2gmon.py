@@ -184,7 +184,7 @@ class Again(tool.Case):
         self.assertEqual(ended.out, gmonfile.gnu(Profile([h])))
 
     def test_recorded(self):
-        """gprof says the same of a file that went through a pbin; 2-byte bins where glibc's were wider."""
+        """gprof prints the same for a file converted to pbin and back; 2-byte bins where glibc's were wider."""
         source = self.file("p.c", b"""
             volatile unsigned long sink;
             __attribute__((noinline)) void leaf(int n) { for (int i = 0; i < n; i++) sink += i; }

@@ -1,4 +1,4 @@
-"""Small files that mean much: memory, time and output stay in proportion to what the file really holds.
+"""Small files that expand: memory, time and output stay in proportion to the real contents of the file.
 
 SPDX-License-Identifier: MIT
 """
@@ -62,7 +62,7 @@ class Pbin(Case):
         self.assertIn("decompress it", ended.err)
 
     def test_definitions_that_bzip2_repeats(self):
-        """Locations, threads, mappings, sources: all alike."""
+        """Locations, threads, mappings, sources, all identical."""
         for kind, member in (("THRD", struct.pack("<III", 1, 1, 0)), ("MAPS", struct.pack("<QQQIII", 0, 0, 0, 0, 0, 0)),
                              ("LOCS", struct.pack("<QIII4I", 1, 0, pbin.NO_MAP, 1, 0, 0, 0, 0)),
                              ("srcs", struct.pack("<IIIIdQBI", 0, 0, 0, 0, 0, 0, 0, 0))):
@@ -181,7 +181,7 @@ class Symbols(Case):
         self.assertIn("demangled", ended.err)
 
     def doubling(self, number):
-        """f<number>(A<int, int>, B<A<int, int>, A<int, int> >, ...): each is the one before, twice."""
+        """f<number>(A<int, int>, B<A<int, int>, A<int, int> >, ...): each contains the previous one twice."""
         out = b"_Z6f%05d1AIiiE" % number
         last = b"S0_"
         for i in range(10):

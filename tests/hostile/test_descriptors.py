@@ -1,4 +1,4 @@
-"""Many binaries, few descriptors: few processes, and no name is lost in silence.
+"""Many binaries, few descriptors: few processes, and no name is lost without a warning.
 
 SPDX-License-Identifier: MIT
 """
@@ -44,7 +44,7 @@ class Many(tool.Case):
 
     @unittest.skipIf(tool.is_asan(), "a sanitizer has its own functions")
     def test_missing_files(self):
-        """Where many files are missing, the kernel is not asked for each in each folder; one that is there is found."""
+        """If many files are missing, the tool does not try each in each folder; existing ones are found."""
         library, log, out = (os.path.join(self.folder, name) for name in ("fail.so", "log", "out.pbin"))
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "inject", "fail.c")
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source], check=True)
@@ -85,7 +85,7 @@ class Many(tool.Case):
         self.assertEqual(self.names((COUNT + 50, COUNT + 50)), (COUNT, ""))
 
     def test_hard_limit(self):
-        """What cannot be opened is named."""
+        """Files that cannot be opened are named."""
         known, messages = self.names((64, 64))
         self.assertLess(known, COUNT)
         self.assertIn("Too many open files", messages)

@@ -62,7 +62,7 @@ class Missing(Case):
 
 class Overwritten(Case):
     def test_no_setuid(self):
-        """The new content of a file has not its rights to be another user."""
+        """The new contents of a file do not inherit its set-user-ID bit."""
         for mode, left in ((0o4755, 0o755), (0o2755, 0o755), (0o1640, 0o640), (0o600, 0o600)):
             out = self.file("out.pbin", b"old")
             os.chmod(out, mode)

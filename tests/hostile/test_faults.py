@@ -1,4 +1,4 @@
-"""Calls that fail, one after the other: no tool succeeds in silence with another result.
+"""Calls that fail, one after the other: no tool succeeds silently with another result.
 
 After each: the old output or the complete new one, the exit status and a message, no temporary file, no child.
 A fault that costs names only may be a warning.
@@ -66,7 +66,8 @@ class Case(tool.Case):
             return f.read()
 
     def names(self, data, tool_name):
-        """What a result is about. A profile may have the same names from the same file under another path, such as /lib
+        """The contents of a result. A profile may have the same names from the same file under another path, such as
+        /lib
         for /usr/lib, if the recorded one cannot be read."""
         if tool_name != "prof2pbin":
             return data

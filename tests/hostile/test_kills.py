@@ -85,7 +85,7 @@ class Case(tool.Case):
         os.mkdir(self.work)
 
     def start(self, argv, stdin=None):
-        # one that is killed while it looks for leaks says so, which is not a finding
+        # LeakSanitizer reports when it is killed, which is not a finding
         options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         env = dict(tool.environment(), TMPDIR=self.temporary, ASAN_OPTIONS=options)
         return subprocess.Popen([tool.path(argv[0]), *map(str, argv[1:])], env=env, cwd=self.work, stdin=stdin,
@@ -106,7 +106,7 @@ class Case(tool.Case):
         return time.monotonic() - begin
 
     def killed_once(self, argv, number, after, stdin):
-        """Its process, status and what it said. self.killed is when that was [s since boot], less what its session waited
+        """Its process, status and messages. self.killed is when that was [s since boot], less what its session waited
         for a CPU."""
         process = self.start(argv, stdin and open(stdin, "rb"))
         time.sleep(after)

@@ -55,7 +55,7 @@ class Zeros(tool.Case):
 
 class Full(tool.Case):
     def test_no_room(self):
-        """What does not fit says how much room it needs."""
+        """Data that does not fit causes an error with the room that it needs."""
         if os.getuid() != 0:
             self.skipTest("needs root, to mount a small file system")
         raw = self.file("in.bin", b"\1" + bytes(31) + bytes(8 * MB))

@@ -163,7 +163,8 @@ class Shown(Case):
 
 class Binaries(Case):
     def test_another_is_used(self):
-        """A binary that cannot be read is not one that is missing: what is used in its place is named."""
+        """A binary that cannot be read is reported differently from a missing one: the file used in its place is
+        named."""
         for folder in (self.here, self.other):
             subprocess.run(["gcc", "-O1", "-o", os.path.join(folder, "a"), "-x", "c", "-"], input=b"int main(void) { return 0; }", check=True)
         program = os.path.join(self.other, "a")

@@ -175,7 +175,8 @@ class Made(IgprofCase):
 
 
 def analysed(name, counter):
-    """What IgProf's analyser says: {function: self} and {function: with what it called}; recursion has names of its own."""
+    """The output of IgProf's analyser: {function: self} and {function: with what it called}; recursion has names of its
+    own."""
     with open(os.path.join(RECORDED, f"{name}.{counter}.txt"), encoding="utf-8") as f:
         cumulative, own = f.read().split("Flat profile (self")
     tables = []

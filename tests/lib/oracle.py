@@ -1,4 +1,4 @@
-"""The second implementation of the arithmetic: who used how much time and energy, in exact rationals.
+"""A second implementation of the arithmetic: time and energy of each row, in exact rationals.
 
 Time is conserved (all rows together = the CPU time that threads used), energy is conserved (= the
 energy of the run).

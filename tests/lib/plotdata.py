@@ -24,7 +24,7 @@ def build(folder, label, names):
     subprocess.run(["gcc", "-nostdlib", "-no-pie", "-o", path, source], check=True)
     with open(path, "rb") as f:
         data = f.read()
-    for holder, name in zip(holders, names):  # names that no assembler takes
+    for holder, name in zip(holders, names):  # names that assemblers reject
         data = data.replace(b"\0" + holder.encode() + b"\0", b"\0" + name.ljust(len(holder), b"\0") + b"\0")
     with open(path, "wb") as f:
         f.write(data)

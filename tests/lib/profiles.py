@@ -1,4 +1,4 @@
-"""Random full profiles with everything that attribution must cope with.
+"""Random full profiles with all special cases of attribution.
 
 SPDX-License-Identifier: MIT
 """

@@ -39,7 +39,7 @@ class Map:
     offset: int = 0  # in the file; only the raw extension knows it
     build_id: str = ""
     path: str = ""
-    after: bytes = b""  # behind the label
+    after: bytes = b""  # after the label
 
 
 @dataclass
@@ -150,7 +150,7 @@ def write(run, dialect, late=False, order="<", pmu="d", magic=None):
 
 
 def killed(run, dialect, order="<", pmu="d"):
-    """What a sampler leaves that was killed: a zeroed header, good records, no maps."""
+    """What a killed sampler leaves: a zeroed header, good records, no maps."""
     size = 36 if dialect == "pperf" else 32
     return bytes(size) + b"".join(record(dialect, s, order, pmu) for s in run.samples)
 

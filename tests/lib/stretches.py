@@ -1,4 +1,4 @@
-"""Who gets the energy around each sample: the second implementation of the default model, in rationals.
+"""A second implementation of the default energy model, in rationals.
 
 A profile is cut into stretches of 1024 samples. The CPU time of an interval is half its first PC's and half its last PC's;
 energy between two updates of the sensor is shared by the CPU time there, as far as there was any. See
@@ -151,7 +151,7 @@ def place(samples, uses, price, cut):
 
 
 def level(samples, price, most, rest, out):
-    """None gets more than the highest power: what is over goes to those that cost about the same."""
+    """No thread sample gets more than the highest power: the excess goes to those that cost about the same."""
     def class_of(i):
         around = price[i, 1] + price[min(i + 1, len(samples) - 1), 0]
         part = around * CLASSES * (1 + SAME_POWER) / most / 2 if most else 0
@@ -188,7 +188,7 @@ def others_of(samples):
 
 
 def settle(samples, cpus):
-    """Returns the energy of each thread sample, and nobody's of each interval; other programs have the rest."""
+    """Returns the energy of each thread sample and the idle energy of each interval; other programs have the rest."""
     uses = find_uses(samples)
     add_uses(samples, uses)
     windows = make_windows(samples)
@@ -244,6 +244,6 @@ def spread(samples, cpus=0):
 
 
 def ran(ns, threads, cpus):
-    """Without CPU times: each thread ran, as far as there were CPUs."""
+    """Without CPU times: each thread ran, within the number of CPUs."""
     each = ns * Fraction(cpus, len(threads)) if cpus and len(threads) > cpus else ns
     return [(t, each) for t in threads]

@@ -1,4 +1,4 @@
-"""Running the tools under test: limits, and what every bad end must look like.
+"""Runs the tools under test, with limits, and checks every failure.
 
 SPDX-License-Identifier: MIT
 """

@@ -61,7 +61,7 @@ report.after = state();
 
 
 def browse(folder, svgs, script):
-    """What SCRIPT reports of the pictures; the scripts of several would get in each other's way."""
+    """What SCRIPT reports of the pictures. The scripts of several pictures are removed, because they would interfere."""
     svgs = [s[s.index("<svg"):].replace("document.documentElement", "document.querySelector('svg')") for s in svgs]
     if len(svgs) > 1:
         svgs = [re.sub("<script.*</script>", "", s, flags=re.S) for s in svgs]

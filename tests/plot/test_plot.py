@@ -1,4 +1,4 @@
-"""pbin-plot: every kind in every format, data that equal pbin-aggregate's, names that try to be commands.
+"""pbin-plot: every kind in every format, data that equal pbin-aggregate's, names that contain commands.
 
 SPDX-License-Identifier: MIT
 """
@@ -141,7 +141,7 @@ class Plot(tool.Case):
         inputs = RUNS[:KINDS[kind]] if inputs is None else inputs
         out = self.succeeds(["pbin-plot", kind, *inputs, "--verbose", *options], timeout=60, cwd=self.folder,
                             stdin=stdin)
-        self.assertEqual(out.err, "", f"{kind} {options}")  # gnuplot complains of nothing
+        self.assertEqual(out.err, "", f"{kind} {options}")  # gnuplot reports no errors
         return out.out
 
     def rows(self, *options):
@@ -744,7 +744,7 @@ class Comparison(Plot):
                         sides = self.a[:runs], self.b[:runs]
                         rows = self.check(kind, metric, sides)
                         verdicts |= {(runs, r["significant"], r["verdict"], r["p"] == "") for r in rows}
-        for runs in (1, 5):  # nothing is tested in vain: each case occurred
+        for runs in (1, 5):  # each case occurred
             for case in (("yes", "slower", False), ("no", "not significant", False), ("no", "not tested", True), ("yes", "new", False),
                          ("yes", "gone", False)):
                 self.assertIn((runs, *case), verdicts)

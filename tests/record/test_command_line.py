@@ -1,4 +1,4 @@
-"""What sampler does with its command line: without -o, with -a and -d, names with patterns.
+"""The command line of sampler: without -o, with -a and -d, names with patterns.
 
 SPDX-License-Identifier: MIT"""
 import csv
@@ -43,7 +43,7 @@ class Summary(Case):
         self.assertEqual(self.sampler("-q", "--", BURN, "0.05").stderr, "")
 
     def test_the_limit_of_the_cost(self):
-        """Says why a rate was not reached; without a limit, it is much higher."""
+        """Reports why a rate was not reached; without a limit, it is much higher."""
         rates = []
         for limit in ("1", "0"):
             done = self.sampler("-d", "-f", "10000", "--engine", "ptrace", "--max-overhead", limit, "--", BURN, "0.5")
@@ -97,7 +97,7 @@ class Summary(Case):
 
 class Parsing(Case):
     def test_command_line_that_cannot_be_read(self):
-        """Out of memory in argp_parse: options would be lost without a word."""
+        """Out of memory in argp_parse: options would be lost silently."""
         source, library = os.path.join(self.folder, "argp.c"), os.path.join(self.folder, "argp.so")
         with open(source, "w") as file:
             file.write("int argp_parse(void) { return 12; }\n")

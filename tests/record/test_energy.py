@@ -1,4 +1,4 @@
-"""Joules of the right function, from a program whose power is known to the table, by least squares.
+"""Energy of each function by least squares, in a program with known powers, from recording to table.
 SPDX-License-Identifier: MIT"""
 import json
 import os
@@ -10,7 +10,7 @@ import tool
 
 
 class Energy(tool.Case):
-    """phases says what its functions and the machine really used, of their CPU time: other programs do not matter."""
+    """phases prints what its functions and the machine really used, of their CPU time: other programs do not matter."""
 
     def record(self, *arguments, period_ms, options):
         state = os.path.join("/dev/shm" if os.path.isdir("/dev/shm") else self.folder, f"phases-{os.getpid()}")

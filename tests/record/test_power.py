@@ -67,7 +67,7 @@ class Case(unittest.TestCase):
         return [tuple(re.split(r"\s+", line.strip(), maxsplit=4)) for line in text.splitlines()[1:]]
 
     def waiting(self, seconds):
-        """A command that reports its start, and runs for this long; see wait_for_command."""
+        """A command that signals its start and then runs for this time; see wait_for_command."""
         return ("sh", "-c", f"sleep 0.1; touch {self.at('started')}; sleep {seconds}")
 
     def wait_for_command(self):

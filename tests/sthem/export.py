@@ -75,7 +75,7 @@ def power(value):
 
 
 def repaired(times):
-    """Times [s, Fraction] after the rule of the tool, written anew: runs that are not after the last good one."""
+    """Times [s, Fraction] by the rule of the tool, implemented again: runs that are not after the last good one."""
     good = [0]
     for i in range(1, len(times)):
         if times[i] > times[good[-1]]:

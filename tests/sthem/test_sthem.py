@@ -302,7 +302,7 @@ class Repair(Sthem):
 
 
 class Units(Sthem):
-    """What times and addresses mean, against the arithmetic of the options."""
+    """Times and addresses against the arithmetic of the options."""
     head = "Time;Power 1;PC 0\n"
 
     def sums(self, text, *options):
@@ -478,7 +478,7 @@ class Bad(Sthem):
         self.assertLess(peaks[1], peaks[0] + 4 * tool.MB, peaks)
 
     def test_mutations(self):
-        """Damaged exports never crash, hang or end in silence."""
+        """Damaged exports cause no crash, no hang and no silent failure."""
         rng = random.Random(7)
         seeds = [export.text(Layout(kind, sensors=(1, 2), quotes=q, comma=q), export.make_rows(kind, 5, 9))
                  for kind in ("sthem", "pc", "lynsyn") for q in (False, True)]

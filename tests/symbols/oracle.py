@@ -1,4 +1,4 @@
-# What llvm-symbolizer and the file itself say about addresses, for comparison with the symbolizer.
+# Names and lines of addresses according to llvm-symbolizer and the file itself, for comparison with the symbolizer.
 # SPDX-License-Identifier: MIT
 import json, struct, subprocess
 

@@ -70,7 +70,7 @@ class Cache(tool.Case):
         self.assertNotIn("bXrn.c", self.files("--no-cache"))
 
     def test_not_believed(self):
-        """Others may write to it, it is not a regular file, or was made from another debug file: it is made anew."""
+        """Others may write to it, it is not a regular file, or was made from another debug file: it is made again."""
         plain = self.convert("--no-cache")
 
         def link(path):

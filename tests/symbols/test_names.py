@@ -58,7 +58,7 @@ class Stubs(Case):
             if ours != [expected[address]] and not (len(ours) == 1 and ours[0] in theirs):
                 wrong.append((hex(address), ours, expected[address]))
         self.assertEqual(wrong[:5], [])
-        code = [a for a in Elf(path).code(1)[:20000] if a not in expected]  # nothing else is called so
+        code = [a for a in Elf(path).code(1)[:20000] if a not in expected]  # no other code has this name
         others = [(hex(a), n) for a, (n, _) in zip(code, answers(TOOL, (), path, code)) if n[0].endswith("@plt")]
         self.assertLessEqual(len(others), 16 * len(expected), others[:5])
         return expected

@@ -1,4 +1,4 @@
-"""A file that may be another build than the one that ran, where no build-id tells.
+"""A file that may be another build than the one that ran, where no build-id shows it.
 
 SPDX-License-Identifier: MIT
 """
