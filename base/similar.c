@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 
 /* Longer names are not compared letter by letter. */
-enum { LONGEST = 64 };
+enum { MAX_LENGTH = 64 };
 
 static size_t least(size_t a, size_t b)
 {
@@ -27,8 +27,8 @@ static size_t cost(const char *a, const char *b, size_t i, size_t j)
 /* The number of letters to insert, remove, change or swap to make B of A, whatever their case. */
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t rows[3][LONGEST + 1], m = strlen(a), n = strlen(b);
-    if (m > LONGEST || n > LONGEST)
+    size_t rows[3][MAX_LENGTH + 1], m = strlen(a), n = strlen(b);
+    if (m > MAX_LENGTH || n > MAX_LENGTH)
         return SIZE_MAX;
     for (size_t j = 0; j <= n; j++)
         rows[0][j] = j;

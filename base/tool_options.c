@@ -148,11 +148,11 @@ error_t tool_take_help(int key, struct argp_state *state)
  * some. */
 static void print_common_help(int key, struct argp_state *state)
 {
-    enum { MOST = 16 };
-    const struct argp *list[MOST];
+    enum { MAX_TABLES = 16 };
+    const struct argp *list[MAX_TABLES];
     const struct argp_child *all = state->root_argp->children;
     size_t count = 0;
-    for (size_t i = 0; all[i].argp != NULL && count < MOST - 1; i++)
+    for (size_t i = 0; all[i].argp != NULL && count < MAX_TABLES - 1; i++)
         if (i != 1)
             list[count++] = all[i].argp;
     list[count++] = all[1].argp;

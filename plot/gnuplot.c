@@ -101,7 +101,8 @@ static char *last_message(int fd)
     return mem_strdup(last);
 }
 
-static int judge(int status, int messages, const struct reporter *reporter, struct error *err)
+static int check_result(int status, int messages, const struct reporter *reporter,
+                        struct error *err)
 {
     char *why = last_message(messages);
     int result = 0;
@@ -144,7 +145,7 @@ static int run(int in, int messages, enum picture picture, struct output *out,
     if (child < 0)
         return -1;
     int status = wait_for(child);
-    return result == 0 ? judge(status, messages, reporter, err) : -1;
+    return result == 0 ? check_result(status, messages, reporter, err) : -1;
 }
 
 int script_run(const struct script *script, struct output *out, const struct reporter *reporter,

@@ -12,7 +12,7 @@
 
 enum {
     LABEL = 17 /* drawn of a name [em] */,
-    LONGEST = 2000 /* of a name [characters] */,
+    MAX_NAME_LENGTH = 2000 /* of a name [characters] */,
     USUAL_ROWS = 100
 };
 
@@ -41,7 +41,7 @@ static void separate(struct plot *plot)
 /* Without <, > and &, so that no text can end the element of the data or begin another. */
 void page_text(struct plot *plot, const char *text)
 {
-    char *fit = text_fit(text, LONGEST, true);
+    char *fit = text_fit(text, MAX_NAME_LENGTH, true);
     separate(plot);
     add(plot, "\"");
     for (const char *c = fit; *c != '\0'; c++)

@@ -75,7 +75,7 @@ static const struct argp_option option_table[] = {
     {NULL, 0, NULL, 0, "General", 4},
     {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
     {"verbose", KEY_VERBOSE, NULL, 0, "report more about the run", 4},
-    {NULL, 'h', NULL, EVERYDAY, "print the usual options and exit", 4},
+    {NULL, 'h', NULL, EVERYDAY, "print the everyday options and exit", 4},
     {"help", KEY_HELP, NULL, 0, "print all options and exit", 4},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", 4},
     {"version", 'V', NULL, 0, "print the version and exit", 4},

@@ -53,7 +53,7 @@ static int fail(const struct options *options, const struct error *err,
 {
     report_error(&options->reporter, err);
     if (left->part != NULL)
-        spool_tell(left->part);
+        spool_report(left->part);
     else if (left->profile != NULL)
         fprintf(stderr, "sampler: %s contains what was recorded until then\n", left->profile);
     else if (left->empty)

@@ -45,7 +45,7 @@ struct spool {
     uint64_t samples, seen, size; /* on disk; SEEN: thread samples */
 };
 
-void spool_tell(const char *part)
+void spool_report(const char *part)
 {
     fprintf(stderr, "sampler: the samples are in %s: prof2pbin --salvage %s\n", part, part);
 }
@@ -59,7 +59,7 @@ static void exit_early(int status, void *opaque)
     if (spool == NULL || spool->name == NULL)
         return;
     if (spool->samples > 0)
-        spool_tell(spool->name);
+        spool_report(spool->name);
     else
         unlink(spool->name);
 }

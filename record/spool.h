@@ -25,7 +25,7 @@ void spool_delete(struct spool *spool);
 /* Makes spool_delete keep the file. Returns its name, borrowed until spool_delete, or NULL if it has none. */
 const char *spool_keep(struct spool *spool);
 /* Prints that the samples are in PART, and which tool reads them. */
-void spool_tell(const char *part);
+void spool_report(const char *part);
 
 /* The buffer for whole blocks to be written by the next flush, before the samples. */
 struct buffer *spool_blocks(struct spool *spool);

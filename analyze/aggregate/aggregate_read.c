@@ -382,7 +382,7 @@ static void warn_of_fit(const struct input *in)
 }
 
 /* Where the sensor was read more often than it moved. */
-static void tell_of_windows(const struct input *in)
+static void warn_about_windows(const struct input *in)
 {
     const struct share_work *share = in->attribution.weigher.share;
     if (share != NULL && share->windows > 0)
@@ -471,7 +471,7 @@ static void end_full(struct input *in)
     take_waiting(in, done->waiting);
     warn_of_attribution(in, &run);
     warn_of_fit(in);
-    tell_of_windows(in);
+    warn_about_windows(in);
     aggregate_take_run(in->aggregate, &run);
 }
 

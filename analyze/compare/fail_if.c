@@ -158,7 +158,7 @@ static size_t check_set(const struct fail_if *condition, const struct compare *c
 }
 
 size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
-                     const char *const *names, bool *unjudged)
+                     const char *const *names, bool *untested)
 {
     size_t found = 0;
     for (size_t set = 1; set < c->set_count; set++) {
@@ -170,7 +170,7 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
                     "pbin-compare: --fail-if '%s' cannot be tested: nothing in %s has enough "
                     "values of this metric to be compared with the base\n",
                     condition->text, names[set]);
-            *unjudged = true;
+            *untested = true;
             continue;
         }
         if (rows > 0 || !total_hides_rows(condition, c, set))
@@ -180,7 +180,7 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
                 "times as much as in the base, and single runs do not show whether the machine "
                 "changed; record several runs of each side: --base A1 A2 A3 --with B1 B2 B3\n",
                 condition->text, names[set], compare_unexplained(c, set, condition->metric));
-        *unjudged = true;
+        *untested = true;
     }
     return found;
 }

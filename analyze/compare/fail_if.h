@@ -25,6 +25,6 @@ bool fail_if_can_fail(const struct fail_if *condition, const struct compare *com
  * sets. Returns the number of these rows. If a run set has none because no row can be tested, or its total exceeds
  * the limit and single runs cannot show why, sets *UNJUDGED and prints that. */
 size_t fail_if_check(const struct fail_if *condition, const struct compare *compare,
-                     const char *const *names, bool *unjudged);
+                     const char *const *names, bool *untested);
 
 #endif

@@ -78,10 +78,10 @@ static int write_result(const struct compare *compare, struct compare_command *o
 static int check_conditions(const struct compare *compare, const struct compare_command *o)
 {
     size_t found = 0;
-    bool unjudged = false;
+    bool untested = false;
     for (size_t i = 0; i < o->condition_count; i++)
-        found += fail_if_check(&o->conditions[i], compare, o->names, &unjudged);
-    return found > 0 ? EXIT_CONDITION_MET : unjudged ? EXIT_USAGE : EXIT_OK;
+        found += fail_if_check(&o->conditions[i], compare, o->names, &untested);
+    return found > 0 ? EXIT_CONDITION_MET : untested ? EXIT_USAGE : EXIT_OK;
 }
 
 const char *argp_program_version = "pbin-compare (pbin-tools) " PBIN_TOOLS_VERSION;

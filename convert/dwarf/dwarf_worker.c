@@ -88,9 +88,9 @@ uint64_t dwarf_files_size(const struct dwarf_files *files)
 
 unsigned dwarf_worker_seconds(uint64_t size)
 {
-    enum { FEWEST = 10, BYTES_PER_SECOND = 8 << 20, MOST = 3600 };
+    enum { MIN_SECONDS = 10, BYTES_PER_SECOND = 8 << 20, MAX_SECONDS = 3600 };
     uint64_t more = size / BYTES_PER_SECOND;
-    return FEWEST + (unsigned)(more < MOST ? more : MOST);
+    return MIN_SECONDS + (unsigned)(more < MAX_SECONDS ? more : MAX_SECONDS);
 }
 
 /* Ends the process, if it still runs. Returns how it ended, as waitpid does. */

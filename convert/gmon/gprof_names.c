@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/intern.h"
 
-enum { LONGEST = 1000 /* bytes of a name: gprof reads 1023 */ };
+enum { MAX_LENGTH = 1000 /* bytes of a name: gprof reads 1023 */ };
 
 static bool is_hidden(const struct elf_symbol *symbol)
 {
@@ -44,7 +44,7 @@ struct gprof_hidden gprof_hidden_find(struct elf_symbols *symbols, const struct 
 /* Fields end at blanks. */
 static void put_name(struct buffer *line, const char *name)
 {
-    for (size_t i = 0; name[i] != '\0' && i < LONGEST; i++)
+    for (size_t i = 0; name[i] != '\0' && i < MAX_LENGTH; i++)
         buffer_u8(line, (unsigned char)name[i] <= ' ' ? '_' : (uint8_t)name[i]);
     buffer_u8(line, '\n');
 }

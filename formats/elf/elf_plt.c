@@ -113,11 +113,11 @@ static void add_stub(struct plt *p, uint64_t address, uint64_t size, uint64_t sl
 static void find_x86(struct plt *p, const struct elf_section *section, const uint8_t *code)
 {
     static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    enum { STEP = 8, BND = 0xf2, LONGEST = 11 };
+    enum { STEP = 8, BND = 0xf2, MAX_STUB = 11 };
     for (uint64_t at = 0; at + STEP <= section->size; at += STEP) {
-        uint8_t entry[LONGEST + 1] = {0};
+        uint8_t entry[MAX_STUB + 1] = {0};
         size_t skip = 0;
-        memcpy(entry, code + at, section->size - at < LONGEST ? section->size - at : LONGEST);
+        memcpy(entry, code + at, section->size - at < MAX_STUB ? section->size - at : MAX_STUB);
         if (memcmp(entry, endbr, sizeof endbr) == 0)
             skip = sizeof endbr;
         skip += entry[skip] == BND;

@@ -58,8 +58,8 @@ static int addresses_agree(struct stream *stream, const struct raw_vmmap *maps, 
     return 1;
 }
 
-static int judge(struct stream *stream, const struct raw_vmmap *maps, size_t count, bool big,
-                 enum raw_verdict *verdict, struct raw_probe *probe, struct error *err)
+static int set_verdict(struct stream *stream, const struct raw_vmmap *maps, size_t count, bool big,
+                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err)
 {
     uint64_t end = expected_end(maps, count, probe->records_at);
     int agree = addresses_agree(stream, maps, count, probe->records_at, big, err);
@@ -93,7 +93,7 @@ static int probe_aggregated(const struct raw_dialect *dialect, struct stream *st
     int result =
         raw_vmmaps_read(stream, probe->maps_at, header->vmmaps, layout.big, maps, &probe->odd, err);
     if (result == 1)
-        result = judge(stream, maps, header->vmmaps, layout.big, verdict, probe, err);
+        result = set_verdict(stream, maps, header->vmmaps, layout.big, verdict, probe, err);
     free(maps);
     return result < 0 ? -1 : 0;
 }

@@ -133,7 +133,7 @@ static int cut_short(struct raw_probe *probe, struct stream *stream, const char 
 }
 
 /* Checks the VMMaps after the samples, and the end; sets the verdict. */
-static int judge_end(struct stream *stream, const struct raw_header *header,
+static int check_end(struct stream *stream, const struct raw_header *header,
                      struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                      struct error *err)
 {
@@ -159,7 +159,7 @@ static int judge_end(struct stream *stream, const struct raw_header *header,
 }
 
 /* Checks the VMMaps before the samples. Returns 1 if good, 0 with the verdict set, or -1. */
-static int judge_begin(struct stream *stream, const struct raw_header *header,
+static int check_begin(struct stream *stream, const struct raw_header *header,
                        struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
                        struct error *err)
 {
@@ -189,7 +189,7 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
     if (header->magic > dialect->magic_most || walk.fixed > 4096)
         return 0;
     if (!layout.late) {
-        int good = judge_begin(stream, header, layout, verdict, probe, err);
+        int good = check_begin(stream, header, layout, verdict, probe, err);
         if (good <= 0)
             return good;
         probe->records_at += (uint64_t)header->vmmaps * RAW_VMMAP_SIZE;
@@ -205,7 +205,7 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
         return walk.whole > 0 || !layout.late
                    ? cut_short(probe, stream, "samples", walk.whole, header->samples, verdict)
                    : 0;
-    return state == 1 ? judge_end(stream, header, layout, verdict, probe, err) : 0;
+    return state == 1 ? check_end(stream, header, layout, verdict, probe, err) : 0;
 }
 
 /* State between samples. */

@@ -98,7 +98,7 @@ struct table_format {
 
 /* Maximum lengths of texts in formats for people and in formats for programs, which never truncate a name from a
  * symbol table. A text can be in any number of rows. */
-enum { TABLE_LONGEST_SHOWN = 4096, TABLE_LONGEST_DATA = 1 << 16 };
+enum { TABLE_MAX_SHOWN = 4096, TABLE_MAX_DATA = 1 << 16 };
 
 extern const struct table_format table_text, table_csv, table_json, table_jsonl, table_markdown,
     table_spreadsheet;

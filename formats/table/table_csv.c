@@ -148,14 +148,14 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
 const struct table_format table_csv = {.name = "csv",
                                        .suffix = ".csv",
                                        .help = "RFC 4180, units in the header row",
-                                       .longest = TABLE_LONGEST_DATA,
+                                       .longest = TABLE_MAX_DATA,
                                        .begin = begin,
                                        .row = row,
                                        .end = free};
 
 const struct table_format table_spreadsheet = {.name = "spreadsheet",
                                                .help = "CSV in which no text is a formula",
-                                               .longest = TABLE_LONGEST_DATA,
+                                               .longest = TABLE_MAX_DATA,
                                                .begin = begin_guarded,
                                                .row = row,
                                                .end = free};

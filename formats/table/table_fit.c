@@ -102,14 +102,14 @@ static void narrow(struct fit_column *columns, const size_t *order, size_t count
 
 size_t table_fit(struct fit_column *columns, size_t *order, size_t count, size_t width)
 {
-    enum { MOST = 256 };
+    enum { MAX_COLUMNS = 256 };
     enum { CLAIMS = sizeof claims / sizeof claims[0] };
-    size_t natural[MOST], room = claims[CLAIMS - 1].room;
+    size_t natural[MAX_COLUMNS], room = claims[CLAIMS - 1].room;
     for (size_t i = 0; i < CLAIMS; i++)
         while (needed(columns, order, count, claims[i].room) > width)
             if (!leave_out(columns, order, &count, claims[i].rank))
                 break;
-    if (count > MOST)
+    if (count > MAX_COLUMNS)
         return count;
     size_t last = last_name(columns, order, count), need = needed(columns, order, count, room);
     for (size_t i = 0; i < count; i++) {

@@ -115,14 +115,14 @@ static void end(void *opaque)
 const struct table_format table_json = {.name = "json",
                                         .suffix = ".json",
                                         .help = "one document with facts, rows and total",
-                                        .longest = TABLE_LONGEST_DATA,
+                                        .longest = TABLE_MAX_DATA,
                                         .begin = begin_document,
                                         .row = row,
                                         .end = end};
 const struct table_format table_jsonl = {.name = "jsonl",
                                          .suffix = ".jsonl",
                                          .help = "one JSON object per line",
-                                         .longest = TABLE_LONGEST_DATA,
+                                         .longest = TABLE_MAX_DATA,
                                          .begin = begin_lines,
                                          .row = row,
                                          .end = end};

@@ -144,7 +144,7 @@ static void row(void *opaque, const struct table_cell *cells, bool total)
 const struct table_format table_markdown = {.name = "markdown",
                                             .suffix = ".md",
                                             .help = "a table for pull requests",
-                                            .longest = TABLE_LONGEST_SHOWN,
+                                            .longest = TABLE_MAX_SHOWN,
                                             .begin = begin,
                                             .row = row,
                                             .end = free};

@@ -361,7 +361,7 @@ static void end(void *opaque)
 const struct table_format table_text = {.name = "text",
                                         .suffix = ".txt",
                                         .help = "aligned columns for people",
-                                        .longest = TABLE_LONGEST_SHOWN,
+                                        .longest = TABLE_MAX_SHOWN,
                                         .begin = begin,
                                         .row = row,
                                         .end = end};

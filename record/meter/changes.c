@@ -13,7 +13,7 @@ static size_t make_thunk(const struct module *module, const struct hook *hook,
                          const struct meter_request *request, uint64_t place, uint32_t number,
                          uint8_t *to)
 {
-    uint8_t code[METER_LONGEST];
+    uint8_t code[METER_MAX_CODE];
     const struct machine_hook made = {.code = code,
                                       .kept = hook->kept,
                                       .moved = hook->moved,

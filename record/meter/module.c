@@ -35,7 +35,7 @@ static bool is_changed(const struct module *m, uint64_t address, size_t size)
 {
     const size_t jump = code_machine(m->code)->jump;
     for (size_t i = module_hooks_below(m, address + size);
-         i > 0 && m->hooks[i - 1].address + METER_LONGEST > address; i--) {
+         i > 0 && m->hooks[i - 1].address + METER_MAX_CODE > address; i--) {
         const struct hook *h = &m->hooks[i - 1];
         if (address < h->address + (h->moved > jump ? h->moved : jump))
             return true;

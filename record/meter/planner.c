@@ -329,7 +329,7 @@ static void add_hook(struct choice *c, struct hook hook, const struct wish *wish
         const size_t jump = code_machine(m->code)->jump;
         hook.kept = code_kept(m->code, hook.address);
         hook.moved = code_movable(m->code, hook.address, wish->size, next, jump, &why);
-        if (hook.moved > METER_LONGEST || module_in_gap(m, hook.address, jump))
+        if (hook.moved > METER_MAX_CODE || module_in_gap(m, hook.address, jump))
             hook.moved = 0;
         if (hook.moved == 0 && !c->last) {
             mem_reserve(&c->waiting, &c->waiting_capacity, c->waiting_count + 1,

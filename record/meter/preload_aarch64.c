@@ -109,12 +109,12 @@ static bool replace(struct frame *f, uint64_t *at, uint64_t back)
 /* Finds where F has saved its return address: below its slot, but not below LOW unless that is on another stack. */
 static bool find(struct frame *f, const uint64_t *low, uint64_t back, uint64_t page)
 {
-    enum { MOST = 1 << 20 };
+    enum { MAX_DISTANCE = 1 << 20 };
     const uint64_t last = page - sizeof *low; /* word of a page */
     uint64_t *at = f->slot;
     uint8_t unused;
-    if (low > at || at - low > MOST)
-        low = at - MOST;
+    if (low > at || at - low > MAX_DISTANCE)
+        low = at - MAX_DISTANCE;
     while (at-- > low) {
         if ((uint64_t)at % page == last &&
             meter_call6(SYS_mincore, (long)((uint64_t)at - last), 1, (long)&unused, 0, 0, 0) != 0)

@@ -36,7 +36,7 @@ enum {
     METER_FUNCTIONS = 1 << 18, /* number 0 is the library's own, for calibration */
     METER_THREADS = 4096,
     METER_PAGE = 4096,
-    METER_LONGEST = 24,     /* bytes of a function that a patch compares and replaces */
+    METER_MAX_CODE = 24,    /* bytes of a function that a patch compares and replaces */
     METER_RESOLVERS = 1024, /* of a file */
     METER_ARCS = 1 << 17,   /* of a thread */
     METER_INTERVALS = 1 << 27,
@@ -170,7 +170,7 @@ struct meter_plan {
 
 struct meter_patch {
     uint64_t address;
-    uint8_t length, old[METER_LONGEST], new[METER_LONGEST];
+    uint8_t length, old[METER_MAX_CODE], new[METER_MAX_CODE];
     uint8_t spare[7];
 };
 
