@@ -37,6 +37,7 @@ struct composition {
     struct buffer buffer, rows;
     struct raw_readings *readings;
     struct scales scales;
+    int group;       /* of the blocks that are copied, enum group */
     uint64_t *times; /* of one block */
     size_t time_count;
     uint64_t samples, timed, before; /* BEFORE: time of the last sample [ns] */
@@ -288,9 +289,22 @@ static int put_records(struct composition *c, struct block *block)
 
 /* ---- the extension ------------------------------------------------------------------------------ */
 
-static int copy_block(struct composition *c, struct block *block)
+/* Blocks are in the order of what is lost with them if the file is cut: names with the definitions, among which the times of
+ * samples are, then energy with the readings, then whether threads ran. */
+enum group { NOT_COPIED, DEFINITIONS, READINGS, FLAGS };
+
+static int group_of(const struct block *block)
 {
     if (is(block, "rows") || is(block, "info"))
+        return NOT_COPIED;
+    if (is(block, "seen") || is(block, "jits"))
+        return FLAGS;
+    return is(block, "read") ? READINGS : DEFINITIONS;
+}
+
+static int copy_block(struct composition *c, struct block *block)
+{
+    if (group_of(block) != c->group)
         return 0;
     size_t begin = block_begin(&c->buffer, block->type);
     buffer_bytes(&c->buffer, block->in.data, block->in.size);
@@ -313,8 +327,6 @@ static int put_times(struct composition *c, struct block *block)
     const uint8_t *record;
     size_t size;
     int result = 0;
-    if (!is(block, "rows"))
-        return 0;
     cursor_u32(&block->in);
     while (result == 0 && next_row(&block->in, &c->times[c->time_count], &record, &size))
         if (++c->time_count == RAW_TIMES_PER_BLOCK)
@@ -322,13 +334,21 @@ static int put_times(struct composition *c, struct block *block)
     return result;
 }
 
+static int put_definitions(struct composition *c, struct block *block)
+{
+    return is(block, "rows") ? put_times(c, block) : copy_block(c, block);
+}
+
 static int put_extension(struct composition *c)
 {
     buffer_bytes(&c->buffer, raw_signature, RAW_SIGNATURE_SIZE);
     raw_put_facts(&c->buffer, c->profile->facts, c->profile->fact_count);
-    if (put(c) != 0 || each_block(c, copy_block) != 0 || each_block(c, put_times) != 0 ||
-        end_times(c) != 0)
+    c->group = DEFINITIONS;
+    if (put(c) != 0 || each_block(c, put_definitions) != 0 || end_times(c) != 0)
         return -1;
+    for (c->group = READINGS; c->group <= FLAGS; c->group++)
+        if (each_block(c, copy_block) != 0)
+            return -1;
     raw_put_done(&c->buffer, c->profile->samples);
     return put(c);
 }

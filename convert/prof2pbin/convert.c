@@ -154,7 +154,8 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
     };
-    if (meta->wall_ns == 0 && c->weighed) /* the header of a killed sampler is zeros */
+    /* the header of a killed sampler is zeros */
+    if (meta->wall_ns == 0 && c->weighed && raw->energy_ns == UINT64_MAX)
         meta->wall_ns = c->weights.last_ns;
 }
 

@@ -97,6 +97,8 @@ static void put_facts(struct conversion *c, const struct raw_samples *s, size_t 
     for (size_t i = 0; i < count; i++) {
         room->interval_ns[i] = c->raw->has_times ? interval_of(c, s->time_ns[first + i]) : 0;
         c->times_ns[i] = c->last_ns;
+        if (c->last_ns > c->raw->energy_ns) /* without an interval, there is no energy */
+            room->interval_ns[i] = 0;
         room->value_bits[i] = bits_of_double(s->value[first + i]);
         room->threads[i] = s->threads[first + i];
     }

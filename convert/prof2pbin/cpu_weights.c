@@ -108,12 +108,15 @@ static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
     return &w->threads[number];
 }
 
-/* CPU time is exact at every record. */
+/* CPU time is exact at every record. A sighting of which nobody knows whether it ran has what was used before it. */
 static void add_exact(struct weighed_thread *t, uint8_t flags, uint64_t used_ns)
 {
+    bool alone = (flags & RAW_ASSUMED) != 0;
+    if (alone && t->weight > 0)
+        close_stretch(t);
     t->cpu_ns += used_ns;
     t->total_ns += used_ns;
-    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN && ++t->weight == CPU_WINDOW)
+    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN && (++t->weight == CPU_WINDOW || alone))
         close_stretch(t);
 }
 

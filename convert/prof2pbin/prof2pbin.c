@@ -6,20 +6,50 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "convert/prof2pbin/prof2pbin_options.h"
+
+/* What the samples that --salvage kept have lost, to be freed. */
+static char *losses(const struct raw_profile *raw)
+{
+    enum pmu_kind kind = raw_pmu_kind(raw);
+    char *times = mem_strdup(""), *energy = mem_strdup(""), *flags = mem_strdup("");
+    if (raw->lost_times) {
+        free(times);
+        times = mem_printf("; %llu of them have lost their times",
+                           (unsigned long long)(raw->samples - raw->timed));
+    }
+    if (raw->energy_ns != UINT64_MAX && (kind == PMU_POWER || kind == PMU_CURRENT)) {
+        free(energy);
+        energy = raw->energy_ns == 0
+                     ? mem_strdup("; all energy is lost")
+                     : mem_printf("; energy after %.3f s is lost", (double)raw->energy_ns * 1e-9);
+    }
+    if (raw->lost_flags > 0) {
+        free(flags);
+        flags = mem_printf("; %llu thread samples count as running, as it is lost whether they "
+                           "waited",
+                           (unsigned long long)raw->lost_flags);
+    }
+    char *all = mem_printf(
+        "%s%s%s%s%s",
+        raw->map_count == 0 ? "; its mappings are missing (-m FILE supplies them)" : "", times,
+        energy, raw->lost_maps ? "; processes and names of threads are lost" : "", flags);
+    free(times);
+    free(energy);
+    free(flags);
+    return all;
+}
 
 /* Warns how much --salvage kept. */
 static void report_salvage(struct prof_options *o, const struct raw_profile *raw)
 {
+    char *lost = losses(raw);
     if (raw->cut)
-        report_warning(
-            &o->common.reporter, "%s: kept %llu whole samples of an incomplete profile%s",
-            stream_name(raw->stream), (unsigned long long)raw->samples,
-            raw->map_count == 0 ? "; its mappings are missing (-m FILE supplies them)" : "");
-    if (raw->unfinished)
         report_warning(&o->common.reporter,
-                       "%s: its extension is incomplete: do not rely on times, energies and names",
-                       stream_name(raw->stream));
+                       "%s: kept %llu whole samples of an incomplete profile%s",
+                       stream_name(raw->stream), (unsigned long long)raw->samples, lost);
+    free(lost);
     if (raw->headless && !raw->has_times)
         report_warning(&o->common.reporter,
                        "%s: its header is lost, and with it the time of the run: no energy",

@@ -131,7 +131,7 @@ bool tracker_is_steady(struct tracker *t, const struct raw_samples *samples, siz
         other |= at->tid ^ before->tid;
         falls |= at->cpu_ns - before->cpu_ns;
     }
-    return (any & RAW_TOTAL) == 0 && other == 0 && falls <= INT64_MAX;
+    return (any & (RAW_TOTAL | RAW_ASSUMED)) == 0 && other == 0 && falls <= INT64_MAX;
 }
 
 void tracker_pass(struct tracker *t, const struct steady *s)

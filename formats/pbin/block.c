@@ -32,37 +32,61 @@ static bool is_type(const uint8_t *p)
     return true;
 }
 
-int block_next(struct stream *stream, struct block *block, struct error *err)
+/* Reads what precedes the payload, and makes the whole block visible. Returns how many bytes of it are there, -1 on an
+ * error, and 0 at the end. */
+static int64_t open_block(struct stream *stream, struct block *block, const uint8_t **data,
+                          size_t *whole, struct error *err)
 {
-    const uint8_t *data;
     const char *name = stream_name(stream);
-    int64_t have = stream_peek(stream, 8, &data, err);
+    int64_t have = stream_peek(stream, 8, data, err);
     block->offset = stream_offset(stream);
     if (have <= 0)
-        return (int)have;
+        return have;
     if (have < 8)
         return error_set(err, name, block->offset, "block cut short: %d of 8 bytes", (int)have);
-    uint32_t length = get_u32(data, false);
-    if (!is_type(data + 4))
+    uint32_t length = get_u32(*data, false);
+    if (!is_type(*data + 4))
         return error_set(err, name, block->offset + 4,
                          "expected a block: its type is not four letters");
-    memcpy(block->type, data + 4, 4);
+    memcpy(block->type, *data + 4, 4);
     block->type[4] = '\0';
     if (length > BLOCK_MAX_PAYLOAD)
         return error_set(err, name, block->offset,
                          "block '%s' has %" PRIu32 " bytes, expected at most %d", block->type,
                          length, BLOCK_MAX_PAYLOAD);
-    size_t whole = (size_t)length + BLOCK_OVERHEAD;
-    have = stream_peek(stream, whole, &data, err);
-    if (have < 0)
-        return -1;
+    *whole = (size_t)length + BLOCK_OVERHEAD;
+    return stream_peek(stream, *whole, data, err);
+}
+
+int block_next(struct stream *stream, struct block *block, struct error *err)
+{
+    const uint8_t *data;
+    const char *name = stream_name(stream);
+    size_t whole = 0;
+    int64_t have = open_block(stream, block, &data, &whole, err);
+    if (have <= 0)
+        return (int)have;
     if ((uint64_t)have < whole)
         return error_set(err, name, block->offset, "block '%s' cut short: %" PRId64 " of %zu bytes",
                          block->type, have, whole);
     if (XXH3_64bits(data, whole - 8) != get_u64(data + whole - 8, false))
         return error_set(err, name, block->offset,
                          "block '%s' is damaged: its checksum does not match", block->type);
-    block->in = (struct cursor){.data = data + 8, .size = length};
+    block->in = (struct cursor){.data = data + 8, .size = whole - BLOCK_OVERHEAD};
     stream_advance(stream, whole);
     return 1;
+}
+
+bool block_part(struct stream *stream, struct block *block)
+{
+    const uint8_t *data;
+    struct error damage = {0};
+    size_t whole = 0;
+    int64_t have = open_block(stream, block, &data, &whole, &damage);
+    if (have <= 0 || (uint64_t)have >= whole)
+        return false;
+    size_t there = (size_t)have - 8, length = whole - BLOCK_OVERHEAD;
+    block->in = (struct cursor){.data = data + 8, .size = there < length ? there : length};
+    stream_advance(stream, (size_t)have);
+    return true;
 }

@@ -33,6 +33,10 @@ struct block {
  * BLOCK_MAX_PAYLOAD, or its checksum does not match. */
 int block_next(struct stream *stream, struct block *block, struct error *err);
 
+/* For salvage, after block_next failed: the beginning of the payload of a block in which the stream ends, unchecked. Returns
+ * false if it failed for another reason. Consumes the block. */
+bool block_part(struct stream *stream, struct block *block);
+
 /* May a reader that does not support the block skip it? */
 static inline bool block_is_optional(const struct block *block)
 {

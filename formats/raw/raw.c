@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/intern.h"
 #include "base/memory.h"
 #include "formats/raw/raw_dialect.h"
 #include "formats/raw/raw_readings.h"
@@ -128,12 +129,87 @@ static void adopt_maps(struct raw_profile *p)
     p->map_count = p->ext.map_count;
 }
 
-/* The extension must describe all samples; of a salvaged profile, only those that it describes count. */
+static int compare_addresses(const void *left, const void *right)
+{
+    const struct raw_vmmap *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Leaves out the VMMaps that share an address with another one: nobody knows any more which process or time they are of. The
+ * first one remains the first. */
+static void drop_ambiguous_maps(struct raw_profile *p)
+{
+    struct raw_vmmap *sorted = mem_alloc((p->map_count + 1) * sizeof *sorted);
+    struct numbers shared = {0};
+    memcpy(sorted, p->maps, p->map_count * sizeof *sorted);
+    qsort(sorted, p->map_count, sizeof *sorted, compare_addresses);
+    uint64_t last = 0, widest = 0;
+    for (size_t i = 0; i < p->map_count; i++) {
+        uint64_t end = sorted[i].address + (sorted[i].size > 0 ? sorted[i].size - 1 : 0);
+        if (i > 0 && sorted[i].address <= last) {
+            numbers_intern(&shared, sorted[i].address);
+            numbers_intern(&shared, widest);
+        }
+        if (i == 0 || end > last) {
+            last = end;
+            widest = sorted[i].address;
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < p->map_count; i++)
+        if (numbers_find(&shared, p->maps[i].address) == INTERN_NONE)
+            p->maps[kept++] = p->maps[i];
+    p->map_count = kept;
+    numbers_free(&shared);
+    free(sorted);
+}
+
+/* How far the readings of all sources go. Returns 0 or -1. */
+static int find_last_reading(struct raw_profile *p, struct error *err)
+{
+    uint64_t *last_ns = mem_zalloc(p->ext.source_count, sizeof *last_ns);
+    struct raw_reading_walk walk = raw_reading_walk_begin(p->stream, &p->ext);
+    struct raw_reading reading;
+    int got;
+    while ((got = raw_reading_next(&walk, &reading, err)) > 0)
+        last_ns[reading.source] = reading.time;
+    for (size_t i = 0; i < p->ext.source_count; i++)
+        p->energy_ns = last_ns[i] < p->energy_ns ? last_ns[i] : p->energy_ns;
+    raw_reading_walk_end(&walk);
+    free(last_ns);
+    return got;
+}
+
+/* Of a truncated profile of our sampler, nothing is made up for what is lost: without times, which no other part of the file
+ * has, intervals are 0, and it is unknown which process and mapping a sample is of. */
+static int drop_lost(struct raw_profile *p, bool ours, struct error *err)
+{
+    const struct raw_extension *ext = &p->ext;
+    p->cut |= ours && !p->has_extension;
+    if (p->aggregated || !p->cut || (!ours && !p->has_extension))
+        return 0;
+    p->lost_flags = ext->seen_count < p->threads ? p->threads - ext->seen_count : 0;
+    p->lost_times = p->timed < p->samples;
+    p->lost_maps = p->lost_times || (ext->seen_at == 0 && ext->read_at == 0 && !ext->done);
+    if (ext->source_count > 0 && ext->seen_at == 0 && !ext->done && find_last_reading(p, err) != 0)
+        return -1;
+    if (p->lost_times && p->energy_ns > ext->last_ns)
+        p->energy_ns = ext->last_ns;
+    if (p->energy_ns != UINT64_MAX)
+        p->header.wall_us = p->header.latency_us = 0; /* of the run */
+    if (!p->lost_maps)
+        return 0;
+    raw_extension_forget_images(&p->ext);
+    if (ext->map_count == 0 && p->map_count > 0)
+        drop_ambiguous_maps(p);
+    return 0;
+}
+
+/* The extension must describe all samples, except of a salvaged profile. */
 static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, struct error *err)
 {
     const struct raw_extension *ext = &p->ext;
     const char *name = stream_name(p->stream);
-    uint64_t flagged = p->samples;
     if (ext->done && ext->samples != p->samples)
         return error_set(err, name, at, "raw extension of %" PRIu64 " samples, expected %" PRIu64,
                          ext->samples, p->samples);
@@ -141,16 +217,9 @@ static int check_extension(struct raw_profile *p, uint64_t at, bool salvage, str
         return error_set(err, name, ext->seen_at,
                          "flags of %" PRIu64 " thread samples, expected %" PRIu64, ext->seen_count,
                          p->threads);
-    if (!salvage)
-        return 0;
-    if (p->has_flags && ext->seen_count < p->threads &&
-        raw_records_count(p, ext->seen_count, &flagged, err) != 0)
-        return -1;
-    uint64_t timed = ext->time_at != 0 ? ext->time_count : p->samples;
-    p->unfinished = !ext->done;
-    p->cut |= p->unfinished || timed < p->samples || flagged < p->samples;
-    p->samples = timed < p->samples ? timed : p->samples;
-    p->samples = flagged < p->samples ? flagged : p->samples;
+    p->timed = salvage && ext->time_count < p->samples ? ext->time_count : p->samples;
+    p->cut |= !ext->done || (ext->time_at != 0 && p->timed < p->samples) ||
+              (p->has_flags && ext->seen_count < p->threads);
     return 0;
 }
 
@@ -192,6 +261,9 @@ static int fill(struct raw_profile *p, const struct raw_fit *reading,
         read_extension(p, reading->probe.extension_at, options->salvage, err) != 0)
         return -1;
     if (resolve_kind(p, options->kind, err) != 0)
+        return -1;
+    p->energy_ns = UINT64_MAX;
+    if (options->salvage && p->dialect != &raw_spool && drop_lost(p, reading->ours, err) != 0)
         return -1;
     p->has_times = !p->aggregated && (p->dialect->record.time_size != 0 || p->ext.time_at != 0);
     p->has_cpu = !p->aggregated && p->dialect->record.thread_size == 20;

@@ -114,14 +114,20 @@ struct raw_profile {
     bool has_extension;
     bool aggregated; /* read it with raw_next_histogram instead of raw_next */
     bool has_times, has_cpu;
-    bool has_flags;  /* samples have flags that describe the sighting of threads */
-    bool cut;        /* salvaged: the end is missing */
-    bool unfinished; /* salvaged: the end of the extension of a complete profile is missing */
-    bool headless;   /* salvaged: the header is missing, with the kind of the PMU values */
+    bool has_flags; /* samples have flags that describe the sighting of threads */
+    bool cut;       /* salvaged: the end is missing */
+    bool headless;  /* salvaged: the header is missing, with the kind of the PMU values */
+    /* salvaged, of our sampler: samples from number TIMED on have lost their times */
+    bool lost_times;
+    bool lost_maps;      /* the same: of processes and mappings, only the VMMaps are left */
+    uint64_t lost_flags; /* the same: thread samples of which it is unknown whether they ran */
+    /* the same: energy after this time, as nothing says which part is the program's; UINT64_MAX: none is lost */
+    uint64_t energy_ns;
     enum pmu_kind asked_kind;  /* as in the options */
     uint64_t records_at;       /* offset of the first sample */
     uint64_t records_end;      /* offset after the last complete one */
     uint64_t samples;          /* number of samples */
+    uint64_t timed;            /* of them, those that have a time in the extension */
     uint64_t threads;          /* thread samples in all records of a full profile */
     uint64_t done;             /* delivered so far */
     struct raw_reader *reader; /* state of the dialect */

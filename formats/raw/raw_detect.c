@@ -80,10 +80,28 @@ static void take(struct search *search, const struct raw_fit *reading, enum raw_
             search->other = *reading;
     } else if (verdict == RAW_MALFORMED) {
         bool other = search->part.probe.odd;
-        bool better = odd != other ? other : reading->probe.threads > search->part.probe.threads;
+        uint64_t threads = reading->probe.threads, most = search->part.probe.threads;
+        bool better = odd != other ? other : threads > most || (threads == most && reading->ours);
         if (search->parts++ == 0 || better)
             search->part = *reading;
     }
+}
+
+/* Does it look like a profile of our sampler? VMMaps have whole paths and precede the samples, unlike those of any other
+ * sampler. Returns 0 or -1. */
+static int seems_ours(struct stream *stream, const struct raw_fit *reading, bool *ours,
+                      struct error *err)
+{
+    const uint8_t *data;
+    *ours = false;
+    if (reading->dialect != &raw_sampler || reading->layout.big || reading->layout.late ||
+        reading->header.vmmaps == 0)
+        return 0;
+    if (stream_seek(stream, reading->probe.maps_at, err) != 0)
+        return -1;
+    int64_t have = stream_peek(stream, RAW_VMMAP_SIZE, &data, err);
+    *ours = have >= RAW_VMMAP_SIZE && data[RAW_VMMAP_SIZE - RAW_LABEL_SIZE] == '/';
+    return have < 0 ? -1 : 0;
 }
 
 static int try_reading(struct search *search, struct stream *stream,
@@ -101,6 +119,8 @@ static int try_reading(struct search *search, struct stream *stream,
         reading.header.value_size = 8; /* lost with pperf's header: assume a double */
     if (dialect->probe(dialect, stream, &reading.header, layout, search->options->salvage, &verdict,
                        &reading.probe, err) != 0)
+        return -1;
+    if (verdict != RAW_NO && seems_ours(stream, &reading, &reading.ours, err) != 0)
         return -1;
     take(search, &reading, verdict);
     return 0;

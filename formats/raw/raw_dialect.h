@@ -59,6 +59,7 @@ struct raw_fit {
     struct raw_header header;
     struct raw_probe probe;
     bool headless; /* a killed sampler left zeros for the header */
+    bool ours;     /* it looks like a profile of our sampler, which has an extension */
 };
 
 /* Rejects a large file, or a pipe before it is copied to a file, if its first bytes fit no dialect. Returns 0, or -1
@@ -80,11 +81,6 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err);
 int raw_records_next(struct raw_profile *profile, struct raw_samples *samples, struct error *err);
 void raw_records_close(struct raw_profile *profile);
-/* Sets *SAMPLES to the number of complete samples, from the first one on, that have at most THREADS threads in total.
- * Returns 0, or -1 on a read error. */
-int raw_records_count(struct raw_profile *profile, uint64_t threads, uint64_t *samples,
-                      struct error *err);
-
 /* Decoded samples. Empty when zeroed; raw_batch_free releases it. */
 enum { RAW_BATCH_THREAD_SAMPLES = 1024 };
 struct raw_batch {
@@ -103,10 +99,11 @@ struct raw_batch {
 
 void raw_batch_free(struct raw_batch *batch);
 
-/* The flags of thread samples, read in the order of the file. Begin with all zero except AT. */
+/* The flags of thread samples, read in the order of the file. Begin with all zero except AT and COUNT. */
 struct raw_seen {
     uint64_t at;     /* offset from which to look for the next block */
     uint64_t number; /* of the next thread sample */
+    uint64_t count;  /* thread samples from this number on have lost their flags */
     struct buffer bytes;
     struct cursor flags, callers; /* the rest of the open block */
 };
@@ -160,8 +157,8 @@ static inline void raw_batch_put(struct raw_batch *b, uint64_t time_ns, double v
 int raw_vmmaps_read(struct stream *stream, uint64_t offset, size_t count, bool big,
                     struct raw_vmmap *maps, bool *odd, struct error *err);
 
-/* Returns 1 if OFFSET is the end of the data, 2 if the raw extension begins there, 0 for neither, -1 on a read
- * error. */
-int raw_at_end(struct stream *stream, uint64_t offset, struct error *err);
+/* Returns 1 if OFFSET is the end of the data, with SALVAGE also if only a part of the signature of the raw extension follows;
+ * 2 if the extension begins there, 0 for neither, -1 on a read error. */
+int raw_at_end(struct stream *stream, uint64_t offset, bool salvage, struct error *err);
 
 #endif

@@ -1,8 +1,10 @@
 /* The raw extension: data that our sampler records in addition to the documented dialect, in blocks after its end.
  *
- *   documented file ... | signature (8 bytes) | info | imgs | mapx | task | vdso? | time ... | seen ... | done
+ *   documented file ... | signature (8 bytes) | info | imgs mapx task srcs time ... | read ... | seen jits ... | done
  *
- * Readers of the documented format do not read it. The sampler's unfinished file (the spool) has the same blocks after
+ * Readers of the documented format do not read it. The order is that of importance: what of a truncated file is there can
+ * be used.
+ * Earlier samplers put times last. The sampler's unfinished file (the spool) has the same blocks after
  * a header of zeros, with the samples in `rows` blocks, so that a killed sampler loses at most the last block:
  *
  *   32 zero bytes | signature | info | imgs mapx rows seen task rows seen read mapx rows seen ...
@@ -18,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/intern.h"
 #include "base/stream.h"
+#include "formats/pbin/block.h"
 
 enum {
     RAW_SIGNATURE_SIZE = 8,
@@ -89,10 +92,11 @@ enum raw_jit { RAW_JIT_TEXT /* of /tmp/perf-PID.map */, RAW_JIT_DUMP, RAW_JITS }
 
 /* Flags of a thread sample. */
 enum {
-    RAW_RAN = 1,    /* it was running; otherwise it waited at its PC */
-    RAW_TOTAL = 2,  /* no sighting: only the CPU time of the thread */
-    RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
-    RAW_STACK = 8   /* reserved */
+    RAW_RAN = 1,      /* it was running; otherwise it waited at its PC */
+    RAW_TOTAL = 2,    /* no sighting: only the CPU time of the thread */
+    RAW_CALLER = 4,   /* its PC is in the kernel; the PC of the calling user code is recorded too */
+    RAW_STACK = 8,    /* reserved */
+    RAW_ASSUMED = 128 /* not in files: the flags are lost, and it counts as running */
 };
 
 /* A source of power readings. */
@@ -177,6 +181,7 @@ struct raw_extension {
     uint64_t read_at;    /* offset of the first `read` block, 0: none */
     uint64_t samples;    /* of `done`, or counted in rows */
     uint64_t time_count; /* samples that have times in `time` blocks */
+    uint64_t last_ns;    /* the last of these times */
     uint64_t seen_count; /* thread samples that have flags */
     uint64_t unseen;     /* samples of the last rows without flags after them */
     uint64_t end;        /* offset after the last complete block */
@@ -215,10 +220,21 @@ void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t coun
 
 /* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end with it.
  * Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if it is damaged. With SALVAGE, a truncated or
- * damaged tail is dropped without an error, and EXT->done is false. */
+ * damaged tail is dropped without an error, and EXT->done is false; of the block in which a complete profile ends, the
+ * whole times or flags are kept. */
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
+
+/* Of COUNT thread samples, how many have their flags and callers in the SIZE bytes at DATA: fewer in a truncated block. */
+size_t raw_seen_whole(const uint8_t *data, size_t size, size_t count);
+
+/* Like block_next, but of the block in which a salvaged file ends, what is there. For blocks that raw_extension_read has
+ * checked. */
+int raw_extension_next(struct stream *stream, struct block *block, struct error *err);
+
+/* Drops processes and their mappings, threads and JIT maps, which nothing can be found in without times of samples. */
+void raw_extension_forget_images(struct raw_extension *ext);
 
 /* Frees the mappings, so that the caller can replace them. */
 void raw_extension_forget_maps(struct raw_extension *ext);

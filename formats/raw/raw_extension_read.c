@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "formats/pbin/block.h"
 #include "formats/raw/raw_extension.h"
 
 enum { READING_SIZE = 28 };
@@ -197,6 +197,14 @@ static void read_vdso(struct raw_extension *ext, struct cursor *in)
     memcpy(ext->vdso, in->data + in->at, ext->vdso_size);
 }
 
+size_t raw_seen_whole(const uint8_t *data, size_t size, size_t count)
+{
+    size_t room = size > count ? (size - count) / 8 : 0, i = 0;
+    while (i < count && i < size && ((data[i] & RAW_CALLER) == 0 || room > 0))
+        room -= (data[i++] & RAW_CALLER) != 0;
+    return i;
+}
+
 /* Flags are read with their samples; here only how many there are. */
 static void look_at_seen(struct raw_extension *ext, struct cursor *in)
 {
@@ -209,6 +217,17 @@ static void look_at_seen(struct raw_extension *ext, struct cursor *in)
     in->bad |= first != ext->seen_count || cursor_left(in) != callers * 8;
     ext->seen_count += count;
     ext->unseen = 0;
+}
+
+/* The same of a truncated block. */
+static void look_at_part_of_seen(struct raw_extension *ext, struct cursor *in)
+{
+    uint64_t first = cursor_u64(in);
+    uint32_t count = cursor_u32(in);
+    size_t size = cursor_left(in);
+    size_t whole = in->bad ? 0 : raw_seen_whole(cursor_bytes(in, size), size, count);
+    in->bad |= first != ext->seen_count || whole == 0;
+    ext->seen_count += whole;
 }
 
 static void look_at_readings(struct raw_extension *ext, struct cursor *in)
@@ -237,8 +256,11 @@ static void read_done(struct raw_extension *ext, struct cursor *in)
 static void look_at_times(struct raw_extension *ext, struct cursor *in)
 {
     uint64_t first = cursor_u64(in);
-    if (!in->bad && first == ext->time_count)
-        ext->time_count += cursor_left(in) / 8;
+    size_t count = cursor_left(in) / 8;
+    if (in->bad || first != ext->time_count || count == 0)
+        return;
+    ext->time_count += count;
+    ext->last_ns = get_u64(cursor_bytes(in, count * 8) + (count - 1) * 8, false);
 }
 
 /* Kinds of blocks, and where the offset of the first one is kept. */
@@ -291,8 +313,35 @@ static void forget_block(struct raw_extension *ext, const struct raw_extension *
     ext->samples = before->samples;
     ext->unseen = before->unseen;
     ext->time_count = before->time_count;
+    ext->last_ns = before->last_ns;
     ext->seen_count = before->seen_count;
     ext->done = before->done;
+}
+
+/* Takes in the whole records of BLOCK, in which the file ends. */
+static void take_part(struct raw_extension *ext, struct block *block)
+{
+    const struct raw_extension before = *ext;
+    if (strcmp(block->type, "time") == 0) {
+        look_at_times(ext, &block->in);
+        if (ext->time_at == 0 && ext->time_count > 0)
+            ext->time_at = block->offset;
+    } else if (strcmp(block->type, "seen") == 0) {
+        look_at_part_of_seen(ext, &block->in);
+        if (block->in.bad)
+            forget_block(ext, &before);
+        else if (ext->seen_at == 0)
+            ext->seen_at = block->offset;
+    }
+}
+
+int raw_extension_next(struct stream *stream, struct block *block, struct error *err)
+{
+    struct error damage = {0};
+    int got = block_next(stream, block, &damage);
+    if (got >= 0 || block_part(stream, block))
+        return got != 0;
+    return error_set(err, damage.file, damage.offset, "%s", damage.text);
 }
 
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
@@ -333,6 +382,9 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
         raw_extension_free(ext);
         return error_set(err, damage.file, damage.offset, "%s", damage.text);
     }
+    if (got < 0 && ext->rows_at == 0 && stream_offset(stream) == ext->end &&
+        block_part(stream, &block))
+        take_part(ext, &block);
     return 0;
 }
 
@@ -384,6 +436,14 @@ int raw_reading_next(struct raw_reading_walk *walk, struct raw_reading *reading,
     if (walk->in.bad)
         walk->left = 0;
     return !walk->in.bad;
+}
+
+void raw_extension_forget_images(struct raw_extension *ext)
+{
+    ext->image_count = ext->mapx_count = ext->task_count = 0;
+    for (size_t i = 0; i < ext->jit_count; i++)
+        buffer_free(&ext->jits[i].bytes);
+    ext->jit_count = 0;
 }
 
 void raw_extension_forget_maps(struct raw_extension *ext)

@@ -59,19 +59,20 @@ static int addresses_agree(struct stream *stream, const struct raw_vmmap *maps, 
 }
 
 static int set_verdict(struct stream *stream, const struct raw_vmmap *maps, size_t count, bool big,
-                       enum raw_verdict *verdict, struct raw_probe *probe, struct error *err)
+                       bool salvage, enum raw_verdict *verdict, struct raw_probe *probe,
+                       struct error *err)
 {
     uint64_t end = expected_end(maps, count, probe->records_at);
     int agree = addresses_agree(stream, maps, count, probe->records_at, big, err);
     if (agree <= 0)
         return agree;
-    if (end > stream_size(stream)) {
+    if (end > stream_size(stream)) { /* not salvaged: most of its entries are lost */
         *verdict = RAW_MALFORMED;
         error_set(&probe->error, stream_name(stream), stream_size(stream),
                   "histogram cut short: expected %" PRIu64 " bytes", end);
         return 0;
     }
-    int at_end = raw_at_end(stream, end, err);
+    int at_end = raw_at_end(stream, end, salvage, err);
     probe->records_end = end;
     probe->extension_at = at_end == 2 ? end : 0;
     *verdict = at_end > 0 ? RAW_FITS : RAW_NO;
@@ -82,7 +83,6 @@ static int probe_aggregated(const struct raw_dialect *dialect, struct stream *st
                             const struct raw_header *header, struct raw_layout layout, bool salvage,
                             enum raw_verdict *verdict, struct raw_probe *probe, struct error *err)
 {
-    (void)salvage; /* a cut histogram has lost most of its entries: nothing worth keeping */
     *verdict = RAW_NO;
     probe->maps_at = dialect->header_size;
     probe->records_at = probe->maps_at + (uint64_t)header->vmmaps * RAW_VMMAP_SIZE;
@@ -93,7 +93,8 @@ static int probe_aggregated(const struct raw_dialect *dialect, struct stream *st
     int result =
         raw_vmmaps_read(stream, probe->maps_at, header->vmmaps, layout.big, maps, &probe->odd, err);
     if (result == 1)
-        result = set_verdict(stream, maps, header->vmmaps, layout.big, verdict, probe, err);
+        result =
+            set_verdict(stream, maps, header->vmmaps, layout.big, salvage, verdict, probe, err);
     free(maps);
     return result < 0 ? -1 : 0;
 }

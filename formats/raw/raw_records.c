@@ -19,7 +19,7 @@ static size_t record_fixed(const struct raw_record *record, const struct raw_hea
     return record->time_size + value + 4;
 }
 
-int raw_at_end(struct stream *stream, uint64_t offset, struct error *err)
+int raw_at_end(struct stream *stream, uint64_t offset, bool salvage, struct error *err)
 {
     const uint8_t *data;
     if (offset >= stream_size(stream))
@@ -29,8 +29,10 @@ int raw_at_end(struct stream *stream, uint64_t offset, struct error *err)
     int64_t have = stream_peek(stream, RAW_SIGNATURE_SIZE, &data, err);
     if (have < 0)
         return -1;
-    return have >= RAW_SIGNATURE_SIZE && memcmp(data, raw_signature, RAW_SIGNATURE_SIZE) == 0 ? 2
-                                                                                              : 0;
+    size_t size = have < RAW_SIGNATURE_SIZE ? (size_t)have : RAW_SIGNATURE_SIZE;
+    if (memcmp(data, raw_signature, size) != 0)
+        return 0;
+    return size == RAW_SIGNATURE_SIZE ? 2 : salvage;
 }
 
 /* A walk over records, from one to the next by the number of threads. */
@@ -134,8 +136,8 @@ static int cut_short(struct raw_probe *probe, struct stream *stream, const char 
 
 /* Checks the VMMaps after the samples, and the end; sets the verdict. */
 static int check_end(struct stream *stream, const struct raw_header *header,
-                     struct raw_layout layout, enum raw_verdict *verdict, struct raw_probe *probe,
-                     struct error *err)
+                     struct raw_layout layout, bool salvage, enum raw_verdict *verdict,
+                     struct raw_probe *probe, struct error *err)
 {
     uint64_t end = probe->records_end;
     if (layout.late) {
@@ -149,7 +151,7 @@ static int check_end(struct stream *stream, const struct raw_header *header,
             return cut_short(probe, stream, "VMMaps", there, header->vmmaps, verdict);
         end += (uint64_t)there * RAW_VMMAP_SIZE;
     }
-    int at_end = raw_at_end(stream, end, err);
+    int at_end = raw_at_end(stream, end, salvage, err);
     if (at_end < 0)
         return -1;
     probe->extension_at = at_end == 2 ? end : 0;
@@ -205,7 +207,7 @@ int raw_records_probe(const struct raw_dialect *dialect, struct stream *stream,
         return walk.whole > 0 || !layout.late
                    ? cut_short(probe, stream, "samples", walk.whole, header->samples, verdict)
                    : 0;
-    return state == 1 ? check_end(stream, header, layout, verdict, probe, err) : 0;
+    return state == 1 ? check_end(stream, header, layout, salvage, verdict, probe, err) : 0;
 }
 
 /* State between samples. */
@@ -262,7 +264,19 @@ static struct raw_reader *begin(struct raw_profile *p)
     }
     r->times_next_at = p->ext.time_at;
     r->seen.at = p->ext.seen_at;
+    r->seen.count = p->ext.seen_count;
     return r;
+}
+
+/* Of the samples that have lost their times, from NUMBER on: they count as taken with the last one that has its time. */
+static void assume_times(struct raw_profile *p, uint64_t number)
+{
+    struct raw_reader *r = p->reader;
+    r->times_first = number;
+    r->times_count = RAW_BATCH_SAMPLES;
+    r->times = mem_resize(r->times, r->times_count, sizeof *r->times);
+    for (uint64_t i = 0; i < r->times_count; i++)
+        r->times[i] = p->ext.last_ns;
 }
 
 /* Reads the block of times that contains sample NUMBER, and seeks back to the samples. */
@@ -271,10 +285,14 @@ static int load_times(struct raw_profile *p, uint64_t number, struct error *err)
     struct raw_reader *r = p->reader;
     struct block block;
     uint64_t back = stream_offset(p->stream);
+    if (number >= p->timed) {
+        assume_times(p, number);
+        return 0;
+    }
     if (r->times_next_at == 0 || stream_seek(p->stream, r->times_next_at, err) != 0)
         return -1;
     do
-        if (block_next(p->stream, &block, err) <= 0)
+        if (raw_extension_next(p->stream, &block, err) <= 0)
             return error_set(err, stream_name(p->stream), r->times_next_at,
                              "no time for sample %" PRIu64, number);
     while (strcmp(block.type, "time") != 0);
@@ -442,26 +460,4 @@ void raw_records_close(struct raw_profile *p)
     raw_seen_free(&p->reader->seen);
     free(p->reader->times);
     free(p->reader);
-}
-
-int raw_records_count(struct raw_profile *p, uint64_t threads, uint64_t *samples, struct error *err)
-{
-    size_t fixed = record_fixed(&p->dialect->record, &p->header);
-    const uint8_t *data;
-    *samples = 0;
-    if (stream_seek(p->stream, p->records_at, err) != 0)
-        return -1;
-    while (*samples < p->samples) {
-        int64_t have = stream_peek(p->stream, fixed, &data, err);
-        if (have < 0 || (uint64_t)have < fixed)
-            return have < 0 ? -1 : 0;
-        uint64_t count = get_u32(data + fixed - 4, p->layout.big);
-        if (count > threads)
-            return 0;
-        threads -= count;
-        ++*samples;
-        if (stream_skip(p->stream, fixed + count * p->dialect->record.thread_size, err) != 0)
-            return -1;
-    }
-    return 0;
 }

@@ -16,11 +16,12 @@ int raw_seen_open(struct raw_seen *s, struct cursor *in)
 {
     uint64_t first = cursor_u64(in);
     size_t count = cursor_u32(in), size = cursor_left(in);
-    if (in->bad || first != s->number || count > size)
+    if (in->bad || first != s->number)
         return -1;
     s->bytes.size = 0;
     buffer_bytes(&s->bytes, cursor_bytes(in, size), size);
-    s->flags = (struct cursor){.data = s->bytes.data, .size = count};
+    s->flags =
+        (struct cursor){.data = s->bytes.data, .size = raw_seen_whole(s->bytes.data, size, count)};
     s->callers = (struct cursor){.data = s->bytes.data, .size = size, .at = count};
     return 0;
 }
@@ -32,7 +33,7 @@ static int load(struct raw_seen *s, struct stream *stream, struct error *err)
     if (s->at == 0 || stream_seek(stream, s->at, err) != 0)
         return -1;
     do
-        if (block_next(stream, &block, err) <= 0)
+        if (raw_extension_next(stream, &block, err) <= 0)
             return error_set(err, stream_name(stream), s->at, "no flags for thread sample %" PRIu64,
                              s->number);
     while (strcmp(block.type, "seen") != 0);
@@ -65,6 +66,10 @@ int raw_seen_fill(struct raw_seen *s, struct stream *stream, struct raw_batch *b
                 sizeof *batch->callers);
     batch->has_callers = false;
     for (size_t done = 0, part; done < batch->thread_sample_count; done += part) {
+        if (s->number >= s->count) {
+            memset(batch->flags + done, RAW_RAN | RAW_ASSUMED, batch->thread_sample_count - done);
+            break;
+        }
         if (cursor_left(&s->flags) == 0 && load(s, stream, err) != 0)
             return -1;
         part = batch->thread_sample_count - done;

@@ -30,7 +30,7 @@ static int probe_spool(const struct raw_dialect *dialect, struct stream *stream,
     *verdict = RAW_NO;
     if (!is_zero(header) || layout.big || layout.late)
         return 0;
-    int state = raw_at_end(stream, dialect->header_size, err);
+    int state = raw_at_end(stream, dialect->header_size, false, err);
     if (state != 2)
         return state < 0 ? -1 : 0;
     probe->extension_at = probe->records_at = dialect->header_size;
@@ -105,6 +105,7 @@ static int find_value(struct raw_profile *p, uint64_t time_ns, double *value, st
 static int begin(struct raw_profile *p, struct error *err)
 {
     struct raw_reader *r = p->reader = mem_zalloc(1, sizeof *r);
+    r->seen.count = UINT64_MAX;
     r->walk = raw_reading_walk_begin(p->stream, &p->ext);
     if (p->ext.read_at != 0)
         r->readings = raw_readings_new(p->ext.sources, p->ext.source_count);
