@@ -29,9 +29,11 @@ static double sum_of(const struct builder *b, size_t first, size_t last, double 
     double sum = 0;
     *samples = 0;
     for (size_t i = first; i < last; i++) {
+        const struct pbin_row *row = aggregate_row(b->aggregate, i);
         struct row_values values;
-        row_values_of(&aggregate_row(b->aggregate, i)->sums, aggregate_run_count(b->aggregate),
-                      &values);
+        if (aggregate_is_excluded(b->aggregate, row))
+            continue;
+        row_values_of(&row->sums, aggregate_run_count(b->aggregate), &values);
         sum += b->values[i];
         *samples += values.samples;
     }
@@ -116,7 +118,8 @@ void flame_tree_make(struct flame_tree *tree, const struct aggregate *a, enum ro
     for (size_t i = 0; i < count; i++) {
         struct row_values values;
         row_values_of(&aggregate_row(a, i)->sums, aggregate_run_count(a), &values);
-        double value = ranking_value(&values, metric);
+        double value =
+            aggregate_is_excluded(a, aggregate_row(a, i)) ? 0 : ranking_value(&values, metric);
         b.values[i] = value > 0 ? value : 0;
     }
     root.value = sum_of(&b, 0, count, &root.samples);

@@ -62,10 +62,10 @@ static const struct argp_option arguments[] = {
      "time)",
      1},
     {"filter", KEY_FILTER, "KEY=GLOB", EVERYDAY,
-     "bars, cumulative, hist: only what matches; KEY~REGEX for a regular expression (repeatable)",
+     "Only what matches; KEY~REGEX for a regular expression (repeatable; not for timeline and "
+     "heatmap)",
      1},
-    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0,
-     "bars, cumulative, hist: leave out what matches (repeatable)", 1},
+    {"exclude", KEY_EXCLUDE, "KEY=GLOB", 0, "Leave out what matches (repeatable)", 1},
     {"ci", KEY_CI, NULL, 0,
      "bars: approximate 95 % confidence intervals of a single run, from its number of samples", 1},
     {"counts", KEY_COUNTS, NULL, 0, "hist: heights are calls, on one scale for all rows", 1},
@@ -245,12 +245,11 @@ static void check_calls(const struct options *o, struct argp_state *state)
     const struct plot_kind *kind = o->picture.kind;
     bool of_calls = o->plot.metric_given &&
                     (o->plot.metric == METRIC_CALLS || o->plot.metric == METRIC_INCLUSIVE);
-    if (of_calls && !kind->filters && !kind->compares)
+    if (of_calls && !kind->calls && !kind->compares)
         argp_error(state, "--metric=%s does not apply to %s", row_metric_name(o->plot.metric),
                    kind->name);
-    if (o->plot.selection != NULL && !kind->filters)
-        argp_error(state, "--filter and --exclude apply to bars, cumulative and hist, not to %s",
-                   kind->name);
+    if (o->plot.selection != NULL && kind->over_time)
+        argp_error(state, "--filter and --exclude do not apply to %s", kind->name);
     if (o->plot.intervals && kind != &plot_bars)
         argp_error(state, "--ci applies to bars, not to %s", kind->name);
     if (o->plot.counts && kind != &plot_hist)

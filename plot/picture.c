@@ -93,10 +93,10 @@ static void choose_size(const struct picture_request *r, struct script *s)
     s->em = text ? 1 : fmin(18, fmax(10, 12 * sqrt(s->width / 900)));
 }
 
-/* Does the kind draw the picture itself, without gnuplot? */
-static bool is_own_svg(const struct plot_kind *kind, const struct script *s)
+/* Has the kind drawn the picture itself, without gnuplot? */
+static bool is_own_svg(const struct plot_kind *kind, const struct plot *plot)
 {
-    return kind->draws_svg && s->picture == PICTURE_SVG;
+    return kind->draws_svg && plot->script.picture == PICTURE_SVG && plot->picture.size > 0;
 }
 
 static int check_output(const struct picture_request *r, enum picture picture, struct error *err)
@@ -123,7 +123,7 @@ static int write_picture(const struct picture_request *r, struct plot *plot, str
     if (plot->script.picture == PICTURE_HTML)
         page_write(plot, out);
     else
-        result = is_own_svg(r->kind, &plot->script)
+        result = is_own_svg(r->kind, plot)
                      ? output_write(out, plot->picture.data, plot->picture.size)
                      : script_run(&plot->script, out, plot->reporter, err);
     if (result == 0)

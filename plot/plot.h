@@ -75,8 +75,8 @@ struct plot_kind {
         draws_svg; /* fills plot->picture if the format is SVG; otherwise, like other kinds, extends plot->script */
     bool draws_page; /* for PICTURE_HTML, fills plot->picture with plot/page.h */
     bool compares;   /* accepts --base and --with */
-    bool over_time;  /* accepts --start and --end */
-    bool filters;    /* accepts --filter and --exclude */
+    bool over_time;  /* accepts --start and --end, not --filter and --exclude */
+    bool calls;      /* draws --metric calls and inclusive */
     bool spreads;    /* accepts --points, --means, --boxes, --asc, --desc and --horizontal */
     /* Returns 0, or -1 with ERR filled. */
     int (*draw)(struct plot *plot, struct error *err);

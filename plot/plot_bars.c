@@ -275,5 +275,5 @@ static int draw_bars(struct plot *plot, struct error *err)
 const struct plot_kind plot_bars = {.name = "bars",
                                     .help = "a metric per function or other key, with its share",
                                     .draws_page = true,
-                                    .filters = true,
+                                    .calls = true,
                                     .draw = draw_bars};

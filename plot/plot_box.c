@@ -439,6 +439,10 @@ static int prepare(struct spreads *s, const struct aggregate *whole, struct erro
     if (ranking_metric_of(s->plot, whole, &s->metric, err) != 0)
         return -1;
     ranking_make(&ranking, whole, s->metric, 0);
+    if (ranking_check(&ranking, err) != 0) {
+        ranking_free(&ranking);
+        return -1;
+    }
     size_t rows = count_rows(&ranking, o->top > 0), wanted = o->top < rows ? o->top : rows;
     size_t most = o->top > 0 ? wanted : USUAL_ROWS;
     s->all = ranking.count;

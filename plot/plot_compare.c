@@ -376,6 +376,10 @@ static int draw(struct plot *plot, bool dumbbell, struct error *err)
     struct comparison c = {.plot = plot, .relative = plot->options->relative && !dumbbell};
     if (run_sets_read(&c.sets, plot, err) != 0)
         return -1;
+    if (c.sets.all == 0) {
+        run_sets_free(&c.sets);
+        return ranking_check(&(struct ranking){0}, err);
+    }
     if (plot->data != NULL)
         run_sets_write(&c.sets, plot->data);
     choose_rows(&c);

@@ -157,5 +157,5 @@ static int draw_cumulative(struct plot *plot, struct error *err)
 const struct plot_kind plot_cumulative = {.name = "cumulative",
                                           .help =
                                               "the share of the total in the N largest functions",
-                                          .filters = true,
+                                          .calls = true,
                                           .draw = draw_cumulative};

@@ -306,6 +306,18 @@ static void draw(struct flame *f, const struct aggregate *a)
     free(subtitle);
 }
 
+/* Is there a row that filters have not excluded? */
+static int check_rows(const struct plot *plot, const struct aggregate *a, struct error *err)
+{
+    struct ranking ranking;
+    if (plot->options->selection == NULL)
+        return 0;
+    ranking_make(&ranking, a, METRIC_TIME, 0);
+    int result = ranking_check(&ranking, err);
+    ranking_free(&ranking);
+    return result;
+}
+
 static int draw_flame(struct plot *plot, struct error *err)
 {
     const struct plot_options *o = plot->options;
@@ -322,7 +334,9 @@ static int draw_flame(struct plot *plot, struct error *err)
         flame_tree_make(&f.tree, a, metric, page ? smallest_part_of_page : smallest_part);
         f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
         f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
-        draw(&f, a);
+        result = check_rows(plot, a, err);
+        if (result == 0)
+            draw(&f, a);
         flame_tree_free(&f.tree);
     }
     aggregate_delete(a);

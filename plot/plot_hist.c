@@ -484,5 +484,5 @@ static int draw_hist(struct plot *plot, struct error *err)
 const struct plot_kind plot_hist = {.name = "hist",
                                     .help = "the distribution of the times of single calls",
                                     .draws_page = true,
-                                    .filters = true,
+                                    .calls = true,
                                     .draw = draw_hist};

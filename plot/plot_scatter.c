@@ -275,6 +275,8 @@ static int draw_scatter(struct plot *plot, struct error *err)
     ranking_make(&s.ranking, a, s.quantity->name != NULL ? METRIC_ENERGY : METRIC_TIME, o->top);
     if (s.quantity->name == NULL)
         error_set(err, NULL, NO_OFFSET, "cannot draw energy: the profile has no PMU values");
+    else if (ranking_check(&s.ranking, err) != 0)
+        result = -1;
     else if (!find_ranges(&s))
         error_set(err, NULL, NO_OFFSET, "no function has both time and %s", s.quantity->name);
     else

@@ -940,6 +940,20 @@ class Hostile(Plot):
                 else:
                     self.assertTrue([t for t in texts if t.startswith("xxx") and "\u2026" in t and len(t) < 200])
 
+    def test_filters(self):
+        """Rows that filters exclude are in no kind of picture."""
+        for kind in ("bars", "cumulative", "box", "violin", "scatter", "flame", "compare", "dumbbell"):
+            names = {}
+            for options in ([], ["--exclude=function=_idle", "--exclude=function=_kernel"]):
+                self.plot(kind, "-q", "-o", "n.svg", *options, *([] if kind == "flame" else ["--script"]),
+                          inputs=RUNS[:1] if kind in ("bars", "cumulative", "scatter", "flame") else RUNS[:2])
+                with open(os.path.join(self.folder, "n.svg" if kind == "flame" else "n.svg.csv"), encoding="utf-8") as f:
+                    text = f.read()
+                names[len(options)] = {name for name in ("_idle", "_kernel") if name in text}
+                self.assertNotIn("_excluded", text)
+            self.assertTrue(names[0], kind)
+            self.assertEqual(names[2], set(), kind)
+
     def test_whole_names_are_in_the_data(self):
         self.plot("bars", "-o", "n.svg", "--script", "--top=30", inputs=[EVIL])
         with open(os.path.join(self.folder, "n.svg.csv"), encoding="utf-8", newline="") as f:
@@ -1012,6 +1026,10 @@ class Errors(Plot):
         for argv, part in ((["bars", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
                            (["cumulative", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
                            (["hist", CALLS, "--filter=function=none"], "there are no rows to draw"),
+                           (["box", *RUNS[:2], "--exclude=function=*"], "there are no rows to draw"),
+                           (["scatter", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
+                           (["flame", RUNS[0], "--filter=function=none"], "there are no rows to draw"),
+                           (["dumbbell", *RUNS[:2], "--filter=function=none"], "there are no rows to draw"),
                            (["timeline", RUNS[0], "--start=1e6"], "no samples between --start and --end"),
                            (["heatmap", RUNS[0], "--start=1e6"], "no samples between --start and --end")):
             with self.subTest(argv=argv):
@@ -1025,7 +1043,7 @@ class Errors(Plot):
         self.assertIn(b"Nothing is selected", page)
 
     def test_usage(self):
-        for argv in ([], ["timeline", "--metric=calls"], ["box", "--filter=function=f"], ["bars", "--counts"],
+        for argv in ([], ["timeline", "--metric=calls"], ["timeline", "--filter=function=f"], ["box", "--metric=calls"], ["scatter", "--metric=calls"], ["bars", "--counts"],
                      ["hist", "--filter=colour=f"], ["pie"], ["bars", "--metric=entries"], ["bars", "--theme=pink"], ["bars", "--width=1"],
                      ["bars", "--script"], ["bars", "--base", "x"], ["bars", "-k", "colour"], ["bars", "--format=gif"], ["bars", "--format=htm"],
                      ["timeline", "--start=2", "--end=1"], ["timeline", "--metric=samples"], ["scatter", "--metric=time"], ["timeline", "--mark=soon"], ["bars", "--top=0"],
