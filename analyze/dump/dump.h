@@ -12,6 +12,7 @@ struct dump_request {
     const struct table_format *format;
     const struct table_style *style;
     double start, end;       /* show only START <= time < END [s]; all: 0, infinity */
+    bool *selected;          /* set to true by the first sample or reading between them */
     size_t interpolate;      /* per thread: samples per row; 0: 1 */
     bool no_threads;         /* per thread: without the threads */
     struct pbin_keys keys;   /* name places in the code; at least one */

@@ -17,7 +17,9 @@ void dump_advance(struct dump_position *position, uint64_t interval_ns);
 
 static inline bool dump_is_inside(const struct dump_request *request, double time)
 {
-    return time >= request->start && time < request->end;
+    bool inside = time >= request->start && time < request->end;
+    *request->selected |= inside;
+    return inside;
 }
 
 /* Returns 0, or -1 with ERR filled if META is that of an aggregated profile. */

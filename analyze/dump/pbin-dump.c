@@ -21,6 +21,7 @@ struct options {
     struct tool_common common;
     dump_function *dump; /* NULL: a line for each profile */
     struct dump_request request;
+    bool selected;            /* there is a sample or reading between --start and --end */
     bool has_times, has_keys; /* --start or --end, -k was given */
     const char **inputs;      /* at least one; NULL: stdin */
     size_t input_count, input_capacity;
@@ -204,6 +205,10 @@ static int show_profile(const struct job *job, struct pbin_reader *reader, const
     int result = o->dump(reader, &o->request, job->out, err);
     if (result == 0)
         pbin_reader_warn_cut(reader, name, &o->common.reporter);
+    if (result == 0 && o->has_times && !o->selected)
+        report_warning(&o->common.reporter,
+                       "%s: nothing is selected: nothing was recorded between --start and --end",
+                       name);
     return result;
 }
 
@@ -251,6 +256,7 @@ int main(int argc, char **argv)
     struct options o = {.dump = dump_meta, .request = {.end = INFINITY}};
     const struct elf_search search = {0};
     struct error err = {0};
+    o.request.selected = &o.selected;
     tool_start(&o.common, "pbin-dump");
     o.common.formats = table_format_name;
     o.request.keys = pbin_keys_of("binary,function");

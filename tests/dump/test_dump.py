@@ -155,6 +155,15 @@ class Gantt(DumpCase):
         self.assertEqual(part, [r for r in whole if 0.03 <= float(r["time [s]"]) < 0.06])
         self.assertTrue(part)
 
+    def test_nothing_is_selected(self):
+        path = self.write(profiles.make(22, samples=100))
+        for kind in ("--samples", "--per-thread", "--gantt", "--readings"):
+            ended = self.succeeds(["pbin-dump", kind, "--start=1e6", path])
+            self.assertIn("nothing is selected", ended.err, kind)
+            self.assertEqual(ended.out.count(b"\n"), 1, kind)
+        for options in (["-q", "--start=1e6"], ["--end=1e6"]):
+            self.assertEqual(self.succeeds(["pbin-dump", "--samples", *options, path]).err, "", options)
+
 
 class Info(DumpCase):
     def rows(self, *files):
