@@ -2,7 +2,7 @@
  *
  *   [0x0000000000001234 | with -p: ": "]     -a
  *   name [with -p: " at "]                   -f
- *   path/file.c:31 ...                       the same for each caller with -i, after " (inlined by) " with -p
+ *   path/file.c:31 [" (discriminator 2)"] ... the same for each caller with -i, after " (inlined by) " with -p
  *
  * SPDX-License-Identifier: MIT */
 #include "convert/addr2line/addr2line.h"
@@ -67,8 +67,9 @@ static void put(struct buffer *to, const char *format, ...)
     va_end(args);
 }
 
+/* Callers, too, get the DISCRIMINATOR of the innermost frame. */
 static void put_frame(const struct addr2line *a, const struct code_frame *frame, bool nothing,
-                      struct buffer *to)
+                      uint32_t discriminator, struct buffer *to)
 {
     if (a->format.functions)
         put(to, "%s%s", addr2line_function(a, frame),
@@ -76,7 +77,9 @@ static void put_frame(const struct addr2line *a, const struct code_frame *frame,
             : nothing         ? " "
                               : " at ");
     put(to, "%s:", addr2line_file(a, frame));
-    if (frame->line > 0)
+    if (frame->line > 0 && discriminator > 0)
+        put(to, "%" PRIu32 " (discriminator %" PRIu32 ")\n", frame->line, discriminator);
+    else if (frame->line > 0)
         put(to, "%" PRIu32 "\n", frame->line);
     else
         put(to, "%s\n", nothing ? "0" : "?");
@@ -93,7 +96,7 @@ static void put_location(const struct addr2line *a, const struct code_location *
     for (size_t i = 0; i < (a->format.inlines ? l->frame_count : 1); i++) {
         if (i > 0 && a->format.pretty)
             put(to, " (inlined by) ");
-        put_frame(a, &l->frames[i], nothing, to);
+        put_frame(a, &l->frames[i], nothing, l->frames[0].discriminator, to);
     }
 }
 

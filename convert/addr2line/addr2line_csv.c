@@ -85,7 +85,7 @@ static void put_answer(const struct addr2line *a, const struct code_frame *frame
 
 static int put_batch(struct addr2line *a, struct batch *b)
 {
-    static const struct code_frame empty = {LABEL_UNKNOWN, LABEL_UNKNOWN, "", 0, ""};
+    static const struct code_frame empty = {LABEL_UNKNOWN, LABEL_UNKNOWN, "", 0, "", 0};
     struct buffer out = {0};
     struct code_location *found = mem_alloc(BATCH * sizeof *found);
     symbolizer_resolve(a->symbolizer, b->addresses, b->count, found);

@@ -2,6 +2,7 @@
  *
  *   pbin-addr2line -fpe program 0x1139      main at /src/program.c:12
  * SPDX-License-Identifier: MIT */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -171,6 +172,12 @@ static int run(struct addr2line_options *o, struct error *err)
     struct elf_file *image = elf_file_open(o->program, &errnum, err);
     if (image == NULL)
         return -1;
+    if (image->type == ET_REL) {
+        elf_file_close(image);
+        return error_set(
+            err, o->program, NO_OFFSET,
+            "a relocatable file, whose code has no addresses yet: expected a linked one");
+    }
     const struct elf_section *section =
         o->section != NULL ? elf_section_find(image, o->section) : NULL;
     if (o->section != NULL && section == NULL) {

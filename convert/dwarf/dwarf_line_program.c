@@ -13,7 +13,7 @@
 struct machine {
     struct dwarf_units *units;
     struct unit_lines *lines;
-    uint64_t address, operation, file, line;
+    uint64_t address, operation, file, line, discriminator;
     size_t row_count, row_capacity, sequence_count, sequence_capacity, first;
     struct interval_list ranges;
 };
@@ -22,6 +22,7 @@ static void reset(struct machine *m)
 {
     m->address = m->operation = 0;
     m->file = m->line = 1;
+    m->discriminator = 0;
 }
 
 static void add_row(struct machine *m)
@@ -29,8 +30,11 @@ static void add_row(struct machine *m)
     struct unit_lines *lines = m->lines;
     if (m->row_count == m->row_capacity)
         mem_reserve(&lines->rows, &m->row_capacity, m->row_count + 1, sizeof *lines->rows);
+    const uint32_t no_file = (1u << FILE_BITS) - 1, most = (1u << DISCRIMINATOR_BITS) - 1;
     lines->rows[m->row_count++] = (struct line_row){
-        m->address, (uint32_t)m->line, m->file <= UINT32_MAX ? (uint32_t)m->file : UINT32_MAX};
+        m->address, (uint32_t)m->line, (m->file < no_file ? (uint32_t)m->file : no_file) & no_file,
+        (m->discriminator <= most ? (uint32_t)m->discriminator : 0) & most};
+    m->discriminator = 0;
 }
 
 /* Keeps the sequence if its code exists in the file. */
@@ -85,6 +89,9 @@ static void run_extended(struct machine *m, struct line_program *p)
         else
             m->address = dwarf_uint(&operand, (unsigned)length - 1);
         m->operation = 0;
+        p->code.bad |= operand.bad;
+    } else if (opcode == DW_LNE_set_discriminator) {
+        m->discriminator = dwarf_uleb(&operand);
         p->code.bad |= operand.bad;
     }
 }

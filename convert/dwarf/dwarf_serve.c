@@ -79,6 +79,7 @@ static void answer_address(struct server *s, uint64_t address, bool is_first)
         buffer_u32(&s->frames, sent_number(s, frames[i].file));
         buffer_u32(&s->frames, frames[i].line);
         buffer_u32(&s->frames, sent_number(s, frames[i].checksum));
+        buffer_u32(&s->frames, frames[i].discriminator);
     }
 }
 

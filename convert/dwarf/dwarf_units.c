@@ -252,6 +252,7 @@ size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
     size_t count = 0;
     if (row != NULL) {
         frame.line = row->line;
+        frame.discriminator = row->discriminator;
         dwarf_lines_file(units, &unit->lines, row->file, &frame);
     }
     struct dwarf_units *owner = units;

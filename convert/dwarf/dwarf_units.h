@@ -24,9 +24,13 @@
 #include "convert/dwarf/dwarf_worker.h"
 #include "formats/elf/elf_file.h"
 
+/* A file whose index does not fit is none, and a discriminator that does not fit is 0: tables have millions of rows. */
+enum { FILE_BITS = 20, DISCRIMINATOR_BITS = 12 };
 struct line_row {
     uint64_t address;
-    uint32_t line, file; /* FILE: index as in the line program */
+    uint32_t line;
+    uint32_t file : FILE_BITS; /* index as in the line program */
+    uint32_t discriminator : DISCRIMINATOR_BITS;
 };
 
 /* Rows ROWS[FIRST] .. ROWS[END]; the last row only ends the sequence. */

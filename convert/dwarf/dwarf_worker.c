@@ -268,7 +268,7 @@ static void take_frame(struct dwarf_worker *w, struct cursor *in, const struct s
                        struct dwarf_answer *answer)
 {
     uint32_t function = cursor_u32(in), file = cursor_u32(in), line = cursor_u32(in);
-    uint32_t checksum = cursor_u32(in);
+    uint32_t checksum = cursor_u32(in), discriminator = cursor_u32(in);
     if (function >= w->number_count || file >= w->number_count || checksum >= w->number_count ||
         (checksum != 0 && !pbin_is_md5(strings_get(strings, w->numbers[checksum]))) ||
         ++w->all_frames > MAX_ALL_FRAMES) {
@@ -277,8 +277,8 @@ static void take_frame(struct dwarf_worker *w, struct cursor *in, const struct s
     }
     mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + 1,
                 sizeof *answer->frames);
-    answer->frames[answer->frame_count++] =
-        (struct dwarf_frame){w->numbers[function], w->numbers[file], line, w->numbers[checksum]};
+    answer->frames[answer->frame_count++] = (struct dwarf_frame){
+        w->numbers[function], w->numbers[file], line, w->numbers[checksum], discriminator};
 }
 
 static void take_address(struct dwarf_worker *w, struct cursor *in, const struct strings *strings,

@@ -8,7 +8,8 @@
  *             u32 how often something could not be decoded so far
  *             u32 count of new strings, each u32 length and bytes;
  *                 numbering continues from the last answer, 0 is ""
- *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum;
+ *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum,
+ *             u32 discriminator;
  *                          or u8 255: the same frames as the address before
  *
  * Before it answers, it may request files with split debug information, which it cannot open:
@@ -36,9 +37,10 @@ enum {
 #define FILE_REFUSED UINT32_C(0xfffffffe)
 
 /* Function, file and checksum are string numbers: in answers those of the worker, below those of STRINGS. The checksum
- * is the MD5 of the file in lower-case hexadecimal, 0: unknown. */
+ * is the MD5 of the file in lower-case hexadecimal, 0: unknown. The discriminator tells apart the parts of the line, only
+ * in the innermost frame; 0: none. */
 struct dwarf_frame {
-    uint32_t function, file, line, checksum;
+    uint32_t function, file, line, checksum, discriminator;
 };
 
 /* All zero: empty; dwarf_answer_free frees it. */

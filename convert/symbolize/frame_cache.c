@@ -16,7 +16,7 @@
 
 static const char magic[8] = "PBXFRAM";
 enum { MAX_FILE = 64 << 20 }; /* [bytes] */
-enum { REVISION = 4 }; /* increment this whenever answers for the same debug information change */
+enum { REVISION = 5 }; /* increment this whenever answers for the same debug information change */
 
 struct entry {
     uint64_t address;
@@ -36,7 +36,7 @@ struct frame_cache {
 
 /* ---- the file ----
  * magic, u64 XXH3 of what follows: identity; u32 count of strings, each u32 length and bytes; u32 count of frames, each u32
- * function, u32 file, u32 line, u32 checksum; u32 count of addresses, each u64 address, u32 first frame, u32 symbol, u8 count of frames;
+ * function, u32 file, u32 line, u32 checksum, u32 discriminator; u32 count of addresses, each u64 address, u32 first frame, u32 symbol, u8 count of frames;
  * all little-endian. */
 
 /* The numbers in NAMES of the strings, in their order; *COUNT of them. Caller frees. */
@@ -61,18 +61,18 @@ static uint32_t *take_strings(struct frame_cache *c, struct cursor *in, size_t *
 static void take_frames(struct frame_cache *c, struct cursor *in, const uint32_t *numbers,
                         size_t texts)
 {
-    enum { SIZE = 16 };
+    enum { SIZE = 20 };
     size_t count = cursor_u32(in);
     in->bad |= count > cursor_left(in) / SIZE;
     if (!in->bad)
         mem_reserve(&c->frames, &c->frame_capacity, count, sizeof *c->frames);
     for (; c->frame_count < count && !in->bad; c->frame_count++) {
         uint32_t function = cursor_u32(in), file = cursor_u32(in), line = cursor_u32(in);
-        uint32_t checksum = cursor_u32(in);
+        uint32_t checksum = cursor_u32(in), discriminator = cursor_u32(in);
         in->bad |= function >= texts || file >= texts || checksum >= texts;
         if (!in->bad)
-            c->frames[c->frame_count] =
-                (struct dwarf_frame){numbers[function], numbers[file], line, numbers[checksum]};
+            c->frames[c->frame_count] = (struct dwarf_frame){numbers[function], numbers[file], line,
+                                                             numbers[checksum], discriminator};
     }
 }
 
@@ -162,6 +162,7 @@ static void store(struct frame_cache *c)
         buffer_u32(&rest, c->frames[i].file);
         buffer_u32(&rest, c->frames[i].line);
         buffer_u32(&rest, c->frames[i].checksum);
+        buffer_u32(&rest, c->frames[i].discriminator);
     }
     buffer_u32(&rest, (uint32_t)c->count);
     for (size_t i = 0; i < c->count; i++) {

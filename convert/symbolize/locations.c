@@ -214,7 +214,7 @@ static void define_pending(struct locations *l, const struct code_location *foun
 {
     for (size_t i = 0, next = 0; i < l->pending_count; i++) {
         const struct location_place *place = &l->pending[i];
-        const struct code_frame frame = {place->name, place->name, "", 0, ""};
+        const struct code_frame frame = {place->name, place->name, "", 0, "", 0};
         const struct code_location named = {.pc = place->pc,
                                             .binary = place->binary,
                                             .map = place->map,

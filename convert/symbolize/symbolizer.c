@@ -130,9 +130,9 @@ static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
 {
     if (function == 0)
         function = strings_intern(s->strings, LABEL_UNKNOWN);
-    return (struct code_frame){strings_get(s->strings, function), demangled(s, function),
-                               strings_get(s->strings, from->file), from->line,
-                               strings_get(s->strings, from->checksum)};
+    return (struct code_frame){strings_get(s->strings, function),       demangled(s, function),
+                               strings_get(s->strings, from->file),     from->line,
+                               strings_get(s->strings, from->checksum), from->discriminator};
 }
 
 /* Frames of one address: those of the debug information, the outermost one named by the symbol table, which

@@ -14,11 +14,12 @@
  * function that holds the code (the one in the symbol table); all are borrowed until
  * symbolizer_delete. */
 struct code_frame {
-    const char *function;  /* linkage (mangled) name, or a label like LABEL_UNKNOWN */
-    const char *demangled; /* demangled; same as function if that is not mangled */
-    const char *file;      /* from DWARF, joined with its directory; "" if unknown */
-    uint32_t line;         /* 0 if unknown; for outer frames: the line of the call */
-    const char *checksum;  /* MD5 of the file in lower-case hexadecimal, "" if unknown */
+    const char *function;   /* linkage (mangled) name, or a label like LABEL_UNKNOWN */
+    const char *demangled;  /* demangled; same as function if that is not mangled */
+    const char *file;       /* from DWARF, joined with its directory; "" if unknown */
+    uint32_t line;          /* 0 if unknown; for outer frames: the line of the call */
+    const char *checksum;   /* MD5 of the file in lower-case hexadecimal, "" if unknown */
+    uint32_t discriminator; /* of the part of the line, only in frame 0; 0: none */
 };
 
 struct code_location {
