@@ -79,6 +79,8 @@ struct engine_hooks {
     /* A process has ended or is about to: the last opportunity to read its /proc/PID and the files
      * it leaves. CPU is its CPU time without that of its children, NULL: unknown. */
     void (*process_end)(void *context, uint32_t pid, uint64_t time, const struct raw_cpu *cpu);
+    /* Where the ticks of the kernel have found a process lately. */
+    void (*ticks)(void *context, const struct raw_ticks *ticks);
 };
 
 struct engine_result {

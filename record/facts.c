@@ -96,6 +96,9 @@ void facts_begin(struct facts *facts, const struct options *options, const char 
     if (power_baseline(power) >= 0)
         facts_add(facts, "baseline_w", mem_printf("%.17g", power_baseline(power)));
     facts_add(facts, "cpus", mem_printf("%ld", sysconf(_SC_NPROCESSORS_ONLN)));
+    struct timespec tick;
+    if (clock_getres(CLOCK_REALTIME_COARSE, &tick) == 0)
+        facts_add(facts, "tick_ns", mem_printf("%ld", tick.tv_nsec));
     char *folder = getcwd(NULL, 0);
     facts_add(facts, "cwd", folder != NULL ? folder : mem_strdup(""));
 }

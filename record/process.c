@@ -68,14 +68,33 @@ bool process_name(pid_t id, char *name, size_t size)
     return got;
 }
 
+/* CPU clocks of a process: its ticks, those in user code, and its exact time. */
+enum { TICKS_CLOCK, USER_CLOCK, CPU_CLOCK };
+
 /* The clock of another process; clock_getcpuclockid computes the same number with one more system call. */
+static bool read_clock(pid_t pid, unsigned clock, uint64_t *ns)
+{
+    struct timespec time;
+    if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | clock), &time) != 0)
+        return false;
+    *ns = (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+    return true;
+}
+
 uint64_t process_cpu(pid_t pid)
 {
-    enum { CPU_CLOCK = 2 };
-    struct timespec time;
-    if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | CPU_CLOCK), &time) != 0)
-        return 0;
-    return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+    uint64_t ns;
+    return read_clock(pid, CPU_CLOCK, &ns) ? ns : 0;
+}
+
+bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system)
+{
+    uint64_t all, in_user;
+    if (!read_clock(pid, USER_CLOCK, &in_user) || !read_clock(pid, TICKS_CLOCK, &all))
+        return false;
+    *user = in_user;
+    *system = all > in_user ? all - in_user : 0;
+    return true;
 }
 
 uint64_t process_thread_cpu(pid_t pid, pid_t tid)

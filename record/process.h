@@ -18,6 +18,9 @@ pid_t process_session(pid_t pid);
 bool process_name(pid_t id, char *name, size_t size);
 /* CPU time of all threads of process PID, including those that have ended [ns]; 0: unknown. */
 uint64_t process_cpu(pid_t pid);
+/* The ticks of the kernel that found process PID in user code, and in the kernel, times the time between two ticks [ns].
+ * Returns whether they are known. */
+bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system);
 /* CPU time of thread TID of process PID, at the last count of the scheduler [ns]; 0: unknown. */
 uint64_t process_thread_cpu(pid_t pid, pid_t tid);
 /* Does thread TID of process PID have a CPU, or wait for one? */

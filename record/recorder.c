@@ -41,6 +41,8 @@ struct recorder {
     struct names names;
     struct raw_cpu *cpus; /* like the following, not in the spool yet */
     size_t cpu_count, cpu_capacity;
+    struct raw_ticks *ticks;
+    size_t tick_count, tick_capacity;
     struct raw_reading *readings;
     size_t reading_count, reading_capacity;
     struct histogram *histogram; /* NULL, except with --aggregate, which has no spool */
@@ -80,7 +82,9 @@ static void put_news(struct recorder *r, bool all)
     }
     if (r->cpu_count > 0)
         raw_put_cpus(blocks, r->cpus, r->cpu_count);
-    r->reading_count = r->cpu_count = 0;
+    if (r->tick_count > 0)
+        raw_put_ticks(blocks, r->ticks, r->tick_count);
+    r->reading_count = r->cpu_count = r->tick_count = 0;
 }
 
 /* Stops while the disk still has room to complete the profile. */
@@ -159,6 +163,15 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
         return;
     mem_reserve(&r->cpus, &r->cpu_capacity, r->cpu_count + 1, sizeof *r->cpus);
     r->cpus[r->cpu_count++] = *cpu;
+}
+
+static void on_ticks(void *context, const struct raw_ticks *ticks)
+{
+    struct recorder *r = context;
+    if (r->spool == NULL || r->failed)
+        return;
+    mem_reserve(&r->ticks, &r->tick_capacity, r->tick_count + 1, sizeof *r->ticks);
+    r->ticks[r->tick_count++] = *ticks;
 }
 
 /* Looks for new mappings (dlopen) if a PC is in no known mapping. */
@@ -278,7 +291,8 @@ struct recorder *recorder_new(struct options *options, const struct engine *engi
                                      .maps_changed = on_maps_changed,
                                      .task = on_task,
                                      .task_end = on_task_end,
-                                     .process_end = on_process_end};
+                                     .process_end = on_process_end,
+                                     .ticks = on_ticks};
     if (open_all(r) == 0)
         return r;
     recorder_delete(r);
@@ -298,6 +312,7 @@ void recorder_delete(struct recorder *r)
     images_delete(r->images);
     names_free(&r->names);
     free(r->cpus);
+    free(r->ticks);
     free(r->readings);
     free(r);
 }

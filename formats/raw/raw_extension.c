@@ -187,3 +187,17 @@ void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t coun
     }
     block_end(buffer, begin);
 }
+
+void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t count)
+{
+    size_t begin = block_begin(buffer, "tick");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, ticks[i].pid);
+        buffer_u64(buffer, ticks[i].time);
+        buffer_u64(buffer, ticks[i].user);
+        buffer_u64(buffer, ticks[i].system);
+        buffer_u64(buffer, ticks[i].stops);
+    }
+    block_end(buffer, begin);
+}

@@ -126,6 +126,15 @@ struct raw_cpu {
     uint64_t user, system;
 };
 
+/* Ticks of the kernel that found a process in user code or in the kernel, times the time between two ticks [ns]: since
+ * the last record of the process, else since it began or was attached to. */
+struct raw_ticks {
+    uint32_t pid;
+    uint64_t time; /* since the start of the run [ns] */
+    uint64_t user, system;
+    uint64_t stops; /* part of SYSTEM: what the stops of the sampler cost, as estimated */
+};
+
 /* A fact about the run as stored; raw_facts lists the known names: sampler (name and version),
  * started (RFC 3339 UTC), ... */
 struct raw_fact {
@@ -142,7 +151,8 @@ struct raw_facts {
     double reached;       /* [Hz] */
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
-    uint64_t cpu_ns; /* of the program and of all processes that it waited for, 0: unknown */
+    uint64_t cpu_ns;  /* of the program and of all processes that it waited for, 0: unknown */
+    uint64_t tick_ns; /* between two ticks of the kernel */
     /* Aggregated: sums for the kernel, which is a part of the samples outside all VMMaps, and of
      * the current while no thread ran [A]. */
     uint64_t kernel_samples;
@@ -167,10 +177,11 @@ struct raw_extension {
     struct raw_source *sources;
     struct raw_jit_map *jits;
     struct raw_cpu *cpus;
+    struct raw_ticks *ticks;
     size_t map_count, thread_count, image_count, mapx_count, task_count, source_count, jit_count,
-        cpu_count;
+        cpu_count, tick_count;
     size_t map_capacity, thread_capacity, image_capacity, mapx_capacity, task_capacity,
-        source_capacity, jit_capacity, cpu_capacity;
+        source_capacity, jit_capacity, cpu_capacity, tick_capacity;
     struct strings *texts;
     struct numbers jit_numbers; /* image << 8 | kind */
     uint8_t *vdso;              /* image of the vdso, NULL if not recorded */
@@ -217,6 +228,7 @@ void raw_put_seen(struct buffer *buffer, uint64_t first, const uint8_t *flags, s
 void raw_put_sources(struct buffer *buffer, const struct raw_source *sources, size_t count);
 void raw_put_readings(struct buffer *buffer, const struct raw_reading *readings, size_t count);
 void raw_put_cpus(struct buffer *buffer, const struct raw_cpu *cpus, size_t count);
+void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t count);
 
 /* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end with it.
  * Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if it is damaged. With SALVAGE, a truncated or

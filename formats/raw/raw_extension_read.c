@@ -29,25 +29,13 @@ static const struct {
     {                                                                                              \
 #name, type, offsetof(struct raw_facts, name)                                              \
     }
-    FACT(sampler, 's'),
-    FACT(command, 's'),
-    FACT(host, 's'),
-    FACT(started, 's'),
-    FACT(cwd, 's'),
-    FACT(pmu, 's'),
-    FACT(pmu_kind, 's'),
-    FACT(unit, 's'),
-    FACT(engine, 's'),
-    FACT(interval, 's'),
-    FACT(target, 's'),
-    FACT(frequency, 'f'),
-    FACT(reached, 'f'),
-    FACT(baseline_w, 'f'),
-    FACT(cpus, 'u'),
-    FACT(cpu_ns, 'u'),
-    FACT(kernel_samples, 'u'),
-    FACT(kernel_current, 'f'),
-    FACT(idle_current, 'f'),
+    FACT(sampler, 's'),        FACT(command, 's'),      FACT(host, 's'),
+    FACT(started, 's'),        FACT(cwd, 's'),          FACT(pmu, 's'),
+    FACT(pmu_kind, 's'),       FACT(unit, 's'),         FACT(engine, 's'),
+    FACT(interval, 's'),       FACT(target, 's'),       FACT(frequency, 'f'),
+    FACT(reached, 'f'),        FACT(baseline_w, 'f'),   FACT(cpus, 'u'),
+    FACT(cpu_ns, 'u'),         FACT(tick_ns, 'u'),      FACT(kernel_samples, 'u'),
+    FACT(kernel_current, 'f'), FACT(idle_current, 'f'),
 #undef FACT
 };
 
@@ -174,6 +162,18 @@ static void read_cpus(struct raw_extension *ext, struct cursor *in)
     }
 }
 
+static void read_ticks(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_ticks *ticks = GROW(ext, ticks, tick_count, tick_capacity);
+        ticks->pid = cursor_u32(in);
+        ticks->time = cursor_u64(in);
+        ticks->user = cursor_u64(in);
+        ticks->system = cursor_u64(in);
+        ticks->stops = cursor_u64(in);
+    }
+}
+
 static void read_jit(struct raw_extension *ext, struct cursor *in)
 {
     uint32_t image = cursor_u32(in), known = ext->jit_numbers.count;
@@ -279,6 +279,7 @@ static const struct {
     {"jits", read_jit, 0},
     {"srcs", read_sources, 0},
     {"cpus", read_cpus, 0},
+    {"tick", read_ticks, 0},
     {"time", look_at_times, offsetof(struct raw_extension, time_at)},
     {"rows", look_at_rows, offsetof(struct raw_extension, rows_at)},
     {"seen", look_at_seen, offsetof(struct raw_extension, seen_at)},
@@ -310,6 +311,7 @@ static void forget_block(struct raw_extension *ext, const struct raw_extension *
     ext->task_count = before->task_count;
     ext->source_count = before->source_count;
     ext->cpu_count = before->cpu_count;
+    ext->tick_count = before->tick_count;
     ext->samples = before->samples;
     ext->unseen = before->unseen;
     ext->time_count = before->time_count;
@@ -465,6 +467,7 @@ void raw_extension_free(struct raw_extension *ext)
     free(ext->sources);
     free(ext->jits);
     free(ext->cpus);
+    free(ext->ticks);
     free(ext->vdso);
     *ext = (struct raw_extension){0};
 }

@@ -41,7 +41,9 @@ struct engine_run {
     uint64_t late;      /* delay of the wake-up for the sample [ns] */
     uint64_t delay;     /* time that the sampler had waited for CPUs then [ns] */
     struct pace pace;
-    uint64_t next_tick; /* absolute, UINT64_MAX: with the next sample */
+    uint64_t next_ticks;            /* when to read the ticks of processes again [ns], absolute */
+    uint64_t next_tick;             /* absolute, UINT64_MAX: with the next sample */
+    uint64_t stops, probes, probed; /* stops; twice in a row; CPU time between the two [ns] */
     struct latency latency;
     uint64_t start, last; /* [ns]: of the run, absolute; of the last sample, since then */
     uint64_t expires;     /* 0: never */
@@ -75,6 +77,9 @@ void ptrace_add_unseen(struct engine_run *run, struct process *process, uint64_t
 /* Reports that a process has an image, of kind HOW and with parent image PARENT. */
 void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_how how,
                       uint32_t parent);
+
+/* Reports where the kernel's ticks have found PROCESS since they were last read. */
+void ptrace_read_ticks(struct engine_run *run, struct process *process);
 
 /* ptrace_sample.c: takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);

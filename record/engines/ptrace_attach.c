@@ -64,6 +64,7 @@ static int attach_to(struct engine_run *run, pid_t id)
         process = tracees_add_process(&run->tracees, pid);
     process->maker = parent;
     process->attached = process->stops_at_end = true;
+    process->partial |= id != pid;
     if (id != pid)
         return seize(run, process, id) < 0 ? -1 : 0;
     int news;
@@ -75,8 +76,11 @@ static int attach_to(struct engine_run *run, pid_t id)
 /* Earlier CPU time does not belong to this profile, neither of these threads nor of those that have ended. */
 static void count_from_now(struct tracees *tracees)
 {
-    for (size_t i = 0; i < tracees->process_count; i++)
-        tracees->processes[i]->gone = process_cpu(tracees->processes[i]->pid);
+    for (size_t i = 0; i < tracees->process_count; i++) {
+        struct process *process = tracees->processes[i];
+        process->gone = process_cpu(process->pid);
+        process->partial |= !process_ticks(process->pid, &process->user, &process->system);
+    }
     for (size_t i = 0; i < tracees->count; i++) {
         struct tracee *tracee = tracees->list[i];
         tracee->timed = tracee_read_time(tracee, &tracee->run);

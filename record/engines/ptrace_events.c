@@ -14,6 +14,8 @@
 
 /* Children of this thread only: other children of the sampler (a power source) are waited for elsewhere. */
 enum { ANY_CHILD = __WALL | __WNOTHREAD };
+enum { PROBE = 64 }; /* stops between those that are measured */
+static const uint64_t most_cost = SECOND / 10000;
 enum { CROWD = 64 }; /* births between readings of the clock */
 /* The unseen threads of a process share the thread ID UNSEEN | PID: no PID is as large. */
 #define UNSEEN UINT32_C(0x40000000)
@@ -167,12 +169,33 @@ static void become_leader(struct engine_run *run, struct tracee *caller, struct 
     leader->uncounted = time.cpu - before;
 }
 
+/* Some of its threads may not be traced, but the ticks are those of all. */
+void ptrace_read_ticks(struct engine_run *run, struct process *process)
+{
+    uint64_t user, system;
+    process->active = false;
+    if (process->partial || !process_ticks(process->pid, &user, &system) || user < process->user ||
+        system < process->system || (user == process->user && system == process->system))
+        return;
+    uint64_t cost = run->probes > 0 ? run->probed / run->probes : 0;
+    const struct raw_ticks ticks = {.pid = (uint32_t)process->pid,
+                                    .time = ptrace_time(run),
+                                    .user = user - process->user,
+                                    .system = system - process->system,
+                                    .stops = process->stops * cost};
+    run->hooks->ticks(run->hooks->context, &ticks);
+    process->stops = 0;
+    process->user = user;
+    process->system = system;
+}
+
 static void on_exec(struct engine_run *run, struct tracee *leader)
 {
     struct tracees *tracees = &run->tracees;
     struct process *process = leader->process;
     unsigned long message = 0;
     ptrace(PTRACE_GETEVENTMSG, leader->tid, 0, &message);
+    ptrace_read_ticks(run, process); /* those of the old image */
     struct tracee *caller = tracees_find(tracees, (pid_t)message);
     for (size_t i = tracees->count; i-- > 0;) {
         struct tracee *tracee = tracees->list[i];
@@ -201,6 +224,23 @@ static void on_leader_exit(struct engine_run *run, struct tracee *tracee)
     if (tracee->process->seen)
         run->hooks->maps_changed(run->hooks->context, (uint32_t)tracee->process->pid,
                                  ptrace_time(run));
+}
+
+/* What a stop costs the thread is part of its CPU time in the kernel. A thread that is interrupted while it is stopped
+ * stops again before it leaves the kernel: the CPU time between the two is that of one stop. */
+static void probe(struct engine_run *run, struct tracee *tracee, bool awaited)
+{
+    struct run_time time;
+    tracee->process->stops++;
+    if (tracee->probed > 0 && !awaited && tracee_read_time(tracee, &time)) {
+        uint64_t cost = time.cpu - tracee->probed;
+        run->probed += cost < most_cost ? cost : most_cost;
+        run->probes++;
+    }
+    tracee->probed = 0;
+    if (awaited && tracee->ran && run->stops++ % PROBE == 0 &&
+        ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0)
+        tracee->probed = tracee->run.cpu;
 }
 
 static void on_stop(struct engine_run *run, struct tracee *tracee, int number, int event)
@@ -236,6 +276,7 @@ static void on_stop(struct engine_run *run, struct tracee *tracee, int number, i
     }
     if (tracee->announces && tracee->process->crowded)
         set_options(run, tracee);
+    probe(run, tracee, awaited && event == PTRACE_EVENT_STOP && !tracee->group_stop);
     tracee_resume(tracee);
 }
 
@@ -284,8 +325,10 @@ static void on_end(struct engine_run *run, struct tracee *tracee)
     int status = 0;
     uint64_t total = tid == process->pid ? process_cpu(tid) : 0;
     retire(run, tracee);
-    if (tid == process->pid)
+    if (tid == process->pid) {
         ptrace_add_unseen(run, process, total, 0);
+        ptrace_read_ticks(run, process);
+    }
     let_go(run, tracee);
     wait4(tid, &status, ANY_CHILD, &usage);
     if (tid == process->pid)

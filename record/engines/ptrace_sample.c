@@ -29,6 +29,9 @@ static const uint64_t soon =
     SECOND /
     10000; /* a running thread has stopped, and a timer has woken the sampler, after this time */
 
+/* Long enough for some ticks of the kernel, at 100 to 1000 Hz. */
+static const uint64_t ticks_every = SECOND / 10;
+
 enum { LOOKS = 256 };
 enum { MOVE = 32 };  /* samples */
 enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
@@ -156,6 +159,7 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
     tracee->ran = was_on_cpu(run, tracee, &now);
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
+    tracee->process->active |= tracee->ran;
     tracee->run = now;
     if (tracee->ran)
         run->resumed = clock_now();
@@ -244,6 +248,16 @@ static void choose_cpu(struct engine_run *run)
     move_to(run, sleepers || run->is_idle ? &others : &busy);
 }
 
+static void read_ticks(struct engine_run *run)
+{
+    if (run->begin < run->next_ticks)
+        return;
+    run->next_ticks = run->begin + ticks_every;
+    for (size_t i = 0; i < run->tracees.process_count; i++)
+        if (run->tracees.processes[i]->active)
+            ptrace_read_ticks(run, run->tracees.processes[i]);
+}
+
 static uint64_t own_time(void)
 {
     struct timespec used;
@@ -258,6 +272,7 @@ void ptrace_sample(struct engine_run *run)
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
     run->delay = run->is_realtime ? 0 : own_delay(run);
+    read_ticks(run);
     for (size_t i = 0; i < run->tracees.process_count; i++)
         if (run->tracees.processes[i]->crowded)
             ptrace_find_threads(run, run->tracees.processes[i]);
@@ -297,8 +312,10 @@ void ptrace_last_sample(struct engine_run *run)
         tracee->timed |= tracee_read_time(tracee, &tracee->run);
         ptrace_add_total(run, tracee);
     }
-    for (size_t i = 0; i < run->tracees.process_count; i++)
+    for (size_t i = 0; i < run->tracees.process_count; i++) {
         add_unseen_so_far(run, run->tracees.processes[i]);
+        ptrace_read_ticks(run, run->tracees.processes[i]);
+    }
     if (run->sampling)
         hand_over(run, run->result->wall);
 }

@@ -41,6 +41,10 @@ struct process {
     size_t threads;     /* its tracees */
     uint64_t gone;      /* CPU time of its threads that have ended [ns] */
     uint64_t unseen;    /* part of that: of threads that were never seen [ns] */
+    bool active;        /* a thread was seen running since its ticks were last read */
+    bool partial;       /* not all of its threads are traced */
+    uint64_t user, system; /* its ticks then [ns] */
+    uint64_t stops;        /* of its threads since then */
     /* of the children that have ended, with their own children [ns] */
     uint64_t children_user, children_system;
 };
@@ -69,6 +73,7 @@ struct tracee {
     bool completed;  /* ... which had completed */
     unsigned steady; /* number of sightings in a row on a CPU */
     unsigned slept;  /* checks until it counts as a thread that does not sleep */
+    uint64_t probed; /* stopped twice in a row: its CPU time at the first stop [ns], else 0 */
     int signal;      /* to deliver when resumed, 0: none */
     int schedstat, syscall; /* file descriptors, -1: not open */
     uint64_t pc;            /* where it was last seen, 0: never */

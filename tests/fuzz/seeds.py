@@ -61,7 +61,7 @@ def raw_seeds():
                        [(0, raw.JIT_TEXT, b"401000 20 jitted\n"), (1, raw.JIT_DUMP, jitdump("<"))],
                        [raw.Source("rapl"), raw.Source("fan", "power", "W", "board", 0.5, 100, 0, "text")],
                        [raw.Reading(0, 0, 5, 1), raw.Reading(0, times[3], 77, 2), raw.Reading(1, times[4], 1 << 60)],
-                       [(7, 5, 6)], (0x7000, b"\x7fELFvdso"))
+                       [(7, 5, 6)], [(7, times[3], 4000000, 8000000, 9)], (0x7000, b"\x7fELFvdso"))
     yield "spool", bytes([8, 0]) + raw.spool(run, times)
     flags = [t for s in run.samples for t in s.threads]
     for i, t in enumerate(flags):

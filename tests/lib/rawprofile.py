@@ -285,6 +285,7 @@ class Extended:
     sources: list = field(default_factory=list)
     readings: list = field(default_factory=list)
     cpus: list = field(default_factory=list)     # (pid, user, system)
+    ticks: list = field(default_factory=list)    # (pid, time, user, system, stops)
     vdso: tuple = None                           # (address, bytes)
 
 
@@ -324,7 +325,8 @@ def definitions(ext):
     for image, kind, data in ext.jits:
         out += block("jits", struct.pack("<IB", image, kind) + data)
     out += counted("srcs", [source_bytes(s) for s in ext.sources])
-    return out + counted("cpus", [struct.pack("<IQQ", *c) for c in ext.cpus])
+    return (out + counted("cpus", [struct.pack("<IQQ", *c) for c in ext.cpus]) +
+            counted("tick", [struct.pack("<IQQQQ", *t) for t in ext.ticks]))
 
 
 def reading_blocks(readings, per_block=1000):
