@@ -325,6 +325,11 @@ static int weigh(struct conversion *c, struct error *err)
         c->spaces = address_spaces_new(ext);
     if (cpu_weights_measure(&c->weights, c->raw, err) != 0)
         return -1;
+    if (c->weights.excess > 0)
+        report_verbose(c->reporter,
+                       "%s: %" PRIu64 " sightings in the kernel are more than its ticks confirm: "
+                       "they count as user code nearby",
+                       stream_name(c->raw->stream), c->weights.excess);
     if (c->weights.missed > 0)
         report_warning(c->reporter,
                        "%s: %zu thread%s used %.3g s of CPU time and %s never sampled, which "

@@ -117,6 +117,30 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
     return recent->location;
 }
 
+/* The same; sightings in the kernel that are too many become sightings of user code. */
+static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples *s, size_t at,
+                             const struct tracked *t, uint32_t token, uint64_t time_ns)
+{
+    struct kernel_share *kernel = c->weights->kernel;
+    uint32_t location = locate(c, s, at, t->image, token);
+    uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
+    size_t count;
+    if ((flags & RAW_RAN) == 0)
+        return location;
+    if ((flags & RAW_CALLER) == 0 || s->callers == NULL) {
+        kernel_share_seen(kernel, t->thread, t->image, location);
+        return location;
+    }
+    if (!kernel_share_excess(kernel, t->thread, t->pid, time_ns))
+        return location;
+    const uint64_t *first = kernel_share_first(kernel, t->thread, t->image, &count);
+    for (size_t i = 0; i < count; i++)
+        kernel_share_seen(kernel, t->thread, t->image,
+                          place(c, t->image, first[i], PBIN_NO_CALLER));
+    uint32_t instead = kernel_share_instead(kernel, t->thread, t->image);
+    return instead != UINT32_MAX ? instead : place(c, t->image, s->callers[at], PBIN_NO_CALLER);
+}
+
 static void define(struct seen_conversion *c, struct tracked *t)
 {
     const struct raw_extension *ext = &c->raw->ext;
@@ -147,8 +171,13 @@ static inline bool put_thread_sample(struct seen_conversion *c, const struct raw
     room->cpu_ns[to] = cpu_ns + unsampled_ns;
     if ((flags & RAW_TOTAL) && unsampled_ns == 0)
         return false;
-    room->location[to] =
-        unsampled_ns > 0 ? unsampled(c) : locate(c, s, from, t->image, token_of(c, t, time_ns));
+    if (unsampled_ns > 0) {
+        room->location[to] = unsampled(c);
+        return true;
+    }
+    uint32_t token = token_of(c, t, time_ns);
+    room->location[to] = c->weights->excess > 0 ? locate_truly(c, s, from, t, token, time_ns)
+                                                : locate(c, s, from, t->image, token);
     return true;
 }
 
@@ -206,7 +235,7 @@ size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *
     size_t to = 0;
     struct steady steady;
     uint64_t last_ns = time_ns[count - 1];
-    if (s->flags != NULL &&
+    if (s->flags != NULL && c->weights->excess == 0 &&
         tracker_is_steady(&c->tracker, s, first, count, thread_sample, last_ns, &steady) &&
         has_tokens(c, &steady, time_ns[0], last_ns)) {
         put_steady(c, s, thread_sample, &steady, room);

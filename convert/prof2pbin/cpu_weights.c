@@ -214,13 +214,23 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
     return 0;
 }
 
+/* For kernel_share, each sighting at AT of S. */
+static void count_sighting(struct cpu_weights *w, const struct tracked *tracked,
+                           const struct raw_samples *s, size_t at)
+{
+    if ((s->flags[at] & (RAW_RAN | RAW_TOTAL)) == RAW_RAN)
+        kernel_share_count(w->kernel, tracked->thread, tracked->pid, tracked->image, w->last_ns,
+                           (s->flags[at] & RAW_CALLER) != 0, s->thread_samples[at].pc);
+}
+
 static int add_samples(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s)
 {
     uint64_t last_ns = w->last_ns;
     struct steady steady;
     for (size_t i = 0; i < s->count; i++)
         last_ns = s->time_ns[i] > last_ns ? s->time_ns[i] : last_ns;
-    if (s->flags != NULL && tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
+    if (s->flags != NULL && w->kernel == NULL &&
+        tracker_is_steady(tracker, s, 0, s->count, 0, last_ns, &steady)) {
         w->last_ns = last_ns;
         return add_steady(w, tracker, &steady);
     }
@@ -233,6 +243,8 @@ static int add_samples(struct cpu_weights *w, struct tracker *tracker, const str
                 tracker_follow(tracker, &s->thread_samples[at], flags, w->last_ns, seat, &used_ns);
             if (add_thread_sample(w, tracked, flags, used_ns) != 0)
                 return -1;
+            if (w->kernel != NULL && s->flags != NULL)
+                count_sighting(w, tracked, s, at);
         }
     }
     return 0;
@@ -490,9 +502,11 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
     const char *engine = raw->ext.facts.engine;
     *w = (struct cpu_weights){.nominal = engine != NULL && strcmp(engine, "perf") == 0};
     w->by_image = mem_zalloc(raw->ext.image_count + 1, sizeof *w->by_image);
+    w->kernel = kernel_share_new(&raw->ext);
     tracker_init(&tracker, &raw->ext);
     int result = measure(w, raw, &tracker, err);
     tracker_free(&tracker);
+    w->excess = w->kernel != NULL ? kernel_share_settle(w->kernel) : 0;
     return result;
 }
 
@@ -502,6 +516,7 @@ void cpu_weights_free(struct cpu_weights *w)
         free(w->threads[i].stretches);
     free(w->threads);
     free(w->by_image);
+    kernel_share_delete(w->kernel);
 }
 
 const char *cpu_weights_target(const struct cpu_weights *w, const struct raw_profile *raw)

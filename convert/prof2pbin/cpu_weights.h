@@ -24,6 +24,7 @@
 #define CONVERT_PROF2PBIN_CPU_WEIGHTS_H
 
 #include "base/report.h"
+#include "convert/prof2pbin/kernel_share.h"
 #include "convert/prof2pbin/thread_tracker.h"
 
 enum { CPU_WINDOW = 64, MISSED = 64 };
@@ -52,11 +53,13 @@ struct weighed_thread {
 struct cpu_weights {
     struct weighed_thread *threads;
     size_t count, capacity;
-    bool nominal;       /* CPU time between totals is only nominal */
-    uint64_t *by_image; /* CPU time of images [ns] */
-    uint64_t last_ns;   /* time of the last sample */
-    size_t missed;      /* threads that were missed, but not by chance */
-    uint64_t missed_ns; /* their CPU time */
+    bool nominal;                /* CPU time between totals is only nominal */
+    struct kernel_share *kernel; /* NULL: all sightings in the kernel are true */
+    uint64_t excess;             /* those that are not */
+    uint64_t *by_image;          /* CPU time of images [ns] */
+    uint64_t last_ns;            /* time of the last sample */
+    size_t missed;               /* threads that were missed, but not by chance */
+    uint64_t missed_ns;          /* their CPU time */
 };
 
 /* Reads the samples of RAW, whose position is the first sample before and after. Returns 0 with WEIGHTS filled, or -1

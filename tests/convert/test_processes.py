@@ -510,6 +510,114 @@ class Facts(Case):
             self.succeeds(argv, stdin=data)
 
 
+class KernelShare(Case):
+    """A thread that enters the kernel soon after it was interrupted is seen there: the ticks tell how many are."""
+
+    TICK = 4 * MS
+
+    def simulate(self, phases, threads=1, ticks=True, engine="ptrace", seed=1):
+        """PHASES: (samples, share of the kernel, share of sightings there). In phase i, user code is at 0x1000 * (i + 1).
+        The ticks are of the same share, at moments of their own. Returns the profile and its sightings."""
+        rng = random.Random(seed)
+        ext = Extended({"engine": engine, "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")],
+                       [Task(1 + i, 1) for i in range(threads)])
+        samples, times, user, system = [], [], 0, 0
+        for phase, (count, true, seen) in enumerate(phases):
+            for _ in range(count):
+                here = [Thread(1 + i, KERNEL, (len(samples) + 1) * MS, RAN | CALLER, 0x8ff0) if rng.random() < seen else
+                        Thread(1 + i, 0x1000 * (phase + 1) + i, (len(samples) + 1) * MS, RAN) for i in range(threads)]
+                for _ in range(threads):
+                    if rng.random() < MS / self.TICK:
+                        system, user = (system + 1, user) if rng.random() < true else (system, user + 1)
+                samples.append(Sample(1, here))
+                times.append(len(samples) * MS)
+                if len(samples) % 100 == 0 and ticks:
+                    ext.ticks.append((1, times[-1], user * self.TICK, (system + 1) * self.TICK, self.TICK))
+                    user = system = 0
+        profile = self.convert(run_of(samples), times, ext)
+        cpu = sum(e[2] for s in profile.samples for e in s.entries)
+        self.assertEqual(cpu, len(samples) * threads * MS)
+        return profile, samples
+
+    def pcs(self, profile, begin=0, end=None):
+        return [profile.locations[e[1]].pc for s in profile.samples[begin:end] for e in s.entries]
+
+    def kernel(self, *place):
+        pcs = self.pcs(*place)
+        return sum(pc == KERNEL for pc in pcs) / len(pcs)
+
+    def test_too_many_go(self):
+        for threads, true, seen in ((1, 0.2, 0.97), (3, 0.05, 0.3), (1, 0.7, 1.0)):
+            profile, _ = self.simulate([(6000, true, seen)], threads)
+            error = 4 * (true * (1 - true) * 4 / (6000 * threads)) ** 0.5
+            self.assertAlmostEqual(self.kernel(profile), true, delta=error, msg=(threads, true, seen))
+
+    def test_user_code_of_the_thread_gets_them(self):
+        profile, samples = self.simulate([(3000, 0.2, 0.9), (3000, 0.2, 0.9)], 2)
+        before, after = 0, 0
+        for s, raw_sample in zip(profile.samples, samples):
+            for e, t in zip(s.entries, raw_sample.threads):
+                pc = profile.locations[e[1]].pc
+                self.assertTrue(pc == KERNEL or pc & 1 == t.tid - 1)
+                self.assertTrue(pc == t.pc or t.flags & CALLER)
+        for pc in self.pcs(profile, 0, 3000):
+            before += pc >> 12 == 1
+        for pc in self.pcs(profile, 3400):
+            after += pc >> 12 == 2
+        self.assertGreater(before, 0.75 * 6000)
+        self.assertGreater(after, 0.75 * 5200)
+
+    def test_phases_keep_their_kernel_time(self):
+        """Equally many sightings in the kernel, but they are true in every other second."""
+        phases = [(1000, 0.97, 0.98), (1000, 0.1, 0.98)] * 4
+        profile, _ = self.simulate(phases)
+        self.assertAlmostEqual(self.kernel(profile), 0.535, delta=0.05)
+        for i, (_, true, _) in enumerate(phases):
+            self.assertAlmostEqual(self.kernel(profile, 1000 * i, 1000 * (i + 1)), true, delta=0.2)
+
+    def test_only_user_code_is_the_caller(self):
+        profile, _ = self.simulate([(2000, 0.5, 1.0)])
+        self.assertEqual(set(self.pcs(profile)), {KERNEL, 0x8ff0})
+        self.assertAlmostEqual(self.kernel(profile), 0.5, delta=0.1)
+
+    def test_true_ones_stay(self):
+        """The ticks agree, there are none, or too few to tell."""
+        for phases, ticks, seed in (([(3000, 0.6, 0.6)], True, 1), ([(3000, 0.6, 0.6)], True, 2), ([(3000, 0.9, 0.3)], True, 3),
+                                    ([(3000, 0.1, 0.9)], False, 4), ([(100, 0.0, 0.05)], True, 5), ([(90, 0.1, 0.9)], True, 6)):
+            profile, samples = self.simulate(phases, 1, ticks, seed=seed)
+            self.assertEqual(self.pcs(profile), [t.pc for s in samples for t in s.threads], (phases, seed))
+
+    def test_short_threads_and_processes(self):
+        """What a few sightings and ticks of each do not tell, all of one program do. Each process has its pid again."""
+        rng, n, each = random.Random(7), 800, 5
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)})
+        samples, times = [], []
+        for i in range(n):
+            pid, start = 10 + i % 300, i * each * MS
+            ext.images.append(Image(pid, "/bin/a", start))
+            ext.mappings.append(Mapping(i, 0x1000, 0x8000, "/bin/a", start))
+            ext.tasks.append(Task(pid, pid, start))
+            for k in range(each):
+                where = (KERNEL, RAN | CALLER, 0x8ff0) if rng.random() < 0.8 else (0x1000, RAN, 0)
+                samples.append(Sample(1, [Thread(pid, where[0], (k + 1) * MS, *where[1:])]))
+                times.append(start + k * MS + 1)
+            system = rng.random() < 0.25
+            ext.ticks.append((pid, start + each * MS - 1, 0 if system else self.TICK, self.TICK if system else 0, 0))
+        profile = self.convert(run_of(samples), times, ext)
+        self.assertAlmostEqual(self.kernel(profile), 0.25, delta=4 * (0.25 * 0.75 / n) ** 0.5)
+        self.assertEqual(set(self.pcs(profile)), {KERNEL, 0x1000, 0x8ff0} & set(self.pcs(profile)))
+        self.assertLess(self.pcs(profile).count(0x8ff0), 20)
+
+    def test_absurd_ticks(self):
+        run, times = run_of([Sample(1, [Thread(1, KERNEL, i + 1, RAN | CALLER, 0x1000)]) for i in range(50)]), range(50)
+        most = 2**64 - 1
+        for tick in ("0", "1", str(most), "x"):
+            ext = Extended({"tick_ns": tick}, [Image(1, "/bin/a")], [], [Task(1, 1)],
+                           ticks=[(1, most, most, most, 0), (1, 0, most, 0, most), (2, 5, 0, 0, 0), (1, 10, 0, 1, most)])
+            profile = self.convert(run, times, ext)
+            self.assertEqual(sum(e[2] for s in profile.samples for e in s.entries), 50)
+
+
 class Damage(Case):
     def small(self):
         ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/a"), Image(2, "/bin/b", 3, 1, 0, raw.FORK)],
@@ -517,7 +625,7 @@ class Damage(Case):
                        [Task(1, 1, 0, "a"), Task(2, 2, 3, "b")], [(1, raw.JIT_TEXT, b"1000 10 f\n")],
                        [raw.Source("s", "energy", "J", "board", 0.5)],
                        [raw.Reading(0, 0, 0), raw.Reading(0, 30, 30), raw.Reading(0, 100, 240)],
-                       [(1, 5, 6)], (0x7000, b"\x7fELF no image"))
+                       [(1, 5, 6)], [(1, 20, 5, 6, 0), (2, 40, 7, 8, 1)], (0x7000, b"\x7fELF no image"))
         threads = [Thread(1, 0x1000, 10, RAN), Thread(2, 0x3000, 5, 0), Thread(1, KERNEL, 30, RAN | CALLER, 0x1004),
                    Thread(2, 0x3000, 9, TOTAL)]
         return run_of([Sample(0.0, [t]) for t in threads]), [10, 20, 40, 80], ext

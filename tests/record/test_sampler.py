@@ -216,13 +216,16 @@ class Truth:
             where = pc - last.address + last.offset - text[0] + text[1] if inside else 0
             yield tid, next((n for n, (a, b) in ranges.items() if a <= where < b), "other")
 
-    def converted_cpu(self):
-        """The CPU time of all rows of the profile, once converted [ns]."""
+    def table(self, key):
+        """The CPU time of each row of the profile, once converted [s]."""
         pbin = subprocess.run([os.path.join(BUILD, "prof2pbin"), "-q", self.out], stdout=subprocess.PIPE, check=True,
                               timeout=LIMIT)
-        table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", "process", "--format", "json"],
+        table = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "-k", key, "--format", "json"],
                                input=pbin.stdout, stdout=subprocess.PIPE, check=True, timeout=LIMIT)
-        return 1e9 * sum(row["time"] for row in json.loads(table.stdout)["rows"] if row["process"] != "_total")
+        return {row[key]: row["time"] for row in json.loads(table.stdout)["rows"] if row[key] != "_total"}
+
+    def converted_cpu(self):
+        return 1e9 * sum(self.table("process").values())
 
     def check_burn(self, threads):
         profile, done = self.profile_of(sample("burn"), "-v", "1.5", str(threads))
@@ -363,6 +366,35 @@ class PtraceTruth(Truth, Case):
         middle = {tid: cpu for _, threads in profile.samples[:len(profile.samples) // 2] for tid, _, cpu in threads}
         self.assertEqual(len(middle), len(cpus) + 1)
         self.assertGreater(min(middle.values()), 0.4 * max(middle.values()))
+
+    def test_time_in_the_kernel(self):
+        """A program that calls the kernel every 2 us is stopped in its calls mostly: 99 % of its time was in the kernel."""
+        source = """#include <stdio.h>
+                    #include <sys/resource.h>
+                    #include <sys/syscall.h>
+                    #include <time.h>
+                    #include <unistd.h>
+                    volatile unsigned long x;
+                    __attribute__((noinline)) void work(void) { for (int i = 0; i < 1000; i++) x = x * 5 + 1; }
+                    int main(void) {
+                        struct rusage u;
+                        while (clock() < CLOCKS_PER_SEC / 2)
+                            for (int i = 0; i < 100; i++) { work(); syscall(SYS_getppid); }
+                        getrusage(RUSAGE_SELF, &u);
+                        printf("%ld %ld", u.ru_utime.tv_sec * 1000000 + u.ru_utime.tv_usec,
+                               u.ru_stime.tv_sec * 1000000 + u.ru_stime.tv_usec); }"""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "caller")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=source, text=True, check=True)
+            profile, done = self.profile_of(program)
+            user, system = map(int, done.stdout.split())
+            table = self.table("function")
+        self.assertEqual(len({pid for pid, *_ in profile.ticks}), 1)
+        self.assertLess(abs(sum(u + s for _, _, u, s, _ in profile.ticks) - 1000 * (user + system)), 500 * (user + system))
+        total = sum(table.values())
+        # about 125 ticks say what is true, and 500 sightings, if the program has no CPU of its own
+        self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
+        self.assertGreater(table["work"] / total, 0.7 * user / (user + system))
 
     def test_no_more_threads_run_than_there_are_processors(self):
         """An ordinary user's sampler competes with the threads that it samples: what it hears late is no sighting."""
