@@ -3,6 +3,7 @@
 #include "record/power.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static const uint64_t longest_stale = 4 * MS; /* and while a counter does not mo
 static const uint64_t measuring = 100 * MS;   /* how long to search for a period */
 static const uint64_t long_gap = 2 * SECOND;  /* without a value: causes a warning */
 enum { STEPS = 16 };                          /* in a period: how well an update is located */
-enum { COST_SHARE = 20, CHANGES = 8, LATE_AT_ONCE = 65536, PROBE_NS = 100000 };
+enum { COST_SHARE = 20, CHANGES = 24, LATE_AT_ONCE = 65536, PROBE_NS = 100000 };
 
 /* The state of a channel. */
 struct track {
@@ -33,6 +34,7 @@ struct track {
     uint64_t counts; /* since the first reading */
     double gauge;
     uint64_t clock; /* CLOCK_MONOTONIC [ns] of the last reading with a new value */
+    double unsure;  /* of a counter: CLOCK is the time of its update, give or take so much [ns] */
     uint64_t seen;  /* the same of the last reading */
     double rate;    /* of a counter [counts/ns], smoothed */
     double joules;  /* since the first reading */
@@ -49,6 +51,7 @@ struct meter {
     struct pmu_channels channels;
     struct track *tracks;    /* one for each channel */
     bool counts;             /* it has counters */
+    bool paced;              /* they are updated at known intervals, not too short to read each */
     uint64_t base, interval; /* [ns] between readings: at least, and now */
     double phase;            /* 0..1: of the intervals between readings of powers */
     unsigned unmoved;        /* readings in turn that found no counter moved */
@@ -300,13 +303,33 @@ static int fail(struct power *p, const struct meter *meter, const struct error *
                      why->text, (double)(clock_now() - p->start) * 1e-9);
 }
 
-/* When a counter that was read at CLOCK got its new value: after the reading before, and not more than a period ago. */
-static uint64_t time_of_update(const struct track *t, uint64_t clock)
+/* The part of the time from LOW to HIGH that is between 0 and MOST; negative if none is. */
+static double overlap(double low, double high, double most)
 {
-    uint64_t period = t->channel->period, since = clock - t->seen;
+    return fmin(high, most) - fmax(low, 0);
+}
+
+/* When a counter that was read at CLOCK got its new value: after the reading before, not more than a period ago, and if
+ * possible a whole number of periods after the update before. A reading that comes late shows little by itself. */
+static uint64_t time_of_update(struct track *t, uint64_t clock)
+{
+    const double slack = 1. / 256; /* of a period */
+    double period = (double)t->channel->period, most = (double)(clock - t->seen);
     if (t->seen == 0 || clock < t->seen)
         return clock;
-    return clock - (period == 0 || since < period ? since : period) / 2;
+    most = period > 0 ? fmin(most, period) : most;
+    if (period == 0 || t->first) {
+        t->unsure = most / 2;
+        return clock - (uint64_t)t->unsure;
+    }
+    double ago = (double)(clock - t->clock), unsure = t->unsure + slack * period;
+    double due = ago - fmax(1, floor(ago / period)) * period; /* so long ago; or soon */
+    if (overlap(due - period - unsure, due - period + unsure, most) >
+        overlap(due - unsure, due + unsure, most))
+        due -= period;
+    double low = fmin(most, fmax(0, due - unsure)), high = fmin(most, fmax(0, due + unsure));
+    t->unsure = (high - low) / 2;
+    return clock - (uint64_t)((low + high) / 2);
 }
 
 static int read_track(struct power *p, struct meter *meter, size_t index, bool slept)
@@ -351,7 +374,9 @@ static uint64_t wait_for_update(const struct meter *meter, bool moved)
 /* Sets when to read METER again. */
 static void pace(struct meter *meter, bool moved)
 {
-    uint64_t base = meter->base > meter->cost * COST_SHARE ? meter->base : meter->cost * COST_SHARE;
+    /* a little more often than updates come: now and then one is seen just before and just after it */
+    uint64_t base = meter->base - (meter->paced ? meter->base / STEPS : 0);
+    base = base > meter->cost * COST_SHARE ? base : meter->cost * COST_SHARE;
     uint64_t most = base > longest_stale ? base : longest_stale, update;
     meter->unmoved = moved ? 0 : meter->unmoved + 1;
     if (!meter->counts) {
@@ -359,7 +384,7 @@ static void pace(struct meter *meter, bool moved)
         meter->interval = (uint64_t)((0.5 + meter->phase) * (double)base);
     } else if ((update = wait_for_update(meter, moved)) > 0)
         meter->interval = update;
-    else if (meter->interval < base)
+    else if (meter->interval < base || (meter->paced && meter->unmoved < 3))
         meter->interval = base;
     else if (moved)
         meter->interval = meter->interval * 9 / 10 > base ? meter->interval * 9 / 10 : base;
@@ -618,6 +643,20 @@ static int by_length(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The mean of those steps that are about as long as the median: each is known to a reading, and updates may be missed. */
+static uint64_t usual_step(uint64_t *steps, unsigned count)
+{
+    uint64_t sum = 0, alike = 0;
+    qsort(steps, count, sizeof *steps, by_length);
+    uint64_t median = steps[count / 2];
+    for (unsigned i = 0; i < count; i++)
+        if (steps[i] >= median - median / 4 && steps[i] <= median + median / 4) {
+            sum += steps[i];
+            alike++;
+        }
+    return alike > 0 ? sum / alike : median;
+}
+
 /* Reads channel INDEX once. Returns 1 if its period is known now, 0, -1. */
 static int watch(struct power *p, struct meter *meter, size_t index, struct watch *w)
 {
@@ -640,7 +679,7 @@ static int watch(struct power *p, struct meter *meter, size_t index, struct watc
     return 0;
 }
 
-/* Watches the counters of METER for some time, or until each has moved several times: the median time between two
+/* Watches the counters of METER for some time, or until each has moved several times: the usual time between two
  * movements is the period if the source does not give one. */
 static int measure_periods(struct power *p, struct meter *meter)
 {
@@ -659,8 +698,7 @@ static int measure_periods(struct power *p, struct meter *meter)
     for (size_t i = 0; i < meter->channels.count; i++) {
         if (all[i].changes <= 2)
             continue;
-        qsort(all[i].steps, all[i].changes - 2, sizeof *all[i].steps, by_length);
-        meter->channels.list[i].period = all[i].steps[(all[i].changes - 2) / 2];
+        meter->channels.list[i].period = usual_step(all[i].steps, all[i].changes - 2);
     }
     free(all);
     return enough < 0 ? -1 : 0;
@@ -675,6 +713,7 @@ static void prepare(struct meter *meter)
             period = c->period;
     }
     meter->base = period > shortest ? period : shortest;
+    meter->paced = meter->counts && period >= shortest;
     meter->interval = meter->base;
 }
 

@@ -20,6 +20,7 @@ struct simulation {
     uint64_t fail_at; /* time after which reads fail */
     uint64_t quantum; /* the counter moves in steps of this time */
     bool real;        /* it follows the real clock */
+    bool untimed;     /* it does not say when it was updated, but how often */
     unsigned reads;
 };
 
@@ -34,7 +35,7 @@ static int open_counter(const struct pmu_request *request, struct pmu_channels *
     struct simulation *s = simulation_of(request);
     (void)err;
     pmu_channel_counter(pmu_channel_add(channels, "counter", "simulated"), 1e-6, s->range);
-    channels->list[0].period = s->real ? 0 : 1;
+    channels->list[0].period = s->untimed ? s->quantum : s->real ? 0 : 1;
     *state = s;
     return 0;
 }
@@ -65,7 +66,7 @@ static int read_counter(void *state, size_t channel, struct pmu_value *value, st
     if (s->fail_at > 0 && s->now >= s->fail_at)
         return error_set(err, "/sys/fake", NO_OFFSET, "cannot read: it was unplugged");
     value->count = count_at(s, s->now);
-    value->time = s->base + s->now;
+    value->time = s->untimed ? 0 : s->base + s->now;
     return 1;
 }
 
@@ -264,6 +265,41 @@ static void period(struct check *check)
     CHECK(reads < 62 * 8);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Readings that come late, and at any moment, still find when the counter was updated: at multiples of its period. */
+static void late_readings(struct check *check)
+{
+    enum { PERIOD = 10000000, FIRST = 20, COUNT = 80 };
+    struct simulation s = {.watts = 20, .quantum = PERIOD, .real = true, .untimed = true};
+    struct power_options options;
+    struct reporter reporter = {.tool = "test", .quiet = true};
+    struct error err = {0};
+    struct power *p = open_simulation(&options, &s, &reporter, &err);
+    CHECK_EQ(power_begin(p), 0);
+    uint64_t start = clock_now();
+    double off[COUNT];
+    size_t found = 0, count;
+    for (unsigned i = 0; found < COUNT; i++) {
+        struct timespec pause = {0, 1000000 + i * 7919 % 31 * 100000}; /* 1 to 4 ms */
+        nanosleep(&pause, NULL);
+        power_tick(p, clock_now() - start);
+        const struct raw_reading *readings = power_take(p, &count);
+        for (size_t r = 0; r < count && found < COUNT; r++) {
+            double periods = ((double)readings[r].time + (double)(start - s.base)) / PERIOD;
+            off[found++] = fabs(periods - round(periods));
+        }
+    }
+    power_close(p);
+    qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
+    CHECK(off[FIRST + (COUNT - FIRST) * 9 / 10] <
+          0.25); /* in the middle between two readings: 0.4 */
+}
+
 /* ---- what makes up the value -------------------------------------------------------------------- */
 
 static int open_many(const struct pmu_request *request, struct pmu_channels *channels, void **state,
@@ -378,4 +414,5 @@ CHECK_MAIN({"constant_power", constant_power}, {"wraps", wraps},
            {"too_fast_is_reported", too_fast_is_reported}, {"reset", reset},
            {"steps_and_stalls", steps_and_stalls}, {"failure", failure},
            {"update_before_the_start", update_before_the_start}, {"period", period},
-           {"disjoint_ones_are_added", disjoint_ones_are_added}, {"units", units})
+           {"late_readings", late_readings}, {"disjoint_ones_are_added", disjoint_ones_are_added},
+           {"units", units})
