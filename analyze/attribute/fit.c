@@ -69,6 +69,7 @@ void fit_delete(struct fit *fit)
     free(fit->of);
     free(fit->after);
     free(fit->sample);
+    free(fit->paired);
     free(fit);
 }
 

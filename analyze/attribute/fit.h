@@ -101,7 +101,8 @@ struct fit {
     size_t entry_count, entry_capacity;
     uint16_t *of;             /* by thread sample of a stretch: its column */
     uint32_t *after, *sample; /* by thread sample: the next of the same thread; its sample */
-    size_t of_capacity, after_capacity, sample_capacity;
+    bool *paired;             /* by thread sample: its variance is corrected */
+    size_t of_capacity, after_capacity, sample_capacity, paired_capacity;
 };
 
 /* A settled stretch. Everything is borrowed. */

@@ -35,7 +35,10 @@ struct windows {
     bool bad[STRETCH_WINDOWS];
     uint16_t last[STRETCH_WINDOWS]; /* sample */
     const uint16_t *in[2];          /* [samples]: window of each half */
-    uint16_t whole[STRETCH];        /* the same if windows are intervals, or all of the stretch */
+    const double *energy;           /* [J] */
+    uint16_t whole[STRETCH];        /* IN if windows are intervals, or all of the stretch */
+    uint16_t joined[2][STRETCH];    /* IN if windows were joined */
+    double all[STRETCH_WINDOWS];    /* ENERGY in these cases */
 };
 
 /* To the nearest part of FIT_TICK, so that sums are the same in any order. */
@@ -74,20 +77,124 @@ static void leave_out(struct windows *w)
             w->bad[window_of(w, 0, i)] = w->bad[window_of(w, 1, i)] = true;
 }
 
-static void find_windows(struct windows *w)
+/* ---- averages ---- */
+
+/* A sampler may know CPU times only as averages over several samples, in which the program did not run all the time:
+ * these have equal CPU times. Windows of the sensor that end in between have one CPU time together, and become one. So do
+ * windows without a sample, whose CPU time is with the next sample then. */
+
+enum {
+    MOST_AVERAGED = STRETCH / 2 /* samples; CPU times that are always the same are no averages */
+};
+
+/* Successive samples with the same CPU time. */
+struct average {
+    size_t first, last, samples; /* of those that have CPU time */
+    double cpu_ns, ns;           /* of each; time after FIRST up to LAST */
+};
+
+static double most_cpu(const struct fit_view *v, size_t i, size_t k)
+{
+    double most = 0;
+    for (size_t end = k + v->threads[i]; k < end; k++)
+        most = fmax(most, v->cpu_ns[k]);
+    return most;
+}
+
+/* Did the program not run all the time? */
+static bool is_average(const struct average *a)
+{
+    double ran = a->cpu_ns * (double)(a->samples - 1);
+    return a->samples > 1 && a->last - a->first < MOST_AVERAGED && fabs(a->ns - ran) > ran / 100;
+}
+
+static void join_average(const struct windows *w, const struct average *a, bool *with_next)
+{
+    for (size_t n = window_of(w, 0, a->first); n < window_of(w, 1, a->last); n++)
+        with_next[n] = true;
+}
+
+/* Finds the windows that continue with the next. Returns whether any do. */
+static bool find_averages(const struct windows *w, bool *with_next)
+{
+    const struct stretch *s = w->view->stretch;
+    bool used[STRETCH_WINDOWS] = {false}, any = false;
+    struct average a = {.samples = 0};
+    double ns = 0;
+    for (size_t i = 0, k = 0; i < s->count; k += w->view->threads[i++]) {
+        double cpu_ns = most_cpu(w->view, i, k);
+        ns += s->ns[i];
+        if (cpu_ns <= 0)
+            continue;
+        used[window_of(w, 0, i)] = used[window_of(w, 1, i)] = true;
+        if (a.samples > 0 && fabs(cpu_ns - a.cpu_ns) <= 2) {
+            a.ns += ns;
+            a.last = i;
+            a.samples++;
+        } else {
+            if (is_average(&a))
+                join_average(w, &a, with_next), any = true;
+            a = (struct average){.first = i, .last = i, .samples = 1, .cpu_ns = cpu_ns};
+        }
+        ns = 0;
+    }
+    if (is_average(&a))
+        join_average(w, &a, with_next), any = true;
+    for (size_t n = 0; n + 1 < w->count && any; n++)
+        with_next[n] |= !used[n];
+    return any;
+}
+
+static void join_windows(struct windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    bool with_next[STRETCH_WINDOWS] = {false};
+    uint16_t number[STRETCH_WINDOWS], last = 0;
+    if (w->count < 2 || !find_averages(w, with_next))
+        return;
+    memset(w->joined, 0, sizeof w->joined);
+    for (size_t n = 0; n < w->count; n++) {
+        double before = n > 0 && with_next[n - 1] ? w->all[last] : 0;
+        last = (uint16_t)(n > 0 && !with_next[n - 1] ? last + 1 : last);
+        number[n] = last;
+        w->all[last] = before + w->energy[n];
+    }
+    for (size_t i = 0; i < s->count; i++)
+        for (int half = 0; half < 2; half++)
+            w->joined[half][i] = number[window_of(w, half, i)];
+    w->energy = w->all;
+    w->in[0] = w->joined[0];
+    w->in[1] = w->joined[1];
+    w->count = (size_t)last + 1;
+}
+
+/* ---- windows ---- */
+
+static void choose_windows(struct windows *w)
 {
     const struct stretch *s = w->view->stretch;
     w->mode = mode_of(s);
     w->count = w->mode == FIT_EACH ? s->count : s->updates > 0 ? s->windows.count : 1;
+    w->energy = w->mode == FIT_EACH ? s->energy : s->updates > 0 ? s->windows.energy : w->all;
+    w->in[0] = s->updates > 0 ? s->in[0] : w->whole;
+    w->in[1] = s->updates > 0 ? s->in[1] : w->whole;
+    memset(w->whole, 0, sizeof w->whole);
+    w->all[0] = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        w->whole[i] = w->mode == FIT_EACH ? (uint16_t)i : 0;
+        w->all[0] += s->energy[i];
+    }
+    join_windows(w);
+}
+
+static void find_windows(struct windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    choose_windows(w);
     memset(w->ns, 0, w->count * sizeof w->ns[0]);
     memset(w->bad, 0, w->count * sizeof w->bad[0]);
     memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
     memset(w->last, 0, w->count * sizeof w->last[0]);
-    w->in[0] = s->updates > 0 ? s->in[0] : w->whole;
-    w->in[1] = s->updates > 0 ? s->in[1] : w->whole;
-    memset(w->whole, 0, sizeof w->whole);
-    for (size_t i = 0; i < s->count && w->mode == FIT_EACH; i++)
-        w->whole[i] = (uint16_t)i;
     for (size_t i = 0; i < s->count; i++) {
         size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
         if (first == second) {
@@ -223,6 +330,30 @@ static void give_up(struct windows *w, size_t i, size_t reach, uint16_t column, 
         w->bad[window_of(w, 0, q)] = w->bad[window_of(w, 1, q)] = true;
 }
 
+/* A thread sample that does not follow another at once has its CPU time for itself, which is the more of chance. Two
+ * successive ones of a thread in one window are a sample of odd and one of even number: each has the CPU time of both. */
+static void pair_up(struct windows *w, size_t i, size_t k)
+{
+    const struct fit_view *v = w->view;
+    struct fit *fit = w->fit;
+    uint32_t p = v->uses[k].previous;
+    fit->paired[k] = p != STRETCH_NONE && !fit->paired[p] && v->cpu_ns[p] > 0;
+    if (!fit->paired[k])
+        return;
+    size_t before = fit->sample[p], window = window_of(w, 0, i);
+    fit->paired[k] = v->uses[p].reach == 1 && window == window_of(w, 1, i) &&
+                     window == window_of(w, 0, before) && window == window_of(w, 1, before);
+    if (!fit->paired[k])
+        return;
+    uint16_t a = fit->of[p], b = fit->of[k];
+    double first = to_tick(v->cpu_ns[p]), second = to_tick(v->cpu_ns[k]);
+    entry_of(fit, window, a)[1] += second;
+    entry_of(fit, window, b)[1] -= second;
+    entry_of(fit, window, b)[2] += first;
+    entry_of(fit, window, a)[2] -= first;
+    count_switch(fit, a, b, sqrt(8 * first * second));
+}
+
 static void add_between(struct windows *w, size_t i, const struct link *own, uint16_t a, uint16_t b,
                         double cpu_ns)
 {
@@ -253,21 +384,26 @@ static void add_thread_sample(struct windows *w, size_t i, size_t k)
 {
     const struct fit_view *v = w->view;
     double cpu_ns = v->cpu_ns[k];
+    const struct stretch_use *use = v->uses != NULL ? &v->uses[k] : NULL;
+    if (use != NULL)
+        w->fit->paired[k] = true;
     uint16_t b = w->fit->of[k], a = b;
     if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
         return;
     struct link own = links_of(v, w->fit, i, k);
     if (own.before != NOWHERE)
         a = w->fit->of[own.before];
-    else if (own.shares)
-        a = w->fit->of[v->uses[k].before];
-    size_t reach = v->uses != NULL ? v->uses[k].reach : 1;
+    else if (own.shares && use != NULL)
+        a = w->fit->of[use->before];
+    size_t reach = use != NULL ? use->reach : 1;
     if (reach > MAX_REACH)
         give_up(w, i, reach, b, cpu_ns);
     else if (reach > 1)
         spread(w, i, reach, a, b, cpu_ns);
     else
         add_between(w, i, &own, a, b, cpu_ns);
+    if (use != NULL && reach == 1 && !own.shares)
+        pair_up(w, i, k);
 }
 
 /* CPU time that is added up before it is added to a window. */
@@ -336,6 +472,7 @@ static void link_threads(struct fit *fit, const struct fit_view *v)
         return;
     mem_reserve(&fit->after, &fit->after_capacity, v->thread_samples + 1, sizeof *fit->after);
     mem_reserve(&fit->sample, &fit->sample_capacity, v->thread_samples + 1, sizeof *fit->sample);
+    mem_reserve(&fit->paired, &fit->paired_capacity, v->thread_samples + 1, sizeof *fit->paired);
     for (size_t i = 0, k = 0; i < v->stretch->count; i++)
         for (size_t end = k + v->threads[i]; k < end; k++) {
             fit->after[k] = NOWHERE;
@@ -357,25 +494,12 @@ static int64_t to_ticks(double ns, bool *bad)
     return *bad ? 0 : (int64_t)(ns * FIT_TICK + 0.5);
 }
 
-static double energy_of(const struct windows *w, size_t number)
-{
-    const struct stretch *s = w->view->stretch;
-    double sum = 0;
-    if (w->mode == FIT_EACH)
-        return s->energy[number];
-    if (s->updates > 0)
-        return s->windows.energy[number];
-    for (size_t i = 0; i < s->count; i++)
-        sum += s->energy[i];
-    return sum;
-}
-
 /* The first or the last window of a stretch, which may go on in others. */
 static void extend_open(struct windows *w, size_t n)
 {
     struct fit *fit = w->fit;
     uint64_t end = w->view->number + w->last[n];
-    double joule = energy_of(w, n);
+    double joule = w->energy[n];
     bool bad = w->bad[n];
     int64_t ns = to_ticks(w->ns[n], &bad);
     exact energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
@@ -397,7 +521,7 @@ static void take_inner(struct windows *w, size_t n)
     uint16_t column[FIT_COLUMNS];
     double cpu[FIT_COLUMNS][FIT_ESTIMATES];
     struct fit_inner inner = {.ns = w->ns[n],
-                              .energy = energy_of(w, n),
+                              .energy = w->energy[n],
                               .end = w->view->number + w->last[n],
                               .column = column,
                               .cpu = (const double(*)[FIT_ESTIMATES])cpu};
@@ -443,17 +567,22 @@ static void end_of_stretch(struct windows *w)
     fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
 }
 
-static void look_for_averages(struct fit *fit, const struct fit_view *v)
+/* CPU times that are averages over several windows. */
+static void look_for_averages(const struct windows *w)
 {
+    struct fit *fit = w->fit;
+    const struct fit_view *v = w->view;
     const double *ns = v->stretch->ns;
     size_t n = v->threads[0];
-    for (size_t i = 1, k = n; i < v->stretch->count && v->uses == NULL; i++)
+    for (size_t i = 1, k = n; i < v->stretch->count && v->uses == NULL; i++) {
+        bool within = window_of(w, 0, i - 1) == window_of(w, 1, i);
         for (size_t end = k + n; k < end; k++) {
             bool runs = v->cpu_ns[k] > 0 && v->cpu_ns[k - n] > 0;
             fit->running += runs;
             fit->averaged += runs && fabs(v->cpu_ns[k] - v->cpu_ns[k - n]) <= 1 &&
-                             fabs(ns[i] - ns[i - 1]) > ns[i] / 100;
+                             fabs(ns[i] - ns[i - 1]) > ns[i] / 100 && !within;
         }
+    }
 }
 
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
@@ -467,6 +596,6 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     fit_cross_edge(fit, w.mode, view->stretch->rate[0]);
     link_threads(fit, view);
     add_samples(&w);
-    look_for_averages(fit, view);
+    look_for_averages(&w);
     end_of_stretch(&w);
 }

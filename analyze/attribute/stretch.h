@@ -77,7 +77,10 @@ void stretch_settle(struct stretch *stretch);
 struct stretch_use {
     size_t before;  /* the thread sample that gets half of it; SIZE_MAX: none */
     uint32_t reach; /* intervals, at least 1 */
+    uint32_t
+        previous; /* the thread sample of the same thread before it; STRETCH_NONE: none in this stretch */
 };
+#define STRETCH_NONE UINT32_MAX
 
 /* Work space of stretch_divide, one element per thread sample. */
 struct stretch_room {

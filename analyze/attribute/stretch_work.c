@@ -115,7 +115,8 @@ static void find_uses(struct share_work *work, const double *until, const uint64
             size_t most = known ? i - p.sample : i + 1;
             uint32_t reach = find_reach(until, i, most, work->cpu_ns[k]);
             bool shared = known && reach == most && work->cpu_ns[p.at] > 0;
-            work->uses[k] = (struct stretch_use){shared ? p.at : SIZE_MAX, reach};
+            work->uses[k] = (struct stretch_use){shared ? p.at : SIZE_MAX, reach,
+                                                 known ? (uint32_t)p.at : STRETCH_NONE};
         }
         for (size_t end = k, at = begin; at < end; at++)
             remember(work, thread[at], i, at);

@@ -240,6 +240,45 @@ class FitTest(tool.Case):
             ended = self.succeeds(["pbin-aggregate", "--energy-model=fit", self.put("averages.pbin", make(samples))])
             self.assertEqual("CPU times are averages over several samples" in ended.err, averaged)
 
+    def test_cpu_times_of_more_than_a_window(self):
+        """A sampler that knows CPU times every 10 ms, and a sensor that is updated every millisecond: windows are joined."""
+        rng, watts, bursts, t, f = random.Random(15), (10, 20), [], 0.0, 0
+        while t < 4e9:  # runs for 3 ms, waits for 3 ms; the function changes now and then
+            ran, f = rng.expovariate(1 / 3e6), 1 - f if rng.random() < 0.1 else f
+            bursts.append((t, t + ran, f))
+            t += ran + rng.expovariate(1 / 3e6)
+        joules, truth, at = [0.0], [0.0, 0.0], 0
+        for ms in range(1, 4000):  # what the sensor shows after each millisecond
+            begin, end, power = (ms - 1) * 1e6, ms * 1e6, 4 * 1e-3
+            while at < len(bursts) and bursts[at][1] <= begin:
+                at += 1
+            for low, high, who in bursts[at:at + 50]:
+                power += watts[who] * max(0, min(high, end) - max(low, begin)) * 1e-9
+                truth[who] += watts[who] * max(0, min(high, end) - max(low, begin)) * 1e-9
+            joules.append(joules[-1] + power)
+        until = lambda t: joules[int(t // MS)] + (joules[int(t // MS) + 1] - joules[int(t // MS)]) * (t % MS) / MS
+        samples, last = [], 0
+
+        def put(time, entries):
+            nonlocal last
+            if time > last:
+                samples.append(pbin.Sample(time - last, (until(time) - until(last)) / (time - last) * 1e9, entries))
+                last = time
+        for begin in range(0, 3980 * MS, 10 * MS):
+            parts = [(max(a, begin), min(b, begin + 10 * MS), who) for a, b, who in bursts if a < begin + 10 * MS and b > begin]
+            used = sum(b - a for a, b, _ in parts)
+            seen = [(rng.uniform(a, b), who) for a, b, who in parts for _ in range(int((b - a) / 1e5 + rng.random()))]
+            for time, who in sorted(seen):
+                each = int(used / len(seen))
+                time = min(max(int(time), last + each), begin + 10 * MS)
+                put(time - each, [])
+                put(time, [(0, who, min(each, time - last))])
+            put(begin + 10 * MS, [])
+        rows, _ = self.rows(self.put("windows.pbin", make(samples)))
+        for who, joule in enumerate(truth):  # were windows not joined: 14 % less
+            self.assertAlmostEqual(rows[f"f{who}"]["energy"], joule, delta=0.06 * joule)
+        self.assertAlmostEqual(rows["_idle"]["energy"], 16, delta=0.7)
+
     def test_refused(self):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
         ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
