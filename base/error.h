@@ -13,7 +13,8 @@ struct error {
     char file[512];   /* the file name given by the user, "" for none */
     uint64_t offset;  /* byte offset in that file, or NO_OFFSET */
     bool closed_pipe; /* stdout is a pipe that was closed by its reader */
-    bool is_nothing;  /* the user's selection is empty, which is no error if that can be shown */
+    bool
+        is_nothing; /* the user's selection is empty, which is not an error for outputs that can show that */
     char text
         [512]; /* lower case, no full stop, says what was found and what was expected; "": no error */
 };

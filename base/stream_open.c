@@ -1,5 +1,5 @@
-/* Streams that recognise compressed data. A file of its own: a program that reads only plain data, as the sampler does
- * on a board, needs no library for compression.
+/* Streams that recognise compressed data. In a separate file, so that a program that reads only plain data, such as the
+ * sampler on a board, needs no library for compression.
  * SPDX-License-Identifier: MIT */
 #include "base/stream_internal.h"
 

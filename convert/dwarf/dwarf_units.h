@@ -3,14 +3,14 @@
  *
  * This code reads debug information without libdwarf, whose interface is too slow:
  *
- * - it resolves form, size and abbreviation of every DIE anew, and crosses children twice where
+ * - it determines form, size and abbreviation of every DIE again, and crosses children twice where
  *   DW_AT_sibling is missing. dwarf_functions.c passes over a unit once, in file order, with
  *   abbreviations that are compiled to a few skips (dwarf_abbrevs.h);
- * - its line tables allocate 100 bytes a row. It begins version 5 tables with file 0 in place of 1,
+ * - its line tables allocate 100 bytes a row. It numbers files of version 5 tables from 0 instead of 1,
  *   and takes the row after DW_LNS_set_epilogue_begin for the end of its sequence;
  * - the headers of units alone took a third of the time for a few addresses of the C library.
  *
- * tests/unit/dwarf.c holds it against libdwarf.
+ * tests/unit/dwarf.c compares it with libdwarf.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_UNITS_H
 #define CONVERT_DWARF_DWARF_UNITS_H

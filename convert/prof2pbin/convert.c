@@ -26,7 +26,7 @@ struct conversion {
     struct address_spaces *spaces; /* NULL: it has no processes */
     struct seen_conversion *seen;
     bool weighed;
-    uint64_t *map_samples; /* by mapping; NULL: nobody asks */
+    uint64_t *map_samples; /* by mapping; NULL: not needed */
 };
 
 int convert_check(const struct raw_profile *raw, const struct convert_options *options,

@@ -58,7 +58,7 @@ static bool zero_header(const struct search *search)
     return search->head_size >= 32 && memcmp(search->head, zeros, 32) == 0;
 }
 
-/* Readings with odd labels count only where there are no others. */
+/* Interpretations with odd labels count only if there are no others. */
 static void take(struct search *search, const struct raw_fit *reading, enum raw_verdict verdict)
 {
     bool odd = reading->probe.odd;

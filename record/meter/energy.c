@@ -23,7 +23,7 @@ struct point {
 struct series {
     struct point *points;
     size_t count, capacity;
-    double watts; /* at the last one, of a channel that is no counter */
+    double watts; /* at the last one; not used for counters */
 };
 
 struct energy {

@@ -302,7 +302,7 @@ class Inputs(MergeCase):
                         self.assertIn(first, ended.err)
 
     def test_a_thousand_inputs(self):
-        """In bounded memory, with few files open; the same whoever reads them."""
+        """In bounded memory, with few files open; with the same result for any number of threads."""
         paths = []
         for i in range(20):
             first = self.profile(f"{i}.pbin", profiles.make(330 + i, samples=1000, locations=200))

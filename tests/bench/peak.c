@@ -1,5 +1,5 @@
-/* Runs a command and appends its peak resident memory [KiB] to a file: peak FILE COMMAND...
- * Small itself, since the memory of whoever starts a process counts as the process's own at first.
+/* Runs a command and appends its peak resident memory [KiB] to a file: peak FILE COMMAND... Small itself, because at
+ * first a process is charged for the memory of its parent.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <sys/resource.h>

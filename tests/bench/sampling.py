@@ -157,7 +157,7 @@ def report_threads(report, ways, work, inherit, rounds):
         ways.make["kernel"] = lambda argv: [inherit, *argv]
     ratios, _ = measure(ways, [work, "born", str(THREADS)], [work, "0", "1"], rounds)
     print(f"sampler at 1000 Hz on {THREADS} threads that are born and end after 0.01 ms, times alone")
-    names = {"kernel": "the kernel, for events that nobody reads"}
+    names = {"kernel": "the kernel, for events without a reader"}
     limits = {"ptrace": LIMIT_THREADS, "perf": LIMIT_THREADS * ratios.get("kernel", [0])[0]}
     for name, (cpu, wall) in ratios.items():
         if name == "alone":

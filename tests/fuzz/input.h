@@ -29,7 +29,8 @@ static inline int input_file(const uint8_t *data, size_t size, char path[64])
     return fd;
 }
 
-/* Reads bytes, for AddressSanitizer to see, which knows them by eights. What the loop does is no coverage to look for. */
+/* Reads the data so that AddressSanitizer, which tracks bytes in groups of eight, checks all of it. Excluded from
+ * coverage. */
 #ifdef __clang__
 __attribute__((no_sanitize("coverage")))
 #endif

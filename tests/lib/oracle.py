@@ -79,11 +79,11 @@ def attribute(samples, key, *, wall, watts, times=None, has_cpu=True, cpus=None)
             row.time += Fraction(delta) / BILLION
             place[thread.tid] = place[thread.tid][0], where
     energies, idle = stretches.spread(around, cpus or 0)
-    for sample, energy, nobody in zip(samples, energies, idle):
+    for sample, energy, unused in zip(samples, energies, idle):
         for thread, joules in zip(sample.threads, energy):
             rows[key(thread.pc)].energy += joules
-        if nobody:
-            rows.setdefault(IDLE, Row()).energy += nobody
+        if unused:
+            rows.setdefault(IDLE, Row()).energy += unused
     return rows
 
 

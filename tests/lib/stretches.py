@@ -237,9 +237,9 @@ def spread(samples, cpus=0):
         most = first.ns if first.ns or len(samples) == 1 else samples[1].ns
         first.cpu = [(t, min(c, most)) for t, c in first.cpu]
     for i in range(0, len(samples), STRETCH):
-        energies, nobody = settle(samples[i:i + STRETCH], cpus)
+        energies, unused = settle(samples[i:i + STRETCH], cpus)
         out += energies
-        idle += nobody
+        idle += unused
     return out, idle
 
 

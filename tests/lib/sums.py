@@ -241,11 +241,11 @@ class Attribution:
 
     def settle(self):
         energies, idle = stretches.spread([s for s, _, _ in self.pending], self.meta.get("cpus", 0))
-        for (_, rows, counts), energy, nobody in zip(self.pending, energies, idle):
+        for (_, rows, counts), energy, unused in zip(self.pending, energies, idle):
             for row, joules in zip(rows if counts else (), energy):
                 row.energy += joules
-            if counts and nobody:
-                self.label("_idle").energy += nobody
+            if counts and unused:
+                self.label("_idle").energy += unused
 
 
 def aggregate(profile, options):

@@ -645,7 +645,7 @@ class Callers(Case):
         self.assertEqual(calls, {"nest": 64 * 100 * 10 + 10000 * 20, "run": 6400, "main": 10000})
 
     def test_libraries_that_are_unloaded(self):
-        """Two libraries, one after the other at the same address, are told apart."""
+        """Two libraries, loaded one after the other at the same address, are distinguished."""
         one = self.build("one.so", PLUGIN, "-shared", "-fPIC")
         two = self.build("two.so", PLUGIN.replace("plugin(1)", "plugin(1) + plugin(2)").replace("first", "other"),
                          "-shared", "-fPIC")

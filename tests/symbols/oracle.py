@@ -67,7 +67,7 @@ class Elf:
         return out
 
     def symbols_by_name(self):
-        """The symbols as {name: [(value, size, section)]}, built anew when self.symbols was replaced."""
+        """The symbols as {name: [(value, size, section)]}, rebuilt when self.symbols was replaced."""
         if self.indexed is not self.symbols:
             self.indexed, self.index = self.symbols, {}
             for value, size, name, section in self.symbols:

@@ -132,7 +132,8 @@ int main(int argc, char **argv)
     if (d.wait) {
         printf("waiting %d\n", (int)getpid());
         fflush(stdout);
-        FILE *go = fopen("/dev/fd/3", "r"); /* the test closes its end when we may go on */
+        FILE *go =
+            fopen("/dev/fd/3", "r"); /* the test closes its end to let this process continue */
         if (go == NULL || fgetc(go) == 0)
             return 4;
         fclose(go);

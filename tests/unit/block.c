@@ -1,4 +1,4 @@
-/* Blocks: every cut and every changed bit is noticed.
+/* Blocks: every truncation and every changed bit is detected.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 

@@ -1,6 +1,5 @@
-/* Call graphs: time and energy go to the callers that answer for them.
- * SPDX-License-Identifier: MIT
- */
+/* Call graphs: time and energy are propagated to callers.
+ * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
 #include <math.h>
@@ -85,7 +84,7 @@ static const struct call_arc *arc_of(const struct callgraph *g, const char *call
     abort();
 }
 
-/* The case of which gprof's answer is known. */
+/* A case for which the output of gprof is known. */
 static void checked_case(struct check *check)
 {
     struct fixture f;
@@ -134,7 +133,7 @@ static void checked_case(struct check *check)
     aggregate_delete(aggregate);
 }
 
-/* No recursion of ours: a chain as long as a stack is not. */
+/* The code is not recursive: a chain of calls that would overflow the stack. */
 static void long_chain(struct check *check)
 {
     enum { LENGTH = 300000 };

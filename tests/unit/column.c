@@ -19,7 +19,7 @@ static uint64_t random_bits(uint64_t *state)
     return *state;
 }
 
-/* Is BUFFER, a column of VALUES, what every machine would write? */
+/* Does BUFFER, a column of VALUES, have the bytes that every machine writes? */
 static bool packs_alike(const struct buffer *buffer, const uint64_t *values, size_t count)
 {
     uint8_t packed[8 * MAX_COUNT + 8];

@@ -86,7 +86,7 @@ static const Dwarf_Obj_Access_Methods methods = {
 
 /* ---- units ---- */
 
-/* What libdwarf says of a unit. */
+/* A unit according to libdwarf. */
 struct oracle {
     Dwarf_Debug debug;
     const struct elf_file *image;

@@ -104,7 +104,7 @@ static void scopes(struct check *check)
     } cases[] = {
         {construct, "std::__cxx11::basic_string<...>::_M_construct", 45},
         {construct, "...basic_string<...>::_M_construct", 36},
-        {construct, "std::__cxx...M_construct", 24}, /* "..._M_construct" would be much less */
+        {construct, "std::__cxx...M_construct", 24}, /* "..._M_construct" would be much shorter */
         {construct, "..._M_construct", 15},
         {"std::thread::_State_impl<std::tuple<int> >::_M_run()",
          "...thread::_State_impl<...>::_M_run", 35},

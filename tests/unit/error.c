@@ -1,4 +1,4 @@
-/* Errors: the first cause stays, and no file can talk to the terminal.
+/* Errors: the first cause is kept, and no file can send escape sequences to the terminal.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 

@@ -36,7 +36,7 @@ static void strings_many(struct check *check)
         if (i == 0)
             first = strings_get(s, 1);
     }
-    CHECK_STR(first, "function_0"); /* borrowed pointers stay good while the table grows */
+    CHECK_STR(first, "function_0"); /* borrowed pointers remain valid while the table grows */
     CHECK(first == strings_get(s, 1));
     for (uint32_t i = 0; i < 200000; i++) {
         snprintf(text, sizeof text, "function_%u", i);

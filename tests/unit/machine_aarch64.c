@@ -77,12 +77,12 @@ static size_t move(const struct machine *machine, const uint32_t *words, size_t 
     return machine->thunk(&hook, thunk);
 }
 
-/* One instruction, what it is elsewhere, and the literal behind that, where LITERAL_AT is not 0. What is behind it is not
- * compared, as literals may look like instructions. */
+/* One instruction, its moved form, and the literal after that if LITERAL_AT is not 0. Whatever follows is not compared,
+ * because literals may look like instructions. */
 static const struct {
     uint32_t word;
     const char *before, *near, *far;
-    unsigned near_at, far_at; /* bytes behind the beginning of the moved code */
+    unsigned near_at, far_at; /* bytes after the beginning of the moved code */
     uint64_t near_literal, far_literal;
 } forms[] = {
     {0xa9bf7bfd, "stp x29, x30, [sp, #-0x10]!; ", "stp x29, x30, [sp, #-0x10]!; b #0x40000004; ",
@@ -185,14 +185,14 @@ static void moves_each_form(struct check *check)
     reader_close(&r);
 }
 
-/* The number behind the last "#" of TEXT. */
+/* The number after the last "#" in TEXT. */
 static uint64_t last_number(const char *text)
 {
     const char *hash = strrchr(text, '#');
     return hash != NULL ? strtoull(hash + 1, NULL, 0) : 0;
 }
 
-/* Does the moved code name TARGET: as a target of a branch, or in a literal? */
+/* Does the moved code contain TARGET, as a target of a branch or in a literal? */
 static bool leads_to(const uint8_t *thunk, char *text, uint64_t target)
 {
     for (char *end, *at = text; (end = strstr(at, "; ")) != NULL; at = end + 2) {

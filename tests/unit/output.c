@@ -165,7 +165,7 @@ int linkat(int from_folder, const char *from, int to_folder, const char *to, int
     return -1;
 }
 
-/* An unnamed file has a way to a name only there. */
+/* Only there can an unnamed file get a name. */
 static void proc_may_be_missing(struct check *check)
 {
     mkdir("no-proc", 0700);

@@ -204,7 +204,7 @@ static void steps_and_stalls(struct check *check)
     struct simulation s = {.watts = 20, .quantum = 45000000};
     struct outcome o = run(&s, 100 * SECOND, 1000000);
     CHECK(is_near(o.joules, 2000, 0.045 / 100));
-    CHECK(o.highest < 20 * 1.4); /* not 45 ms of energy in the 10 ms that it was seen in */
+    CHECK(o.highest < 20 * 1.4); /* not the energy of 45 ms within the 10 ms in which it was seen */
     s = (struct simulation){.watts = 20, .stall_from = 20 * SECOND, .stall_to = 30 * SECOND};
     o = run(&s, 100 * SECOND, 1000000);
     CHECK(is_near(o.joules, 2000, 1e-6));
@@ -260,7 +260,7 @@ static void period(struct check *check)
         power_tick(p, now);
     unsigned reads = s.reads;
     power_close(p);
-    CHECK(found > 6e6 && found < 13e6); /* a busy machine sees changes late */
+    CHECK(found > 6e6 && found < 13e6); /* a busy machine detects changes late */
     CHECK(reads > 8);
     CHECK(reads < 62 * 8);
 }

@@ -20,10 +20,10 @@
 #include "tests/unit/check.h"
 
 enum { LAST_NUMBER = 600, SECRET = 77, LANDLOCK_CALLS = 3 };
-/* How a child ends that is not killed. */
+/* The exit status of a child that is not killed. */
 enum { DONE = 10, REFUSED, NO_SANDBOX, NO_FILTER };
 
-/* Where uprobes return to on x86-64: the kernel answers these to nobody else, before any filter. */
+/* The return of uprobes on x86-64: the kernel handles these before any filter, and rejects other callers. */
 enum { URETPROBE = 335, UPROBE = 336 };
 
 /* As dwarf_sandbox.h says, and no more; an oracle of its own. Those with rules of their own come below. */
@@ -67,7 +67,7 @@ static long call(const struct attempt *a)
     return result;
 }
 
-/* Ends with STATUS. AddressSanitizer wants to know the stack before it lets a process call _exit, which needs files. */
+/* Ends with STATUS. Before _exit, AddressSanitizer determines the bounds of the stack, for which it needs files. */
 static void end(int status)
 {
     syscall(SYS_exit_group, status);
@@ -115,7 +115,7 @@ static void work(const struct attempt *a, int socket, pid_t parent)
     call_and_end(a);
 }
 
-/* How a worker ends that makes the call, as waitpid says. */
+/* The status, as from waitpid, of a worker that makes the call. */
 static int end_of(const struct attempt *a)
 {
     int pair[2], status = -1;
@@ -166,7 +166,7 @@ static void every_call_without_landlock(struct check *check)
     all_calls(check, true);
 }
 
-/* A thread that unpacks sections is no way out. */
+/* A thread that unpacks sections is confined too. */
 static void other_threads(struct check *check)
 {
     static const char path[] = "/dev/null";
@@ -252,7 +252,7 @@ static void files(struct check *check)
         int status = end_of(&a);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == DONE);
     }
-    for (int shared = 0; shared < 2; shared++) { /* which is how it can be told */
+    for (int shared = 0; shared < 2; shared++) { /* the other end of the pipe shows it */
         int pipes[2];
         char byte = 0;
         CHECK(pipe(pipes) == 0 && dup2(pipes[1], SECRET) == SECRET);

@@ -1,4 +1,4 @@
-/* Suggestions for names that somebody misspelt.
+/* Suggestions for misspelt names.
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 

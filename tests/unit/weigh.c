@@ -132,7 +132,7 @@ static void samples_keep_their_energy(struct check *check)
     }
 }
 
-/* Hardly any CPU time: 1 of 10^9 ns costs what the power of its window is, and nobody gets the rest. */
+/* Hardly any CPU time: 1 of 10^9 ns is charged the power of its window, and the rest is idle energy. */
 static void threads_pay_for_their_cpu_time(struct check *check)
 {
     /* half of what thread 0 used is of its sample before */
