@@ -3,6 +3,7 @@
  *   time,pc,power            time,pc,power,function,file,line
  *   0.1,0x1139,2.5           0.1,0x1139,2.5,main,/src/a.c,12
  *
+ * Fields may also be separated by semicolons or tabs. Lines before the names that begin with # are copied as they are.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 enum { MAX_LINE = 1 << 20, BATCH = 4096, BATCH_BYTES = 8 << 20 };
 
 struct batch {
+    char separator;
     struct buffer text; /* lines without their ends */
     size_t ends[BATCH];
     bool known[BATCH]; /* there is an address */
@@ -40,25 +42,48 @@ static int find_field(struct csv *csv, size_t index, struct csv_text *field, str
     }
 }
 
-/* The index of COLUMN in the header, the current line; -1 with ERR filled. */
-static int64_t find_column(struct csv *csv, const char *column, struct error *err)
+/* The index of the field of the header, the current line, that is called COLUMN; -1: there is none. */
+static int64_t find_name(struct csv *csv, const char *column)
 {
     struct csv_text field;
-    int got = 1;
-    for (size_t i = 0; (got = find_field(csv, i, &field, err)) > 0; i++)
+    struct error unused = {0};
+    for (size_t i = 0; find_field(csv, i, &field, &unused) > 0; i++)
         if (strlen(column) == field.length && memcmp(column, field.at, field.length) == 0)
             return (int64_t)i;
+    return -1;
+}
+
+/* The index of COLUMN in the header, the current line, by its name or its number; -1 with ERR filled. Sets the
+ * separator: that with which there is a column of this name, else the first one that is in the line. */
+static int64_t find_column(struct csv *csv, const char *column, struct error *err)
+{
+    static const char separators[] = ",;\t";
+    struct csv_text field;
     char *end;
+    for (size_t i = 0; separators[i] != '\0'; i++) {
+        csv->separator = separators[i];
+        int64_t found = find_name(csv, column);
+        if (found >= 0)
+            return found;
+    }
+    csv->separator = ',';
+    for (size_t i = 0; separators[i] != '\0'; i++)
+        if (memchr(csv->text, separators[i], csv->length) != NULL) {
+            csv->separator = separators[i];
+            break;
+        }
     unsigned long number = strtoul(column, &end, 10);
-    if (got == 0 && *end == '\0' && number > 0 && find_field(csv, number - 1, &field, err) > 0)
-        return (int64_t)number - 1;
+    int got = *end == '\0' && number > 0 ? find_field(csv, number - 1, &field, err) : 0;
+    if (got != 0)
+        return got > 0 ? (int64_t)number - 1 : -1;
     return csv_error(csv, 1, err, "no column '%s' in the first line", column);
 }
 
-static void put_field(struct buffer *to, const char *text)
+static void put_field(struct buffer *to, char separator, const char *text)
 {
-    buffer_u8(to, ',');
-    if (strpbrk(text, ",\"\r\n") == NULL) {
+    const char special[] = {separator, '"', '\r', '\n', '\0'};
+    buffer_u8(to, (uint8_t)separator);
+    if (strpbrk(text, special) == NULL) {
         buffer_bytes(to, text, strlen(text));
         return;
     }
@@ -72,15 +97,16 @@ static void put_field(struct buffer *to, const char *text)
 }
 
 /* What is not known is empty. */
-static void put_answer(const struct addr2line *a, const struct code_frame *frame, struct buffer *to)
+static void put_answer(const struct addr2line *a, const struct code_frame *frame, char separator,
+                       struct buffer *to)
 {
     char line[16] = "";
     bool named = strcmp(frame->function, LABEL_UNKNOWN) != 0;
     if (frame->line > 0)
         snprintf(line, sizeof line, "%" PRIu32, frame->line);
-    put_field(to, named ? addr2line_function(a, frame) : "");
-    put_field(to, frame->file[0] != '\0' ? addr2line_file(a, frame) : "");
-    put_field(to, line);
+    put_field(to, separator, named ? addr2line_function(a, frame) : "");
+    put_field(to, separator, frame->file[0] != '\0' ? addr2line_file(a, frame) : "");
+    put_field(to, separator, line);
 }
 
 static int put_batch(struct addr2line *a, struct batch *b)
@@ -91,7 +117,7 @@ static int put_batch(struct addr2line *a, struct batch *b)
     symbolizer_resolve(a->symbolizer, b->addresses, b->count, found);
     for (size_t i = 0, at = 0; i < b->count; at = b->ends[i++]) {
         buffer_bytes(&out, b->text.data + at, b->ends[i] - at);
-        put_answer(a, b->known[i] ? &found[i].frames[0] : &empty, &out);
+        put_answer(a, b->known[i] ? &found[i].frames[0] : &empty, b->separator, &out);
         buffer_u8(&out, '\n');
     }
     int result = addr2line_write(a, out.data, out.size);
@@ -117,21 +143,34 @@ static int add_line(struct addr2line *a, struct batch *b, struct csv *csv, size_
     return b->count == BATCH || b->text.size > BATCH_BYTES ? put_batch(a, b) : 0;
 }
 
-static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
+/* Copies the comments, and the names with those that are added. Returns the index of COLUMN, or -1 with ERR filled. */
+static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *column,
+                           struct error *err)
 {
-    static const char added[] = ",function,file,line\n";
-    int got = csv_next(csv, err);
+    int got;
+    while ((got = csv_next(csv, err)) > 0 && csv->text[0] == '#')
+        if (addr2line_write(a, csv->text, csv->length) != 0 || addr2line_write(a, "\n", 1) != 0)
+            return -1;
     if (got == 0)
         return stream_fail_empty(csv->stream, "a CSV file with a line of names", err);
-    csv->separator = ',';
     int64_t index = got > 0 ? find_column(csv, column, err) : -1;
     if (index < 0)
         return -1;
-    if (addr2line_write(a, csv->text, csv->length) != 0 ||
-        addr2line_write(a, added, sizeof added - 1) != 0)
+    char *added = mem_printf("%.*s%cfunction%cfile%cline\n", (int)csv->length, csv->text,
+                             csv->separator, csv->separator, csv->separator);
+    int result = addr2line_write(a, added, strlen(added));
+    free(added);
+    return result == 0 ? index : -1;
+}
+
+static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
+{
+    int64_t index = copy_header(a, csv, column, err);
+    if (index < 0)
         return -1;
     struct batch *batch = mem_zalloc(1, sizeof *batch);
-    int result = 0;
+    int got = 0, result = 0;
+    batch->separator = csv->separator;
     while (result == 0 && (got = csv_next(csv, err)) > 0)
         result = add_line(a, batch, csv, (size_t)index, err);
     if (result == 0 && got == 0)

@@ -177,6 +177,25 @@ class Csv(Case):
             self.assertEqual([x for r in out[4:40] for x in (r[3], "%s:%s" % (r[4], r[5]))], plain[:-1])
             self.assertIn("1 of the texts are not hexadecimal addresses", done.stderr)
 
+    def test_separators_and_comments(self):
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        main = [s for s in Elf(p).symbols if s[2] == "main"][0]
+        rows = [["pc", "a,b;c"], ["%x" % main[0], "1"], ["1", "x;y"]]
+        for separator in ",;\t":
+            text = io.StringIO()
+            csv.writer(text, delimiter=separator).writerows(rows)
+            for column in ("pc", "1"):
+                head = "# made by, a tracer\n#;\n" if column == "pc" else ""
+                done = subprocess.run([TOOL, "-e", p, "--csv=" + column], input=head + text.getvalue(), capture_output=True, text=True, check=True)
+                self.assertEqual(done.stdout[:len(head)], head)
+                if separator != "," and column == "1":
+                    continue  # the quoted comma of the names is the first separator in the line
+                out = list(csv.reader(io.StringIO(done.stdout[len(head):]), delimiter=separator))
+                self.assertEqual([r[:2] for r in out], rows)
+                self.assertEqual([r[2] for r in out], ["function", "main", ""], separator)
+                self.assertTrue(out[1][3].endswith("threads.c"), out)
+                self.assertEqual(len(out[1]), 5)
+
     def test_wrong_tables(self):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         out = os.path.join(self.dir, "out.csv")
