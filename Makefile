@@ -110,7 +110,7 @@ $(BUILD)/libmeter.a: $(METER_FILES:%.c=$(BUILD)/%.o)
 ifdef METER
 $(METER): $(BUILD)/record/meter/funcmeter.o $(BUILD)/libmeter.a
 	$(call SAY,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ -lelf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty -lm -lpthread -ldl
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty -lm -lpthread -ldl
 endif
 $(eval $(call floor,base,))
 $(eval $(call floor,formats,base))

@@ -1,4 +1,4 @@
-"""The sampler for boards: compiled without a warning, and in need of libelf, libbz2 and the C library alone.
+"""The sampler and, for aarch64, funcmeter for boards: compiled without a warning, and in need of no other libraries than they name.
 
 By clang, as Debian's cross compilers of gcc cannot be installed beside gcc-multilib, which other tests need.
 
@@ -13,34 +13,47 @@ import unittest
 import sources
 
 PROCESSORS = {"aarch64-linux-gnu": "ELF64", "arm-linux-gnueabihf": "ELF32", "riscv64-linux-gnu": "ELF64"}
-LIBRARIES = ("elf_", "gelf_", "BZ2_")
+# What names of functions of a library begin with
+NAMES = {"-lelf": ("elf_", "gelf_"), "-ldwarf": ("dwarf_",), "-lbz2": ("BZ2_",), "-ldeflate": ("libdeflate_",), "-lz": ("inflate", "deflate"),
+         "-llzma": ("lzma_",), "-lzstd": ("ZSTD_",), "-ljansson": ("json",), "-liberty": ("cplus_demangle",)}
 
 
 class Cross(unittest.TestCase):
-    def build(self, triplet):
+    def run_tool(self, *argv, **options):
+        env = {k: v for k, v in os.environ.items() if k not in ("ASAN", "BUILD", "CC", "DEBUG", "MAKEFLAGS")}
+        return subprocess.run(argv, capture_output=True, text=True, env=env, **options)
+
+    def check_link(self, compiler, command, folder):
+        """All that is missing is in the libraries that COMMAND of the Makefile names."""
+        parts = re.findall(r"\S+\.[oa]\b", command)
+        libraries = tuple(name for option in re.findall(r"-l\w+", command) for name in NAMES.get(option, ()))
+        for kind in ("-static", "-pie"):
+            link = self.run_tool(*compiler, kind, "-o", "tool", *parts, "-lm", "-lpthread", "-ldl", cwd=folder)
+            missing = set(re.findall(r"undefined reference to `(\w+)'", link.stderr))
+            self.assertLessEqual({"elf_begin"}, missing)
+            self.assertEqual([m for m in missing if not m.startswith(libraries)], [])
+
+    def build(self, triplet, tools):
         compiler = ["clang-14", "--target=" + triplet]
         with tempfile.TemporaryDirectory() as folder:
-            argv = ["make", "-j2", f"CROSS_COMPILE={triplet}-", "CC=" + " ".join(compiler),
-                    "AR=llvm-ar-14", "CFLAGS=-O1", "WERROR=-Werror -Wno-unused-command-line-argument", "BUILD=" + folder]
-            env = {k: v for k, v in os.environ.items() if k not in ("ASAN", "BUILD", "CC", "DEBUG", "MAKEFLAGS")}
-            parts = ["record/sampler.o", "librecord.a", "libformats.a", "libbase.a"]
-            made = subprocess.run(argv + [os.path.join(folder, p) for p in parts], cwd=sources.ROOT, env=env,
-                                  capture_output=True, text=True)
+            make = ["make", "-j2", f"CROSS_COMPILE={triplet}-", "CC=" + " ".join(compiler), "AR=llvm-ar-14", "CFLAGS=-O1",
+                    "WERROR=-Werror -Wno-unused-command-line-argument", "BUILD=" + folder]
+            binaries = [os.path.join(folder, tool) for tool in tools]
+            plan = self.run_tool(*make, "-n", "V=1", *binaries, cwd=sources.ROOT).stdout.splitlines()
+            links = [line for binary in binaries for line in plan if f" -o {binary} " in line]
+            self.assertEqual(len(links), len(tools))
+            objects = sorted(set(re.findall(re.escape(folder) + r"/\S+\.[oa]\b", " ".join(links))))
+            made = self.run_tool(*make, *objects, cwd=sources.ROOT)
             self.assertEqual((made.returncode, made.stderr), (0, ""))
-            for kind in ("-static", "-pie"):
-                link = subprocess.run([*compiler, kind, "-o", "sampler", *parts, "-lm", "-lpthread", "-ldl"],
-                                      cwd=folder, capture_output=True, text=True)
-                missing = set(re.findall(r"undefined reference to `(\w+)'", link.stderr))
-                self.assertIn("elf_begin", missing)
-                self.assertIn("BZ2_bzCompress", missing)
-                self.assertEqual([m for m in missing if not m.startswith(LIBRARIES)], [])
-            header = subprocess.run(["readelf", "-h", os.path.join(folder, parts[0])], capture_output=True, text=True)
+            for link in links:
+                self.check_link(compiler, link, folder)
+            header = self.run_tool("readelf", "-h", objects[-1])
             self.assertIn(PROCESSORS[triplet], header.stdout)
 
     def test_boards(self):
         for triplet in PROCESSORS:
             with self.subTest(triplet):
-                self.build(triplet)
+                self.build(triplet, ["sampler", "funcmeter"] if triplet.startswith("aarch64") else ["sampler"])
 
 
 if __name__ == "__main__":
