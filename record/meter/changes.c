@@ -7,11 +7,11 @@
 
 #include "base/memory.h"
 
-/* Writes the thunk of HOOK with NUMBER, which will be at PLACE. Returns the offset of the moved code in it; 0:
- * impossible. */
+/* Writes the thunk of HOOK with NUMBER, which will be at PLACE, and to WHERE the offsets of moved instructions in it. Returns
+ * the offset of the moved code; 0: impossible. */
 static size_t make_thunk(const struct module *module, const struct hook *hook,
                          const struct meter_request *request, uint64_t place, uint32_t number,
-                         uint8_t *to)
+                         uint8_t *to, uint8_t where[METER_MAX_CODE])
 {
     uint8_t code[METER_MAX_CODE];
     const struct machine_hook made = {.code = code,
@@ -20,7 +20,8 @@ static size_t make_thunk(const struct module *module, const struct hook *hook,
                                       .address = hook->address + request->bias,
                                       .place = place,
                                       .pool = request->pool,
-                                      .number = number};
+                                      .number = number,
+                                      .where = where};
     return code_read(module->code, hook->address, code, hook->kept + hook->moved)
                ? code_machine(module->code)->thunk(&made, to)
                : 0;
@@ -59,6 +60,32 @@ static size_t make_patches(const struct module *module, const struct hook *hook,
     return 2;
 }
 
+/* Writes to PATCHES what leads from branches to instructions that are in the thunk at PLACE (0: has none), at WHERE. Returns
+ * their number. */
+static size_t make_turns(const struct module *module, const struct hook *hook,
+                         const struct meter_request *request, uint64_t place,
+                         const uint8_t where[METER_MAX_CODE], struct meter_patch *patches)
+{
+    const struct machine *machine = code_machine(module->code);
+    size_t count = 0;
+    for (size_t i = 0; i < hook->turns; i++) {
+        const struct turn *turn = &module->turns[hook->first_turn + i];
+        uint64_t target = place != 0 ? place + where[turn->target] : 0;
+        if (turn->gap != 0)
+            patches[count++] =
+                make_patch(module, turn->gap, machine->jump, machine->jump, request, target);
+        struct meter_patch patch = {.address = turn->at + request->bias};
+        size_t size = code_peek(module->code, turn->at, patch.old, METER_MAX_CODE);
+        memcpy(patch.new, patch.old, size);
+        if (place != 0)
+            patch.length = (uint8_t)machine->write_branch(
+                patch.old, size, patch.address, turn->gap != 0 ? turn->gap + request->bias : target,
+                patch.new);
+        patches[count++] = patch;
+    }
+    return count;
+}
+
 static int compare_patches(const void *left, const void *right)
 {
     const struct meter_patch *a = left, *b = right;
@@ -70,6 +97,11 @@ uint64_t changes_pool_size(const struct module *module)
     return MACHINE_START + module->count * code_machine(module->code)->thunk_size;
 }
 
+size_t changes_count(const struct module *module)
+{
+    return module->count + module->gap_count + module->turn_count;
+}
+
 void changes_add(const struct module *module, const struct meter_request *request,
                  struct buffer *reply)
 {
@@ -77,17 +109,19 @@ void changes_add(const struct module *module, const struct meter_request *reques
     size_t size = changes_pool_size(module);
     uint8_t *pool = mem_alloc(size);
     struct meter_thunk *thunks = mem_zalloc(module->count, sizeof *thunks);
-    struct meter_patch *patches = mem_zalloc(module->count + module->gap_count, sizeof *patches);
+    struct meter_patch *patches = mem_zalloc(changes_count(module), sizeof *patches);
+    uint8_t where[METER_MAX_CODE];
     size_t patch_count = 0;
     memset(pool, machine->filler, size);
     machine->start(request->enter, pool);
     for (size_t i = 0; i < module->count; i++) {
         const struct hook *hook = &module->hooks[i];
         uint64_t at = MACHINE_START + i * machine->thunk_size, place = request->pool + at;
-        size_t moved =
-            make_thunk(module, hook, request, place, request->first_thunk + (uint32_t)i, pool + at);
-        patch_count +=
-            make_patches(module, hook, request, moved != 0 ? place : 0, patches + patch_count);
+        size_t moved = make_thunk(module, hook, request, place, request->first_thunk + (uint32_t)i,
+                                  pool + at, where);
+        const uint64_t made = moved != 0 ? place : 0;
+        patch_count += make_patches(module, hook, request, made, patches + patch_count);
+        patch_count += make_turns(module, hook, request, made, where, patches + patch_count);
         thunks[i] = (struct meter_thunk){place + moved, hook->function, hook->kind};
     }
     if (patch_count > 0)

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
+#include "record/meter/shared.h"
 
 enum { MAX_CODE = 1 << 30 };
 
@@ -16,6 +17,8 @@ struct part {
     uint8_t *bytes;
     uint8_t *targets; /* a bit per byte: target of a branch */
     uint8_t *loops;   /* the same: target of a branch of the function that begins there */
+    uint8_t *
+        beginnings; /* the same: may be moved with the first byte of a function. NULL: nothing is looked for there */
 };
 
 struct code {
@@ -23,6 +26,8 @@ struct code {
     size_t count;
     uint64_t *bounds; /* where functions begin, ascending */
     size_t bound_count;
+    struct code_branch *branches; /* to beginnings, by target */
+    size_t branch_count, branch_capacity;
     const struct machine *machine;
 };
 
@@ -50,7 +55,7 @@ static bool is_target(const struct code *code, uint64_t address)
     return part != NULL && has_bit(part->targets, address - part->address);
 }
 
-static bool begins_loop(const struct code *code, uint64_t address)
+bool code_begins_loop(const struct code *code, uint64_t address)
 {
     const struct part *part = part_at(code, address);
     return part != NULL && has_bit(part->loops, address - part->address);
@@ -71,8 +76,45 @@ static void note_branch(void *opaque, uint64_t at, uint64_t target, bool is_call
         return;
     set_bit(to->targets, target - to->address);
     bool own = s->end == 0 || at < s->end;
-    if (to == s->part && target == s->start && own && !is_call)
+    bool loop = to == s->part && target == s->start && own && !is_call;
+    if (loop)
         set_bit(to->loops, target - to->address);
+    if (to->beginnings == NULL || (!loop && !has_bit(to->beginnings, target - to->address)))
+        return;
+    mem_reserve(&s->code->branches, &s->code->branch_capacity, s->code->branch_count + 1,
+                sizeof *s->code->branches);
+    s->code->branches[s->code->branch_count++] = (struct code_branch){at, target};
+}
+
+/* Marks what is moved with the first byte of a function, but not that itself. */
+static void mark_beginnings(const struct code *code, struct part *part)
+{
+    part->beginnings = mem_zalloc(part->size / 8 + 1, 1);
+    for (size_t i = 0; i < code->bound_count; i++) {
+        uint64_t at = code->bounds[i] + 1, end = at + METER_MAX_CODE - 1;
+        if (i + 1 < code->bound_count && code->bounds[i + 1] < end)
+            end = code->bounds[i + 1];
+        for (; at < end && at - part->address < part->size; at++)
+            set_bit(part->beginnings, at - part->address);
+    }
+}
+
+static int compare_branches(const void *left, const void *right)
+{
+    const struct code_branch *a = left, *b = right;
+    int order = (a->target > b->target) - (a->target < b->target);
+    return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+const struct code_branch *code_branches(const struct code *code, uint64_t address, size_t size,
+                                        size_t *count)
+{
+    size_t low = SEARCH_FROM(code->branches, code->branch_count, target, address);
+    size_t end = low;
+    while (end < code->branch_count && code->branches[end].target - address < size)
+        end++;
+    *count = end - low;
+    return code->branches + low;
 }
 
 /* Decodes from function to function, since there may be data between them. */
@@ -117,9 +159,12 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
         if (!s->executable || s->file_size == 0 || s->file_size > MAX_CODE ||
             s->address + s->file_size < s->address)
             continue;
-        struct part part = {s->address, s->file_size, mem_alloc(s->file_size),
+        struct part part = {s->address,
+                            s->file_size,
+                            mem_alloc(s->file_size),
                             mem_zalloc(s->file_size / 8 + 1, 1),
-                            mem_zalloc(s->file_size / 8 + 1, 1)};
+                            mem_zalloc(s->file_size / 8 + 1, 1),
+                            NULL};
         if (elf_file_read(file, s->offset, part.bytes, part.size)) {
             code->parts[code->count++] = part;
         } else {
@@ -133,8 +178,12 @@ struct code *code_new(const struct elf_file *file, const struct elf_function *fu
     for (size_t i = 0; i < count; i++)
         if (i == 0 || functions[i].address != functions[i - 1].address)
             code->bounds[code->bound_count++] = functions[i].address;
+    for (size_t i = 0; i < code->count && code->machine->write_branch != NULL; i++)
+        mark_beginnings(code, &code->parts[i]);
     for (size_t i = 0; i < code->count; i++)
         sweep(code, &code->parts[i], functions, count);
+    if (code->branch_count > 0)
+        qsort(code->branches, code->branch_count, sizeof *code->branches, compare_branches);
     return code;
 }
 
@@ -146,9 +195,11 @@ void code_delete(struct code *code)
         free(code->parts[i].bytes);
         free(code->parts[i].targets);
         free(code->parts[i].loops);
+        free(code->parts[i].beginnings);
     }
     free(code->parts);
     free(code->bounds);
+    free(code->branches);
     free(code);
 }
 
@@ -174,13 +225,21 @@ uint64_t code_next(const struct code *code, uint64_t address)
     return after < code->bound_count ? code->bounds[after] : UINT64_MAX;
 }
 
+size_t code_peek(const struct code *code, uint64_t address, uint8_t *to, size_t size)
+{
+    const struct part *part = part_at(code, address);
+    uint64_t left = part != NULL ? part->size - (address - part->address) : 0;
+    size_t copied = left < size ? (size_t)left : size;
+    if (copied > 0)
+        memcpy(to, part->bytes + (address - part->address), copied);
+    return copied;
+}
+
 bool code_read(const struct code *code, uint64_t address, uint8_t *to, size_t size)
 {
     const struct part *part = part_at(code, address);
-    if (part == NULL || part->size - (address - part->address) < size)
-        return false;
-    memcpy(to, part->bytes + (address - part->address), size);
-    return true;
+    return part != NULL && part->size - (address - part->address) >= size &&
+           code_peek(code, address, to, size) == size;
 }
 
 /* Returns false if there is no instruction at ADDRESS. */
@@ -224,29 +283,15 @@ static const char *why_together(const struct code *code, uint64_t address, size_
                : NULL;
 }
 
-size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
-                    size_t room, const char **why)
+/* The end of the whole instructions from START, of a function that ends at LIMIT, that have to be moved to make room until
+ * END. Returns 0, with *WHY set, where they cannot be. */
+static uint64_t moved_end(const struct code *code, uint64_t start, uint64_t limit, uint64_t end,
+                          const char **why)
 {
-    const uint64_t start = address + code_kept(code, address), end = start + room;
     uint64_t at = start;
     bool ended = false;
-    if (next < end || part_at(code, end - 1) == NULL) {
-        *why = "too short";
-        return 0;
-    }
-    if (begins_loop(code, address)) {
-        *why = "a loop of it goes back to its first instruction";
-        return 0;
-    }
-    for (uint64_t i = address + 1; i < end; i++)
-        if (is_target(code, i)) {
-            *why = "has a branch to its first instructions";
-            return 0;
-        }
-    while (at < end && !ended) {
+    while (at < end && at < limit && !ended) {
         struct machine_instruction in;
-        if (size != 0 && at >= address + size)
-            break;
         if (!decode(code, at, &in)) {
             *why = "cannot be decoded";
             return 0;
@@ -264,12 +309,34 @@ size_t code_movable(const struct code *code, uint64_t address, uint64_t size, ui
         *why = "too short";
         return 0;
     }
-    for (uint64_t i = end; i < at; i++)
-        if (is_target(code, i)) {
-            *why = "has a branch to its first instructions";
-            return 0;
-        }
-    if ((*why = why_together(code, start, at - start)) != NULL)
+    return at;
+}
+
+/* Why branches forbid to move what is from ADDRESS, the beginning of a function, to END; NULL: they do not. */
+static const char *why_branches(const struct code *code, uint64_t address, uint64_t end)
+{
+    if (code_begins_loop(code, address))
+        return "a loop of it goes back to its first instruction";
+    for (uint64_t i = address + 1; i < end; i++)
+        if (is_target(code, i))
+            return "has a branch to its first instructions";
+    return NULL;
+}
+
+size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
+                    size_t room, bool changed, const char **why)
+{
+    const uint64_t start = address + code_kept(code, address), end = start + room;
+    const uint64_t limit = size != 0 ? address + size : UINT64_MAX;
+    if (next < end || part_at(code, end - 1) == NULL) {
+        *why = "too short";
+        return 0;
+    }
+    if (!changed && (*why = why_branches(code, address, end)) != NULL)
+        return 0;
+    uint64_t at = moved_end(code, start, limit, end, why);
+    if (at == 0 || (!changed && (*why = why_branches(code, address, at)) != NULL) ||
+        (*why = why_together(code, start, at - start)) != NULL)
         return 0;
     return (size_t)(at - start);
 }

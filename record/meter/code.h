@@ -3,6 +3,7 @@
 #ifndef RECORD_METER_CODE_H
 #define RECORD_METER_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,10 +27,24 @@ size_t code_parts(const struct code *code);
 /* How many bytes at ADDRESS, the beginning of a function, have to stay there. */
 size_t code_kept(const struct code *code, uint64_t address);
 
+/* Does a branch that is no call lead from the function at ADDRESS to its first instruction? */
+bool code_begins_loop(const struct code *code, uint64_t address);
+
 /* How many bytes at ADDRESS, after those that stay, the beginning of a function of SIZE bytes (0: not known) that is followed by another at NEXT,
- * must be moved to make room for a jump of ROOM bytes. Returns 0, with *WHY set to a text, where that is not possible. */
+ * must be moved to make room for a jump of ROOM bytes. Returns 0, with *WHY set to a text, where that is not possible: among other reasons, since branches lead there, unless these
+ * can be CHANGED. */
 size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
-                    size_t room, const char **why);
+                    size_t room, bool changed, const char **why);
+
+/* A direct branch. */
+struct code_branch {
+    uint64_t at, target;
+};
+
+/* The branches to SIZE bytes at ADDRESS, the beginning of a function, that would have to be changed if these were moved: to the first
+ * of them only those from the function itself that are no calls. None for machines without write_branch. */
+const struct code_branch *code_branches(const struct code *code, uint64_t address, size_t size,
+                                        size_t *count);
 
 /* Where the function after the one at ADDRESS begins; UINT64_MAX: not known. */
 uint64_t code_next(const struct code *code, uint64_t address);
@@ -39,6 +54,9 @@ enum { CODE_GAPS = 16 };
 /* Finds up to CODE_GAPS places with ROOM bytes of padding between functions, in reach of a short jump at ADDRESS. Returns
  * their number. */
 size_t code_gaps(const struct code *code, uint64_t address, size_t room, uint64_t gaps[CODE_GAPS]);
+
+/* Copies up to SIZE bytes at ADDRESS. Returns how many the code has. */
+size_t code_peek(const struct code *code, uint64_t address, uint8_t *to, size_t size);
 
 /* Copies SIZE bytes at ADDRESS. Returns false where the code does not have them. */
 bool code_read(const struct code *code, uint64_t address, uint8_t *to, size_t size);

@@ -24,6 +24,8 @@ struct machine_hook {
     uint64_t place;      /* where the thunk will be */
     uint64_t pool;       /* where the pool begins */
     uint32_t number;     /* of the thunk */
+    uint8_t *
+        where; /* gets the places of moved instructions in the thunk, by where they were; branches back to them lead there. NULL: none do */
 };
 
 /* A direct branch at AT to TARGET. */
@@ -59,6 +61,10 @@ struct machine {
     size_t (*thunk)(const struct machine_hook *hook, uint8_t to[MACHINE_LONGEST_THUNK]);
     /* Writes a jump of SIZE bytes from the address FROM to TARGET. Returns false, with nothing written, if that is too far. */
     bool (*write_jump)(uint64_t from, uint64_t target, uint8_t *to, size_t size);
+    /* Writes the branch in the first of SIZE bytes of CODE, at the address FROM, so that it leads to TARGET. Returns its length; 0: it is too
+     * short for that, or a call. NULL: branches are never changed. */
+    size_t (*write_branch)(const uint8_t *code, size_t size, uint64_t from, uint64_t target,
+                           uint8_t *to);
 };
 
 extern const struct machine machine_x86_64;

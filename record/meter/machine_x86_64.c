@@ -136,6 +136,17 @@ static void put_return_address(struct writer *w, uint64_t back)
     put_number(w, (uint32_t)(back >> 32));
 }
 
+/* Where a branch to TARGET leads from the code that HOOK moves, of which that before AT has its new place already: to the same
+ * instruction. */
+static uint64_t moved_target(struct writer *w, const struct machine_hook *hook, uint64_t target,
+                             size_t at)
+{
+    if (hook->where == NULL || target - hook->address >= hook->moved)
+        return target;
+    w->too_far |= target - hook->address > at;
+    return hook->place + hook->where[target - hook->address];
+}
+
 /* An indirect call in BYTES becomes a jump. */
 static void make_jump(const ZydisDecodedInstruction *in, uint8_t *bytes)
 {
@@ -143,16 +154,19 @@ static void make_jump(const ZydisDecodedInstruction *in, uint8_t *bytes)
     bytes[in->raw.modrm.offset] ^= CALL_TO_JUMP;
 }
 
+/* Of the instruction AT bytes from the beginning of the function. */
 static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in,
-                            const uint8_t *code, uint64_t address)
+                            const struct machine_hook *hook, size_t at)
 {
-    uint64_t next = address + in->length;
+    uint64_t next = hook->address + at + in->length;
     uint8_t bytes[LONGEST_INSTRUCTION];
-    memcpy(bytes, code, in->length);
+    memcpy(bytes, hook->code + at, in->length);
     if (is_call(in))
         put_return_address(w, next);
     if (in->raw.imm[0].is_relative) {
         uint64_t target = next + in->raw.imm[0].value.u;
+        if (!is_call(in))
+            target = moved_target(w, hook, target, at);
         const uint8_t jump_if[2] = {0x0f, (uint8_t)(0x80 | (in->opcode & 15))};
         if (!is_conditional(in)) {
             put_jump(w, target);
@@ -168,10 +182,10 @@ static void put_instruction(struct writer *w, const ZydisDecodedInstruction *in,
         put(w, bytes, in->length);
         return;
     }
-    size_t at = in->raw.disp.offset;
-    put(w, bytes, at);
-    put_distance(w, next + (uint64_t)in->raw.disp.value, in->length - at - 4);
-    put(w, bytes + at + 4, in->length - at - 4);
+    size_t offset = in->raw.disp.offset, after = in->length - offset - 4;
+    put(w, bytes, offset);
+    put_distance(w, next + (uint64_t)in->raw.disp.value, after);
+    put(w, bytes + offset + 4, after);
 }
 
 static size_t make_thunk(const struct machine_hook *hook, uint8_t to[MACHINE_LONGEST_THUNK])
@@ -186,7 +200,9 @@ static size_t make_thunk(const struct machine_hook *hook, uint8_t to[MACHINE_LON
     for (size_t at = 0; at < hook->moved; at += in.length) {
         if (!decode(hook->code + at, hook->moved - at, &in))
             return 0;
-        put_instruction(&w, &in, hook->code + at, hook->address + at);
+        if (hook->where != NULL)
+            hook->where[at] = (uint8_t)w.count;
+        put_instruction(&w, &in, hook, at);
         ended = is_end(&in) || is_call(&in);
     }
     if (!ended)
@@ -212,6 +228,22 @@ static bool write_jump(uint64_t from, uint64_t target, uint8_t *to, size_t size)
     return true;
 }
 
+static size_t write_branch(const uint8_t *code, size_t size, uint64_t from, uint64_t target,
+                           uint8_t *to)
+{
+    ZydisDecodedInstruction in;
+    if (!decode(code, size, &in) || !in.raw.imm[0].is_relative || is_call(&in))
+        return 0;
+    uint64_t distance = target - (from + in.length);
+    size_t bytes = in.raw.imm[0].size / 8;
+    if ((int64_t)distance != (bytes == 1 ? (int8_t)distance : (int32_t)distance))
+        return 0;
+    memcpy(to, code, in.length);
+    for (size_t i = 0; i < bytes; i++)
+        to[in.raw.imm[0].offset + i] = (uint8_t)(distance >> (8 * i));
+    return in.length;
+}
+
 const struct machine machine_x86_64 = {
     .elf = EM_X86_64,
     .name = "x86-64",
@@ -225,4 +257,5 @@ const struct machine machine_x86_64 = {
     .start = make_start,
     .thunk = make_thunk,
     .write_jump = write_jump,
+    .write_branch = write_branch,
 };

@@ -18,7 +18,16 @@ struct hook {
     size_t moved;     /* bytes after them that do not */
     uint64_t
         gap; /* where the jump to the thunk is, which a short one leads to; 0: it is at ADDRESS */
+    size_t first_turn, turns; /* branches that are changed for it */
     uint32_t function, kind;
+};
+
+/* A branch to the first instructions of a hooked function, changed to lead where these were moved. */
+struct turn {
+    uint64_t at;
+    size_t target; /* distance from the beginning of the function [bytes] */
+    uint64_t
+        gap; /* where the jump there is, which the branch leads to; 0: it reaches that itself */
 };
 
 /* All zero, but for path, device and inode: nothing is hooked. The same for all processes. */
@@ -32,6 +41,8 @@ struct module {
     size_t count, capacity;
     uint64_t *gaps; /* of hooks */
     size_t gap_count, gap_capacity;
+    struct turn *turns; /* of hooks */
+    size_t turn_count, turn_capacity;
     struct resolvers resolvers;
 };
 
@@ -40,12 +51,15 @@ void module_free(struct module *module);
 /* How many hooks are at addresses below ADDRESS? */
 size_t module_hooks_below(const struct module *module, uint64_t address);
 
-/* Are any of SIZE bytes at ADDRESS padding that is used for a jump? */
-bool module_in_gap(const struct module *module, uint64_t address, size_t size);
+/* Are any of SIZE bytes at ADDRESS padding that is used for a jump, or a branch that is changed? */
+bool module_is_used(const struct module *module, uint64_t address, size_t size);
 
 /* Where the first bytes of a function, of SIZE bytes and followed by another at NEXT, are too few for a jump, or are
  * branched to: moves only as many as a short jump needs, to padding near it that has room for the other. Returns false
  * where that is not possible either. */
 bool module_use_gap(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
+
+/* The same where branches lead to the first instructions, among them those of loops: all these are changed. */
+bool module_turn_branches(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
 
 #endif

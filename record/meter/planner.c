@@ -169,7 +169,8 @@ struct choice {
     size_t count;
     struct waiting *waiting;
     size_t waiting_count, waiting_capacity;
-    bool last; /* nothing waits any more */
+    bool last;                 /* nothing waits any more */
+    uint64_t go_start, go_end; /* of the code of Go in it */
 };
 
 char *meter_readable_name(const char *name)
@@ -328,16 +329,20 @@ static void add_hook(struct choice *c, struct hook hook, const struct wish *wish
     if (why == NULL && !c->planner->leave_code) {
         const size_t jump = code_machine(m->code)->jump;
         hook.kept = code_kept(m->code, hook.address);
-        hook.moved = code_movable(m->code, hook.address, wish->size, next, jump, &why);
-        if (hook.moved > METER_MAX_CODE || module_in_gap(m, hook.address, jump))
+        hook.moved = code_movable(m->code, hook.address, wish->size, next, jump, false, &why);
+        if (hook.moved > METER_MAX_CODE ||
+            module_is_used(m, hook.address, hook.moved > jump ? hook.moved : jump)) {
             hook.moved = 0;
+            why = why != NULL ? why : "has no room for a jump";
+        }
         if (hook.moved == 0 && !c->last) {
             mem_reserve(&c->waiting, &c->waiting_capacity, c->waiting_count + 1,
                         sizeof *c->waiting);
             c->waiting[c->waiting_count++] = (struct waiting){hook, *wish, next};
             return;
         }
-        if (hook.moved == 0 && module_use_gap(m, &hook, wish->size, next))
+        if (hook.moved == 0 && (module_use_gap(m, &hook, wish->size, next) ||
+                                module_turn_branches(m, &hook, wish->size, next)))
             why = NULL;
     }
     if (why != NULL)
@@ -349,9 +354,44 @@ static void add_hook(struct choice *c, struct hook hook, const struct wish *wish
 /* V8 copies its own functions to where its compiler writes code. */
 static const char copied[] = "Builtins_";
 
+/* The linker of Go puts its code between two symbols. */
+static void find_go(struct choice *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->functions[i].name, "runtime.text") == 0)
+            c->go_start = c->functions[i].address;
+        else if (strcmp(c->functions[i].name, "runtime.etext") == 0)
+            c->go_end = c->functions[i].address;
+    }
+}
+
+static bool is_go(const struct choice *c, uint64_t address)
+{
+    return address >= c->go_start && address < c->go_end;
+}
+
+/* Why the function NAME at ADDRESS is not counted, whatever its code allows; NULL: there is no such reason. */
+static const char *why_not_counted(const struct choice *c, const char *name, uint64_t address)
+{
+    const bool leave_code = c->planner->leave_code;
+    if (strcmp(name, "_start") == 0 || is_fragment(name))
+        return "is not called";
+    if (!leave_code && strncmp(name, copied, sizeof copied - 1) == 0)
+        return "is copied by the program";
+    if (has_own_call(c, name))
+        return "is called with other registers than functions are";
+    if (!leave_code &&
+        is_go(c, address)) /* which also move: return addresses in them must be true */
+        return "is written in Go, whose stacks have no room for a hook";
+    if (leave_code && code_begins_loop(c->module->code, address))
+        return "a loop of it goes back to its first instruction"; /* would count as a call */
+    return NULL;
+}
+
 static void choose(struct choice *c, const struct elf_function *from, size_t count, uint64_t next)
 {
     struct wish wish = wish_of(c, from, count);
+    wish.entries_only |= is_go(c, from->address);
     bool needed = wish.special != SPECIALS && hook_needs(c, wish.special);
     if (wish.resolver) {
         resolvers_add(&c->module->resolvers, from->address, wish.name, wish.chosen);
@@ -364,14 +404,7 @@ static void choose(struct choice *c, const struct elf_function *from, size_t cou
         hook.kind = special[wish.special].kind;
     else if (!wish.entries_only && c->planner->timing)
         hook.kind = METER_TIMED;
-    const char *why = NULL;
-    if (strcmp(from->name, "_start") == 0 || is_fragment(from->name))
-        why = "is not called";
-    else if (!c->planner->leave_code && strncmp(from->name, copied, sizeof copied - 1) == 0)
-        why = "is copied by the program";
-    else if (has_own_call(c, from->name))
-        why = "is called with other registers than functions are";
-    add_hook(c, hook, &wish, next, why);
+    add_hook(c, hook, &wish, next, why_not_counted(c, from->name, from->address));
 }
 
 /* Does a hook have to be in this file? */
@@ -395,6 +428,7 @@ static void choose_all(struct choice *c)
     c->functions = elf_functions_read(c->file, c->debug, &c->count);
     if (is_needed(c)) {
         c->module->code = code_new(c->file, c->functions, c->count);
+        find_go(c);
         for (size_t i = 0, end; i < c->count; i = end) {
             end = i + 1;
             while (end < c->count && c->functions[end].address == c->functions[i].address)
@@ -616,7 +650,7 @@ void planner_answer(struct planner *planner, const struct meter_request *request
     if (request->resolved != 0 && request->resolved == module->resolvers.count)
         add_all_resolved(planner, module, request, returned);
     plan.thunks = (uint32_t)module->count;
-    plan.patches = (uint32_t)(module->count + module->gap_count);
+    plan.patches = (uint32_t)changes_count(module);
     plan.module = (uint32_t)(module - planner->modules);
     plan.low = module->low + request->bias;
     plan.high = module->high + request->bias;
