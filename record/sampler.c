@@ -57,7 +57,7 @@ static int fail(const struct options *options, const struct error *err,
     else if (left->profile != NULL)
         fprintf(stderr, "sampler: %s contains what was recorded until then\n", left->profile);
     else if (left->empty)
-        fprintf(stderr, "sampler: %s was not written: there is no sample\n", options->out);
+        fprintf(stderr, "sampler: %s was not written: no samples\n", options->out);
     return EXIT_DATA;
 }
 

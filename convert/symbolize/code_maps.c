@@ -206,7 +206,7 @@ static void check_age(struct code_maps *s, const struct map *m, const struct elf
     uint32_t known = strings_count(s->missing);
     if (strings_intern(s->missing, what) == known)
         report_warning(s->reporter,
-                       "%s: written after the recording, and no build-id says whether it is the "
+                       "%s: written after the recording, and no build-id shows whether it is the "
                        "file that ran: names and lines may be of another build",
                        image->path);
     free(what);

@@ -25,7 +25,7 @@ static const uint64_t pc_register = UINT64_C(1) << PERF_REG_ARM_PC;
 #elif defined __riscv
 static const uint64_t pc_register = UINT64_C(1) << PERF_REG_RISCV_PC;
 #else
-#error "no PC is known on this processor: add its register here"
+#error "the PC of this processor is unknown: add its register here"
 #endif
 
 static const uint64_t sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;

@@ -189,7 +189,7 @@ static bool read_registers(pid_t tid, struct registers *registers)
     return true;
 }
 #else
-#error "no PC is known on this processor: add its registers here"
+#error "the PC of this processor is unknown: add its registers here"
 #endif
 
 /* EINTR, and the kernel's internal codes for a call to be restarted (ERESTARTSYS and others). */

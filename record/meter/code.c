@@ -283,7 +283,7 @@ static const char *why_together(const struct code *code, uint64_t address, size_
                : NULL;
 }
 
-/* The end of the whole instructions from START, of a function that ends at LIMIT, that have to be moved to make room until
+/* The end of the whole instructions from START, of a function that ends at LIMIT, that must be moved to make room up to
  * END. Returns 0, with *WHY set, where they cannot be. */
 static uint64_t moved_end(const struct code *code, uint64_t start, uint64_t limit, uint64_t end,
                           const char **why)
@@ -312,11 +312,11 @@ static uint64_t moved_end(const struct code *code, uint64_t start, uint64_t limi
     return at;
 }
 
-/* Why branches forbid to move what is from ADDRESS, the beginning of a function, to END; NULL: they do not. */
+/* Why branches prevent moving the code from ADDRESS, the beginning of a function, to END; NULL: they do not. */
 static const char *why_branches(const struct code *code, uint64_t address, uint64_t end)
 {
     if (code_begins_loop(code, address))
-        return "a loop of it goes back to its first instruction";
+        return "has a loop back to its first instruction";
     for (uint64_t i = address + 1; i < end; i++)
         if (is_target(code, i))
             return "has a branch to its first instructions";

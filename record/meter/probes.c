@@ -163,7 +163,7 @@ static int make_events(struct probes *p, const struct planner *planner, struct e
         }
         uint64_t offset = offset_of(file, f->address);
         if (strpbrk(path, " \t\n") != NULL)
-            result = error_set(err, path, NO_OFFSET, "a uprobe takes no path with a space");
+            result = error_set(err, path, NO_OFFSET, "uprobes do not support paths with spaces");
         else
             result = make_event(p, f, i, ENTRY, offset, err);
         if (result == 0 && p->returns && !f->entries_only)

@@ -181,7 +181,7 @@ static int open_gpus(const struct pmu_request *request, struct pmu_channels *cha
         error_set(err, NULL, NO_OFFSET,
                   "no GPU here counts energy (libnvidia-ml.so.1 and libamd_smi.so %s)",
                   g->nvml.library == NULL && g->amdsmi.library == NULL ? "cannot be used"
-                                                                       : "know of none");
+                                                                       : "find none");
     close_gpus(g);
     return -1;
 }

@@ -779,7 +779,7 @@ class Breakpoints(Case):
             self.assertIn(text, done.stderr)
         loop = self.build("loop", "__asm__(\".type again,@function\\nagain: dec %edi\\njg again\\nret\"); int main(void) { return 0; }")
         done = self.run_meter("--method", "uprobe", "--list", "loop:again", "--", loop)
-        self.assertIn("again  (a loop of it goes back to its first instruction)", done.stdout)
+        self.assertIn("again  (has a loop back to its first instruction)", done.stdout)
         throws = self.build("throws", THROWS, compiler="g++", suffix=".cpp")
         rows, _ = self.rows("--method", "uprobe", "--count", "throws:" + "|".join(THROWN), "--", throws)
         self.assertEqual({r["function"]: int(r["calls"]) for r in rows}, {n: v[0] for n, v in THROWN.items()})

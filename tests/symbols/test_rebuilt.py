@@ -29,7 +29,7 @@ class Rebuilt(tool.Case):
             found = self.warnings(raw)
             self.assertEqual(len(found), expected, found)
             if expected:
-                self.assertEqual(found, ["prof2pbin: %s: written after the recording, and no build-id says whether it is the file "
+                self.assertEqual(found, ["prof2pbin: %s: written after the recording, and no build-id shows whether it is the file "
                                          "that ran: names and lines may be of another build" % program])
             table = self.succeeds(["pbin-aggregate", "-q", "-k", "function", "--format=csv", raw + ".pbin"]).out.decode()
             self.assertIn("main", table)
