@@ -384,7 +384,7 @@ static const char *why_not_counted(const struct choice *c, const char *name, uin
         is_go(c, address)) /* which also move: return addresses in them must be true */
         return "is written in Go, whose stacks have no room for a hook";
     if (leave_code && code_begins_loop(c->module->code, address))
-        return "a loop of it goes back to its first instruction"; /* would count as a call */
+        return "has a loop back to its first instruction"; /* would count as a call */
     return NULL;
 }
 
