@@ -71,7 +71,10 @@ static void hand_out(struct pass *p, const struct pbin_definitions *all)
             s.end = exact_approximate(v->at[i], TIME_SHIFT) / 1e9;
             s.seconds = v->seconds[i];
             s.rate = v->rate[i];
-            s.idle = p->energies ? exact_approximate(v->idle_energy[i], ENERGY_SHIFT) : 0;
+            if (p->energies) {
+                s.free[SCANNED_IDLE] = exact_approximate(v->idle_energy[i], ENERGY_SHIFT);
+                s.free[SCANNED_OTHERS] = exact_approximate(v->others_energy[i], ENERGY_SHIFT);
+            }
             s.threads = v->threads[i];
             p->each(p->opaque, &s, all);
             s.thread += s.threads;
@@ -96,6 +99,8 @@ int scan_run(struct scan *scan, bool energies,
     struct pbin_reader *reader = pbin_reader_open(scan->in, scan->choice, err);
     if (reader == NULL)
         return -1;
+    if (energies)
+        pbin_reader_want_busy(reader);
     weigher_start(&p.weigher, &scan->meta, &scan->quantity, &options);
     while ((got = pbin_reader_next(reader, &batch, err)) > 0) {
         if (batch.item != PBIN_SAMPLES)

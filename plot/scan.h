@@ -7,12 +7,15 @@
 #include "analyze/attribute/weigh.h"
 #include "plot/plot.h"
 
+/* Energy that no thread of the program has: LABEL_IDLE, LABEL_OTHERS. */
+enum { SCANNED_IDLE, SCANNED_OTHERS, SCANNED_LABELS };
+
 /* One sample. */
 struct scanned {
-    double begin, end; /* of its interval, since the start of the run [s] */
-    double seconds;    /* its interval [s] */
-    double rate;       /* power, or the quantity of the profile; NaN: none */
-    double idle;       /* idle energy [J] */
+    double begin, end;           /* of its interval, since the start of the run [s] */
+    double seconds;              /* its interval [s] */
+    double rate;                 /* power, or the quantity of the profile; NaN: none */
+    double free[SCANNED_LABELS]; /* energy in no code [J] */
     size_t threads;
     const uint64_t *thread,
         *location; /* [threads] numbers of the profile; borrowed during the call */

@@ -25,9 +25,9 @@ struct reading {
     struct key_map map;
     double *row_total, *thread_total; /* by row, by thread of the profile */
     size_t row_capacity, thread_capacity, row_count, thread_count;
-    uint32_t idle;    /* row, or NO_ROW */
-    uint32_t *series; /* by row */
-    uint32_t *lane;   /* by thread */
+    uint32_t label[SCANNED_LABELS]; /* rows, or NO_ROW */
+    uint32_t *series;               /* by row */
+    uint32_t *lane;                 /* by thread */
     size_t samples;
 };
 
@@ -54,11 +54,12 @@ static void add_total(struct reading *r, uint32_t row, double amount)
     r->row_total[row] += amount;
 }
 
-static uint32_t idle_row(struct reading *r)
+static uint32_t label_row(struct reading *r, size_t label)
 {
-    if (r->idle == NO_ROW)
-        r->idle = rowset_find_label(&r->rows, LABEL_IDLE);
-    return r->idle;
+    static const char *const names[] = {LABEL_IDLE, LABEL_OTHERS};
+    if (r->label[label] == NO_ROW)
+        r->label[label] = rowset_find_label(&r->rows, names[label]);
+    return r->label[label];
 }
 
 /* Pass 1. */
@@ -77,8 +78,9 @@ static void survey(void *opaque, const struct scanned *m, const struct pbin_defi
         add_total(r, row, r->request->energy ? part * scanned_energy(m, j) : time);
         r->thread_total[m->thread[j]] += time;
     }
-    if (m->idle != 0)
-        add_total(r, idle_row(r), part * m->idle);
+    for (size_t i = 0; i < SCANNED_LABELS; i++)
+        if (m->free[i] != 0)
+            add_total(r, label_row(r, i), part * m->free[i]);
 }
 
 struct rank {
@@ -215,8 +217,9 @@ static void add_threads(struct reading *r, size_t bin, const struct scanned *m, 
         if (series != NOWHERE)
             time_cell(b, lane, bin)[series] += (float)(part * amount);
     }
-    if (r->idle != NO_ROW && m->idle != 0 && r->series[r->idle] != NOWHERE)
-        time_cell(b, 0, bin)[r->series[r->idle]] += (float)(part * m->idle);
+    for (size_t i = 0; i < SCANNED_LABELS; i++)
+        if (r->label[i] != NO_ROW && m->free[i] != 0 && r->series[r->label[i]] != NOWHERE)
+            time_cell(b, 0, bin)[r->series[r->label[i]]] += (float)(part * m->free[i]);
 }
 
 static size_t bin_of(const struct time_bins *b, double time)
@@ -294,7 +297,7 @@ int time_bins_read(struct time_bins *bins, const struct plot *plot,
     struct reading r = {.request = request,
                         .interpolate = o->interpolate,
                         .bins = bins,
-                        .idle = NO_ROW,
+                        .label = {NO_ROW, NO_ROW},
                         .keys = o->keys};
     struct scan scan;
     *bins = (struct time_bins){0};

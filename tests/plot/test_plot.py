@@ -473,7 +473,6 @@ class Data(Plot):
         self.assertAlmostEqual(sum(float(r[1]) for r in rows), 0.1, delta=1e-6)
         with open(os.path.join(self.folder, "w.svg"), "rb") as f:
             self.assertIn("here", svg_texts(f.read()))
-        self.fails(["pbin-plot", "timeline", "--start=1000", RUNS[0]], RUNS[0])
 
     def test_heatmap_conserves(self):
         whole = self.profile(RUNS[0])
@@ -977,6 +976,23 @@ class Hostile(Plot):
                 self.fails(["pbin-plot", kind, file, "-o", os.path.join(self.folder, "cut.svg")], file)
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "cut.svg")))
             self.plot(kind, "--salvage", "-q", "--format=svg", inputs=[self.file("cut.pbin", data[:-9])])
+
+
+class Others(Plot):
+    def test_energy_over_time_is_that_of_the_table(self):
+        """Of a recording with the CPU time of other programs, which get their part of the energy."""
+        pbin = os.path.join(self.folder, "out.pbin")
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        self.succeeds(["prof2pbin", "-q", "-o", pbin, os.path.join(root, "samples", "out.bin.bz2")])
+        table = {r["function"]: float(r["energy [J]"]) for r in self.rows("-q", pbin)[1]}
+        self.assertGreater(table["_others"], 0.1)
+        self.plot("heatmap", "-q", "--top=40", "-o", "h.svg", "--script", inputs=[pbin])
+        with open(os.path.join(self.folder, "h.svg.csv"), encoding="utf-8", newline="") as f:
+            rows = list(csv.DictReader(f))
+        width = float(rows[1]["start [s]"]) - float(rows[0]["start [s]"])
+        for name in ("_others", "burn_50", "burn_30", "burn_20"):
+            drawn = width * sum(float(r[name + " [W]"] or 0) for r in rows)
+            self.assertAlmostEqual(drawn / table[name], 1, 3, name)
 
 
 class Errors(Plot):
