@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,11 +17,11 @@
 #include "base/tool.h"
 #include "formats/elf/elf_file.h"
 #include "formats/elf/elf_search.h"
-#include "formats/elf/elf_sections.h"
 #include "formats/table/table.h"
 #include "record/clock.h"
 #include "record/engines/signals.h"
 #include "record/engines/spawn.h"
+#include "record/meter/command.h"
 #include "record/meter/results.h"
 #include "record/power_options.h"
 
@@ -238,88 +237,13 @@ static void parse(struct options *o, int argc, char **argv)
 
 /* ---- the command ---- */
 
-/* Where a shell would find COMMAND, or NULL. Caller frees. */
-static char *find_command(const char *command)
-{
-    const char *path = getenv("PATH");
-    if (strchr(command, '/') != NULL)
-        return mem_strdup(command);
-    for (const char *at = path != NULL ? path : "/bin:/usr/bin"; at != NULL;) {
-        size_t length = strcspn(at, ":");
-        char *candidate =
-            length > 0 ? mem_printf("%.*s/%s", (int)length, at, command) : mem_strdup(command);
-        if (access(candidate, X_OK) == 0)
-            return candidate;
-        free(candidate);
-        at = at[length] == ':' ? at + length + 1 : NULL;
-    }
-    return NULL;
-}
-
-/* Does the system give the program at PATH the privileges of its owner? */
-static bool is_raised(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 &&
-           (((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) ||
-            ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid()));
-}
-
-static bool is_static(const struct elf_file *file)
-{
-    return file->section_count > 0 && elf_section_find(file, ".interp") == NULL;
-}
-
-static const char *why_not_file(const char *path)
-{
-    struct error unused = {0};
-    int errnum;
-    if (is_raised(path))
-        return "runs with the privileges of its owner (set-user-ID), so the system preloads no "
-               "library into it";
-    struct elf_file *file = elf_file_open(path, &errnum, &unused);
-    if (file == NULL)
-        return NULL; /* a script: its interpreter is metered; or starting it will say why */
-    const char *why = NULL;
-    if (!file->is_64 || file->machine != METER_MACHINE)
-        why = "is not a program for " METER_MACHINE_NAME;
-    else if (is_static(file))
-        why = "is statically linked, so no library can be loaded into it";
-    elf_file_close(file);
-    return why;
-}
-
-static int check_command(const char *command, struct error *err)
-{
-    char *path = find_command(command);
-    const char *why = path != NULL ? why_not_file(path) : NULL;
-    if (why != NULL)
-        error_set(err, NULL, NO_OFFSET, "cannot measure '%s': it %s", path, why);
-    free(path);
-    return why != NULL ? -1 : 0;
-}
-
-/* The same for breakpoints. */
-static int check_for_probes(const char *command, struct error *err)
-{
-    char *path = find_command(command);
-    bool raised = path != NULL && is_raised(path);
-    if (raised)
-        error_set(err, NULL, NO_OFFSET,
-                  "cannot meter '%s': it runs with the privileges of its owner (set-user-ID), so "
-                  "that the kernel stops counting for others",
-                  path);
-    free(path);
-    return raised ? -1 : 0;
-}
-
 /* Decides between PATCH and UPROBE. Returns 0, or -1 with ERR filled. */
 static int choose_method(struct options *o, struct error *err)
 {
     if (o->method == PATCH)
-        return check_command(o->command[0], err);
+        return command_check(o->command[0], err);
     if (o->method == AUTO) {
-        o->method = check_command(o->command[0], err) == 0 ? PATCH : UPROBE;
+        o->method = command_check(o->command[0], err) == 0 ? PATCH : UPROBE;
         if (o->method == PATCH)
             return 0;
         if (beyond_probes(o) != NULL)
@@ -334,7 +258,7 @@ static int choose_method(struct options *o, struct error *err)
                        "returns are watched by breakpoints: a C++ exception that passes one aborts "
                        "the program, and of calls nested deeper than 64 returns are missing "
                        "(--count: calls only)");
-    return check_for_probes(o->command[0], err);
+    return command_check_for_probes(o->command[0], err);
 }
 
 /* The preload library: beside this program, or where it is installed. Caller frees; NULL with ERR filled. */
@@ -403,10 +327,10 @@ static bool add_static(const struct options *o, struct planner *planner)
 {
     struct error unused = {0};
     int errnum;
-    char *path = find_command(o->command[0]);
+    char *path = command_find(o->command[0]);
     char *real = path != NULL ? realpath(path, NULL) : NULL;
     struct elf_file *file = real != NULL ? elf_file_open(real, &errnum, &unused) : NULL;
-    bool found = file != NULL && is_static(file);
+    bool found = file != NULL && command_is_static(file);
     elf_file_close(file);
     if (found)
         planner_add_file(planner, real, true);
