@@ -459,14 +459,47 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     free(process);
 }
 
-/* Divides equally among all threads the part of WHOLE_NS that they lack together. */
-static void add_uncounted(struct cpu_weights *w, uint64_t whole_ns)
+/* Gives T the CPU time TOTAL_NS in place of its own. */
+static void set_total(struct weighed_thread *t, uint64_t total_ns)
 {
-    uint64_t counted_ns = 0, threads = 0;
+    uint64_t whole_ns = 0, used_ns = 0, given_ns = 0;
+    for (size_t i = 0; i < t->count; i++)
+        whole_ns += t->stretches[i].cpu_ns;
+    for (size_t i = 0; i < t->count && whole_ns > 0; i++) {
+        used_ns += t->stretches[i].cpu_ns;
+        uint64_t due_ns = scale(total_ns, used_ns, whole_ns);
+        t->stretches[i].cpu_ns = due_ns - given_ns;
+        given_ns = due_ns;
+    }
+    t->total_ns = total_ns;
+}
+
+/* Perf events can count more than the kernel, such as time that the host of a virtual machine takes from a thread. What
+ * the kernel counts for a single process is exact: reduces the time of all threads in proportion. */
+static void cut_surplus(struct cpu_weights *w, const struct raw_extension *ext, uint64_t counted_ns)
+{
+    uint64_t used_ns = 0, given_ns = 0;
+    bool alone = ext->image_count > 0;
+    for (size_t i = 1; i < ext->image_count; i++)
+        alone &= ext->images[i].pid == ext->images[0].pid;
+    for (size_t i = 0; i < w->count && alone; i++) {
+        used_ns += w->threads[i].total_ns;
+        uint64_t due_ns = scale(ext->facts.cpu_ns, used_ns, counted_ns);
+        set_total(&w->threads[i], due_ns - given_ns);
+        given_ns = due_ns;
+    }
+}
+
+/* Divides equally among all threads the part of the CPU time of the run that they lack together. */
+static void add_uncounted(struct cpu_weights *w, const struct raw_extension *ext)
+{
+    uint64_t counted_ns = 0, threads = 0, whole_ns = ext->facts.cpu_ns;
     for (size_t i = 0; i < w->count; i++) {
         counted_ns += w->threads[i].total_ns;
         threads += w->threads[i].records > 0;
     }
+    if (whole_ns > 0 && whole_ns < counted_ns && w->nominal)
+        cut_surplus(w, ext, counted_ns);
     if (whole_ns <= counted_ns || whole_ns > MAX_CPU_NS)
         return;
     uint64_t left_ns = whole_ns - counted_ns;
@@ -490,7 +523,7 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
     if (!sane || end_threads(w) != 0)
         return error_set(err, stream_name(raw->stream), NO_OFFSET,
                          "the CPU times of its threads are too large: more than 292 years");
-    add_uncounted(w, raw->ext.facts.cpu_ns);
+    add_uncounted(w, &raw->ext);
     place_orphans(w, &raw->ext, tracker);
     raw_rewind(raw);
     return 0;

@@ -118,6 +118,15 @@ def weigh(run, times, ext):
         t.stretches, t.orphan = (stretches_nominal if nominal else stretches_exact)(t)
         t.total = sum(s[1] for s in t.stretches)
     counted = sum(t.total + t.orphan for t in threads)
+    kernel = int(ext.facts.get("cpu_ns", 0))
+    if nominal and 0 < kernel < counted and len({i.pid for i in ext.images}) == 1:  # perf events can count more
+        for t, left in zip(threads, divide(kernel, [t.total + t.orphan for t in threads])):
+            if t.stretches:
+                t.total = left
+                for stretch, part in zip(t.stretches, divide(left, [s[1] for s in t.stretches]) if left else [0] * len(t.stretches)):
+                    stretch[1] = part
+            else:
+                t.orphan = left
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
     for t in threads:  # not missed by chance, and not all the threads of a process that were never seen
         t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
@@ -146,7 +155,7 @@ def weigh(run, times, ext):
                     stretch[1] += part
             for t in group:
                 t.orphan = 0
-    lacking = int(ext.facts.get("cpu_ns", 0)) - counted
+    lacking = kernel - counted
     own = []
     for left in range(len(threads), 0, -1):  # what no event counted is divided equally
         own.append(max(0, lacking) // left)
