@@ -96,11 +96,9 @@ void power_options_check(const struct power_parsing *parsing, struct argp_state 
         struct pmu_unit unit;
         struct error err = {0};
         if (!s->source->takes_unit && (s->request.unit != NULL || s->request.kind >= 0))
-            argp_error(state, "--unit and --pmu-kind do not apply to %s",
-                       s->source->name);
+            argp_error(state, "--unit and --pmu-kind do not apply to %s", s->source->name);
         if (!s->source->takes_range && s->request.range > 0)
-            argp_error(state, "--range does not apply to %s",
-                       s->source->name);
+            argp_error(state, "--range does not apply to %s", s->source->name);
         if (pmu_unit_settle(s->request.unit, s->request.kind, &unit, &err) != 0)
             argp_error(state, "%s", err.text);
     }
