@@ -18,9 +18,12 @@
 #define SAME      1e-6
 #define WIDE      1.0
 #define IDLE_WIDE 0.2
-/* The standard error that is left of the correction of powers, as part of it; the variance of the time of an interval that
- * ends in another row than it begins in, as part of its square. Both from simulations (tests/bench/truth.py). */
-#define CORRECTION_ERROR 0.2
+/* Powers are computed again with more correction, which is this part of the correction: where that has no solution, CPU times
+ * are mostly chance, as functions are much shorter than the time between samples. The standard error that is left, as part
+ * of the change that it makes; the variance of the time of an interval that ends in another row than it begins in, as part of
+ * its square. Both from simulations (tests/bench/truth.py). */
+#define MORE_CORRECTION  1.0
+#define CORRECTION_ERROR 0.35
 #define SWITCH_VARIANCE  (1.0 / 8)
 
 /* Rows with a smaller fraction of the CPU time share one power, as do rows beyond the greatest number. */
@@ -300,7 +303,7 @@ static size_t largest(const double *values, size_t count, size_t but)
 
 /* ---- errors ---- */
 
-/* The powers without each group in PARTS, and from sums that are not corrected in the last. */
+/* The powers without each group in PARTS, and from sums that are corrected more in the last. */
 static bool leave_out(struct problem *p)
 {
     size_t m = p->unknowns;
@@ -309,7 +312,7 @@ static bool leave_out(struct problem *p)
     for (size_t set = 0; set < SETS && solved; set++) {
         memset(p->work, 0, m * m * sizeof *p->work);
         memset(side, 0, m * sizeof *side);
-        collect(p, set, set == UNCORRECTED ? 1 : -1, p->work, side);
+        collect(p, set, set == UNCORRECTED ? -MORE_CORRECTION : -1, p->work, side);
         scale(p, p->work, side);
         for (size_t i = 0; i < m * m; i++)
             p->work[i] += p->matrix[i];

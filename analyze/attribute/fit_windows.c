@@ -36,9 +36,10 @@ struct windows {
     uint16_t last[STRETCH_WINDOWS]; /* sample */
     const uint16_t *in[2];          /* [samples]: window of each half */
     const double *energy;           /* [J] */
-    uint16_t whole[STRETCH];        /* IN if windows are intervals, or all of the stretch */
-    uint16_t joined[2][STRETCH];    /* IN if windows were joined */
-    double all[STRETCH_WINDOWS];    /* ENERGY in these cases */
+    bool exact; /* where CPU times were averages, windows were joined until they are not */
+    uint16_t whole[STRETCH];     /* IN if windows are intervals, or all of the stretch */
+    uint16_t joined[2][STRETCH]; /* IN if windows were joined */
+    double all[STRETCH_WINDOWS]; /* ENERGY in these cases */
 };
 
 /* To the nearest part of FIT_TICK, so that sums are the same in any order. */
@@ -145,12 +146,42 @@ static bool find_averages(const struct windows *w, bool *with_next)
     return any;
 }
 
+enum { FEW_SAMPLES = 3, ENOUGH_SAMPLES = 8 };
+
+/* Windows that have hardly more than a sample: where functions change is as uncertain as the windows are long, and where
+ * windows end is, too. Several together lose little. Returns whether there are any. */
+static bool find_short(const struct windows *w, bool *with_next)
+{
+    const struct stretch *s = w->view->stretch;
+    if (s->count >= FEW_SAMPLES * w->count)
+        return false;
+    size_t samples = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t first = window_of(w, 0, i), second = window_of(w, 1, i);
+        samples++;
+        for (size_t n = first; n < second; n++)
+            with_next[n] |= samples < ENOUGH_SAMPLES;
+        bool ends = i + 1 < s->count && window_of(w, 0, i + 1) > second;
+        if (ends)
+            with_next[second] |= samples < ENOUGH_SAMPLES;
+        if ((ends && !with_next[second]) || (first < second && !with_next[second - 1]))
+            samples = 0;
+    }
+    return true;
+}
+
 static void join_windows(struct windows *w)
 {
     const struct stretch *s = w->view->stretch;
     bool with_next[STRETCH_WINDOWS] = {false};
     uint16_t number[STRETCH_WINDOWS], last = 0;
-    if (w->count < 2 || !find_averages(w, with_next))
+    w->exact = false;
+    if (w->count < 2)
+        return;
+    w->exact = find_averages(w, with_next);
+    if (find_short(w, with_next))
+        w->exact = false;
+    else if (!w->exact)
         return;
     memset(w->joined, 0, sizeof w->joined);
     for (size_t n = 0; n < w->count; n++) {
@@ -575,7 +606,7 @@ static void look_for_averages(const struct windows *w)
     const double *ns = v->stretch->ns;
     size_t n = v->threads[0];
     for (size_t i = 1, k = n; i < v->stretch->count && v->uses == NULL; i++) {
-        bool within = window_of(w, 0, i - 1) == window_of(w, 1, i);
+        bool within = w->exact && window_of(w, 0, i - 1) == window_of(w, 1, i);
         for (size_t end = k + n; k < end; k++) {
             bool runs = v->cpu_ns[k] > 0 && v->cpu_ns[k - n] > 0;
             fit->running += runs;

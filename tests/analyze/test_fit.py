@@ -279,6 +279,20 @@ class FitTest(tool.Case):
             self.assertAlmostEqual(rows[f"f{who}"]["energy"], joule, delta=0.06 * joule)
         self.assertAlmostEqual(rows["_idle"]["energy"], 16, delta=0.7)
 
+    def test_one_sample_a_window(self):
+        """Windows are joined; what is shorter than the time between samples cannot be resolved."""
+        sys.path.insert(0, os.path.dirname(TRUTH))
+        import truth
+        for seed, length in ((1, 10), (2, 0.3)):
+            joules, got = truth.simulate(random.Random(seed), [10, 30], length, MS, True, 3, 1, models=("fit",), leaps=True)
+            for f, joule in enumerate(joules):
+                row = got["fit"][f"f{f}"]
+                if length < 1:
+                    self.assertIsNotNone(row["not_resolvable_from"])
+                else:  # of single windows: 8 % too similar
+                    self.assertAlmostEqual(row["energy"], joule, delta=row["fit_ci95"])
+                    self.assertLess(row["fit_ci95"], 0.08 * joule)
+
     def test_refused(self):
         few = self.put("few.pbin", make([pbin.Sample(MS, 5.0, [(0, 0, MS)])] * 2000))
         ended = self.fails(["pbin-aggregate", "--energy-model=fit", few])
