@@ -34,6 +34,7 @@ struct stream {
     uint64_t packed;         /* size of the compressed data that was copied, 0: none */
     uint64_t data, data_end; /* found last by stream_hole: no hole in between */
     bool is_stdin, seekable, forgiving, sparing;
+    struct error damage; /* that was forgiven */
 };
 
 static size_t end_of(const struct stream *s)
@@ -65,13 +66,13 @@ static int64_t fill_some(struct stream *s, size_t want, struct error *err)
         room = missing;
     else if (room > WINDOW)
         room = missing > WINDOW ? missing : WINDOW;
-    struct error damage = {0};
+    bool forgiving = s->forgiving && s->unpack != NULL && s->window.offset + s->window.visible > 0;
     int64_t got;
     if (s->unpack != NULL)
-        got = unpack_read(s->unpack, to, room, s->forgiving ? &damage : err);
+        got = unpack_read(s->unpack, to, room, forgiving ? &s->damage : err);
     else if ((got = read_some(s->fd, to, room)) < 0)
         error_set_errno(err, s->name, errno, "cannot read");
-    if (damage.text[0] != '\0')
+    if (forgiving && s->damage.text[0] != '\0')
         got = 0;
     if (got > 0)
         s->window.visible += (size_t)got;
@@ -111,6 +112,11 @@ int64_t stream_fill(struct stream *s, size_t want, const uint8_t **data, struct 
 void stream_forgive(struct stream *s)
 {
     s->forgiving = true;
+}
+
+const struct error *stream_damage(const struct stream *s)
+{
+    return s->damage.text[0] != '\0' ? &s->damage : NULL;
 }
 
 int stream_read(struct stream *s, void *to, size_t count, const char *what, struct error *err)

@@ -84,8 +84,12 @@ int stream_skip(struct stream *stream, uint64_t count, struct error *err);
  * if that is unknown, or before stream_make_seekable; -1 on an error. */
 int64_t stream_hole(struct stream *stream, struct error *err);
 
-/* For salvage: treats damaged or truncated compressed data as the end of the data, without an error. */
+/* For salvage: treats damaged or truncated compressed data as the end of the data, without an error if there was some
+ * before. */
 void stream_forgive(struct stream *stream);
+
+/* The error that was treated as the end, borrowed until stream_close; NULL if there was none. */
+const struct error *stream_damage(const struct stream *stream);
 
 /* Makes stream_seek and stream_size possible: a pipe or compressed data is copied to an unlinked
  * file in $TMPDIR (default /var/tmp). Only before the first byte is consumed.

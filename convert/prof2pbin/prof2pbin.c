@@ -50,6 +50,10 @@ static void report_salvage(struct prof_options *o, const struct raw_profile *raw
                        "%s: kept %llu whole samples of an incomplete profile%s",
                        stream_name(raw->stream), (unsigned long long)raw->samples, lost);
     free(lost);
+    const struct error *damage = stream_damage(raw->stream);
+    if (damage != NULL && !raw->cut)
+        report_warning(&o->common.reporter, "%s: 0x%llx: %s: kept all samples", damage->file,
+                       (unsigned long long)damage->offset, damage->text);
     if (raw->headless && !raw->has_times)
         report_warning(&o->common.reporter,
                        "%s: its header is lost, and with it the time of the run: no energy",

@@ -1005,9 +1005,10 @@ void pbin_reader_warn_cut(const struct pbin_reader *r, const char *name, struct 
         return;
     if (!rows && r->meta.samples > r->samples)
         snprintf(of, sizeof of, " of %" PRIu64, r->meta.samples);
-    report_warning(reporter, "%s: 0x%" PRIx64 ": %s: kept the %" PRIu64 "%s %s before", name,
+    report_warning(reporter, "%s: 0x%" PRIx64 ": %s: kept the %" PRIu64 "%s %s before%s", name,
                    r->damage.offset, r->damage.text[0] != '\0' ? r->damage.text : "truncated",
-                   rows ? r->rows : r->samples, of, rows ? "rows" : "samples");
+                   rows ? r->rows : r->samples, of, rows ? "rows" : "samples",
+                   !rows && r->samples == 0 ? ", as only whole blocks of samples can be read" : "");
 }
 
 struct stream *pbin_reader_stream(const struct pbin_reader *r)

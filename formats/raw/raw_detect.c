@@ -164,6 +164,9 @@ static void describe(const struct raw_fit *reading, char *text, size_t room)
 static int refuse_unknown(const struct search *search, struct stream *stream, struct error *err)
 {
     const char *name = stream_name(stream);
+    if (search->head_size < 32 && stream_damage(stream) != NULL)
+        return error_set(err, name, stream_damage(stream)->offset, "%s",
+                         stream_damage(stream)->text);
     if (search->head_size == 0)
         return stream_fail_empty(stream, "a raw profile", err);
     if (search->head_size < 32)

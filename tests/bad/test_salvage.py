@@ -2,7 +2,10 @@
 
 SPDX-License-Identifier: MIT
 """
+import bz2
+import gzip
 import json
+import lzma
 import os
 import sys
 import unittest
@@ -67,6 +70,31 @@ class Salvage(tool.Case):
                 self.assertRegex(ended.err, rf"^{argv[0]}: {path}: {at:#x}: block 'SMPL'.*({why}).*: kept the 100 of 300 samples before\n$")
         lost = self.file("lost.pbin", whole[:-1])
         self.assertRegex(self.succeeds(["pbin-dump", "--salvage", lost]).err, "block 'TAIL' cut short: .*: kept the 300 samples before\n")
+
+    def test_compressed_data_that_end_early(self):
+        """What can be decompressed is used; where nothing can, that is the error, not an empty file."""
+        whole = raw.write(steady_run(6000, 100), "sampler")
+        for name, pack in (("bzip2", bz2.compress), ("gzip", gzip.compress), ("xz", lzma.compress)):
+            packed = pack(whole)
+            for size in (12, len(packed) // 2, len(packed) - 1):
+                for options in ([], ["--salvage"]):
+                    ended = tool.run(["prof2pbin", *options], stdin=packed[:size])
+                    where = (name, size, options, ended.err)
+                    self.assertEqual(ended.err.count("<stdin>"), 1, where)
+                    # bzip2 has a single block here
+                    kept = bool(options) and (size == len(packed) - 1 or (size > 12 and name != "bzip2"))
+                    self.assertEqual(ended.status == 0, kept, where)
+                    if not kept or size == len(packed) - 1:
+                        self.assertIn(f"<stdin>: {size:#x}: {name} data cut short", ended.err, where)
+                    if kept:
+                        samples = len(pbin.read(ended.out).samples)
+                        self.assertEqual(samples == 6000, size == len(packed) - 1, where)
+                        self.assertGreater(samples, 0, where)
+
+    def test_only_block_of_samples(self):
+        whole = pbin.write(profiles.make(3, samples=300, threads=3), 300)
+        ended = self.succeeds(["pbin-aggregate", "--salvage"], stdin=whole[:len(whole) * 3 // 4])
+        self.assertRegex(ended.err, "kept the 0 of 300 samples before, as only whole blocks of samples can be read\n$")
 
     def test_sums_without_all_rows(self):
         """They are no part of a run, as samples are: refused."""
