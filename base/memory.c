@@ -27,6 +27,14 @@ bool memory_is_shadowed(void)
     return SHADOWED;
 }
 
+/* Whether this thread may end the program while others exist. */
+static _Thread_local bool may_exit;
+
+void mem_allow_exit(void)
+{
+    may_exit = true;
+}
+
 /* Needs no memory. */
 static _Noreturn void run_out(void)
 {
@@ -38,7 +46,8 @@ static _Noreturn void run_out(void)
     int length = snprintf(line, sizeof line, "%.100s: out of memory%s\n",
                           program_invocation_short_name, most);
     bool written = write(STDERR_FILENO, line, (size_t)length) == length;
-    if (!written || gettid() != getpid()) /* other threads still use what exit takes down */
+    bool safe = gettid() == getpid() || may_exit;
+    if (!written || !safe) /* other threads still use what exit takes down */
         _exit(1);
     exit(1); /* functions that on_exit calls remove unfinished files */
 }

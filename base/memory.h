@@ -20,6 +20,11 @@ char *mem_strndup(const char *text, size_t length);
 char *mem_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* For a thread whose creator does nothing but wait for it. If it runs out of memory, functions of on_exit are called, as they
+ * are if the main thread does: they remove or name unfinished files. In other threads they are not called, because the main
+ * thread may be using those files. */
+void mem_allow_exit(void);
+
 /* Does a sanitizer reserve terabytes of shadow memory, so that limits are useless? */
 bool memory_is_shadowed(void);
 

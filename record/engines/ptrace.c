@@ -234,6 +234,7 @@ static void *tracer(void *opaque)
 {
     struct engine_run *run = opaque;
     struct process sampler = {.pid = getpid()};
+    mem_allow_exit();
     run->self = (struct tracee){
         .tid = (pid_t)syscall(SYS_gettid), .process = &sampler, .schedstat = -1, .syscall = -1};
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
