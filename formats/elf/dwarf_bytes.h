@@ -24,7 +24,10 @@ struct dwarf_bytes {
 /* The bytes from OFFSET of SPAN to its end; BAD is set if OFFSET is outside. */
 static inline struct dwarf_bytes dwarf_bytes_at(struct dwarf_span span, uint64_t offset, bool big)
 {
-    struct dwarf_bytes b = {span.data, span.data, big, offset > span.size};
+    static const uint8_t none[1];
+    const uint8_t *begin =
+        span.data != NULL ? span.data : none; /* nothing may be added to NULL, not even 0 */
+    struct dwarf_bytes b = {begin, begin, big, offset > span.size};
     if (!b.bad && span.size > 0) {
         b.at = span.data + offset;
         b.end = span.data + span.size;

@@ -20,8 +20,9 @@ static struct {
     const void **slots; /* a hash table with open addressing; DELETED for one that was freed */
     size_t count;       /* slots in use */
     const void **used;  /* addresses in the order of allocation */
-    bool watching;
 } memory;
+/* Only of the thread that has the input: libFuzzer has another one, which starts with the first input. */
+static _Thread_local bool watching;
 static const char deleted;
 #define DELETED ((const void *)&deleted)
 
@@ -33,7 +34,7 @@ static size_t slot_of(const void *address)
 static void note_malloc(const volatile void *address, size_t size)
 {
     (void)size;
-    if (!memory.watching || address == NULL || memory.count >= SLOTS / 2)
+    if (!watching || address == NULL || memory.count >= SLOTS / 2)
         return;
     size_t slot = slot_of((const void *)address);
     while (memory.slots[slot] != NULL)
@@ -52,7 +53,7 @@ static size_t slot_with(const void *address)
 
 static void note_free(const volatile void *address)
 {
-    if (!memory.watching || address == NULL)
+    if (!watching || address == NULL)
         return;
     size_t slot = slot_with((const void *)address);
     if (memory.slots[slot] != NULL)
@@ -61,7 +62,7 @@ static void note_free(const volatile void *address)
 
 static void free_all(void)
 {
-    memory.watching = false;
+    watching = false;
     for (size_t i = 0; i < memory.count; i++) {
         size_t slot = slot_with(memory.used[i]);
         if (memory.slots[slot] == NULL)
@@ -150,7 +151,7 @@ static void work(struct elf_file *file)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error err = {0};
-    memory.watching = true;
+    watching = true;
     struct elf_file *file = elf_file_from_memory(data, size, "input", &err);
     if (file != NULL)
         work(file);
