@@ -285,11 +285,20 @@ static void add_fact(struct row_view *v, const char *name, const char *title, co
     v->facts[v->fact_count++] = (struct table_fact){name, title, unit, cell};
 }
 
+/* As measured: without filters, with what the model gives to no row. */
+static double measured_energy(const struct row_view *v)
+{
+    exact lost = v->excluded.runs > 0 ? 0 : aggregate_unattributed(v->aggregate);
+    if (lost == 0)
+        return v->total_values.energy;
+    return exact_to_double(v->total.energy + lost, ENERGY_SHIFT, v->runs > 0 ? v->runs : 1);
+}
+
 static void quantity_facts(struct row_view *v, double wall)
 {
     const struct quantity *q = aggregate_quantity(v->aggregate);
     bool is_energy = !v->has_quantity || strcmp(q->name, "energy") == 0;
-    double energy = v->has_quantity ? v->total_values.energy : NAN;
+    double energy = v->has_quantity ? measured_energy(v) : NAN;
     v->power = wall > 0 ? energy / wall : NAN;
     add_fact(v, is_energy ? "energy_J" : q->name, v->has_quantity ? q->name : "energy",
              v->has_quantity ? q->unit : "J", cell_real(energy));
@@ -336,7 +345,7 @@ static void balance_facts(struct row_view *v)
             add_fact(v, parts[p].name, parts[p].title, q->unit,
                      cell_real(exact_to_double(sum[p], ENERGY_SHIFT, n)));
     if (lost != 0)
-        add_fact(v, "energy_unattributed_J", "in no row", q->unit,
+        add_fact(v, "energy_unattributed_J", "  in no row", q->unit,
                  cell_real(exact_to_double(lost, ENERGY_SHIFT, n)));
 }
 

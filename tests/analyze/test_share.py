@@ -216,6 +216,8 @@ class ShareTest(tool.Case):
             table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--format", "json", *argv, path]).out)
             facts = {n: v for n, v in table["profile"].items() if n.startswith("energy_") and n != "energy_J"}
             self.assertAlmostEqual(sum(facts.values()), 1, 9, argv)
+            self.assertAlmostEqual(table["profile"]["energy_J"], 1, 9, argv)
+            self.assertAlmostEqual(table["profile"]["power_W"], 5, 9, argv)
             self.assertAlmostEqual(facts[f"energy_{parts[0]}_J"], parts[1], 9, argv)
         row = lambda energy: pbin.Row(("app", "f"), 1, 1, 1, 1, energy, 1, 1, (1, 1, energy, energy))
         for measured in (2, 3):
