@@ -228,10 +228,11 @@ uint64_t code_next(const struct code *code, uint64_t address)
 size_t code_peek(const struct code *code, uint64_t address, uint8_t *to, size_t size)
 {
     const struct part *part = part_at(code, address);
-    uint64_t left = part != NULL ? part->size - (address - part->address) : 0;
+    if (part == NULL)
+        return 0;
+    uint64_t left = part->size - (address - part->address);
     size_t copied = left < size ? (size_t)left : size;
-    if (copied > 0)
-        memcpy(to, part->bytes + (address - part->address), copied);
+    memcpy(to, part->bytes + (address - part->address), copied);
     return copied;
 }
 
