@@ -458,7 +458,7 @@ __attribute__((noinline)) void leaf(int n)
 }
 int main(void)
 {
-    for (int i = 0; i < 4000; i++)
+    for (int i = 0; i < 20000; i++)
         leaf(30000);
     return 0;
 }
