@@ -947,12 +947,13 @@ static void sort(uint64_t *values, int count)
 }
 
 /* The cost of a hook, measured with a function that takes about 50 ns, because shorter ones are partly executed while
- * the hook is still busy. It is the median of several rounds, because the thread may be preempted in some. */
+ * the hook is still busy. It is the lower quartile of several rounds: what else the machine does makes some of them
+ * longer, and to subtract too much would make times impossible. */
 static void calibrate(void)
 {
     struct process *p = &meter_process;
     uint64_t bare[CALIBRATIONS], hooked[CALIBRATIONS], inside[CALIBRATIONS];
-    const int middle = CALIBRATIONS / 2;
+    const int quartile = CALIBRATIONS / 4;
     p->thunks[0] = (struct meter_thunk){(uint64_t)meter_dummy, 0, METER_TIMED};
     p->thunk_count = 1;
     if (!p->header->timing || p->header->calibrated == METER_MACHINE)
@@ -969,9 +970,9 @@ static void calibrate(void)
     sort(bare, CALIBRATIONS);
     sort(hooked, CALIBRATIONS);
     sort(inside, CALIBRATIONS);
-    p->header->cost_inside = less(inside[middle], bare[middle]) / CALIBRATION_CALLS;
+    p->header->cost_inside = less(inside[quartile], bare[quartile]) / CALIBRATION_CALLS;
     p->header->calibrated = METER_MACHINE;
-    p->header->cost_total = less(hooked[middle], bare[middle]) / CALIBRATION_CALLS;
+    p->header->cost_total = less(hooked[quartile], bare[quartile]) / CALIBRATION_CALLS;
 }
 
 static const char *find_variable(char **environment)
