@@ -303,6 +303,8 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         return -1;
     layout.options.no_gap_warning = true;
     layout.options.rows.keys.caller = a->options->keys.caller;
+    layout.options.rows.weigh = a->options->weigh;
+    layout.options.add = a->options->add;
     struct aggregate *from = aggregate_new(&layout.options);
     int result = aggregate_read(from, reader, name, 1, a->reporter, err);
     if (result == 0)
@@ -320,8 +322,9 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
             module_of(a, &places, (uint32_t)i);
         result = take_rows(a, from, name, &layout, &places, err);
         places_free(&places);
-        a->runs += aggregate_run_count(from);
-        if (__builtin_add_overflow(a->waiting, aggregate_meta(from)->idle_samples, &a->waiting))
+        a->runs = a->options->add ? 1 : a->runs + aggregate_run_count(from);
+        if (!a->options->weigh.wall_time &&
+            __builtin_add_overflow(a->waiting, aggregate_meta(from)->idle_samples, &a->waiting))
             a->waiting = UINT64_MAX;
     }
     aggregate_delete(from);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyze/attribute/quantity.h"
+#include "analyze/attribute/weigh.h"
 #include "base/report.h"
 #include "formats/elf/elf_search.h"
 #include "formats/pbin/pbin.h"
@@ -30,8 +31,10 @@ struct annotate_options {
     size_t prefix_map_count, prefix_map_capacity;
     struct elf_search search; /* for binaries */
     struct pbin_keys keys;    /* only `caller` is used: time in the kernel counts for its caller */
-    bool assembly;            /* instructions instead of source lines */
-    bool intel;               /* Intel syntax, x86 only */
+    struct weigh_options weigh; /* how samples of full profiles are weighed */
+    bool add;                   /* the profiles are shards of one run; else each is a run */
+    bool assembly;              /* instructions instead of source lines */
+    bool intel;                 /* Intel syntax, x86 only */
     enum annotate_metric metric;
     double threshold; /* lines with at least this share of their function are hot [%] */
     bool has_context;
@@ -99,7 +102,7 @@ struct annotation {
     bool any;
     uint64_t runs;
     struct annotate_sums total; /* of all functions */
-    uint64_t waiting;           /* thread samples without CPU time, of all functions */
+    uint64_t waiting;           /* thread samples without time, of all functions */
     /* sums of the absolute values added to time, energy, samples */
     unsigned __int128 most[3];
 };

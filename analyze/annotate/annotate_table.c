@@ -114,7 +114,8 @@ static size_t make_facts(struct annotate_table *t)
     t->facts[n++] = (struct table_fact){"target", "target", "", text_cell(a->meta.target)};
     t->facts[n++] = (struct table_fact){"runs", "runs", "", cell_count(a->runs)};
     t->facts[n++] =
-        (struct table_fact){"time_s", "CPU time", "s", value_cell(t, &a->total, ANNOTATE_TIME)};
+        (struct table_fact){"time_s", a->options->weigh.wall_time ? "time of threads" : "CPU time",
+                            "s", value_cell(t, &a->total, ANNOTATE_TIME)};
     t->facts[n++] = (struct table_fact){
         q->name == NULL || strcmp(q->name, "energy") == 0 ? "energy_J" : q->name, "energy", q->unit,
         q->name != NULL ? value_cell(t, &a->total, ANNOTATE_ENERGY) : missing};

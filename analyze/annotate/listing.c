@@ -150,8 +150,10 @@ static size_t put_limited(struct listing *l, const char *visible, size_t width)
 /* "0.44 s, 1.2 J, 220 samples; 48.70 % of total CPU time". Caller frees. */
 static char *totals_of(const struct listing *l, const struct annotate_function *f)
 {
-    static const char *const metrics[] = {"total CPU time", "total energy", "all samples"};
     const struct annotation *a = l->annotation;
+    const char *const metrics[] = {a->options->weigh.wall_time ? "total time of threads"
+                                                               : "total CPU time",
+                                   "total energy", "all samples"};
     char *energy =
         a->quantity.name != NULL
             ? mem_printf(", %.*f %s", l->decimals[ANNOTATE_ENERGY],

@@ -29,7 +29,10 @@ enum {
     KEY_SOURCE_PATH,
     KEY_PREFIX_MAP,
     KEY_KERNEL,
-    KEY_CI
+    KEY_CI,
+    KEY_WALL_TIME,
+    KEY_LATENCY,
+    KEY_MODE
 };
 
 static const struct argp_option arguments[] = {
@@ -45,6 +48,14 @@ static const struct argp_option arguments[] = {
     {"ci", KEY_CI, NULL, 0,
      "Show approximate 95 % confidence intervals of times, energies and shares", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),
+    {"wall-time", KEY_WALL_TIME, NULL, 0,
+     "Count the whole interval of a sample for every thread in it, running or not", 1},
+    {"subtract-latency", KEY_LATENCY, NULL, 0, "Subtract the sampler's own time from the intervals",
+     1},
+    {"mode", KEY_MODE, "MODE", 0,
+     "mean (default): each profile is a run, and lines are means; add: the profiles are shards of "
+     "one run",
+     1},
     {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
     {0, 0, NULL, 0, "Sources:", 2},
@@ -70,6 +81,27 @@ static void parse_metric(struct annotate_options *o, const char *name, struct ar
             return;
         }
     argp_error(state, "--metric must be time, energy or samples, not '%s'", name);
+}
+
+/* Options that weigh samples and join profiles. */
+static error_t parse_weighing(int key, const char *argument, struct argp_state *state,
+                              struct annotate_options *a)
+{
+    switch (key) {
+    case KEY_WALL_TIME:
+        a->weigh.wall_time = true;
+        return 0;
+    case KEY_LATENCY:
+        a->weigh.subtract_latency = true;
+        return 0;
+    case KEY_MODE:
+        a->add = strcmp(argument, "add") == 0;
+        if (!a->add && strcmp(argument, "mean") != 0)
+            argp_error(state, "--mode must be mean or add, not '%s'", argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 /* Options that choose what is shown. */
@@ -105,7 +137,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         a->has_context = true;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_weighing(key, argument, state, a);
     }
 }
 

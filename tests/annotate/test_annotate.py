@@ -162,6 +162,19 @@ class Sums(Recorded):
         self.assertEqual(len(re.findall(r"(?m)^( *[\d.]+ \+-[\d.]+ *){3}\d+ \|", text)), len(rows))
         self.assertNotIn("share_ci_approx", self.json("-f", "burn_50", self.burn)[0])
 
+    def test_weighed_as_by_aggregate(self):
+        for options in (["--wall-time"], ["--subtract-latency"], ["--mode=add"], ["--wall-time", "--ci"]):
+            argv = ["pbin-aggregate", "-q", "--format=json", "-k", "function", *options, self.burn, self.burn]
+            want = {r["function"]: r for r in json.loads(self.succeeds(argv).out)["rows"] if r["samples"]}
+            rows = self.json("-f", "*", *options, self.burn, self.burn)
+            for name, row in want.items():
+                for value in ("time", "energy", "samples"):
+                    got = math.fsum(r[value] for r in rows if r["function"] == name)
+                    self.assertTrue(math.isclose(got, row[value], rel_tol=1e-12, abs_tol=1e-15), (options, name, value))
+            self.assertGreater(want["burn_50"]["time"], 0.05)
+        self.assertIn("% of total time of threads", self.text("--wall-time", "-q", "-f", "burn_50", self.burn))
+        self.assertEqual(tool.run([TOOL, "--mode=both", self.burn]).status, 2)
+
     def test_aggregated_profile(self):
         keys = self.at("keys.pbin")
         self.succeeds(["pbin-aggregate", "-k", "thread,binary,function,inline,file,line", "-o", keys, self.burn])
