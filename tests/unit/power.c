@@ -296,8 +296,8 @@ static void late_readings(struct check *check)
     }
     power_close(p);
     qsort(off + FIRST, COUNT - FIRST, sizeof *off, by_size);
-    CHECK(off[FIRST + (COUNT - FIRST) * 9 / 10] <
-          0.25); /* in the middle between two readings: 0.4 */
+    /* In the middle between two readings: 0.17 to 0.26. The median, because the machine may be busy for a while. */
+    CHECK(off[FIRST + (COUNT - FIRST) / 2] < 0.12);
 }
 
 /* ---- what makes up the value -------------------------------------------------------------------- */
