@@ -64,7 +64,7 @@ static int compare_ranks(const void *left, const void *right)
     return a->column < b->column ? -1 : 1;
 }
 
-/* Rows with much CPU time have columns of their own, from 1 on; the last is for all others. */
+/* Rows with much CPU time have columns of their own, beginning with 1; the last is for all others. */
 static void choose_columns(struct problem *p, const struct fit *fit)
 {
     struct rank rank[FIT_COLUMNS];

@@ -85,7 +85,7 @@ static void leave_out(struct windows *w)
  * windows without a sample, whose CPU time is with the next sample then. */
 
 enum {
-    MOST_AVERAGED = STRETCH / 2 /* samples; CPU times that are always the same are no averages */
+    MAX_AVERAGED = STRETCH / 2 /* samples; CPU times that are always the same are not averages */
 };
 
 /* Successive samples with the same CPU time. */
@@ -106,7 +106,7 @@ static double most_cpu(const struct fit_view *v, size_t i, size_t k)
 static bool is_average(const struct average *a)
 {
     double ran = a->cpu_ns * (double)(a->samples - 1);
-    return a->samples > 1 && a->last - a->first < MOST_AVERAGED && fabs(a->ns - ran) > ran / 100;
+    return a->samples > 1 && a->last - a->first < MAX_AVERAGED && fabs(a->ns - ran) > ran / 100;
 }
 
 static void join_average(const struct windows *w, const struct average *a, bool *with_next)

@@ -108,7 +108,7 @@ static struct weighed_thread *thread_at(struct cpu_weights *w, uint32_t number)
     return &w->threads[number];
 }
 
-/* CPU time is exact at every record. A sighting of which nobody knows whether it ran has what was used before it. */
+/* CPU time is exact at every record. A sighting that may or may not have run has what was used before it. */
 static void add_exact(struct weighed_thread *t, uint8_t flags, uint64_t used_ns)
 {
     bool alone = (flags & RAW_ASSUMED) != 0;

@@ -135,8 +135,8 @@ static int compare_addresses(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Leaves out the VMMaps that share an address with another one: nobody knows any more which process or time they are of. The
- * first one remains the first. */
+/* Leaves out the VMMaps that share an address with another one: their process and time are no longer known. The first one
+ * remains the first. */
 static void drop_ambiguous_maps(struct raw_profile *p)
 {
     struct raw_vmmap *sorted = mem_alloc((p->map_count + 1) * sizeof *sorted);

@@ -27,7 +27,7 @@ size_t code_parts(const struct code *code);
 /* How many bytes at ADDRESS, the beginning of a function, have to stay there. */
 size_t code_kept(const struct code *code, uint64_t address);
 
-/* Does a branch that is no call lead from the function at ADDRESS to its first instruction? */
+/* Does a branch other than a call lead from the function at ADDRESS to its first instruction? */
 bool code_begins_loop(const struct code *code, uint64_t address);
 
 /* How many bytes at ADDRESS, after those that stay, the beginning of a function of SIZE bytes (0: not known) that is followed by another at NEXT,
@@ -42,7 +42,7 @@ struct code_branch {
 };
 
 /* The branches to SIZE bytes at ADDRESS, the beginning of a function, that would have to be changed if these were moved: to the first
- * of them only those from the function itself that are no calls. None for machines without write_branch. */
+ * of them only those from the function itself that are not calls. None for machines without write_branch. */
 const struct code_branch *code_branches(const struct code *code, uint64_t address, size_t size,
                                         size_t *count);
 
