@@ -346,8 +346,8 @@ static void warn_of_attribution(const struct input *in, const struct pbin_run *r
     if (done->selection->phase != NULL &&
         !suggest_phase(done->selection->phase, all, in->name, in->reporter) &&
         done->phase < (done->selection->phase_number > 0 ? done->selection->phase_number : 1))
-        report_warning(in->reporter, "%s: no such phase: entries into %s: %" PRIu64,
-                       in->name, done->selection->phase, done->phase);
+        report_warning(in->reporter, "%s: no such phase: entries into %s: %" PRIu64, in->name,
+                       done->selection->phase, done->phase);
     if (done->crowded > 0 && done->meta->cpus == 0)
         report_warning(
             in->reporter,
