@@ -65,20 +65,27 @@ static uint32_t wakeup(const struct engine_options *options)
 /* Opens the counters of a thread that has inherited none. The first ones own the rings. */
 static int open_counters(struct engine_run *run, pid_t tid, bool on_exec)
 {
-    size_t first = run->counter_count;
-    for (size_t i = 0; i < run->setup.cpu_count; i++) {
+    size_t first = run->counter_count, count = run->setup.cpu_count;
+    bool failed = false;
+    mem_reserve(&run->counters, &run->counter_capacity, first + count, sizeof run->counters[0]);
+    for (size_t i = 0; i < count && !failed; i++) {
         int fd = perf_open_counter(&run->setup, tid, run->setup.cpus[i], on_exec,
                                    watermark(run->options));
-        if (fd < 0)
-            return -1;
-        mem_reserve(&run->counters, &run->counter_capacity, run->counter_count + 1, sizeof fd);
+        failed = fd < 0;
+        if (failed)
+            break;
         run->counters[run->counter_count++] = fd;
-        if (first > 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, run->counters[i]) != 0)
-            return -1;
+        failed = first > 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, run->counters[i]) != 0;
     }
-    if (first == 0)
-        run->rings = perf_rings_new(run->counters, run->setup.cpu_count);
-    return run->rings != NULL ? 0 : -1;
+    if (!failed && first == 0)
+        run->rings = perf_rings_new(run->counters, count);
+    if (!failed && run->rings != NULL)
+        return 0;
+    int errnum = errno;
+    while (run->counter_count > first)
+        close(run->counters[--run->counter_count]);
+    errno = errnum;
+    return -1;
 }
 
 /* Starts observing thread TID of process PID. Returns 0, or -1 with errno set. */

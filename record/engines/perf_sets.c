@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -29,11 +30,12 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
 {
     *sets = (struct perf_sets){.setup = setup,
                                .prompt = prompt_reaction,
-                               .outputs = outputs,
+                               .outputs = mem_zalloc(setup->cpu_count, sizeof *outputs),
                                .mean = (double)SECOND / frequency,
                                .random = random,
                                .batch = frequency > PERF_EACH,
                                .least = prompt_reaction ? prompt : slow};
+    memcpy(sets->outputs, outputs, setup->cpu_count * sizeof *outputs);
     if (getrandom(&sets->state, sizeof sets->state, GRND_NONBLOCK) != sizeof sets->state)
         sets->state = clock_now();
     sets->state |= 1;
@@ -116,6 +118,7 @@ void perf_sets_free(struct perf_sets *sets)
 {
     while (sets->list != NULL)
         close_set(sets, sets->list);
+    free(sets->outputs);
 }
 
 static void unlink_heir(struct perf_thread *thread)

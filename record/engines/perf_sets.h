@@ -53,7 +53,7 @@ struct perf_set {
 
 struct perf_sets {
     const struct perf_setup *setup;
-    const int *outputs; /* file descriptors whose rings take the samples, by CPU */
+    int *outputs; /* file descriptors whose rings take the samples, by CPU */
     struct perf_set *list;
     double mean;     /* interval [ns] */
     double least;    /* shortest period, as a part of the mean */
@@ -63,7 +63,7 @@ struct perf_sets {
     uint64_t state; /* of the random numbers */
 };
 
-/* FREQUENCY in Hz; SETUP and OUTPUTS are borrowed. PROMPT: this process does not wait for a CPU, so that short periods
+/* FREQUENCY in Hz; SETUP is borrowed, OUTPUTS is copied. PROMPT: this process does not wait for a CPU, so that short periods
  * are possible. */
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
                     double frequency, bool random, bool prompt);
