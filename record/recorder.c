@@ -436,8 +436,10 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     r->failed = false; /* the profile gets what was recorded */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
     if (r->options->command != NULL &&
-        r->options->engine.follow) /* else it is not of what was sampled */
+        r->options->engine.follow) { /* else it is not of what was sampled */
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
+        facts_add(&r->facts, "page_faults", mem_printf("%" PRIu64, result->faults));
+    }
     facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
     return r->histogram != NULL ? finish_histogram(r, result, failed, left)
                                 : finish_profile(r, result, failed, left);

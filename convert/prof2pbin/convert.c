@@ -314,6 +314,23 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
     return maps;
 }
 
+static void report_kernel(const struct conversion *c)
+{
+    double seen, ticked;
+    if (c->weights.excess > 0)
+        report_verbose(c->reporter,
+                       "%s: %" PRIu64 " sightings in the kernel are more than its ticks confirm: "
+                       "they count as user code nearby",
+                       stream_name(c->raw->stream), c->weights.excess);
+    if (c->weights.kernel != NULL && kernel_share_faults(c->weights.kernel, &seen, &ticked))
+        report_warning(
+            c->reporter,
+            "%s: the kernel had %.0f %% of the CPU time by its ticks, but %.0f %% of the "
+            "samples: what happens in user code, such as page faults, counts as that "
+            "code (--engine perf shows it in " LABEL_KERNEL ")",
+            stream_name(c->raw->stream), 100 * ticked, 100 * seen);
+}
+
 /* Everything that must be known before the first sample is written. */
 static int weigh(struct conversion *c, struct error *err)
 {
@@ -325,11 +342,7 @@ static int weigh(struct conversion *c, struct error *err)
         c->spaces = address_spaces_new(ext);
     if (cpu_weights_measure(&c->weights, c->raw, err) != 0)
         return -1;
-    if (c->weights.excess > 0)
-        report_verbose(c->reporter,
-                       "%s: %" PRIu64 " sightings in the kernel are more than its ticks confirm: "
-                       "they count as user code nearby",
-                       stream_name(c->raw->stream), c->weights.excess);
+    report_kernel(c);
     if (c->weights.missed > 0)
         report_warning(c->reporter,
                        "%s: %zu thread%s used %.3g s of CPU time and %s never sampled, which "

@@ -8,9 +8,12 @@
 #include "base/intern.h"
 #include "base/memory.h"
 
-enum { NEARBY = 32 };            /* sightings in user code */
-enum { FEW = 6 };                /* ticks */
-static const double certain = 2; /* standard errors */
+enum { NEARBY = 32 };               /* sightings in user code */
+enum { FEW = 6 };                   /* ticks */
+static const double certain = 2;    /* standard errors */
+static const double notable = 0.05; /* of the CPU time */
+/* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
+static const double longest_fault = 3e5;
 static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
 
 /* A process between two records of its ticks. */
@@ -275,6 +278,25 @@ uint64_t kernel_share_settle(struct kernel_share *share)
             divide(&share->windows[i], &share->programs[share->windows[i].program]);
     memcpy(share->now, share->first, share->pids.count * sizeof *share->now);
     return (uint64_t)(all + 0.5);
+}
+
+bool kernel_share_faults(const struct kernel_share *share, double *seen, double *ticked)
+{
+    struct program all = {0};
+    for (uint32_t i = 0; i < share->paths.count; i++) {
+        all.user += share->programs[i].user;
+        all.system += share->programs[i].system;
+        all.ran += share->programs[i].ran;
+        all.kernel += share->programs[i].kernel - share->programs[i].excess;
+    }
+    double ticks = all.user + all.system;
+    *seen = all.ran > 0 ? all.kernel / all.ran : 0;
+    *ticked = share_of(&all);
+    double less = *ticked - *seen, spread = *ticked * (1 - *ticked);
+    double faults = (double)share->ext->facts.page_faults;
+    return ticks > 0 && all.ran > 0 && less > notable &&
+           less * (double)share->ext->facts.cpu_ns <= longest_fault * faults &&
+           less * less > certain * certain * spread * (1 / all.ran + 1 / ticks);
 }
 
 bool kernel_share_excess(struct kernel_share *share, uint32_t thread, uint32_t pid,

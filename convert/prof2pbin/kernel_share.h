@@ -30,6 +30,11 @@ void kernel_share_count(struct kernel_share *share, uint32_t thread, uint32_t pi
 /* Between the passes. Returns how many sightings are too many; 0: no second pass is needed. */
 uint64_t kernel_share_settle(struct kernel_share *share);
 
+/* After kernel_share_settle: do the ticks show clearly more time in the kernel than the sightings, because of page
+ * faults? These are seen as the user code in which they happen. SEEN and TICKED are shares, from 0 to 1, of all
+ * processes; the first one is without the excess. */
+bool kernel_share_faults(const struct kernel_share *share, double *seen, double *ticked);
+
 /* Second pass, over the same sightings. It was in the kernel: is that one too many? */
 bool kernel_share_excess(struct kernel_share *share, uint32_t thread, uint32_t pid,
                          uint64_t time_ns);

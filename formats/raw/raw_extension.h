@@ -151,8 +151,9 @@ struct raw_facts {
     double reached;       /* [Hz] */
     double baseline_w;    /* idle power [W] */
     uint64_t cpus;
-    uint64_t cpu_ns;  /* of the program and of all processes that it waited for, 0: unknown */
-    uint64_t tick_ns; /* between two ticks of the kernel */
+    uint64_t cpu_ns;      /* of the program and of all processes that it waited for, 0: unknown */
+    uint64_t page_faults; /* of the same */
+    uint64_t tick_ns;     /* between two ticks of the kernel */
     /* Aggregated: sums for the kernel, which is a part of the samples outside all VMMaps, and of
      * the current while no thread ran [A]. */
     uint64_t kernel_samples;

@@ -35,7 +35,7 @@ static const struct {
     FACT(interval, 's'),       FACT(target, 's'),       FACT(frequency, 'f'),
     FACT(reached, 'f'),        FACT(baseline_w, 'f'),   FACT(cpus, 'u'),
     FACT(cpu_ns, 'u'),         FACT(tick_ns, 'u'),      FACT(kernel_samples, 'u'),
-    FACT(kernel_current, 'f'), FACT(idle_current, 'f'),
+    FACT(kernel_current, 'f'), FACT(idle_current, 'f'), FACT(page_faults, 'u'),
 #undef FACT
 };
 

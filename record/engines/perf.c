@@ -358,6 +358,7 @@ static void reap(struct engine_run *run)
         (uint64_t)used.ru_utime.tv_sec * SECOND + (uint64_t)used.ru_utime.tv_usec * 1000;
     run->result->system =
         (uint64_t)used.ru_stime.tv_sec * SECOND + (uint64_t)used.ru_stime.tv_usec * 1000;
+    run->result->faults = (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------ */

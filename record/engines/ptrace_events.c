@@ -337,6 +337,7 @@ static void on_end(struct engine_run *run, struct tracee *tracee)
         run->result->status = status;
         run->result->user = time_of(&usage.ru_utime);
         run->result->system = time_of(&usage.ru_stime);
+        run->result->faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
         run->ended = true;
     }
     run->ended |= run->tracees.count == 0;

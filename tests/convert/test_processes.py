@@ -6,6 +6,7 @@ prof2pbin.1), read by an independent reader (pbin.py, from pbin.5). SPDX-License
 import math
 import os
 import random
+import re
 import struct
 import sys
 import unittest
@@ -535,12 +536,12 @@ class KernelShare(Case):
 
     TICK = 4 * MS
 
-    def simulate(self, phases, threads=1, ticks=True, engine="ptrace", seed=1):
+    def record(self, phases, threads=1, ticks=True, seed=1, facts=None):
         """PHASES: (samples, share of the kernel, share of sightings there). In phase i, user code is at 0x1000 * (i + 1).
-        The ticks are of the same share, at moments of their own. Returns the profile and its sightings."""
+        The ticks are of the same share, at moments of their own. Returns the sightings, their times and the extension."""
         rng = random.Random(seed)
-        ext = Extended({"engine": engine, "tick_ns": str(self.TICK)}, [Image(1, "/bin/a")], [Mapping(0, 0x1000, 0x8000, "/bin/a")],
-                       [Task(1 + i, 1) for i in range(threads)])
+        ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK), **(facts or {})}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x1000, 0x8000, "/bin/a")], [Task(1 + i, 1) for i in range(threads)])
         samples, times, user, system = [], [], 0, 0
         for phase, (count, true, seen) in enumerate(phases):
             for _ in range(count):
@@ -554,6 +555,11 @@ class KernelShare(Case):
                 if len(samples) % 100 == 0 and ticks:
                     ext.ticks.append((1, times[-1], user * self.TICK, (system + 1) * self.TICK, self.TICK))
                     user = system = 0
+        return samples, times, ext
+
+    def simulate(self, phases, threads=1, ticks=True, seed=1):
+        """Returns the profile and its sightings."""
+        samples, times, ext = self.record(phases, threads, ticks, seed)
         profile = self.convert(run_of(samples), times, ext)
         cpu = sum(e[2] for s in profile.samples for e in s.entries)
         self.assertEqual(cpu, len(samples) * threads * MS)
@@ -606,6 +612,19 @@ class KernelShare(Case):
                                     ([(3000, 0.1, 0.9)], False, 4), ([(100, 0.0, 0.05)], True, 5), ([(90, 0.1, 0.9)], True, 6)):
             profile, samples = self.simulate(phases, 1, ticks, seed=seed)
             self.assertEqual(self.pcs(profile), [t.pc for s in samples for t in s.threads], (phases, seed))
+
+    def test_page_faults(self):
+        """They are seen in user code. Timers can signal in each tick: without page faults, ticks show nothing."""
+        for true, seen, faults, hidden in ((0.3, 0.1, 100000, True), (0.3, 0.1, 10000, True), (0.3, 0.1, 10, False),
+                                           (0.3, 0.27, 100000, False), (0.3, 0.9, 100000, False)):
+            samples, times, ext = self.record([(3000, true, seen)],
+                                              facts={"cpu_ns": str(3000 * MS), "page_faults": str(faults)})
+            done = self.succeeds(["prof2pbin"], stdin=raw.extended(run_of(samples), times, ext))
+            found = re.findall(r"the kernel had (\d+) % of the CPU time by its ticks, but (\d+) % of the samples", done.err)
+            self.assertEqual(len(found), hidden, (true, seen, faults))
+            for ticked, sighted in found:
+                self.assertAlmostEqual(float(ticked) / 100, true, delta=0.07)
+                self.assertAlmostEqual(float(sighted) / 100, seen, delta=0.03)
 
     def test_short_threads_and_processes(self):
         """What a few sightings and ticks of each do not tell, all of one program do. Each process has its pid again."""
