@@ -43,6 +43,7 @@ int error_set_errno(struct error *err, const char *file, int errnum, const char 
     va_start(args, format);
     fill(err, file, NO_OFFSET, format, args);
     va_end(args);
+    err->of_system = true;
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, "%s%s", used > 0 ? ": " : "",
              strerror(errnum));

@@ -13,6 +13,7 @@ struct error {
     char file[512];   /* the file name given by the user, "" for none */
     uint64_t offset;  /* byte offset in that file, or NO_OFFSET */
     bool closed_pipe; /* stdout is a pipe that was closed by its reader */
+    bool of_system;   /* a call to the system failed: not damage, so there is nothing to salvage */
     bool
         is_nothing; /* the user's selection is empty, which is not an error for outputs that can show that */
     char text
@@ -25,7 +26,7 @@ struct error {
 int error_set(struct error *err, const char *file, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Like error_set, with ": " and the text of ERRNUM (an errno) appended. Returns -1. */
+/* Like error_set, with ": " and the text of ERRNUM (an errno) appended, and OF_SYSTEM set. Returns -1. */
 int error_set_errno(struct error *err, const char *file, int errnum, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -72,8 +72,12 @@ static int64_t fill_some(struct stream *s, size_t want, struct error *err)
         got = unpack_read(s->unpack, to, room, forgiving ? &s->damage : err);
     else if ((got = read_some(s->fd, to, room)) < 0)
         error_set_errno(err, s->name, errno, "cannot read");
-    if (forgiving && s->damage.text[0] != '\0')
+    if (forgiving && s->damage.of_system) {
+        *err = s->damage;
+        s->damage = (struct error){0};
+    } else if (forgiving && s->damage.text[0] != '\0') {
         got = 0;
+    }
     if (got > 0)
         s->window.visible += (size_t)got;
     return got;

@@ -77,16 +77,18 @@ int block_next(struct stream *stream, struct block *block, struct error *err)
     return 1;
 }
 
-bool block_part(struct stream *stream, struct block *block)
+int block_part(struct stream *stream, struct block *block, struct error *err)
 {
     const uint8_t *data;
     struct error damage = {0};
     size_t whole = 0;
     int64_t have = open_block(stream, block, &data, &whole, &damage);
+    if (have < 0 && damage.of_system)
+        return error_set(err, damage.file, damage.offset, "%s", damage.text);
     if (have <= 0 || (uint64_t)have >= whole)
-        return false;
+        return 0;
     size_t there = (size_t)have - 8, length = whole - BLOCK_OVERHEAD;
     block->in = (struct cursor){.data = data + 8, .size = there < length ? there : length};
     stream_advance(stream, (size_t)have);
-    return true;
+    return 1;
 }

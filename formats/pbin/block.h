@@ -34,8 +34,8 @@ struct block {
 int block_next(struct stream *stream, struct block *block, struct error *err);
 
 /* For salvage, after block_next failed: the beginning of the payload of a block in which the stream ends, unchecked. Returns
- * false if it failed for another reason. Consumes the block. */
-bool block_part(struct stream *stream, struct block *block);
+ * 1, 0 if it failed for another reason, or -1 if reading fails. Consumes the block. */
+int block_part(struct stream *stream, struct block *block, struct error *err);
 
 /* May a reader that does not support the block skip it? */
 static inline bool block_is_optional(const struct block *block)

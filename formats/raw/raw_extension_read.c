@@ -341,9 +341,11 @@ int raw_extension_next(struct stream *stream, struct block *block, struct error 
 {
     struct error damage = {0};
     int got = block_next(stream, block, &damage);
-    if (got >= 0 || block_part(stream, block))
-        return got != 0;
-    return error_set(err, damage.file, damage.offset, "%s", damage.text);
+    if (got < 0 && !damage.of_system)
+        got = block_part(stream, block, err);
+    else if (got >= 0)
+        return got;
+    return got > 0 ? 1 : error_set(err, damage.file, damage.offset, "%s", damage.text);
 }
 
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
@@ -380,14 +382,18 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
     else if (got == 0 && !ext->done)
         got = error_set(&damage, stream_name(stream), ext->end,
                         "raw extension without its end block");
-    if (got < 0 && !salvage) {
+    if (got < 0 && (!salvage || damage.of_system)) {
         raw_extension_free(ext);
         return error_set(err, damage.file, damage.offset, "%s", damage.text);
     }
-    if (got < 0 && ext->rows_at == 0 && stream_offset(stream) == ext->end &&
-        block_part(stream, &block))
+    if (got == 0 || ext->rows_at != 0 || stream_offset(stream) != ext->end)
+        return 0;
+    got = block_part(stream, &block, err);
+    if (got > 0)
         take_part(ext, &block);
-    return 0;
+    else if (got < 0)
+        raw_extension_free(ext);
+    return got < 0 ? -1 : 0;
 }
 
 struct raw_reading_walk raw_reading_walk_begin(struct stream *stream,
@@ -411,6 +417,8 @@ static int open_readings(struct raw_reading_walk *walk, struct error *err)
     while (walk->at != 0 && walk->left == 0) {
         struct error damage = {0}; /* the extension was checked when it was opened */
         int got = block_next(walk->stream, &block, &damage);
+        if (got < 0 && damage.of_system)
+            return error_set(err, damage.file, damage.offset, "%s", damage.text);
         walk->at = got > 0 ? stream_offset(walk->stream) : 0;
         if (got <= 0 || strcmp(block.type, "read") != 0)
             continue;

@@ -50,22 +50,33 @@ struct raw_reader {
     uint64_t last_ns;
 };
 
-/* Opens the flags that must follow the rows. Returns 1, or 0 where there are none: the end. */
-static int open_seen(struct raw_profile *p)
+/* The next block. Returns 1; 0 at the end or where the file is damaged, since this is a salvage; -1 if reading failed. */
+static int next_whole_block(struct stream *stream, struct block *block, struct error *err)
 {
-    struct block block;
     struct error damage = {0};
-    return block_next(p->stream, &block, &damage) > 0 && strcmp(block.type, "seen") == 0 &&
-           raw_seen_open(&p->reader->seen, &block.in) == 0;
+    int got = block_next(stream, block, &damage);
+    if (got < 0 && damage.of_system)
+        return error_set(err, damage.file, damage.offset, "%s", damage.text);
+    return got > 0;
 }
 
-/* Opens the next block of rows. Returns 1, or 0 at the end or where the file is damaged, since this is a salvage. */
-static int open_rows(struct raw_profile *p)
+/* Opens the flags that must follow the rows. Returns 1; 0 where there are none, which is the end; -1 if reading failed. */
+static int open_seen(struct raw_profile *p, struct error *err)
+{
+    struct block block;
+    int got = next_whole_block(p->stream, &block, err);
+    if (got <= 0)
+        return got;
+    return strcmp(block.type, "seen") == 0 && raw_seen_open(&p->reader->seen, &block.in) == 0;
+}
+
+/* Opens the next block of rows. Returns 1, 0 at the end, -1 if reading failed. */
+static int open_rows(struct raw_profile *p, struct error *err)
 {
     struct raw_reader *r = p->reader;
     struct block block;
-    struct error damage = {0};
-    while (block_next(p->stream, &block, &damage) > 0) {
+    int got;
+    while ((got = next_whole_block(p->stream, &block, err)) > 0) {
         if (strcmp(block.type, "rows") != 0)
             continue;
         r->left = cursor_u32(&block.in);
@@ -73,12 +84,12 @@ static int open_rows(struct raw_profile *p)
         size_t size = cursor_left(&block.in);
         buffer_bytes(&r->rows, cursor_bytes(&block.in, size), size);
         r->in = (struct cursor){.data = r->rows.data, .size = size};
-        if (p->has_flags && open_seen(p) == 0)
-            return 0;
+        if (p->has_flags && (got = open_seen(p, err)) <= 0)
+            break;
         if (r->left > 0)
             return 1;
     }
-    return 0;
+    return got;
 }
 
 /* The value of the sample at TIME_NS: from the readings where there are some. Returns 0, or -1. */
@@ -119,8 +130,11 @@ static int next(struct raw_profile *p, struct raw_samples *samples, struct error
     if (p->reader == NULL && begin(p, err) != 0)
         return -1;
     struct raw_reader *r = p->reader;
-    if (r->left == 0 && open_rows(p) == 0)
-        return 0;
+    if (r->left == 0) {
+        int got = open_rows(p, err);
+        if (got <= 0)
+            return got;
+    }
     uint64_t at = stream_offset(p->stream);
     uint64_t time_ns = cursor_u64(&r->in);
     double value = cursor_f64(&r->in);

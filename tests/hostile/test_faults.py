@@ -4,6 +4,7 @@ After each: the old output or the complete new one, the exit status and a messag
 A fault that costs names only may be a warning.
 SPDX-License-Identifier: MIT
 """
+import bz2
 import errno
 import json
 import os
@@ -14,6 +15,7 @@ import time
 import unittest
 
 import pbin
+import rawprofile
 import tool
 from fast_xxh3 import xxh3
 
@@ -132,6 +134,21 @@ class EachTool(Case):
         packed = self.raw + ".bz2"
         subprocess.run(["bzip2", "-kf", self.raw], check=True)
         self.each(["prof2pbin", packed], ".pbin.bz2", only=("read", "write", "open", "mmap", "fsync"))
+
+    def test_salvage(self):
+        """Where a read fails, the profile does not end: what a killed sampler left, and a profile that was cut."""
+        samples = [rawprofile.Sample(1.0, [rawprofile.Thread(7, 0x401000 + i % 64, 1000 * i)], i) for i in range(8000)]
+        run = rawprofile.Run(samples, [rawprofile.Map(0x401000, 64, "none")], 8000, kind=rawprofile.POWER)
+        times = [1000 * i for i in range(8000)]
+        whole = rawprofile.write(run, "sampler") + rawprofile.extension(run, times)
+        for name, data in (("part", rawprofile.spool(run, times, per_block=2000)), ("cut", whole[:-30_000]),
+                           ("packed", bz2.compress(whole[:-30_000]))):
+            path = os.path.join(self.shared, name)
+            with open(path, "wb") as f:
+                f.write(data)
+            with self.subTest(name):
+                counts = self.each(["prof2pbin", "--salvage", "--no-dwarf", path], ".pbin", path=name, only=("read",))
+                self.assertGreater(counts["read"], 1)
 
     def test_pbin_aggregate(self):
         for options, suffix in ((["-k", "function"], ".txt"), (["-k", "thread,line"], ".json"), ([], ".csv"),
