@@ -73,7 +73,7 @@ METER_FILES := $(if $(STATIC),,$(if $(filter aarch64-%,$(MACHINE)),$(filter-out 
 METER     := $(if $(METER_FILES),$(BUILD)/funcmeter)
 TOOLS     := record/sampler
 LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/meter/%,$(filter base/% record/%,$(LIB_FILES)))) \
-             $(addprefix formats/,pbin/block.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_readings.c elf/elf_file.c)
+             $(addprefix formats/,pbin/block.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_readings.c elf/elf_file.c elf/elf_content.c)
 PRELOAD   := $(if $(METER),$(PRELOAD))
 LIBS      := -lelf -lbz2 $(if $(STATIC),-lz) -lm -lpthread -ldl
 ALL_CFLAGS += $(if $(CROSS_COMPILE),-idirafter /usr/include)

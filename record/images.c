@@ -13,10 +13,11 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "formats/elf/elf_content.h"
 #include "formats/elf/elf_file.h"
 #include "record/process.h"
 
-enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024 };
+enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024, MAX_NAMELESS = 64 };
 static const char deleted[] = " (deleted)";
 
 /* A current executable mapping of an image. */
@@ -43,6 +44,15 @@ struct placed {
     uint32_t path, image;
 };
 
+/* A file without build-id. What it contains is read at the end, so that nothing waits for it; it is kept open until then,
+ * as it may be deleted or replaced. */
+struct nameless {
+    struct elf_file *file;
+    uint64_t inode;
+    uint32_t path;
+    struct timespec written;
+};
+
 struct images {
     struct strings *texts;
     struct image *list;
@@ -58,6 +68,10 @@ struct images {
     struct numbers files;                                /* path and inode -> index in BUILD_IDS */
     uint32_t *build_ids;                                 /* among the texts */
     size_t build_id_capacity;
+    struct nameless *nameless; /* files without build-id that are still to be read */
+    size_t nameless_count, nameless_capacity;
+    struct raw_code *codes; /* what was read; path and content among the texts */
+    size_t code_count, code_capacity;
     uint8_t *vdso; /* of this process: all processes have the same */
     size_t vdso_size;
     bool vdso_put;
@@ -148,6 +162,10 @@ void images_delete(struct images *images)
     free(images->news);
     free(images->placed);
     free(images->build_ids);
+    for (size_t i = 0; i < images->nameless_count; i++)
+        elf_file_close(images->nameless[i].file);
+    free(images->nameless);
+    free(images->codes);
     free(images->vdso);
     numbers_free(&images->pids);
     numbers_free(&images->files);
@@ -316,16 +334,57 @@ static enum raw_mapping kind_of(const char *path)
     return is_file ? RAW_MAP_FILE : RAW_MAP_ANONYMOUS;
 }
 
-/* The mapped file, not one that has replaced it since. */
-static char *read_build_id(uint32_t pid, const struct raw_mapx *map, const char *path)
+/* The mapped file, not one that has replaced it since; NULL if it is no ELF file or cannot be read. */
+static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, const char *path)
 {
     struct stat st;
+    struct error ignored = {0};
+    int errnum;
     char link[96];
     if (stat(path, &st) == 0 && (map->inode == 0 || st.st_ino == map->inode))
-        return elf_build_id(path);
+        return elf_file_open(path, &errnum, &ignored);
     snprintf(link, sizeof link, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
              map->address, map->address + map->size);
-    return elf_build_id(link);
+    return elf_file_open(link, &errnum, &ignored);
+}
+
+/* Reads what the files contain that are open. */
+static void read_nameless(struct images *images)
+{
+    for (size_t i = 0; i < images->nameless_count; i++) {
+        const struct nameless *n = &images->nameless[i];
+        char content[ELF_CONTENT_ID];
+        struct stat now;
+        elf_content_id(n->file, content);
+        bool same = fstat(n->file->fd, &now) == 0 && now.st_mtim.tv_sec == n->written.tv_sec &&
+                    now.st_mtim.tv_nsec == n->written.tv_nsec;
+        if (content[0] != '\0') {
+            mem_reserve(&images->codes, &images->code_capacity, images->code_count + 1,
+                        sizeof *images->codes);
+            const char *what = same ? content : elf_content_lost; /* numbers until they are put */
+            images->codes[images->code_count++] =
+                (struct raw_code){n->inode, (char *)(uintptr_t)n->path,
+                                  (char *)(uintptr_t)strings_intern(images->texts, what)};
+        }
+        elf_file_close(n->file);
+    }
+    images->nameless_count = 0;
+}
+
+/* Takes ownership of FILE. */
+static void keep_nameless(struct images *images, struct elf_file *file, uint64_t inode,
+                          uint32_t path)
+{
+    struct stat st;
+    if (fstat(file->fd, &st) != 0) {
+        elf_file_close(file);
+        return;
+    }
+    if (images->nameless_count == MAX_NAMELESS)
+        read_nameless(images);
+    mem_reserve(&images->nameless, &images->nameless_capacity, images->nameless_count + 1,
+                sizeof *images->nameless);
+    images->nameless[images->nameless_count++] = (struct nameless){file, inode, path, st.st_mtim};
 }
 
 /* Each file is read once. */
@@ -337,9 +396,12 @@ static uint32_t build_id_for(struct images *images, uint32_t pid, const struct r
     mem_reserve(&images->build_ids, &images->build_id_capacity, index + 1u,
                 sizeof *images->build_ids);
     if (images->files.count > before) {
-        char *id = read_build_id(pid, map, text(images, path));
-        images->build_ids[index] = strings_intern(images->texts, id);
-        free(id);
+        struct elf_file *file = open_mapped(pid, map, text(images, path));
+        images->build_ids[index] = file != NULL ? strings_intern(images->texts, file->build_id) : 0;
+        if (file != NULL && file->build_id[0] == '\0')
+            keep_nameless(images, file, map->inode, path);
+        else
+            elf_file_close(file);
     }
     return images->build_ids[index];
 }
@@ -592,8 +654,25 @@ static void put_mappings(struct images *images, struct buffer *buffer)
     free(list);
 }
 
+static void put_codes(struct images *images, struct buffer *buffer)
+{
+    for (size_t i = 0; i < images->code_count; i++) {
+        struct raw_code *code = &images->codes[i];
+        code->path = (char *)(uintptr_t)text(images, (uint32_t)(uintptr_t)code->path);
+        code->content = (char *)(uintptr_t)text(images, (uint32_t)(uintptr_t)code->content);
+    }
+    for (size_t i = 0; i < images->code_count; i += PUT_AT_ONCE) {
+        size_t left = images->code_count - i;
+        raw_put_codes(buffer, images->codes + i, left < PUT_AT_ONCE ? left : PUT_AT_ONCE);
+    }
+    images->code_count = 0;
+}
+
 void images_put(struct images *images, struct buffer *buffer, bool all)
 {
+    if (all)
+        read_nameless(images);
+    put_codes(images, buffer);
     put_images(images, buffer, images_ready(images, all));
     if (images->news_count > 0)
         put_mappings(images, buffer);

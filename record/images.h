@@ -55,7 +55,7 @@ uint32_t images_pid(const struct images *images, uint32_t image);
 bool images_alive(const struct images *images, uint32_t image);
 
 /* Appends the additions since the last call to BUFFER: `imgs`, `mapx` and `vdso` blocks. ALL: also images whose path
- * is still unknown. */
+ * is still unknown; then files without build-id are read, and a `code` block says what they contained. */
 void images_put(struct images *images, struct buffer *buffer, bool all);
 
 /* The executable that was seen using CPU most often, "": none. Borrowed until images_delete. */

@@ -10,6 +10,7 @@
 #include "base/interval_map.h"
 #include "base/memory.h"
 #include "convert/symbolize/absent_files.h"
+#include "formats/elf/elf_content.h"
 #include "formats/elf/elf_search.h"
 
 struct map {
@@ -197,8 +198,9 @@ static struct code_file *open_path(struct search *search, const char *path)
 static void check_age(struct code_maps *s, const struct map *m, const struct elf_file *image)
 {
     struct stat info;
+    const char *id = m->mapping.build_id;
     bool has_id =
-        image->build_id[0] != '\0' && m->mapping.build_id != NULL && m->mapping.build_id[0] != '\0';
+        elf_is_content_id(id) || (image->build_id[0] != '\0' && id != NULL && id[0] != '\0');
     if (has_id || s->options->recorded == 0 || image->fd < 0 || fstat(image->fd, &info) != 0 ||
         info.st_mtim.tv_sec <= s->options->recorded)
         return;

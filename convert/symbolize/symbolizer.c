@@ -10,6 +10,7 @@
 #include "convert/symbolize/code_maps.h"
 #include "convert/symbolize/demangle.h"
 #include "convert/symbolize/kallsyms.h"
+#include "formats/elf/elf_content.h"
 
 /* The upper half of x86-64's and ARM's address space. */
 #define FIRST_KERNEL_ADDRESS UINT64_C(0xffff800000000000)
@@ -270,5 +271,6 @@ const char *symbolizer_build_id(struct symbolizer *s, size_t index)
 {
     const struct elf_mapping *mapping;
     const struct code_file *file = code_maps_file(s->maps, index, &mapping);
-    return file != NULL ? code_file_image(file)->build_id : mapping->build_id;
+    bool is_known = file == NULL || elf_is_content_id(mapping->build_id);
+    return is_known ? mapping->build_id : code_file_image(file)->build_id;
 }

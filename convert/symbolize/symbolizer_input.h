@@ -20,7 +20,7 @@ struct code_map {
     const char *label;      /* a path, or only a base name */
     bool has_offset; /* offset is known (raw extension), so that the bias need not be guessed */
     uint64_t offset; /* of the mapping in the file [bytes] */
-    const char *build_id; /* lower-case hex of the file that ran, NULL or "": unknown */
+    const char *build_id; /* of the file that ran, as in struct elf_mapping; NULL or "": unknown */
     const uint8_t *image; /* the ELF image (vdso); NULL: search for the file */
     size_t image_size;    /* [bytes] */
     bool no_file;         /* neither: the label is a name like [heap] */

@@ -298,6 +298,7 @@ struct elf_file *elf_file_from_descriptor(int fd, const char *path, struct error
     struct elf_file *file = mem_zalloc(1, sizeof *file);
     file->path = mem_strdup(path);
     file->failed = mem_zalloc(1, sizeof *file->failed);
+    file->content = mem_zalloc(1, ELF_CONTENT_ID);
     file->fd = fd;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         file->size = (uint64_t)info.st_size;
@@ -348,6 +349,7 @@ struct elf_file *elf_file_from_memory(const uint8_t *memory, size_t size, const 
     struct elf_file *file = mem_zalloc(1, sizeof *file);
     file->path = mem_strdup(label);
     file->failed = mem_zalloc(1, sizeof *file->failed);
+    file->content = mem_zalloc(1, ELF_CONTENT_ID);
     file->fd = -1;
     file->memory = memory;
     file->size = size;
@@ -365,20 +367,11 @@ void elf_file_close(struct elf_file *file)
         close(file->fd);
     }
     free(file->failed);
+    free(file->content);
     free(file->path);
     free(file->segments);
     free(file->sections);
     free(file);
-}
-
-char *elf_build_id(const char *path)
-{
-    struct error ignored = {0};
-    int errnum;
-    struct elf_file *file = elf_file_open(path, &errnum, &ignored);
-    char *id = mem_strdup(file != NULL ? file->build_id : "");
-    elf_file_close(file);
-    return id;
 }
 
 bool elf_file_is_code(const struct elf_file *file, uint64_t address)

@@ -9,6 +9,7 @@
  *   elf_minidebug.h the symbols that .gnu_debugdata packs
  *   elf_plt.h       the stubs that call functions of libraries
  *   elf_frames.h    where functions begin and end, by the unwind tables
+ *   elf_content.h   what identifies a file without build-id
  *   elf_match.h     is this the file that ran? locates a mapping in it
  *   elf_search.h    where the file of a mapping, and its debug file, may be
  *   elf_split.h     where debug information is that was never linked into the program
@@ -25,6 +26,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+
+enum { ELF_CONTENT_ID = 48 }; /* of elf_content.h, [bytes] with its NUL */
 
 struct elf_segment {
     uint64_t offset, address, file_size, memory_size; /* [bytes] */
@@ -52,6 +55,7 @@ struct elf_file {
     size_t section_count;
     char build_id[129]; /* lower-case hex, "": none */
     int *failed;        /* errno of the first failed read, 0: none; see elf_file_failed */
+    char *content;      /* for elf_content.h, "": not yet computed */
 };
 
 /* Opens the regular file PATH. Returns NULL with ERR filled: not there (errno in *ERRNUM, which is 0 otherwise),
@@ -72,9 +76,6 @@ int elf_file_failed(const struct elf_file *file);
 
 /* NULL is allowed. */
 void elf_file_close(struct elf_file *file);
-
-/* The build-id of the ELF file PATH, "" if it has none or cannot be read. Caller frees. */
-char *elf_build_id(const char *path);
 
 /* Copies SIZE bytes from OFFSET. Returns false if the file does not have all of them. */
 bool elf_file_read(const struct elf_file *file, uint64_t offset, void *to, uint64_t size);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "formats/elf/elf_content.h"
 #include "formats/elf/elf_sections.h"
 
 /* Sizes of a page that Linux targets have: x86 and most others, some ARM, PowerPC and ARM servers.
@@ -115,8 +116,23 @@ static uint64_t code_size(const struct elf_file *file)
     return size;
 }
 
+/* The code that ran was recorded. */
+static int match_content(const struct elf_file *file, struct elf_mapping *m, struct error *err)
+{
+    char id[ELF_CONTENT_ID];
+    elf_content_id(file, id);
+    if (strcmp(id, m->build_id) != 0)
+        return error_set(err, file->path, NO_OFFSET,
+                         "not the file that ran: its code is '%s', expected '%s'", id, m->build_id);
+    if (place_trusted(file, m))
+        return 0;
+    return error_set(err, file->path, NO_OFFSET, "contains no code that could be mapped there");
+}
+
 int elf_match(const struct elf_file *file, struct elf_mapping *m, struct error *err)
 {
+    if (elf_is_content_id(m->build_id) && !m->is_image)
+        return match_content(file, m, err);
     bool mine = file->build_id[0] != '\0', theirs = m->build_id != NULL && m->build_id[0] != '\0';
     /* A file with a build-id for a mapping without, or the reverse, is most likely another one. */
     bool exactly = mine != theirs && (theirs || m->size > 0);

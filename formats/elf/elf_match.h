@@ -1,9 +1,10 @@
 /* Is this the file that ran? Where is a mapping in it?
  *
  * If both sides have a build-id, the build-ids decide; the size of the mapping is then irrelevant, because programs
- * may remap parts or all of their code. Otherwise size and content decide: the mapping must be in a segment of code,
- * and completely if only one side has a build-id; a debug file must be for the same machine and have the checksum in
- * the link to it.
+ * may remap parts or all of their code. If the file that ran had none, but its content was recorded (elf_content.h),
+ * the content decides in the same way. Otherwise sizes decide: the mapping must be in a segment of code, and
+ * completely if only one side has a build-id. A debug file must be for the same machine and have the checksum in the
+ * link to it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FORMATS_ELF_ELF_MATCH_H
@@ -15,8 +16,9 @@
 struct elf_mapping {
     uint64_t address, size; /* [bytes]; size 0: unknown, only with an offset */
     bool has_offset;
-    uint64_t offset;      /* in the file [bytes] */
-    const char *build_id; /* lower-case hex of the file that ran; NULL or "": unknown */
+    uint64_t offset; /* in the file [bytes] */
+    const char *
+        build_id; /* of the file that ran: lower-case hex, or as elf_content_id has it; NULL, "": unknown */
     bool is_image; /* the file consists of the bytes of the mapping, so it is the one that ran */
     uint64_t bias; /* set by elf_match, for elf_mapping_address */
 };

@@ -110,6 +110,18 @@ void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t cou
     block_end(buffer, begin);
 }
 
+void raw_put_codes(struct buffer *buffer, const struct raw_code *codes, size_t count)
+{
+    size_t begin = block_begin(buffer, "code");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u64(buffer, codes[i].inode);
+        buffer_string(buffer, codes[i].path);
+        buffer_string(buffer, codes[i].content);
+    }
+    block_end(buffer, begin);
+}
+
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count)
 {
     size_t begin = block_begin(buffer, "task");

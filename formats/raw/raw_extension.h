@@ -77,8 +77,16 @@ struct raw_mapx {
     uint64_t address, size, offset; /* [bytes]; OFFSET in the file */
     uint64_t inode;                 /* 0: unknown */
     uint8_t kind;                   /* enum raw_mapping */
-    char *build_id;                 /* lower-case hex, "" if the file has none */
+    char *
+        build_id; /* lower-case hex; if the file has none, after reading what raw_code says of it, or "" */
     char *path; /* absolute, else the kernel's name: "[heap]", "//anon", "/memfd:x (deleted)" */
+};
+
+/* What a file without build-id contained. */
+struct raw_code {
+    uint64_t inode; /* as in its mappings */
+    char *path;
+    char *content; /* as in elf_content.h */
 };
 
 /* A thread since START [ns since the start of the run]; repeated when its name changes or its tid is reused. */
@@ -175,14 +183,15 @@ struct raw_extension {
     struct raw_image *images;
     struct raw_mapx *mapx;
     struct raw_task *tasks;
+    struct raw_code *codes;
     struct raw_source *sources;
     struct raw_jit_map *jits;
     struct raw_cpu *cpus;
     struct raw_ticks *ticks;
-    size_t map_count, thread_count, image_count, mapx_count, task_count, source_count, jit_count,
-        cpu_count, tick_count;
+    size_t map_count, thread_count, image_count, mapx_count, task_count, code_count, source_count,
+        jit_count, cpu_count, tick_count;
     size_t map_capacity, thread_capacity, image_capacity, mapx_capacity, task_capacity,
-        source_capacity, jit_capacity, cpu_capacity, tick_capacity;
+        code_capacity, source_capacity, jit_capacity, cpu_capacity, tick_capacity;
     struct strings *texts;
     struct numbers jit_numbers; /* image << 8 | kind */
     uint8_t *vdso;              /* image of the vdso, NULL if not recorded */
@@ -218,6 +227,7 @@ void raw_put_done(struct buffer *buffer, uint64_t samples);
  * most BLOCK_MAX_PAYLOAD bytes, so divide long lists. */
 void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
+void raw_put_codes(struct buffer *buffer, const struct raw_code *codes, size_t count);
 void raw_put_tasks(struct buffer *buffer, const struct raw_task *tasks, size_t count);
 /* The next SIZE bytes (at most RAW_JIT_PER_BLOCK) of the JIT map of IMAGE and KIND. */
 void raw_put_jit(struct buffer *buffer, uint32_t image, enum raw_jit kind, const uint8_t *bytes,

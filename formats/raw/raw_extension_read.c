@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "formats/elf/elf_content.h"
 #include "formats/raw/raw_extension.h"
 
 enum { READING_SIZE = 28 };
@@ -124,6 +125,45 @@ static void read_mapx(struct raw_extension *ext, struct cursor *in)
         map->path = take_text(ext, in);
         in->bad |= map->image >= ext->image_count || map->kind >= RAW_MAPPINGS;
     }
+}
+
+static void read_codes(struct raw_extension *ext, struct cursor *in)
+{
+    for (uint32_t left = cursor_u32(in); left > 0 && !in->bad; left--) {
+        struct raw_code *code = GROW(ext, codes, code_count, code_capacity);
+        code->inode = cursor_u64(in);
+        code->path = take_text(ext, in);
+        code->content = take_text(ext, in);
+        in->bad |= !elf_is_content_id(code->content);
+    }
+}
+
+/* The number of a file among KNOWN. Texts are interned: equal ones are one pointer. */
+static uint32_t file_number(struct strings *known, const char *path, uint64_t inode)
+{
+    const uint64_t key[] = {(uintptr_t)path, inode};
+    return strings_intern_bytes(known, (const char *)key, sizeof key) - 1; /* "" is 0 */
+}
+
+/* Gives mappings of files without build-id what says which files they are. */
+static void identify_files(struct raw_extension *ext)
+{
+    struct strings *known = strings_new();
+    char **contents = mem_zalloc(ext->code_count + 1, sizeof *contents);
+    for (size_t i = 0; i < ext->code_count; i++) {
+        const struct raw_code *code = &ext->codes[i];
+        contents[file_number(known, code->path, code->inode)] = code->content;
+    }
+    for (size_t i = 0; i < ext->mapx_count && ext->code_count > 0; i++) {
+        struct raw_mapx *map = &ext->mapx[i];
+        if (map->kind != RAW_MAP_FILE || map->build_id[0] != '\0')
+            continue;
+        uint32_t number = file_number(known, map->path, map->inode);
+        if (number < ext->code_count && contents[number] != NULL)
+            map->build_id = contents[number];
+    }
+    strings_delete(known);
+    free(contents);
 }
 
 static void read_tasks(struct raw_extension *ext, struct cursor *in)
@@ -275,6 +315,7 @@ static const struct {
     {"imgs", read_images, 0},
     {"mapx", read_mapx, 0},
     {"task", read_tasks, 0},
+    {"code", read_codes, 0},
     {"vdso", read_vdso, 0},
     {"jits", read_jit, 0},
     {"srcs", read_sources, 0},
@@ -309,6 +350,7 @@ static void forget_block(struct raw_extension *ext, const struct raw_extension *
     ext->image_count = before->image_count;
     ext->mapx_count = before->mapx_count;
     ext->task_count = before->task_count;
+    ext->code_count = before->code_count;
     ext->source_count = before->source_count;
     ext->cpu_count = before->cpu_count;
     ext->tick_count = before->tick_count;
@@ -386,6 +428,7 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
         raw_extension_free(ext);
         return error_set(err, damage.file, damage.offset, "%s", damage.text);
     }
+    identify_files(ext);
     if (got == 0 || ext->rows_at != 0 || stream_offset(stream) != ext->end)
         return 0;
     got = block_part(stream, &block, err);
@@ -472,6 +515,7 @@ void raw_extension_free(struct raw_extension *ext)
     free(ext->images);
     free(ext->mapx);
     free(ext->tasks);
+    free(ext->codes);
     free(ext->sources);
     free(ext->jits);
     free(ext->cpus);

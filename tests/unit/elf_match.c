@@ -4,6 +4,7 @@
 
 #include <elf.h>
 
+#include "formats/elf/elf_content.h"
 #include "formats/elf/elf_match.h"
 
 #define MINE  "0102"
@@ -140,6 +141,27 @@ static void one_build_id(struct check *check)
     REFUSED(marked, MAPPING(.size = 0x7000, .build_id = ""), "its code has 8192 bytes");
 }
 
+/* What ran had no build-id, but its code is known. */
+static void contents_decide(struct check *check)
+{
+    struct image image = make_image(ET_DYN, false);
+    struct error err = {0};
+    char id[ELF_CONTENT_ID];
+    struct elf_file *file =
+        elf_file_from_memory((const uint8_t *)&image, sizeof image, "image", &err);
+    elf_content_id(file, id);
+    elf_file_close(file);
+    CHECK_HAS(id, "code:6708:"); /* 0x1234 + 0x800 */
+    AT(image, MAPPING(.size = 0x100000, .has_offset = true, .offset = 0x2000, .build_id = id),
+       0x700010, 0x12010);
+    image.rest[sizeof image.rest - 1]++; /* not code */
+    AT(image, MAPPING(.size = 0x2000, .build_id = id), 0x700010, 0x11010);
+    ((uint8_t *)&image)[0x37ff]++; /* the last byte of code */
+    REFUSED(image, MAPPING(.size = 0x2000, .build_id = id), id);
+    REFUSED(image, MAPPING(.size = 0x2000, .build_id = elf_content_lost), "'code:0:0'");
+}
+
 CHECK_MAIN({"build_ids_decide", build_ids_decide},
            {"each_byte_has_its_segment", each_byte_has_its_segment},
-           {"else_sizes_decide", else_sizes_decide}, {"one_build_id", one_build_id})
+           {"else_sizes_decide", else_sizes_decide}, {"one_build_id", one_build_id},
+           {"contents_decide", contents_decide})

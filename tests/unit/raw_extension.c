@@ -169,7 +169,41 @@ static void rows_are_counted(struct check *check)
     buffer_free(&b);
 }
 
+/* Contents of files without build-id go to the mappings of these files. */
+static void contents(struct check *check)
+{
+    struct error err = {0};
+    struct raw_extension ext;
+    struct raw_image run = {.parent = RAW_NO_IMAGE, .path = (char *)"/a", .comm = (char *)"a"};
+    struct raw_mapx maps[] = {
+        {.inode = 7, .build_id = (char *)"", .path = (char *)"/a"},
+        {.inode = 8, .build_id = (char *)"", .path = (char *)"/a"},
+        {.inode = 7, .build_id = (char *)"00ff", .path = (char *)"/b"},
+        {.inode = 7, .build_id = (char *)"", .path = (char *)"/b"},
+        {.inode = 7, .build_id = (char *)"", .path = (char *)"/a", .kind = RAW_MAP_ANONYMOUS}};
+    struct raw_code codes[] = {{7, (char *)"/a", (char *)"code:1:2"},
+                               {7, (char *)"/b", (char *)"code:3:4"},
+                               {9, (char *)"/c", (char *)"code:5:6"}};
+    static const char *const expected[] = {"code:1:2", "", "00ff", "code:3:4", ""};
+    for (int bad = 0; bad < 2; bad++) {
+        struct buffer b = {0};
+        codes[2].content = (char *)(bad ? "00fe" : "code:5:6");
+        buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
+        raw_put_images(&b, &run, 1);
+        raw_put_mapx(&b, maps, 5);
+        raw_put_codes(&b, codes, 3);
+        raw_put_done(&b, 0);
+        CHECK_EQ(read_back(&b, b.size, false, &ext, &err), bad ? -1 : 0);
+        for (size_t i = 0; i < 5 && !bad; i++)
+            CHECK_STR(ext.mapx[i].build_id, expected[i]);
+        if (bad)
+            CHECK_HAS(err.text, "'code'");
+        raw_extension_free(&ext);
+        buffer_free(&b);
+    }
+}
+
 CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
            {"data_behind_the_end", data_behind_the_end}, {"counts_that_lie", counts_that_lie},
            {"unknown_optional_block", unknown_optional_block},
-           {"rows_are_counted", rows_are_counted})
+           {"rows_are_counted", rows_are_counted}, {"contents", contents})
