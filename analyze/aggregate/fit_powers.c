@@ -18,6 +18,10 @@
 #define SAME      1e-6
 #define WIDE      1.0
 #define IDLE_WIDE 0.2
+/* The part of the variance of time, around that of CPU times, from which on idle power is known not to be that of rows. */
+#define LEAST_IDLE 0.01
+/* The standard error of a power that is not known, as part of the mean power. */
+#define FIXED_ERROR 0.5
 /* Powers are computed again with more correction, which is this part of the correction: where that has no solution, CPU times
  * are mostly chance, as functions are much shorter than the time between samples. The standard error that is left, as part
  * of the change that it makes; the variance of the time of an interval that ends in another row than it begins in, as part of
@@ -43,7 +47,10 @@ struct problem {
     double *fixed; /* [columns]: [J/ns] */
     size_t unknowns;
     double *s[SETS], *b[SETS]; /* products of columns [ns], and with energy [J], by group */
-    double time, mean;         /* of windows [ns]; their energy by CPU time [J/ns] */
+    double time;               /* of windows [ns] */
+    double squares;            /* of their energies by their time [J^2/ns] */
+    double mean;               /* power of CPU time without idle power [J/ns] */
+    double gross;              /* with idle power */
     /* of the unknowns, scaled to correlations */
     double *scale, *matrix, *side, *power, *error, *covariance;
     double *work, *parts; /* n x n; SETS x n */
@@ -137,7 +144,10 @@ static void start(struct problem *p, const struct fit *fit)
         p->s[set] = new_values(n * n);
         p->b[set] = new_values(n);
         add_sums(p, fit, set);
-        p->time += set < FIT_GROUPS ? p->s[set][0] : 0;
+        if (set == UNCORRECTED)
+            continue;
+        p->time += p->s[set][0];
+        p->squares += exact_approximate(*fit_sum(fit, set, FIT_ENERGY, FIT_ENERGY), ENERGY_SHIFT);
     }
     p->fixed = new_values(n);
     p->scale = new_values(n);
@@ -240,6 +250,7 @@ static void drop_idle(struct problem *p, size_t u)
 {
     p->like[0] = column_of(p, u);
     p->unknown[0] = FIT_NONE;
+    p->mean = p->gross;
     for (size_t c = 1; c < p->columns; c++)
         if (p->unknown[c] != FIT_NONE)
             p->unknown[c]--;
@@ -324,10 +335,79 @@ static bool leave_out(struct problem *p)
     return solved;
 }
 
+/* [J/ns] */
+static double power_of(const struct problem *p, const double *whole, size_t column)
+{
+    size_t u = p->unknown[column];
+    return u == FIT_NONE ? p->fixed[column] : whole[u] * p->scale[u];
+}
+
+/* What the powers do not explain of the energies of windows, squared and by time [J^2/ns]. Errors of counting samples do not
+ * count, as the sums are free of them. */
+static double unexplained(const struct problem *p, const double *whole)
+{
+    double sum = p->squares;
+    for (size_t i = 0; i < p->columns; i++) {
+        double power = power_of(p, whole, i);
+        for (size_t g = 0; g < FIT_GROUPS; g++) {
+            sum -= 2 * power * p->b[g][i];
+            for (size_t j = 0; j < p->columns; j++)
+                sum += power * power_of(p, whole, j) * p->s[g][i * p->columns + j];
+        }
+    }
+    return p->squares > 0 && sum > 0 ? sum : 0;
+}
+
+/* The bias of powers, scaled, if CPU times of windows are wrong by as much as explains the rest: the variance of each is
+ * proportional to the CPU time of the row. */
+static void find_bias(struct problem *p, const double *whole, double *bias)
+{
+    size_t m = p->unknowns;
+    double all = 0, *side = new_values(m);
+    for (size_t c = 1; c < p->columns; c++) {
+        double cpu = 0, power = power_of(p, whole, c);
+        for (size_t g = 0; g < FIT_GROUPS; g++)
+            cpu += fmax(0, p->s[g][c * p->columns]);
+        all += cpu * power * power;
+        if (p->unknown[c] != FIT_NONE)
+            side[p->unknown[c]] += cpu * power * p->scale[p->unknown[c]];
+    }
+    double part = all > 0 ? unexplained(p, whole) / all : 0;
+    for (size_t i = 0; i < m; i++)
+        side[i] *= part;
+    if (!solve_symmetric(p->lapack, m, p->matrix, side, bias))
+        memset(bias, 0, m * sizeof *bias);
+    free(side);
+}
+
+/* Adds to SQUARES, of the errors of powers, what follows if the powers of rows that are not known are wrong. */
+static void add_fixed(const struct problem *p, double *squares)
+{
+    size_t m = p->unknowns;
+    double *side = new_values(m), *change = new_values(m);
+    for (size_t c = 1; c < p->columns; c++) {
+        if (p->unknown[c] != FIT_NONE)
+            continue;
+        memset(side, 0, m * sizeof *side);
+        for (size_t i = 0; i < p->columns; i++)
+            for (size_t g = 0; g < FIT_GROUPS && p->unknown[i] != FIT_NONE; g++)
+                side[p->unknown[i]] += p->s[g][i * p->columns + c] * p->scale[p->unknown[i]];
+        if (!solve_symmetric(p->lapack, m, p->matrix, side, change))
+            continue;
+        for (size_t i = 0; i < m; i++)
+            squares[i] += change[i] * change[i] * FIXED_ERROR * FIXED_ERROR * p->mean * p->mean;
+    }
+    free(side);
+    free(change);
+}
+
 /* Variances and covariances of the powers, still scaled. */
 static void find_errors(struct problem *p, const double *whole)
 {
     size_t m = p->unknowns;
+    double *bias = new_values(m), *fixed = new_values(m);
+    find_bias(p, whole, bias);
+    add_fixed(p, fixed);
     for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < m; j++) {
             double mean_i = 0, mean_j = 0, sum = 0;
@@ -341,8 +421,11 @@ static void find_errors(struct problem *p, const double *whole)
         }
         double correction = p->parts[UNCORRECTED * m + i] - whole[i];
         p->error[i] = sqrt(p->covariance[i * m + i] +
-                           CORRECTION_ERROR * CORRECTION_ERROR * correction * correction);
+                           CORRECTION_ERROR * CORRECTION_ERROR * correction * correction +
+                           bias[i] * bias[i] / 4 + fixed[i]);
     }
+    free(bias);
+    free(fixed);
 }
 
 static double quantile(void)
@@ -350,12 +433,33 @@ static double quantile(void)
     return student_quantile(0.95, FIT_GROUPS - 1);
 }
 
+/* Is the program idle for more or less of the time in different windows, so that idle power is not part of the powers of
+ * rows? Otherwise rows may include it. */
+static bool varies(const struct problem *p)
+{
+    size_t m = p->unknowns;
+    double *one = new_values(m), *inverse = new_values(m);
+    memset(p->work, 0, m * m * sizeof *p->work);
+    collect(p, UNCORRECTED, 1, p->work,
+            one); /* a correction can be about as large as the sums of a row */
+    scale(p, p->work, one);
+    for (size_t i = 0; i < m * m; i++)
+        p->work[i] += p->matrix[i];
+    memset(one, 0, m * sizeof *one);
+    one[0] = 1;
+    bool result =
+        solve_symmetric(p->lapack, m, p->work, one, inverse) && inverse[0] * LEAST_IDLE < 1;
+    free(one);
+    free(inverse);
+    return result;
+}
+
 /* The unknown with the least certain power, if that power is unknown; else the number of unknowns. */
 static size_t find_unknown(const struct problem *p)
 {
     size_t worst = p->unknowns;
     double most = 1;
-    for (size_t i = 0; i < p->unknowns; i++) {
+    for (size_t i = is_idle(p, 0) && varies(p); i < p->unknowns; i++) {
         double wide = (is_idle(p, i) ? IDLE_WIDE : WIDE) * p->mean;
         double ratio = quantile() * p->error[i] * p->scale[i] / wide;
         if (ratio > most || isnan(ratio)) {
@@ -382,15 +486,19 @@ static size_t find_partner(const struct problem *p, size_t i)
     return best;
 }
 
-/* Joins the two most similar unknowns, if SURE or if they cannot be distinguished. Returns whether it did. */
+/* Joins the two most similar unknowns, if SURE or if they cannot be distinguished; if one of them is idle power, which is not
+ * that of rows, the row is unknown. Returns whether it did. */
 static bool join_alike(struct problem *p, bool sure)
 {
     size_t m = p->unknowns;
     double *vector = new_values(m);
     bool joined = smallest_eigenvalue(p->lapack, m, p->matrix, vector) < SAME || sure;
     if (joined) {
-        size_t u = largest(vector, m, m);
-        join(p, u, largest(vector, m, u));
+        size_t u = largest(vector, m, m), v = largest(vector, m, u);
+        if ((is_idle(p, u) || is_idle(p, v)) && varies(p))
+            fix(p, u > v ? u : v, any_other(p, u > v ? u : v));
+        else
+            join(p, u, v);
     }
     free(vector);
     return joined;
@@ -404,7 +512,7 @@ static bool join_next(struct problem *p)
         fix(p, lost, any_other(p, lost));
         return true;
     }
-    if (join_alike(p, false))
+    if (m > 1 && join_alike(p, false))
         return true;
     double *whole = new_values(m);
     bool solved = solve_symmetric(p->lapack, m, p->matrix, p->side, whole) && leave_out(p);
@@ -419,10 +527,10 @@ static bool join_next(struct problem *p)
         return true;
     }
     if (!solved)
-        return join_alike(p, true);
-    if (worst < m)
+        return m > 1 && join_alike(p, true);
+    if (m > 1 && worst < m)
         fix(p, worst, find_partner(p, worst));
-    return worst < m;
+    return m > 1 && worst < m;
 }
 
 /* ---- results ---- */
@@ -450,16 +558,29 @@ static void report(const struct problem *p, const struct fit *fit, struct fit_po
     }
 }
 
+/* From sums of time, CPU time and energy, as if there were a single row. */
+static void find_mean(struct problem *p)
+{
+    double joule = 0, cpu_ns = 0, cpu_joule = 0, square = 0;
+    for (size_t g = 0; g < FIT_GROUPS; g++) {
+        joule += p->b[g][0];
+        for (size_t c = 1; c < p->columns; c++) {
+            cpu_ns += p->s[g][c];
+            cpu_joule += p->b[g][c];
+            for (size_t d = 1; d < p->columns; d++)
+                square += p->s[g][c * p->columns + d];
+        }
+    }
+    p->mean = p->gross = cpu_ns > 0 ? fabs(joule) / cpu_ns : 0;
+    double rest = square - cpu_ns * cpu_ns / p->time, slope = cpu_joule - joule * cpu_ns / p->time;
+    if (rest > LEAST_IDLE * square && slope > 0)
+        p->mean = slope / rest;
+}
+
 static bool solve(struct problem *p)
 {
-    double cpu_ns = 0;
-    for (size_t g = 0; g < FIT_GROUPS; g++) {
-        p->mean += p->b[g][0];
-        for (size_t c = 1; c < p->columns; c++)
-            cpu_ns += p->s[g][c];
-    }
-    p->mean = cpu_ns > 0 ? fabs(p->mean) / cpu_ns : 0;
-    while (p->unknowns > 1 && join_next(p))
+    find_mean(p);
+    while (p->unknowns > 0 && join_next(p))
         ;
     return p->unknowns > 0 && prepare(p) == p->unknowns &&
            solve_nonnegative(p->lapack, p->unknowns, p->matrix, p->side, p->power);

@@ -166,6 +166,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     add_cell(fit, FIT_TIME, FIT_TIME, w->ns, w->ns);
     add_cell(fit, FIT_ENERGY, FIT_TIME, w->energy, w->energy);
     double per_ns = 1 / w->ns, rate = w->energy * per_ns;
+    add_cell(fit, FIT_ENERGY, FIT_ENERGY, w->energy * rate, w->energy * rate);
     for (size_t i = 0; i < w->count; i++) {
         const double *x = w->cpu[i];
         size_t a = w->column[i];
@@ -199,6 +200,7 @@ static void take_window(struct fit *fit, const struct fit_window *w)
     fit->switched[FIT_TIME]++;
     add_product(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), ns, TIME_SHIFT);
     add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME), joule, ENERGY_SHIFT);
+    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * joule / ns, ENERGY_SHIFT);
     for (size_t i = 0; i < w->count; i++) {
         double x[FIT_ESTIMATES];
         for (size_t e = 0; e < FIT_ESTIMATES; e++)

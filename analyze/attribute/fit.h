@@ -134,7 +134,7 @@ void fit_merge(struct fit *to, const struct fit *from, const uint32_t *row);
 /* The column of ROW, which is assigned at the first call; FIT_REST if all columns are taken. */
 uint16_t fit_column(struct fit *fit, uint32_t row);
 
-/* The sum of products of columns A and B in GROUP [2^-32 ns; with FIT_ENERGY 2^-80 J]. */
+/* The sum of products of columns A and B in GROUP [2^-32 ns; with FIT_ENERGY 2^-80 J; of FIT_ENERGY and itself 2^-80 J^2/ns]. */
 static inline exact *fit_sum(const struct fit *fit, size_t group, size_t a, size_t b)
 {
     size_t high = a > b ? a : b, low = a > b ? b : a, pairs = fit->room * (fit->room + 1) / 2;

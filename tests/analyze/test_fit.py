@@ -279,6 +279,31 @@ class FitTest(tool.Case):
             self.assertAlmostEqual(rows[f"f{who}"]["energy"], joule, delta=0.06 * joule)
         self.assertAlmostEqual(rows["_idle"]["energy"], 16, delta=0.7)
 
+    def test_processors_are_shared(self):
+        """The program waits for a CPU most of the time, CPU times are read up to 2 ms late, and a few samples are in a third
+        row: powers are as uncertain as the table says, and never contain idle power."""
+        for seed in (1, 10):
+            rng, samples, truth, late = random.Random(seed), [], [0.0, 0.0], 0
+            for w in range(240):  # sensor: 10 ms; 4 W, the functions 10 and 20 W more
+                used, f = 0 if w % 9 > 6 else rng.randrange(3 * MS, 6 * MS), int(w % 9 > 2)
+                truth[f] += (10, 20)[f] * used / 1e9
+                watt = 4 + (10, 20)[f] * used / 1e9 / 0.01
+                before, late, left = late, rng.randrange(0, 2 * MS) if used else 0, 10 * MS
+                counted = max(0, used + late - before if used else used)
+                each = counted // max(1, counted // MS)
+                for _ in range(counted // each if each else 0):
+                    wait = min(rng.randrange(1, MS), left - each * 2)
+                    if wait > 0:
+                        samples += [pbin.Sample(wait, watt, []),
+                                    pbin.Sample(each, watt, [(0, 2 if rng.random() < 0.015 else f, each)])]
+                        left -= wait + each
+                samples.append(pbin.Sample(left, watt, []))
+            rows, _ = self.rows(self.put(f"shared{seed}.pbin", make(samples)))
+            self.assertIsNone(rows["_idle"]["not_resolvable_from"], seed)
+            for name, joule in (("_idle", 9.6), ("f0", truth[0]), ("f1", truth[1])):
+                self.assertAlmostEqual(rows[name]["energy"], joule, delta=rows[name]["fit_ci95"], msg=(seed, name))
+                self.assertLess(rows[name]["fit_ci95"], 0.5 * joule)
+
     def test_one_sample_a_window(self):
         """Windows are joined; what is shorter than the time between samples cannot be resolved."""
         sys.path.insert(0, os.path.dirname(TRUTH))

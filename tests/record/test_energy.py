@@ -35,24 +35,29 @@ class Energy(tool.Case):
                     os.unlink(name)
         subprocess.run([tool.path("prof2pbin"), "-q", "-o", pbin, raw], check=True)
         table = subprocess.run([tool.path("pbin-aggregate"), "-q", "--energy-model=fit", "-k", "function", "--format=json", pbin],
-                               check=True, stdout=subprocess.PIPE).stdout
-        return json.loads(done.stdout), json.loads(table)
+                               check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if table.returncode != 0:  # the program hardly ran
+            self.assertIn("too few updates of the sensor", table.stderr)
+            return json.loads(done.stdout), None
+        return json.loads(done.stdout), json.loads(table.stdout)
 
     def test_a_counter_that_is_updated_every_10_ms(self):
         """Its windows had the CPU time of others: 16 % of the energy of both functions and more was idle."""
         truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", "perf"])
+        used = truth["phase_10"] / 10 + truth["phase_20"] / 20
+        if table is None:
+            self.assertLess(used, 0.5 * 2.5 * 70 / 90)
+            return
         rows = {row["function"]: row for row in table["rows"]}
         total = table["total"]["energy"]
         self.assertAlmostEqual(sum(row["energy"] for row in rows.values()), total, delta=1e-9 * total)
         self.assertAlmostEqual(total, sum(truth.values()), delta=0.04 * total)
-        used = truth["phase_10"] / 10 + truth["phase_20"] / 20
-        if used < 0.8 * 2.5 * 70 / 90:  # on a busy machine windows have few samples: an error of 63 % was seen
-            return
-        for name, joules in truth.items():  # of 17 runs, the highest error was 13 %, and intervals cover too seldom
-            row = rows[name]
-            if not row.get("not_resolvable_from"):
-                self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + (row.get("fit_ci95") or 0), msg=name)
-
+        for name, joules in truth.items():  # of 17 runs, the highest error was 13 %
+            row = rows.get(name, {})
+            if used >= 0.5 * 2.5 * 70 / 90:
+                self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules, msg=name)
+            elif row.get("fit_ci95") is not None:  # on a busy machine, the interval says how uncertain that is
+                self.assertAlmostEqual(row["energy"], joules, delta=0.2 * joules + row["fit_ci95"], msg=name)
 
 
 if __name__ == "__main__":
