@@ -26,6 +26,8 @@
  * nothing new (generated code). */
 static const uint64_t look_again = SECOND / 50;
 static const uint64_t flush_every = SECOND / 20; /* lost at most if the sampler is killed */
+/* Until the first sample is written: nothing can be salvaged before. */
+static const uint64_t flush_first = SECOND / 100;
 static const uint64_t names_every = SECOND / 2;
 enum { AT_ONCE = 16384, VMMAP_SIZE = 272 };
 
@@ -49,6 +51,7 @@ struct recorder {
     struct raw_readings *values; /* for it */
     struct power *power;
     bool failed;                     /* ERR is filled; no more samples */
+    bool is_salvageable;             /* a sample has been written */
     uint64_t flushed, looked, named; /* last times of flushing and looking up [ns of the run] */
     int64_t started;                 /* CLOCK_REALTIME of time 0 [ns] */
     double energy;
@@ -87,6 +90,11 @@ static void put_news(struct recorder *r, bool all)
     r->reading_count = r->cpu_count = r->tick_count = 0;
 }
 
+static bool flush_is_due(const struct recorder *r, uint64_t now)
+{
+    return now >= r->flushed + (r->is_salvageable ? flush_every : flush_first);
+}
+
 /* Stops while the disk still has room to complete the profile. */
 static int flush(struct recorder *r, uint64_t now, bool all)
 {
@@ -94,6 +102,7 @@ static int flush(struct recorder *r, uint64_t now, bool all)
     if (r->spool == NULL || r->failed)
         return r->failed ? -1 : 0;
     put_news(r, all);
+    r->is_salvageable = spool_samples(r->spool) > 0;
     if (spool_flush(r->spool) == 0 &&
         (all || spool_has_room(r->spool, images_vmmap_count(r->images) * VMMAP_SIZE)))
         return 0;
@@ -114,7 +123,7 @@ static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)
         r->failed = true;
     uint64_t newest = take_readings(r);
     *read = newest > 0 ? newest : *read;
-    if (now >= r->flushed + flush_every)
+    if (flush_is_due(r, now))
         flush(r, now, false);
     return power_due(r->power);
 }
@@ -219,7 +228,7 @@ static int on_sample(void *context, const struct engine_sample *sample)
     if (r->spool == NULL)
         return 0;
     spool_sample(r->spool, sample);
-    if (!spool_full(r->spool) && sample->time < r->flushed + flush_every)
+    if (!spool_full(r->spool) && !flush_is_due(r, sample->time))
         return 0;
     return flush(r, sample->time, false);
 }
