@@ -71,15 +71,18 @@ ifneq ($(CROSS_COMPILE)$(STATIC),)
 # On aarch64 also funcmeter, with what it is made of in an archive of its own.
 METER_FILES := $(if $(STATIC),,$(if $(filter aarch64-%,$(MACHINE)),$(filter-out record/meter/machine_x86_64.c,$(filter base/% formats/% record/%,$(LIB_FILES)))))
 METER     := $(if $(METER_FILES),$(BUILD)/funcmeter)
+METER_LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty -lm -lpthread -ldl
+# A board may have only the libraries of the sampler.
+HAS_METER := $(if $(METER),$(shell echo 'int main(void) { return 0; }' | $(CC) $(LDFLAGS) -x c -o /dev/null - $(METER_LIBS) 2>/dev/null && echo yes))
 TOOLS     := record/sampler
 LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/meter/%,$(filter base/% record/%,$(LIB_FILES)))) \
              $(addprefix formats/,pbin/block.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_readings.c elf/elf_file.c elf/elf_content.c)
-PRELOAD   := $(if $(METER),$(PRELOAD))
+PRELOAD   := $(if $(HAS_METER),$(PRELOAD))
 LIBS      := -lelf -lbz2 $(if $(STATIC),-lz) -lm -lpthread -ldl
 ALL_CFLAGS += $(if $(CROSS_COMPILE),-idirafter /usr/include)
 endif
 OBJECTS := $(C_FILES:%.c=$(BUILD)/%.o)
-BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS))) $(METER)
+BIN     := $(addprefix $(BUILD)/,$(notdir $(TOOLS))) $(if $(HAS_METER),$(METER))
 MAN     := $(foreach f,$(FLOORS),$(wildcard $(f)/*.[157] $(f)/*/*.[157]))
 
 # Programs with known behaviour, to be measured: always built with the same flags, never with sanitizers.
@@ -88,6 +91,7 @@ SAMPLES := $(if $(CROSS_COMPILE)$(STATIC),,$(patsubst %.c,$(BUILD)/%,$(filter-ou
 SAMPLE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -pthread
 
 all: $(BIN) $(PRELOAD) $(SAMPLES) ## build the tools and the samples into build/ (the default)
+	$(if $(METER),$(if $(HAS_METER),,$(call SAY,funcmeter is not built: a library is missing ($(METER_LIBS)))))
 
 # $(1) = floor, $(2) = floors below it
 define floor
@@ -110,7 +114,7 @@ $(BUILD)/libmeter.a: $(METER_FILES:%.c=$(BUILD)/%.o)
 ifdef METER
 $(METER): $(BUILD)/record/meter/funcmeter.o $(BUILD)/libmeter.a
 	$(call SAY,LINK $@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty -lm -lpthread -ldl
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(METER_LIBS)
 endif
 $(eval $(call floor,base,))
 $(eval $(call floor,formats,base))
