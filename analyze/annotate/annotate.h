@@ -21,10 +21,24 @@
 /* The metric of shares and hot lines. */
 enum annotate_metric { HEAT_TIME, HEAT_ENERGY, HEAT_SAMPLES };
 
+/* What a minimum is for, and how much of a binary is shown; an instruction stands for a line, too. */
+enum annotate_level { LEVEL_BINARY, LEVEL_FUNCTION, LEVEL_BLOCK, LEVEL_INSTRUCTION };
+
+/* Less than this is left out: LEAST seconds, joules (or the unit of the profile) or samples. */
+struct annotate_minimum {
+    enum annotate_level level;
+    enum annotate_metric metric;
+    double least;
+};
+
 struct annotate_options {
     const char *
         *functions; /* globs over demangled names; none: the function with the largest metric */
     size_t function_count, function_capacity;
+    enum annotate_level level, external_level; /* of the target, and of other binaries */
+    bool all;                                  /* no globs, but levels or minima: every function */
+    struct annotate_minimum *minima;
+    size_t minimum_count, minimum_capacity;
     const char **source_paths; /* folders with sources built elsewhere */
     size_t source_path_count, source_path_capacity;
     const char **prefix_maps; /* "OLD=NEW": recorded and local prefixes of source paths */
@@ -69,11 +83,12 @@ struct annotate_module {
     uint64_t size; /* of the mapping [bytes], needed without offsets to find the segment; else 0 */
 };
 
-/* A function to be shown: consecutive rows. */
+/* A function to be shown: consecutive rows. With LEVEL_BINARY it stands for its whole binary, and has its sums. */
 struct annotate_function {
     struct annotate_row *rows;
     size_t count;
-    struct annotate_sums sums;
+    struct annotate_sums sums, binary_sums;
+    enum annotate_level level;
 };
 
 struct annotation {

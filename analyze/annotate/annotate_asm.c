@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
@@ -46,6 +47,7 @@ struct instruction {
     uint32_t at, size; /* [bytes] from the start of the piece */
     struct annotate_sums sums;
     const struct annotate_row *row; /* NULL: no samples */
+    bool hidden;                    /* its basic block is below a minimum */
 };
 
 /* The code of a symbol, or around addresses that have none. */
@@ -71,13 +73,39 @@ static size_t decode(const struct piece *p, size_t at)
     return disassembler_decode(p->file->disassembler, p->address + at, p->bytes + at, p->size - at);
 }
 
+/* Marks where basic blocks begin because of the instruction decoded last: AFTER it, and where it leads in the piece. */
+static void mark_branch(const struct piece *p, size_t after, uint8_t *begins)
+{
+    uint64_t target;
+    if (!disassembler_branches(p->file->disassembler, &target))
+        return;
+    begins[after] = 1;
+    if (target - p->address < p->size)
+        begins[target - p->address] = 1;
+}
+
+/* Hides the blocks that are below a minimum. */
+static void hide_blocks(struct piece *p, const uint8_t *begins)
+{
+    const struct annotation *a = listing_annotation(p->listing);
+    for (size_t i = 0, n; i < p->count; i += n) {
+        struct annotate_sums sums = {0};
+        for (n = 0; i + n < p->count && (n == 0 || !begins[p->instructions[i + n].at]); n++)
+            annotate_sums_add(&sums, &p->instructions[i + n].sums);
+        for (size_t k = i; k < i + n; k++)
+            p->instructions[k].hidden = !annotate_reaches(a, LEVEL_BLOCK, &sums);
+    }
+}
+
 /* Decodes all instructions, and adds the sums of the COUNT spots in them. Returns the number of spots used: the others
  * are after the end of the code in the file. */
 static size_t split(struct piece *p, const struct spot *spots, size_t count)
 {
     size_t used = 0;
+    uint8_t *begins = mem_zalloc(p->size + 1, 1);
     for (size_t at = 0; at < p->size;) {
         size_t size = decode(p, at);
+        mark_branch(p, at + size, begins);
         mem_reserve(&p->instructions, &p->capacity, p->count + 1, sizeof *p->instructions);
         struct instruction *i = &p->instructions[p->count++];
         *i = (struct instruction){.at = (uint32_t)at, .size = (uint32_t)size};
@@ -87,6 +115,8 @@ static size_t split(struct piece *p, const struct spot *spots, size_t count)
         }
         at += size;
     }
+    hide_blocks(p, begins);
+    free(begins);
     return used;
 }
 
@@ -96,10 +126,11 @@ static struct line_range *choose_ranges(const struct piece *p, size_t *count)
     struct line_range *ranges = mem_zalloc(p->count, sizeof *ranges);
     uint64_t context = a->options->context;
     *count = 0;
-    if (!a->options->has_context)
+    if (!annotation_folds(a))
         ranges[(*count)++] = (struct line_range){0, p->count - 1};
-    for (size_t i = 0; i < p->count && a->options->has_context; i++)
-        if (annotation_is_hot(a, &p->instructions[i].sums, p->function))
+    for (size_t i = 0; i < p->count && annotation_folds(a); i++)
+        if (!p->instructions[i].hidden &&
+            annotation_is_shown(a, &p->instructions[i].sums, p->function))
             ranges[(*count)++] = (struct line_range){
                 i > context ? i - context : 0, context < p->count - i ? i + context : p->count - 1};
     *count = line_ranges_join(ranges, *count);
@@ -155,7 +186,8 @@ static void put_bare(struct listing *listing, const struct annotate_function *f,
 {
     const struct annotation *a = listing_annotation(listing);
     for (size_t i = 0; i < count; i++)
-        if (!a->options->has_context || annotation_is_hot(a, &spots[i].row->sums, f))
+        if (annotation_is_shown(a, &spots[i].row->sums, f) &&
+            annotate_reaches(a, LEVEL_BLOCK, &spots[i].row->sums))
             put_spot(listing, f, spots[i].address, spots[i].row, &spots[i].row->sums, NULL);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/annotate/annotate_asm.h"
+#include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_source.h"
 #include "analyze/annotate/annotate_values.h"
 #include "base/memory.h"
@@ -43,6 +44,19 @@ static struct annotate_function *group(struct annotation *a, size_t *count)
         annotate_sums_add(&functions[*count - 1].sums, &row->sums);
     }
     return functions;
+}
+
+/* Gives each of the functions, which are sorted by binary, the sums of its binary. */
+static void add_binaries(struct annotate_function *functions, size_t count)
+{
+    for (size_t i = 0, n; i < count; i += n) {
+        struct annotate_sums all = {0};
+        for (n = 0; i + n < count && functions[i + n].rows->binary == functions[i].rows->binary;
+             n++)
+            annotate_sums_add(&all, &functions[i + n].sums);
+        for (size_t k = i; k < i + n; k++)
+            functions[k].binary_sums = all;
+    }
 }
 
 static int compare_functions(const void *left, const void *right, void *opaque)
@@ -135,6 +149,8 @@ static void note_empty(const struct annotation *a, const struct annotate_functio
 static size_t choose(const struct annotation *a, struct annotate_function *functions, size_t count)
 {
     size_t kept = 0, wanted = 0;
+    if (a->options->all)
+        return count;
     if (a->options->function_count == 0)
         return choose_first(a, functions, count);
     size_t *matched = mem_zalloc(a->options->function_count, sizeof *matched);
@@ -150,6 +166,21 @@ static size_t choose(const struct annotation *a, struct annotate_function *funct
     return kept;
 }
 
+/* Chooses what is shown: the COUNT functions are those with the most first. Returns how many are left. */
+static size_t narrow(struct annotation *a, struct annotate_function *functions, size_t count)
+{
+    size_t chosen = choose(a, functions, count);
+    if (chosen == 0)
+        note_empty(a, functions, count);
+    size_t kept = annotate_select(a, functions, chosen);
+    if (chosen > 0 && kept == 0)
+        report_warning(a->reporter, "nothing is selected: no %s reaches --min",
+                       annotate_has_minimum(a, LEVEL_FUNCTION) ? "function" : "binary");
+    if (kept > 0)
+        qsort_r(functions, kept, sizeof *functions, compare_functions, a);
+    return kept;
+}
+
 static void show(struct annotation *a, struct annotate_function *functions, size_t count,
                  const struct table_format *format, struct output *out)
 {
@@ -159,7 +190,9 @@ static void show(struct annotation *a, struct annotate_function *functions, size
     struct listing *listing = listing_open(a, format, out);
     for (size_t i = 0; i < count; i++) {
         listing_begin(listing, &functions[i]);
-        if (files != NULL)
+        if (functions[i].level <= LEVEL_FUNCTION)
+            listing_total(listing, &functions[i]);
+        else if (files != NULL)
             show_assembly(listing, &functions[i], files);
         else
             show_source(listing, &functions[i]);
@@ -178,11 +211,9 @@ int annotation_show(struct annotation *a, const struct table_format *format, str
     struct annotate_function *functions = group(a, &count);
     if (count == 0)
         return error_set(err, NULL, NO_OFFSET, "profile without samples: nothing to annotate");
+    add_binaries(functions, count);
     qsort_r(functions, count, sizeof *functions, compare_functions, a);
-    size_t chosen = choose(a, functions, count);
-    if (chosen == 0)
-        note_empty(a, functions, count);
-    show(a, functions, chosen, format, out);
+    show(a, functions, narrow(a, functions, count), format, out);
     free(functions);
     return 0;
 }

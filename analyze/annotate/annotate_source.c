@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/source_file.h"
@@ -73,14 +74,14 @@ static void make_lines(struct section *s, const struct annotate_row *rows, size_
     }
 }
 
-/* With --context: ranges around hot lines. */
-static void range_around_hot(struct section *s)
+/* With --context or a minimum of lines: ranges around the lines that reach it, hot ones if there is a context. */
+static void range_around_lines(struct section *s)
 {
     const struct annotation *a = listing_annotation(s->listing);
     uint64_t context = a->options->context;
     for (size_t i = 0; i < s->line_count; i++) {
         const struct line *line = &s->lines[i];
-        if (line->number > 0 && annotation_is_hot(a, &line->sums, s->function))
+        if (line->number > 0 && annotation_is_shown(a, &line->sums, s->function))
             s->ranges[s->range_count++] =
                 (struct line_range){less(line->number, context), more(line->number, context)};
     }
@@ -259,12 +260,13 @@ static void show_file(struct listing *listing, const struct annotate_function *f
         .listing = listing, .function = f, .row = rows, .file = annotation_text(a, rows->file)};
     make_lines(&s, rows, count);
     s.ranges = mem_zalloc(count, sizeof *s.ranges);
-    if (a->options->has_context)
-        range_around_hot(&s);
+    if (annotation_folds(a))
+        range_around_lines(&s);
     else
         range_functions(&s, rows, count);
     s.range_count = line_ranges_join(s.ranges, s.range_count);
-    if (s.range_count > 0 || s.lines[0].number == 0)
+    if (s.range_count > 0 ||
+        (s.lines[0].number == 0 && annotate_reaches(a, LEVEL_INSTRUCTION, &s.lines[0].sums)))
         put_section(&s);
     for (size_t i = 0; i < s.line_count; i++)
         free(s.lines[i].inner);

@@ -89,7 +89,9 @@ void annotate_table_row(struct annotate_table *t, const struct annotate_function
     struct table_cell cells[MAX_COLUMNS];
     size_t n = 0;
     cells[n++] = text_cell(annotation_text(t->annotation, f->rows->binary));
-    cells[n++] = text_cell(annotation_text(t->annotation, f->rows->function));
+    cells[n++] = f->level == LEVEL_BINARY
+                     ? (struct table_cell){0}
+                     : text_cell(annotation_text(t->annotation, f->rows->function));
     cells[n++] = text_cell(line->file);
     cells[n++] = line->line > 0 ? cell_count(line->line) : (struct table_cell){0};
     if (t->annotation->options->assembly)

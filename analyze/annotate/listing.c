@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
 #include "base/elide.h"
@@ -39,6 +40,7 @@ struct listing {
     size_t line_width;                          /* [characters], 0: no limit */
     bool hides[ANNOTATE_VALUES], hides_origins; /* some of them, for lack of room */
     size_t functions, lines;                    /* shown; lines: of the last function */
+    bool in_full;                               /* the last function: not its sums alone */
 };
 
 struct annotation *listing_annotation(struct listing *l)
@@ -168,28 +170,38 @@ static char *totals_of(const struct listing *l, const struct annotate_function *
     return totals;
 }
 
+/* Sums alone are on consecutive lines. */
+static bool needs_gap(struct listing *l, const struct annotate_function *f)
+{
+    bool gap = l->functions++ > 0 && (l->in_full || f->level > LEVEL_FUNCTION);
+    l->in_full = f->level > LEVEL_FUNCTION;
+    return gap;
+}
+
 /* The name of the function and its totals, on a line each if one is too narrow for both. */
 static void put_heading(struct listing *l, const struct annotate_function *f)
 {
     static const char in[] = " in ";
     const struct annotation *a = l->annotation;
-    char *name = utf8_visible(annotation_text(a, f->rows->function), NULL);
+    bool whole = f->level == LEVEL_BINARY, has_binary = !whole && f->rows->binary != 0;
+    char *name =
+        utf8_visible(annotation_text(a, whole ? f->rows->binary : f->rows->function), NULL);
     char *binary = utf8_visible(annotation_text(a, f->rows->binary), NULL);
     char *totals = totals_of(l, f);
-    size_t all = elide_width(name) + (f->rows->binary != 0 ? strlen(in) + elide_width(binary) : 0);
+    size_t all = elide_width(name) + (has_binary ? strlen(in) + elide_width(binary) : 0);
     bool splits = l->line_width > 0 && all + strlen(": ") + strlen(totals) > l->line_width;
     if (splits && all >= l->line_width) { /* with the colon */
         size_t room = l->line_width - 1, most = room / 3;
         char *shorter = elide_middle(binary, most);
         free(binary);
         binary = shorter;
-        shorter = elide(name, room - (f->rows->binary != 0 ? strlen(in) + elide_width(binary) : 0));
+        shorter = elide(name, room - (has_binary ? strlen(in) + elide_width(binary) : 0));
         free(name);
         name = shorter;
     }
-    output_printf(l->out, "%s%s%s%s", l->functions++ > 0 ? "\n" : "", l->paint.strong, name,
+    output_printf(l->out, "%s%s%s%s", needs_gap(l, f) ? "\n" : "", l->paint.strong, name,
                   l->paint.end);
-    if (f->rows->binary != 0)
+    if (has_binary)
         output_printf(l->out, "%s%s", in, binary);
     output_printf(l->out, ":%s%s\n", splits ? "\n  " : " ", totals);
     free(name);
@@ -356,6 +368,13 @@ void listing_line(struct listing *l, const struct annotate_function *f, const st
     output_printf(l->out, "\n");
 }
 
+void listing_total(struct listing *l, const struct annotate_function *f)
+{
+    l->lines++;
+    if (l->table != NULL)
+        annotate_table_row(l->table, f, &(struct listed){.sums = &f->sums});
+}
+
 struct listing *listing_open(struct annotation *annotation, const struct table_format *format,
                              struct output *out)
 {
@@ -405,9 +424,21 @@ void listing_begin(struct listing *l, const struct annotate_function *f)
         put_heading(l, f);
 }
 
+static void put_nothing(struct listing *l)
+{
+    const struct annotation *a = l->annotation;
+    if (a->options->has_context)
+        output_printf(l->out, "no line has at least %g %% of it (--threshold)\n",
+                      a->options->threshold);
+    else
+        output_printf(l->out, "no %s reaches --min\n",
+                      !a->options->assembly                        ? "line"
+                      : annotate_has_minimum(a, LEVEL_INSTRUCTION) ? "instruction"
+                                                                   : "block");
+}
+
 void listing_end(struct listing *l)
 {
     if (l->table == NULL && l->lines == 0)
-        output_printf(l->out, "no line has at least %g %% of it (--threshold)\n",
-                      l->annotation->options->threshold);
+        put_nothing(l);
 }

@@ -20,6 +20,8 @@ void listing_end(struct listing *listing);
 /* A section is a file or a range of code. A gap stands for folded lines. */
 void listing_section(struct listing *listing, const char *title);
 void listing_gap(struct listing *listing);
+/* Only the sums of FUNCTION, or of the binary that it stands for. */
+void listing_total(struct listing *listing, const struct annotate_function *function);
 void listing_line(struct listing *listing, const struct annotate_function *function,
                   const struct listed *line);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/key_option.h"
+#include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_show.h"
 #include "base/memory.h"
 #include "base/tool.h"
@@ -32,7 +33,10 @@ enum {
     KEY_CI,
     KEY_WALL_TIME,
     KEY_LATENCY,
-    KEY_MODE
+    KEY_MODE,
+    KEY_LEVEL,
+    KEY_EXTERNAL_LEVEL,
+    KEY_MIN
 };
 
 static const struct argp_option arguments[] = {
@@ -58,6 +62,14 @@ static const struct argp_option arguments[] = {
      1},
     {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
+    {"level", KEY_LEVEL, "LEVEL", 0,
+     "Of the target, show binary, function (only their sums) or line (default), of all functions",
+     1},
+    {"external-level", KEY_EXTERNAL_LEVEL, "LEVEL", 0, "As --level, of all other binaries", 1},
+    {"min", KEY_MIN, "LEVEL:METRIC=N", 0,
+     "Leave out each LEVEL (binary, function, block, line) with a METRIC below N [s, J, samples] "
+     "(repeatable); of all functions",
+     1},
     {0, 0, NULL, 0, "Sources:", 2},
     {"source-path", KEY_SOURCE_PATH, "DIR", EVERYDAY,
      "Folder of sources built elsewhere (repeatable)", 2},
@@ -83,6 +95,57 @@ static void parse_metric(struct annotate_options *o, const char *name, struct ar
     argp_error(state, "--metric must be time, energy or samples, not '%s'", name);
 }
 
+static enum annotate_level parse_level(const char *option, const char *name,
+                                       struct argp_state *state)
+{
+    if (strcmp(name, "binary") == 0)
+        return LEVEL_BINARY;
+    if (strcmp(name, "function") == 0)
+        return LEVEL_FUNCTION;
+    if (strcmp(name, "line") != 0 && strcmp(name, "instruction") != 0)
+        argp_error(state, "%s must be binary, function, line or instruction, not '%s'", option,
+                   name);
+    return LEVEL_INSTRUCTION;
+}
+
+static void parse_minimum(struct annotate_options *a, const char *text, struct argp_state *state)
+{
+    mem_reserve(&a->minima, &a->minimum_capacity, a->minimum_count + 1, sizeof *a->minima);
+    const char *expected = annotate_minimum_parse(text, &a->minima[a->minimum_count++]);
+    if (expected != NULL)
+        argp_error(state, "--min '%s': expected %s", text, expected);
+}
+
+/* Options that choose how much of which functions is shown. */
+static error_t parse_detail(int key, const char *argument, struct argp_state *state,
+                            struct annotate_options *a)
+{
+    switch (key) {
+    case KEY_LEVEL:
+        a->level = parse_level("--level", argument, state);
+        break;
+    case KEY_EXTERNAL_LEVEL:
+        a->external_level = parse_level("--external-level", argument, state);
+        break;
+    case KEY_MIN:
+        parse_minimum(a, argument, state);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    a->all = true;
+    return 0;
+}
+
+/* Options that need or replace each other. */
+static void check(struct annotate_options *a, struct argp_state *state)
+{
+    a->all = a->all && a->function_count == 0;
+    for (size_t i = 0; i < a->minimum_count; i++)
+        if (a->minima[i].level == LEVEL_BLOCK && !a->assembly)
+            argp_error(state, "--min block: needs --asm");
+}
+
 /* Options that weigh samples and join profiles. */
 static error_t parse_weighing(int key, const char *argument, struct argp_state *state,
                               struct annotate_options *a)
@@ -100,7 +163,7 @@ static error_t parse_weighing(int key, const char *argument, struct argp_state *
             argp_error(state, "--mode must be mean or add, not '%s'", argument);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_detail(key, argument, state, a);
     }
 }
 
@@ -165,6 +228,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->annotate.search;
+        return 0;
+    case ARGP_KEY_END:
+        check(&o->annotate, state);
         return 0;
     case ARGP_KEY_ARG:
         append(&o->inputs, &o->input_count, &o->input_capacity, argument);
@@ -237,6 +303,7 @@ static int write_result(struct annotation *annotation, struct options *o, struct
 static void free_options(struct options *o)
 {
     free(o->annotate.functions);
+    free(o->annotate.minima);
     free(o->annotate.source_paths);
     free(o->annotate.prefix_maps);
     elf_search_free(&o->annotate.search);
@@ -247,7 +314,9 @@ const char *argp_program_version = "pbin-annotate (pbin-tools) " PBIN_TOOLS_VERS
 
 int main(int argc, char **argv)
 {
-    struct options o = {.annotate.threshold = 5};
+    struct options o = {.annotate = {.threshold = 5,
+                                     .level = LEVEL_INSTRUCTION,
+                                     .external_level = LEVEL_INSTRUCTION}};
     struct error err = {0};
     tool_start(&o.common, "pbin-annotate");
     o.common.formats = table_format_name;

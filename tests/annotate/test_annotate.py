@@ -199,6 +199,26 @@ class Assembly(Recorded):
         found = re.findall(r"^ *([0-9a-f]+):\t((?:(?:rep|repz|lock|bnd|cs|data16) )*)(\S+)", out, re.M)
         return [(int(a, 16), m) for a, _, m in found]
 
+    def test_blocks(self):
+        """The blocks of burn_50 between its branches, from objdump."""
+        starts, after = set(), False
+        for address, text in ((int(l.split(":")[0], 16), l.split(":")[1]) for l in
+                              sh("objdump", "-d", "--no-show-raw-insn", "--disassemble=burn_50", BURN).splitlines()
+                              if re.match(r" +[0-9a-f]+:", l)):
+            branch = re.match(r"\s+(j\w+|call|ret)\s*([0-9a-f]*)", text)
+            starts |= {address} if after else set()
+            starts |= {int(branch[2], 16)} if branch and branch[2] else set()
+            after = branch is not None
+        blocks = {}
+        for row in self.json("--asm", "-f", "burn_50", self.burn):
+            start = max([s for s in starts if s <= int(row["address"], 16)], default=0)
+            blocks.setdefault(start, []).append(row)
+        hottest = max(blocks.values(), key=lambda rows: sum(r["samples"] for r in rows))
+        least = sum(r["samples"] for r in hottest)
+        self.assertGreater(len(blocks), 1)
+        self.assertEqual(self.json("--asm", "-f", "burn_50", "--min", f"block:samples={least}", self.burn), hottest)
+        self.assertEqual(self.json("--asm", "-f", "burn_50", "--min", f"block:samples={least + 1}", self.burn), [])
+
     def test_same_instructions_as_objdump(self):
         for name in ("burn_50", "burn_30", "burn_20"):
             rows = self.json("--asm", "--syntax", "intel", "-f", name, self.burn)
@@ -480,6 +500,37 @@ class Hostile(tool.Case):
         self.show(w, "--context", "4294967295")
         w.location(9, "f", "/nowhere.c", 2**32 - 1)
         self.show(w)
+
+    def levels(self, *options):
+        """{(binary, function): samples of its rows}; line N of F has N samples, of a millisecond each."""
+        w = Writer(target="app")
+        pc = 0
+        for binary, function, lines in (("app", "f", (4, 2)), ("app", "g", (3,)), ("lib", "h", (5, 1)), ("lib", "i", (2,))):
+            for line in lines:
+                for pc in range(pc + 1, pc + 1 + line):
+                    w.location(pc, function, "/none.c", line, binary=binary)
+        rows = json.loads(self.show(w, "--format", "json", *options).out)["rows"]
+        found = {}
+        for row in rows:
+            self.assertAlmostEqual(row["time"], row["samples"] / 1000)
+            found.setdefault((row["binary"], row["function"]), []).append(row["samples"])
+        return found
+
+    def test_levels(self):
+        app, lib = {("app", "f"): [2, 4], ("app", "g"): [3]}, {("lib", "h"): [1, 5], ("lib", "i"): [2]}
+        self.assertEqual(self.levels("--level", "line"), app | lib)
+        self.assertEqual(self.levels("--level", "binary"), {("app", None): [9]} | lib)
+        self.assertEqual(self.levels("--external-level", "binary"), {("lib", None): [8]} | app)
+        self.assertEqual(self.levels("--external-level", "function"), {("lib", "h"): [6], ("lib", "i"): [2]} | app)
+        self.assertEqual(self.levels("-f", "h", "--external-level", "function"), {("lib", "h"): [6]})
+
+    def test_minima(self):
+        self.assertEqual(self.levels("--min", "binary:samples=9"), {("app", "f"): [2, 4], ("app", "g"): [3]})
+        self.assertEqual(self.levels("--min", "function:time=0.006"), {("app", "f"): [2, 4], ("lib", "h"): [1, 5]})
+        self.assertEqual(self.levels("--min", "line:time=0.004", "-f", "[fgi]"), {("app", "f"): [4]})
+        self.assertEqual(self.levels("--min", "function:samples=6", "--min", "line:samples=5"), {("lib", "h"): [5]})
+        self.assertEqual(self.levels("--min", "function:samples=3", "--level", "binary", "--external-level", "binary"),
+                         {("app", None): [9], ("lib", None): [8]})
 
     def test_control_characters(self):
         w = Writer()
