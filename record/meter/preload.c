@@ -51,7 +51,8 @@ enum {
     MODULES = 4096,
     THUNKS = 1 << 20,
     CALIBRATIONS = 32,
-    CALIBRATION_CALLS = 256
+    CALIBRATION_CALLS = 256,
+    READ_PERIOD = 50000 /* [ns] */
 };
 
 /* State of the process: the library has no caller that could own it. */
@@ -121,6 +122,11 @@ static bool copy_text(char *to, size_t size, const char *from)
 /* A message for people; the text is a literal. */
 #define SAY(text)                                                                                  \
     call3(SYS_write, 2, (long)("funcmeter: " text "\n"), sizeof("funcmeter: " text "\n") - 1)
+
+static inline uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
 
 static inline uint64_t now(void)
 {
@@ -203,6 +209,34 @@ static struct meter_arc *find_arcs(struct meter_block *block)
     return (struct meter_arc *)(meter_process.file + *at);
 }
 
+/* Sets what hooks of the thread cost if READ is the cost of reading the system's clock. Both include it. */
+static void set_costs(struct state *t, uint64_t read)
+{
+    const struct meter_header *header = meter_process.header;
+    const uint64_t change = header->cost_read != 0 ? read - header->cost_read : 0;
+    t->read = read;
+    t->cost_inside = header->cost_inside + change;
+    t->cost_total = header->cost_total + 2 * change;
+}
+
+/* The time by the system's clock, for the new last frame. What it costs to read depends on what else the system does, for CPU
+ * time by a factor of two: it is read a second time now and then, which is a cost of the caller. */
+__attribute__((noinline)) static uint64_t read_slow_clock(struct state *t)
+{
+    const uint64_t first = now();
+    if (first - t->read_at < READ_PERIOD)
+        return first;
+    const uint64_t second = now(), cost = second - first;
+    if (t->count > 1)
+        t->frames[t->count - 2].cost += cost;
+    t->read_again += cost;
+    t->read_at = second;
+    /* An interrupt counts as no more than twice the usual cost. */
+    const uint64_t usual = t->read != 0 ? t->read : cost, most = 2 * usual;
+    set_costs(t, usual - usual / 4 + (cost < most ? cost : most) / 4);
+    return second;
+}
+
 /* Gives the thread its block, after a fork a new one. Returns whether it has one. */
 __attribute__((noinline, cold)) static bool adopt(struct state *t)
 {
@@ -227,6 +261,8 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
             t->graves = map(GRAVES * sizeof *t->graves);
         }
         t->page = meter_process.page;
+        if (t->read == 0)
+            set_costs(t, meter_process.header->cost_read);
         *meter_process.id = pid;
         barrier();
         t->process = pid;
@@ -265,11 +301,6 @@ static void add_to_histogram(struct meter_record *r, uint64_t ticks)
     ((uint64_t *)(meter_process.file + r->histogram))[log_bucket(units)]++;
 }
 
-static inline uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 /* Notes a call for its energy, which is known later. */
 __attribute__((noinline, cold)) static void note_interval(const struct state *t,
                                                           const struct frame *f, uint64_t end)
@@ -293,12 +324,12 @@ static inline void close_frame(struct state *t, const struct frame *f, uint64_t 
 {
     const struct meter_header *header = meter_process.header;
     struct meter_record *r = &t->records[f->function];
-    uint64_t elapsed = less(less(end, f->start), f->cost + header->cost_inside);
+    uint64_t elapsed = less(less(end, f->start), f->cost + t->cost_inside);
     r->depth--;
     if (t->count > 0) {
         struct frame *parent = &t->frames[t->count - 1];
         parent->child += elapsed;
-        parent->cost += f->cost + header->cost_total;
+        parent->cost += f->cost + t->cost_total;
     }
     if (f->inherited)
         return;
@@ -500,7 +531,7 @@ static inline void push_frame(struct state *t, uint64_t *slot, uint64_t *back,
     t->count++;
     meter_watch(t, f, thunk->resume, back);
     barrier();
-    f->start = now();
+    f->start = meter_process.header->tsc ? ticks_now() : read_slow_clock(t);
 }
 
 /* The return address BACK of a call with SLOT, or the true one if we have replaced it; 0: not known. */
@@ -948,31 +979,40 @@ static void sort(uint64_t *values, int count)
 
 /* The cost of a hook, measured with a function that takes about 50 ns, because shorter ones are partly executed while
  * the hook is still busy. It is the lower quartile of several rounds: what else the machine does makes some of them
- * longer, and to subtract too much would make times impossible. */
+ * longer, and to subtract too much would make times impossible. What it takes to read the system's clock is left out of the
+ * rounds and added at the end, as it may have changed from one to the next. */
 static void calibrate(void)
 {
     struct process *p = &meter_process;
-    uint64_t bare[CALIBRATIONS], hooked[CALIBRATIONS], inside[CALIBRATIONS];
+    struct state *t = &thread;
+    uint64_t bare[CALIBRATIONS], hooked[CALIBRATIONS], inside[CALIBRATIONS], read[CALIBRATIONS];
     const int quartile = CALIBRATIONS / 4;
     p->thunks[0] = (struct meter_thunk){(uint64_t)meter_dummy, 0, METER_TIMED};
     p->thunk_count = 1;
     if (!p->header->timing || p->header->calibrated == METER_MACHINE)
         return;
     time_calls(meter_dummy_thunk); /* gets memory */
-    if (thread.records == NULL)
+    if (t->records == NULL)
         return;
     for (int i = 0; i < CALIBRATIONS; i++) {
         bare[i] = time_calls(meter_dummy);
-        uint64_t before = thread.records[0].self;
+        uint64_t before = t->records[0].self, read_again = t->read_again;
         hooked[i] = time_calls(meter_dummy_thunk);
-        inside[i] = thread.records[0].self - before;
+        read[i] = t->read;
+        inside[i] = less(t->records[0].self - before, read[i] * CALIBRATION_CALLS);
+        hooked[i] = less(hooked[i] - (t->read_again - read_again), 2 * read[i] * CALIBRATION_CALLS);
     }
     sort(bare, CALIBRATIONS);
     sort(hooked, CALIBRATIONS);
     sort(inside, CALIBRATIONS);
-    p->header->cost_inside = less(inside[quartile], bare[quartile]) / CALIBRATION_CALLS;
+    sort(read, CALIBRATIONS);
+    p->header->cost_read = read[quartile];
+    p->header->cost_inside =
+        less(inside[quartile], bare[quartile]) / CALIBRATION_CALLS + read[quartile];
     p->header->calibrated = METER_MACHINE;
-    p->header->cost_total = less(hooked[quartile], bare[quartile]) / CALIBRATION_CALLS;
+    p->header->cost_total =
+        less(hooked[quartile], bare[quartile]) / CALIBRATION_CALLS + 2 * read[quartile];
+    set_costs(t, t->read);
 }
 
 static const char *find_variable(char **environment)

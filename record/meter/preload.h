@@ -48,6 +48,10 @@ struct state {
     uint64_t backtrace; /* the true function */
     uint64_t page;      /* size of the system's [bytes] */
     uint64_t exits;     /* watched so far */
+    uint64_t cost_inside, cost_total; /* as in meter_header, at the moment */
+    uint64_t read;       /* what it costs to read the system's clock [ns], 0: not known */
+    uint64_t read_at;    /* when that was measured [ns] */
+    uint64_t read_again; /* time that the measurements took [ns] */
 };
 
 /* Called by code for the architecture: of a hook when a function is entered, with its thunk's NUMBER; returns where to

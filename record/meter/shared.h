@@ -116,8 +116,10 @@ struct meter_header {
     uint64_t lost_arcs;      /* calls whose arc found no room in its table */
     uint64_t cost_inside; /* of a hook, within the time of the call [ticks]; 0 until calibrated */
     uint64_t cost_total;  /* of a hook [ticks] */
-    uint64_t calibrated;  /* METER_MACHINE of the library that measured these */
-    uint64_t too_deep;    /* calls that did not fit on a thread's stack of frames */
+    uint64_t
+        cost_read; /* of reading the system's clock, once in the former and twice in the latter [ticks] */
+    uint64_t calibrated; /* METER_MACHINE of the library that measured these */
+    uint64_t too_deep;   /* calls that did not fit on a thread's stack of frames */
     uint64_t
         failed; /* ELF files for which the library could not reach funcmeter or change the code */
     uint64_t changed; /* functions whose code was not that of the file */

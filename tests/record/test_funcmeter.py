@@ -703,6 +703,41 @@ class Times(Case):
         used = after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime
         self.assertLess(float(rows[0]["inclusive [s]"]), used)
 
+    def test_cpu_time_of_a_clock_that_gets_slower(self):
+        """System calls are filtered after the start, so that a hook costs more than it did. The program prints the CPU time of
+        a call [ns], from calls that are not hooked."""
+        program = self.build("slower", r"""
+            #include <stdio.h>
+            #include <time.h>
+            #include <linux/filter.h>
+            #include <linux/seccomp.h>
+            #include <sys/prctl.h>
+            static void spin(long rounds) { for (long i = 0; i < rounds; i++) __asm__ volatile("" ::: "memory"); }
+            __attribute__((noinline)) void work(long rounds) { spin(rounds); __asm__ volatile(""); }
+            static double used(void) { struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); return t.tv_sec * 1e9 + t.tv_nsec; }
+            int main(void)
+            {
+                enum { LOADS = 4000, ROUNDS = 5000, CALLS = 40 };
+                static struct sock_filter code[LOADS + 1];
+                for (int i = 0; i < LOADS; i++)
+                    code[i] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 16 + i % 2 * 8);
+                code[LOADS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+                struct sock_fprog filter = {LOADS + 1, code};
+                if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+                    return 1;
+                double bare = 0;
+                for (int i = 0; i < 500; i++) {
+                    double start = used();
+                    spin(CALLS * ROUNDS);
+                    bare += used() - start;
+                    for (int k = 0; k < CALLS; k++)
+                        work(ROUNDS);
+                }
+                printf("%f\n", bare / 500 / CALLS);
+            }""")
+        (row,), printed = self.rows("--cpu-time", "slower:work", "--", program)
+        self.assertAlmostEqual(float(row["mean [ns]"]) / float(printed), 1, delta=0.1)
+
     def test_recursion_counts_once(self):
         program = self.build("calls", CALLS)
         rows, _ = self.rows("calls:fib|main", "--", program, "1", status=3)
