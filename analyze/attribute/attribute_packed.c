@@ -95,7 +95,7 @@ static void add_label(struct attribution *a, const char *label, uint64_t any, ui
 }
 
 /* The energy of a stretch that its thread samples did not get: at its end, the remainder from rounding goes to the last
- * thread sample that used CPU time; without any, it is idle energy. */
+ * thread sample that has energy; without any, it is energy of other programs or, if these have none, idle energy. */
 static void add_stretch(struct chunk *c, const struct packed_totals *t)
 {
     struct attribution *a = c->attribution;
@@ -116,7 +116,8 @@ static void add_stretch(struct chunk *c, const struct packed_totals *t)
     add_label(a, LABEL_OTHERS, p->others, p->others_high, p->others_low);
     packed_sums rest = {0, 0, p->rest_high, p->rest_low};
     if (p->last == 0) {
-        add_label(a, LABEL_IDLE, p->rest_high | p->rest_low, p->rest_high, p->rest_low);
+        add_label(a, p->others != 0 ? LABEL_OTHERS : LABEL_IDLE, p->rest_high | p->rest_low,
+                  p->rest_high, p->rest_low);
         return;
     }
     rowset_packed_room(a->rows,

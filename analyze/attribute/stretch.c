@@ -313,7 +313,7 @@ static void share_with_others(const double *ns, const double *cpu_ns, size_t cou
         if (!(ns[n] > 0))
             continue;
         double part = used > own ? own / used : 1,
-               idle = left > 0 ? idle_power[n] * left / spare : 0;
+               idle = left > NOTHING * ns[n] ? idle_power[n] * left / spare : 0;
         other[n] = price[n] * cpu_ns[n] / ns[n] * (1 - part) + idle_power[n] - idle;
         price[n] *= part;
         idle_power[n] = idle;

@@ -165,3 +165,13 @@ void share_work_settle(struct share_work *work, const uint64_t *threads,
     work->windows += s->updates;
     work->intervals += s->updates > 0 ? s->count : 0;
 }
+
+size_t share_work_find_last(const struct share_work *work, size_t thread_samples)
+{
+    /* far more than the remainder of a stretch: what is taken from it leaves no negative energy */
+    double least = 1e-9 * fabs(sum_of(work->stretch.energy, work->stretch.count));
+    size_t last = thread_samples;
+    while (last > 0 && !(work->cpu_ns[last - 1] > 0 && fabs(work->of[last - 1]) > least))
+        last--;
+    return last;
+}

@@ -40,6 +40,9 @@ void share_work_delete(struct share_work *work); /* NULL is allowed */
 void share_work_settle(struct share_work *work, const uint64_t *threads,
                        const struct stretch_use *uses);
 
+/* 1 + the index of the settled thread sample that gets the remainder from rounding: the last with energy. 0: none has any. */
+size_t share_work_find_last(const struct share_work *work, size_t thread_samples);
+
 /* Makes room for COUNT thread samples. */
 void share_work_reserve(struct share_work *work, size_t count);
 

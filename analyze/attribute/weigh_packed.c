@@ -358,11 +358,8 @@ static void pack(struct share_work *work, size_t count)
         idle = sum_words(s->idle, s->count);
     if (s->others > 0)
         others = sum_words(s->other, s->count);
-    size_t last = count;
-    while (last > 0 && !(work->cpu_ns[last - 1] > 0))
-        last--;
     *p = (struct packed_stretch){.varied = p->varied,
-                                 .last = last,
+                                 .last = share_work_find_last(work, count),
                                  .left = s->count,
                                  .thread_samples = count,
                                  .rest_high = all.high - idle.high - others.high,

@@ -33,28 +33,29 @@ static void take_cpu_times(const struct weigher *w, const struct weighed *v, dou
     }
 }
 
-/* The remainder from rounding goes to the last thread that used CPU time; without any, it is idle energy. */
+/* The remainder from rounding goes to the last thread sample that has energy; without any, it is energy of other
+ * programs or, if these have none, idle energy. */
 static void put_exact(struct weighed *v, const struct share_work *work)
 {
-    exact rest = 0;
-    size_t last = SIZE_MAX;
+    exact rest = 0, others = 0;
+    size_t last = share_work_find_last(work, v->thread_samples);
     for (size_t i = 0; i < v->count; i++) {
         v->idle_energy[i] = exact_of_double(work->stretch.idle[i], ENERGY_SHIFT);
         v->others_energy[i] = 0;
         if (work->stretch.others > 0)
             v->others_energy[i] = exact_of_double(work->stretch.other[i], ENERGY_SHIFT);
+        others |= v->others_energy[i];
         rest +=
             exact_of_double(v->energy[i], ENERGY_SHIFT) - v->idle_energy[i] - v->others_energy[i];
     }
     for (size_t k = 0; k < v->thread_samples; k++) {
         v->energy_of[k] = exact_of_double(work->of[k], ENERGY_SHIFT);
         rest -= v->energy_of[k];
-        last = work->cpu_ns[k] > 0 ? k : last;
     }
-    if (last != SIZE_MAX)
-        v->energy_of[last] += rest;
+    if (last > 0)
+        v->energy_of[last - 1] += rest;
     else
-        v->idle_energy[v->count - 1] += rest;
+        (others != 0 ? v->others_energy : v->idle_energy)[v->count - 1] += rest;
 }
 
 static void spread_by_share(const struct weigher *w, struct weighed *v)

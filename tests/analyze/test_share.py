@@ -96,6 +96,19 @@ class ShareTest(tool.Case):
         profile.busy = [MS + 19_000] * 1024
         self.assertNotIn("_others", self.run_on(profile)[0])
 
+    def test_remainder_of_rounding(self):
+        """It is not in a row without energy, which was -8e-18 J then."""
+        rng = random.Random(40)
+        samples = [pbin.Sample(rng.randrange(MS // 2, 2 * MS), rng.uniform(1, 9), [(0, 0, MS // 3)]) for _ in range(700)]
+        samples.append(pbin.Sample(MS, 0.0, [(0, 1, MS // 2)]))
+        samples[-2].entries[0] = (0, 0, 0)
+        path = self.file("zero.pbin", pbin.write(make(samples, cpus=1)))
+        for argv in ((path,), ("--start", "0", path)):
+            table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--format", "json", *argv]).out)
+            rows = {row["function"]: row for row in table["rows"]}
+            self.assertEqual(rows["f1"]["energy"], 0, argv)
+            self.assertGreater(rows["f0"]["energy"], 1)
+
     def test_lies_about_the_machine(self):
         """CPU time of other samples than those that follow, and runs that are not there."""
         data = pbin.write(make([pbin.Sample(MS, 6.0, [(0, 0, MS)]) for _ in range(10)], cpus=1))
