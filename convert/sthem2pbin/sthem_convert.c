@@ -138,9 +138,24 @@ static void describe(const struct stream *stream, const struct sthem_reader *rea
     };
 }
 
+/* Which mappings are worth a download. */
+static void count_maps(const struct conversion *c, const struct sthem_summary *summary,
+                       size_t map_count)
+{
+    struct symbolizer *symbolizer = locations_symbolizer(c->locations);
+    uint64_t *samples = mem_zalloc(map_count + 1, sizeof *samples);
+    for (size_t i = 0; i < summary->pc_count; i++) {
+        uint32_t map = symbolizer_find_map(symbolizer, summary->pcs[i].pc);
+        samples[map < map_count ? map : map_count] += summary->pcs[i].samples;
+    }
+    symbolizer_count(symbolizer, samples);
+    free(samples);
+}
+
 /* Threads by core, room for a sample, and what resolves program counters. */
-static int prepare(struct conversion *c, const struct sthem_code *code,
-                   const struct sthem_convert_options *options, const char *name, struct error *err)
+static int prepare(struct conversion *c, const struct sthem_summary *summary,
+                   const struct sthem_code *code, const struct sthem_convert_options *options,
+                   const char *name, struct error *err)
 {
     size_t cores = sthem_core_count(c->reader);
     const struct location_facts facts = {.maps = code->maps, .map_count = code->count};
@@ -156,7 +171,10 @@ static int prepare(struct conversion *c, const struct sthem_code *code,
                        "them)",
                        name);
     c->locations = locations_new(&facts, c->writer, &options->symbols, c->reporter, err);
-    return c->locations != NULL ? 0 : -1;
+    if (c->locations == NULL)
+        return -1;
+    count_maps(c, summary, code->count);
+    return 0;
 }
 
 int sthem_convert(struct stream *stream, const struct sthem_options *reading,
@@ -170,7 +188,7 @@ int sthem_convert(struct stream *stream, const struct sthem_options *reading,
         return -1;
     describe(stream, c.reader, summary, code, options, &meta);
     c.writer = pbin_writer_open(out, &meta);
-    int result = prepare(&c, code, options, stream_name(stream), err);
+    int result = prepare(&c, summary, code, options, stream_name(stream), err);
     if (result == 0)
         result = put_rows(&c, summary->rows, err);
     if (result == 0 && c.locations != NULL)

@@ -15,10 +15,20 @@ struct scan {
     struct sthem_summary *summary;
     struct reporter *reporter;
     const char *name;
-    double *joules; /* of each sensor */
-    bool *powered;  /* which are not always 0 */
-    bool *seen;     /* which cores show a PC */
+    double *joules;   /* of each sensor */
+    bool *powered;    /* which are not always 0 */
+    bool *seen;       /* which cores show a PC */
+    uint64_t *visits; /* samples of each place */
+    size_t visit_capacity, place_count;
 };
+
+static void count_place(struct scan *s, uint32_t place)
+{
+    mem_reserve(&s->visits, &s->visit_capacity, (size_t)place + 1, sizeof *s->visits);
+    while (s->place_count <= place)
+        s->visits[s->place_count++] = 0;
+    s->visits[place]++;
+}
 
 static void add_row(struct scan *s, const struct sthem_row *row)
 {
@@ -30,6 +40,7 @@ static void add_row(struct scan *s, const struct sthem_row *row)
     for (size_t i = 0; i < cores; i++)
         if (row->places[i] != STHEM_IDLE) {
             s->seen[i] = true;
+            count_place(s, row->places[i]);
             busy++;
         }
     s->summary->several |= busy > 1;
@@ -116,6 +127,17 @@ static void warn(const struct scan *s, const struct sthem_options *options)
                        : "");
 }
 
+static void list_pcs(struct scan *s)
+{
+    struct sthem_summary *m = s->summary;
+    if (sthem_variant(s->reader) == STHEM_SYMBOLS)
+        return;
+    m->pcs = mem_alloc(s->place_count * sizeof *m->pcs);
+    for (; m->pc_count < s->place_count; m->pc_count++)
+        m->pcs[m->pc_count] = (struct sthem_pc){sthem_place(s->reader, (uint32_t)m->pc_count).pc,
+                                                s->visits[m->pc_count]};
+}
+
 static int scan_all(struct scan *s, struct stream *stream, const struct sthem_options *options,
                     struct error *err)
 {
@@ -127,6 +149,7 @@ static int scan_all(struct scan *s, struct stream *stream, const struct sthem_op
         return -1;
     for (size_t i = 0; i < cores; i++)
         s->summary->cores += s->seen[i];
+    list_pcs(s);
     warn(s, options);
     return 0;
 }
@@ -141,6 +164,7 @@ int sthem_scan(struct stream *stream, const struct sthem_options *options,
     free(s.joules);
     free(s.powered);
     free(s.seen);
+    free(s.visits);
     sthem_close(s.reader);
     return result;
 }
@@ -148,4 +172,5 @@ int sthem_scan(struct stream *stream, const struct sthem_options *options,
 void sthem_summary_free(struct sthem_summary *summary)
 {
     free(summary->sensors);
+    free(summary->pcs);
 }

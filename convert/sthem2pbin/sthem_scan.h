@@ -7,6 +7,11 @@
 #include "base/report.h"
 #include "formats/sthem/sthem.h"
 
+/* How often a core was at a program counter. */
+struct sthem_pc {
+    uint64_t pc, samples;
+};
+
 struct sthem_summary {
     uint64_t rows, wall_ns;
     size_t cores;      /* cores that have a PC in any row */
@@ -16,6 +21,8 @@ struct sthem_summary {
     /* the number of negative powers of these sensors, and the lowest [W] */
     uint64_t negative;
     double least;
+    struct sthem_pc *pcs; /* each once; none if the export has names in place of them */
+    size_t pc_count;
     bool powered; /* one of them is not always 0 */
     bool several; /* several cores are busy in some rows */
 };

@@ -134,6 +134,19 @@ class Debuginfod(tool.Case):
             self.assertEqual({f for f, _ in self.functions(raw)[0] if "!" not in f}, {"one", "other"})
             shutil.rmtree(self.cache)
 
+    def test_share_of_an_export(self):
+        """The same of sthem2pbin, and a mapping that no core was in is not asked for."""
+        programs = [self.program(name) for name in ("one", "other", "none")]
+        segments = [next(s for s in Elf(path).segments if s["kind"] == 1 and s["flags"] & 1) for path, _ in programs]
+        vmmap = self.file("maps", "".join("%x %x %s\n" % ((i + 1 << 32) + (s["vaddr"] & -4096), 4096, path) for i, (s, (path, _))
+                                          in enumerate(zip(segments, programs))).encode())
+        for count, asked in ((99, {0, 1}), (100, {0})):
+            shutil.rmtree(self.cache, ignore_errors=True)
+            pcs = [(1 << 32) + programs[0][1][0]] * count + [(2 << 32) + programs[1][1][0]]
+            export = self.file("x.csv", ("Time;Power 1;PC 0\n" + "".join("%g;1;%#x\n" % (i / 1000, pc) for i, pc in enumerate(pcs))).encode())
+            self.run_tool("sthem2pbin", "-q", "-m", vmmap, "-o", os.path.join(self.folder, "x.pbin"), export)
+            self.assertEqual(self.fetched(), sorted(self.build_id(programs[i][0]) for i in asked))
+
     def test_failures(self):
         """One warning, however many binaries there are; none if a server does not have the file."""
         programs = [self.program(name, serve=False) for name in ("one", "other")]
