@@ -30,6 +30,9 @@ static int match_keys(const struct aggregate *a, const struct pbin_reader *reade
         if (columns->at[i] == theirs->count)
             return error_set(err, name, NO_OFFSET, "was aggregated by %s: key %s is missing",
                              pbin_reader_meta(reader)->keys, key);
+        if (name_rules_linkage(a->options.rows.names, key))
+            return error_set(err, name, NO_OFFSET,
+                             "was aggregated: its names cannot be changed by --no-demangle");
     }
     columns->coarser = keys->count < theirs->count || name_rules_any(a->options.rows.names);
     columns->mixes = pbin_keys_index(theirs, "function") < theirs->count &&

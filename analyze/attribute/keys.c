@@ -95,14 +95,20 @@ static uint64_t code_text(struct key_map *map, const struct pbin_definitions *al
     return strings_intern(map->rows->texts, code_names_get(map->code, all, at, wanted));
 }
 
+/* The name of the function of FRAME as text of the profile. */
+static uint32_t function_of(const struct pbin_frame *frame, bool linkage)
+{
+    return linkage && frame->function != 0 ? frame->function : frame->demangled;
+}
+
 /* "outer;inner": the function that has the code at AT, and what is inlined there. */
 static uint64_t stack_text(struct key_map *map, const struct pbin_definitions *all,
-                           const struct pbin_location *at)
+                           const struct pbin_location *at, bool linkage)
 {
     char *chain = NULL;
     for (uint64_t i = at->frame_count; i > 0; i--) {
-        const char *name =
-            strings_get(all->strings, all->frames[at->first_frame + i - 1].demangled);
+        const struct pbin_frame *frame = &all->frames[at->first_frame + i - 1];
+        const char *name = strings_get(all->strings, function_of(frame, linkage));
         char *longer = chain != NULL ? mem_printf("%s;%s", chain, name) : mem_strdup(name);
         free(chain);
         chain = longer;
@@ -112,8 +118,9 @@ static uint64_t stack_text(struct key_map *map, const struct pbin_definitions *a
     return text;
 }
 
+/* LINKAGE: functions have the names that linkers know. */
 static uint64_t key_value(struct key_map *map, int key, const struct pbin_definitions *all,
-                          uint64_t thread, uint64_t location)
+                          uint64_t thread, uint64_t location, bool linkage)
 {
     const struct pbin_location *at = &all->locations[location];
     const struct pbin_frame *inner = &all->frames[at->first_frame];
@@ -132,9 +139,9 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     case KEY_FILE:
         return key_map_text(map, all, inner->file);
     case KEY_FUNCTION:
-        return key_map_text(map, all, outer->demangled);
+        return key_map_text(map, all, function_of(outer, linkage));
     case KEY_INLINE:
-        return key_map_text(map, all, inner->demangled);
+        return key_map_text(map, all, function_of(inner, linkage));
     case KEY_LINE:
         return inner->line;
     case KEY_LINKAGE_NAME:
@@ -146,7 +153,7 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     case KEY_INSTRUCTION:
         return code_text(map, all, at, CODE_INSTRUCTION);
     case KEY_STACK_INLINE:
-        return stack_text(map, all, at);
+        return stack_text(map, all, at, linkage);
     default:
         return map->keys->offsets ? offset_of(all, at) : at->pc;
     }
@@ -157,7 +164,8 @@ static uint64_t row_value(struct key_map *map, int key, const struct pbin_defini
                           uint64_t thread, uint64_t location)
 {
     const struct pbin_key *what = pbin_key_get((size_t)key);
-    uint64_t value = key_value(map, key, all, thread, location);
+    uint64_t value =
+        key_value(map, key, all, thread, location, name_rules_linkage(map->names, what->name));
     if (!name_rules_apply(map->names, what->name))
         return value;
     char *text =
@@ -178,7 +186,7 @@ struct question {
 static const char *text_of(void *context, int key)
 {
     struct question *q = context;
-    uint64_t value = key_value(q->map, key, q->all, q->thread, q->location);
+    uint64_t value = key_value(q->map, key, q->all, q->thread, q->location, false);
     if (pbin_key_get((size_t)key)->is_text)
         return strings_get(q->map->rows->texts, (uint32_t)value);
     snprintf(q->number, sizeof q->number, key == KEY_PC ? "0x%" PRIx64 : "%" PRIu64, value);

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/tool.h"
 
-enum { KEY_SHORT = KEY_TOOL_FIRST, KEY_JOIN, KEY_STRIP, KEY_MAP, NAME_GROUP = 40 };
+enum { KEY_SHORT = KEY_TOOL_FIRST, KEY_NO_DEMANGLE, KEY_JOIN, KEY_STRIP, KEY_MAP, NAME_GROUP = 40 };
 
 bool name_rules_any(const struct name_rules *r)
 {
@@ -33,6 +33,11 @@ bool name_rules_apply(const struct name_rules *r, const char *key)
     return name_rules_any(r) && (is_function(key) ? r->short_names || r->join_clones
                                                   : strcmp(key, "file") == 0 &&
                                                         (r->map_count > 0 || r->strip_count > 0));
+}
+
+bool name_rules_linkage(const struct name_rules *r, const char *key)
+{
+    return r != NULL && r->no_demangle && is_function(key);
 }
 
 /* ---- functions ---- */
@@ -151,6 +156,8 @@ void name_rules_free(struct name_rules *r)
 
 static const struct argp_option options[] = {
     {0, 0, NULL, 0, "Names (rows whose names then are the same are joined):", NAME_GROUP},
+    {"no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Functions by the names that linkers know: _Z4mainv",
+     NAME_GROUP},
     {"short-names", KEY_SHORT, NULL, 0,
      "Functions without parameters and template arguments: sort<...>", NAME_GROUP},
     {"join-clones", KEY_JOIN, NULL, 0,
@@ -172,6 +179,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct name_rules *r = state->input;
     switch (key) {
+    case KEY_NO_DEMANGLE:
+        r->no_demangle = true;
+        return 0;
     case KEY_SHORT:
         r->short_names = true;
         return 0;

@@ -10,6 +10,7 @@
 
 /* All zero: names are unchanged. Texts are borrowed. */
 struct name_rules {
+    bool no_demangle;    /* the names that linkers know; rules that rewrite names see these */
     bool short_names;    /* without parameters and template arguments */
     bool join_clones;    /* f.cold, f.part.0 and f [clone .isra.0] are f */
     const char **maps;   /* OLD=NEW: replaces the folder OLD by NEW; the first match counts */
@@ -29,7 +30,10 @@ char *name_rules_rewrite(const struct name_rules *rules, const char *key, const 
 
 void name_rules_free(struct name_rules *rules);
 
-/* Child parser for --short-names, --join-clones, --strip-prefix and --map-prefix, whose input is a zeroed struct name_rules. */
+/* Do rows get linkage names for the key called KEY? RULES may be NULL: no. */
+bool name_rules_linkage(const struct name_rules *rules, const char *key);
+
+/* Child parser for --no-demangle, --short-names, --join-clones, --strip-prefix and --map-prefix, whose input is a zeroed struct name_rules. */
 extern const struct argp name_rules_argp;
 
 #endif

@@ -71,6 +71,20 @@ class Places(tool.Case):
         self.assertEqual(set(self.rows("stack-inline", f"{self.folder}/s")), {("outer(int)",), ("outer(int);inner()",), ("_foreign",)})
         self.assertEqual(self.rows("stack-inline", "--filter=stack-inline=*;inner()", file), [("outer(int);inner()",)])
 
+    def test_no_demangle(self):
+        file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))
+        names = lambda keys, *more: set(self.rows(keys, "--no-demangle", *more, file))
+        self.assertEqual(names("function,inline"), {("_Z5outeri", "_Z5outeri"), ("_Z5outeri", "_Z5innerv"), ("_foreign", "_foreign")})
+        self.assertEqual(names("stack-inline"), {("_Z5outeri",), ("_Z5outeri;_Z5innerv",), ("_foreign",)})
+        self.assertEqual(names("inline", "--filter=inline=inner()"), {("_Z5innerv",)})
+        both = self.succeeds(["pbin-compare", "-q", "--no-demangle", "-k", "function", "--metric=samples", "--format=csv", file, file]).out
+        self.assertIn(b"_Z5outeri", both)
+        bars = self.succeeds(["pbin-plot", "bars", "--no-demangle", "--metric", "time", "--format=txt", "-k", "function", "-o-", file]).out
+        self.assertIn(b"_Z5outeri", bars)
+        self.succeeds(["pbin-aggregate", "-k", "function", "--format=pbin", "-o", f"{self.folder}/s", file])
+        refused = self.fails(["pbin-aggregate", "--no-demangle", "-k", "function", f"{self.folder}/s"], f"{self.folder}/s")
+        self.assertIn("was aggregated: its names cannot be changed by --no-demangle", refused.err)
+
     def test_filters_without_parameters(self):
         long = "void std::__introsort_loop<int*, long>(int*, int*, long)"
         frames = [pbin.Frame("_Z5outeri", "outer(int)", "", 0), pbin.Frame("_Zlong", long, "", 0), pbin.Frame("outer", "outer", "", 0)]
