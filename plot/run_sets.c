@@ -9,6 +9,7 @@
 
 #include "analyze/compare/report_compare.h"
 #include "base/memory.h"
+#include "base/ranked.h"
 #include "plot/names.h"
 #include "plot/text.h"
 
@@ -159,32 +160,18 @@ static struct change change_of(const struct run_sets *s, size_t side,
     return c;
 }
 
-/* A row of the comparison and the value that ranks it. */
-struct candidate {
-    size_t row;
-    double by;
-};
-
-static int compare_candidates(const void *left, const void *right)
+/* The rows of the comparison by their largest change; before, they are in order of their keys. Caller frees. */
+static struct ranked *rank(const struct run_sets *s)
 {
-    const struct candidate *a = left, *b = right;
-    if (a->by != b->by)
-        return a->by > b->by ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row); /* rows are in order of their keys */
-}
-
-/* Caller frees. */
-static struct candidate *rank(const struct run_sets *s)
-{
-    struct candidate *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
+    struct ranked *ranked = mem_zalloc(s->all + 1, sizeof *ranked);
     for (size_t i = 0; i < s->all; i++) {
         const struct run_set_row *const *set = s->compare->rows[i].set;
-        ranked[i] = (struct candidate){i, 0};
+        ranked[i] = (struct ranked){.index = i};
         for (size_t side = 1; side < s->side_count; side++)
-            ranked[i].by =
-                fmax(ranked[i].by, fabs(change_of(s, side, set[0], set[side]).difference));
+            ranked[i].amount =
+                fmax(ranked[i].amount, fabs(change_of(s, side, set[0], set[side]).difference));
     }
-    qsort(ranked, s->all, sizeof *ranked, compare_candidates);
+    ranked_sort(ranked, s->all);
     return ranked;
 }
 
@@ -199,14 +186,14 @@ static char *name_of_side(const struct run_sets *s, const char *name, size_t sid
     return s->side_count > 2 ? mem_printf("%s [%s]", name, s->sides[side].name) : mem_strdup(name);
 }
 
-static void name_rows(struct run_sets *s, const struct candidate *ranked, size_t count)
+static void name_rows(struct run_sets *s, const struct ranked *ranked, size_t count)
 {
     struct name_source source = {compare_keys(s->compare), text_of, s->compare->texts};
     struct pbin_row *keys = mem_zalloc(count + 1, sizeof *keys);
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     size_t others = s->side_count - 1;
     for (size_t i = 0; i < count; i++) {
-        const struct run_set_row *const *set = s->compare->rows[ranked[i].row].set;
+        const struct run_set_row *const *set = s->compare->rows[ranked[i].index].set;
         while (*set == NULL)
             set++;
         memcpy(keys[i].key, (*set)->key, sizeof keys[i].key);
@@ -233,14 +220,14 @@ static void add_row(struct run_set_row *to, const struct run_set_row *row)
 }
 
 /* The sum of the COUNT rows RANKED, for SIDE. */
-static struct change rest_of(const struct run_sets *s, size_t side, const struct candidate *ranked,
+static struct change rest_of(const struct run_sets *s, size_t side, const struct ranked *ranked,
                              size_t count)
 {
     struct run_set_row sums[2] = {{.entries = NAN, .calls = RUN_SET_NO_CALLS},
                                   {.entries = NAN, .calls = RUN_SET_NO_CALLS}};
     for (size_t i = 0; i < count; i++)
         for (size_t set = 0; set < 2; set++)
-            add_row(&sums[set], s->compare->rows[ranked[i].row].set[set == 0 ? 0 : side]);
+            add_row(&sums[set], s->compare->rows[ranked[i].index].set[set == 0 ? 0 : side]);
     struct change rest = change_of(s, side, &sums[0], &sums[1]);
     rest.name = name_of_side(s, LABEL_OTHER, side);
     rest.result.p = NAN;
@@ -249,13 +236,13 @@ static struct change rest_of(const struct run_sets *s, size_t side, const struct
 }
 
 /* The KEPT rows for SIDE. */
-static void fill_side(struct run_sets *s, size_t side, const struct candidate *ranked, size_t kept)
+static void fill_side(struct run_sets *s, size_t side, const struct ranked *ranked, size_t kept)
 {
     struct significance *results = mem_zalloc(s->all + 1, sizeof *results);
     size_t others = s->side_count - 1;
     compare_significance(s->compare, side, s->metric, results);
     for (size_t i = 0; i < kept; i++) {
-        size_t row = ranked[i].row;
+        size_t row = ranked[i].index;
         const struct run_set_row *const *set = s->compare->rows[row].set;
         struct change *change = &s->rows[i * others + side - 1];
         *change = change_of(s, side, set[0], set[side]);
@@ -267,7 +254,7 @@ static void fill_side(struct run_sets *s, size_t side, const struct candidate *r
 
 void run_sets_limit(struct run_sets *s, size_t top)
 {
-    struct candidate *ranked = rank(s);
+    struct ranked *ranked = rank(s);
     size_t kept = top == 0 || top > s->all ? s->all : top, others = s->side_count - 1;
     s->rows = mem_zalloc((kept + 1) * others, sizeof *s->rows);
     s->count = kept * others;

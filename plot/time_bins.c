@@ -9,6 +9,7 @@
 
 #include "analyze/attribute/keys.h"
 #include "base/memory.h"
+#include "base/ranked.h"
 #include "plot/names.h"
 #include "plot/scan.h"
 
@@ -83,28 +84,15 @@ static void survey(void *opaque, const struct scanned *m, const struct pbin_defi
             add_total(r, label_row(r, i), part * m->free[i]);
 }
 
-struct rank {
-    double amount;
-    uint32_t index;
-};
-
-static int compare_ranks(const void *left, const void *right)
-{
-    const struct rank *a = left, *b = right;
-    if (a->amount != b->amount)
-        return a->amount > b->amount ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
-
 /* Indices of the positive TOTALS, largest first. Caller frees. */
-static struct rank *rank(const double *totals, size_t *count)
+static struct ranked *rank(const double *totals, size_t *count)
 {
-    struct rank *ranks = mem_zalloc(*count + 1, sizeof *ranks);
+    struct ranked *ranks = mem_zalloc(*count + 1, sizeof *ranks);
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++)
         if (totals[i] > 0)
-            ranks[kept++] = (struct rank){totals[i], (uint32_t)i};
-    qsort(ranks, kept, sizeof *ranks, compare_ranks);
+            ranks[kept++] = (struct ranked){totals[i], i};
+    ranked_sort(ranks, kept);
     *count = kept;
     return ranks;
 }
@@ -114,7 +102,7 @@ static const char *text_of(const void *texts, uint64_t number)
     return strings_get(texts, (uint32_t)number);
 }
 
-static void name_series(struct reading *r, const struct rank *ranks, size_t count)
+static void name_series(struct reading *r, const struct ranked *ranks, size_t count)
 {
     const struct pbin_row **rows = mem_zalloc(count + 1, sizeof *rows);
     for (size_t i = 0; i < count; i++)
@@ -128,7 +116,7 @@ static void choose_series(struct reading *r)
 {
     struct time_bins *b = r->bins;
     size_t count = r->row_count;
-    struct rank *ranks = rank(r->row_total, &count);
+    struct ranked *ranks = rank(r->row_total, &count);
     size_t own = count > r->request->series ? r->request->series : count;
     b->series = own + (own < count);
     b->totals = mem_zalloc(b->series + 1, sizeof *b->totals);
@@ -148,7 +136,7 @@ static void choose_series(struct reading *r)
 
 static int compare_lanes(const void *left, const void *right)
 {
-    const struct rank *a = left, *b = right;
+    const struct ranked *a = left, *b = right;
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
@@ -157,7 +145,7 @@ static void choose_lanes(struct reading *r)
 {
     struct time_bins *b = r->bins;
     size_t count = r->thread_count;
-    struct rank *ranks = rank(r->thread_total, &count);
+    struct ranked *ranks = rank(r->thread_total, &count);
     b->thread_count = count;
     b->lane_count = r->request->lanes == 0      ? 1
                     : count < r->request->lanes ? count

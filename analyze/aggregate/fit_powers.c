@@ -12,6 +12,7 @@
 #include "analyze/aggregate/least_squares.h"
 #include "analyze/aggregate/welch.h"
 #include "base/memory.h"
+#include "base/ranked.h"
 
 /* Columns count as the same if the smallest eigenvalue of their correlations is below SAME; a power is not known if its
  * 95 % interval is wider than +-WIDE times the mean power (IDLE_WIDE: that of idle time). */
@@ -58,50 +59,37 @@ struct problem {
 
 /* ---- columns ---- */
 
-struct rank {
-    exact cpu;
-    uint16_t column;
-};
-
-static int compare_ranks(const void *left, const void *right)
-{
-    const struct rank *a = left, *b = right;
-    if (a->cpu != b->cpu)
-        return a->cpu > b->cpu ? -1 : 1;
-    return a->column < b->column ? -1 : 1;
-}
-
 /* Rows with much CPU time have columns of their own, beginning with 1; the last is for all others. */
 static void choose_columns(struct problem *p, const struct fit *fit)
 {
-    struct rank rank[FIT_COLUMNS];
+    struct ranked rank[FIT_COLUMNS];
     size_t ranks = 0;
     exact least = fit->cpu[FIT_REST] / RARE;
     for (size_t c = FIT_ROW; c < fit->columns; c++)
         least += fit->cpu[c] > 0 ? fit->cpu[c] / RARE : 0;
     for (size_t c = FIT_ROW; c < fit->columns; c++)
         if (fit->cpu[c] > 0)
-            rank[ranks++] = (struct rank){fit->cpu[c], (uint16_t)c};
-    qsort(rank, ranks, sizeof *rank, compare_ranks);
+            rank[ranks++] = (struct ranked){(double)fit->cpu[c], c};
+    ranked_sort(rank, ranks);
     p->columns = 1;
     for (size_t c = 0; c < fit->columns; c++)
         p->from[c] = FIT_NONE;
     p->from[FIT_TIME] = 0;
     p->first[0] = FIT_TIME;
     size_t own = 0;
-    while (own < ranks && own < FIT_MAX && rank[own].cpu >= least)
+    while (own < ranks && own < FIT_MAX && fit->cpu[rank[own].index] >= least)
         own++;
     for (size_t r = 0; r < own; r++) {
-        p->first[p->columns] = rank[r].column;
-        p->from[rank[r].column] = (uint16_t)p->columns++;
+        p->first[p->columns] = (uint16_t)rank[r].index;
+        p->from[rank[r].index] = (uint16_t)p->columns++;
     }
     p->own = p->columns;
     if (fit->cpu[FIT_REST] <= 0 && ranks == own)
         return;
-    p->first[p->columns] = ranks == own ? FIT_REST : rank[own].column;
+    p->first[p->columns] = ranks == own ? FIT_REST : (uint16_t)rank[own].index;
     p->from[FIT_REST] = (uint16_t)p->columns;
     for (size_t r = own; r < ranks; r++)
-        p->from[rank[r].column] = (uint16_t)p->columns;
+        p->from[rank[r].index] = (uint16_t)p->columns;
     p->columns++;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/ranked.h"
 
 struct compare *compare_new(const struct compare_options *options)
 {
@@ -244,33 +245,19 @@ static void drop_uncommon(struct compare *c)
     c->count = kept;
 }
 
-/* A row and its share of the base. */
-struct sized {
-    double share;
-    size_t row;
-};
-
-static int by_share(const void *left, const void *right)
-{
-    const struct sized *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
-
-/* The rows from the largest to the smallest of the base; caller frees. */
-static struct sized *size_rows(const struct compare *c)
+/* The rows by their shares of the base, the largest first. Caller frees. */
+static struct ranked *rank_by_share(const struct compare *c)
 {
     enum compare_metric metric = c->options.by_energy ? COMPARE_ENERGY : COMPARE_TIME;
     const struct run_set *base = &c->sets[0];
     double whole = run_set_value(base, &base->total, metric);
-    struct sized *sized = mem_zalloc(c->count + 1, sizeof *sized);
+    struct ranked *ranked = mem_zalloc(c->count + 1, sizeof *ranked);
     for (size_t i = 0; i < c->count; i++) {
         double value = run_set_value(base, c->rows[i].set[0], metric);
-        sized[i] = (struct sized){whole > 0 && value > 0 ? value / whole : 0, i};
+        ranked[i] = (struct ranked){whole > 0 && value > 0 ? value / whole : 0, i};
     }
-    qsort(sized, c->count, sizeof *sized, by_share);
-    return sized;
+    ranked_sort(ranked, c->count);
+    return ranked;
 }
 
 /* Keeps the largest rows of the base, as far as the options choose them. */
@@ -279,21 +266,21 @@ static void drop_small(struct compare *c)
     const struct compare_options *o = &c->options;
     if (o->largest == 0 && o->threshold == 0 && o->cumulative == 0)
         return;
-    struct sized *sized = size_rows(c);
+    struct ranked *ranked = rank_by_share(c);
     struct compare_row *rows = mem_zalloc(c->count + 1, sizeof *rows);
     double sum = 0;
     size_t kept = 0;
     for (size_t i = 0; i < c->count; i++) {
-        bool keep = sized[i].share > 0 && (o->largest == 0 || kept < o->largest) &&
-                    sized[i].share >= o->threshold && (o->cumulative == 0 || sum < o->cumulative);
-        sum += sized[i].share;
+        bool keep = ranked[i].amount > 0 && (o->largest == 0 || kept < o->largest) &&
+                    ranked[i].amount >= o->threshold && (o->cumulative == 0 || sum < o->cumulative);
+        sum += ranked[i].amount;
         if (keep)
-            rows[kept++] = c->rows[sized[i].row];
+            rows[kept++] = c->rows[ranked[i].index];
         else
-            free(c->rows[sized[i].row].set);
+            free(c->rows[ranked[i].index].set);
     }
     free(c->rows);
-    free(sized);
+    free(ranked);
     c->rows = rows;
     c->count = kept;
 }

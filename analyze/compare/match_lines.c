@@ -6,6 +6,7 @@
 
 #include "analyze/compare/match.h"
 #include "base/memory.h"
+#include "base/ranked.h"
 #include "base/search.h"
 
 enum { SHIFTS = 32, HEAVY = 256 /* lines that propose shifts */ };
@@ -31,21 +32,13 @@ static int by_score(const void *left, const void *right)
     return x != y ? (x > y) - (x < y) : by_shift(left, right);
 }
 
-static int by_weight(const void *left, const void *right)
+/* The heaviest lines, at most HEAVY, by their shares. Caller frees. */
+static struct ranked *heaviest(const struct line_weight *lines, size_t *count, double total)
 {
-    const struct line_weight *a = left, *b = right;
-    if (a->weight != b->weight)
-        return a->weight > b->weight ? -1 : 1;
-    return (a->line > b->line) - (a->line < b->line);
-}
-
-/* The heaviest lines, at most HEAVY, with shares as weights. Caller frees. */
-static struct line_weight *heaviest(const struct line_weight *lines, size_t *count, double total)
-{
-    struct line_weight *sorted = mem_zalloc(*count, sizeof *sorted);
+    struct ranked *sorted = mem_zalloc(*count, sizeof *sorted);
     for (size_t i = 0; i < *count; i++)
-        sorted[i] = (struct line_weight){lines[i].line, lines[i].weight / total};
-    qsort(sorted, *count, sizeof *sorted, by_weight);
+        sorted[i] = (struct ranked){lines[i].weight / total, lines[i].line};
+    ranked_sort(sorted, *count);
     *count = *count < HEAVY ? *count : HEAVY;
     return sorted;
 }
@@ -79,13 +72,13 @@ struct lines {
 static size_t propose(const struct lines *base, const struct lines *other, int64_t *shifts)
 {
     size_t n = base->count, m = other->count, count = 0;
-    struct line_weight *a = heaviest(base->at, &n, base->total);
-    struct line_weight *b = heaviest(other->at, &m, other->total);
+    struct ranked *a = heaviest(base->at, &n, base->total);
+    struct ranked *b = heaviest(other->at, &m, other->total);
     struct shift *all = mem_zalloc(n * m + 1, sizeof *all);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < m; j++)
             all[count++] =
-                (struct shift){(int64_t)(b[j].line - a[i].line), least(a[i].weight, b[j].weight)};
+                (struct shift){(int64_t)(b[j].index - a[i].index), least(a[i].amount, b[j].amount)};
     all[count++] = (struct shift){0, 2}; /* more than any other score */
     qsort(all, count, sizeof *all, by_shift);
     count = join_equal(all, count);

@@ -7,6 +7,7 @@
 
 #include "analyze/compare/compare_view.h"
 #include "base/memory.h"
+#include "base/ranked.h"
 
 static const char *const sorts[SORTS] = {"difference", "base", "other", "ratio", "p", "key"};
 
@@ -145,11 +146,6 @@ static void show_row(struct compare_view *v, struct table *table, size_t row)
 
 /* ---- order ---- */
 
-struct ranked {
-    double by;
-    size_t row;
-};
-
 static double rank_by(const struct compare_view *v, size_t row, size_t set)
 {
     double base = value_of(v, row, 0), value = value_of(v, row, set);
@@ -169,24 +165,16 @@ static double rank_by(const struct compare_view *v, size_t row, size_t set)
     }
 }
 
-static int compare_ranked(const void *left, const void *right)
-{
-    const struct ranked *a = left, *b = right;
-    if (a->by != b->by)
-        return a->by > b->by ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row); /* rows are in order of their keys */
-}
-
-/* Caller frees. */
+/* Rows are in order of their keys before. Caller frees. */
 static struct ranked *rank_rows(const struct compare_view *v)
 {
     struct ranked *ranked = mem_zalloc(v->compare->count + 1, sizeof *ranked);
     for (size_t i = 0; i < v->compare->count; i++) {
         ranked[i] = (struct ranked){-INFINITY, i};
         for (size_t s = 1; s < v->compare->set_count; s++)
-            ranked[i].by = fmax(ranked[i].by, rank_by(v, i, s)); /* never NaN */
+            ranked[i].amount = fmax(ranked[i].amount, rank_by(v, i, s)); /* never NaN */
     }
-    qsort(ranked, v->compare->count, sizeof *ranked, compare_ranked);
+    ranked_sort(ranked, v->compare->count);
     return ranked;
 }
 
@@ -236,7 +224,7 @@ void report_compare(const struct compare *c, const struct compare_report *report
     struct ranked *ranked = rank_rows(&v);
     struct table *table = table_open(format, out, &head);
     for (size_t i = 0; i < c->count && (report->top == 0 || i < report->top); i++)
-        show_row(&v, table, ranked[i].row);
+        show_row(&v, table, ranked[i].index);
     show_row(&v, table, c->count);
     table_close(table);
     free(ranked);

@@ -1,0 +1,17 @@
+/* Putting things in order of an amount.
+ * SPDX-License-Identifier: MIT */
+#ifndef BASE_RANKED_H
+#define BASE_RANKED_H
+
+#include <stddef.h>
+
+/* Thing number INDEX. */
+struct ranked {
+    double amount; /* not NaN */
+    size_t index;
+};
+
+/* Sorts: the largest amount first, and equal ones in order of their index. */
+void ranked_sort(struct ranked *items, size_t count);
+
+#endif
