@@ -86,6 +86,9 @@ void tool_only_input(struct argp_state *state, const char *what, const char **in
 /* For parsers; a bad argument is a usage error. tool_choose: the number of NAME, a WHAT, among NAMES. tool_number and
  * tool_whole: TEXT, given for OPTION, as a number or an integer from LEAST to MOST. */
 size_t tool_choose(struct argp_state *state, const char *what, tool_names *names, const char *name);
+/* TEXT, given for OPTION, must be NO or YES; returns whether it is YES. */
+bool tool_either(struct argp_state *state, const char *option, const char *text, const char *no,
+                 const char *yes);
 double tool_number(struct argp_state *state, const char *option, const char *text, double least,
                    double most);
 uint64_t tool_whole(struct argp_state *state, const char *option, const char *text, uint64_t least,

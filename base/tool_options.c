@@ -320,6 +320,14 @@ size_t tool_choose(struct argp_state *state, const char *what, tool_names *names
     return number;
 }
 
+bool tool_either(struct argp_state *state, const char *option, const char *text, const char *no,
+                 const char *yes)
+{
+    if (strcmp(text, no) != 0 && strcmp(text, yes) != 0)
+        argp_error(state, "%s must be %s or %s, not '%s'", option, no, yes, text);
+    return strcmp(text, yes) == 0;
+}
+
 void tool_only_input(struct argp_state *state, const char *what, const char **input,
                      const char *argument)
 {

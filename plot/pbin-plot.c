@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/aggregate/key_option.h"
+#include "analyze/aggregate/row_options.h"
 #include "analyze/compare/match.h"
 #include "base/memory.h"
 #include "base/tool.h"
@@ -294,16 +294,6 @@ static void check(const struct options *o, struct argp_state *state)
         argp_error(state, "--start must be less than --end");
 }
 
-static void put_map(struct options *o, const char *text, struct argp_state *state)
-{
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0')
-        argp_error(state, "--map-binary must be OLD=NEW, not '%s'", text);
-    mem_reserve(&o->maps, &o->map_capacity, o->plot.map_count + 1, sizeof *o->maps);
-    o->maps[o->plot.map_count++] = (struct binary_map){text, (size_t)(equals - text), equals + 1};
-    o->plot.maps = o->maps;
-}
-
 /* What is drawn of rows and calls. */
 static error_t parse_rows(int key, char *argument, struct argp_state *state)
 {
@@ -349,7 +339,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         begin_side(o, key == KEY_BASE, argument);
         return 0;
     case KEY_MAP:
-        put_map(o, argument, state);
+        map_binary_option(&o->maps, &o->plot.map_count, &o->map_capacity, argument, state);
         return 0;
     case KEY_RELATIVE:
         o->plot.relative = true;
@@ -441,6 +431,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     tool_start(&o.common, "pbin-plot");
     tool_parse(&parser, TOOL_SALVAGE | TOOL_VALUE | TOOL_IN_ORDER, argc, argv, &o);
+    o.plot.maps = o.maps;
     o.plot.choice = (struct pbin_choice){o.common.salvage, o.common.value};
     const struct elf_search search = {0};
     o.plot.code = code_names_new(&search, &o.common.reporter);

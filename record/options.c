@@ -107,15 +107,6 @@ static double number(struct argp_state *state, const char *text, const char *wha
     return value;
 }
 
-/* Parses TEXT as one of two words. */
-static bool either(struct argp_state *state, const char *option, const char *text,
-                   const char *first, const char *second)
-{
-    if (strcmp(text, first) != 0 && strcmp(text, second) != 0)
-        argp_error(state, "%s: expected %s or %s, found '%s'", option, first, second, text);
-    return strcmp(text, first) == 0;
-}
-
 static void set_attach(struct argp_state *state, struct parsing *parsing, const char *text)
 {
     struct engine_options *engine = &parsing->options->engine;
@@ -273,10 +264,10 @@ static bool take_engine_option(int key, char *arg, struct argp_state *state)
         parsing->options->engine_name = arg;
         return true;
     case KEY_EVENT:
-        engine->event = either(state, "--event", arg, "cpu-clock", "cycles") ? NULL : arg;
+        engine->event = tool_either(state, "--event", arg, "cpu-clock", "cycles") ? arg : NULL;
         return true;
     case KEY_INTERVAL:
-        engine->random = either(state, "--interval", arg, "random", "fixed");
+        engine->random = tool_either(state, "--interval", arg, "fixed", "random");
         return true;
     case KEY_FOLLOW:
     case KEY_NO_FOLLOW:

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/aggregate/key_option.h"
+#include "analyze/aggregate/row_options.h"
 #include "base/number.h"
 #include "formats/elf/elf_options.h"
 
@@ -84,31 +84,18 @@ static const struct argp_option arguments[] = {
      "energy by CPU time, as _others; ignore: only the program uses CPU time",
      3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
-    {"wall-time", KEY_WALL_TIME, NULL, 0,
-     "Count the whole interval of a sample for every thread in it, running or not", 3},
-    {"subtract-latency", KEY_LATENCY, NULL, 0, "Subtract the sampler's own time from the intervals",
-     3},
+    WALL_TIME_OPTION(KEY_WALL_TIME, 3),
+    LATENCY_OPTION(KEY_LATENCY, 3),
     KERNEL_OPTION(KEY_KERNEL, 3),
     {"max-gap", KEY_MAX_GAP, "S", 0, "Charge the part of an interval beyond S seconds to _gap", 3},
     {0, 0, NULL, 0, "Several profiles:", 4},
-    {"mode", KEY_MODE, "MODE", EVERYDAY,
-     "mean (default): each profile is a run, and rows are means; add: the profiles are shards of "
-     "one run",
-     4},
+    MODE_OPTION(KEY_MODE, EVERYDAY, "rows", 4),
     {"files-from", KEY_FILES, "FILE", 0, "Read the names of profiles from FILE, - for stdin", 4},
     {"null", '0', NULL, 0, "Names in FILE end in NUL instead of newline", 4},
     {"jobs", 'j', "N", 0,
      "Use N threads, for several profiles or parts of a large one (default: one per CPU)", 4},
     {0, 0, NULL, 0, "Binaries, for the keys basic-block and instruction:", ELF_GROUP},
     {0}};
-
-static bool one_of(struct argp_state *state, const char *option, const char *argument,
-                   const char *no, const char *yes)
-{
-    if (strcmp(argument, no) != 0 && strcmp(argument, yes) != 0)
-        argp_error(state, "%s must be %s or %s, not '%s'", option, no, yes, argument);
-    return strcmp(argument, yes) == 0;
-}
 
 /* FUNCTION[:N]; names in C++ contain colons, so only a number after the last one counts. */
 static void parse_phase(struct selection *s, char *argument, struct argp_state *state)
@@ -187,7 +174,7 @@ static bool parse_weighing(struct weigh_options *w, int key, char *argument,
         w->subtract_latency = true;
         return true;
     case KEY_OTHERS:
-        w->ignore_others = one_of(state, "--others", argument, "split", "ignore");
+        w->ignore_others = tool_either(state, "--others", argument, "split", "ignore");
         return true;
     case KEY_WALL_TIME:
     case KEY_CPU_TIME:
@@ -296,7 +283,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         choose_model(&o->aggregate.rows, argument, state);
         return 0;
     case KEY_MODE:
-        o->aggregate.add = one_of(state, "--mode", argument, "mean", "add");
+        o->aggregate.add = mode_option(argument, state);
         return 0;
     default:
         if (parse_selection(&o->selection, key, argument, state)) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/aggregate/key_option.h"
+#include "analyze/aggregate/row_options.h"
 #include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_show.h"
 #include "base/memory.h"
@@ -52,14 +52,9 @@ static const struct argp_option arguments[] = {
     {"ci", KEY_CI, NULL, 0,
      "Show approximate 95 % confidence intervals of times, energies and shares", 1},
     KERNEL_OPTION(KEY_KERNEL, 1),
-    {"wall-time", KEY_WALL_TIME, NULL, 0,
-     "Count the whole interval of a sample for every thread in it, running or not", 1},
-    {"subtract-latency", KEY_LATENCY, NULL, 0, "Subtract the sampler's own time from the intervals",
-     1},
-    {"mode", KEY_MODE, "MODE", 0,
-     "mean (default): each profile is a run, and lines are means; add: the profiles are shards of "
-     "one run",
-     1},
+    WALL_TIME_OPTION(KEY_WALL_TIME, 1),
+    LATENCY_OPTION(KEY_LATENCY, 1),
+    MODE_OPTION(KEY_MODE, 0, "lines", 1),
     {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
     {"level", KEY_LEVEL, "LEVEL", 0,
@@ -158,9 +153,7 @@ static error_t parse_weighing(int key, const char *argument, struct argp_state *
         a->weigh.subtract_latency = true;
         return 0;
     case KEY_MODE:
-        a->add = strcmp(argument, "add") == 0;
-        if (!a->add && strcmp(argument, "mean") != 0)
-            argp_error(state, "--mode must be mean or add, not '%s'", argument);
+        a->add = mode_option(argument, state);
         return 0;
     default:
         return parse_detail(key, argument, state, a);
@@ -182,9 +175,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         a->intervals = true;
         return 0;
     case KEY_SYNTAX:
-        if (strcmp(argument, "att") != 0 && strcmp(argument, "intel") != 0)
-            argp_error(state, "--syntax must be att or intel, not '%s'", argument);
-        a->intel = argument[0] == 'i';
+        a->intel = tool_either(state, "--syntax", argument, "att", "intel");
         return 0;
     case KEY_METRIC:
         parse_metric(a, argument, state);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/aggregate/key_option.h"
+#include "analyze/aggregate/row_options.h"
 #include "base/memory.h"
 
 enum {
@@ -119,16 +119,6 @@ static void begin_group(struct compare_command *o, bool base, const char *path,
     o->grouped = true;
     new_set(o, state);
     put_input(o, path, state);
-}
-
-static void put_map(struct compare_command *o, const char *text, struct argp_state *state)
-{
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0')
-        argp_error(state, "--map-binary must be OLD=NEW, not '%s'", text);
-    mem_reserve(&o->maps, &o->map_capacity, o->compare.rules.map_count + 1, sizeof *o->maps);
-    o->maps[o->compare.rules.map_count++] =
-        (struct binary_map){text, (size_t)(equals - text), equals + 1};
 }
 
 static void put_condition(struct compare_command *o, const char *text, struct argp_state *state)
@@ -270,9 +260,7 @@ static error_t parse_more(int key, char *argument, struct argp_state *state)
         o->report.top = tool_whole(state, "--top", argument, 1, SIZE_MAX);
         return 0;
     case KEY_WEIGHT:
-        if (strcmp(argument, "base") != 0 && strcmp(argument, "other") != 0)
-            argp_error(state, "--weight must be base or other, not '%s'", argument);
-        o->report.other_weights = argument[0] == 'o';
+        o->report.other_weights = tool_either(state, "--weight", argument, "base", "other");
         return 0;
     case KEY_COMMON:
         o->compare.common = true;
@@ -319,12 +307,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         kernel_option(&o->compare.rules.aggregate.rows.keys, argument, state);
         return 0;
     case KEY_MATCH:
-        if (strcmp(argument, "function") != 0 && strcmp(argument, "line") != 0)
-            argp_error(state, "--match must be function or line, not '%s'", argument);
-        o->compare.rules.lines = argument[0] == 'l';
+        o->compare.rules.lines = tool_either(state, "--match", argument, "function", "line");
         return 0;
     case KEY_MAP:
-        put_map(o, argument, state);
+        map_binary_option(&o->maps, &o->compare.rules.map_count, &o->map_capacity, argument, state);
         return 0;
     case KEY_METRIC:
         o->report.metric = (enum compare_metric)known(

@@ -3,6 +3,7 @@
 #ifndef ANALYZE_COMPARE_MATCH_H
 #define ANALYZE_COMPARE_MATCH_H
 
+#include <argp.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,10 @@ struct binary_map {
     size_t from_length;
     const char *to;
 };
+
+/* The option --map-binary OLD=NEW: appends it to MAPS. TEXT is borrowed; a usage error if it is something else. */
+void map_binary_option(struct binary_map **maps, size_t *count, size_t *capacity, const char *text,
+                       struct argp_state *state);
 
 /* NAME, or its replacement. */
 const char *match_binary(const char *name, const struct binary_map *maps, size_t count);

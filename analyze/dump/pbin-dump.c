@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/aggregate/key_option.h"
+#include "analyze/aggregate/row_options.h"
 #include "analyze/dump/dump.h"
 #include "analyze/dump/dump_info.h"
 #include "base/memory.h"

@@ -49,14 +49,6 @@ static const char *dialect_name(size_t number)
     return number < GMON_DIALECTS ? gmon_dialect_name((enum gmon_dialect)number) : NULL;
 }
 
-static void parse_bits(struct options *o, const char *text, struct argp_state *state)
-{
-    uint64_t bits;
-    if (!parse_unsigned(text, 32, 64, &bits) || (bits != 32 && bits != 64))
-        argp_error(state, "--bits must be 32 or 64, not '%s'", text);
-    o->gmon.bits = (int)bits;
-}
-
 static void parse_bias(struct options *o, const char *text, struct argp_state *state)
 {
     const char *digits = text[0] == '0' && (text[1] | 32) == 'x' ? text + 2 : text;
@@ -89,7 +81,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             (enum gmon_dialect)(GMON_GNU + tool_choose(state, "dialect", dialect_name, argument));
         return 0;
     case KEY_BITS:
-        parse_bits(o, argument, state);
+        o->gmon.bits = tool_either(state, "--bits", argument, "32", "64") ? 64 : 32;
         return 0;
     case 'l':
     case 'b':

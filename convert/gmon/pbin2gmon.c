@@ -54,9 +54,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[0] = &o->search;
         return 0;
     case KEY_FORMAT:
-        if (strcmp(argument, "gnu") != 0 && strcmp(argument, "bsd") != 0)
-            argp_error(state, "--format must be gnu or bsd, not '%s'", argument);
-        o->render.dialect = argument[0] == 'g' ? GMON_GNU : GMON_BSD;
+        o->render.dialect =
+            tool_either(state, "--format", argument, "gnu", "bsd") ? GMON_BSD : GMON_GNU;
         return 0;
     case 'e':
         o->binary = argument;

@@ -113,9 +113,7 @@ static error_t parse_units(struct options *o, int key, char *argument, struct ar
 {
     switch (key) {
     case 't':
-        o->reading.flat = strcmp(argument, "flat") == 0;
-        if (!o->reading.flat && strcmp(argument, "timeline") != 0)
-            argp_error(state, "-t must be timeline or flat, not '%s'", argument);
+        o->reading.flat = tool_either(state, "-t", argument, "timeline", "flat");
         return 0;
     case KEY_FACTOR:
         o->reading.time_factor = tool_number(state, "--time-factor", argument, 1e-12, 3600);

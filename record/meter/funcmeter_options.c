@@ -149,9 +149,7 @@ static error_t take_option(int key, char *argument, struct argp_state *state)
         o->session.cpu_time = true;
         return 0;
     case KEY_CLOCK:
-        if (strcmp(argument, "tsc") != 0 && strcmp(argument, "monotonic") != 0)
-            argp_error(state, "--clock: expected tsc or monotonic, found '%s'", argument);
-        o->session.monotonic = strcmp(argument, "monotonic") == 0;
+        o->session.monotonic = tool_either(state, "--clock", argument, "tsc", "monotonic");
         return 0;
     case KEY_METHOD:
         o->method = method_of(state, argument);

@@ -74,7 +74,7 @@ class Tables(tool.Case):
         self.assertEqual(table["total"]["time"], self.rows("-k", "function")[1]["total"]["time"])
         ended = tool.run(["pbin-aggregate", "--kernel", "mine"], stdin=self.profile)
         self.assertEqual((ended.status, ended.err.splitlines()[0]),
-                         (2, "pbin-aggregate: --kernel takes own or caller, not 'mine'"))
+                         (2, "pbin-aggregate: --kernel must be own or caller, not 'mine'"))
 
     def test_kernel_of_the_other_tools(self):
         path = self.file("a.pbin", self.profile)

@@ -1,8 +1,10 @@
-/* The options -k, --kernel, --filter and --exclude of the tools whose rows have keys.
+/* The options of several tools whose rows have keys.
  * SPDX-License-Identifier: MIT */
-#include "analyze/aggregate/key_option.h"
+#include "analyze/aggregate/row_options.h"
 
 #include <string.h>
+
+#include "base/tool.h"
 
 static bool has(const struct pbin_keys *keys, const char *name)
 {
@@ -34,9 +36,12 @@ void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *st
 
 void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state)
 {
-    keys->caller = strcmp(argument, "caller") == 0;
-    if (!keys->caller && strcmp(argument, "own") != 0)
-        argp_error(state, "--kernel takes own or caller, not '%s'", argument);
+    keys->caller = tool_either(state, "--kernel", argument, "own", "caller");
+}
+
+bool mode_option(const char *argument, struct argp_state *state)
+{
+    return tool_either(state, "--mode", argument, "mean", "add");
 }
 
 void filter_option(struct selection *selection, const char *text, bool exclude,

@@ -1,0 +1,52 @@
+/* The options of several tools whose rows have keys: -k, --kernel, --filter, --exclude, --wall-time, --subtract-latency
+ * and --mode.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_AGGREGATE_ROW_OPTIONS_H
+#define ANALYZE_AGGREGATE_ROW_OPTIONS_H
+
+#include <argp.h>
+
+#include "analyze/attribute/selection.h"
+#include "formats/pbin/pbin.h"
+
+/* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. Keys
+ * that are ambiguous alone are preceded by another key: pc and basic-block by binary, and line without file by the
+ * innermost function. */
+void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state);
+
+/* The option --kernel: its line in the table of options, and its parser. */
+#define KERNEL_OPTION(key, group)                                                                  \
+    {                                                                                              \
+        "kernel", key, "WHO", 0,                                                                   \
+            "Count time in the kernel as its own (default), or as that of the caller: the user "   \
+            "code that called it",                                                                 \
+            group                                                                                  \
+    }
+void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state);
+
+/* The lines of --wall-time, --subtract-latency and --mode in the table of options. ROWS: what the tool calls its rows. */
+#define WALL_TIME_OPTION(key, group)                                                               \
+    {                                                                                              \
+        "wall-time", key, NULL, 0,                                                                 \
+            "Count the whole interval of a sample for every thread in it, running or not", group   \
+    }
+#define LATENCY_OPTION(key, group)                                                                 \
+    {                                                                                              \
+        "subtract-latency", key, NULL, 0, "Subtract the sampler's own time from the intervals",    \
+            group                                                                                  \
+    }
+#define MODE_OPTION(key, flags, rows, group)                                                       \
+    {                                                                                              \
+        "mode", key, "MODE", flags,                                                                \
+            "mean (default): each profile is a run, and " rows                                     \
+            " are means; add: the profiles are shards of one run",                                 \
+            group                                                                                  \
+    }
+/* Returns whether the profiles are added. */
+bool mode_option(const char *argument, struct argp_state *state);
+
+/* Adds the condition TEXT of --filter or --exclude; an invalid one is a usage error. TEXT is borrowed. */
+void filter_option(struct selection *selection, const char *text, bool exclude,
+                   struct argp_state *state);
+
+#endif
