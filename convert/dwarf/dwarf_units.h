@@ -24,7 +24,8 @@
 #include "convert/dwarf/dwarf_worker.h"
 #include "formats/elf/elf_file.h"
 
-/* A file whose index does not fit is none, and a discriminator that does not fit is 0: tables have millions of rows. */
+/* A file whose index does not fit counts as unknown, and a discriminator that does not fit is 0, because tables have
+ * millions of rows. */
 enum { FILE_BITS = 20, DISCRIMINATOR_BITS = 12 };
 struct line_row {
     uint64_t address;

@@ -8,15 +8,14 @@
  *             u32 how often something could not be decoded so far
  *             u32 count of new strings, each u32 length and bytes;
  *                 numbering continues from the last answer, 0 is ""
- *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum,
- *             u32 discriminator;
- *                          or u8 255: the same frames as the address before
+ *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum, u32 discriminator;
+ *                          or u8 255: the same frames as the previous address
  *
  * Before it answers, it may request files with split debug information, which it cannot open:
  *
  *   wanted    u32 0xffffffff, u32 size of what follows; folder and name, each u32 length and bytes
  *   file      u64 size; with a descriptor, or size 0 for none
- *   refused   u32 0xfffffffe: the last one is of another build
+ *   refused   u32 0xfffffffe: the last file is from another build
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_WORKER_H
 #define CONVERT_DWARF_DWARF_WORKER_H
@@ -28,7 +27,7 @@
 
 enum {
     MAX_FRAMES = 64,       /* inlined into each other */
-    SAME_FRAMES = 255,     /* as the address before */
+    SAME_FRAMES = 255,     /* as the previous address */
     MAX_QUESTION = 4096,   /* addresses */
     MAX_ANSWER = 16 << 20, /* [bytes] */
 };
@@ -37,7 +36,7 @@ enum {
 #define FILE_REFUSED UINT32_C(0xfffffffe)
 
 /* Function, file and checksum are string numbers: in answers those of the worker, below those of STRINGS. The checksum
- * is the MD5 of the file in lower-case hexadecimal, 0: unknown. The discriminator tells apart the parts of the line, only
+ * is the MD5 of the file in lower-case hexadecimal, 0: unknown. The discriminator distinguishes the parts of the line, only
  * in the innermost frame; 0: none. */
 struct dwarf_frame {
     uint32_t function, file, line, checksum, discriminator;

@@ -54,11 +54,11 @@ struct cpu_weights {
     struct weighed_thread *threads;
     size_t count, capacity;
     bool nominal;                /* CPU time between totals is only nominal */
-    struct kernel_share *kernel; /* NULL: all sightings in the kernel are true */
+    struct kernel_share *kernel; /* NULL: all sightings in the kernel are correct */
     uint64_t excess;             /* those that are not */
     uint64_t *by_image;          /* CPU time of images [ns] */
     uint64_t last_ns;            /* time of the last sample */
-    size_t missed;               /* threads that were missed, but not by chance */
+    size_t missed;               /* threads that were missed more often than chance explains */
     uint64_t missed_ns;          /* their CPU time */
 };
 
@@ -88,7 +88,7 @@ static inline uint64_t cpu_weights_take(struct cpu_weights *weights, uint32_t th
         return cpu_weights_divide(t, used_ns > 0 ? used_ns : 1);
     t->left--;
     uint64_t odd = t->odd + t->rest,
-             more = odd >= t->weight; /* no jump: it could not be foreseen */
+             more = odd >= t->weight; /* not a jump, which the processor would mispredict */
     t->odd = odd - (t->weight & -more);
     return t->each_ns + more;
 }

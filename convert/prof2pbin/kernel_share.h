@@ -1,16 +1,16 @@
-/* Which sightings in the kernel are true, in profiles of the ptrace engine.
+/* Which sightings in the kernel are correct, in profiles of the ptrace engine.
  *
  * An interrupted thread stops some microseconds later. If it enters a system call in that time, it stops at the end of
- * the call, as if it had been there: programs that often call the kernel are seen there too often. The ticks of the
- * kernel are right, but there are few of them: 250 per second, where a sampler takes 1000 or 10,000 samples.
+ * the call, as if it had been there, so that programs that often call the kernel are seen there too often. The ticks
+ * of the kernel are unbiased, but rare: 250 per second, where a sampler takes 1000 or 10,000 samples.
  *
  *   program: the sightings in the kernel of all processes of a program are too many if their share is larger than that
- *            of the ticks by more than twice the standard error of the difference. Then the excess goes.
- *   window:  the time of a process between two records of its ticks, 0.1 s or more. Each loses a part of the excess:
- *            what its own ticks suggest, together with FEW ticks of the program's share.
+ *            of the ticks by more than twice the standard error of the difference. Then the excess is removed.
+ *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
+ *            from each: what its own ticks suggest, together with FEW ticks of the program's share.
  *
- * A sighting that goes counts as one of user code: of the code where its thread was seen in user mode nearby, else its
- * program, else of the caller of the kernel. CPU times stay what they are. No sighting becomes one in the kernel.
+ * A removed sighting counts as user code: the code where its thread was seen in user mode at about that time, else its
+ * program, else the caller of the kernel. CPU times do not change, and no sighting is moved into the kernel.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
@@ -19,7 +19,7 @@
 
 struct kernel_share;
 
-/* EXT is borrowed until kernel_share_delete. Returns NULL if it has no ticks: all sightings are true. */
+/* EXT is borrowed until kernel_share_delete. Returns NULL if it has no ticks: all sightings are correct. */
 struct kernel_share *kernel_share_new(const struct raw_extension *ext);
 void kernel_share_delete(struct kernel_share *share);
 
@@ -41,8 +41,8 @@ bool kernel_share_excess(struct kernel_share *share, uint32_t thread, uint32_t p
 /* Thread number THREAD ran at LOCATION in user code of IMAGE. */
 void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t image,
                        uint32_t location);
-/* The PCs in IMAGE at which the thread will first be seen in user code, if it has not been seen there yet: put their
- * locations with kernel_share_seen. Borrowed; NULL and 0: it has been seen, or never will be. */
+/* The PCs in IMAGE at which the thread will first be seen in user code, if it has not been seen there yet: pass their
+ * locations to kernel_share_seen. Borrowed; NULL and 0: it has been seen, or never will be. */
 const uint64_t *kernel_share_first(struct kernel_share *share, uint32_t thread, uint32_t image,
                                    size_t *count);
 /* A location in user code in place of the kernel: of those last seen, in turn. UINT32_MAX: there is none. */

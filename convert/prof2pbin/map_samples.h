@@ -1,4 +1,4 @@
-/* How many samples are in each mapping: what the files of the mappings are worth.
+/* Counts the samples in each mapping, to decide which files are worth downloading.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_MAP_SAMPLES_H
 #define CONVERT_PROF2PBIN_MAP_SAMPLES_H

@@ -109,7 +109,7 @@ static bool is_ending(void)
 }
 
 /* The library calls this about once a second, with the number of bytes where it knows the SIZE. Returns whether to stop.
- * It passes only CLIENT, whose user data nobody else can read; so the function that reads it has to be found each time. */
+ * It passes only CLIENT, whose user data only the library can read. So its function has to be found at each call. */
 static int show_progress(struct debuginfod_client *client, long done, long size)
 {
     void *(*get_data)(struct debuginfod_client *) = NULL;

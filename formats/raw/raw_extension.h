@@ -2,10 +2,9 @@
  *
  *   documented file ... | signature (8 bytes) | info | imgs mapx task srcs time ... | read ... | seen jits ... | done
  *
- * Readers of the documented format do not read it. The order is that of importance: what of a truncated file is there can
- * be used.
- * Earlier samplers put times last. The sampler's unfinished file (the spool) has the same blocks after
- * a header of zeros, with the samples in `rows` blocks, so that a killed sampler loses at most the last block:
+ * Readers of the documented format do not read it. The most important blocks come first, so that a truncated file can be
+ * used. Earlier samplers wrote times last. The sampler's unfinished file (the spool) has the same blocks after a header
+ * of zeros, with the samples in `rows` blocks, so that a killed sampler loses at most the last block:
  *
  *   32 zero bytes | signature | info | imgs mapx rows seen task rows seen read mapx rows seen ...
  *
@@ -243,8 +242,8 @@ void raw_put_ticks(struct buffer *buffer, const struct raw_ticks *ticks, size_t 
 
 /* Reads the extension whose signature is at the position of STREAM, which must be seekable; the data must end with it.
  * Returns 0 with EXT filled, to be freed with raw_extension_free, or -1 if it is damaged. With SALVAGE, a truncated or
- * damaged tail is dropped without an error, and EXT->done is false; of the block in which a complete profile ends, the
- * whole times or flags are kept. */
+ * damaged tail is dropped without an error, and EXT->done is false; of a block that the
+ * file cuts short, the complete times or flags are kept. */
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
                        struct error *err);
 void raw_extension_free(struct raw_extension *ext);
@@ -252,11 +251,11 @@ void raw_extension_free(struct raw_extension *ext);
 /* Of COUNT thread samples, how many have their flags and callers in the SIZE bytes at DATA: fewer in a truncated block. */
 size_t raw_seen_whole(const uint8_t *data, size_t size, size_t count);
 
-/* Like block_next, but of the block in which a salvaged file ends, what is there. For blocks that raw_extension_read has
- * checked. */
+/* Like block_next, but returns the part of a block that a salvaged file cuts short, too. For blocks that raw_extension_read
+ * has checked. */
 int raw_extension_next(struct stream *stream, struct block *block, struct error *err);
 
-/* Drops processes and their mappings, threads and JIT maps, which nothing can be found in without times of samples. */
+/* Drops processes and their mappings, threads and JIT maps, which are useless without times of samples. */
 void raw_extension_forget_images(struct raw_extension *ext);
 
 /* Frees the mappings, so that the caller can replace them. */

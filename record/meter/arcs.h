@@ -12,7 +12,7 @@
 struct meter_call {
     uint32_t module;  /* number of the file where the place is, or METER_NO_MODULE */
     uint64_t address; /* to which the calls return, in that file */
-    char *caller;     /* the function there, for people */
+    char *caller;     /* the function there, for readers */
     uint32_t function;
     uint64_t calls;
 };

@@ -13,8 +13,8 @@
 
 struct code;
 
-/* Reads the code of FILE, for a machine that machine_find knows, and notes where its direct branches lead. FUNCTIONS, sorted by address, say where instructions
- * begin. Caller deletes. */
+/* Reads the code of FILE, for a machine that machine_find knows, and notes where its direct branches lead.
+ * FUNCTIONS, sorted by address, say where instructions begin. Caller deletes. */
 struct code *code_new(const struct elf_file *file, const struct elf_function *functions,
                       size_t count);
 void code_delete(struct code *code);
@@ -30,9 +30,9 @@ size_t code_kept(const struct code *code, uint64_t address);
 /* Does a branch other than a call lead from the function at ADDRESS to its first instruction? */
 bool code_begins_loop(const struct code *code, uint64_t address);
 
-/* How many bytes at ADDRESS, after those that stay, the beginning of a function of SIZE bytes (0: not known) that is followed by another at NEXT,
- * must be moved to make room for a jump of ROOM bytes. Returns 0, with *WHY set to a text, where that is not possible: among other reasons, since branches lead there, unless these
- * can be CHANGED. */
+/* A function of SIZE bytes (0: unknown) begins at ADDRESS, and the next one at NEXT. Returns how many of its bytes, after
+ * those that stay, must be moved to make room for a jump of ROOM bytes; or 0, with the reason in *WHY, if that is
+ * impossible, for example because branches lead there that cannot be CHANGED. */
 size_t code_movable(const struct code *code, uint64_t address, uint64_t size, uint64_t next,
                     size_t room, bool changed, const char **why);
 
@@ -41,8 +41,9 @@ struct code_branch {
     uint64_t at, target;
 };
 
-/* The branches to SIZE bytes at ADDRESS, the beginning of a function, that would have to be changed if these were moved: to the first
- * of them only those from the function itself that are not calls. None for machines without write_branch. */
+/* The branches to SIZE bytes at ADDRESS, the beginning of a function, that would have to be changed if these bytes were
+ * moved; of the branches to the first byte, only those of the function itself that are not calls. None for machines
+ * without write_branch. */
 const struct code_branch *code_branches(const struct code *code, uint64_t address, size_t size,
                                         size_t *count);
 

@@ -1,9 +1,9 @@
-/* What the power sources count while a program is metered, in a thread of its own; and what they counted between two
- * moments, by the lines between their readings.
+/* Reads the power sources while a program is metered, in a separate thread, and interpolates the energy between two
+ * moments linearly.
  *
- * Between two readings the power is not known: whatever a source counts between them may have been used on either side of
- * a moment there, and the moment of a reading is itself known to half a step. So the energy of an interval is right to
- * twice what was counted between the readings around its ends.
+ * Between two readings the power is unknown: what a source counts there may have been used before or after a given
+ * moment, and the time of a reading is itself known only to half a step. So the error of the energy of an interval is at
+ * most twice what was counted between the readings around its ends.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_ENERGY_H
@@ -13,7 +13,7 @@
 
 #include "record/power.h"
 
-enum { ENERGY_PERIODS = 4 }; /* the least length of an interval */
+enum { ENERGY_PERIODS = 4 }; /* the shortest interval, in periods of the source */
 
 struct energy;
 

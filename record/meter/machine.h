@@ -35,7 +35,7 @@ enum { MACHINE_START = 16, MACHINE_LONGEST_THUNK = 128 };
 
 struct machine {
     uint16_t elf;       /* e_machine of ELF files */
-    const char *name;   /* for people */
+    const char *name;   /* for readers */
     size_t jump;        /* size of one to a thunk [bytes] */
     size_t short_jump;  /* size of one to padding beside a function; 0: there is none */
     size_t thunk_size;  /* room for a thunk in the pool */

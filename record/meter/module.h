@@ -54,12 +54,12 @@ size_t module_hooks_below(const struct module *module, uint64_t address);
 /* Are any of SIZE bytes at ADDRESS padding that is used for a jump, or a branch that is changed? */
 bool module_is_used(const struct module *module, uint64_t address, size_t size);
 
-/* Where the first bytes of a function, of SIZE bytes and followed by another at NEXT, are too few for a jump, or are
- * branched to: moves only as many as a short jump needs, to padding near it that has room for the other. Returns false
- * where that is not possible either. */
+/* For a function of SIZE bytes, followed by another at NEXT, that begins with too few bytes for a jump or with the target
+ * of a branch: moves only as many bytes as a short jump needs, which leads to padding nearby with room for the long one.
+ * Returns false if that is not possible either. */
 bool module_use_gap(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
 
-/* The same where branches lead to the first instructions, among them those of loops: all these are changed. */
+/* The same if branches, such as those of loops, lead to the first instructions: all of these branches are changed. */
 bool module_turn_branches(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
 
 #endif

@@ -16,7 +16,7 @@ struct meter_function {
     char *library; /* base name of its file */
     char *path;
     char *name;             /* as the linker calls it */
-    char *readable;         /* for people */
+    char *readable;         /* for readers */
     uint64_t address, size; /* in the file [bytes] */
     bool entries_only;      /* its exits cannot be watched */
 };
@@ -32,12 +32,12 @@ char *meter_readable_name(const char *name);
 struct planner;
 
 /* PATTERNS, the name of the command and REPORTER (for steps, and for files that cannot be read) are borrowed. TIMING: exits
- * are watched as well. Caller deletes. */
+ * are watched, too. Caller deletes. */
 struct planner *planner_new(struct meter_patterns *patterns, const char *command, bool timing,
                             struct reporter *reporter);
 void planner_delete(struct planner *planner);
 
-/* Functions are not to be changed: those are chosen, too, whose code does not allow it. */
+/* Code will not be changed, so functions whose code cannot be changed are chosen, too. */
 void planner_leave_code(struct planner *planner);
 /* Chooses functions of the file at PATH, which no program has loaded yet. */
 void planner_add_file(struct planner *planner, const char *path, bool is_program);
@@ -47,8 +47,8 @@ void planner_add_file(struct planner *planner, const char *path, bool is_program
 void planner_answer(struct planner *planner, const struct meter_request *request,
                     const uint64_t *returned, struct buffer *reply);
 
-/* Refuses functions that are only inlined: ALL, or those of patterns without other functions. Reports them as steps, the first few
- * of the latter as warnings. Reads debug information, with a single thread. */
+/* Refuses functions that are only inlined: ALL, or those of patterns without other functions. Reports them as steps, and
+ * the first few of the latter as warnings. Reads debug information; call it with a single thread. */
 void planner_find_inlined(struct planner *planner, bool all);
 
 /* The functions so far; number 0 is not one of the program. Borrowed, as are the refusals. */

@@ -1,6 +1,6 @@
-/* What the parts of the preload library share: frames of calls, and what depends on the architecture of the processor.
+/* Shared by the parts of the preload library: frames of calls, and the interface to code for a processor architecture.
  *
- * A call is known by its SLOT: an address on the stack that no other call has while it is in its frame. BACK is where its
+ * A call is identified by its SLOT: an address on the stack that no other call has while it is in its frame. BACK is where its
  * return address is, or may be changed, when the function is entered.
  *
  * SPDX-License-Identifier: MIT */

@@ -1,5 +1,5 @@
-/* Counting calls with breakpoints of the kernel (uprobes): for programs that take no library and functions that cannot be
- * changed. A call costs some hundred times as much as with a hook, and has no time.
+/* Counts calls with breakpoints of the kernel (uprobes): for programs that cannot load the preload library, and functions
+ * that cannot be changed. A call costs about a hundred times as much as with a hook, and is not timed.
  *
  *   probes = probes_new(planner, returns, err);     after the planner knows the functions
  *   probes_watch(probes, pid, err);                 a process that is about to execute the command
@@ -7,12 +7,13 @@
  *   probes_read(probes, function, &calls, &returned);
  *   probes_delete(probes);
  *
- * Each function has an event of tracefs, of a name with our process ID, and a counter of perf_event_open for it, which all
- * threads and processes inherit that the command starts. The counters are read at the end.
+ * Each function has an event in tracefs, whose name contains our process ID, and a counter of perf_event_open, which all
+ * threads and processes that the command starts inherit. The counters are read at the end.
  *
- * The kernel inserts breakpoints into a new program only while a counter is that of its very task. But when two tasks with
- * the same counters follow each other on a CPU it exchanges these, unless they ask for PERF_SAMPLE_READ (Linux 6.12).
- * For older ones a counter of all processes, which is not read, keeps the breakpoints.
+ * The kernel inserts breakpoints into a new program only while its own task has a counter. But if a task with the same
+ * counters runs next on a CPU, the kernel exchanges the counters of the two, unless they use PERF_SAMPLE_READ (which
+ * inherited counters may since Linux 6.12). On older kernels, a counter of all processes, which is not read, keeps the
+ * breakpoints.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_PROBES_H

@@ -1,5 +1,5 @@
-/* Functions of an ELF file that are chosen among several when the program is linked (ifunc): a resolver returns the address
- * of the one for this processor.
+/* Functions with several variants (ifunc): when the program starts, a resolver returns the address of the variant for this
+ * processor.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_METER_RESOLVERS_H
 #define RECORD_METER_RESOLVERS_H

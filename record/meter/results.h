@@ -32,16 +32,16 @@ struct meter_results {
     bool returns; /* are counted without times */
 };
 
-/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER; and what its calls used of ENERGY
+/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER; and the ENERGY of its calls
  * (NULL: not measured), which has been stopped, too. Caller frees. */
 void meter_results_read(struct meter_results *results, const struct session *session,
                         const struct planner *planner, const struct energy *energy,
                         bool per_thread);
-/* The same of what PROBES have counted. */
+/* The same for the counts of PROBES. */
 void meter_results_read_probes(struct meter_results *results, const struct probes *probes,
                                const struct planner *planner);
-/* Why the calls of the function with the longest ones have no energy. Returns -1 with ERR filled if no function has, or the number
- * of functions whose calls have ended and that have none. */
+/* Why the calls of the function with the longest ones have no energy. Returns -1 with ERR filled if no function has
+ * any, or the number of functions whose calls have ended and that have none. */
 int meter_results_check_energy(const struct meter_results *results, const struct planner *planner,
                                const struct energy *energy, struct error *err);
 void meter_results_free(struct meter_results *results);
@@ -58,13 +58,13 @@ struct meter_run {
     uint64_t wall_ns;
 };
 
-/* Writes an aggregated pbin: for each function, or function in a thread, its self time, and its calls as entries; and ARCS. Returns
- * 0, or -1 with the error in OUT. */
+/* Writes an aggregated pbin: for each function, or function in a thread, its self time, and its calls as entries; and ARCS.
+ * Returns 0, or -1 with the error in OUT. */
 int meter_results_write_pbin(const struct meter_results *results, const struct meter_arcs *arcs,
                              const struct planner *planner, const struct meter_run *run,
                              struct output *out);
 
-/* Writes a dump of IgProf to OUT, where errors are recorded: each function is called by nothing. */
+/* Writes a dump of IgProf to OUT, where errors are recorded: functions have no callers. */
 void meter_results_write_igprof(const struct meter_results *results, const struct planner *planner,
                                 const char *program, uint64_t pid, struct output *out);
 

@@ -78,7 +78,7 @@ struct meter_arc {
 };
 #define METER_NO_MODULE UINT32_MAX
 
-/* A long call that was no recursion, for its energy. Times are in ticks. */
+/* A long call that was not recursive, for its energy. Times are in ticks. */
 struct meter_interval {
     uint64_t start, end;
     uint32_t function;

@@ -532,7 +532,7 @@ class Facts(Case):
 
 
 class KernelShare(Case):
-    """A thread that enters the kernel soon after it was interrupted is seen there: the ticks tell how many are."""
+    """A thread that enters the kernel soon after it was interrupted is seen there: the ticks show how many are."""
 
     TICK = 4 * MS
 
@@ -607,7 +607,7 @@ class KernelShare(Case):
         self.assertAlmostEqual(self.kernel(profile), 0.5, delta=0.1)
 
     def test_true_ones_stay(self):
-        """The ticks agree, there are none, or too few to tell."""
+        """The ticks agree, there are none, or too few for a decision."""
         for phases, ticks, seed in (([(3000, 0.6, 0.6)], True, 1), ([(3000, 0.6, 0.6)], True, 2), ([(3000, 0.9, 0.3)], True, 3),
                                     ([(3000, 0.1, 0.9)], False, 4), ([(100, 0.0, 0.05)], True, 5), ([(90, 0.1, 0.9)], True, 6)):
             profile, samples = self.simulate(phases, 1, ticks, seed=seed)
@@ -627,7 +627,7 @@ class KernelShare(Case):
                 self.assertAlmostEqual(float(sighted) / 100, seen, delta=0.03)
 
     def test_short_threads_and_processes(self):
-        """What a few sightings and ticks of each do not tell, all of one program do. Each process has its pid again."""
+        """Few sightings and ticks of each process prove nothing, all of a program do. Each process reuses the same pid."""
         rng, n, each = random.Random(7), 800, 5
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)})
         samples, times = [], []

@@ -398,7 +398,7 @@ class PtraceTruth(Truth, Case):
         self.assertGreater(table["work"] / total, 0.7 * user / (user + system))
 
     def test_no_more_threads_run_than_there_are_processors(self):
-        """An ordinary user's sampler competes with the threads that it samples: what it hears late is no sighting."""
+        """An ordinary user's sampler competes with the threads that it samples: samples that it reads late are not sightings."""
         cpus = sorted(os.sched_getaffinity(0))[:2]
 
         def become_ordinary():
