@@ -125,6 +125,7 @@ class StaticTest(tool.Case):
                           os.path.join(tool.BUILD, "samples", "burn"), "0.3"])
         self.assertEqual(ended.status, 0, ended.err)
         self.succeeds(["prof2pbin", "-q", "-o", pbin_file, raw])
-        self.assertRegex(self.succeeds(["pbin-dump", pbin_file]).out.decode(), r"baseline_w +2\.25")
+        self.assertRegex(self.succeeds(["pbin-dump", pbin_file]).out.decode(), r"power without the program +2\.25\S* W")
+        self.assertRegex(self.succeeds(["pbin-dump", "--raw", pbin_file]).out.decode(), r"baseline_w +2\.25")
         table = self.table("--static", pbin_file)
         self.check_sums(table, 2.25 * table["profile"]["wall_s"])
