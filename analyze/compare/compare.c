@@ -110,6 +110,23 @@ static int by_key(const void *left, const void *right, void *opaque)
     return (x->set[0] == NULL) - (y->set[0] == NULL);
 }
 
+static bool is_called(const struct compare *c, const struct run_set_row *row, const char *label)
+{
+    for (size_t i = 0; i < compare_keys(c)->count; i++) {
+        const char *text = compare_text(c, row, i);
+        if (text == NULL || strcmp(text, label) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool compare_is_label(const struct compare *c, const struct compare_row *row)
+{
+    const struct run_set_row *any = some_set(c, row);
+    return is_called(c, any, LABEL_IDLE) || is_called(c, any, LABEL_GAP) ||
+           is_called(c, any, LABEL_OTHERS) || is_called(c, any, LABEL_RESIDUAL);
+}
+
 /* ---- matching ---- */
 
 /* Rows of the comparison by tuple: of the base, and of other run sets only. Number + 1, 0: none. */

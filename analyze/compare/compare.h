@@ -55,6 +55,9 @@ void compare_finish(struct compare *compare);
 /* The keys of all rows. */
 const struct pbin_keys *compare_keys(const struct compare *compare);
 
+/* Has ROW no code, as _idle? It is 0 in a run set that lacks it. */
+bool compare_is_label(const struct compare *compare, const struct compare_row *row);
+
 /* Text of key number I of ROW of any run set, or NULL if the key is a number. */
 const char *compare_text(const struct compare *compare, const struct run_set_row *row, size_t i);
 

@@ -83,6 +83,13 @@ static struct table_cell value_cell(const struct compare_view *v, double value)
     return whole && value == floor(value) ? cell_count((uint64_t)value) : cell_real(value);
 }
 
+/* Is ROW in the set, or without code, so that it is 0 there? */
+static bool has_value(const struct compare_view *v, size_t row, size_t set)
+{
+    return pick(v, row, set) != NULL ||
+           (row < v->compare->count && compare_is_label(v->compare, &v->compare->rows[row]));
+}
+
 static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
                        struct table_cell *cells)
 {
@@ -92,7 +99,7 @@ static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
     double base = value_of(v, row, 0), value = value_of(v, row, set);
     struct table_cell all[OF_ALL] = {{0}};
     size_t count = 0;
-    all[OF_VALUE] = value_cell(v, pick(v, row, set) != NULL ? value : NAN);
+    all[OF_VALUE] = value_cell(v, has_value(v, row, set) ? value : NAN);
     all[OF_DIFFERENCE] = with_tone(cell_real(there ? value - base : NAN), j);
     all[OF_RATIO] = with_tone(cell_real(there && base != 0 ? 100 * value / base : NAN), j);
     if (v->report->has_error)
@@ -138,7 +145,7 @@ static void show_row(struct compare_view *v, struct table *table, size_t row)
     double weight = 100 * (total ? 1 : weight_of(v, row, 1));
     bool weighed = v->weight_sum[v->report->other_weights ? 1 : 0] != 0;
     v->cells[at++] = cell_real(weighed ? weight : NAN);
-    v->cells[at++] = value_cell(v, pick(v, row, 0) != NULL ? value_of(v, row, 0) : NAN);
+    v->cells[at++] = value_cell(v, has_value(v, row, 0) ? value_of(v, row, 0) : NAN);
     for (size_t s = 1; s < c->set_count; s++)
         at += fill_set(v, row, s, v->cells + at);
     (total ? table_total : table_row)(table, v->cells);

@@ -140,15 +140,16 @@ static double largest_share(const struct pair *pair, enum compare_metric metric)
     return fmax(a, b); /* ignores a NaN */
 }
 
+/* LABEL: the row has no code (_idle, ...), so that it is 0 where it is missing. */
 static struct significance decide(const struct pair *pair, enum compare_metric metric, double p,
-                                  double alpha)
+                                  double alpha, bool label)
 {
     struct significance j = {p, p <= alpha, VERDICT_NOT_SIGNIFICANT};
     double a = run_set_value(pair->base, pair->a, metric);
     double b = run_set_value(pair->other, pair->b, metric);
-    if (pair->a == NULL)
+    if (pair->a == NULL && !label)
         j.verdict = pair->b == NULL ? VERDICT_NOT_TESTED : VERDICT_NEW;
-    else if (pair->b == NULL)
+    else if (pair->b == NULL && !label)
         j.verdict = VERDICT_GONE;
     else if (j.significant && metric == COMPARE_CALLS)
         j.verdict = b > a ? VERDICT_MORE : VERDICT_FEWER;
@@ -200,7 +201,8 @@ void compare_significance(const struct compare *c, size_t other, enum compare_me
     for (size_t i = 0; i < c->count; i++) {
         pair.a = c->rows[i].set[0];
         pair.b = c->rows[i].set[other];
-        results[i] = decide(&pair, metric, p[i], c->options.alpha);
+        results[i] =
+            decide(&pair, metric, p[i], c->options.alpha, compare_is_label(c, &c->rows[i]));
         if (results[i].verdict == VERDICT_NOT_SIGNIFICANT && is_as_total(c, &pair, metric, total))
             results[i].verdict = VERDICT_AS_TOTAL;
     }
@@ -211,7 +213,7 @@ void compare_significance(const struct compare *c, size_t other, enum compare_me
         : test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
             ? test_runs(&pair, metric).p
             : NAN;
-    results[c->count] = decide(&pair, metric, whole, c->options.alpha);
+    results[c->count] = decide(&pair, metric, whole, c->options.alpha, false);
     free(p);
 }
 

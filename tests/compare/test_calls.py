@@ -39,6 +39,28 @@ class Compare(tool.Case):
         return self.compare(metric, [self.run_file("a.pbin", base)], [self.run_file("b.pbin", other)])[0]
 
 
+class Labels(Compare):
+    def energy_file(self, name, **joules):
+        """Runs of a second with the energy of each row; only those with code have time, too."""
+        p = pbin.Profile(meta={"name": name, "keys": "function", "pmu": 3})
+        for row, value in sorted(joules.items()):
+            value, time = F(value), F(0 if row.startswith("_") else 10**9)
+            p.rows.append(pbin.Row((row,), F(0), 1, 1, time, value, time**2, value**2, (time, time, value, value)))
+        p.runs.append(pbin.Run(name, 10**9, 0, 9, F(10**9), sum(r.energy for r in p.rows)))
+        return self.file(name, pbin.write(p))
+
+    def test_missing_is_zero(self):
+        """_idle that is missing is no energy; a function that is missing is gone."""
+        with_idle, without = self.energy_file("a.pbin", f=4, g=1, _idle=2), self.energy_file("b.pbin", f=4)
+        for base, other, values, verdict in ((with_idle, without, (2, 0), "gone"), (without, with_idle, (0, 2), "new")):
+            rows, _ = self.compare("energy", [base], [other])
+            self.assertEqual((rows["_idle"]["base"], rows["_idle"]["other"]), values)
+            self.assertEqual((rows["_idle"]["verdict"], rows["g"]["verdict"]), ("not tested", verdict))
+            rows, _ = self.compare("energy", [base] * 2, [other] * 2)
+            self.assertIn(rows["_idle"]["verdict"], ("faster", "slower"))
+            self.assertEqual(set(self.compare("energy", [base], [other], "--common")[0]), {"f"})
+
+
 class Calls(Compare):
     def test_any_difference_is_one(self):
         big = 10**12
