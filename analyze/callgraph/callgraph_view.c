@@ -82,20 +82,19 @@ static void show_cycles(struct callgraph_view *v)
             v->shown[g->function_count + g->nodes[i].cycle - 1] = true;
 }
 
-static int unknown_focus(const struct callgraph *graph, const char *focus, struct error *err)
+static void note_empty(const struct callgraph *graph, const char *focus, struct reporter *reporter)
 {
     struct similar similar = {.wanted = focus};
     for (uint32_t i = 0; i < graph->function_count; i++)
         similar_try(&similar, graph->nodes[i].function);
     char *hint = similar_text(&similar);
-    error_set(err, NULL, NO_OFFSET, "no function named '%s'%s", focus, hint);
+    report_warning(reporter, "nothing is selected: no function named '%s'%s", focus, hint);
     free(hint);
-    return -1;
 }
 
-int callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
-                        const struct aggregate *aggregate, const char *focus, uint64_t depth,
-                        struct error *err)
+void callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
+                         const struct aggregate *aggregate, const char *focus, uint64_t depth,
+                         struct reporter *reporter)
 {
     uint32_t count = graph->function_count + graph->cycle_count;
     *v = (struct callgraph_view){.graph = graph,
@@ -106,14 +105,13 @@ int callgraph_view_make(struct callgraph_view *v, const struct callgraph *graph,
         v->name_binaries |= strcmp(graph->nodes[i].binary, graph->nodes[0].binary) != 0;
     if (focus == NULL && depth == 0) {
         memset(v->shown, 1, count);
-        return 0;
+        return;
     }
     if (select_along(v, focus, depth, false) == 0 && focus != NULL)
-        return unknown_focus(graph, focus, err);
+        note_empty(graph, focus, reporter);
     if (focus != NULL)
         select_along(v, focus, depth, true);
     show_cycles(v);
-    return 0;
 }
 
 void callgraph_view_free(struct callgraph_view *v)

@@ -5,6 +5,7 @@
 
 #include "analyze/callgraph/callgraph.h"
 #include "base/output.h"
+#include "base/report.h"
 
 struct callgraph_view {
     const struct callgraph *graph;
@@ -16,11 +17,11 @@ struct callgraph_view {
 };
 
 /* Prepares VIEW, which borrows GRAPH and AGGREGATE. FOCUS: only this function and callers and callees within DEPTH
- * calls of it; NULL: functions within DEPTH calls of functions without callers. DEPTH 0: no limit. Returns 0, or -1
- * with ERR filled: no function named FOCUS. Call callgraph_view_free in any case. */
-int callgraph_view_make(struct callgraph_view *view, const struct callgraph *graph,
-                        const struct aggregate *aggregate, const char *focus, uint64_t depth,
-                        struct error *err);
+ * calls of it; NULL: functions within DEPTH calls of functions without callers. DEPTH 0: no limit. Warns
+ * through REPORTER if no function is named FOCUS. Call callgraph_view_free afterwards. */
+void callgraph_view_make(struct callgraph_view *view, const struct callgraph *graph,
+                         const struct aggregate *aggregate, const char *focus, uint64_t depth,
+                         struct reporter *reporter);
 void callgraph_view_free(struct callgraph_view *view);
 
 /* Each writes the view; errors are recorded in OUT. */

@@ -133,8 +133,8 @@ static int show(const struct aggregate *aggregate, struct options *o, struct err
     struct callgraph_view view = {0};
     struct callgraph *graph = callgraph_new(aggregate, err);
     int result = -1;
-    if (graph != NULL &&
-        callgraph_view_make(&view, graph, aggregate, o->focus, o->depth, err) == 0) {
+    if (graph != NULL) {
+        callgraph_view_make(&view, graph, aggregate, o->focus, o->depth, &o->common.reporter);
         view.width = tool_style(&o->common)->width;
         result = write_view(&view, o, err);
     }

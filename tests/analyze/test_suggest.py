@@ -61,8 +61,8 @@ class Suggestions(tool.Case):
 
     def test_callgraph(self):
         ended = tool.run(["pbin-callgraph", "--focus", "mian", self.path])
-        self.assertEqual(ended.status, 1)
-        self.assertTrue(ended.err.endswith("pbin-callgraph: no function named 'mian', did you mean 'main'?\n"))
+        self.assertEqual(ended.status, 0)
+        self.assertTrue(ended.err.endswith("pbin-callgraph: nothing is selected: no function named 'mian', did you mean 'main'?\n"))
 
 
 if __name__ == "__main__":

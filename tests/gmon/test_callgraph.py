@@ -108,8 +108,9 @@ class Callgraph(tool.Case):
         self.assertEqual(self.shown("--depth", "1"), {"main", "aa"})
         self.assertEqual(len(self.json("--focus", "main", "--depth", "1")["cycles"]), 0)
         self.assertEqual(set(self.dot("--focus", "dd", "--depth", "1")[2]), {("aa", "cc"), ("aa", "dd"), ("cc", "dd")})
-        ended = self.fails(["pbin-callgraph", "--focus", "a"], stdin=self.pbin())
-        self.assertIn("'a'", ended.err)
+        ended = self.succeeds(["pbin-callgraph", "--focus", "a"], stdin=self.pbin())
+        self.assertIn("nothing is selected: no function named 'a'", ended.err)
+        self.assertEqual(self.shown("--focus", "a"), set())
 
     def test_keys_and_several(self):
         one, two = self.file("1.pbin", self.pbin()), self.file("2.pbin", self.pbin(binary="other"))
