@@ -51,6 +51,7 @@ struct recorder {
     struct raw_readings *values; /* for it */
     struct power *power;
     bool failed;                     /* ERR is filled; no more samples */
+    uint64_t last;                   /* time of the last sample [ns] */
     bool is_salvageable;             /* a sample has been written */
     uint64_t flushed, looked, named; /* last times of flushing and looking up [ns of the run] */
     int64_t started;                 /* CLOCK_REALTIME of time 0 [ns] */
@@ -222,6 +223,7 @@ static int on_sample(void *context, const struct engine_sample *sample)
     struct recorder *r = context;
     if (r->failed)
         return -1;
+    r->last = sample->time;
     look_at(r, sample);
     if (r->histogram != NULL)
         histogram_sample(r->histogram, sample, find_place, r);
@@ -436,20 +438,23 @@ static int finish_profile(struct recorder *r, const struct engine_result *result
 int recorder_finish(struct recorder *r, const struct engine_result *result,
                     struct recorder_left *left)
 {
+    struct engine_result recorded = *result;
     bool failed = r->failed;
     *left = (struct recorder_left){0};
-    end_power(r, result->wall);
+    if (failed)
+        recorded.wall = r->last; /* the profile ends where the sampling ended */
+    end_power(r, recorded.wall);
     failed = failed || r->failed;
     if (r->out == NULL)
         return failed ? -1 : 0;
     r->failed = false; /* the profile gets what was recorded */
     facts_add(&r->facts, "reached", mem_printf("%.6g", result->reached));
-    if (r->options->command != NULL &&
-        r->options->engine.follow) { /* else it is not of what was sampled */
+    if (r->options->command != NULL && r->options->engine.follow && !failed) {
+        /* else it is not of what was sampled */
         facts_add(&r->facts, "cpu_ns", mem_printf("%" PRIu64, result->user + result->system));
         facts_add(&r->facts, "page_faults", mem_printf("%" PRIu64, result->faults));
     }
     facts_add(&r->facts, "target", mem_strdup(images_target(r->images)));
-    return r->histogram != NULL ? finish_histogram(r, result, failed, left)
-                                : finish_profile(r, result, failed, left);
+    return r->histogram != NULL ? finish_histogram(r, &recorded, failed, left)
+                                : finish_profile(r, &recorded, failed, left);
 }

@@ -99,8 +99,13 @@ static int watch(struct engine_run *run, pid_t pid, pid_t tid, bool on_exec)
     perf_process_add(&run->threads, (uint32_t)pid, RAW_NO_IMAGE, 0);
     struct perf_thread *thread = perf_thread_add(&run->threads, (uint32_t)pid, (uint32_t)tid, "");
     thread->clock = perf_open_clock(tid);
-    thread->base = on_exec ? 0 : process_thread_cpu(pid, tid);
-    return thread->clock < 0 ? -1 : perf_set_open(&run->sets, thread, on_exec);
+    if (thread->clock >= 0 && perf_set_open(&run->sets, thread, on_exec) == 0)
+        return 0;
+    int errnum = errno;
+    perf_thread_remove(&run->threads, thread);
+    perf_thread_free(thread);
+    errno = errnum;
+    return -1;
 }
 
 static int start_command(struct engine_run *run, char *const *command, int *status,
@@ -124,19 +129,58 @@ static int start_command(struct engine_run *run, char *const *command, int *stat
     return errnum == 0 ? -1 : spawn_explain(command[0], errnum, status, err);
 }
 
+static bool set_priority(int policy, int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+    return sched_setscheduler(0, policy, &param) == 0;
+}
+
+/* May this process use a real-time priority? Its children must not inherit one. */
+static bool can_be_prompt(void)
+{
+    bool can = sched_getscheduler(0) == SCHED_OTHER && set_priority(SCHED_RR, 1);
+    if (can)
+        set_priority(SCHED_OTHER, 0);
+    return can;
+}
+
 /* ---- attaching ---------------------------------------------------------------------------------- */
 
-static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid, struct error *err)
+static int cannot_attach(pid_t pid, pid_t tid, struct error *err)
+{
+    return error_set_errno(err, NULL, errno, "cannot attach to thread %d of process %d", (int)tid,
+                           (int)pid);
+}
+
+/* Returns 0, or -1 with errno set. */
+static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid)
 {
     if (perf_thread_find(&run->threads, (uint32_t)tid) != NULL)
         return 0;
     if (watch(run, pid, tid, false) != 0)
-        return error_set_errno(err, NULL, errno, "cannot attach to thread %d of process %d",
-                               (int)tid, (int)pid);
+        return -1;
     char comm[PERF_COMM + 1];
     process_name(tid, comm, sizeof comm);
     perf_thread_name(perf_thread_find(&run->threads, (uint32_t)tid), comm);
+    perf_take(run); /* attaching to many takes seconds: the rings would overflow */
     return 0;
+}
+
+/* Attaches to all threads that PATH lists; those that have ended meanwhile are left out. */
+static int attach_listed(struct engine_run *run, pid_t pid, const char *path, struct error *err)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    int result = 0;
+    if (folder == NULL)
+        return error_set_errno(err, path, errno, "cannot attach");
+    while (result == 0 && (entry = readdir(folder)) != NULL) {
+        int tid = atoi(entry->d_name);
+        if (tid > 0 && attach_thread(run, pid, tid) != 0 && errno != ESRCH)
+            result = cannot_attach(pid, tid, err);
+    }
+    closedir(folder);
+    return result;
 }
 
 /* All threads; those created meanwhile are found in the next round, or inherit. */
@@ -146,27 +190,21 @@ static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     for (size_t before = SIZE_MAX; before != run->threads.threads.count;) {
         before = run->threads.threads.count;
-        DIR *folder = opendir(path);
-        struct dirent *entry;
-        int result = 0;
-        if (folder == NULL)
-            return error_set_errno(err, path, errno, "cannot attach");
-        while (result == 0 && (entry = readdir(folder)) != NULL) {
-            int tid = atoi(entry->d_name);
-            if (tid > 0 && attach_thread(run, pid, tid, err) != 0)
-                result = errno == ESRCH ? 0 : -1;
-        }
-        closedir(folder);
-        if (result != 0)
+        if (attach_listed(run, pid, path, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int attach(struct engine_run *run, struct error *err)
+static int attach_to(struct engine_run *run, pid_t pid, pid_t tid, struct error *err)
 {
-    run->attached = true;
-    raise_file_limit();
+    if (pid == tid)
+        return attach_process(run, pid, err);
+    return attach_thread(run, pid, tid) == 0 ? 0 : cannot_attach(pid, tid, err);
+}
+
+static int attach_all(struct engine_run *run, struct error *err)
+{
     for (size_t i = 0; i < run->options->attach_count; i++) {
         pid_t tid = run->options->attach[i], pid = process_of(tid, NULL);
         if (pid < 0 && run->options->attach_some)
@@ -174,7 +212,7 @@ static int attach(struct engine_run *run, struct error *err)
         if (pid < 0)
             return error_set(err, NULL, NO_OFFSET, "cannot attach to %d: no such process",
                              (int)tid);
-        if ((pid == tid ? attach_process(run, pid, err) : attach_thread(run, pid, tid, err)) != 0)
+        if (attach_to(run, pid, tid, err) != 0)
             return -1;
         if (run->pid == 0)
             run->pid = pid;
@@ -182,6 +220,19 @@ static int attach(struct engine_run *run, struct error *err)
     if (run->pid == 0)
         return error_set(err, NULL, NO_OFFSET, "cannot attach: all processes have ended");
     return 0;
+}
+
+/* A process of many busy threads leaves this one little of a processor. */
+static int attach(struct engine_run *run, struct error *err)
+{
+    run->attached = true;
+    raise_file_limit();
+    if (run->prompt)
+        set_priority(SCHED_RR, 1);
+    int result = attach_all(run, err);
+    if (run->prompt)
+        set_priority(SCHED_OTHER, 0);
+    return result;
 }
 
 static void perf_delete(struct engine_run *run)
@@ -206,21 +257,6 @@ static void perf_delete(struct engine_run *run)
     free(run->counters);
     perf_window_free(&run->window);
     free(run);
-}
-
-static bool set_priority(int policy, int priority)
-{
-    struct sched_param param = {.sched_priority = priority};
-    return sched_setscheduler(0, policy, &param) == 0;
-}
-
-/* May this process use a real-time priority? Its children must not inherit one. */
-static bool can_be_prompt(void)
-{
-    bool can = sched_getscheduler(0) == SCHED_OTHER && set_priority(SCHED_RR, 1);
-    if (can)
-        set_priority(SCHED_OTHER, 0);
-    return can;
 }
 
 static struct engine_run *perf_start(char *const *command, const struct engine_options *options,
@@ -449,18 +485,23 @@ static void loop(struct engine_run *run)
     free(polls);
 }
 
-/* The run starts with the first record, the exec. */
-static void begin(struct engine_run *run)
+/* What was used while attaching does not count. Returns the time from which on it counts. */
+static uint64_t count_from_now(struct engine_run *run)
 {
-    if (!run->attached) {
-        const struct perf_event_header *header;
-        perf_take(run);
-        const struct perf_record *first = perf_rings_peek(run->rings, &header);
-        run->start = first != NULL ? first->time : clock_now();
-        return;
+    uint64_t first = clock_now();
+    size_t place = 0;
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
+        if (read(t->clock, &t->before, sizeof t->before) != sizeof t->before)
+            t->before = 0;
+        t->base = process_thread_cpu((pid_t)t->pid, (pid_t)t->tid);
     }
+    run->cpu_start = perf_program_cpu(run);
+    return first + (clock_now() - first) / 2;
+}
+
+static void introduce(struct engine_run *run)
+{
     const struct engine_hooks *hooks = run->hooks;
-    run->start = clock_now();
     size_t place = 0;
     for (struct perf_process *p; (p = id_map_next(&run->threads.processes, &place)) != NULL;) {
         struct raw_image image = {.pid = p->pid, .parent = RAW_NO_IMAGE, .how = RAW_FIRST};
@@ -472,6 +513,20 @@ static void begin(struct engine_run *run)
         hooks->task(hooks->context, t->pid, t->tid, 0, t->comm);
 }
 
+/* The run starts with the first record, the exec; or when all threads are attached to. */
+static void begin(struct engine_run *run)
+{
+    if (run->attached) {
+        run->start = count_from_now(run);
+        introduce(run);
+        return;
+    }
+    const struct perf_event_header *header;
+    perf_take(run);
+    const struct perf_record *first = perf_rings_peek(run->rings, &header);
+    run->start = first != NULL ? first->time : clock_now();
+}
+
 static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
                      struct engine_result *result)
 {
@@ -479,19 +534,19 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     run->result = result;
     run->ran = true;
     *result = (struct engine_result){0};
+    if (run->prompt)
+        set_priority(SCHED_RR, 1);
     begin(run);
     run->checked = run->start;
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     run->worked = run->start;
     tick(run);
-    if (run->prompt)
-        set_priority(SCHED_RR, 1);
     loop(run);
+    uint64_t cpu = perf_program_cpu(run);
+    result->wall = perf_time(run, perf_read_all(run));
     if (run->prompt)
         set_priority(SCHED_OTHER, 0);
-    uint64_t cpu = perf_program_cpu(run);
-    result->wall = perf_time(run, clock_now());
     perf_take(run);
     perf_deliver(run, UINT64_MAX);
     perf_window_end(run, result->wall, true);

@@ -30,6 +30,7 @@ struct engine_run {
     int *counters;             /* of all threads that inherited none, CPU by CPU */
     size_t counter_count, counter_capacity;
     struct perf_window window;
+    uint64_t cpu_start;   /* CPU time that was counted while attaching [ns] */
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */
     uint64_t next_check; /* time of the next check that all threads are sampled [CLOCK_MONOTONIC] */
@@ -62,9 +63,11 @@ void perf_deliver(struct engine_run *run, uint64_t until);
 void perf_finish_ended(struct engine_run *run, uint64_t now);
 /* Opens samplers for running threads that are not sampled; NOW [CLOCK_MONOTONIC]. */
 void perf_check_threads(struct engine_run *run, uint64_t now);
+/* Reads the CPU times of all threads that run on, at the end of the run. Returns when that was [CLOCK_MONOTONIC]. */
+uint64_t perf_read_all(struct engine_run *run);
 /* The last sample, at the end of the run: the CPU times of all remaining threads. */
 void perf_finish_all(struct engine_run *run);
-/* CPU time of all threads so far, by the counters [ns]. */
+/* CPU time of all threads since the start of the run, by the counters [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
 
 #endif

@@ -59,8 +59,9 @@ static void add_total(struct engine_run *run, struct perf_thread *thread)
     uint64_t cpu = thread->exact, own, all = thread->used;
     if (thread->clock >= 0 && read(thread->clock, &own, sizeof own) == sizeof own)
         cpu += own;
-    if (!thread->ended ||
-        thread->tid == thread->pid) /* the leader can be read until it is waited for */
+    cpu = cpu > thread->before ? cpu - thread->before : 0;
+    /* the leader can be read until it is waited for */
+    if (!thread->final && (!thread->ended || (thread->tid == thread->pid && !thread->outlived)))
         all = later(all, used(thread));
     if (all > thread->base + cpu) /* includes the time spent in exit */
         cpu = all - thread->base;
@@ -111,6 +112,25 @@ void perf_check_threads(struct engine_run *run, uint64_t now)
     }
 }
 
+uint64_t perf_read_all(struct engine_run *run)
+{
+    uint64_t first = clock_now();
+    size_t place = 0;
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
+        uint64_t own;
+        if (t->ended)
+            continue;
+        t->used = later(t->used, used(t));
+        if (t->clock >= 0 && read(t->clock, &own, sizeof own) == sizeof own)
+            t->exact += own;
+        if (t->clock >= 0)
+            close(t->clock);
+        t->clock = -1;
+        t->final = true;
+    }
+    return first + (clock_now() - first) / 2;
+}
+
 void perf_finish_all(struct engine_run *run)
 {
     size_t place = 0;
@@ -131,6 +151,9 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     if (perf_thread_end(&run->threads, thread)) {
         hooks->process_end(hooks->context, thread->pid, time, NULL);
         perf_process_remove(&run->threads, perf_process_find(&run->threads, thread->pid));
+    } else if (thread->tid == thread->pid) {
+        thread->outlived = true;
+        thread->used = 0;
     }
     thread->ended_next = run->ended;
     run->ended = thread;
@@ -185,7 +208,7 @@ static void on_sample(struct engine_run *run, const struct perf_record *record,
 {
     const struct sample_body *body = (const struct sample_body *)(header + 1);
     uint64_t time = perf_time(run, record->time);
-    if (!is_wanted(run, body->pid))
+    if (record->time < run->start || !is_wanted(run, body->pid)) /* seen while attaching */
         return;
     struct perf_thread *thread = find_thread(run, body->pid, body->tid, time);
     if (thread == NULL ||
@@ -232,6 +255,10 @@ static void on_fork(struct engine_run *run, const struct task_body *body, uint64
     struct perf_thread *child = perf_thread_add(&run->threads, body->pid, body->tid, parent->comm);
     hooks->task(hooks->context, body->pid, body->tid, time, parent->comm);
     child->born = clock;
+    if (clock < run->start) { /* created while attaching */
+        child->base = used(child);
+        child->before = child->base;
+    }
     child->check = clock + first_check;
     perf_set_inherit(&run->sets, child, parent, clock);
 }
@@ -243,30 +270,52 @@ static void on_end(struct engine_run *run, const struct task_body *body, uint64_
         end_thread(run, thread, clock);
 }
 
-/* A thread that calls exec replaces the leader of its process; all others have ended. */
-static struct perf_thread *only_thread(struct engine_run *run, uint32_t pid, uint64_t clock)
+/* The only thread of process PID that has not ended, unless it is the leader. */
+static struct perf_thread *find_heir(struct engine_run *run, uint32_t pid)
 {
-    struct perf_process *process = perf_process_find(&run->threads, pid);
-    struct perf_thread *leader = perf_thread_find(&run->threads, pid);
-    if (process == NULL || (leader != NULL && !leader->ended && process->threads == 1))
-        return leader;
-    process->threads++; /* it lives on */
     size_t place = 0;
     for (struct perf_thread *thread; (thread = id_map_next(&run->threads.threads, &place)) != NULL;)
-        if (thread->pid == pid && !thread->ended)
-            end_thread(run, thread, clock);
-    make_room(run, pid, clock);
-    leader = perf_thread_add(&run->threads, pid, pid, "");
-    process->threads = 1;
-    perf_set_open(&run->sets, leader, false);
-    return leader;
+        if (thread->pid == pid && thread->tid != pid && !thread->ended)
+            return thread;
+    return NULL;
 }
 
-static void on_comm(struct engine_run *run, const struct perf_event_header *header, uint64_t clock)
+/* A thread that calls exec replaces the leader of its process, with its id; all others have ended. Its counters count on:
+ * CPU is what it had used [ns]. */
+static void replace_leader(struct engine_run *run, uint32_t pid, uint64_t cpu, uint64_t clock)
+{
+    struct perf_process *process = perf_process_find(&run->threads, pid);
+    struct perf_thread *leader = perf_thread_find(&run->threads, pid), *heir;
+    if (process == NULL || (leader != NULL && !leader->ended && process->threads == 1))
+        return;
+    uint64_t counted = cpu;
+    int counter = -1;
+    process->threads++; /* it lives on */
+    if (leader != NULL && !leader->ended)
+        end_thread(run, leader, clock);
+    while ((heir = find_heir(run, pid)) != NULL) {
+        counter = heir->clock;
+        counted = heir->before + (cpu > heir->base ? cpu - heir->base : 0);
+        heir->clock = -1;
+        heir->used = cpu;
+        end_thread(run, heir, clock);
+        finish(run, heir);
+    }
+    make_room(run, pid, clock);
+    leader = perf_thread_add(&run->threads, pid, pid, "");
+    leader->clock = counter;
+    leader->base = cpu;
+    leader->before = counted;
+    process->threads = 1;
+    perf_set_open(&run->sets, leader, false);
+}
+
+static void on_comm(struct engine_run *run, const struct perf_record *record,
+                    const struct perf_event_header *header)
 {
     const struct comm_body *body = (const struct comm_body *)(header + 1);
     const struct engine_hooks *hooks = run->hooks;
-    uint64_t time = perf_time(run, clock);
+    uint64_t time = perf_time(run, record->time);
     if (!is_wanted(run, body->pid))
         return;
     if (header->misc & PERF_RECORD_MISC_COMM_EXEC) {
@@ -277,7 +326,7 @@ static void on_comm(struct engine_run *run, const struct perf_event_header *head
                                   .how = first ? RAW_FIRST : RAW_EXEC,
                                   .path = (char *)"",
                                   .comm = (char *)(uintptr_t)body->comm};
-        only_thread(run, body->pid, clock);
+        replace_leader(run, body->pid, record->cpu, record->time);
         struct perf_process *process = perf_process_find(&run->threads, body->pid);
         process->image = hooks->image(hooks->context, &image);
         process->changed = time;
@@ -332,7 +381,7 @@ static void on_record(struct engine_run *run, const struct perf_record *record,
         on_end(run, body, record->time);
         break;
     case PERF_RECORD_COMM:
-        on_comm(run, header, record->time);
+        on_comm(run, record, header);
         break;
     case PERF_RECORD_MMAP2:
         on_mmap(run, body, record->time);
@@ -351,14 +400,27 @@ static void on_record(struct engine_run *run, const struct perf_record *record,
     }
 }
 
+/* What a thread had used when it called exec, if it has run since. */
+static uint64_t used_at(uint32_t pid, uint64_t time)
+{
+    uint64_t cpu = process_thread_cpu((pid_t)pid, (pid_t)pid), now = clock_now();
+    uint64_t since = now > time ? now - time : 0;
+    return cpu > since ? cpu - since : 0;
+}
+
 /* Draws the next period as soon as a sample is read, although earlier records of other CPUs may still follow. A thread
- * that is exiting is read while that is possible. */
+ * that is exiting, or calls exec, is read while that is possible. */
 static void look(void *context, struct perf_record *record, const struct perf_event_header *header)
 {
     struct engine_run *run = context;
     const struct sample_body *sample = (const struct sample_body *)(header + 1);
     const struct task_body *task = (const struct task_body *)(header + 1);
     bool ends = header->type == PERF_RECORD_EXIT;
+    if (header->type == PERF_RECORD_COMM) {
+        if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+            record->cpu = used_at(((const struct comm_body *)(header + 1))->pid, record->time);
+        return;
+    }
     struct perf_thread *thread = perf_thread_find(&run->threads, ends ? task->tid : sample->tid);
     if (thread == NULL || thread->ended)
         return;

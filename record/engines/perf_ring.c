@@ -163,7 +163,8 @@ void perf_rings_read(struct perf_rings *rings,
             }
             take(rings, i, tail, header.size);
             if (look != NULL &&
-                (header.type == PERF_RECORD_SAMPLE || header.type == PERF_RECORD_EXIT)) {
+                (header.type == PERF_RECORD_SAMPLE || header.type == PERF_RECORD_EXIT ||
+                 header.type == PERF_RECORD_COMM)) {
                 struct perf_record *record = &rings->records[rings->record_count - 1];
                 look(context, record,
                      (const struct perf_event_header *)(rings->bytes + record->at));

@@ -21,6 +21,7 @@ struct perf_record {
     size_t at;      /* offset in the bytes read */
     uint32_t ring;
     bool known, counts; /* for the reader: LOOK has decided; the sample counts */
+    uint64_t cpu;       /* for the reader: of a thread that called exec [ns] */
 };
 
 struct perf_rings;
@@ -29,7 +30,7 @@ struct perf_rings;
 struct perf_rings *perf_rings_new(const int *fds, size_t count);
 void perf_rings_delete(struct perf_rings *rings); /* NULL is allowed */
 
-/* Reads the rings. LOOK, if not NULL, is called at once for each sample and each end of a thread, before they are
+/* Reads the rings. LOOK, if not NULL, is called at once for each sample, end or name of a thread, before they are
  * sorted. */
 void perf_rings_read(struct perf_rings *rings,
                      void (*look)(void *context, struct perf_record *record,

@@ -306,8 +306,10 @@ static bool sampled_in_batch(struct perf_sets *sets, const struct perf_thread *t
 bool perf_set_sampled(struct perf_sets *sets, struct perf_thread *thread, size_t cpu, uint64_t time)
 {
     bool counts = thread->last == 0 || (double)(time - thread->last) >= sets->mean;
-    if (!sets->random)
+    if (!sets->random) {
+        thread->last = time;
         return true;
+    }
     struct perf_sampler *sampler = thread->own != NULL ? &thread->own->samplers[cpu] : NULL;
     if (sampler != NULL)
         counts = sets->batch ? sampled_in_batch(sets, thread, sampler, time)

@@ -25,13 +25,16 @@ struct perf_thread {
     struct perf_set *from; /* the set that it inherited */
     struct perf_thread *heir_next, **heir_link;
     struct perf_thread *ended_next;
-    int clock;            /* file descriptor of its clock, -1: it inherited a counter */
-    bool ended;           /* its end was reported ... */
-    uint64_t end;         /* ... at this time */
-    unsigned reads;       /* number of counters that have reported its CPU time */
-    uint64_t exact;       /* their sum [ns] */
-    uint64_t used;        /* its CPU time at its end, from the scheduler; 0: unknown [ns] */
-    uint64_t base;        /* CPU time before it was attached to [ns] */
+    int clock;       /* file descriptor of its clock, -1: it inherited a counter */
+    bool ended;      /* its end was reported ... */
+    uint64_t end;    /* ... at this time */
+    unsigned reads;  /* number of counters that have reported its CPU time */
+    uint64_t exact;  /* their sum [ns] */
+    uint64_t used;   /* its CPU time at its end, from the scheduler; 0: unknown [ns] */
+    bool outlived;   /* a leader that others of its process outlived: its id may be another's now */
+    bool final;      /* its CPU time was read at the end of the run */
+    uint64_t base;   /* CPU time before it was attached to, or was the leader [ns] */
+    uint64_t before; /* what its counters had then [ns] */
     uint64_t nominal;     /* the sum of the intervals of its samples [ns] */
     uint64_t born, check; /* when it was created, and when to check that it is sampled */
     uint64_t last, pc;    /* of its last sample, 0: none */

@@ -138,7 +138,7 @@ uint64_t perf_program_cpu(const struct engine_run *run)
     for (size_t i = 0; i < run->counter_count; i++)
         if (read(run->counters[i], &value, sizeof value) == sizeof value)
             sum += value;
-    return sum;
+    return sum > run->cpu_start ? sum - run->cpu_start : 0;
 }
 
 /* Whether power is read so that windows can end there. */
