@@ -68,10 +68,13 @@ size_t cursor_left(const struct cursor *c)
 
 const uint8_t *cursor_bytes(struct cursor *c, size_t count)
 {
+    static const uint8_t nothing;
     if (c->bad || count > cursor_left(c)) {
         c->bad = true;
         return NULL;
     }
+    if (c->data == NULL)
+        return &nothing; /* COUNT is 0, and NULL means failure */
     c->at += count;
     return c->data + c->at - count;
 }

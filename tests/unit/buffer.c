@@ -82,6 +82,16 @@ static void grows(struct check *check)
     buffer_free(&b);
 }
 
+static void nothing_of_nothing(struct check *check)
+{
+    struct cursor c = {0};
+    CHECK(cursor_bytes(&c, 0) != NULL);
+    CHECK(!c.bad);
+    CHECK(cursor_bytes(&c, 1) == NULL);
+    CHECK(c.bad);
+}
+
 CHECK_MAIN({"round_trip", round_trip}, {"little_endian", little_endian},
            {"nothing_behind_the_end", nothing_behind_the_end},
-           {"string_longer_than_data", string_longer_than_data}, {"grows", grows})
+           {"string_longer_than_data", string_longer_than_data}, {"grows", grows},
+           {"nothing_of_nothing", nothing_of_nothing})
