@@ -14,7 +14,9 @@
 
 enum { MAX_ANSWER = 256 };
 
-const char *sixel_answer(const char *text, size_t size, bool *sixel)
+/* Finds the answer to Primary Device Attributes, such as "ESC [ ? 6 2 ; 4 c", at the end of TEXT. Returns its
+ * beginning, or NULL. Sets *SIXEL to whether 4, sixel graphics, is among the attributes after the level. */
+static const char *sixel_answer(const char *text, size_t size, bool *sixel)
 {
     size_t at = size, value = 0, scale = 1;
     *sixel = false;

@@ -14,8 +14,4 @@ bool sixel_shown(void);
 
 enum { SIXEL_PATIENCE = 200 /* [ms] */ };
 
-/* Finds the answer to Primary Device Attributes, such as "ESC [ ? 6 2 ; 4 c", at the end of TEXT. Returns its
- * beginning, or NULL. Sets *SIXEL to whether 4, sixel graphics, is among the attributes after the level. */
-const char *sixel_answer(const char *text, size_t size, bool *sixel);
-
 #endif

@@ -53,7 +53,8 @@ static void put_word(struct buffer *text, const char *word)
     buffer_u8(text, '\'');
 }
 
-char *facts_command(char *const *command)
+/* COMMAND quoted for a shell. Caller frees. */
+static char *facts_command(char *const *command)
 {
     struct buffer text = {0};
     for (; *command != NULL && text.size < MAX_COMMAND; command++) {

@@ -22,7 +22,4 @@ void facts_begin(struct facts *facts, const struct options *options, const char 
 void facts_add(struct facts *facts, const char *name, char *value);
 void facts_free(struct facts *facts);
 
-/* COMMAND quoted for a shell. Caller frees. */
-char *facts_command(char *const *command);
-
 #endif

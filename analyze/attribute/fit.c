@@ -283,8 +283,10 @@ static bool is_same(double a, double b)
     return fabs(a - b) <= STRETCH_SAME_POWER * fabs(b);
 }
 
-enum fit_edge fit_edge(enum fit_mode before, double rate_before, enum fit_mode after,
-                       double rate_after)
+enum fit_edge { FIT_SAME_WINDOW, FIT_NEXT_WINDOW, FIT_BROKEN };
+
+static enum fit_edge find_edge(enum fit_mode before, double rate_before, enum fit_mode after,
+                               double rate_after)
 {
     if (before == FIT_LEAPS || after == FIT_LEAPS)
         return before == after ? FIT_SAME_WINDOW : FIT_BROKEN;
@@ -300,7 +302,7 @@ void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate)
         fit->first_rate = rate;
         return;
     }
-    enum fit_edge edge = fit_edge(fit->mode, fit->rate, mode, rate);
+    enum fit_edge edge = find_edge(fit->mode, fit->rate, mode, rate);
     if (edge == FIT_SAME_WINDOW)
         return;
     fit_end_window(fit, edge == FIT_BROKEN);

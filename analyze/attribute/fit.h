@@ -148,9 +148,6 @@ void fit_put(struct fit *fit, exact *sum, exact value);
 void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool different, exact value);
 
 /* Internal to fit*.c: how the next part of a profile continues the part so far. */
-enum fit_edge { FIT_SAME_WINDOW, FIT_NEXT_WINDOW, FIT_BROKEN };
-enum fit_edge fit_edge(enum fit_mode before, double rate_before, enum fit_mode after,
-                       double rate_after);
 void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate);
 
 /* Add to the open window, and end it. */

@@ -60,7 +60,9 @@ static void extend(uint32_t **array, size_t *count, size_t *capacity, size_t nee
     *count = *capacity;
 }
 
-uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number)
+/* The text of profile string NUMBER as a string number of ROWS. */
+static uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all,
+                             uint64_t number)
 {
     extend(&map->texts, &map->text_count, &map->text_capacity, number + 1);
     if (map->texts[number] == NO_ROW)

@@ -66,7 +66,4 @@ static inline uint32_t key_map_row(struct key_map *map, const struct pbin_defini
     return key_map_find(map, all, thread, location);
 }
 
-/* The text of profile string NUMBER as a string number of ROWS. */
-uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number);
-
 #endif

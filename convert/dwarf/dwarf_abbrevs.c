@@ -85,13 +85,6 @@ void abbrevs_read(struct abbrevs *table, struct dwarf_bytes *b, const uint8_t *s
         qsort(table->items, table->count, sizeof *table->items, compare_codes);
 }
 
-void abbrevs_free(struct abbrevs *table)
-{
-    free(table->items);
-    free(table->steps);
-    *table = (struct abbrevs){0};
-}
-
 const struct abbrev *abbrevs_find(const struct abbrevs *table, uint64_t code)
 {
     if (table->dense)

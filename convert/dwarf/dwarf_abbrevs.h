@@ -33,7 +33,6 @@ struct abbrevs {
  * sets B->bad). */
 void abbrevs_read(struct abbrevs *table, struct dwarf_bytes *b, const uint8_t *section,
                   const struct dwarf_encoding *encoding);
-void abbrevs_free(struct abbrevs *table);
 
 /* The abbreviation with CODE, or NULL. */
 const struct abbrev *abbrevs_find(const struct abbrevs *table, uint64_t code);

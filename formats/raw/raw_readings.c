@@ -219,11 +219,3 @@ double raw_readings_value(struct raw_readings *r, uint64_t from, uint64_t to)
             sum += raw_readings_value_of(r, i, from, to);
     return sum;
 }
-
-enum pmu_kind raw_readings_kind(const struct raw_readings *r)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (r->sources[i].part)
-            return r->sources[i].kind;
-    return PMU_NONE;
-}

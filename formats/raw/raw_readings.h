@@ -50,7 +50,4 @@ double raw_readings_value(struct raw_readings *readings, uint64_t from, uint64_t
 double raw_readings_value_of(struct raw_readings *readings, size_t source, uint64_t from,
                              uint64_t to);
 
-/* The kind of the documented value: PMU_POWER for energy and power, PMU_NONE if no source is part of it. */
-enum pmu_kind raw_readings_kind(const struct raw_readings *readings);
-
 #endif
