@@ -35,6 +35,7 @@ enum {
     KEY_KERNEL,
     KEY_NORMALIZED,
     KEY_OTHERS,
+    KEY_LAG,
 };
 
 static const struct argp_option arguments[] = {
@@ -83,6 +84,8 @@ static const struct argp_option arguments[] = {
      "How to treat other programs, if their CPU time was recorded: split (default): they share the "
      "energy by CPU time, as _others; ignore: only the program uses CPU time",
      3},
+    {"sensor-lag", KEY_LAG, "S", 0,
+     "The sensor shows what it measured S seconds late (share and fit)", 3},
     {"cpu-time", KEY_CPU_TIME, NULL, 0, "Count CPU time (default)", 3},
     WALL_TIME_OPTION(KEY_WALL_TIME, 3),
     LATENCY_OPTION(KEY_LATENCY, 3),
@@ -173,6 +176,9 @@ static bool parse_weighing(struct weigh_options *w, int key, char *argument,
     case KEY_LATENCY:
         w->subtract_latency = true;
         return true;
+    case KEY_LAG:
+        w->lag = tool_number(state, "--sensor-lag", argument, 0, 10);
+        return true;
     case KEY_OTHERS:
         w->ignore_others = tool_either(state, "--others", argument, "split", "ignore");
         return true;
@@ -253,6 +259,13 @@ static void add_thread_key(struct pbin_keys *keys)
     keys->key[0] = pbin_key_find("thread", 6);
 }
 
+static void check_lag(const struct weigh_options *w, struct argp_state *state)
+{
+    bool shared = w->model == NULL || w->model == &energy_by_share;
+    if (w->lag > 0 && (!shared || w->wall_time))
+        argp_error(state, "--sensor-lag is for --energy-model=share and fit, without --wall-time");
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct aggregate_command *o = state->input;
@@ -267,6 +280,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--end is before --start");
         if (o->watts > 0 && o->aggregate.rows.fit)
             argp_error(state, "--static takes no power with --energy-model=fit, which finds it");
+        check_lag(&o->aggregate.rows.weigh, state);
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);
         return 0;

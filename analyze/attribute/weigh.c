@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/lag.h"
 #include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
 #include "base/vectors.h"
@@ -28,6 +29,7 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
     if (w->options.model == &energy_by_share)
         w->share = share_work_new();
     w->longest = exact_of_double(options->max_gap * 1e9, TIME_SHIFT);
+    w->lag = w->share != NULL ? exact_of_double(options->lag * 1e9, TIME_SHIFT) : 0;
     if (!meta->times && meta->samples > 0 && meta->wall_ns > 0) {
         w->even = ((exact)meta->wall_ns << TIME_SHIFT) / (exact)meta->samples;
         w->even_seconds = (double)meta->wall_ns / 1e9 / (double)meta->samples;
@@ -66,7 +68,7 @@ void weigher_begin_at(struct weigher *w, uint64_t number)
 bool weigher_divides(const struct weigher *w)
 {
     const struct energy_model *model = w->options.model;
-    return w->latency == 0 && (model->window == NULL || model->step > 0);
+    return w->latency == 0 && w->lag == 0 && (model->window == NULL || model->step > 0);
 }
 
 /* ---- batches ---- */
@@ -174,6 +176,11 @@ void weigher_add(struct weigher *w, const struct pbin_samples *samples)
     w->rest = *samples;
 }
 
+static struct late_samples late_samples(const struct weigher *w)
+{
+    return (struct late_samples){&w->in, w->next, w->lag, w->meta->times ? 0 : w->even, w->before};
+}
+
 /* Of the samples that are left, beginning with the first. */
 static size_t window_size(const struct weigher *w)
 {
@@ -181,7 +188,11 @@ static size_t window_size(const struct weigher *w)
     if (w->options.model->window == NULL)
         return left < WINDOW ? left : w->packs ? 1 : WINDOW;
     size_t size = left > 0 ? w->options.model->window(w, &w->in, w->next) : 0;
-    return size == 0 && w->finished && w->rest.count == 0 ? left : size;
+    bool all = w->finished && w->rest.count == 0;
+    const struct late_samples late = late_samples(w);
+    if (w->lag > 0 && size > 0 && !all && !lag_is_covered(&late, size))
+        return 0;
+    return size == 0 && all ? left : size;
 }
 
 bool weigher_ready(struct weigher *w)
@@ -483,6 +494,8 @@ static struct weighed *begin_window(struct weigher *w)
 
 static void end_window(struct weigher *w, const struct weighed *v)
 {
+    if (w->lag > 0 && v->count > 0)
+        w->before = w->in.value[w->next + v->count - 1];
     w->next += v->count;
     w->next_thread += v->thread_samples;
     w->number += v->count;
@@ -494,7 +507,13 @@ const struct weighed *weigher_next(struct weigher *w)
         return NULL;
     struct weighed *v = begin_window(w);
     weigh_times(w, v);
-    weigh_energies(w, v, w->in.value + w->next);
+    double moved[STRETCH];
+    bool moves = w->lag > 0 && v->count <= STRETCH;
+    if (moves) {
+        const struct late_samples late = late_samples(w);
+        lag_move(&late, v->count, moved);
+    }
+    weigh_energies(w, v, moves ? moved : w->in.value + w->next);
     if (!w->options.times_only)
         w->options.model->spread(w, v);
     end_window(w, v);

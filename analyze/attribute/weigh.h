@@ -73,6 +73,7 @@ const struct energy_model *energy_model_get(size_t number);
 
 struct weigh_options {
     const struct energy_model *model; /* NULL: energy_by_share */
+    double lag; /* [s] with which the sensor shows what it measured; only with energy_by_share */
     double max_gap;        /* [s]; the part of an interval beyond it is a gap; 0: no limit */
     bool subtract_latency; /* subtract the sampler's own time from the intervals */
     /* Charge each thread in a sample the whole interval, running or not. Energy is divided evenly
@@ -92,6 +93,8 @@ struct weigher {
     exact even;             /* the same [2^-32 ns] */
     exact longest;          /* max_gap [2^-32 ns] */
     exact latency;          /* of one sample [2^-32 ns] */
+    exact lag;              /* of the sensor [2^-32 ns] */
+    double before;          /* the recorded value of the sample before the next; 0: none */
     exact debt;             /* latency not yet subtracted from intervals */
     exact at;               /* time of the last sample weighed, since the start [2^-32 ns] */
     uint64_t number;        /* of the next sample, in the profile */

@@ -86,7 +86,7 @@ static void pass_time(struct weigher *w, struct packed_chunk *c)
 
 bool weigher_packs(const struct weigher *w)
 {
-    bool corrected = w->longest > 0 || w->latency > 0 || w->options.wall_time;
+    bool corrected = w->longest > 0 || w->latency > 0 || w->lag > 0 || w->options.wall_time;
     bool known = w->options.model == &energy_by_sample || w->options.model == &energy_by_share;
     return w->meta->cpu_time && known && !corrected;
 }

@@ -304,6 +304,33 @@ class FitTest(tool.Case):
                 self.assertAlmostEqual(rows[name]["energy"], joule, delta=rows[name]["fit_ci95"], msg=(seed, name))
                 self.assertLess(rows[name]["fit_ci95"], 0.5 * joule)
 
+    def test_late_sensor(self):
+        """It shows everything a window late. Without --sensor-lag, powers are up to a tenth too similar."""
+        sys.path.insert(0, os.path.dirname(TRUTH))
+        import truth
+        for leaps, known, least, most in ((True, 0, 3, 100), (True, 1, 0, 1.3), (False, 1, 0, 2.5)):
+            error = truth.errors(random.Random(7), [5, 15, 40], 10, MS / 10, False, 1, 1, 1, "any", ("fit",), leaps=leaps, lag=1,
+                                 known_lag=known)["fit"]
+            self.assertGreater(error, least)
+            self.assertLess(error, most, leaps)
+
+    def test_late_sensor_in_any_blocks(self):
+        """A lag reaches beyond stretches, blocks and the end: the same rows, which add up; the first samples have left."""
+        profile = make(wandering(16, threads=1))
+        tables = [self.rows("--sensor-lag", "0.7", "-j", jobs, self.put(f"late{batch}.pbin", profile, batch=batch))
+                  for batch, jobs in ((4096, "1"), (7, "2"), (1000, "4"))]
+        self.assertEqual(tables[0], tables[1])
+        self.assertEqual(tables[0], tables[2])
+        at, joule = 0, 0.0
+        for s in profile.samples:  # what is shown after the lag, and the last value for as long as the lag
+            joule += s.value * max(0, min(s.interval_ns, at + s.interval_ns - 700 * MS)) / 1e9
+            at += s.interval_ns
+        self.assertAlmostEqual(tables[0][1]["energy"], joule + 0.7 * profile.samples[-1].value, 6)
+        self.assertAlmostEqual(sum(r["energy"] for r in tables[0][0].values()), tables[0][1]["energy"], 9)
+        ended = tool.run(["pbin-aggregate", "--sensor-lag", "1", "--energy-model=sample", self.put("late.pbin", profile)])
+        self.assertEqual(ended.status, 2)
+        self.assertIn("--sensor-lag is for --energy-model=share and fit", ended.err)
+
     def test_one_sample_a_window(self):
         """Windows are joined; what is shorter than the time between samples cannot be resolved."""
         sys.path.insert(0, os.path.dirname(TRUTH))

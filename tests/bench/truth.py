@@ -101,13 +101,14 @@ def profile(rng, lines, counter, mean):
                          for f in range(count)], samples=samples)
 
 
-def attributed(path, model):
-    ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--energy-model", model, "--format", "json", path],
-                           check=True, stdout=subprocess.PIPE)
+def attributed(path, model, known_lag=0):
+    ended = subprocess.run([os.path.join(BUILD, "pbin-aggregate"), "-q", "--energy-model", model, "--format", "json", path] +
+                           (["--sensor-lag", str(known_lag * UPDATE / 1e9)] if known_lag else []), check=True, stdout=subprocess.PIPE)
     return {row["function"]: row for row in json.loads(ended.stdout)["rows"]}
 
 
-def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, order="turn", models=MODELS, **sensor):
+def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, order="turn", models=MODELS, known_lag=0,
+             **sensor):
     """The true energy of each function, and the rows of each model."""
     total = int(seconds * 1e9)
     lines = [Timeline(rng, powers, length, total, regular, order, offset if k == 0 else rng.random())
@@ -117,7 +118,7 @@ def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, ord
     with tempfile.NamedTemporaryFile(suffix=".pbin") as file:
         file.write(pbin.write(made))
         file.flush()
-        return truth, {model: attributed(file.name, model) for model in models}
+        return truth, {model: attributed(file.name, model, known_lag) for model in models}
 
 
 def energy(rows, function):
@@ -138,13 +139,14 @@ PAIR = [(10, 100, True, None, 0.5), (10, 10, True, 5, 0.5), (10, 3, True, 15, 2)
 SENSORS = {"leaps": True, "lines": False}
 
 # Functions of 5 to 40 W in random order, ten PCs a window, 1 % noise, updates that come up to 20 % early or late:
-# how many, threads, L in windows, regular, lag in windows, limit of the fit [%].
+# how many, threads, L in windows, regular, lag in windows (negative: given as --sensor-lag), limit of the fit [%].
 WIDE = [(2, 1, 100, True, 0, 0.5), (2, 1, 10, False, 0, 0.5), (2, 4, 10, False, 0, 0.5), (2, 1, 1, False, 0, 2),
         (2, 4, 1, False, 0, 2), (2, 1, 0.3, False, 0, 8), (2, 1, 0.1, False, 0, None),
         (5, 1, 10, True, 0, 0.5), (5, 1, 10, False, 0, 0.5), (5, 4, 10, False, 0, 0.5), (5, 1, 1, False, 0, 2),
         (5, 4, 1, False, 0, 2), (5, 1, 0.3, False, 0, 8), (20, 1, 10, False, 0, 0.5), (20, 4, 10, False, 0, 0.5),
         (20, 1, 1, False, 0, 2), (20, 4, 1, False, 0, 2), (20, 1, 0.3, False, 0, 8),
-        (5, 1, 100, False, 1, None), (5, 1, 10, False, 0.5, None), (5, 1, 10, False, 1, None), (5, 1, 10, False, 2, None)]
+        (5, 1, 100, False, 1, None), (5, 1, 10, False, 0.5, None), (5, 1, 10, False, 1, None), (5, 1, 10, False, 2, None),
+        (5, 1, 10, False, -1, 2), (5, 1, 10, False, -2, 2)]
 
 
 def powers_of(count):
@@ -226,7 +228,7 @@ def print_wide(o, limits):
         for count, threads, length, regular, lag, limit in WIDE:
             seconds = o.length * max(1, length / 10) * max(1, count / 5)
             runs = [errors(seed_of(seed, count, threads, length, lag), powers_of(count), length, UPDATE / 10, regular,
-                           seconds, 1, threads, "any", ("share", "fit"), leaps=leaps, jitter=0.2, noise=0.01, lag=lag)
+                           seconds, 1, threads, "any", ("share", "fit"), leaps=leaps, jitter=0.2, noise=0.01, lag=abs(lag), known_lag=max(0, -lag))
                     for seed in range(o.seeds)]
             mean = {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
             print(f"{name:8}{count:>10}{threads:>9}{length:>13}  {'' if regular else 'irregular':10}{lag:>5}"

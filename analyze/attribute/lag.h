@@ -1,0 +1,28 @@
+/* A sensor that shows late what it measured: values are moved to the samples in which it was used.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_LAG_H
+#define ANALYZE_ATTRIBUTE_LAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/exact.h"
+#include "formats/pbin/pbin.h"
+
+/* Samples from number NEXT on. */
+struct late_samples {
+    const struct pbin_samples *in;
+    size_t next;
+    exact lag;     /* of the sensor [2^-32 ns] */
+    exact even;    /* the interval of all samples, or 0: they have their own [2^-32 ns] */
+    double before; /* the value of the sample before the next; 0: none */
+};
+
+/* Are there samples that show what was used in the next COUNT samples? */
+bool lag_is_covered(const struct late_samples *late, size_t count);
+
+/* Sets VALUE [COUNT] to what the sensor shows one lag after each of the next samples. After the last sample, its value is assumed
+ * to continue. */
+void lag_move(const struct late_samples *late, size_t count, double *value);
+
+#endif
