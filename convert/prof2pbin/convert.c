@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "analyze/attribute/labels.h"
+#include "base/buffer.h"
+#include "base/intern.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "convert/prof2pbin/convert_samples.h"
@@ -291,6 +293,47 @@ static int put_rows(struct conversion *c, struct error *err)
     return result;
 }
 
+/* Mappings of the extension by what VMMaps say of them. */
+struct places {
+    struct strings *known;
+    struct buffer key;
+    const struct raw_mapx **first; /* by number in KNOWN */
+};
+
+static uint32_t place_number(struct places *p, uint64_t address, uint64_t size, const char *path)
+{
+    p->key.size = 0;
+    buffer_u64(&p->key, address);
+    buffer_u64(&p->key, size);
+    buffer_string(&p->key, path);
+    return strings_intern_bytes(p->known, (const char *)p->key.data, p->key.size) - 1; /* "" is 0 */
+}
+
+/* VMMaps lack what shows that a file is the one that ran: of a profile of sums, the extension has it. */
+static void identify_maps(const struct raw_profile *raw, struct code_map *maps)
+{
+    const struct raw_extension *ext = &raw->ext;
+    struct places p = {strings_new(), {0}, mem_zalloc(ext->mapx_count + 1, sizeof *p.first)};
+    for (size_t i = 0; i < ext->mapx_count; i++) {
+        const struct raw_mapx *map = &ext->mapx[i];
+        uint32_t number = place_number(&p, map->address, map->size, map->path);
+        if (p.first[number] == NULL)
+            p.first[number] = map;
+    }
+    for (size_t i = 0; i < raw->map_count; i++) {
+        uint32_t number = place_number(&p, maps[i].address, maps[i].size, maps[i].label);
+        const struct raw_mapx *map = number < ext->mapx_count ? p.first[number] : NULL;
+        if (map == NULL || map->kind != RAW_MAP_FILE)
+            continue;
+        maps[i].has_offset = true;
+        maps[i].offset = map->offset;
+        maps[i].build_id = map->build_id;
+    }
+    strings_delete(p.known);
+    buffer_free(&p.key);
+    free(p.first);
+}
+
 static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
 {
     struct code_map *maps = mem_zalloc(raw->map_count + 1, sizeof *maps);
@@ -303,6 +346,8 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
                                     .offset = more != NULL ? more->offset : 0,
                                     .build_id = more != NULL ? more->build_id : NULL};
     }
+    if (raw->ext.map_count == 0 && raw->ext.mapx_count > 0)
+        identify_maps(raw, maps);
     *count = raw->map_count;
     if (raw->ext.vdso != NULL)
         maps[(*count)++] = (struct code_map){.address = raw->ext.vdso_address,

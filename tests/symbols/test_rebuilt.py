@@ -46,9 +46,9 @@ class Rebuilt(tool.Case):
         os.utime(program, (time.time() - 100,) * 2)
         return program
 
-    def record(self, program):
+    def record(self, program, *options):
         raw = os.path.join(self.folder, "spin.bin")
-        subprocess.run([tool.path("sampler"), "-q", "-o", raw, "--", program], env=tool.environment(), check=True, capture_output=True)
+        subprocess.run([tool.path("sampler"), "-q", *options, "-o", raw, "--", program], env=tool.environment(), check=True, capture_output=True)
         return raw
 
     def names(self, raw, *options):
@@ -100,6 +100,17 @@ class Rebuilt(tool.Case):
         self.assertIn(identity, maps)
         subprocess.run(["strip", "--strip-debug", os.path.join(copies, "spin")], check=True)
         self.assertEqual(self.names(raw, "-s", copies), ("alpha", ""))
+
+    def test_sums(self):
+        for identity, why in (("none", "its code is 'code:"), ("sha1", "its build-id is ")):
+            program = self.compile(SOURCE, "-Wl,--build-id=" + identity)
+            raw = self.record(program, "-a")
+            self.assertEqual(self.names(raw), ("alpha", ""))
+            program = self.compile(OTHER, "-Wl,--build-id=" + identity)
+            name, warning = self.names(raw)
+            self.assertEqual(name, "_unknown")
+            self.assertIn("%s: not the file that ran: %s" % (program, why), warning)
+            os.remove(raw)
 
     def test_stripped_with_headers_in_the_code(self):
         program = self.compile(SOURCE, "-Wl,--build-id=none", "-Wl,-z,noseparate-code")
