@@ -214,19 +214,29 @@ bool weigher_ready(struct weigher *w)
 
 /* ---- intervals and times ---- */
 
+/* The machine's CPUs; if these are unknown, the fewest that could have given a program SUM of CPU time in an interval. */
+static exact cpus_of(struct weigher *w, exact sum, exact interval)
+{
+    if (w->meta->cpus > 0)
+        return (exact)w->meta->cpus;
+    exact needed = interval > 0 ? (sum + interval - 1) / interval : 1;
+    w->cpus = needed > w->cpus ? needed : w->cpus;
+    return w->cpus > 0 ? w->cpus : 1;
+}
+
 /* The least time for which the program ran in an interval, not stopped by the sampler, by the CPU time of its COUNT
  * threads. */
-static exact surely_ran(const struct pbin_meta *meta, const uint64_t *cpu_ns, size_t count)
+static exact surely_ran(struct weigher *w, exact interval, const uint64_t *cpu_ns, size_t count)
 {
     exact most = 0, sum = 0;
-    if (!meta->cpu_time)
+    if (!w->meta->cpu_time)
         return 0;
     for (size_t j = 0; j < count; j++) {
         exact one = weigh_cpu(cpu_ns[j]);
         sum += one;
         most = one > most ? one : most;
     }
-    exact all = meta->cpus > 0 ? sum / (exact)meta->cpus : 0;
+    exact all = sum / cpus_of(w, sum, interval);
     return all > most ? all : most;
 }
 
@@ -246,7 +256,8 @@ static void correct_intervals(struct weigher *w, struct weighed *v)
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         exact interval = v->interval[i];
         if (w->latency > 0)
-            interval = pay_latency(w, interval, surely_ran(w->meta, v->cpu_ns + k, v->threads[i]));
+            interval =
+                pay_latency(w, interval, surely_ran(w, interval, v->cpu_ns + k, v->threads[i]));
         if (w->longest > 0 && interval > w->longest) {
             v->gap_time[i] = interval - w->longest;
             interval = w->longest;

@@ -95,6 +95,7 @@ struct weigher {
     exact latency;          /* of one sample [2^-32 ns] */
     exact lag;              /* of the sensor [2^-32 ns] */
     double before;          /* the recorded value of the sample before the next; 0: none */
+    exact cpus;             /* if their number is unknown: the fewest that can have been used */
     exact debt;             /* latency not yet subtracted from intervals */
     exact at;               /* time of the last sample weighed, since the start [2^-32 ns] */
     uint64_t number;        /* of the next sample, in the profile */

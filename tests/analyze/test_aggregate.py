@@ -194,15 +194,16 @@ class Attribution(TableCase):
         self.close(table["total"]["time"], F(24, 10000), "5 + 0.4 - 3 ms")
 
     def test_latency_in_which_the_target_runs(self):
-        """The sampler takes half of the wall time for 200 threads, while these use both CPUs: nothing to subtract."""
+        """The sampler takes half of the wall time for 200 threads, while these use both CPUs, or as many as there are:
+        nothing to subtract."""
         threads = [pbin.Thread(1 + i) for i in range(200)]
         entries = [(i, 0, 10**7) for i in range(200)]
-        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 5, "cpus": 2,
-                                "latency_ns": 5 * 10**9 // 2, "wall_ns": 5 * 10**9}, threads,
-                               [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
-                               [pbin.Sample(10**9, 3.0, entries)] * 5)
-        at = self.profile("l.pbin", profile)
-        for model in ("share", "sample", "thread"):
+        for cpus, model in itertools.product((2, 0), ("share", "sample", "thread")):
+            profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 5, "cpus": cpus,
+                                    "latency_ns": 5 * 10**9 // 2, "wall_ns": 5 * 10**9}, threads,
+                                   [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
+                                   [pbin.Sample(10**9, 3.0, entries)] * 5)
+            at = self.profile("l.pbin", profile)
             plain = self.table("--energy-model", model, at)
             table = self.table("--energy-model", model, "--subtract-latency", at)
             for what in ("wall_s", "time_s", "energy_J", "power_W"):

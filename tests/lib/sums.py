@@ -128,6 +128,7 @@ class Attribution:
         self.pending = []  # (sample in stretches.py, rows of its threads; None: it does not count)
         self.last, self.inside, self.phase = {}, {}, 0
         self.debt = self.at = self.wall = Fraction(0)
+        self.cpus = 1  # used at once, as far as is known
         self.count = self.bad = 0
         n = self.meta.get("samples", 0)
         self.even = Fraction(self.meta.get("wall_ns", 0), n * BILLION) if n else Fraction(0)
@@ -191,7 +192,9 @@ class Attribution:
         if self.options.subtract_latency:
             self.debt += self.latency
             cpu = [Fraction(c, BILLION) for _, _, c in s.entries] if self.meta.get("cpu_time") else []
-            ran = max([sum(cpu) / self.meta["cpus"] if self.meta.get("cpus") else 0] + cpu)
+            if interval and not self.meta.get("cpus"):
+                self.cpus = max(self.cpus, math.ceil(sum(cpu) / interval))
+            ran = max([sum(cpu) / (self.meta.get("cpus") or self.cpus)] + cpu)
             paid = min(self.debt, max(0, interval - ran))
             interval -= paid
             self.debt -= paid
