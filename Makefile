@@ -62,20 +62,20 @@ FLOORS  := plot convert analyze record formats base
 C_FILES := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c $(f)/*/*.c))
 TOOLS   := $(patsubst %.c,%,$(shell grep -lE '^int main\b' $(C_FILES)))
 # The preload library of funcmeter is for x86-64 and aarch64, and uses no other library.
-PRELOAD_FILES := $(wildcard record/meter/preload*.c)
+PRELOAD_FILES := $(wildcard record/funcmeter/preload*.c)
 PRELOAD := $(if $(filter x86_64-% aarch64-%,$(MACHINE)),$(BUILD)/funcmeter-preload.so)
 LIB_FILES := $(filter-out $(TOOLS:=.c) $(PRELOAD_FILES),$(C_FILES))
 # Boards: the sampler and what it is made of, so with no libraries but its own, and no 128-bit integers. Headers that the
 # cross compiler lacks are the host's: those of libraries are the same.
 ifneq ($(CROSS_COMPILE)$(STATIC),)
 # On aarch64 also funcmeter, with what it is made of in an archive of its own.
-METER_FILES := $(if $(STATIC),,$(if $(filter aarch64-%,$(MACHINE)),$(filter-out record/meter/machine_x86_64.c,$(filter base/% formats/% record/%,$(LIB_FILES)))))
+METER_FILES := $(if $(STATIC),,$(if $(filter aarch64-%,$(MACHINE)),$(filter-out record/funcmeter/machine_x86_64.c,$(filter base/% formats/% record/%,$(LIB_FILES)))))
 METER     := $(if $(METER_FILES),$(BUILD)/funcmeter)
 METER_LIBS := -lelf -ldwarf -ldeflate -lbz2 -lz -llzma -lzstd -ljansson -liberty -lm -lpthread -ldl
 # A board may have only the libraries of the sampler.
 HAS_METER := $(if $(METER),$(shell echo 'int main(void) { return 0; }' | $(CC) $(LDFLAGS) -x c -o /dev/null - $(METER_LIBS) 2>/dev/null && echo yes))
 TOOLS     := record/sampler
-LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/meter/%,$(filter base/% record/%,$(LIB_FILES)))) \
+LIB_FILES := $(filter-out base/exact.c base/stream_open.c base/unpack_formats.c,$(filter-out record/funcmeter/%,$(filter base/% record/%,$(LIB_FILES)))) \
              $(addprefix formats/,pbin/block.c pbin/pmu_kind.c raw/raw_extension.c raw/raw_readings.c elf/elf_file.c elf/elf_content.c)
 PRELOAD   := $(if $(HAS_METER),$(PRELOAD))
 LIBS      := -lelf -lbz2 $(if $(STATIC),-lz) -lm -lpthread -ldl
@@ -112,7 +112,7 @@ $(BUILD)/libmeter.a: $(METER_FILES:%.c=$(BUILD)/%.o)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 ifdef METER
-$(METER): $(BUILD)/record/meter/funcmeter.o $(BUILD)/libmeter.a
+$(METER): $(BUILD)/record/funcmeter/funcmeter.o $(BUILD)/libmeter.a
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINKHARD) $(LDFLAGS) -o $@ $^ $(METER_LIBS)
 endif
@@ -150,7 +150,7 @@ $(BUILD)/%.o: %.c
 PRELOAD_FLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -O2 -g -ffile-prefix-map=$(CURDIR)=. $(WERROR) -fPIC -ffreestanding -fno-builtin \
                  -fno-stack-protector -mgeneral-regs-only -fvisibility=hidden -fno-strict-aliasing -fasynchronous-unwind-tables \
                  $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=none -mno-outline-atomics -ffixed-x18,-fcf-protection=none)
-$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILES) $(wildcard record/meter/*.h) base/log_buckets.h
+$(BUILD)/funcmeter-preload.so: $(PRELOAD_FILES) $(wildcard record/funcmeter/*.h) base/log_buckets.h
 	@mkdir -p $(@D)
 	$(call SAY,LINK $@)
 	$(Q)$(CC) $(PRELOAD_FLAGS) -shared -nostdlib -Wl,-z,initfirst,-z,relro,-z,now,-z,noexecstack -o $@ $(filter %.c,$^)

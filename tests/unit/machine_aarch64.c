@@ -7,7 +7,7 @@
 #include <elf.h>
 
 #include "base/bytes.h"
-#include "record/meter/machine.h"
+#include "record/funcmeter/machine.h"
 
 enum { FUNCTION = 0x40000000, PLACE = 0x41000000, POOL = 0x40fff000, NUMBER = 0x12345, ENTRY = 12 };
 

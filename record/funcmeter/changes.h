@@ -1,0 +1,20 @@
+/* How the code of an ELF file is changed in memory.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_FUNCMETER_CHANGES_H
+#define RECORD_FUNCMETER_CHANGES_H
+
+#include "base/buffer.h"
+#include "record/funcmeter/module.h"
+#include "record/funcmeter/shared.h"
+
+/* The size of the pool that the hooks of MODULE need [bytes]. */
+uint64_t changes_pool_size(const struct module *module);
+
+/* The number of patches. */
+size_t changes_count(const struct module *module);
+
+/* Appends to REPLY patches, thunks and the bytes of the pool for MODULE where REQUEST has it. */
+void changes_add(const struct module *module, const struct meter_request *request,
+                 struct buffer *reply);
+
+#endif

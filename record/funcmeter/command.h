@@ -1,0 +1,22 @@
+/* The command that is to be metered: which file it is, and whether it can be metered.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_FUNCMETER_COMMAND_H
+#define RECORD_FUNCMETER_COMMAND_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "formats/elf/elf_file.h"
+
+/* Where a shell would find COMMAND, or NULL. Caller frees. */
+char *command_find(const char *command);
+
+/* FILE has no dynamic linker that could load a library. */
+bool command_is_static(const struct elf_file *file);
+
+/* COMMAND loads the preload library. Returns 0, or -1 with the reason in ERR. */
+int command_check(const char *command, struct error *err);
+/* The kernel counts at breakpoints in COMMAND. Returns the same. */
+int command_check_for_probes(const char *command, struct error *err);
+
+#endif

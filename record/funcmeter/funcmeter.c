@@ -1,0 +1,247 @@
+/* funcmeter: runs a command, counts the calls of chosen functions and measures how long they take.
+ *
+ *   funcmeter 'libc.so.6:fsync|pwrite' 'program:parse_.*' -- ./program
+ *
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/tool.h"
+#include "formats/elf/elf_file.h"
+#include "record/funcmeter/command.h"
+#include "record/funcmeter/command_run.h"
+#include "record/funcmeter/funcmeter_options.h"
+#include "record/funcmeter/messages.h"
+#include "record/funcmeter/results_file.h"
+
+/* One run of the command. */
+struct metering {
+    struct funcmeter_options *options;
+    enum meter_method method; /* not METHOD_AUTO, once it is chosen */
+    struct signals signals;
+    char *library; /* the preload library's path */
+    struct planner *planner;
+    struct session *session;
+    struct energy *energy; /* NULL: not measured */
+    struct probes *probes; /* NULL: code is changed */
+    struct output *out;    /* open before the command runs; NULL: stdout, or none */
+    int status;            /* of the command, as from waitpid */
+    int end;               /* exit status where there is an error */
+};
+
+/* Chooses between patches and uprobes. Returns 0, or -1 with ERR filled. */
+static int choose_method(struct metering *m, struct error *err)
+{
+    struct funcmeter_options *o = m->options;
+    m->method = o->method;
+    if (m->method == METHOD_PATCH)
+        return command_check(o->command[0], err);
+    if (m->method == METHOD_AUTO) {
+        m->method = command_check(o->command[0], err) == 0 ? METHOD_PATCH : METHOD_UPROBE;
+        if (m->method == METHOD_PATCH)
+            return 0;
+        const char *beyond = funcmeter_beyond_probes(o);
+        if (beyond != NULL)
+            return error_set(err, NULL, NO_OFFSET, "%s: not with uprobes, which only count",
+                             beyond);
+        report_warning(&o->reporter, "%s: its calls are counted by breakpoints of the kernel",
+                       err->text);
+        *err = (struct error){0};
+    }
+    if (o->session.timing && !o->session.listing)
+        report_warning(&o->reporter,
+                       "returns are watched by breakpoints: a C++ exception that passes one aborts "
+                       "the program, and of calls nested deeper than 64 returns are missing "
+                       "(--count: calls only)");
+    return command_check_for_probes(o->command[0], err);
+}
+
+static int run(struct metering *m, struct error *err)
+{
+    return command_run(m->options->command, &m->signals, m->probes, &m->status, &m->end, err);
+}
+
+/* ---- breakpoints ---- */
+
+/* Chooses functions of a statically linked program. Returns whether it is one. */
+static bool add_static(struct metering *m)
+{
+    struct error unused = {0};
+    int errnum;
+    char *path = command_find(m->options->command[0]);
+    char *real = path != NULL ? realpath(path, NULL) : NULL;
+    struct elf_file *file = real != NULL ? elf_file_open(real, &errnum, &unused) : NULL;
+    bool found = file != NULL && command_is_static(file);
+    elf_file_close(file);
+    if (found)
+        planner_add_file(m->planner, real, true);
+    free(real);
+    free(path);
+    return found;
+}
+
+/* Chooses functions of files that patterns name by their path and that the command does not load at its start. */
+static void add_named_files(struct metering *m)
+{
+    const struct meter_patterns *patterns = &m->options->patterns;
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct meter_pattern *p = &patterns->items[i];
+        if (p->files == 0 && p->library[0] == '/' && access(p->library, R_OK) == 0)
+            planner_add_file(m->planner, p->library, false);
+    }
+}
+
+/* Finds out which files the command loads, and makes breakpoints. Returns 0, or -1 with ERR filled. */
+static int prepare_probes(struct metering *m, struct error *err)
+{
+    uint32_t functions;
+    const struct session_options *options = &m->options->session;
+    if (!add_static(m)) {
+        if (session_export(m->session, m->library, err) != 0 || run(m, err) != 0)
+            return -1;
+        session_unexport(m->session);
+    }
+    add_named_files(m); /* no process is left that asks for a plan */
+    planner_functions(m->planner, &functions);
+    if (functions > 1 && !options->listing)
+        m->probes = probes_new(m->planner, options->timing, err);
+    return functions <= 1 || options->listing || m->probes != NULL ? 0 : -1;
+}
+
+/* ---- before the run ---- */
+
+/* Opens the power sources, if any. Returns 0, or -1 with ERR filled. */
+static int start_energy(struct metering *m, struct error *err)
+{
+    struct funcmeter_options *o = m->options;
+    if (o->power.count == 0 || o->session.listing)
+        return 0;
+    m->energy = energy_new(&o->power, &o->reporter, err);
+    if (m->energy == NULL)
+        return -1;
+    o->session.shortest = energy_shortest(m->energy);
+    return 0;
+}
+
+/* For breakpoints, the preload library only says what is loaded. */
+static int start_session(struct metering *m, struct error *err)
+{
+    struct session_options options = m->options->session;
+    if (m->method == METHOD_UPROBE) {
+        options.listing = true;
+        options.timing = false;
+        planner_leave_code(m->planner);
+    }
+    m->session = session_new(m->planner, &options, err);
+    return m->session != NULL ? 0 : -1;
+}
+
+/* Before anything is started. Returns 0, or -1 with ERR filled. */
+static int check(struct metering *m, struct error *err)
+{
+    const struct funcmeter_options *o = m->options;
+    m->library = command_find_library(err);
+    if (m->library == NULL || choose_method(m, err) != 0)
+        return -1;
+    if (o->output == NULL || o->session.listing)
+        return 0;
+    m->out = results_file_open(o, err);
+    return m->out != NULL ? 0 : -1;
+}
+
+/* ---- after the run ---- */
+
+/* What calls add up to, with their energy. Returns 0, or -1 with ERR filled. */
+static int read_results(struct metering *m, struct meter_results *results, struct error *err)
+{
+    struct funcmeter_options *o = m->options;
+    if (m->probes != NULL)
+        meter_results_read_probes(results, m->probes, m->planner);
+    else
+        meter_results_read(results, m->session, m->planner, m->energy, o->per_thread);
+    if (m->energy == NULL)
+        return 0;
+    int without = meter_results_check_energy(results, m->planner, m->energy, err);
+    if (without > 0)
+        report_warning(
+            &o->reporter,
+            "%d function%s no energy: less than 95 %% of their time is in calls of at least "
+            "%.3g ms, %d periods of the source",
+            without, without == 1 ? " has" : "s have",
+            (double)energy_period(m->energy) * ENERGY_PERIODS * 1e-6, ENERGY_PERIODS);
+    if (session_header(m->session)->next_interval > METER_INTERVALS)
+        report_warning(&o->reporter, "the energy of calls after the first %d is missing",
+                       METER_INTERVALS);
+    return without < 0 ? -1 : 0;
+}
+
+/* Returns 0, or -1 with ERR filled. */
+static int report(struct metering *m, struct error *err)
+{
+    uint32_t functions;
+    struct meter_results results;
+    struct meter_arcs arcs = {0};
+    struct funcmeter_options *o = m->options;
+    session_stop(m->session);
+    if (m->energy != NULL && energy_stop(m->energy, err) != 0)
+        return -1;
+    messages_warn(o, m->session, m->planner);
+    planner_functions(m->planner, &functions);
+    if (m->method == METHOD_PATCH && session_header(m->session)->processes == 0)
+        return error_set(err, NULL, NO_OFFSET,
+                         "'%s' did not load the preload library: nothing was measured",
+                         o->command[0]);
+    if (o->session.listing)
+        messages_list(m->planner);
+    if (functions <= 1)
+        return error_set(err, NULL, NO_OFFSET, "no function was hooked");
+    if (o->session.listing)
+        return 0;
+    int result = read_results(m, &results, err);
+    if (result == 0) {
+        meter_arcs_read(&arcs, m->session, m->planner);
+        messages_summarize(o, m->session, m->planner, &results);
+        result = results_file_write(o, &results, &arcs, m->session, m->planner, &m->out, err);
+    }
+    meter_results_free(&results);
+    meter_arcs_free(&arcs);
+    return result;
+}
+
+/* Returns the exit status. */
+static int meter(struct funcmeter_options *o, struct error *err)
+{
+    struct metering m = {.options = o, .end = EXIT_DATA};
+    if (check(&m, err) != 0) {
+        free(m.library);
+        return report_error(&o->reporter, err);
+    }
+    signals_take(&m.signals, NULL);
+    m.planner = planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
+    bool uprobe = m.method == METHOD_UPROBE, only_list = uprobe && o->session.listing;
+    if (start_energy(&m, err) != 0 || start_session(&m, err) != 0 ||
+        (uprobe ? prepare_probes(&m, err) : session_export(m.session, m.library, err)) != 0 ||
+        (!only_list && run(&m, err) != 0) || report(&m, err) != 0)
+        report_error(&o->reporter, err);
+    else
+        m.end = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);
+    output_discard(m.out);
+    probes_delete(m.probes);
+    session_delete(m.session);
+    energy_delete(m.energy);
+    planner_delete(m.planner);
+    free(m.library);
+    return m.end;
+}
+
+int main(int argc, char **argv)
+{
+    struct funcmeter_options options;
+    struct error err = {0};
+    funcmeter_options_parse(&options, argc, argv);
+    int status = meter(&options, &err);
+    report_unprinted(&options.reporter);
+    meter_patterns_free(&options.patterns);
+    return status;
+}

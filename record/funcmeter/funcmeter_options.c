@@ -1,0 +1,202 @@
+/* The command line of funcmeter.
+ * SPDX-License-Identifier: MIT */
+#include "record/funcmeter/funcmeter_options.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/tool.h"
+#include "formats/table/table.h"
+
+enum {
+    KEY_COUNT = KEY_TOOL_FIRST,
+    KEY_CALLERS,
+    KEY_CPU_TIME,
+    KEY_LIST,
+    KEY_THREADS,
+    KEY_CLOCK,
+    KEY_METHOD
+};
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "What is measured", 1},
+    {"count", KEY_COUNT, NULL, EVERYDAY, "only count calls: costs least, and disturbs nothing", 1},
+    {"callers", KEY_CALLERS, NULL, EVERYDAY,
+     "also count calls per caller: a table of callers, or arcs in a pbin", 1},
+    {"cpu-time", KEY_CPU_TIME, NULL, EVERYDAY,
+     "measure CPU time of the thread, without waiting; costs 25 times as much", 1},
+    {"clock", KEY_CLOCK, "CLOCK", 0,
+     "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
+    {"method", KEY_METHOD, "METHOD", 0,
+     "patch, change code in memory (default); uprobe, breakpoints of the kernel, which only count; "
+     "or auto: uprobe where the program takes no library",
+     1},
+    {"list", KEY_LIST, NULL, EVERYDAY,
+     "print the functions that would be measured, and why others are not, without running COMMAND",
+     1},
+    {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 2},
+    {"pmu-arg", 'p', "SOURCE", EVERYDAY,
+     "measure the energy of long calls with SOURCE[:ARGUMENT], repeatable; see sampler --list-pmus",
+     2},
+    {"sensor", 's', "N", 0, "the value is number N of the source", 2},
+    {"unit", KEY_POWER_UNIT, "U", 0, "unit of a file, counter, command or log", 2},
+    {"pmu-kind", KEY_POWER_KIND, "KIND", 0, "kind of the value: power or custom", 2},
+    {"range", KEY_POWER_RANGE, "COUNTS", 0, "a counter starts again from 0 after COUNTS", 2},
+    {"clock-offset", KEY_POWER_CLOCK_OFFSET, "SECONDS", 0, "the clock of a log is ahead by SECONDS",
+     2},
+    {NULL, 0, NULL, 0, "What is written", 3},
+    {"output", 'o', "FILE", EVERYDAY,
+     "write the results to FILE (.pbin, .csv, .json, .jsonl, .md, .txt), not to stderr", 3},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "pbin, igprof, text, csv, json, jsonl, markdown or spreadsheet", 3},
+    {"threads", KEY_THREADS, NULL, EVERYDAY, "a row for each function in each thread", 3},
+    {NULL, 0, NULL, 0, "General", 4},
+    {"quiet", 'q', NULL, EVERYDAY, "no summary, no warnings", 4},
+    {"verbose", KEY_VERBOSE, NULL, EVERYDAY, "name the functions that cannot be measured, and why",
+     4},
+    {NULL, 'h', NULL, EVERYDAY, "print the everyday options and exit", 4},
+    {"help", KEY_HELP, NULL, 0, "print all options and exit", 4},
+    {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", 4},
+    {"version", 'V', NULL, 0, "print the version and exit", 4},
+    {0},
+};
+
+static const char documentation[] =
+    "Runs COMMAND, counts the calls of chosen functions and measures how long they take. PATTERN "
+    "is "
+    "LIBRARY:REGEX, or @FILE with one per line.\v"
+    "Examples:\n"
+    "  funcmeter 'program:work|burn_.*' -- ./program\n"
+    "  funcmeter -o calls.csv 'libfoo.so.1:.*' -- ./program\n"
+    "  funcmeter --count 'libc.so.6:.*' -- ./program\n"
+    "\nThe exit status is that of COMMAND. See funcmeter(1).\n";
+
+static void take_argument(struct argp_state *state, struct funcmeter_options *o, const char *text)
+{
+    struct error err = {0};
+    if (state->quoted != 0 && state->next > state->quoted) {
+        o->command = state->argv + state->next - 1;
+        state->next = state->argc;
+    } else if (meter_patterns_add(&o->patterns, text, &err) != 0) {
+        report_error(&o->reporter, &err);
+        exit(EXIT_USAGE);
+    }
+}
+
+bool funcmeter_wants_pbin(const struct funcmeter_options *o)
+{
+    return o->format != NULL ? strcmp(o->format, "pbin") == 0 : path_has_suffix(o->output, ".pbin");
+}
+
+bool funcmeter_wants_igprof(const struct funcmeter_options *o)
+{
+    return o->format != NULL && strcmp(o->format, "igprof") == 0;
+}
+
+const char *funcmeter_beyond_probes(const struct funcmeter_options *o)
+{
+    return o->session.callers    ? "--callers"
+           : o->session.cpu_time ? "--cpu-time"
+           : o->per_thread       ? "--threads"
+           : o->power.count > 0  ? "-p"
+                                 : NULL;
+}
+
+static void finish(struct argp_state *state, const struct funcmeter_options *o)
+{
+    struct error err = {0};
+    if (o->command == NULL)
+        argp_error(state, "no command given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
+    if (o->patterns.count == 0)
+        argp_error(state, "no pattern given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
+    bool igprof = funcmeter_wants_igprof(o);
+    const char *table = igprof || funcmeter_wants_pbin(o) ? NULL : o->format;
+    const char *path = igprof ? NULL : o->output; /* it has no suffix of its own */
+    power_options_check(&o->power_parsing, state);
+    if (o->power.count > 0 && (!o->session.timing || o->session.cpu_time))
+        argp_error(state, "-p: not with %s: energy is that of wall time",
+                   o->session.timing ? "--cpu-time" : "--count");
+    if (o->method == METHOD_UPROBE && funcmeter_beyond_probes(o) != NULL)
+        argp_error(state, "%s: not with --method uprobe, which only counts",
+                   funcmeter_beyond_probes(o));
+    if (table_format_check(table, path, ".pbin", &err) != 0)
+        argp_error(state, "%s", err.text);
+}
+
+static enum meter_method method_of(struct argp_state *state, const char *name)
+{
+    static const char *const names[] = {"patch", "uprobe", "auto"};
+    for (int i = METHOD_PATCH; i <= METHOD_AUTO; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum meter_method)i;
+    argp_error(state, "--method: expected auto, patch or uprobe, found '%s'", name);
+    return METHOD_PATCH;
+}
+
+static error_t take_option(int key, char *argument, struct argp_state *state)
+{
+    struct funcmeter_options *o = state->input;
+    if (power_option_take(&o->power_parsing, key, argument, state))
+        return 0;
+    switch (key) {
+    case KEY_COUNT:
+        o->session.timing = false;
+        return 0;
+    case KEY_CALLERS:
+        o->session.callers = true;
+        return 0;
+    case KEY_CPU_TIME:
+        o->session.cpu_time = true;
+        return 0;
+    case KEY_CLOCK:
+        o->session.monotonic = tool_either(state, "--clock", argument, "tsc", "monotonic");
+        return 0;
+    case KEY_METHOD:
+        o->method = method_of(state, argument);
+        return 0;
+    case KEY_LIST:
+        o->session.listing = true;
+        return 0;
+    case KEY_THREADS:
+        o->per_thread = true;
+        return 0;
+    case 'o':
+        o->output = argument;
+        return 0;
+    case KEY_FORMAT:
+        o->format = argument;
+        return 0;
+    case 'q':
+        o->reporter.quiet = true;
+        return 0;
+    case KEY_VERBOSE:
+        o->reporter.verbose = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        take_argument(state, o, argument);
+        return 0;
+    case ARGP_KEY_END:
+        finish(state, o);
+        return 0;
+    default:
+        return tool_take_help(key, state);
+    }
+}
+
+const char *argp_program_version = "funcmeter (pbin-tools) " PBIN_TOOLS_VERSION;
+
+void funcmeter_options_parse(struct funcmeter_options *o, int argc, char **argv)
+{
+    static char name[] = "funcmeter";
+    const struct argp argp = {.options = option_table,
+                              .parser = take_option,
+                              .args_doc = "PATTERN... -- COMMAND [ARGUMENT...]",
+                              .doc = documentation};
+    *o = (struct funcmeter_options){.reporter = {.tool = name}, .session = {.timing = true}};
+    o->power_parsing = (struct power_parsing){.power = &o->power, .early = {.kind = -1}};
+    tool_guard_streams();
+    argp_err_exit_status = EXIT_USAGE;
+    argv[0] = name;
+    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, o) != 0)
+        exit(EXIT_USAGE);
+}

@@ -1,0 +1,38 @@
+/* The command line of funcmeter.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_FUNCMETER_FUNCMETER_OPTIONS_H
+#define RECORD_FUNCMETER_FUNCMETER_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "base/report.h"
+#include "record/funcmeter/patterns.h"
+#include "record/funcmeter/session.h"
+#include "record/power_options.h"
+
+/* How calls are counted: by changing code, by breakpoints of the kernel, or by whichever is possible. */
+enum meter_method { METHOD_PATCH, METHOD_UPROBE, METHOD_AUTO };
+
+struct funcmeter_options {
+    struct reporter reporter;
+    struct meter_patterns patterns;
+    struct session_options session;
+    struct power_options power;
+    struct power_parsing power_parsing;
+    bool per_thread;
+    enum meter_method method;
+    const char *output, *format; /* NULL: not given */
+    char **command;
+};
+
+/* Usage errors end the program. Caller frees the patterns. */
+void funcmeter_options_parse(struct funcmeter_options *options, int argc, char **argv);
+
+/* An option that breakpoints cannot serve, or NULL. */
+const char *funcmeter_beyond_probes(const struct funcmeter_options *options);
+
+/* The format of the results. */
+bool funcmeter_wants_pbin(const struct funcmeter_options *options);
+bool funcmeter_wants_igprof(const struct funcmeter_options *options);
+
+#endif

@@ -1,0 +1,96 @@
+/* What funcmeter prints besides its results.
+ * SPDX-License-Identifier: MIT */
+#include "record/funcmeter/messages.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct meter_function *const *x = a, *const *y = b;
+    int order = strcmp((*x)->library, (*y)->library);
+    return order != 0 ? order : strcmp((*x)->name, (*y)->name);
+}
+
+void messages_list(const struct planner *planner)
+{
+    uint32_t count;
+    size_t refused;
+    const struct meter_function *functions = planner_functions(planner, &count);
+    const struct meter_refusal *refusals = planner_refusals(planner, &refused);
+    const struct meter_function **sorted = mem_zalloc(count, sizeof *sorted);
+    for (uint32_t i = 1; i < count; i++)
+        sorted[i - 1] = &functions[i];
+    qsort(sorted, count - 1, sizeof *sorted, compare_functions);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        printf("0x%08" PRIx64 " %6" PRIu64 "  %s:%s%s\n", sorted[i]->address, sorted[i]->size,
+               sorted[i]->library, sorted[i]->readable,
+               sorted[i]->entries_only ? "  (calls only)" : "");
+    for (size_t i = 0; i < refused; i++)
+        printf("-               -  %s:%s  (%s)\n", refusals[i].library, refusals[i].name,
+               refusals[i].why);
+    free(sorted);
+}
+
+void messages_warn(struct funcmeter_options *o, const struct session *session,
+                   struct planner *planner)
+{
+    const struct meter_header *h = session_header(session);
+    size_t refused;
+    planner_find_inlined(planner, o->session.listing || o->reporter.verbose);
+    planner_refusals(planner, &refused);
+    for (size_t i = 0; i < o->patterns.count; i++) {
+        const struct meter_pattern *p = &o->patterns.items[i];
+        if (p->files == 0)
+            report_warning(&o->reporter, "pattern '%s': the command loaded no such file", p->text);
+        else if (p->functions == 0)
+            report_warning(&o->reporter, "pattern '%s': no function matches", p->text);
+    }
+    if (refused > 0 && !o->reporter.verbose && !o->session.listing)
+        report_warning(&o->reporter, "%zu function%s cannot be hooked (--verbose: which, and why)",
+                       refused, refused == 1 ? "" : "s");
+    if (h->lost > 0)
+        report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
+                       h->lost, METER_THREADS);
+    if (h->lost_arcs > 0)
+        report_warning(&o->reporter, "%" PRIu64 " calls have no caller: a thread has more than %d",
+                       h->lost_arcs, METER_ARCS);
+    if (h->too_deep > 0)
+        report_warning(&o->reporter, "%" PRIu64 " calls were nested too deeply to be timed",
+                       h->too_deep);
+    if (h->failed > 0)
+        report_warning(&o->reporter,
+                       "the code of %" PRIu64
+                       " files could not be changed: their calls are missing",
+                       h->failed);
+    if (h->changed > 0)
+        report_warning(&o->reporter,
+                       "%" PRIu64 " functions differ from their files: their calls are missing",
+                       h->changed);
+}
+
+void messages_summarize(const struct funcmeter_options *o, const struct session *session,
+                        const struct planner *planner, const struct meter_results *results)
+{
+    uint32_t functions;
+    const struct meter_header *h = session_header(session);
+    planner_functions(planner, &functions);
+    uint64_t calls = 0;
+    for (size_t i = 0; i < results->count; i++)
+        calls += results->items[i].record.calls;
+    if (o->reporter.quiet)
+        return;
+    fprintf(stderr, "funcmeter: %" PRIu64 " calls, %" PRIu32 " functions hooked", calls,
+            functions - 1);
+    if (h->timing)
+        fprintf(stderr, ", a hook costs %.1f ns, which is subtracted (clock: %s)",
+                (double)h->cost_total * results->tick,
+                h->tsc                ? "tsc"
+                : o->session.cpu_time ? "CPU time"
+                                      : "monotonic");
+    fputs("\n", stderr);
+}

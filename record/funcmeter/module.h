@@ -1,0 +1,65 @@
+/* An ELF file that metered programs load, and its hooks.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_FUNCMETER_MODULE_H
+#define RECORD_FUNCMETER_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "record/funcmeter/code.h"
+#include "record/funcmeter/resolvers.h"
+
+/* A hook of an ELF file. */
+struct hook {
+    uint64_t address; /* in the file */
+    size_t kept;      /* bytes that stay there */
+    size_t moved;     /* bytes after them that do not */
+    uint64_t
+        gap; /* where the jump to the thunk is, which a short one leads to; 0: it is at ADDRESS */
+    size_t first_turn, turns; /* branches that are changed for it */
+    uint32_t function, kind;
+};
+
+/* A branch to the first instructions of a hooked function, changed to lead where these were moved. */
+struct turn {
+    uint64_t at;
+    size_t target; /* distance from the beginning of the function [bytes] */
+    uint64_t
+        gap; /* where the jump there is, which the branch leads to; 0: it reaches that itself */
+};
+
+/* All zero, but for path, device and inode: nothing is hooked. The same for all processes. */
+struct module {
+    char *path;
+    dev_t device;
+    ino_t inode;
+    uint64_t low, high; /* addresses of its code in the file; 0: cannot be read */
+    struct code *code;  /* NULL: nothing is hooked */
+    struct hook *hooks; /* by address */
+    size_t count, capacity;
+    uint64_t *gaps; /* of hooks */
+    size_t gap_count, gap_capacity;
+    struct turn *turns; /* of hooks */
+    size_t turn_count, turn_capacity;
+    struct resolvers resolvers;
+};
+
+void module_free(struct module *module);
+
+/* How many hooks are at addresses below ADDRESS? */
+size_t module_hooks_below(const struct module *module, uint64_t address);
+
+/* Are any of SIZE bytes at ADDRESS padding that is used for a jump, or a branch that is changed? */
+bool module_is_used(const struct module *module, uint64_t address, size_t size);
+
+/* For a function of SIZE bytes, followed by another at NEXT, that begins with too few bytes for a jump or with the target
+ * of a branch: moves only as many bytes as a short jump needs, which leads to padding nearby with room for the long one.
+ * Returns false if that is not possible either. */
+bool module_use_gap(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
+
+/* The same if branches, such as those of loops, lead to the first instructions: all of these branches are changed. */
+bool module_turn_branches(struct module *module, struct hook *hook, uint64_t size, uint64_t next);
+
+#endif

@@ -1,0 +1,29 @@
+/* Functions that hooks have to know, or to leave alone, by their names.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_FUNCMETER_SPECIAL_H
+#define RECORD_FUNCMETER_SPECIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A function that hooks have to know, or whose return address means something, which therefore stays as it is. */
+struct special_function {
+    const char *name; /* without leading underscores */
+    uint32_t kind;    /* METER_UNWIND and so on; 0: only its calls may be counted */
+    bool always;      /* also where only calls are counted */
+};
+
+/* NULL: NAME, perhaps with underscores before it and a version after it, is not special. */
+const struct special_function *special_find(const char *name);
+
+/* Compilers move code that is rarely executed out of a function, into a symbol of its own: "work.cold". It is entered by a
+ * branch, with the frame of that function. */
+bool special_is_fragment(const char *name);
+
+/* Functions called by V8's code, which looks for return addresses on the stack to find its own frames. */
+bool special_has_v8_frame(const char *name);
+
+/* V8 copies some of its functions to where its compiler writes code. */
+bool special_is_copied(const char *name);
+
+#endif
