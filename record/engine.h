@@ -74,7 +74,7 @@ struct engine_hooks {
     void (*maps_changed)(void *context, uint32_t pid, uint64_t time);
     /* A thread has existed, or has had NAME, since TIME. NAME NULL: look it up, now and later. */
     void (*task)(void *context, uint32_t pid, uint32_t tid, uint64_t time, const char *name);
-    /* A thread is about to end. */
+    /* A thread is about to end, or is observed no longer. */
     void (*task_end)(void *context, uint32_t pid, uint32_t tid, uint64_t time);
     /* A process has ended or is about to: the last opportunity to read its /proc/PID and the files
      * it leaves. CPU is its CPU time without that of its children, NULL: unknown. */

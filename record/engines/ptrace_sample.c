@@ -305,6 +305,20 @@ static void add_unseen_so_far(struct engine_run *run, struct process *process)
     ptrace_add_unseen(run, process, total, live);
 }
 
+/* What still runs is not observed any more: the last chance to read the names of its threads, and its mappings. */
+static void report_living(struct engine_run *run)
+{
+    const struct engine_hooks *hooks = run->hooks;
+    uint64_t now = ptrace_time(run);
+    for (size_t i = 0; i < run->tracees.count; i++) {
+        const struct tracee *tracee = run->tracees.list[i];
+        hooks->task_end(hooks->context, (uint32_t)tracee->process->pid, (uint32_t)tracee->tid, now);
+    }
+    for (size_t i = 0; i < run->tracees.process_count; i++)
+        if (run->tracees.processes[i]->seen)
+            hooks->maps_changed(hooks->context, (uint32_t)run->tracees.processes[i]->pid, now);
+}
+
 void ptrace_last_sample(struct engine_run *run)
 {
     for (size_t i = 0; i < run->tracees.count; i++) {
@@ -316,6 +330,7 @@ void ptrace_last_sample(struct engine_run *run)
         add_unseen_so_far(run, run->tracees.processes[i]);
         ptrace_read_ticks(run, run->tracees.processes[i]);
     }
+    report_living(run);
     if (run->sampling)
         hand_over(run, run->result->wall);
 }
