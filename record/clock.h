@@ -17,6 +17,14 @@ static inline uint64_t clock_now(void)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
+/* CPU time of this thread [ns]. */
+static inline uint64_t clock_thread(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
+}
+
 static inline struct timespec clock_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};

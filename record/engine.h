@@ -108,7 +108,7 @@ struct engine_run;
 struct engine {
     const char *name, *help;
     /* The mapping and task hooks report every change; otherwise the recorder reads /proc if a PC is
-     * in no known mapping, and periodically for names. */
+     * in no known mapping, and periodically for mappings and names. */
     bool events;
     /* CPU times of sightings are sums of intervals; only those with RAW_TOTAL are exact. */
     bool nominal;

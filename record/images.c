@@ -34,6 +34,7 @@ struct image {
     bool named; /* its path is final */
     bool over;
     uint64_t start, ran;
+    uint64_t looked;    /* when its mappings were last read */
     struct area *areas; /* in order of appearance; none covers another completely */
     size_t area_count, area_capacity;
 };
@@ -103,12 +104,14 @@ static void restore_line_ends(char *path, uint64_t inode)
 /* Returns whether the line is valid and describes an executable mapping. */
 static bool parse_line(char *text, struct line *line)
 {
-    char rights[5];
     int at = 0;
+    const char *rights = strchr(text, ' '); /* most lines end here */
+    if (rights == NULL || strlen(rights) < 5 || rights[3] != 'x')
+        return false;
     text[strcspn(text, "\n")] = '\0';
-    if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n", &line->start,
-               &line->end, rights, &line->offset, &line->inode, &at) != 5 ||
-        at == 0 || rights[2] != 'x')
+    if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %" SCNu64 " %n", &line->start,
+               &line->end, &line->offset, &line->inode, &at) != 4 ||
+        at == 0)
         return false;
     restore_line_ends(text + at, line->inode);
     line->path = text + at;
@@ -247,6 +250,7 @@ uint32_t images_add(struct images *images, const struct raw_image *raw)
         .comm = strings_intern(images->texts, comm),
         .how = raw->how,
         .start = raw->start,
+        .looked = raw->start,
     };
     image->named = image->path != 0;
     if (image->how == RAW_FORK && image->parent != RAW_NO_IMAGE) {
@@ -419,6 +423,14 @@ static bool overlap(const struct area *area, const struct raw_mapx *map)
     return area->address < map->address + map->size && map->address < area->address + area->size;
 }
 
+/* Does AREA show what MAP shows, at all addresses of MAP? */
+static bool includes(const struct area *area, const struct raw_mapx *map, uint32_t path)
+{
+    uint64_t at = map->address - area->address;
+    return at < area->size && map->size <= area->size - at && area->path == path &&
+           (map->kind != RAW_MAP_FILE || area->offset + at == map->offset);
+}
+
 /* Adds MAP to the areas; false: it was known. */
 static bool place(struct image *image, const struct raw_mapx *map, uint32_t path)
 {
@@ -427,8 +439,7 @@ static bool place(struct image *image, const struct raw_mapx *map, uint32_t path
         struct area *area = &image->areas[i];
         if (!overlap(area, map))
             continue;
-        if (area->address == new.address && area->size == new.size && area->offset == new.offset &&
-            area->path == new.path)
+        if (includes(area, map, path))
             return false;
         break;
     }
@@ -546,6 +557,8 @@ size_t images_read(struct images *images, uint32_t pid, uint64_t time)
     struct line last = {.path = path}, line;
     snprintf(who, sizeof who, "%" PRIu32, pid);
     FILE *file = image != RAW_NO_IMAGE ? open_maps(who) : NULL;
+    if (image != RAW_NO_IMAGE)
+        images->list[image].looked = time;
     while (file != NULL && getline(&row, &room, file) > 0) {
         if (!parse_line(row, &line) || joins(&last, &line))
             continue;
@@ -562,6 +575,11 @@ size_t images_read(struct images *images, uint32_t pid, uint64_t time)
     free(row);
     free(path);
     return found;
+}
+
+uint64_t images_looked(const struct images *images, uint32_t image)
+{
+    return images->list[image].looked;
 }
 
 bool images_know(const struct images *images, uint32_t number, uint64_t pc)

@@ -34,6 +34,8 @@ uint32_t images_find(const struct images *images, uint32_t pid);
 void images_map(struct images *images, const struct raw_mapx *map);
 /* Reads /proc/PID/maps of the newest image of PID. Returns the number of new mappings. */
 size_t images_read(struct images *images, uint32_t pid, uint64_t time);
+/* When the mappings of IMAGE were last read, or else its start [ns of the run]. */
+uint64_t images_looked(const struct images *images, uint32_t image);
 /* Is PC in a known executable mapping of IMAGE? */
 bool images_know(const struct images *images, uint32_t image, uint64_t pc);
 /* Finds the mapping of a file that now contains PC of IMAGE. Returns whether it was found. */

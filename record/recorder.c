@@ -23,8 +23,10 @@
 #include "record/spool.h"
 
 /* A PC outside all mappings makes the recorder read the mappings again, but not more often than this if that finds
- * nothing new (generated code). */
+ * nothing new (generated code). Otherwise it reads them this often while the program runs, unless that takes more than
+ * a part of its time: a PC does not show that its mapping has been replaced. */
 static const uint64_t look_again = SECOND / 50;
+enum { LOOK_PART = 200 };
 static const uint64_t flush_every = SECOND / 20; /* lost at most if the sampler is killed */
 /* Until the first sample is written: nothing can be salvaged before. */
 static const uint64_t flush_first = SECOND / 100;
@@ -54,6 +56,8 @@ struct recorder {
     uint64_t last;                   /* time of the last sample [ns] */
     bool is_salvageable;             /* a sample has been written */
     uint64_t flushed, looked, named; /* last times of flushing and looking up [ns of the run] */
+    uint64_t sampled;                /* time of the last sample [ns of the run] */
+    uint64_t ran, next_look;         /* time in which a thread ran; when to read mappings [of it] */
     int64_t started;                 /* CLOCK_REALTIME of time 0 [ns] */
     double energy;
 };
@@ -194,18 +198,40 @@ static void find_pc(struct recorder *r, uint32_t image, const struct engine_thre
     r->looked = images_read(r->images, thread->pid, time) > 0 ? 0 : time;
 }
 
+/* Reads the mappings of IMAGE again if it is time to; RAW_NO_IMAGE: no process ran. */
+static void renew(struct recorder *r, uint32_t image, uint64_t time)
+{
+    uint64_t passed = time - r->sampled;
+    r->sampled = time;
+    if (image == RAW_NO_IMAGE || r->engine->events)
+        return;
+    r->ran += passed;
+    if (r->ran < r->next_look || time < images_looked(r->images, image) + look_again)
+        return;
+    uint64_t begin = clock_thread();
+    /* the sample was taken before: the process may have called exec since */
+    images_read(r->images, images_pid(r->images, image), time + 1);
+    r->next_look = r->ran + LOOK_PART * (clock_thread() - begin);
+}
+
 static void look_at(struct recorder *r, const struct engine_sample *sample)
 {
+    uint32_t stale = RAW_NO_IMAGE; /* of those that ran, the one whose mappings are oldest */
     for (size_t i = 0; i < sample->count; i++) {
         const struct engine_thread *thread = &sample->threads[i];
         if (thread->flags & RAW_TOTAL)
             continue;
         uint32_t image = images_find(r->images, thread->pid);
-        if (thread->flags & RAW_RAN)
+        if (thread->flags & RAW_RAN && image != RAW_NO_IMAGE) {
             images_ran(r->images, image);
+            if (stale == RAW_NO_IMAGE ||
+                images_looked(r->images, image) < images_looked(r->images, stale))
+                stale = image;
+        }
         if (!r->engine->events && !(thread->flags & RAW_CALLER))
             find_pc(r, image, thread, sample->time);
     }
+    renew(r, stale, sample->time);
     if (sample->time >= r->named + names_every) {
         r->named = sample->time;
         names_look(&r->names, sample->time);

@@ -258,16 +258,9 @@ static void read_ticks(struct engine_run *run)
             ptrace_read_ticks(run, run->tracees.processes[i]);
 }
 
-static uint64_t own_time(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
-}
-
 void ptrace_sample(struct engine_run *run)
 {
-    uint64_t used = own_time();
+    uint64_t used = clock_thread();
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
@@ -294,7 +287,7 @@ void ptrace_sample(struct engine_run *run)
     /* The program loses the time in which its threads are stopped, and about half as much until they are at full speed
      * again. If it has all CPUs, one of them also runs the sampler, and the threads of the others are stopped for about
      * as long. */
-    pace_taken(&run->pace, end, run->is_idle ? delay + delay / 2 : own_time() - used);
+    pace_taken(&run->pace, end, run->is_idle ? delay + delay / 2 : clock_thread() - used);
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)

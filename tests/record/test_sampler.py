@@ -338,6 +338,39 @@ class Truth:
         inside = sum(d for _, pc, d in profile.deltas() if address <= pc < address + size)
         self.assertGreater(inside, 0.8 * profile.cpu())
 
+    def test_library_in_place_of_another(self):
+        """A PC in a mapping does not show that another file has been mapped there since."""
+        work = """#include <time.h>
+                  void work(double most) {
+                      volatile unsigned long x = 0;
+                      struct timespec now, from;
+                      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+                      do {
+                          for (int i = 0; i < 10000; i++) x = x * 5 + 1;
+                          clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+                      } while ((now.tv_sec - from.tv_sec) + 1e-9 * (now.tv_nsec - from.tv_nsec) < most); }"""
+        main = """#include <dlfcn.h>
+                  #include <stdio.h>
+                  int main(int argc, char **argv) {
+                      for (int i = 1; i < argc; i++) {
+                          void *library = dlopen(argv[i], RTLD_NOW);
+                          void (*work)(double) = (void (*)(double))dlsym(library, "work");
+                          printf("%p\\n", (void *)work);
+                          work(i == 1 ? 0.1 : 0.4);
+                          dlclose(library);
+                      }
+                      return 0; }"""
+        with tempfile.TemporaryDirectory() as folder:
+            path, old, new = (os.path.join(folder, name) for name in ("main", "old.so", "new.so"))
+            for source, options in ((main, [path]), (work, [old, "-shared", "-fPIC"])):
+                subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", *options], input=source, text=True, check=True)
+            shutil.copy(old, new)
+            _, done = self.profile_of(path, old, new)
+            self.assertEqual(len(set(done.stdout.split())), 1, "it is mapped elsewhere: this tests nothing")
+            times = self.table("binary")
+        self.assertGreater(times.get("new.so", 0), times.get("old.so", 0), times)
+        self.assertGreater(times.get("old.so", 0), 0.01, times)
+
     def test_exec_by_the_command(self):
         profile, _ = self.profile_of("/bin/sh", "-c", f"exec {sample('burn')} 0.3")
         self.assertEqual(profile.vmmaps[0][2], sample("burn"), "the program that used most CPU time comes first")
