@@ -187,9 +187,14 @@ static const char *text(const struct images *images, uint32_t number)
 static char *look_up_path(uint32_t pid)
 {
     char link[64], path[MAX_PATH];
-    snprintf(link, sizeof link, "/proc/%" PRIu32 "/exe", pid);
-    /* NOLINTNEXTLINE(readability-suspicious-call-argument): link is the path of readlink */
-    ssize_t length = readlink(link, path, sizeof path - 1);
+    pid_t who = (pid_t)pid;
+    ssize_t length = -1;
+    for (int attempt = 0; attempt < 2 && length < 0; attempt++) {
+        snprintf(link, sizeof link, "/proc/%d/exe", (int)who);
+        /* NOLINTNEXTLINE(readability-suspicious-call-argument): link is the path of readlink */
+        length = readlink(link, path, sizeof path - 1);
+        who = length < 0 ? process_living_thread(who) : who;
+    }
     return mem_strndup(path, length > 0 ? (size_t)length : 0);
 }
 
@@ -347,8 +352,8 @@ static struct elf_file *open_mapped(uint32_t pid, const struct raw_mapx *map, co
     char link[96];
     if (stat(path, &st) == 0 && (map->inode == 0 || st.st_ino == map->inode))
         return elf_file_open(path, &errnum, &ignored);
-    snprintf(link, sizeof link, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-             map->address, map->address + map->size);
+    snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
+             (int)process_living_thread((pid_t)pid), map->address, map->address + map->size);
     return elf_file_open(link, &errnum, &ignored);
 }
 
@@ -549,31 +554,46 @@ static size_t take_line(struct images *images, uint32_t image, const struct line
     return take_mapping(images, &map);
 }
 
-size_t images_read(struct images *images, uint32_t pid, uint64_t time)
+/* Reads the mappings of IMAGE from /proc/WHO/maps. Returns whether there are any, and in *FOUND how many were new. */
+static bool read_maps(struct images *images, uint32_t image, const char *who, uint64_t time,
+                      size_t *found)
 {
-    char who[16], *row = NULL, *path = mem_strdup("");
-    size_t room = 0, found = 0;
-    uint32_t image = images_find(images, pid);
+    char *row = NULL, *path = mem_strdup("");
+    size_t room = 0;
     struct line last = {.path = path}, line;
-    snprintf(who, sizeof who, "%" PRIu32, pid);
-    FILE *file = image != RAW_NO_IMAGE ? open_maps(who) : NULL;
-    if (image != RAW_NO_IMAGE)
-        images->list[image].looked = time;
+    FILE *file = open_maps(who);
+    *found = 0;
     while (file != NULL && getline(&row, &room, file) > 0) {
         if (!parse_line(row, &line) || joins(&last, &line))
             continue;
-        found += take_line(images, image, &last, time);
+        *found += take_line(images, image, &last, time);
         free(path);
         path = mem_strdup(line.path);
         last = line;
         last.path = path;
     }
     if (file != NULL) {
-        found += take_line(images, image, &last, time);
+        *found += take_line(images, image, &last, time);
         fclose(file);
     }
     free(row);
     free(path);
+    return last.end > 0;
+}
+
+size_t images_read(struct images *images, uint32_t pid, uint64_t time)
+{
+    char who[16];
+    size_t found;
+    uint32_t image = images_find(images, pid);
+    if (image == RAW_NO_IMAGE)
+        return 0;
+    images->list[image].looked = time;
+    snprintf(who, sizeof who, "%" PRIu32, pid);
+    if (!read_maps(images, image, who, time, &found)) {
+        snprintf(who, sizeof who, "%d", (int)process_living_thread((pid_t)pid));
+        read_maps(images, image, who, time, &found);
+    }
     return found;
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "record/process.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,10 +105,42 @@ uint64_t process_thread_cpu(pid_t pid, pid_t tid)
     return read_text(path, text, sizeof text) ? strtoull(text, NULL, 10) : 0;
 }
 
-bool process_thread_runs(pid_t pid, pid_t tid)
+/* One of the letters in proc_pid_stat(5); 0: it is unknown. */
+static char thread_state(pid_t pid, pid_t tid)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
     const char *name_end = read_text(path, text, sizeof text) ? strrchr(text, ')') : NULL;
-    return name_end != NULL && strncmp(name_end, ") R", 3) == 0;
+    return name_end != NULL && strncmp(name_end, ") ", 2) == 0 ? name_end[2] : '\0';
+}
+
+bool process_thread_runs(pid_t pid, pid_t tid)
+{
+    return thread_state(pid, tid) == 'R';
+}
+
+bool process_thread_ended(pid_t pid, pid_t tid)
+{
+    char state = thread_state(pid, tid);
+    return state == '\0' || state == 'Z' || state == 'X';
+}
+
+pid_t process_living_thread(pid_t pid)
+{
+    char path[64];
+    pid_t living = -1;
+    const struct dirent *entry;
+    if (!process_thread_ended(pid, pid))
+        return pid;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return -1;
+    while (living < 0 && (entry = readdir(folder)) != NULL) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid > 0 && !process_thread_ended(pid, tid))
+            living = tid;
+    }
+    closedir(folder);
+    return living;
 }

@@ -25,5 +25,10 @@ bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system);
 uint64_t process_thread_cpu(pid_t pid, pid_t tid);
 /* Does thread TID of process PID have a CPU, or wait for one? */
 bool process_thread_runs(pid_t pid, pid_t tid);
+/* Has thread TID of process PID ended? One that has ended before others may remain as a zombie. */
+bool process_thread_ended(pid_t pid, pid_t tid);
+/* A thread of PID that has not ended, the first one if possible: /proc/PID shows no executable or mappings of a process
+ * whose first thread has ended, /proc/TID does. -1: none. */
+pid_t process_living_thread(pid_t pid);
 
 #endif

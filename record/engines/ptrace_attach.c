@@ -24,7 +24,7 @@ static int seize(struct engine_run *run, struct process *process, pid_t tid)
     int errnum = errno;
     tracees_remove(&run->tracees, tracee);
     tracees_sweep(&run->tracees);
-    if (errnum == ESRCH || run->hooks != NULL) /* it has ended in the meantime */
+    if (errnum == ESRCH || run->hooks != NULL || process_thread_ended(process->pid, tid))
         return 0;
     return error_set_errno(run->err, NULL, errnum,
                            "cannot attach to %d (it may be traced already, be another user's, or "

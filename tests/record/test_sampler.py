@@ -861,6 +861,41 @@ class Attach:
             self.assertRegex(done.stderr, "--attach: expected PID")
 
 
+    def test_first_thread_has_ended(self):
+        """It remains as a zombie, without mappings; the process is still attached to."""
+        source = """#include <pthread.h>
+                    #include <stdio.h>
+                    #include <time.h>
+                    void *worker(void *none) {
+                        volatile unsigned long x = 0;
+                        struct timespec used = {0};
+                        getchar();
+                        while (used.tv_nsec < 200000000 && used.tv_sec == 0) {
+                            for (int i = 0; i < 10000; i++) x = x * 5 + 1;
+                            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+                        }
+                        return none; }
+                    int main(void) {
+                        pthread_t thread;
+                        pthread_create(&thread, 0, worker, 0);
+                        pthread_exit(0); }"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "first")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
+            program = subprocess.Popen([path], stdin=subprocess.PIPE)
+            self.addCleanup(self.reap, program)
+            self.assertTrue(wait_until(lambda: proc_state(program.pid) == "Z"))
+            running = subprocess.Popen([SAMPLER, "--verbose", "-o", self.out, "--engine", self.engine, "--attach",
+                                        str(program.pid)], stderr=subprocess.PIPE, text=True)
+            self.addCleanup(self.reap, running)
+            self.assertEqual(running.stderr.readline(), f"sampler: process {program.pid}\n")
+            program.stdin.close()
+            self.assertEqual((running.wait(LIMIT), program.wait(LIMIT)), (0, 0))
+            times = self.table("function")
+        self.assertGreater(times.get("worker", 0), 0.05, times)
+        self.assertLess(times.get("_foreign", 0), 0.02, times)
+
+
 class PerfAttach(Attach, Case):
     engine = "perf"
 
