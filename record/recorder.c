@@ -53,7 +53,6 @@ struct recorder {
     struct raw_readings *values; /* for it */
     struct power *power;
     bool failed;                     /* ERR is filled; no more samples */
-    uint64_t last;                   /* time of the last sample [ns] */
     bool is_salvageable;             /* a sample has been written */
     uint64_t flushed, looked, named; /* last times of flushing and looking up [ns of the run] */
     uint64_t sampled;                /* time of the last sample [ns of the run] */
@@ -249,7 +248,6 @@ static int on_sample(void *context, const struct engine_sample *sample)
     struct recorder *r = context;
     if (r->failed)
         return -1;
-    r->last = sample->time;
     look_at(r, sample);
     if (r->histogram != NULL)
         histogram_sample(r->histogram, sample, find_place, r);
@@ -468,7 +466,7 @@ int recorder_finish(struct recorder *r, const struct engine_result *result,
     bool failed = r->failed;
     *left = (struct recorder_left){0};
     if (failed)
-        recorded.wall = r->last; /* the profile ends where the sampling ended */
+        recorded.wall = r->sampled; /* the profile ends where the sampling ended */
     end_power(r, recorded.wall);
     failed = failed || r->failed;
     if (r->out == NULL)
