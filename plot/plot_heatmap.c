@@ -219,6 +219,15 @@ static int read_data(struct heatmap *h, const struct time_request *wanted, struc
     return time_bins_read(&h->bins, h->plot, &request, err);
 }
 
+static int check_rows(struct heatmap *h, struct error *err)
+{
+    if (h->bins.series > 0)
+        return 0;
+    time_bins_free(&h->bins);
+    err->is_nothing = true;
+    return error_set(err, NULL, NO_OFFSET, "nothing is selected: no thread used CPU time");
+}
+
 static int draw_heatmap(struct plot *plot, struct error *err)
 {
     const struct script *s = &plot->script;
@@ -239,7 +248,7 @@ static int draw_heatmap(struct plot *plot, struct error *err)
                                                     : page ? 400
                                                            : fmin(400, s->width / 3)),
                                    .series = layout.count > 1 ? layout.count - 1 : 1};
-    if (read_data(&h, &request, err) != 0)
+    if (read_data(&h, &request, err) != 0 || check_rows(&h, err) != 0)
         return -1;
     if (!page)
         layout = frame_rows(plot, h.bins.series, h.bins.series, 0);

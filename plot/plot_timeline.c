@@ -241,8 +241,10 @@ static void put_letters(struct timeline *t)
                 best = parts[k] > parts[best] ? k : best;
                 sum += parts[k];
             }
-            bool other = strcmp(t->bins.names[best], "_other") == 0;
-            line[c] = sum < 0.02 ? ' ' : other ? '.' : (char)((sum < 0.5 ? 'a' : 'A') + (int)best);
+            line[c] = sum < 0.02 ? ' '
+                      : strcmp(t->bins.names[best], "_other") == 0
+                          ? '.'
+                          : (char)((sum < 0.5 ? 'a' : 'A') + (int)best);
         }
         frame_text(t->plot, f->left, first + (double)lane, ANCHOR_LEFT, t->plot->script.theme->text,
                    1, line);

@@ -140,18 +140,16 @@ static int compare_lanes(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The busiest threads, in order of appearance; the others share the last lane. */
+/* The busiest threads, in order of appearance; the others share the last lane. There is a lane even if all wait. */
 static void choose_lanes(struct reading *r)
 {
     struct time_bins *b = r->bins;
-    size_t count = r->thread_count;
+    size_t count = r->thread_count, most = r->request->lanes;
     struct ranked *ranks = rank(r->thread_total, &count);
     b->thread_count = count;
-    b->lane_count = r->request->lanes == 0      ? 1
-                    : count < r->request->lanes ? count
-                                                : r->request->lanes;
-    bool too_many = r->request->lanes > 0 && count > b->lane_count;
-    size_t own = r->request->lanes == 0 ? 0 : b->lane_count - too_many;
+    b->lane_count = most == 0 || count == 0 ? 1 : count < most ? count : most;
+    bool too_many = most > 0 && count > b->lane_count;
+    size_t own = most == 0 || count == 0 ? 0 : b->lane_count - too_many;
     b->rest = too_many ? count - own : 0;
     b->lanes = mem_zalloc(b->lane_count + 1, sizeof *b->lanes);
     if (too_many)
@@ -273,7 +271,12 @@ static int read_bins(struct reading *r, struct scan *scan, struct error *err)
     choose_series(r);
     choose_lanes(r);
     make_bins(r);
-    return scan_run(scan, r->request->energy, fill_and_name, r, err);
+    if (scan_run(scan, r->request->energy, fill_and_name, r, err) != 0)
+        return -1;
+    for (size_t i = 0; i < r->bins->lane_count; i++)
+        if (r->bins->lanes[i].name == NULL)
+            r->bins->lanes[i].name = mem_strdup("");
+    return 0;
 }
 
 static const struct selection everything; /* counts */

@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 import csv
 import io
+import itertools
 import json
 import math
 import os
@@ -464,6 +465,18 @@ class Data(Plot):
         self.assertEqual([sum(bool(re.fullmatch("thread [0-9]+", t)) for t in texts) for texts in lanes], [2, 0], lanes)
         self.assertIn("2 threads", lanes[1])
         self.assertFalse([t for t in lanes[1] if "busiest" in t])
+
+    def test_timeline_of_threads_that_only_wait(self):
+        profile = pbin.Profile({"pmu": pbin.POWER, "times": 1, "cpu_time": 1, "samples": 40, "cpus": 2, "unit": "W",
+                                "wall_ns": 40 * 10**6}, [pbin.Thread(1)],
+                               [pbin.Location(1, "app", [pbin.Frame("wait", "wait")])],
+                               [pbin.Sample(10**6, 3.0, [(0, 0, 0)])] * 40)
+        file = self.file("waits.pbin", pbin.write(profile))
+        for kind, suffix, metric in itertools.product(("timeline", "heatmap"), ("svg", "txt", "html"), ("time", "energy")):
+            ended = self.succeeds(["pbin-plot", kind, file, "--metric", metric, "-o", f"w.{suffix}"], timeout=60,
+                                  cwd=self.folder)
+            self.assertEqual("no thread used CPU time" in ended.err, (kind, metric) == ("heatmap", "time"), ended.err)
+            self.assertEqual(ended.err.count("\n"), int((kind, metric) == ("heatmap", "time")), ended.err)
 
     def test_timeline_window(self):
         self.plot("timeline", "-o", "w.svg", "--script", "--start=0.1", "--end=0.2", "--mark", "0.15=here",
