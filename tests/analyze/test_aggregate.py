@@ -81,7 +81,7 @@ class TableCase(tool.Case):
         result, _ = sums.aggregate(profile, options)
         table = self.table(*options.argv(), *argv, file or self.profile("p.pbin", profile))
         filtered = options.include or options.exclude or options.external
-        # a model that charges more or less than what was measured: the facts are what was measured
+        # this model charges more or less energy than was measured, but the facts show what was measured
         loses = options.model == "thread" and not filtered
         exact, _ = sums.aggregate(profile, dataclasses.replace(options, model="sample"))
         self.check_table(table, result, options, sums.total(exact.rows.values()).energy if loses else None)
@@ -407,7 +407,7 @@ class Limits(TableCase):
         return "_idle" in key or "_gap" in key
 
     def check_cut(self, argv, metric, keep):
-        """The rows of code for which KEEP(key), those without code, and the rest in one."""
+        """The table has the rows of code for which KEEP(key) is true, those without code, and one for all others."""
         table = self.table("-k", ",".join(self.keys), "--sort", metric, *argv, self.at)
         order = self.sorted(metric)
         shown = [k for k in order if keep(k) or self.is_label(k)]
@@ -466,7 +466,7 @@ class Limits(TableCase):
         self.assertNotIn("share_ci_approx", self.table(self.at)["total"])
 
     def test_ci_of_time_and_energy(self):
-        """Intervals of one run are those of the shares of the totals, which are known."""
+        """The totals of a run are exact: intervals of time and energy are those of the shares, times the totals."""
         table = self.table("--ci", self.at)
         names = [c["name"] for c in table["columns"]]
         for what, share in (("time", "share"), ("energy", "energy_share")):

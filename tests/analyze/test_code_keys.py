@@ -56,7 +56,7 @@ MACHINES = {
     "arm-linux-gnueabihf -mthumb": (["-mfloat-abi=hard", "-march=armv7-a", "-rdynamic"],
                                      r"b(eq|ne|hs|lo|mi|pl|ge|lt|gt|le|hi|ls)?|bl|blx|bx\w*|udf|bl\w\w|cbn?z|tb[bh]", r"blx?"),
 }
-ALIASES = {"movz": "mov", "movn": "mov"}  # capstone's names of what LLVM calls by its alias
+ALIASES = {"movz": "mov", "movn": "mov"}  # capstone's names of instructions that LLVM shows by an alias
 
 
 class Instruction:

@@ -27,7 +27,7 @@ def make(taken, threads=1, cpus=1, **meta):
 
 
 def wandering(seed, count=4000, watts=(4, 9, 25), threads=2, held=3):
-    """Functions that stay for a while; a sensor that is updated every HELD samples, or for every one."""
+    """Functions that stay for a while; a sensor that is updated every HELD samples."""
     rng = random.Random(seed)
     where, samples, value = [0] * threads, [], 0.0
     for i in range(count):
@@ -200,7 +200,7 @@ class FitTest(tool.Case):
             self.assertAlmostEqual(coarse[name]["energy"], row["energy"], delta=0.01 * abs(row["energy"]) + 1e-3)
 
     def test_many_rows(self):
-        """More rows than have powers of their own, and than have columns."""
+        """More rows than can have powers of their own, or even columns."""
         rng = random.Random(9)
         samples = [pbin.Sample(MS, 5 + (i // 10 % 300) / 10 + rng.gauss(0, 0.01), [(0, i // 10 % 300, MS)])
                    for i in range(9000)]
@@ -315,7 +315,8 @@ class FitTest(tool.Case):
             self.assertLess(error, most, leaps)
 
     def test_late_sensor_in_any_blocks(self):
-        """A lag reaches beyond stretches, blocks and the end: the same rows, which add up; the first samples have left."""
+        """A lag reaches beyond stretches, blocks and the end: the same rows, which add up. What the sensor
+        shows in the first 0.7 s was used before the run, and is left out."""
         profile = make(wandering(16, threads=1))
         tables = [self.rows("--sensor-lag", "0.7", "-j", jobs, self.put(f"late{batch}.pbin", profile, batch=batch))
                   for batch, jobs in ((4096, "1"), (7, "2"), (1000, "4"))]

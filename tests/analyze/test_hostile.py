@@ -49,7 +49,7 @@ def run_bytes(name=0, wall=10**9, latency=0, samples=1, time=1, energy=1):
 
 
 def energy_of(rows):
-    """Of rows of two keys, as a run must have it."""
+    """The energy that a run with ROWS (of two keys) must have to be accepted; 1 if it does not fit."""
     energy = sum(int.from_bytes(row[64:80], "little", signed=True) for row in rows)
     return energy if -2**127 <= energy < 2**127 else 1
 
@@ -318,7 +318,7 @@ class Sums(HostileCase):
                 self.refused(sums([row_bytes(runs=1)], [run_bytes(**{field: BIG})] * 2))
 
     def test_squares_may_lie(self):
-        """No sum of squares is right here: the spread is wrong, and a number or null."""
+        """All these sums of squares are wrong: the spread is then wrong, too, but it is a number or null."""
         for square in (0, 1, 2**256 - 1):
             data = sums([row_bytes(runs=2, time=2**100, energy=2**90, time_sq=square, energy_sq=square)],
                         [run_bytes(energy=2**89)] * 2)

@@ -35,7 +35,7 @@ def bucket(ns):
 
 
 class Calls:
-    """Of a function in a thread in a run."""
+    """The calls of one function in one thread of one run."""
 
     def __init__(self, rng):
         scale = rng.choice((8, 50, 3000, 10**6, 10**9))
@@ -173,7 +173,7 @@ class Tables(MeasureCase):
                 self.assertAlmostEqual(row[name], float(ordered[rank]), delta=max(float(ordered[rank]) * 0.016, 1 / 31))
 
     def test_total(self):
-        """Of calls, everything but inclusive times can be added up over functions."""
+        """Everything that is measured of calls, except inclusive times, can be added up over functions."""
         total = self.table("-k", "function", self.path)["total"]
         everything = sorted(d for ds in self.durations.values() for d in ds)
         self.assertEqual(total["calls"], 10006)

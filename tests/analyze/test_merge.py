@@ -29,7 +29,7 @@ class MergeCase(test_aggregate.TableCase):
         return f"{self.folder}/sum-{self.made_files}.pbin"
 
     def sum(self, inputs, *argv, rng=None):
-        """A pbin of the sums over INPUTS, given in one of the ways that there are."""
+        """A pbin of the sums over INPUTS, given in one of the possible ways."""
         out = self.new()
         command = ["pbin-aggregate", "-q", *argv, "-o", out]
         way = rng.randrange(4) if rng else 0
@@ -320,7 +320,7 @@ class Inputs(MergeCase):
         self.assertIn(b",1000\n", results.pop())
 
     def limited(self, argv, stdin):
-        """With 32 descriptors at most."""
+        """Runs pbin-aggregate with at most 32 descriptors."""
         old = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (32, old[1]))
         try:

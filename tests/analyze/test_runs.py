@@ -20,7 +20,7 @@ T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.
 
 class RunsCase(test_aggregate.TableCase):
     def make(self, count, seed=100, **meta):
-        """COUNT runs of one program, not all of whose functions run in each."""
+        """COUNT runs of one program; some functions run only in some of them."""
         made = []
         for i in range(count):
             p = profiles.make(seed + i, samples=40, **meta)

@@ -97,7 +97,7 @@ class ShareTest(tool.Case):
         self.assertNotIn("_others", self.run_on(profile)[0])
 
     def test_remainder_of_rounding(self):
-        """It is not in a row without energy, which was -8e-18 J then."""
+        """It is not charged to a row without energy, which would then show -8e-18 J."""
         rng = random.Random(40)
         samples = [pbin.Sample(rng.randrange(MS // 2, 2 * MS), rng.uniform(1, 9), [(0, 0, MS // 3)]) for _ in range(700)]
         samples.append(pbin.Sample(MS, 0.0, [(0, 1, MS // 2)]))
@@ -110,7 +110,7 @@ class ShareTest(tool.Case):
             self.assertGreater(rows["f0"]["energy"], 1)
 
     def test_lies_about_the_machine(self):
-        """CPU time of other samples than those that follow, and runs that are not there."""
+        """CPU time of more or fewer samples than the block that follows has, and counts of runs that are missing."""
         data = pbin.write(make([pbin.Sample(MS, 6.0, [(0, 0, MS)]) for _ in range(10)], cpus=1))
         at = data.index(b"SMPL") - 4
         for payload, message in ((struct.pack("<IIQ", 1, 9, MS), "the CPU time of the machine belongs to other samples"),
@@ -187,8 +187,8 @@ class ShareTest(tool.Case):
         self.assertAlmostEqual(total["energy"], 512 * 0.04, 9)
 
     def test_every_way_to_the_same_bits(self):
-        """Packed or one by one, in blocks of any size: the same tables to the last digit. Threads of the last two come and
-        go, and have used CPU time for several intervals then."""
+        """Packed or one by one, in blocks of any size: the same tables to the last digit. In the last two profiles, threads
+        come and go, and return with the CPU time of several intervals."""
         for seed, threads in ((1, 1), (2, 2), (3, 3), (4, 7), (5, 2), (6, 5)):
             rng = random.Random(seed)
             samples = []

@@ -80,7 +80,7 @@ class Writer:
         self.counts["runs"] += 1
 
     def add_row(self, *keys, time=0, energy=0, samples=1 << 64, entries=1, runs=1):
-        """Numbers of strings, or numbers, for the keys."""
+        """KEYS: for each key, the number of its string, or the number that it is."""
         self.more += block("ROWS", struct.pack("<I", 1) + struct.pack(f"<{len(keys)}Q", *keys) + i128(samples) +
                            struct.pack("<QQ", entries, runs) + i128(time) + i128(energy) + bytes(64) +
                            2 * i128(time) + 2 * i128(energy))

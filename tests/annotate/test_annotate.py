@@ -297,7 +297,7 @@ class Assembly(Recorded):
             self.assertEqual(self.json("--asm", *options, "-f", "burn_30", self.burn), whole, where)
 
     def located(self, label, path, address, build_id):
-        """A pbin of one sample at ADDRESS of the file PATH, which is known as LABEL only."""
+        """A pbin of one sample at ADDRESS of the file PATH, of which the profile only has LABEL."""
         text = sh("readelf", "-lW", path)
         offset, start, size = (int(x, 16) for x in re.search(
             r"LOAD +(0x\S+) (0x\S+) 0x\S+ (0x\S+) 0x\S+ R E", text).groups())

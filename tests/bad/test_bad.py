@@ -361,7 +361,7 @@ class Damaged(BadCase):
 
 
 class Output(BadCase):
-    """Places that do not take what is written."""
+    """Outputs that cannot be written."""
 
     def cases(self):
         pbin = self.file("good.pbin", self.pbin(small_run(2000)))

@@ -74,7 +74,7 @@ class Ends(Case):
 
 class Inputs(Case):
     def on_terminal(self, argv, **environment):
-        """What a tool writes whose stdin, stdout and stderr are a terminal on which nothing is typed."""
+        """Runs ARGV on a terminal on which nothing is typed, and returns what it writes to it."""
         ours, theirs = pty.openpty()
         env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
         with subprocess.Popen([tool.path(argv[0]), *argv[1:]], stdin=theirs, stdout=theirs, stderr=theirs,

@@ -97,7 +97,7 @@ class Salvage(tool.Case):
         self.assertRegex(ended.err, "kept the 0 of 300 samples before, as only whole blocks of samples can be read\n$")
 
     def test_sums_without_all_rows(self):
-        """They are no part of a run, as samples are: refused."""
+        """Some samples are a part of a run, but some rows of sums are not: refused."""
         whole = pbin.write(profiles.make(3, samples=300, threads=3), 50)
         rows = self.succeeds(["pbin-aggregate", "-q", "-k", "function", "--format=pbin"], stdin=whole).out
         at = rows.index(b"ROWS") - 4
@@ -138,8 +138,8 @@ class Salvage(tool.Case):
         self.succeeds(["prof2pbin", "--pmu-kind=power"], stdin=data)
         self.assertEqual(tool.run(["prof2pbin", "--pmu-kind=joules"], stdin=data).status, 2)
 
-    def test_mappings_that_are_none(self):
-        """A list of mappings with a bad line was freed twice."""
+    def test_bad_mappings(self):
+        """A list of mappings with a bad line is an error, and is freed only once."""
         profile = self.file("run.bin", raw.write(steady_run(10, 1000), "sampler"))
         for content in (b"10000 1000 gone\nthis is no mapping\n", b"nonsense"):
             maps = self.file("maps", content)

@@ -80,7 +80,7 @@ def perf_samples(data):
 
 
 def report_perf(report, bench, make_pbin, runs):
-    """perf report beside ours, for as many samples of a thread; MAKE_PBIN(samples of two threads) gives a pbin."""
+    """perf report and pbin-aggregate for equally many thread samples; MAKE_PBIN(samples of two threads) gives a pbin."""
     data = os.path.join(bench.CACHE, "perf.data")
     if not os.path.exists(data):
         print("recording with perf for 8 s ...", file=sys.stderr, flush=True)

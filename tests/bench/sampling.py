@@ -1,8 +1,8 @@
 """The part of the bench that is about sampler; `bench` runs it.
 
 A program does a fixed amount of work: alone, under sampler with either engine, and under perf record, in turn. Costs are
-CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing, and
-that is taken off: what remains is the cost of sampling itself. Ratios are medians of ratios to the run alone in the same
+CPU times (user and system) of program and observer together. Each way is also timed with a program that does nothing, and that
+is subtracted: what remains is the cost of sampling itself. Ratios are medians of ratios to the run alone in the same
 round. Wall times are printed where they mean something: perf record takes 1.1 s for a program that does nothing.
 SPDX-License-Identifier: MIT
 """
@@ -119,7 +119,7 @@ class Ways:
 
 
 def measure(ways, argv, nothing, rounds):
-    """({way: (CPU, wall)} as ratios to alone, {way: rate [Hz]}), of what is more than with the argv NOTHING."""
+    """({way: (CPU, wall)}, {way: rate [Hz]}). Times are ratios to the run alone, after subtracting those of the argv NOTHING."""
     ratios, rates = {n: [] for n in ways.make}, {n: [] for n in ("perf", "ptrace") if n in ways.make}
     base = {n: [min(t) for t in zip(*(timed(way(nothing)) for _ in range(2)))] for n, way in ways.make.items()}
     for _ in range(rounds):
@@ -152,7 +152,8 @@ def report_rate(report, ways, hertz, threads, work, rounds):
 
 
 def report_threads(report, ways, work, inherit, rounds):
-    """What threads inherit costs more than such a thread: the perf engine is judged by the kernel's part of that."""
+    """Events that a thread inherits cost more than such a short thread itself: the limit of the perf engine is
+    therefore a multiple of what they cost in the kernel."""
     if "perf" in ways.make:
         ways.make["kernel"] = lambda argv: [inherit, *argv]
     ratios, _ = measure(ways, [work, "born", str(THREADS)], [work, "0", "1"], rounds)

@@ -1,4 +1,4 @@
-"""How fast pbin-addr2line is beside eu-addr2line, which answers lines only, and llvm-symbolizer: CPU time of interleaved
+"""The speed of pbin-addr2line, eu-addr2line (which only gives lines) and llvm-symbolizer: CPU time of interleaved
 runs with the files in the page cache, and peak memory, on programs that tests/symbols/large has fetched into $LARGE.
 
 SPDX-License-Identifier: MIT

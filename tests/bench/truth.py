@@ -56,7 +56,7 @@ class Timeline:
 
 
 class Counter:
-    """The energy that a counter has counted, a straight line between its updates, as a sampler takes it."""
+    """The energy that a counter shows; between its updates a straight line, as a sampler interpolates, unless LEAPS."""
 
     def __init__(self, rng, threads, total, jitter=0.0, noise=0.0, lag=0.0, leaps=False):
         self.leaps = leaps
@@ -132,14 +132,14 @@ def errors(*how, **more):
             for model, rows in got.items()}
 
 
-# Two functions that alternate, 10 and 30 W: PCs a window, L in windows, regular, limits of the default model and the fit [%].
+# Two functions that alternate, 10 and 30 W: PCs per window, length of a phase in windows, regular, limits of the default model and the fit [%].
 PAIR = [(10, 100, True, None, 0.5), (10, 10, True, 5, 0.5), (10, 3, True, 15, 2), (10, 1, False, 30, 2),
         (10, 0.3, False, 50, 8), (1, 100, True, 1.3, None), (1, 10, True, None, None)]
 # A counter that is read with every PC, and one whose readings have times of their own.
 SENSORS = {"leaps": True, "lines": False}
 
 # Functions of 5 to 40 W in random order, ten PCs a window, 1 % noise, updates that come up to 20 % early or late:
-# how many, threads, L in windows, regular, lag in windows (negative: given as --sensor-lag), limit of the fit [%].
+# how many, threads, length of a phase in windows, regular, lag in windows (negative: given as --sensor-lag), limit of the fit [%].
 WIDE = [(2, 1, 100, True, 0, 0.5), (2, 1, 10, False, 0, 0.5), (2, 4, 10, False, 0, 0.5), (2, 1, 1, False, 0, 2),
         (2, 4, 1, False, 0, 2), (2, 1, 0.3, False, 0, 8), (2, 1, 0.1, False, 0, None),
         (5, 1, 10, True, 0, 0.5), (5, 1, 10, False, 0, 0.5), (5, 4, 10, False, 0, 0.5), (5, 1, 1, False, 0, 2),
@@ -235,7 +235,7 @@ def print_wide(o, limits):
                   f"{mean['share']:>12.2f}{mean['fit']:>10.2f}" + limits.text(mean["fit"], limit), flush=True)
 
 
-# Functions, threads, L in windows: of the runs whose intervals are counted.
+# Functions, threads, length of a phase in windows: of the runs whose intervals are counted.
 COVERED = [(2, 1, 10), (2, 1, 1), (5, 1, 10), (5, 1, 1), (5, 4, 3), (20, 1, 3)]
 
 

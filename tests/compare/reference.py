@@ -31,7 +31,7 @@ def total(run):
 
 
 def metric(name, row, whole):
-    """Of a row in which WHOLE is the sum of all rows; None: not defined."""
+    """The metric NAME of ROW; WHOLE: the sum of all rows. None: not defined."""
     if name == "time":
         return row.time
     if name == "energy":
@@ -56,7 +56,7 @@ def row_of(run, key):
 
 
 def value(name, side, key):
-    """As shown; KEY None: the total. None: not defined."""
+    """The value that pbin-compare shows; KEY None: of the total. Returns None if it is not defined."""
     if key is not None and not is_there(side, key) and name in RATIOS:
         return None
     if name == "power" and key is None:
@@ -189,7 +189,7 @@ def probabilities(name, base, other, min_share=Fraction(1, 100), noise=Fraction(
 # ---- errors ------------------------------------------------------------------------------------
 
 def weight(name, base, key, keys):
-    """The share in the sum; of time where values have none."""
+    """The share of the row in the sum of values, or of times if values are ratios."""
     name = "time" if name in RATIOS else name
     values = [value(name, base, k) for k in keys]
     own = value(name, base, key)
@@ -212,7 +212,7 @@ def error(kind, b, v, w):
 
 
 def aggregate(kind, pairs, totals=None):
-    """Of (error, weight) pairs; TOTALS of the base and of the other side."""
+    """The error KIND over PAIRS of (error, weight); TOTALS: of the base and of the other side."""
     pairs = [(e, w) for e, w in pairs if e is not None]
     if kind.split("-")[0] in SHARES:
         whole = totals[0 if kind.endswith("-baseline") else 1]

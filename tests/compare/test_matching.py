@@ -138,7 +138,7 @@ class Lines(tool.Case):
         self.assertEqual(pairs, want)
         self.assertAlmostEqual(table["profile"]["coverage_other"], 100)
         self.assertEqual({(r["binary"], r["file"], r["function"]) for r in table["rows"]}, {("work", "work.c", "main")})
-        # without it, line 7 is beside another line 7
+        # without the option, line 7 is compared with another line 7
         table = json.loads(self.succeeds(["pbin-compare", "--format=json", "-k", "function,line", old, new]).out)
         self.assertIn(7, [r["line"] for r in table["rows"] if r["base"] and r["other"]])
 

@@ -532,7 +532,8 @@ class Facts(Case):
 
 
 class KernelShare(Case):
-    """A thread that enters the kernel soon after it was interrupted is seen there: the ticks show how many are."""
+    """A thread that enters the kernel soon after it was interrupted is seen there: the ticks show how much time is really
+    spent there."""
 
     TICK = 4 * MS
 
@@ -627,7 +628,7 @@ class KernelShare(Case):
                 self.assertAlmostEqual(float(sighted) / 100, seen, delta=0.03)
 
     def test_short_threads_and_processes(self):
-        """Few sightings and ticks of each process prove nothing, all of a program do. Each process reuses the same pid."""
+        """The few sightings and ticks of one process prove nothing, but those of the whole program do. Each process reuses the same pid."""
         rng, n, each = random.Random(7), 800, 5
         ext = Extended({"engine": "ptrace", "tick_ns": str(self.TICK)})
         samples, times = [], []
@@ -688,7 +689,7 @@ class Damage(Case):
         self.assertEqual(counts, {4})
 
     def test_spool(self):
-        """Values come from the readings; each cut keeps the samples that it has as a whole."""
+        """Values come from the readings; each cut keeps the samples that it does not touch."""
         run, times, ext = self.small()
         spool = raw.extended_spool(run, times, ext, per_block=2)
         profile = self.convert(None, None, None, "--salvage", data=spool)

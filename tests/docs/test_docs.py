@@ -302,7 +302,7 @@ class Examples(unittest.TestCase):
         self.all_run(examples_of_page(COMMON_PAGE), 2)
 
     def test_table_in_readme(self):
-        """The columns that the README shows are those that come."""
+        """The README shows the columns that the tool prints."""
         with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
             shown = [line for line in file if line.lstrip().startswith("time [s]")]
         table = self.workshop.sh("pbin-aggregate -q run.pbin").stdout.splitlines()

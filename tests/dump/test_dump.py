@@ -131,8 +131,8 @@ class Gantt(DumpCase):
     def test_time_range(self):
         self.check(profiles.make(20, samples=300), "--start", "0.1", "--end", "0.2", start=0.1, end=0.2)
 
-    def test_thread_that_each_second_sample_sees(self):
-        """Both ran all the time; the third used no CPU time while it was not seen."""
+    def test_threads_seen_in_every_second_sample(self):
+        """Two threads run all the time, and are seen in turn; the third uses no CPU time while it is not seen."""
         ms = 10**6
         profile = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": 8, "wall_ns": 8 * ms},
                                [pbin.Thread(t, 1, "w") for t in (1, 2, 3)],

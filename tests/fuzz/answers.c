@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
     size = LLVMFuzzerMutate(data, size, max_size);
-    if (size > 4 && seed % 4 != 0 && data[3] != 0xff) { /* a right size reaches the code after it */
+    if (size > 4 && seed % 4 != 0 && data[3] != 0xff) { /* a good size reaches the code after it */
         uint32_t length = (uint32_t)size - 4;
         memcpy(data, &length, sizeof length);
     }

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* Of the sanitizer's <sanitizer/allocator_interface.h>, which is only there for clang. */
+/* From <sanitizer/allocator_interface.h>, which only clang has. */
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): its name */
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                               void (*on_free)(const volatile void *));

@@ -23,7 +23,7 @@ static void touch_text(const struct strings *strings, uint32_t number)
     input_touch(text, strlen(text));
 }
 
-/* Each number that the definitions hold must be one of those that it may be. */
+/* Numbers of strings, mappings and locations in the definitions must refer to something that exists. */
 static void touch_definitions(const struct pbin_definitions *d)
 {
     for (size_t i = 0; i < d->location_count; i++) {

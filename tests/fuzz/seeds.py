@@ -147,7 +147,7 @@ def sthem_seeds():
 
 
 def programs():
-    """ELF files of the compilers that are there."""
+    """ELF files made by the compilers that are installed."""
     with tempfile.TemporaryDirectory() as folder:
         source, out = os.path.join(folder, "p.cc"), os.path.join(folder, "p")
         with open(source, "w", encoding="ascii") as f:

@@ -18,7 +18,7 @@ int main_pbin2gmon(int argc, char **argv);
 
 enum { OPTIONS = 1, HEAD = OPTIONS + 16, MAX_WORDS = 16 };
 
-/* PBIN is the profile, BURN a program that some profiles are of, SAMPLES its folder. OUT.* are links to /dev/null. */
+/* PBIN is the profile, BURN the program of some profiles, SAMPLES its folder. OUT.* are links to /dev/null. */
 static const struct {
     int (*run)(int argc, char **argv);
     const char *line;

@@ -26,7 +26,7 @@ def column(width, base):
 
 class Case(tool.Case):
     def small(self, argv, statuses=(0, 1), most=192 * MB, seconds=10, output=OUTPUT, **more):
-        """ARGV ends by itself, with little memory and output, and one error line at most. The result of tool.run."""
+        """ARGV ends by itself, with little memory and output, and one error line at most. Returns the result of tool.run."""
         sink = os.path.join(self.folder, "sink")
         with open(sink, "wb") as out:
             ended = tool.run(argv, timeout=3 * seconds if tool.is_asan() else seconds, peak=True, stdout=out, **more)
@@ -46,7 +46,7 @@ def profile(**meta):
 
 
 def packed(parts):
-    """PARTS through bzip2, never all of them in memory: what this process has counts as that of the tool."""
+    """PARTS compressed by bzip2, never all in memory: the peak memory of this process would count as that of the tool."""
     packer = bz2.BZ2Compressor()
     return b"".join(packer.compress(p) for p in parts) + packer.flush()
 

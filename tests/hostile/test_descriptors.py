@@ -38,7 +38,7 @@ class Many(tool.Case):
         cls.offset, cls.address, cls.size = (int(load[i], 16) for i in (1, 2, 4))
 
     def profile(self, maps):
-        """With a sample in main of each mapping."""
+        """A profile with a sample in main of each mapping."""
         samples = [Sample(1.0, [Thread(1, m.address + self.main - self.address + 4, i)], i + 1) for i, m in enumerate(maps)]
         return self.file("in.bin", rawprofile.write(Run(samples, maps, len(maps), kind=rawprofile.POWER), "sampler"))
 

@@ -68,9 +68,8 @@ class Case(tool.Case):
             return f.read()
 
     def names(self, data, tool_name):
-        """The contents of a result. A profile may have the same names from the same file under another path, such as
-        /lib
-        for /usr/lib, if the recorded one cannot be read."""
+        """The contents of a result. A profile may have the same names from the same file under another path,
+        such as /lib for /usr/lib, if the recorded path cannot be read."""
         if tool_name != "prof2pbin":
             return data
         profile = os.path.join(self.shared, "names.pbin" + (".bz2" if data.startswith(b"BZ") else ""))
@@ -79,7 +78,7 @@ class Case(tool.Case):
         return [self.succeeds(["pbin-dump", option, "--format=csv", profile]).out
                 for option in ("--locations", "--samples", "--threads")]
 
-    def check(self, ended, where, code, out, old, good, told):
+    def check(self, ended, where, code, out, old, good, tool_name):
         text = ended.stderr.decode("utf-8", "replace")
         where = f"{where}: status {ended.returncode}, {text[:300]!r}"
         self.assertIn(ended.returncode, (0, 1), where)
@@ -89,13 +88,13 @@ class Case(tool.Case):
             self.assertEqual((ended.returncode, now), (0, good), where)
         elif ended.returncode == 1:
             self.assertEqual(now, old, where)
-            self.assertTrue(text.startswith(told + ": "), where)
-        elif now != good and self.names(now, told) != self.names(good, told):
+            self.assertTrue(text.startswith(tool_name + ": "), where)
+        elif now != good and self.names(now, tool_name) != self.names(good, tool_name):
             self.assertNotEqual(text, self.usual, "silent: " + where)
         self.assertEqual(sorted(os.listdir(self.folder)), [os.path.basename(out)], where)
 
     def each(self, argv, suffix, path="", only=None, **more):
-        """Each call of ARGV, which gets -o FILE, fails in turn."""
+        """Makes each call of ARGV, which gets -o FILE, fail in turn."""
         out, old = os.path.join(self.folder, "out" + suffix), b"old"
         argv = [*argv, "-o", out]
         self.usual, counts = self.counts(argv, path)

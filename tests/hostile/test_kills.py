@@ -234,7 +234,7 @@ class Sampler(Case):
         return done.returncode == 0
 
     def check_signal(self, out, number, status, where):
-        """The command gets it; the profile is complete, if it began."""
+        """The command gets the signal; if there is a profile, it is complete."""
         self.assertIn(status, (0, -number), where)
         self.assertFalse(os.path.exists(out + ".part"), where)
         if self.content(out) != b"old":
@@ -285,7 +285,7 @@ class Sampler(Case):
 
 @unittest.skipIf(platform.machine() != "x86_64", "funcmeter is for x86-64")
 class Funcmeter(Case):
-    """A signal goes to the command, and what it had called is written. SIGKILL costs the results, not the command."""
+    """Signals go to the command, and its calls until then are written. SIGKILL loses these, but the command continues."""
 
     def check_kill(self, out, number, status, where):
         """Was the tool itself killed?"""

@@ -165,7 +165,7 @@ int openat(int folder, const char *path, int flags, ...)
     return fd;
 }
 
-/* The count that a call may move: fewer where it is to be short. Returns -1 if it fails. */
+/* How many of COUNT bytes a call may move: one if it is to be cut short. Returns -1 if it is to fail. */
 static ssize_t allowed(enum call call, int fd, size_t count)
 {
     if (!descriptor_is_meant(fd) || !fails(call))

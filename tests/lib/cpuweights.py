@@ -9,7 +9,7 @@ SHORT = 16
 
 
 def last_started(list_, time):
-    """The last of LIST_ with start <= TIME, else the first; None of none. LIST_ is in the order of the file."""
+    """The last of LIST_ with start <= TIME, else the first; None if it is empty. LIST_ is in the order of the file."""
     ordered = sorted(list_, key=lambda x: x.start)
     started = [x for x in ordered if x.start <= time]
     return started[-1] if started else ordered[0] if ordered else None
@@ -128,7 +128,7 @@ def weigh(run, times, ext):
             else:
                 t.orphan = left
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
-    for t in threads:  # not missed by chance, and not all the threads of a process that were never seen
+    for t in threads:  # more than chance explains, and not the sum of the unseen threads of a process
         t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
         t.orphan -= t.missed
     for level in range(3):
@@ -140,7 +140,7 @@ def weigh(run, times, ext):
             if not extra or not givers:
                 continue
             short = [t for t in givers if len(t.records) <= SHORT]
-            if short:  # they stand for those not seen: all pool what they used
+            if short:  # they represent those not seen: divide the time of all of them
                 weights = [sum(w for s in t.stretches for _, w in s[0]) for t in short]
                 for t, share in zip(short, divide(extra + sum(t.total for t in short), weights)):
                     t.total = share

@@ -54,7 +54,7 @@ def closure(root, path, seen):
 
 
 def digest(root, path, argv, extra):
-    """Of all that the result of ARGV on PATH depends on; EXTRA: more files."""
+    """The digest of everything that the result of ARGV on PATH depends on; EXTRA: more files."""
     h = hashlib.sha256(repr((argv, version(argv[0]))).encode())
     for name in sorted(closure(root, path, set())) + extra:
         with open(os.path.join(root, name), "rb") as file:

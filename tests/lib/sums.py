@@ -1,6 +1,6 @@
-"""What pbin-aggregate must say of full pbin profiles: time, energy, samples and entries per key, exactly.
+"""What pbin-aggregate must print for full pbin profiles: time, energy, samples and entries per key, exactly.
 
-The second implementation of attribution, in rationals, after DESIGN's words: time is the CPU time that threads
+The second implementation of attribution, in rationals, from the definitions: time is the CPU time that threads
 used, energy is power times interval and is split by CPU time (the default model is in stretches.py).
 SPDX-License-Identifier: MIT
 """

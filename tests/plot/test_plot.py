@@ -91,7 +91,7 @@ def tearDownModule():
 
 
 def svg_texts(data):
-    """All texts of a picture, and that it is XML at all."""
+    """All texts of a picture, which must be well-formed XML."""
     return ["".join(e.itertext()) for e in xml.fromstring(data).iter() if e.tag in (SVG + "text", "text")]
 
 
@@ -106,7 +106,7 @@ def svg_places(data):
 
 
 def contrast(one, other):
-    """Of two colours, as WCAG 2 defines it."""
+    """The contrast of two colours, as WCAG 2 defines it."""
     parts = [[c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in color] for color in (one, other)]
     low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in parts)
     return (high + 0.05) / (low + 0.05)
@@ -762,7 +762,7 @@ class Comparison(Plot):
                 self.assertIn((runs, *case), verdicts)
 
     def test_small_rows_are_not_tested(self):
-        """Less than 1 % on both sides: three times as large, and neither starred nor in the way of others."""
+        """Less than 1 % on both sides: has no p and no star, even if it is three times as large."""
         name = plotdata.names_of(40)[39]
         row = next(r for r in self.judged("time", (self.a, self.b))[1] if r["function"] == name)
         self.assertGreater(float(row["ratio"]), 150)
@@ -875,7 +875,7 @@ class Comparison(Plot):
                     row = rows[name]
                     want = [row["base [s]"], row[f"other{1 + i % 3} [s]"], row[f"difference_other{1 + i % 3} [s]"]]
                     self.assertEqual([float(v) for v in line[1:4]], [float(v or 0) for v in want])
-            # the rows of the largest difference to any side
+            # the rows with the largest difference to any side
             largest = {n: max(abs(float(r[f"difference_other{k} [s]"] or 0)) for k in (1, 2, 3)) for n, r in rows.items()}
             self.assertEqual({re.sub(r" \[.*", "", l[-1]) for l in drawn[:36]}, set(sorted(largest, key=largest.get)[-12:]))
 

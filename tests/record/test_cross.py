@@ -1,4 +1,5 @@
-"""The sampler and, for aarch64, funcmeter for boards: compiled without a warning, and in need of no other libraries than they name.
+"""The sampler and, for aarch64, funcmeter for boards: they compile without a warning, and need only the
+libraries that the Makefile names.
 
 By clang, as Debian's cross compilers of gcc cannot be installed beside gcc-multilib, which other tests need.
 
@@ -13,7 +14,7 @@ import unittest
 import sources
 
 PROCESSORS = {"aarch64-linux-gnu": "ELF64", "arm-linux-gnueabihf": "ELF32", "riscv64-linux-gnu": "ELF64"}
-# What names of functions of a library begin with
+# The beginnings of the names of each library's functions
 NAMES = {"-lelf": ("elf_", "gelf_"), "-ldwarf": ("dwarf_",), "-lbz2": ("BZ2_",), "-ldeflate": ("libdeflate_",), "-lz": ("inflate", "deflate"),
          "-llzma": ("lzma_",), "-lzstd": ("ZSTD_",), "-ljansson": ("json",), "-liberty": ("cplus_demangle",)}
 
@@ -24,7 +25,7 @@ class Cross(unittest.TestCase):
         return subprocess.run(argv, capture_output=True, text=True, env=env, **options)
 
     def check_link(self, compiler, command, folder):
-        """All that is missing is in the libraries that COMMAND of the Makefile names."""
+        """Every undefined symbol is in the libraries that COMMAND of the Makefile names."""
         parts = re.findall(r"\S+\.[oa]\b", command)
         libraries = tuple(name for option in re.findall(r"-l\w+", command) for name in NAMES.get(option, ()))
         for kind in ("-static", "-pie"):

@@ -109,7 +109,7 @@ class Cut(tool.Case):
                 self.assertEqual(("; energy after" in said, "; all energy" in said), (lost and until > 0, lost and until == 0), said)
 
     def times(self, raw, blocks, size):
-        """Those that are there: a single block has them."""
+        """The times in the first SIZE bytes: one block has all of them."""
         return raw.times if size >= blocks["time"][1] else raw.times[:max(0, size - blocks["time"][0] - 16) // 8]
 
     def energy_until(self, raw, blocks, read, size, times):
@@ -123,7 +123,7 @@ class Cut(tool.Case):
         return min(until, *last.values())
 
     def check_values(self, cut, whole, raw, times, until):
-        """Intervals have what is known; energy is that of the same samples of the whole profile."""
+        """Intervals are right where times are known, else 0; values are those of the same samples of the whole profile."""
         got = [(s.value, s.interval_ns) for s in cut.samples]
         wanted = [s.interval_ns if time <= (times[-1] if until is None else until) else 0 for s, time in zip(whole.samples, times)]
         self.assertEqual([value for value, _ in got], [value for value, _ in raw.samples[:len(got)]])
@@ -131,7 +131,7 @@ class Cut(tool.Case):
         self.assertEqual(cut.meta["wall_ns"], whole.meta["wall_ns"] if until is None else 0)
 
     def check_names(self, cut, known, has_maps):
-        """The names that there are are right; with the mappings all are there."""
+        """Names are right where there are any; with the mappings, none is missing."""
         got = names(cut)
         both = got.keys() & known.keys()
         self.assertEqual({pc: got[pc] for pc in both}, {pc: known[pc] for pc in both})

@@ -42,7 +42,8 @@ class Energy(tool.Case):
         return json.loads(done.stdout), json.loads(table.stdout)
 
     def test_a_counter_that_is_updated_every_10_ms(self):
-        """Its windows had the CPU time of others: 16 % of the energy of both functions and more was idle."""
+        """Each window must have its own CPU time: with that of others, 16 % or more of the energy of
+        both functions would be idle."""
         truth, table = self.record(2.5, 30, 40, 20, period_ms=10, options=["--engine", "perf"])
         used = truth["phase_10"] / 10 + truth["phase_20"] / 20
         if table is None:

@@ -787,7 +787,7 @@ class Breakpoints(Case):
     CALLS = 20 * (4 * 100 + 7)
 
     def test_families(self):
-        """Threads, forks and execs; the shared one has breakpoints in a library as well."""
+        """Threads, forks and execs, linked statically and dynamically; the latter with breakpoints in a library as well."""
         fixed = self.build("fixed", self.FAMILY, "-static")
         rows, _ = self.rows("--method", "uprobe", "fixed:work|run", "--", fixed, status=5)
         self.assertEqual([(r["function"], r["calls"], r["returned"]) for r in rows],

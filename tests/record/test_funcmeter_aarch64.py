@@ -19,7 +19,7 @@ import test_funcmeter
 LIBRARIES = "/usr/aarch64-linux-gnu/lib"
 COMPILER = ["clang-14", "--target=aarch64-linux-gnu"]
 LIMIT = 60  # [s] for any one run
-# What clang knows instead of noipa, and a function without effect that it would not call
+# clang has no noipa, and would not call a function without effect
 CHANGES = (("noipa", "noinline"), ("KEEP int work(int n) { return n + 1; }", "KEEP int work(int n) { __asm__ volatile(\"\"); return n + 1; }"),
            ("n == 0 ? 0 : nest(n - 1) + work(n);", "n == 0 ? 0 : nest(n - 1) + work(n); __asm__ volatile(\"\");"),
            ("setitimer(ITIMER_REAL, &often, NULL);", "kill(getpid(), SIGALRM);"),
@@ -104,15 +104,15 @@ class Aarch64(unittest.TestCase):
         return subprocess.run(["qemu-aarch64", path], text=True, stdout=subprocess.PIPE, check=False).stdout
 
     def test_every_way_to_call(self):
-        """Beside all functions of the C library."""
+        """All functions of the C library are hooked, too."""
         ends, printed, path = self.run_all("calls", test_funcmeter.CALLS, "calls:.*", LIBRARIES + "/lib*:.*", status=3)
         self.assertEqual(printed, self.alone(path))
         expected = test_funcmeter.EXPECTED
         self.assertEqual({k: ends[k] for k in expected}, expected)
 
     def test_exceptions(self):
-        """Beside all functions of the C++ library and the unwinder; functions begin with landing pads, and sign their
-        return addresses."""
+        """All functions of the C++ library and the unwinder are hooked, too; functions begin with landing pads, and sign
+        their return addresses."""
         ends, printed, path = self.run_all("throws", test_funcmeter.THROWS, "throws:.*", LIBRARIES + "/lib*:.*", suffix=".cpp",
                                            flags=["-mbranch-protection=standard", "-nostdlib++", "-lstdc++"])
         self.assertEqual(printed, self.alone(path))

@@ -368,7 +368,7 @@ class Readings(Tree):
             busy = [r[3] for r in readings]
             self.assertEqual(busy, sorted(busy))
             self.assertGreater(busy[-1] - busy[0], 1e9)
-        for readings in by_source[:3]:  # nothing is recorded that did not move, but the last one
+        for readings in by_source[:3]:  # values that did not change are not recorded, except the last one
             self.assertTrue(all(a[2] < b[2] for a, b in zip(readings, readings[1:-1])))
         for readings, part in zip(by_source, (1, 4, 2)):
             self.assertAlmostEqual(readings[-1][2], sum(s // part for s in steps), delta=2)
@@ -407,7 +407,7 @@ class Moments(Case):
     """When sources are read."""
 
     def test_as_often_while_the_command_waits(self):
-        """Readings that came with samples only would show what computes: 8 ms apart, and none of the waits."""
+        """Readings that only came with samples would be 8 ms apart, and absent while the command waits."""
         source = self.write("w", 4)
         for engine in ("perf", "ptrace"):
             done = self.sampler("--engine", engine, "-p", f"file:{source}", "--unit", "W",

@@ -424,7 +424,8 @@ class PtraceTruth(Truth, Case):
         self.assertGreater(min(middle.values()), 0.15 * max(middle.values()))
 
     def test_time_in_the_kernel(self):
-        """A program that calls the kernel every 2 us is stopped in its calls mostly: 99 % of its time was in the kernel."""
+        """A program that calls the kernel every 2 us is mostly stopped in its calls: without correction, 99 % of its time is in
+        the kernel."""
         source = """#include <stdio.h>
                     #include <sys/resource.h>
                     #include <sys/syscall.h>
@@ -448,7 +449,7 @@ class PtraceTruth(Truth, Case):
         self.assertEqual(len({pid for pid, *_ in profile.ticks}), 1)
         self.assertLess(abs(sum(u + s for _, _, u, s, _ in profile.ticks) - 1000 * (user + system)), 500 * (user + system))
         total = sum(table.values())
-        # about 125 ticks say what is true, and 500 sightings, if the program has no CPU of its own
+        # the truth comes from about 125 ticks, and from 500 sightings if the program has no CPU of its own
         self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
         self.assertGreater(table["work"] / total, 0.7 * user / (user + system))
 
@@ -788,7 +789,7 @@ class Signals:
         # the parent of a vfork cannot be stopped until its child is through, here after 1 s
         threads, waited = map(int, re.findall(r"\d+", self.profile_of(sample("vfork_wait"), "1")[1].stdout))
         self.assertGreater(waited, 900)
-        self.assertGreater(threads, 30)  # held up it would be next to nothing, whatever else runs here
+        self.assertGreater(threads, 30)  # if they were held up, this would be almost 0, however busy the machine is
 
 
 class Attach:
@@ -937,7 +938,7 @@ class Terminal(Case):
         os.write(self.terminal, text.encode())
 
     def expect(self, pattern, seconds=20):
-        """Reads on until PATTERN, and forgets what stood before and in it."""
+        """Reads on until PATTERN, and forgets the text up to its end."""
         end = time.monotonic() + seconds
         while not (found := re.search(pattern, self.seen)):
             ready, _, _ = select.select([self.terminal], [], [], max(0, end - time.monotonic()))

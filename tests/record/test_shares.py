@@ -80,8 +80,8 @@ class Shares(unittest.TestCase):
                 {r["function"]: r["time"] for r in table["rows"]})
 
     def test_what_follows_a_wait(self):
-        """The start of a burst is sampled as often as its end: with half a millisecond after each wait missed, the perf
-        engine showed 30 % of both for the first half."""
+        """The start of a burst is sampled as often as its end: if half a millisecond after each wait were missed, the
+        first half would be shown as 30 % of both."""
         for engine in ("perf", "ptrace"):
             with self.subTest(engine):
                 true, shown = self.bursts(engine, 300, 800000, 10000)
@@ -127,7 +127,7 @@ class Shares(unittest.TestCase):
                 self.assertLess(abs(both[0] / sum(both) - 0.3), unseen + 4 * (0.3 * 0.7 / samples) ** 0.5)
 
     def test_very_short_threads_come_and_go(self):
-        """A period so short that the sample takes as long kept the creating thread in clone for seconds."""
+        """With a period as short as the cost of a sample, the creating thread would be kept in clone for seconds."""
         work = [os.path.join(BUILD, "samples", "short_threads"), "10", "12000"]
         costs = []
         for observer in ([], [os.path.join(BUILD, "sampler"), "-q", "--engine", "auto", "--"]):

@@ -12,7 +12,7 @@ import tool
 FLAVOUR = [name + "=1" for name in ("ASAN", "DEBUG") if name.lower() in tool.BUILD[len(sources.ROOT):].split("/")]
 
 
-# what the make that runs the tests was given is not for the ones that are tested
+# settings of the make that runs the tests must not reach the makes that are tested
 ENVIRONMENT = {name: value for name, value in os.environ.items()
                if name not in ("ASAN", "BUILD", "CC", "DEBUG", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "TEST", "V")}
 

@@ -1,4 +1,4 @@
-"""Answers of debug information on disk: used, the same to the byte, and believed only where they may be.
+"""Answers of debug information on disk: used, the same to the byte, and trusted only where that is safe.
 
 SPDX-License-Identifier: MIT
 """
@@ -47,7 +47,7 @@ class Cache(tool.Case):
             return text in file.read()
 
     def change(self, edit, sign=True):
-        """Rewrites the file with EDIT of what follows the checksum, which is right again with SIGN."""
+        """Applies EDIT to what follows the checksum in the file; SIGN: also corrects the checksum."""
         with open(self.cached(), "rb") as file:
             data = file.read()
         head, rest = data[:16], edit(data[16:])

@@ -77,7 +77,7 @@ class Split(Case):
             self.assertTrue(inlined & {"_ZL5twicei", "twice"}, inlined)
 
     def test_packages(self):
-        """The makers of packages do not know all that compilers make: both fail, or never end, for gcc's DWARF 5."""
+        """The tools that make packages do not support everything: both fail, or never end, with gcc's DWARF 5."""
         for maker, kinds in (("llvm-dwp-14", KINDS[:1] + KINDS[2:]), ("dwp", (KINDS[0], KINDS[2]))):
             for compiler, version in kinds:
                 path = self.make(compiler, version)

@@ -80,7 +80,7 @@ class Bounds(Case):
             self.assertLess(counts["_unknown"], sum(counts.values()) / 3)
 
     def test_debug_frame(self):
-        """Programs without .eh_frame, but for what is linked to them, and without symbols."""
+        """Programs without symbols, and without .eh_frame except in what is linked to them."""
         for name, compiler, *flags in (("df", "gcc"), ("df32", "gcc", "-m32"), ("df4", "gcc", "-gdwarf-4", "-gz"), ("df-clang", "clang-14")):
             path = self.build(name, "threads.c", "-O2", "-g", "-pthread", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
                               "-fno-exceptions", *flags, compiler=compiler)

@@ -165,7 +165,7 @@ int linkat(int from_folder, const char *from, int to_folder, const char *to, int
     return -1;
 }
 
-/* Only there can an unnamed file get a name. */
+/* An unnamed file can only get a name through /proc: without it, a temporary file is renamed. */
 static void proc_may_be_missing(struct check *check)
 {
     mkdir("no-proc", 0700);
@@ -221,7 +221,7 @@ static void full_device(struct check *check)
     o = output_open("/dev/full", 0, &err);
     struct buffer noise = scratch_noise(1000000);
     CHECK_EQ(output_write(o, noise.data, noise.size), -1);
-    CHECK_EQ(output_write(o, "x", 1), -1); /* after a failure all fail */
+    CHECK_EQ(output_write(o, "x", 1), -1); /* after a failure, every call fails */
     CHECK_EQ(output_commit(o), -1);
     buffer_free(&noise);
 }

@@ -212,7 +212,7 @@ static void attacks(struct check *check)
         }
 }
 
-/* Of memory: neither code, nor files that are written or shared. */
+/* New memory may not contain code, nor be a file that is written or shared. */
 static void memory(struct check *check)
 {
     const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;

@@ -126,7 +126,7 @@ static void holes_are_zeros(struct check *check)
             CHECK_EQ(pwrite(fd, "abcdefgh", at[i] < 2999999 ? 8 : 1, at[i]),
                      at[i] < 2999999 ? 8 : 1);
         CHECK(ftruncate(fd, SIZE) == 0);
-        bool sparse = lseek(fd, 0, SEEK_HOLE) < SIZE; /* or a file system that knows no holes */
+        bool sparse = lseek(fd, 0, SEEK_HOLE) < SIZE; /* unless the file system has no holes */
         close(fd);
         struct buffer want = scratch_read("sparse");
         for (size_t piece = 1; piece <= 1000000; piece *= 10) {
@@ -152,7 +152,7 @@ static void no_holes(struct check *check)
     struct stream *s = stream_open("noise", &err);
     CHECK_EQ(stream_make_seekable(s, &err), 0);
     CHECK_EQ(skips_zeros(s, &noise, 1000), 0);
-    CHECK(truncate("noise", 5) == 0); /* while it is read: no hole either */
+    CHECK(truncate("noise", 5) == 0); /* while it is read: not a hole */
     CHECK_EQ(stream_seek(s, 10, &err), 0);
     CHECK_EQ(stream_hole(s, &err), 0);
     stream_close(s);

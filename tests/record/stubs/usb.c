@@ -63,7 +63,7 @@ int libusb_release_interface(void *handle, int interface)
     return 0;
 }
 
-/* Another interface comes first, with endpoints that are not those. */
+/* The first interface is another one, whose endpoints must not be taken. */
 int libusb_control_transfer(void *handle, uint8_t type, uint8_t request, uint16_t value,
                             uint16_t index, unsigned char *data, uint16_t room, unsigned timeout)
 {
