@@ -89,7 +89,8 @@ static char delimiter_of(const char *text, struct argp_state *state)
     bool usable = (text[0] == '\t' || (text[0] > ' ' && text[0] < 0x7f)) && text[0] != '"' &&
                   !isalnum((unsigned char)text[0]) && strchr("+-._", text[0]) == NULL;
     if (!usable || text[1] != '\0')
-        argp_error(state, "--delimiter must be tab or a character that is in no number, not '%s'",
+        argp_error(state,
+                   "--delimiter must be tab or a character that numbers do not have, not '%s'",
                    text);
     return text[0];
 }

@@ -52,7 +52,7 @@ static int find_measure(struct hist *h, struct error *err)
         h->measure++;
     if (h->measure == m->count)
         return error_set(err, NULL, NO_OFFSET,
-                         "the profile has no distributions: only those of funcmeter have");
+                         "the profile has no distributions: only profiles of funcmeter have them");
     const char *unit = aggregate_text(h->aggregate, m->kind[h->measure].unit);
     bool ns = strcmp(unit, "ns") == 0;
     h->unit = ns ? "s" : unit;

@@ -55,7 +55,7 @@ static const struct argp_option option_table[] = {
      "sample running processes: PID[,TID...], session:SID or cgroup:PATH", 2},
     {"max-overhead", KEY_OVERHEAD, "PERCENT", 0,
      "reduce the rate if sampling costs more than this (default 10; 0: no limit)", 2},
-    {NULL, 0, NULL, 0, "Power: an option about a source follows its -p", 3},
+    {NULL, 0, NULL, 0, "Power: the options of a source follow its -p", 3},
     {"pmu-arg", 'p', "SOURCE", EVERYDAY,
      "measure with SOURCE[:ARGUMENT], repeatable; see --list-pmus", 3},
     {"pmu", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 3},
@@ -181,7 +181,7 @@ static void set_out(struct argp_state *state, struct options *options, const cha
 {
     struct buffer name = {0};
     if (strcmp(path, "-") == 0)
-        argp_error(state, "-o: the standard output belongs to the command, name a file");
+        argp_error(state, "-o: the standard output belongs to the command: name a file");
     if (path[0] == '\0')
         argp_error(state, "-o: expected the name of a file, found ''");
     for (const char *at = path; *at != '\0'; at++) {

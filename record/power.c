@@ -594,7 +594,7 @@ static void warn_of(const struct power *p, const struct track *t)
     if (t->resets > 0)
         report_warning(p->reporter,
                        "%s was reset %" PRIu64
-                       " times: the power before is assumed for %.3f s of the run",
+                       " times: the previous power is assumed for %.3f s of the run",
                        name, t->resets, assumed);
     if (t->fast > 0)
         report_warning(p->reporter,

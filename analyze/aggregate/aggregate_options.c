@@ -279,7 +279,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (o->selection.start > o->selection.end)
             argp_error(state, "--end is before --start");
         if (o->watts > 0 && o->aggregate.rows.fit)
-            argp_error(state, "--static takes no power with --energy-model=fit, which finds it");
+            argp_error(state,
+                       "--static takes no power with --energy-model=fit, which estimates it");
         check_lag(&o->aggregate.rows.weigh, state);
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);

@@ -58,12 +58,12 @@ static const struct argp_option arguments[] = {
     {"context", KEY_CONTEXT, "N", EVERYDAY,
      "Show only hot lines and N lines around each (default: whole functions)", 1},
     {"level", KEY_LEVEL, "LEVEL", 0,
-     "Of the target, show binary, function (only their sums) or line (default), of all functions",
+     "Show all functions, and of the target only sums per binary or function, or line (default)",
      1},
-    {"external-level", KEY_EXTERNAL_LEVEL, "LEVEL", 0, "As --level, of all other binaries", 1},
+    {"external-level", KEY_EXTERNAL_LEVEL, "LEVEL", 0, "As --level, for all other binaries", 1},
     {"min", KEY_MIN, "LEVEL:METRIC=N", 0,
-     "Leave out each LEVEL (binary, function, block, line) with a METRIC below N [s, J, samples] "
-     "(repeatable); of all functions",
+     "Show all functions, but leave out each LEVEL (binary, function, block, line) with a METRIC "
+     "below N [s, J, samples] (repeatable)",
      1},
     {0, 0, NULL, 0, "Sources:", 2},
     {"source-path", KEY_SOURCE_PATH, "DIR", EVERYDAY,

@@ -155,8 +155,8 @@ void name_rules_free(struct name_rules *r)
 /* ---- options ---- */
 
 static const struct argp_option options[] = {
-    {0, 0, NULL, 0, "Names (rows whose names then are the same are joined):", NAME_GROUP},
-    {"no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Functions by the names that linkers know: _Z4mainv",
+    {0, 0, NULL, 0, "Names (rows that then have the same names are joined):", NAME_GROUP},
+    {"no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Functions by their linkage names: _Z4mainv",
      NAME_GROUP},
     {"short-names", KEY_SHORT, NULL, 0,
      "Functions without parameters and template arguments: sort<...>", NAME_GROUP},

@@ -74,8 +74,8 @@ static const struct argp_option arguments[] = {
      3},
     {"aggregate", KEY_AGGREGATE, "HOW", 0,
      "sum (default), min, max, mean, weighted-mean, rmse or weighted-rmse of the errors, in the "
-     "total; relative or error: their sum, or all but that, in % of the total of the other side, "
-     "with the suffix -baseline in % of that of the base",
+     "total; relative: their sum in % of the total of the other side; error: 100 % minus that; "
+     "with the suffix -baseline: of the total of the base",
      3},
     {"weight", KEY_WEIGHT, "SIDE", 0,
      "Weights are shares of the base (default) or of the other side", 3},

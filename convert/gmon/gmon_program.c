@@ -139,8 +139,9 @@ static int open_program(struct gmon_program *p, const struct gmon *gmon,
         return p->image == NULL ? -1 : fits((void *)gmon, p->image, err);
     }
     if (p->name == NULL)
-        return error_set(err, gmon->name, NO_OFFSET,
-                         "its name does not show which program wrote it: give that with -e ELF");
+        return error_set(
+            err, gmon->name, NO_OFFSET,
+            "its name does not show which program wrote it: name the program with -e FILE");
     find_program(p, gmon, &options->symbols.search, reporter);
     return 0;
 }

@@ -38,8 +38,8 @@ static const struct argp_option arguments[] = {
     {"scale", KEY_SCALE, "SCALE", 0,
      "As profil(2): 65536 (default) makes a bin of every 2 bytes of text, 32768 of 4, ...", 1},
     {"symbols", KEY_SYMBOLS, "FILE", EVERYDAY,
-     "Write all functions to FILE, for gprof --external-symbol-table=FILE: those with $ or . in "
-     "their names, too, which it hides",
+     "Write all functions to FILE, for gprof --external-symbol-table=FILE: also those with $ or . "
+     "in their names, which gprof hides",
      1},
     {0, 0, NULL, 0, "Finding the file:", ELF_GROUP},
     {"profil", KEY_PROFIL, NULL, EVERYDAY, "Write to gmon.PROGRAM.PID.out in $PROFDIR or here",

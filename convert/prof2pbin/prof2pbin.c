@@ -27,8 +27,8 @@ static char *losses(const struct raw_profile *raw)
     }
     if (raw->lost_flags > 0) {
         free(flags);
-        flags = mem_printf("; %llu thread samples count as running, as it is lost whether they "
-                           "waited",
+        flags = mem_printf("; %llu thread samples count as running, as it is not known whether "
+                           "they waited",
                            (unsigned long long)raw->lost_flags);
     }
     char *all = mem_printf(

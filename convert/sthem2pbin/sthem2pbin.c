@@ -51,7 +51,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Symbols, for exports of program counters:", ELF_GROUP},
     {"vmmap", 'm', "FILE", EVERYDAY, "Mappings, lines of HEXADDRESS HEXSIZE LABEL", ELF_GROUP},
     {"address-offset", KEY_OFFSET, "N", 0,
-     "Add N to all program counters, as 4096, 0x1000 or -0x1000", ELF_GROUP},
+     "Add N to all program counters, such as 4096, 0x1000 or -0x1000", ELF_GROUP},
     {"elf", 'e', "FILE", EVERYDAY, "Bare-metal program that ran at the addresses it was linked for",
      ELF_GROUP},
     {0}};
@@ -104,7 +104,8 @@ static uint64_t parse_offset(const char *text, struct argp_state *state)
     errno = 0;
     uint64_t value = strtoull(digits, &end, strncasecmp(digits, "0x", 2) == 0 ? 16 : 10);
     if (digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0)
-        argp_error(state, "--address-offset must be a number, as 4096 or 0x1000, not '%s'", text);
+        argp_error(state, "--address-offset must be a number, such as 4096 or 0x1000, not '%s'",
+                   text);
     return digits > text ? -value : value;
 }
 

@@ -52,7 +52,7 @@ static int choose_method(struct metering *m, struct error *err)
     if (o->session.timing && !o->session.listing)
         report_warning(&o->reporter,
                        "returns are watched by breakpoints: a C++ exception that passes one aborts "
-                       "the program, and of calls nested deeper than 64 returns are missing "
+                       "the program, and returns of calls nested deeper than 64 are missing "
                        "(--count: calls only)");
     return command_check_for_probes(o->command[0], err);
 }

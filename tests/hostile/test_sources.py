@@ -197,7 +197,7 @@ class Checksums(Case):
         for checksums in ([("b", path, wrong)], [("", path, wrong)], [("b", path, wrong), ("other", path, right)]):
             with self.subTest(checksums):
                 error = self.refused(path, checksums=checksums)
-                self.assertEqual(error, f"pbin-annotate: {path}: not shown: not the file that b was built from: its MD5 is another\n")
+                self.assertEqual(error, f"pbin-annotate: {path}: not shown: not the file that b was built from: its MD5 differs\n")
 
     def test_search_goes_on(self):
         path, checksums = self.write("other", "deep", "a.c"), [("b", "/build/deep/a.c", md5(SECRET + "\n"))]
