@@ -103,6 +103,8 @@ char *pmu_usage(const struct pmu_source *source);
 /* Adds a channel called NAME (copied), by default a gauge of power of unknown scope. Borrowed until the next call. */
 struct pmu_channel *pmu_channel_add(struct pmu_channels *channels, const char *name,
                                     const char *help);
+/* Makes CHANNEL a gauge of KIND in UNIT (copied). */
+void pmu_channel_quantity(struct pmu_channel *channel, enum pmu_kind kind, const char *unit);
 /* Makes CHANNEL an energy counter of PER_COUNT joules that wraps after RANGE counts (0: never). */
 void pmu_channel_counter(struct pmu_channel *channel, double per_count, uint64_t range);
 void pmu_channels_free(struct pmu_channels *channels);

@@ -26,14 +26,19 @@ struct pmu_channel *pmu_channel_add(struct pmu_channels *channels, const char *n
     return channel;
 }
 
+void pmu_channel_quantity(struct pmu_channel *channel, enum pmu_kind kind, const char *unit)
+{
+    channel->kind = kind;
+    free(channel->unit);
+    channel->unit = mem_strdup(unit);
+}
+
 void pmu_channel_counter(struct pmu_channel *channel, double per_count, uint64_t range)
 {
     channel->counter = true;
-    channel->kind = PMU_POWER;
     channel->per_count = per_count;
     channel->range = range;
-    free(channel->unit);
-    channel->unit = mem_strdup("J");
+    pmu_channel_quantity(channel, PMU_POWER, "J");
 }
 
 void pmu_channels_free(struct pmu_channels *channels)

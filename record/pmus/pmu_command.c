@@ -209,9 +209,7 @@ static int open_command(const struct pmu_request *request, struct pmu_channels *
         return -1;
     }
     struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
-    channel->kind = unit.kind;
-    free(channel->unit);
-    channel->unit = mem_strdup(unit.name);
+    pmu_channel_quantity(channel, unit.kind, unit.name);
     if (unit.energy)
         pmu_channel_counter(channel, unit.scale / p->factor, request->range * 1000);
     *state = p;

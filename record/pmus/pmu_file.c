@@ -38,9 +38,7 @@ static int open_file(const struct pmu_request *request, struct pmu_channels *cha
         return -1;
     }
     struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
-    channel->kind = unit.kind;
-    free(channel->unit);
-    channel->unit = mem_strdup(unit.name);
+    pmu_channel_quantity(channel, unit.kind, unit.name);
     *state = f;
     return 0;
 }

@@ -168,9 +168,7 @@ static int open_log(const struct pmu_request *request, struct pmu_channels *chan
                       .offset = request->clock_offset,
                       .column = request->sensor > 0 ? request->sensor : 1};
     struct pmu_channel *channel = pmu_channel_add(channels, "value", request->argument);
-    channel->kind = unit.kind;
-    free(channel->unit);
-    channel->unit = mem_strdup(unit.name);
+    pmu_channel_quantity(channel, unit.kind, unit.name);
     channels->chosen = 1; /* --sensor is the column here */
     *state = l;
     return 0;

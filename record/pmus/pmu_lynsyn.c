@@ -262,9 +262,7 @@ static void add_sensors(const struct lynsyn *l, struct pmu_channels *channels)
             pmu_channel_counter(channel, 1e-9, 0);
             continue;
         }
-        channel->kind = PMU_CURRENT;
-        free(channel->unit);
-        channel->unit = mem_strdup("A");
+        pmu_channel_quantity(channel, PMU_CURRENT, "A");
     }
 }
 
