@@ -352,7 +352,7 @@ class Programs(Case):
 
     def test_refused_programs(self):
         file = self.file("gmon.out", gmonfile.gnu(self.profile()))
-        self.assertIn("-e ELF", self.fails(["gmon2pbin", file], file).err)
+        self.assertIn("-e FILE", self.fails(["gmon2pbin", file], file).err)
         missing = os.path.join(self.folder, "missing")
         self.fails(["gmon2pbin", "-e", missing, file], missing)
         self.fails(["gmon2pbin", "-e", file, file], file)
