@@ -63,6 +63,8 @@ def ranges(elf):
     found = {}
     for line in out.decode().splitlines():
         words = line.split(None, 3)
+        if len(words) == 3 and words[1] in "tT":  # size 0: written in assembly, or by the linker
+            words.insert(1, "0")
         if len(words) == 4 and words[2] in "tTwWi":
             address, size = int(words[0], 16), int(words[1], 16)
             found.setdefault(address, (size, words[3]))
@@ -77,7 +79,7 @@ def reach(functions):
     for i, (address, size, name) in enumerate(functions):
         end = address + size
         following = functions[i + 1][0] if i + 1 < len(functions) else end + MAX_PADDING
-        if end > following or following - end <= MAX_PADDING:
+        if size == 0 or end > following or following - end <= MAX_PADDING:
             end = following
         result.append((address, end, name))
     return result
