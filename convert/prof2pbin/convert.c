@@ -367,7 +367,8 @@ static void report_kernel(const struct conversion *c)
                        "%s: %" PRIu64 " sightings in the kernel are more than its ticks confirm: "
                        "they count as user code nearby",
                        stream_name(c->raw->stream), c->weights.excess);
-    if (c->weights.kernel != NULL && kernel_share_faults(c->weights.kernel, &seen, &ticked))
+    if (c->weights.kernel != NULL && !c->raw->cut &&
+        kernel_share_faults(c->weights.kernel, &seen, &ticked))
         report_warning(
             c->reporter,
             "%s: the kernel had %.0f %% of the CPU time by its ticks, but %.0f %% of the "

@@ -8,10 +8,11 @@
 #include "base/intern.h"
 #include "base/memory.h"
 
-enum { NEARBY = 32 };               /* sightings in user code */
-enum { FEW = 6 };                   /* ticks */
-static const double certain = 2;    /* standard errors */
-static const double notable = 0.05; /* of the CPU time */
+enum { NEARBY = 32 };            /* sightings in user code */
+enum { FEW = 6 };                /* ticks */
+static const double certain = 2; /* standard errors */
+/* Page faults are worth a warning from this part of the CPU time on, if they are so many standard errors. */
+static const double notable = 0.1, sure = 4;
 /* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
 static const double longest_fault = 3e5;
 static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
@@ -296,7 +297,7 @@ bool kernel_share_faults(const struct kernel_share *share, double *seen, double 
     double faults = (double)share->ext->facts.page_faults;
     return ticks > 0 && all.ran > 0 && less > notable &&
            less * (double)share->ext->facts.cpu_ns <= longest_fault * faults &&
-           less * less > certain * certain * spread * (1 / all.ran + 1 / ticks);
+           less * less > sure * sure * spread * (1 / all.ran + 1 / ticks);
 }
 
 bool kernel_share_excess(struct kernel_share *share, uint32_t thread, uint32_t pid,
