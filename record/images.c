@@ -31,9 +31,9 @@ struct image {
     uint32_t before;                        /* image of the same process, RAW_NO_IMAGE: none */
     uint32_t dump;                          /* path of a JIT's dump, 0: none */
     uint8_t how;
-    bool named; /* its path is final */
-    bool over;
-    uint64_t start, ran;
+    bool named;          /* its path is final */
+    uint64_t start, end; /* UINT64_MAX: it lives */
+    uint64_t ran;
     uint64_t looked;    /* when its mappings were last read */
     struct area *areas; /* in order of appearance; none covers another completely */
     size_t area_count, area_capacity;
@@ -61,6 +61,8 @@ struct images {
     struct numbers pids;         /* process -> index in NEWEST */
     uint32_t *newest;            /* its newest image */
     size_t newest_capacity;
+    uint32_t *ended; /* images whose areas may still be asked for */
+    size_t ended_count, ended_capacity;
     struct raw_mapx
         *news; /* mappings that are not in the spool; build_id and path among the texts */
     size_t news_count, news_capacity;
@@ -162,6 +164,7 @@ void images_delete(struct images *images)
         free(images->list[i].areas);
     free(images->list);
     free(images->newest);
+    free(images->ended);
     free(images->news);
     free(images->placed);
     free(images->build_ids);
@@ -255,6 +258,7 @@ uint32_t images_add(struct images *images, const struct raw_image *raw)
         .comm = strings_intern(images->texts, comm),
         .how = raw->how,
         .start = raw->start,
+        .end = UINT64_MAX,
         .looked = raw->start,
     };
     image->named = image->path != 0;
@@ -271,7 +275,7 @@ uint32_t images_add(struct images *images, const struct raw_image *raw)
     if (image->before != RAW_NO_IMAGE) {
         if (image->ppid == 0)
             image->ppid = images->list[image->before].ppid;
-        images_end(images, image->before);
+        images_end(images, image->before, raw->start);
     }
     free(path);
     free(comm);
@@ -284,18 +288,41 @@ uint32_t images_find(const struct images *images, uint32_t pid)
     return index != INTERN_NONE ? images->newest[index] : RAW_NO_IMAGE;
 }
 
+uint32_t images_at(const struct images *images, uint32_t pid, uint64_t time)
+{
+    uint32_t image = images_find(images, pid);
+    while (image != RAW_NO_IMAGE && images->list[image].start > time &&
+           images->list[image].before != RAW_NO_IMAGE)
+        image = images->list[image].before;
+    return image;
+}
+
 void images_ran(struct images *images, uint32_t image)
 {
     if (image < images->count)
         images->list[image].ran++;
 }
 
-void images_end(struct images *images, uint32_t image)
+void images_end(struct images *images, uint32_t image, uint64_t time)
 {
-    if (image >= images->count)
+    if (image >= images->count || images->list[image].end != UINT64_MAX)
         return;
-    images->list[image].over = images->list[image].named = true;
-    forget_areas(&images->list[image]);
+    images->list[image].end = time;
+    images->list[image].named = true;
+    mem_reserve(&images->ended, &images->ended_capacity, images->ended_count + 1,
+                sizeof *images->ended);
+    images->ended[images->ended_count++] = image;
+}
+
+void images_forget(struct images *images, uint64_t time)
+{
+    size_t done = 0;
+    while (done < images->ended_count && images->list[images->ended[done]].end < time)
+        forget_areas(&images->list[images->ended[done++]]);
+    if (done == 0)
+        return;
+    images->ended_count -= done;
+    memmove(images->ended, images->ended + done, images->ended_count * sizeof *images->ended);
 }
 
 const char *images_dump(const struct images *images, uint32_t image)
@@ -321,7 +348,8 @@ uint32_t images_pid(const struct images *images, uint32_t image)
 
 bool images_alive(const struct images *images, uint32_t image)
 {
-    return !images->list[image].over && images_find(images, images->list[image].pid) == image;
+    return images->list[image].end == UINT64_MAX &&
+           images_find(images, images->list[image].pid) == image;
 }
 
 /* ---- mappings ----------------------------------------------------------------------------------- */

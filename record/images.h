@@ -30,6 +30,8 @@ void images_delete(struct images *images); /* NULL is allowed */
 uint32_t images_add(struct images *images, const struct raw_image *image);
 /* The newest image of process PID, RAW_NO_IMAGE: none. */
 uint32_t images_find(const struct images *images, uint32_t pid);
+/* The image of process PID at TIME [ns of the run], or else its first one; RAW_NO_IMAGE: none. */
+uint32_t images_at(const struct images *images, uint32_t pid, uint64_t time);
 /* Adds a mapping of an image: its path determines its kind. If build_id is NULL, it is looked up. */
 void images_map(struct images *images, const struct raw_mapx *map);
 /* Reads /proc/PID/maps of the newest image of PID. Returns the number of new mappings. */
@@ -42,8 +44,10 @@ bool images_know(const struct images *images, uint32_t image, uint64_t pc);
 bool images_place(const struct images *images, uint32_t image, uint64_t pc, struct vmmap *place);
 /* Records that a thread of IMAGE was seen using CPU. */
 void images_ran(struct images *images, uint32_t image);
-/* Ends IMAGE: its process has ended or replaced it. */
-void images_end(struct images *images, uint32_t image);
+/* Ends IMAGE at TIME [ns of the run]: its process has ended or replaced it. Its mappings stay known. */
+void images_end(struct images *images, uint32_t image, uint64_t time);
+/* Forgets the mappings of images that ended before TIME [ns of the run]. */
+void images_forget(struct images *images, uint64_t time);
 
 /* The dump file of a JIT that IMAGE has mapped, NULL: none. Borrowed until images_delete. */
 const char *images_dump(const struct images *images, uint32_t image);

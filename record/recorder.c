@@ -27,6 +27,8 @@
  * a part of its time: a PC does not show that its mapping has been replaced. */
 static const uint64_t look_again = SECOND / 50;
 enum { LOOK_PART = 200 };
+/* Samples come after the ends of their processes, and are moved by less than this: mappings are needed until then. */
+static const uint64_t late = SECOND;
 static const uint64_t flush_every = SECOND / 20; /* lost at most if the sampler is killed */
 /* Until the first sample is written: nothing can be salvaged before. */
 static const uint64_t flush_first = SECOND / 100;
@@ -166,12 +168,11 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
 {
     struct recorder *r = context;
     uint32_t image = images_find(r->images, pid);
-    (void)time; /* its mappings cannot be read any more */
     if (image == RAW_NO_IMAGE || !images_alive(r->images, image))
         return;
     if (r->spool != NULL && !r->failed)
         jit_copy(r->spool, r->images, image, r->started);
-    images_end(r->images, image);
+    images_end(r->images, image, time);
     if (cpu == NULL)
         return;
     mem_reserve(&r->cpus, &r->cpu_capacity, r->cpu_count + 1, sizeof *r->cpus);
@@ -220,7 +221,7 @@ static void look_at(struct recorder *r, const struct engine_sample *sample)
         const struct engine_thread *thread = &sample->threads[i];
         if (thread->flags & RAW_TOTAL)
             continue;
-        uint32_t image = images_find(r->images, thread->pid);
+        uint32_t image = images_at(r->images, thread->pid, sample->time);
         if (thread->flags & RAW_RAN && image != RAW_NO_IMAGE) {
             images_ran(r->images, image);
             if (stale == RAW_NO_IMAGE ||
@@ -240,7 +241,7 @@ static void look_at(struct recorder *r, const struct engine_sample *sample)
 static bool find_place(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
 {
     const struct recorder *r = context;
-    return images_place(r->images, images_find(r->images, pid), pc, place);
+    return images_place(r->images, images_at(r->images, pid, r->sampled), pc, place);
 }
 
 static int on_sample(void *context, const struct engine_sample *sample)
@@ -251,6 +252,8 @@ static int on_sample(void *context, const struct engine_sample *sample)
     look_at(r, sample);
     if (r->histogram != NULL)
         histogram_sample(r->histogram, sample, find_place, r);
+    if (sample->time > late)
+        images_forget(r->images, sample->time - late);
     if (r->spool == NULL)
         return 0;
     spool_sample(r->spool, sample);

@@ -192,6 +192,17 @@ class Aggregate(Case):
     def test_ptrace(self):
         self.check("ptrace")
 
+    def test_short_processes(self):
+        """With perf, their samples come after their ends. Without random addresses, they share their mappings."""
+        for engine in ("perf", "ptrace"):
+            path = f"short-{engine}.bin"
+            self.sampler("-a", "-o", path, "--engine", engine, "--", "setarch", "-R", "sh", "-c",
+                         f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do {BURN} 0.02; done >&2")
+            rows = self.table(path)
+            total = int(rows["_total"]["samples"])
+            self.assertGreater(sum(int(rows[name]["samples"]) for name in rows if name.startswith("burn_")), 0.6 * total, rows)
+            self.assertLess(int(rows.get("_foreign", {"samples": 0})["samples"]), 0.02 * total, rows)
+
     def test_without_power(self):
         self.sampler("-a", "-o", "plain.bin", "--", BURN, "0.2")
         _, _, _, unknown, entries = self.read("plain.bin")
