@@ -35,6 +35,13 @@ int error_set(struct error *err, const char *file, uint64_t offset, const char *
     return -1;
 }
 
+int error_pass(struct error *err, const struct error *from)
+{
+    if (err->text[0] == '\0')
+        *err = *from;
+    return -1;
+}
+
 int error_set_errno(struct error *err, const char *file, int errnum, const char *format, ...)
 {
     if (err->text[0] != '\0')

@@ -26,6 +26,9 @@ struct error {
 int error_set(struct error *err, const char *file, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Sets ERR to FROM, unless it is set already. Returns -1. */
+int error_pass(struct error *err, const struct error *from);
+
 /* Like error_set, with ": " and the text of ERRNUM (an errno) appended, and OF_SYSTEM set. Returns -1. */
 int error_set_errno(struct error *err, const char *file, int errnum, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

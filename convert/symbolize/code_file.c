@@ -182,7 +182,7 @@ static struct elf_file *search_alternate(struct code_file *file, const struct el
     if (found == NULL && elf_alternate_id(debug, build_id))
         found = debuginfod_find(file->servers, build_id, elf_base_name(debug->path));
     if (found == NULL && why.text[0] != '\0')
-        error_set(missing, why.file, why.offset, "%s", why.text);
+        error_pass(missing, &why);
     return found;
 }
 

@@ -39,12 +39,12 @@ static int fits(void *context, const struct elf_file *file, struct error *err)
         f->is_mine[i] = elf_match(file, &f->mappings[i], &why) == 0;
         any |= f->is_mine[i];
         if (!f->is_mine[i])
-            error_set(&refused, why.file, why.offset, "%s", why.text);
+            error_pass(&refused, &why);
     }
     if (any)
         return 0;
     error_set(&refused, file->path, NO_OFFSET, "the profile has no mapping of this file");
-    return error_set(err, refused.file, refused.offset, "%s", refused.text);
+    return error_pass(err, &refused);
 }
 
 /* The first mapping called NAME, or NULL. */

@@ -285,7 +285,7 @@ static struct elf_file *load(struct elf_file *file, struct error *err)
     if (*file->failed != 0)
         error_set_errno(err, file->path, *file->failed, "cannot read");
     else
-        error_set(err, wrong.file, wrong.offset, "%s", wrong.text);
+        error_pass(err, &wrong);
     elf_file_close(file);
     return NULL;
 }

@@ -125,7 +125,7 @@ static bool take_file(void *context, const char *path)
     int errnum;
     struct elf_file *file = elf_file_open(path, &errnum, &ignored);
     if (file == NULL && errnum != ENOENT && errnum != ENOTDIR)
-        error_set(f->err, ignored.file, ignored.offset, "%s", ignored.text);
+        error_pass(f->err, &ignored);
     if (file == NULL)
         return false;
     if (f->fits(f->context, file, f->err) == 0)
@@ -143,7 +143,7 @@ struct elf_file *elf_search_file(const struct elf_search *search, const struct e
     struct error refused = {0};
     struct finder f = {.fits = fits, .context = context, .err = &refused};
     if (!elf_search_paths(search, sought, take_file, &f) && refused.text[0] != '\0')
-        error_set(err, refused.file, refused.offset, "%s", refused.text);
+        error_pass(err, &refused);
     return f.found;
 }
 
@@ -230,7 +230,7 @@ static struct elf_file *open_debug(const struct debug_search *s, const uint32_t 
     struct elf_file *debug =
         (size_t)length < sizeof path ? elf_file_open(path, &errnum, &why) : NULL;
     if (debug == NULL && why.text[0] != '\0' && errnum != ENOENT && errnum != ENOTDIR)
-        error_set(s->err, why.file, why.offset, "%s", why.text);
+        error_pass(s->err, &why);
     if (debug == NULL || (elf_has_debug(debug) && is_sought(s, debug, crc)))
         return debug;
     if (elf_file_failed(debug) != 0)
@@ -315,7 +315,7 @@ struct elf_file *elf_search_debug(const struct elf_search *search, const struct 
     if (debug == NULL && file->fd >= 0)
         debug = by_debuglink(&s);
     if (debug == NULL && why.text[0] != '\0')
-        error_set(err, why.file, why.offset, "%s", why.text);
+        error_pass(err, &why);
     return debug;
 }
 
@@ -357,7 +357,7 @@ struct elf_file *elf_search_alternate(const struct elf_search *search, const str
     if (found == NULL)
         found = by_build_id(&s);
     if (found == NULL && why.text[0] != '\0')
-        error_set(err, why.file, why.offset, "%s", why.text);
+        error_pass(err, &why);
     if (found == NULL)
         error_set(err, link.path, NO_OFFSET, "not found (--debug-dir DIR adds a folder)");
     return found;

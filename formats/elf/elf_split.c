@@ -40,7 +40,7 @@ static struct elf_file *open_split(struct split_search *s, const char *format, .
         error_set(&why, path, NO_OFFSET, "no split debug information of this machine");
     elf_file_close(file);
     if (errnum != ENOENT && errnum != ENOTDIR)
-        error_set(&s->why, why.file, why.offset, "%s", why.text);
+        error_pass(&s->why, &why);
     return NULL;
 }
 

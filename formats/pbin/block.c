@@ -84,7 +84,7 @@ int block_part(struct stream *stream, struct block *block, struct error *err)
     size_t whole = 0;
     int64_t have = open_block(stream, block, &data, &whole, &damage);
     if (have < 0 && damage.of_system)
-        return error_set(err, damage.file, damage.offset, "%s", damage.text);
+        return error_pass(err, &damage);
     if (have <= 0 || (uint64_t)have >= whole)
         return 0;
     size_t there = (size_t)have - 8, length = whole - BLOCK_OVERHEAD;

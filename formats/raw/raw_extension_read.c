@@ -383,11 +383,10 @@ int raw_extension_next(struct stream *stream, struct block *block, struct error 
 {
     struct error damage = {0};
     int got = block_next(stream, block, &damage);
-    if (got < 0 && !damage.of_system)
-        got = block_part(stream, block, err);
-    else if (got >= 0)
+    if (got >= 0)
         return got;
-    return got > 0 ? 1 : error_set(err, damage.file, damage.offset, "%s", damage.text);
+    got = damage.of_system ? 0 : block_part(stream, block, err);
+    return got != 0 ? got : error_pass(err, &damage);
 }
 
 int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool salvage,
@@ -426,7 +425,7 @@ int raw_extension_read(struct stream *stream, struct raw_extension *ext, bool sa
                         "raw extension without its end block");
     if (got < 0 && (!salvage || damage.of_system)) {
         raw_extension_free(ext);
-        return error_set(err, damage.file, damage.offset, "%s", damage.text);
+        return error_pass(err, &damage);
     }
     identify_files(ext);
     if (got == 0 || ext->rows_at != 0 || stream_offset(stream) != ext->end)
@@ -461,7 +460,7 @@ static int open_readings(struct raw_reading_walk *walk, struct error *err)
         struct error damage = {0}; /* the extension was checked when it was opened */
         int got = block_next(walk->stream, &block, &damage);
         if (got < 0 && damage.of_system)
-            return error_set(err, damage.file, damage.offset, "%s", damage.text);
+            return error_pass(err, &damage);
         walk->at = got > 0 ? stream_offset(walk->stream) : 0;
         if (got <= 0 || strcmp(block.type, "read") != 0)
             continue;

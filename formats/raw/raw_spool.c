@@ -56,7 +56,7 @@ static int next_whole_block(struct stream *stream, struct block *block, struct e
     struct error damage = {0};
     int got = block_next(stream, block, &damage);
     if (got < 0 && damage.of_system)
-        return error_set(err, damage.file, damage.offset, "%s", damage.text);
+        return error_pass(err, &damage);
     return got > 0;
 }
 

@@ -13,7 +13,7 @@ static const struct engine *find_available(struct error *err)
         if ((*engine)->available(&why) == 0)
             return *engine;
         if (engine[1] == NULL)
-            error_set(err, why.file, why.offset, "%s", why.text);
+            error_pass(err, &why);
     }
     return NULL;
 }
