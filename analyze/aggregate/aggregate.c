@@ -329,8 +329,10 @@ bool aggregate_has_label(const struct aggregate *a, const struct pbin_row *row, 
 
 bool aggregate_is_label(const struct aggregate *a, const struct pbin_row *row)
 {
-    return aggregate_has_label(a, row, LABEL_IDLE) || aggregate_has_label(a, row, LABEL_GAP) ||
-           aggregate_has_label(a, row, LABEL_OTHERS) || aggregate_has_label(a, row, LABEL_RESIDUAL);
+    for (size_t i = 0; energy_label(i) != NULL; i++)
+        if (aggregate_has_label(a, row, energy_label(i)))
+            return true;
+    return false;
 }
 
 const char *aggregate_text(const struct aggregate *a, uint64_t string)

@@ -35,12 +35,10 @@ static const char *name_at(const struct pbin_definitions *all, const struct pbin
 
 static bool matches_label(const char *glob)
 {
-    static const char *const labels[] = {LABEL_IDLE, LABEL_GAP, LABEL_OTHERS, LABEL_RESIDUAL,
-                                         LABEL_OTHER};
-    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
-        if (fnmatch(glob, labels[i], 0) == 0)
+    for (size_t i = 0; energy_label(i) != NULL; i++)
+        if (fnmatch(glob, energy_label(i), 0) == 0)
             return true;
-    return false;
+    return fnmatch(glob, LABEL_OTHER, 0) == 0;
 }
 
 /* Names that a profile may have: those of its locations, or in an aggregated one, which has none, all its texts. */

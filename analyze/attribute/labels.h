@@ -14,6 +14,13 @@
 #define LABEL_OTHERS   "_others"   /* energy that other programs used meanwhile */
 #define LABEL_RESIDUAL "_residual" /* energy that least squares leave over */
 
+/* The labels of energy that no code used, from number 0 on; NULL after the last. */
+static inline const char *energy_label(size_t number)
+{
+    static const char *const labels[] = {LABEL_IDLE, LABEL_GAP, LABEL_OTHERS, LABEL_RESIDUAL, NULL};
+    return labels[number];
+}
+
 /* A separate row collects what filters exclude; tables show it as a fact. */
 #define LABEL_EXCLUDED "_excluded"
 

@@ -123,8 +123,10 @@ static bool is_called(const struct compare *c, const struct run_set_row *row, co
 bool compare_is_label(const struct compare *c, const struct compare_row *row)
 {
     const struct run_set_row *any = some_set(c, row);
-    return is_called(c, any, LABEL_IDLE) || is_called(c, any, LABEL_GAP) ||
-           is_called(c, any, LABEL_OTHERS) || is_called(c, any, LABEL_RESIDUAL);
+    for (size_t i = 0; energy_label(i) != NULL; i++)
+        if (is_called(c, any, energy_label(i)))
+            return true;
+    return false;
 }
 
 /* ---- matching ---- */
