@@ -491,8 +491,7 @@ static uint64_t count_from_now(struct engine_run *run)
     uint64_t first = clock_now();
     size_t place = 0;
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
-        if (read(t->clock, &t->before, sizeof t->before) != sizeof t->before)
-            t->before = 0;
+        t->before = perf_thread_counted(t);
         t->base = process_thread_cpu((pid_t)t->pid, (pid_t)t->tid);
     }
     run->cpu_start = perf_program_cpu(run);

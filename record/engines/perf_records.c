@@ -1,7 +1,6 @@
 /* The perf engine: from the kernel's records to the hooks.
  * SPDX-License-Identifier: MIT */
 #include <linux/perf_event.h>
-#include <unistd.h>
 
 #include "record/clock.h"
 #include "record/engines/perf_internal.h"
@@ -56,9 +55,8 @@ static uint64_t later(uint64_t before, uint64_t now)
 /* Takes THREAD, which has been removed from the table. */
 static void add_total(struct engine_run *run, struct perf_thread *thread)
 {
-    uint64_t cpu = thread->exact, own, all = thread->used;
-    if (thread->clock >= 0 && read(thread->clock, &own, sizeof own) == sizeof own)
-        cpu += own;
+    uint64_t cpu = thread->exact, all = thread->used;
+    cpu += thread->final ? 0 : perf_thread_counted(thread);
     cpu = cpu > thread->before ? cpu - thread->before : 0;
     /* the leader can be read until it is waited for */
     if (!thread->final && (!thread->ended || (thread->tid == thread->pid && !thread->outlived)))
@@ -117,15 +115,10 @@ uint64_t perf_read_all(struct engine_run *run)
     uint64_t first = clock_now();
     size_t place = 0;
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
-        uint64_t own;
         if (t->ended)
             continue;
         t->used = later(t->used, used(t));
-        if (t->clock >= 0 && read(t->clock, &own, sizeof own) == sizeof own)
-            t->exact += own;
-        if (t->clock >= 0)
-            close(t->clock);
-        t->clock = -1;
+        t->exact += perf_thread_counted(t);
         t->final = true;
     }
     return first + (clock_now() - first) / 2;

@@ -59,6 +59,12 @@ void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread)
         perf_thread_end(all, thread);
 }
 
+uint64_t perf_thread_counted(const struct perf_thread *thread)
+{
+    uint64_t ns;
+    return thread->clock >= 0 && read(thread->clock, &ns, sizeof ns) == sizeof ns ? ns : 0;
+}
+
 void perf_thread_free(struct perf_thread *thread)
 {
     if (thread->clock >= 0)

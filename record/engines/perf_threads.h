@@ -56,6 +56,8 @@ struct perf_thread *perf_thread_add(struct perf_threads *all, uint32_t pid, uint
 bool perf_thread_end(struct perf_threads *all, struct perf_thread *thread);
 /* Removes it from the table; caller calls perf_thread_free. */
 void perf_thread_remove(struct perf_threads *all, struct perf_thread *thread);
+/* What its own clock has counted [ns]; 0 if it has none. */
+uint64_t perf_thread_counted(const struct perf_thread *thread);
 /* Closes its clock as well. */
 void perf_thread_free(struct perf_thread *thread);
 void perf_thread_name(struct perf_thread *thread, const char *comm);
