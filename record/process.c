@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "record/clock.h"
 
 /* Reads the start of the file at PATH as a text. Returns whether there was any. */
@@ -125,22 +126,35 @@ bool process_thread_ended(pid_t pid, pid_t tid)
     return state == '\0' || state == 'Z' || state == 'X';
 }
 
-pid_t process_living_thread(pid_t pid)
+ssize_t process_threads(pid_t pid, pid_t **tids)
 {
     char path[64];
-    pid_t living = -1;
     const struct dirent *entry;
-    if (!process_thread_ended(pid, pid))
-        return pid;
+    size_t count = 0, capacity = 0;
+    *tids = NULL;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *folder = opendir(path);
     if (folder == NULL)
         return -1;
-    while (living < 0 && (entry = readdir(folder)) != NULL) {
+    while ((entry = readdir(folder)) != NULL) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid > 0 && !process_thread_ended(pid, tid))
-            living = tid;
+        if (tid <= 0)
+            continue;
+        mem_reserve(tids, &capacity, count + 1, sizeof **tids);
+        (*tids)[count++] = tid;
     }
     closedir(folder);
+    return (ssize_t)count;
+}
+
+pid_t process_living_thread(pid_t pid)
+{
+    pid_t *tids, living = -1;
+    if (!process_thread_ended(pid, pid))
+        return pid;
+    ssize_t count = process_threads(pid, &tids);
+    for (ssize_t i = 0; i < count && living < 0; i++)
+        living = process_thread_ended(pid, tids[i]) ? -1 : tids[i];
+    free(tids);
     return living;
 }

@@ -27,6 +27,9 @@ uint64_t process_thread_cpu(pid_t pid, pid_t tid);
 bool process_thread_runs(pid_t pid, pid_t tid);
 /* Has thread TID of process PID ended? One that has ended before others may remain as a zombie. */
 bool process_thread_ended(pid_t pid, pid_t tid);
+/* The threads of process PID, with ended ones that remain. Returns how many, and in *TIDS an array that the caller frees;
+ * or -1 with errno set, and *TIDS NULL. */
+ssize_t process_threads(pid_t pid, pid_t **tids);
 /* A thread of PID that has not ended, the first one if possible: /proc/PID shows no executable or mappings of a process
  * whose first thread has ended, /proc/TID does. -1: none. */
 pid_t process_living_thread(pid_t pid);

@@ -4,7 +4,6 @@
  * CPU time is counted by the kernel (perf_open.h). If this process is killed, the kernel closes its events and the
  * program continues.
  * SPDX-License-Identifier: MIT */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -166,31 +165,27 @@ static int attach_thread(struct engine_run *run, pid_t pid, pid_t tid)
     return 0;
 }
 
-/* Attaches to all threads that PATH lists; those that have ended meanwhile are left out. */
-static int attach_listed(struct engine_run *run, pid_t pid, const char *path, struct error *err)
+/* Attaches to the threads that PID has now; those that end meanwhile are left out. */
+static int attach_present(struct engine_run *run, pid_t pid, struct error *err)
 {
-    DIR *folder = opendir(path);
-    struct dirent *entry;
+    pid_t *tids;
     int result = 0;
-    if (folder == NULL)
-        return error_set_errno(err, path, errno, "cannot attach");
-    while (result == 0 && (entry = readdir(folder)) != NULL) {
-        int tid = atoi(entry->d_name);
-        if (tid > 0 && attach_thread(run, pid, tid) != 0 && errno != ESRCH)
-            result = cannot_attach(pid, tid, err);
-    }
-    closedir(folder);
+    ssize_t count = process_threads(pid, &tids);
+    if (count < 0)
+        return error_set_errno(err, NULL, errno, "cannot attach to process %d", (int)pid);
+    for (ssize_t i = 0; i < count && result == 0; i++)
+        if (attach_thread(run, pid, tids[i]) != 0 && errno != ESRCH)
+            result = cannot_attach(pid, tids[i], err);
+    free(tids);
     return result;
 }
 
 /* All threads; those created meanwhile are found in the next round, or inherit. */
 static int attach_process(struct engine_run *run, pid_t pid, struct error *err)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     for (size_t before = SIZE_MAX; before != run->threads.threads.count;) {
         before = run->threads.threads.count;
-        if (attach_listed(run, pid, path, err) != 0)
+        if (attach_present(run, pid, err) != 0)
             return -1;
     }
     return 0;

@@ -1,6 +1,5 @@
 /* Attaches to running threads and processes, without stopping any.
  * SPDX-License-Identifier: MIT */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,18 +34,14 @@ static int seize(struct engine_run *run, struct process *process, pid_t tid)
 /* One pass over the threads of PROCESS. Returns how many were new, or -1. */
 static int seize_threads(struct engine_run *run, struct process *process)
 {
-    char path[64];
+    pid_t *tids;
     int news = 0, done = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)process->pid);
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    while (folder != NULL && done >= 0 && (entry = readdir(folder)) != NULL) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        done = tid > 0 ? seize(run, process, tid) : 0;
+    ssize_t count = process_threads(process->pid, &tids);
+    for (ssize_t i = 0; i < count && done >= 0; i++) {
+        done = seize(run, process, tids[i]);
         news += done > 0;
     }
-    if (folder != NULL)
-        closedir(folder);
+    free(tids);
     return done < 0 ? -1 : news;
 }
 
