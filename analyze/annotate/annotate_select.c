@@ -19,13 +19,19 @@ static size_t find_name(const char *text, size_t length, const char *const *name
     return i;
 }
 
+bool annotate_level_parse(const char *text, size_t length, enum annotate_level *level)
+{
+    static const char *const names[] = {"binary", "function", "block", "instruction", "line"};
+    size_t number = find_name(text, length, names, 5);
+    *level = number < LEVEL_INSTRUCTION ? (enum annotate_level)number : LEVEL_INSTRUCTION;
+    return number < 5;
+}
+
 const char *annotate_minimum_parse(const char *text, struct annotate_minimum *minimum)
 {
-    static const char *const levels[] = {"binary", "function", "block", "instruction", "line"};
     static const char *const metrics[] = {"time", "energy", "samples"};
     size_t level_length = strcspn(text, ":");
-    size_t level = find_name(text, level_length, levels, 5);
-    if (text[level_length] != ':' || level == 5)
+    if (!annotate_level_parse(text, level_length, &minimum->level) || text[level_length] != ':')
         return "binary:, function:, block:, line: or instruction: and METRIC=N";
     const char *name = text + level_length + 1;
     size_t name_length = strcspn(name, "=");
@@ -34,7 +40,6 @@ const char *annotate_minimum_parse(const char *text, struct annotate_minimum *mi
         return "time=, energy= or samples= after the colon";
     if (!parse_double(name + name_length + 1, 0, DBL_MAX, &minimum->least))
         return "a number of at least 0 after '='";
-    minimum->level = level == 4 ? LEVEL_INSTRUCTION : (enum annotate_level)level;
     minimum->metric = (enum annotate_metric)metric;
     return NULL;
 }

@@ -5,6 +5,8 @@
 
 #include "analyze/annotate/annotate.h"
 
+/* Sets LEVEL to the one that the first LENGTH bytes of TEXT name; "line" is LEVEL_INSTRUCTION. Returns whether they name one. */
+bool annotate_level_parse(const char *text, size_t length, enum annotate_level *level);
 /* Parses a minimum such as "function:time=0.5" into MINIMUM. Returns NULL, or what was expected. */
 const char *annotate_minimum_parse(const char *text, struct annotate_minimum *minimum);
 

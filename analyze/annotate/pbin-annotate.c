@@ -93,14 +93,11 @@ static void parse_metric(struct annotate_options *o, const char *name, struct ar
 static enum annotate_level parse_level(const char *option, const char *name,
                                        struct argp_state *state)
 {
-    if (strcmp(name, "binary") == 0)
-        return LEVEL_BINARY;
-    if (strcmp(name, "function") == 0)
-        return LEVEL_FUNCTION;
-    if (strcmp(name, "line") != 0 && strcmp(name, "instruction") != 0)
+    enum annotate_level level;
+    if (!annotate_level_parse(name, strlen(name), &level) || level == LEVEL_BLOCK)
         argp_error(state, "%s must be binary, function, line or instruction, not '%s'", option,
                    name);
-    return LEVEL_INSTRUCTION;
+    return level;
 }
 
 static void parse_minimum(struct annotate_options *a, const char *text, struct argp_state *state)
