@@ -77,8 +77,6 @@ static void hand_out(struct pass *p, const struct pbin_definitions *all)
             }
             s.threads = v->threads[i];
             p->each(p->opaque, &s, all);
-            if (s.threads == 0)
-                continue; /* without thread samples, there may be no arrays */
             s.thread += s.threads;
             s.location += s.threads;
             s.time_of += s.threads;

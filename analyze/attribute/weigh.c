@@ -455,7 +455,8 @@ const struct energy_model *energy_model_get(size_t number)
 
 /* ---- windows ---- */
 
-/* Allocates the columns: one array for those of samples, one for those of thread samples. */
+/* Allocates the columns: one array for those of samples, one for those of thread samples, which exists without any, too:
+ * parts of columns are found by adding to them. */
 static void make_room(struct weigher *w, size_t samples, size_t threads)
 {
     struct weighed *v = &w->window;
@@ -477,11 +478,11 @@ static void make_room(struct weigher *w, size_t samples, size_t threads)
         for (size_t i = 0; i < w->capacity; i++)
             v->rate[i] = NAN;
     }
-    if (threads > w->thread_capacity) {
+    if (threads >= w->thread_capacity) {
         w->thread_capacity = 0;
         free(v->time_of);
         v->time_of = NULL;
-        mem_reserve(&v->time_of, &w->thread_capacity, threads, 2 * sizeof(exact));
+        mem_reserve(&v->time_of, &w->thread_capacity, threads + 1, 2 * sizeof(exact));
         v->energy_of = v->time_of + w->thread_capacity;
     }
 }
