@@ -1,5 +1,4 @@
-"""The libFuzzer targets: their corpora, past failures, and half a minute of new inputs each, but for tools, which reads
-valid profiles most of the time, two seconds. "make fuzz" runs longer.
+"""The libFuzzer targets: their corpora, past failures, and half a minute of new inputs each. "make fuzz" runs longer.
 
 Two targets at a time, beside the other tests (tests/run: BESIDE).
 
@@ -13,7 +12,7 @@ import subprocess
 import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz")
-SECONDS, SECONDS_OF_TOOLS = 30, 2
+SECONDS = 30
 NICE = 5
 
 
@@ -33,8 +32,7 @@ class Targets(unittest.TestCase):
         fuzz.build("fuzz")
 
     def start(self, target):
-        seconds = SECONDS_OF_TOOLS if target == "tools" else SECONDS
-        argv = ["nice", "-n", str(NICE), SCRIPT, "--seconds", str(seconds), "--seed", "1", target]
+        argv = ["nice", "-n", str(NICE), SCRIPT, "--seconds", str(SECONDS), "--seed", "1", target]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
 
     def run_targets(self, targets):
