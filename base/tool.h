@@ -75,7 +75,11 @@ void tool_start(struct tool_common *common, const char *name);
  * --max-memory (default: a quarter of the machine's memory); exceeding it ends the program with one error message. */
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input);
 
-/* For parsers of tools whose options are not those of tool_parse: acts on -h, --help, --usage and --version, with
+/* For tools whose own options end at a command to run, and that take none of tool_parse: starts the tool, as tool_start
+ * does but for SIGPIPE, and parses the options of ARGP, whose parser gets INPUT. Usage errors end the program. */
+void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input);
+
+/* For parsers of these tools: acts on -h, --help, --usage and --version, with
  * argp_program_version, and exits. Returns ARGP_ERR_UNKNOWN for other keys. */
 error_t tool_take_help(int key, struct argp_state *state);
 

@@ -274,6 +274,25 @@ static uint64_t quarter_of_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 4 : 0;
 }
 
+static void read_command_line(const struct argp *argp, unsigned flags, int argc, char **argv,
+                              void *input)
+{
+    argv[0] =
+        program_invocation_short_name; /* in front of messages, whatever path started the tool */
+    error_t failed = argp_parse(argp, argc, argv, flags | ARGP_NO_HELP, NULL, input);
+    if (failed != 0) { /* out of memory: options may be lost */
+        fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
+        exit(EXIT_DATA);
+    }
+}
+
+void tool_parse_only(const struct argp *argp, int argc, char **argv, void *input)
+{
+    tool_guard_streams();
+    argp_err_exit_status = EXIT_USAGE;
+    read_command_line(argp, ARGP_IN_ORDER, argc, argv, input);
+}
+
 void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv, void *input)
 {
     struct parsing parsing = {
@@ -289,14 +308,8 @@ void tool_parse(const struct argp *argp, unsigned shared, int argc, char **argv,
             parsing.children[parsing.count++].argp = choice[i].argp;
     ((struct tool_common *)input)->max_memory = quarter_of_memory();
     const struct argp whole = {.parser = hand_down, .children = parsing.children};
-    /* messages begin with this, whatever path started the tool */
-    argv[0] = program_invocation_short_name;
-    unsigned flags = ARGP_NO_HELP | ((shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0U);
-    error_t failed = argp_parse(&whole, argc, argv, flags, NULL, &parsing);
-    if (failed != 0) { /* out of memory: options may be lost */
-        fprintf(stderr, "%s: cannot read the command line: %s\n", argv[0], strerror(failed));
-        exit(EXIT_DATA);
-    }
+    unsigned flags = (shared & TOOL_IN_ORDER) != 0 ? ARGP_IN_ORDER : 0;
+    read_command_line(&whole, flags, argc, argv, &parsing);
     raise_descriptors();
     limit_memory(((struct tool_common *)input)->max_memory);
 }

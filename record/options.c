@@ -3,7 +3,6 @@
 #include "record/options.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -339,19 +338,11 @@ void options_parse(struct options *options, int argc, char **argv)
     };
     struct parsing parsing = {.options = options,
                               .power = {.power = &options->power, .early = {.kind = -1}}};
-    static char name[] = "sampler";
     *options = (struct options){
         .engine_name = "auto",
         .engine = {.frequency = 1000, .random = true, .follow = true, .max_overhead = 0.1},
         .reporter = {.tool = "sampler"}};
-    tool_guard_streams();
-    argp_err_exit_status = EXIT_USAGE;
-    argv[0] = name; /* in front of every message, without a path */
-    error_t failed = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &parsing);
-    if (failed != 0) { /* out of memory: options may be lost */
-        fprintf(stderr, "sampler: cannot read the command line: %s\n", strerror(failed));
-        exit(EXIT_DATA);
-    }
+    tool_parse_only(&argp, argc, argv, &parsing);
     free(doc);
 }
 

@@ -187,16 +187,11 @@ const char *argp_program_version = "funcmeter (pbin-tools) " PBIN_TOOLS_VERSION;
 
 void funcmeter_options_parse(struct funcmeter_options *o, int argc, char **argv)
 {
-    static char name[] = "funcmeter";
     const struct argp argp = {.options = option_table,
                               .parser = take_option,
                               .args_doc = "PATTERN... -- COMMAND [ARGUMENT...]",
                               .doc = documentation};
-    *o = (struct funcmeter_options){.reporter = {.tool = name}, .session = {.timing = true}};
+    *o = (struct funcmeter_options){.reporter = {.tool = "funcmeter"}, .session = {.timing = true}};
     o->power_parsing = (struct power_parsing){.power = &o->power, .early = {.kind = -1}};
-    tool_guard_streams();
-    argp_err_exit_status = EXIT_USAGE;
-    argv[0] = name;
-    if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, o) != 0)
-        exit(EXIT_USAGE);
+    tool_parse_only(&argp, argc, argv, o);
 }

@@ -28,7 +28,10 @@ class Case(unittest.TestCase):
         self.folder = holder.name
 
     def sampler(self, *arguments, env=(), status=0):
-        done = subprocess.run([SAMPLER, *arguments], text=True, capture_output=True, timeout=LIMIT, cwd=self.folder,
+        return self.run_tool(SAMPLER, *arguments, env=env, status=status)
+
+    def run_tool(self, *argv, env=(), status=0):
+        done = subprocess.run(argv, text=True, capture_output=True, timeout=LIMIT, cwd=self.folder,
                               env=dict(os.environ, **dict(env)))
         self.assertEqual(done.returncode, status, done.stderr)
         return done
@@ -102,9 +105,10 @@ class Parsing(Case):
         with open(source, "w") as file:
             file.write("int argp_parse(void) { return 12; }\n")
         subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-        done = self.sampler("-o", "out.bin", "--", "touch", "ran", status=1, env={
-            "LD_PRELOAD": library, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
-        self.assertEqual(done.stderr, "sampler: cannot read the command line: Cannot allocate memory\n")
+        options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        for argv in ([SAMPLER, "-o", "out.bin"], [os.path.join(os.path.dirname(SAMPLER), "funcmeter"), "-o", "out.pbin", "libc.so.6:puts"]):
+            done = self.run_tool(*argv, "--", "touch", "ran", status=1, env={"LD_PRELOAD": library, "ASAN_OPTIONS": options})
+            self.assertEqual(done.stderr, os.path.basename(argv[0]) + ": cannot read the command line: Cannot allocate memory\n")
         self.assertEqual(sorted(os.listdir(self.folder)), ["argp.c", "argp.so"])
 
 
