@@ -3,6 +3,8 @@
 #include "convert/symbolize/code_file.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "convert/symbolize/frame_cache.h"
@@ -11,7 +13,10 @@
 #include "formats/elf/elf_split.h"
 
 struct code_file {
-    struct elf_file *image;
+    struct elf_file *image; /* NULL: closed */
+    struct stat identity;   /* of the image, if it is a file */
+    char *path;             /* of the image, or its label */
+    char build_id[sizeof((struct elf_file *)NULL)->build_id];
     struct elf_file *debug;     /* separate file, or NULL */
     struct elf_file *alternate; /* that the debug information refers to, or NULL */
     struct elf_file *package;   /* with the split debug information, or NULL */
@@ -37,6 +42,10 @@ struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_
 {
     struct code_file *file = mem_zalloc(1, sizeof *file);
     file->image = image;
+    if (image->fd >= 0 && fstat(image->fd, &file->identity) != 0)
+        file->identity = (struct stat){0};
+    file->path = mem_strdup(image->path);
+    memcpy(file->build_id, image->build_id, sizeof file->build_id);
     file->options = options;
     file->reporter = reporter;
     file->no_dwarf = options->no_dwarf;
@@ -44,21 +53,44 @@ struct code_file *code_file_new(struct elf_file *image, const struct symbolizer_
     return file;
 }
 
+/* Names in answers remain. */
+static void close_all(struct code_file *file)
+{
+    dwarf_worker_delete(file->worker);
+    frame_cache_close(file->cache);
+    elf_symbols_delete(file->symbols);
+    elf_file_close(file->alternate);
+    elf_file_close(file->package);
+    elf_file_close(file->debug);
+    elf_file_close(file->image);
+    file->worker = NULL;
+    file->cache = NULL;
+    file->symbols = NULL;
+    file->alternate = file->package = file->debug = file->image = NULL;
+    file->debug_searched = file->others_searched = file->cache_searched = false;
+}
+
 void code_file_delete(struct code_file *file)
 {
     if (file == NULL)
         return;
-    dwarf_worker_delete(file->worker);
-    frame_cache_close(file->cache);
+    close_all(file);
     strings_delete(file->names);
     free(file->numbers);
-    elf_symbols_delete(file->symbols);
-    elf_file_close(file->alternate);
-    elf_file_close(file->package);
     free(file->split_path);
-    elf_file_close(file->debug);
-    elf_file_close(file->image);
+    free(file->path);
     free(file);
+}
+
+void code_file_close(struct code_file *file)
+{
+    if (file->image != NULL && file->image->fd >= 0)
+        close_all(file);
+}
+
+bool code_file_is_open(const struct code_file *file)
+{
+    return file->image != NULL;
 }
 
 void code_file_ask(struct code_file *file, struct debuginfod *servers)
@@ -66,9 +98,34 @@ void code_file_ask(struct code_file *file, struct debuginfod *servers)
     file->servers = servers;
 }
 
-const struct elf_file *code_file_image(const struct code_file *file)
+const struct elf_file *code_file_image(struct code_file *file, struct error *err)
 {
-    return file->image;
+    struct stat now;
+    int errnum;
+    if (file->image != NULL)
+        return file->image;
+    file->image = elf_file_open(file->path, &errnum, err);
+    if (file->image == NULL)
+        return NULL;
+    if (fstat(file->image->fd, &now) == 0 && now.st_dev == file->identity.st_dev &&
+        now.st_ino == file->identity.st_ino && now.st_size == file->identity.st_size &&
+        now.st_mtim.tv_sec == file->identity.st_mtim.tv_sec &&
+        now.st_mtim.tv_nsec == file->identity.st_mtim.tv_nsec)
+        return file->image;
+    error_set(err, file->path, NO_OFFSET, "was replaced while this program ran");
+    elf_file_close(file->image);
+    file->image = NULL;
+    return NULL;
+}
+
+const char *code_file_path(const struct code_file *file)
+{
+    return file->path;
+}
+
+const char *code_file_build_id(const struct code_file *file)
+{
+    return file->build_id;
 }
 
 static void search_debug(struct code_file *file)

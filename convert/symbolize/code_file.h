@@ -22,14 +22,25 @@ void code_file_delete(struct code_file *file);
  * code_file_delete. */
 void code_file_ask(struct code_file *file, struct debuginfod *servers);
 
-const struct elf_file *code_file_image(const struct code_file *file);
+/* Its ELF file, borrowed until code_file_close or code_file_delete; opened again if it was closed. Returns NULL with ERR
+ * filled if that fails, or if another file is there now. */
+const struct elf_file *code_file_image(struct code_file *file, struct error *err);
+
+/* Borrowed until code_file_delete. */
+const char *code_file_path(const struct code_file *file);
+const char *code_file_build_id(const struct code_file *file);
+
+/* Closes all files and descriptors of FILE, which must be that of a file, not of memory, to have any; code_file_image
+ * opens them again. */
+void code_file_close(struct code_file *file);
+bool code_file_is_open(const struct code_file *file);
 
 /* Ends the process that reads its debug information, if there is one; the next lookup starts another. NULL is
  * allowed. */
 void code_file_rest(struct code_file *file);
 
 /* Looks up COUNT (at most MAX_QUESTION) ascending addresses: in the debug information, and in symbols and unwind
- * tables. ANSWER has no frames for an address without debug information, or if reading it failed, which is a warning.
+ * tables, after code_file_image. ANSWER has no frames for an address without debug information, or if reading it failed, which is a warning.
  * NAMES[i] is the name of the function in the symbols or unwind tables if it is more precise or the debug information
  * has none; else NULL. Names are borrowed until code_file_delete. */
 void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,

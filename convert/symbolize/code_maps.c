@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/interval_map.h"
@@ -40,7 +41,9 @@ struct code_maps {
     const uint8_t *image;      /* the bytes of the last one: processes share their vdso */
     size_t image_count, image_capacity;
     struct code_file *awake[AWAKE]; /* used last, the latest first; borrowed */
-    struct strings *missing;        /* labels that a warning was given for */
+    struct code_file **opened;      /* in the order in which that was done; borrowed */
+    size_t opened_count, opened_capacity, closed_count, most_open;
+    struct strings *missing; /* labels that a warning was given for */
     const struct symbolizer_options *options;
     struct debuginfod *servers; /* NULL: none */
     struct reporter *reporter;
@@ -68,6 +71,16 @@ static struct map copy_map(const struct code_map *from)
     return m;
 }
 
+/* How many files may be open at the same time, with what they need of descriptors. */
+static size_t most_open(void)
+{
+    enum { EACH = 5, OTHERS = 16 }; /* descriptors */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    return limit.rlim_cur >= OTHERS + EACH ? (size_t)(limit.rlim_cur - OTHERS) / EACH : 1;
+}
+
 struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
                                 const struct symbolizer_options *options, struct reporter *reporter)
 {
@@ -79,6 +92,7 @@ struct code_maps *code_maps_new(const struct code_map *maps, size_t count,
     s->missing = strings_new();
     s->options = options;
     s->reporter = reporter;
+    s->most_open = most_open();
     s->servers = options->no_debuginfod ? NULL : debuginfod_new(reporter);
     struct interval *intervals = mem_alloc(s->count * sizeof *intervals);
     size_t used = 0;
@@ -127,6 +141,7 @@ void code_maps_delete(struct code_maps *s)
     debuginfod_delete(s->servers);
     strings_delete(s->paths);
     strings_delete(s->missing);
+    free(s->opened);
     free(s->files);
     free(s->images);
     free(s->maps);
@@ -168,6 +183,32 @@ struct search {
     struct error unreadable; /* which file could not be read, and why: it may have been the one */
 };
 
+/* A file is about to be opened: the one that was opened first is closed if there are too many. */
+static void make_room(struct code_maps *s)
+{
+    if (s->opened_count - s->closed_count == s->most_open)
+        code_file_close(s->opened[s->closed_count++]);
+}
+
+static void add_open(struct code_maps *s, struct code_file *file)
+{
+    mem_reserve(&s->opened, &s->opened_capacity, s->opened_count + 1, sizeof *s->opened);
+    s->opened[s->opened_count++] = file;
+}
+
+/* The ELF file of FILE, NULL with ERR filled if it can't be opened again. */
+static const struct elf_file *open_again(struct code_maps *s, struct code_file *file,
+                                         struct error *err)
+{
+    bool was_open = code_file_is_open(file);
+    if (!was_open)
+        make_room(s);
+    const struct elf_file *image = code_file_image(file, err);
+    if (!was_open && image != NULL)
+        add_open(s, file);
+    return image;
+}
+
 /* The file at PATH, opened once however many mappings it has. */
 static struct code_file *open_path(struct search *search, const char *path)
 {
@@ -179,6 +220,7 @@ static struct code_file *open_path(struct search *search, const char *path)
         return s->files[number];
     if (absent_files_know(s->absent, path))
         return NULL;
+    make_room(s);
     struct elf_file *image = elf_file_open(path, &errnum, &err);
     if (image == NULL && (errnum == ENOENT || errnum == ENOTDIR)) {
         absent_files_add(s->absent, path);
@@ -187,6 +229,8 @@ static struct code_file *open_path(struct search *search, const char *path)
     number = strings_intern(s->paths, path);
     mem_reserve(&s->files, &s->file_capacity, (size_t)number + 1, sizeof *s->files);
     s->files[number] = image != NULL ? code_file_new(image, s->options, s->reporter) : NULL;
+    if (image != NULL)
+        add_open(s, s->files[number]);
     if (image == NULL)
         error_set(&search->refused, path, NO_OFFSET, "%s", err.text);
     if (image == NULL && strncmp(err.text, "cannot ", strlen("cannot ")) == 0)
@@ -219,12 +263,14 @@ static bool take_candidate(void *context, const char *path)
     struct search *search = context;
     struct map *m = search->map;
     struct code_file *file = path[0] != '\0' ? open_path(search, path) : NULL;
-    if (file == NULL || elf_match(code_file_image(file), &m->mapping, &search->refused) != 0)
+    const struct elf_file *image =
+        file != NULL ? open_again(search->maps, file, &search->unreadable) : NULL;
+    if (image == NULL || elf_match(image, &m->mapping, &search->refused) != 0)
         return false;
     m->file = file;
     if (!m->is_cold)
         code_file_ask(file, search->maps->servers);
-    check_age(search->maps, m, code_file_image(file));
+    check_age(search->maps, m, image);
     if (search->unreadable.text[0] != '\0')
         report_warning(search->maps->reporter, "%s: %s: %s is used in its place",
                        search->unreadable.file, search->unreadable.text, path);
@@ -250,7 +296,7 @@ static void use_image(struct code_maps *s, struct map *m)
     struct error err = {0};
     struct code_file *last = s->image_count > 0 ? s->images[s->image_count - 1] : NULL;
     if (last != NULL && s->image == m->map.image) {
-        if (elf_match(code_file_image(last), &m->mapping, &err) == 0)
+        if (elf_match(code_file_image(last, &err), &m->mapping, &err) == 0)
             m->file = last;
         return;
     }
@@ -278,8 +324,8 @@ static void wake(struct code_maps *s, struct code_file *file)
     s->awake[0] = file;
 }
 
-struct code_file *code_maps_file(struct code_maps *s, size_t index,
-                                 const struct elf_mapping **mapping)
+/* Mapping INDEX, with its file. */
+static struct map *searched(struct code_maps *s, size_t index)
 {
     struct map *m = &s->maps[index];
     if (!m->searched) {
@@ -289,8 +335,33 @@ struct code_file *code_maps_file(struct code_maps *s, size_t index,
         else if (!m->map.no_file)
             search_file(s, m);
     }
+    return m;
+}
+
+struct code_file *code_maps_file(struct code_maps *s, size_t index,
+                                 const struct elf_mapping **mapping)
+{
+    struct map *m = searched(s, index);
+    struct error err = {0};
+    if (m->file != NULL && open_again(s, m->file, &err) == NULL) {
+        elf_search_warn(s->reporter, m->map.label, &err, nameless);
+        m->file = NULL;
+    }
     *mapping = &m->mapping;
     if (m->file != NULL && s->awake[0] != m->file)
         wake(s, m->file);
     return m->file;
+}
+
+const char *code_maps_path(struct code_maps *s, size_t index)
+{
+    const struct map *m = searched(s, index);
+    return m->file != NULL ? code_file_path(m->file) : NULL;
+}
+
+const char *code_maps_build_id(struct code_maps *s, size_t index)
+{
+    const struct map *m = searched(s, index);
+    bool is_known = m->file == NULL || elf_is_content_id(m->mapping.build_id);
+    return is_known ? m->mapping.build_id : code_file_build_id(m->file);
 }

@@ -28,9 +28,15 @@ uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 /* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* The file of mapping INDEX, which is searched at the first call and borrowed until code_maps_delete; NULL after a
- * warning if it is not found. Sets *MAPPING for elf_mapping_address, also borrowed. */
+/* The file of mapping INDEX, which is searched at the first call; borrowed until the next call, which may close it to
+ * open another. NULL after a warning if it is not found. Sets *MAPPING for elf_mapping_address, borrowed until
+ * code_maps_delete. */
 struct code_file *code_maps_file(struct code_maps *maps, size_t index,
                                  const struct elf_mapping **mapping);
+
+/* The path of the file of mapping INDEX, NULL if there is none; and its build-id, "" if it has none. Borrowed until
+ * code_maps_delete. */
+const char *code_maps_path(struct code_maps *maps, size_t index);
+const char *code_maps_build_id(struct code_maps *maps, size_t index);
 
 #endif

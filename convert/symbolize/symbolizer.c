@@ -166,8 +166,9 @@ static void resolve_in_file(struct symbolizer *s, struct code_file *file,
     uint64_t addresses[MAX_QUESTION];
     const char *names[MAX_QUESTION];
     struct last_frames last = {0};
+    const struct elf_file *image = code_file_image(file, &(struct error){0}); /* open already */
     for (size_t i = 0; i < count; i++)
-        addresses[i] = elf_mapping_address(code_file_image(file), mapping, wanted[i].pc);
+        addresses[i] = elf_mapping_address(image, mapping, wanted[i].pc);
     code_file_find(file, addresses, count, s->strings, &s->answer, names);
     for (size_t i = 0; i < count; i++) {
         size_t frames = s->answer.count[i];
@@ -262,15 +263,10 @@ void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint
 
 const char *symbolizer_path(struct symbolizer *s, size_t index)
 {
-    const struct elf_mapping *mapping;
-    const struct code_file *file = code_maps_file(s->maps, index, &mapping);
-    return file != NULL ? code_file_image(file)->path : NULL;
+    return code_maps_path(s->maps, index);
 }
 
 const char *symbolizer_build_id(struct symbolizer *s, size_t index)
 {
-    const struct elf_mapping *mapping;
-    const struct code_file *file = code_maps_file(s->maps, index, &mapping);
-    bool is_known = file == NULL || elf_is_content_id(mapping->build_id);
-    return is_known ? mapping->build_id : code_file_image(file)->build_id;
+    return code_maps_build_id(s->maps, index);
 }

@@ -84,9 +84,13 @@ class Many(tool.Case):
         """A descriptor for each binary, and not two."""
         self.assertEqual(self.names((COUNT + 50, COUNT + 50)), (COUNT, ""))
 
-    def test_hard_limit(self):
+    def test_few_descriptors(self):
+        """Files are closed and opened again."""
+        self.assertEqual(self.names((20, 20)), (COUNT, ""))
+
+    def test_too_few_descriptors(self):
         """Files that cannot be opened are named."""
-        known, messages = self.names((64, 64))
+        known, messages = self.names((6, 6))
         self.assertLess(known, COUNT)
         self.assertIn("Too many open files", messages)
         self.assertIn("more warnings not shown", messages)
