@@ -108,7 +108,8 @@ def dialects(profile):
     start = 1_700_000_000_000_000
     samples = [raw.Sample(value, [raw.Thread(*t) for t in threads], start + now // 1000)
                for (value, threads), now in zip(profile.samples, profile.times)]
-    maps = [raw.Map(*m) for m in profile.vmmaps]
+    # As the original samplers wrote them: labels without folders, and the maps of the newer dialects behind the samples.
+    maps = [raw.Map(address, size, os.path.basename(label)) for address, size, label in profile.vmmaps]
     small = [m for m in maps if m.size <= 1 << 16]  # the aggregated dialect has 16 bytes for each byte of code
     for dialect in raw.DIALECTS:
         chosen = small if dialect == "intrvelf-aggregated" else maps
@@ -117,7 +118,7 @@ def dialects(profile):
                 continue  # it contains currents only
             values = [raw.Sample(s.value * scale, s.threads, s.time_us) for s in samples]
             run = raw.Run(values, chosen, profile.wall, profile.latency, kind)
-            store(f"dialects/{dialect}-{name}.bin.bz2", raw.write(run, dialect))
+            store(f"dialects/{dialect}-{name}.bin.bz2", raw.write(run, dialect, late=not dialect.startswith("intrvelf")))
 
 
 def profiles(folder, burn):

@@ -2,10 +2,12 @@
 
 SPDX-License-Identifier: MIT
 """
+import bz2
 import glob
 import json
 import os
 import re
+import struct
 import subprocess
 
 import sources
@@ -33,6 +35,18 @@ class Samples(tool.Case):
                 self.assertTrue(out or " -o " in command)
                 if "-callgraph" not in command and " -o " not in command:
                     self.assertRegex(out, "burn_50")
+
+    def test_layout_of_dialects(self):
+        """As the original samplers wrote them: maps of the newer dialects after the samples, and labels without folders."""
+        paths = [p for d in ("sampler", "pperf") for p in glob.glob(os.path.join(SAMPLES, "dialects", d + "-[!a]*"))]
+        self.assertGreater(len(paths), 5)
+        for path in paths:
+            with bz2.open(path) as file:
+                data = file.read()
+            count, = struct.unpack_from("<I", data, 32 if "pperf" in path else 28)
+            labels = [data[len(data) - 256 - 272 * i:].partition(b"\0")[0] for i in range(count)]
+            self.assertEqual(labels[-1], b"burn", path)
+            self.assertFalse([label for label in labels if b"/" in label], path)
 
     def test_dialects(self):
         """Counts of samples agree to the last one, shares and energies where the dialect has CPU times."""
