@@ -205,18 +205,18 @@ int dump_samples(struct pbin_reader *reader, const struct dump_request *request,
 {
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     const struct table_column columns[SAMPLE_COLUMNS] = {
-        TABLE_COLUMN("sample", "", false),
+        RANKED_COLUMN("sample", "", false, 5),
         TABLE_COLUMN("time", "s", false),
         TABLE_COLUMN("value", meta->unit != NULL ? meta->unit : "", false),
         TABLE_COLUMN("thread", "", false),
-        TABLE_COLUMN("thread_name", "", true),
+        RANKED_COLUMN("thread_name", "", true, 6),
         TABLE_COLUMN("cpu_time", "s", false),
-        TABLE_COLUMN("pc", "", false),
-        TABLE_COLUMN("binary", "", true),
-        TABLE_COLUMN("symbol", "", true),
+        RANKED_COLUMN("pc", "", false, 4),
+        RANKED_COLUMN("binary", "", true, 1),
+        RANKED_COLUMN("symbol", "", true, 7),
         TABLE_COLUMN("function", "", true),
-        TABLE_COLUMN("file", "", true),
-        TABLE_COLUMN("line", "", false),
+        RANKED_COLUMN("file", "", true, 2),
+        RANKED_COLUMN("line", "", false, 3),
     };
     struct table_head head = {
         .columns = columns, .column_count = SAMPLE_COLUMNS, .style = request->style};
@@ -342,10 +342,10 @@ int dump_locations(struct pbin_reader *reader, const struct dump_request *reques
                    struct output *out, struct error *err)
 {
     static const struct table_column columns[] = {
-        TABLE_COLUMN("pc", "", false),    TABLE_COLUMN("frame", "", false),
-        TABLE_COLUMN("line", "", false),  TABLE_COLUMN("binary", "", true),
-        TABLE_COLUMN("symbol", "", true), TABLE_COLUMN("function", "", true),
-        TABLE_COLUMN("file", "", true),   TABLE_COLUMN("caller_pc", "", false),
+        TABLE_COLUMN("pc", "", false),        TABLE_COLUMN("frame", "", false),
+        RANKED_COLUMN("line", "", false, 2),  TABLE_COLUMN("binary", "", true),
+        RANKED_COLUMN("symbol", "", true, 4), TABLE_COLUMN("function", "", true),
+        RANKED_COLUMN("file", "", true, 1),   RANKED_COLUMN("caller_pc", "", false, 3),
     };
     struct table_head head = {.columns = columns, .column_count = 7, .style = request->style};
     if (read_to_end(reader, err) != 0)

@@ -299,9 +299,9 @@ int dump_gantt(struct pbin_reader *reader, const struct dump_request *request, s
                struct error *err)
 {
     struct table_column columns[STAY_COLUMNS + PBIN_MAX_KEYS] = {
-        TABLE_COLUMN("thread", "", false),    TABLE_COLUMN("thread_name", "", true),
-        TABLE_COLUMN("begin", "s", false),    TABLE_COLUMN("duration", "s", false),
-        TABLE_COLUMN("cpu_time", "s", false), TABLE_COLUMN("samples", "", false),
+        TABLE_COLUMN("thread", "", false),        RANKED_COLUMN("thread_name", "", true, 3),
+        TABLE_COLUMN("begin", "s", false),        TABLE_COLUMN("duration", "s", false),
+        RANKED_COLUMN("cpu_time", "s", false, 1), RANKED_COLUMN("samples", "", false, 2),
     };
     struct gantt g = {.count = 0};
     const struct walk walk = {follow, &g, out};

@@ -67,6 +67,12 @@ struct table_column {
         .name = (name_), .unit = (unit_), .is_text = (is_text_)                                    \
     }
 
+/* A column that narrow tables leave out by its rank. */
+#define RANKED_COLUMN(name_, unit_, is_text_, rank_)                                               \
+    {                                                                                              \
+        .name = (name_), .unit = (unit_), .is_text = (is_text_), .rank = (rank_)                   \
+    }
+
 /* A fact about the whole table, shown above the rows. */
 struct table_fact {
     const char *name;  /* the key in JSON, including the unit: "wall_s" */

@@ -206,6 +206,31 @@ class Info(DumpCase):
         self.fails(["pbin-dump", "--info", self.write(profiles.make(7)), self.file("bad", b"frob")], f"{self.folder}/bad")
 
 
+class Narrow(DumpCase):
+    def test_names_at_80_columns(self):
+        """Text leaves out columns rather than names, says which, and keeps the function."""
+        profile, name = profiles.make(3, samples=40), "a_function_with_a_name_of_35_letters"
+        for at in profile.locations:
+            at.binary = "a_library_with_a_long_name.so.12"
+            for frame in at.frames:
+                frame.demangled, frame.function, frame.file = name, "_Z36" + name, "/home/somebody/src/a_long_name.c"
+        path = self.write(profile)
+        os.environ["COLUMNS"] = "80"
+        self.addCleanup(os.environ.pop, "COLUMNS")
+        for option, kept in (("--samples", "time value thread cpu_time function"),
+                             ("--gantt", "thread begin duration binary function"),
+                             ("--locations", "pc frame binary function")):
+            with self.subTest(option):
+                lines = self.succeeds(["pbin-dump", option, "--format=text", path]).out.decode().split("\n")
+                self.assertLessEqual(max(map(len, lines)), 80)
+                titles = lines[0].replace(" [s]", "").replace(" [W]", "").split()
+                self.assertEqual([t for t in kept.split() if t not in titles], [])
+                names = [cell for line in lines for cell in line.split() if cell.endswith("letters")]
+                self.assertGreater(len(names), 20)
+                self.assertGreaterEqual(min(map(len, names)), 18)
+                self.assertIn("(not shown: ", lines[-2])
+
+
 class Usage(DumpCase):
     def test_wrong(self):
         path = self.write(profiles.make(1))
