@@ -134,9 +134,11 @@ static void put_usage_option(struct page *page, const struct argp_option *o, enu
     char *text = NULL;
     if (pass == LETTERS_WITH_ARGUMENT && has_letter(o) && o->arg != NULL)
         text = mem_printf("[-%c %s]", o->key, o->arg);
-    if (pass == NAMES && !has_letter(o))
-        text = mem_printf("[--%s%s%s]", o->name, o->arg != NULL ? "=" : "",
-                          o->arg != NULL ? o->arg : "");
+    if (pass == NAMES && !has_letter(o)) {
+        const char *arg = o->arg != NULL ? o->arg : "", *equals = o->arg != NULL ? "=" : "";
+        bool optional = (o->flags & OPTION_ARG_OPTIONAL) != 0;
+        text = mem_printf(optional ? "[--%s[%s%s]]" : "[--%s%s%s]", o->name, equals, arg);
+    }
     if (text != NULL)
         put_word(page, text, strlen(text));
     free(text);

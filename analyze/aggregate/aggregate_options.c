@@ -55,7 +55,7 @@ static const struct argp_option arguments[] = {
     {"threshold", KEY_THRESHOLD, "PCT", 0,
      "Show rows with a share of at least PCT (of energy when sorted by energy, else of time)", 1},
     {"cumulative", KEY_CUMULATIVE, "PCT", 0, "Show rows until their shares add up to PCT", 1},
-    {"ci", KEY_CI, NULL, EVERYDAY,
+    {"ci", KEY_CI, NULL, 0,
      "Show approximate 95 % confidence intervals of times, energies and shares", 1},
     {"static", KEY_STATIC, "W", OPTION_ARG_OPTIONAL,
      "Also show energy as static + dynamic: what the machine draws anyway, at the recorded "
