@@ -4,6 +4,7 @@
  *   0.1,0x1139,2.5           0.1,0x1139,2.5,main,/src/a.c,12
  *
  * Fields may also be separated by semicolons or tabs. Lines before the names that begin with # are copied as they are.
+ * If the column is chosen by its number and the first line has an address there, there are no names.
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,13 +54,23 @@ static int64_t find_name(struct csv *csv, const char *column)
     return -1;
 }
 
+/* Is FIELD an address rather than a name? "add" could be both. */
+static bool is_address(const struct csv_text *field)
+{
+    uint64_t unused;
+    return field->length > 0 && field->at[0] >= '0' && field->at[0] <= '9' &&
+           addr2line_parse(field->at, field->length, &unused);
+}
+
 /* The index of COLUMN in the header, the current line, by its name or its number; -1 with ERR filled. Sets the
- * separator: that with which there is a column of this name, else the first one that is in the line. */
-static int64_t find_column(struct csv *csv, const char *column, struct error *err)
+ * separator: that with which there is a column of this name, else the first one that is in the line; and NAMED to
+ * whether the line is a header. */
+static int64_t find_column(struct csv *csv, const char *column, bool *named, struct error *err)
 {
     static const char separators[] = ",;\t";
-    struct csv_text field;
+    struct csv_text field = {"", 0};
     char *end;
+    *named = true;
     for (size_t i = 0; separators[i] != '\0'; i++) {
         csv->separator = separators[i];
         int64_t found = find_name(csv, column);
@@ -74,6 +85,7 @@ static int64_t find_column(struct csv *csv, const char *column, struct error *er
         }
     unsigned long number = strtoul(column, &end, 10);
     int got = *end == '\0' && number > 0 ? find_field(csv, number - 1, &field, err) : 0;
+    *named = got <= 0 || !is_address(&field);
     if (got != 0)
         return got > 0 ? (int64_t)number - 1 : -1;
     return csv_error(csv, 1, err, "no column '%s' in the first line", column);
@@ -143,8 +155,9 @@ static int add_line(struct addr2line *a, struct batch *b, struct csv *csv, size_
     return b->count == BATCH || b->text.size > BATCH_BYTES ? put_batch(a, b) : 0;
 }
 
-/* Copies the comments, and the names with those that are added. Returns the index of COLUMN, or -1 with ERR filled. */
-static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *column,
+/* Copies the comments, and the names with those that are added; if there are none, NAMED is false and the current line
+ * is the first row. Returns the index of COLUMN, or -1 with ERR filled. */
+static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *column, bool *named,
                            struct error *err)
 {
     int got;
@@ -153,9 +166,9 @@ static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *col
             return -1;
     if (got == 0)
         return stream_fail_empty(csv->stream, "a CSV file with a line of names", err);
-    int64_t index = got > 0 ? find_column(csv, column, err) : -1;
-    if (index < 0)
-        return -1;
+    int64_t index = got > 0 ? find_column(csv, column, named, err) : -1;
+    if (index < 0 || !*named)
+        return index;
     char *added = mem_printf("%.*s%cfunction%cfile%cline\n", (int)csv->length, csv->text,
                              csv->separator, csv->separator, csv->separator);
     int result = addr2line_write(a, added, strlen(added));
@@ -165,12 +178,15 @@ static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *col
 
 static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
 {
-    int64_t index = copy_header(a, csv, column, err);
+    bool named;
+    int64_t index = copy_header(a, csv, column, &named, err);
     if (index < 0)
         return -1;
     struct batch *batch = mem_zalloc(1, sizeof *batch);
     int got = 0, result = 0;
     batch->separator = csv->separator;
+    if (!named)
+        result = add_line(a, batch, csv, (size_t)index, err);
     while (result == 0 && (got = csv_next(csv, err)) > 0)
         result = add_line(a, batch, csv, (size_t)index, err);
     if (result == 0 && got == 0)

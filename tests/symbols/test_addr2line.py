@@ -196,6 +196,18 @@ class Csv(Case):
                 self.assertTrue(out[1][3].endswith("threads.c"), out)
                 self.assertEqual(len(out[1]), 5)
 
+    def test_without_names(self):
+        """A number, and an address in the first line: that is a row. A name that is also a number in base 16 is a name."""
+        p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
+        main = [s for s in Elf(p).symbols if s[2] == "main"][0]
+        rows = [["0.%d" % i, "0x%x" % (main[0] + i)] for i in range(3)]
+        for names in ([], [["time", "add"]]):
+            text = "# comment\n" + "".join(";".join(r) + "\n" for r in names + rows)
+            done = subprocess.run([TOOL, "-e", p, "--csv", "2"], input=text, capture_output=True, text=True, check=True)
+            out = [line.split(";") for line in done.stdout.splitlines()]
+            self.assertEqual(out[:1 + len(names)], [["# comment"]] + [n + ["function", "file", "line"] for n in names])
+            self.assertEqual([r[:3] for r in out[1 + len(names):]], [r + ["main"] for r in rows])
+
     def test_wrong_tables(self):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         out = os.path.join(self.dir, "out.csv")
