@@ -150,9 +150,9 @@ def read_gnu(data, bits):
 def gmon(folder):
     for bits, name in ((64, "burn-pg"), (32, OPTEE + ".elf")):
         flags = ["-pg", "-no-pie", "-m" + str(bits)]
-        if bits == 32:
-            flags.append("-Wl,--defsym=__text_start=_start")
         program = compile_burn(os.path.join(folder, name), *flags)
+        if bits == 32:  # as the linker script of trusted applications defines it
+            subprocess.run(["objcopy", "--add-symbol", "__text_start=.text:0", program], check=True)
         subprocess.run([program, "2"], cwd=folder, check=True)
         data = load(os.path.join(folder, "gmon.out"))
         profile = read_gnu(data, bits)
