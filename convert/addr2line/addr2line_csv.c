@@ -178,7 +178,7 @@ static int64_t copy_header(struct addr2line *a, struct csv *csv, const char *col
 
 static int copy(struct addr2line *a, struct csv *csv, const char *column, struct error *err)
 {
-    bool named;
+    bool named = true;
     int64_t index = copy_header(a, csv, column, &named, err);
     if (index < 0)
         return -1;
