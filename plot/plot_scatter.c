@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "plot/frame.h"
 
-enum { MAX_NAMES = 25 };
+enum { MAX_NAMES = 25, MAX_TRIED = 40 };
 
 struct point {
     double x, y; /* [px] */
@@ -17,6 +17,19 @@ struct rectangle {
     double left, top, right, bottom;
 };
 
+/* A line from a dot to a name. */
+struct leader {
+    struct point from, to;
+};
+
+/* The place of a name, and whether a line must connect it with its dot. */
+struct place {
+    struct point at;
+    enum anchor anchor;
+    struct rectangle area;
+    bool far;
+};
+
 struct scatter {
     struct plot *plot;
     struct ranking ranking;
@@ -24,8 +37,10 @@ struct scatter {
     struct frame frame;
     struct scale time, energy;
     double low_time, high_time, low_energy, high_energy; /* of the logarithmic axes */
-    struct rectangle *taken;                             /* the areas of placed names */
-    size_t taken_count;
+    struct rectangle *taken; /* the areas of dots, then of placed names */
+    size_t taken_count, dot_count;
+    struct leader leaders[MAX_NAMES];
+    size_t leader_count;
     double size;    /* of the font */
     size_t dropped; /* functions without time or energy, or too small for the axes */
 };
@@ -74,14 +89,66 @@ static struct point place(const struct scatter *s, double time, double energy)
     return (struct point){f->left + x * (f->right - f->left), f->bottom - y * (f->bottom - f->top)};
 }
 
+static bool overlap(const struct rectangle *a, const struct rectangle *b)
+{
+    return a->left < b->right && a->right > b->left && a->top < b->bottom && a->bottom > b->top;
+}
+
+/* The part of the line from FROM to FROM + STEP, in the direction of one axis, that is between LOW and HIGH. */
+static void clip(double from, double step, double low, double high, double *begin, double *end)
+{
+    if (step == 0) {
+        *end = from > low && from < high ? *end : -1;
+        return;
+    }
+    double one = (low - from) / step, other = (high - from) / step;
+    *begin = fmax(*begin, fmin(one, other));
+    *end = fmin(*end, fmax(one, other));
+}
+
+static bool crosses(const struct leader *l, const struct rectangle *r)
+{
+    double begin = 0, end = 1;
+    clip(l->from.x, l->to.x - l->from.x, r->left, r->right, &begin, &end);
+    clip(l->from.y, l->to.y - l->from.y, r->top, r->bottom, &begin, &end);
+    return begin < end;
+}
+
+/* Is R inside the frame, on no dot, name or line? */
 static bool is_free(const struct scatter *s, const struct rectangle *r)
 {
     const struct frame *f = &s->frame;
     if (r->left < f->left || r->right > f->right || r->top < f->top || r->bottom > f->bottom)
         return false;
+    for (size_t i = 0; i < s->taken_count; i++)
+        if (overlap(r, &s->taken[i]))
+            return false;
+    for (size_t i = 0; i < s->leader_count; i++)
+        if (crosses(&s->leaders[i], r))
+            return false;
+    return true;
+}
+
+/* On which side of LEADER is AT? */
+static bool is_left(const struct leader *l, struct point at)
+{
+    return (l->to.x - l->from.x) * (at.y - l->from.y) > (l->to.y - l->from.y) * (at.x - l->from.x);
+}
+
+/* Does LEADER cross neither another one, nor a name, nor a dot other than its own and those on it? */
+static bool is_clear(const struct scatter *s, const struct leader *leader)
+{
+    for (size_t i = 0; i < s->leader_count; i++) {
+        const struct leader *l = &s->leaders[i];
+        if (is_left(l, leader->from) != is_left(l, leader->to) &&
+            is_left(leader, l->from) != is_left(leader, l->to))
+            return false;
+    }
     for (size_t i = 0; i < s->taken_count; i++) {
         const struct rectangle *t = &s->taken[i];
-        if (r->left < t->right && r->right > t->left && r->top < t->bottom && r->bottom > t->top)
+        double x = (t->left + t->right) / 2 - leader->from.x,
+               y = (t->top + t->bottom) / 2 - leader->from.y;
+        if (crosses(leader, t) && (i >= s->dot_count || hypot(x, y) > 0.6 * s->size))
             return false;
     }
     return true;
@@ -98,39 +165,106 @@ static void put_text(struct scatter *s, double x, double y, enum anchor anchor, 
     frame_text(s->plot, x, y, anchor, theme->text, s->size, text);
 }
 
-static void put_name(struct scatter *s, const struct ranked_row *row)
+/* Right, left, above and below AT, a name of WIDTH. The name must clearly belong to its dot. */
+static bool find_beside(const struct scatter *s, struct point at, double width, struct place *found)
 {
     static const enum anchor anchors[] = {ANCHOR_LEFT, ANCHOR_RIGHT, ANCHOR_CENTER, ANCHOR_CENTER};
-    bool cells = plot_is_text(s->plot);
-    struct point at = place(s, row->values.time, row->values.energy);
-    char *name = text_fit_name(row->name, s->plot->script.width * 0.28 / s->size, cells);
-    double width = text_width(name, cells) * s->size * (cells ? 1 : HINTING);
-    double half = 0.65 * s->size, gap = 0.7 * s->size;
-    for (int side = 0; side < 4; side++) { /* right, left, above, below */
+    double half = 0.65 * s->size, gap = 0.7 * s->size, pad = s->size;
+    for (int side = 0; side < 4; side++) {
         double x = side == 0 ? at.x + gap : side == 1 ? at.x - gap : at.x;
         double left = side == 0 ? x : side == 1 ? x - width : x - width / 2;
         double y = side < 2 ? at.y : side == 2 ? at.y - 1.2 * s->size : at.y + 1.2 * s->size;
-        struct rectangle r = {left, y - half, left + width, y + half};
-        double pad = s->size; /* the name must clearly belong to its dot */
-        struct rectangle wide = r;
+        struct rectangle r = {left, y - half, left + width, y + half}, wide = r;
         if (side != 0)
             wide.left = fmin(r.left, fmax(r.left - pad, s->frame.left));
         if (side != 1)
             wide.right = fmax(r.right, fmin(r.right + pad, s->frame.right));
-        if (!is_free(s, &wide))
-            continue;
-        s->taken[s->taken_count++] = r;
-        put_text(s, x, y, anchors[side], name);
-        break;
+        *found = (struct place){{x, y}, anchors[side], r, false};
+        if (is_free(s, &wide))
+            return true;
     }
-    free(name);
+    return false;
 }
 
-/* No name may cover a dot. */
+static struct leader leader_to(const struct scatter *s, struct point at, const struct rectangle *r)
+{
+    double gap = 0.2 * s->size;
+    struct point to = {fmin(fmax(at.x, r->left - gap), r->right + gap),
+                       fmin(fmax(at.y, r->top), r->bottom)};
+    double length = hypot(to.x - at.x, to.y - at.y), skip = 0.35 * s->size;
+    struct point from = {at.x + (to.x - at.x) * skip / length,
+                         at.y + (to.y - at.y) * skip / length};
+    return (struct leader){from, to};
+}
+
+/* The nearest free place around AT to which a line can be drawn. */
+static bool find_around(const struct scatter *s, struct point at, double width, struct place *found)
+{
+    static const double distances[] = {1.8, 2.6, 3.6, 4.8, 6.2, 8};
+    enum { DIRECTIONS = 16 };
+    double half = 0.65 * s->size;
+    for (size_t d = 0; d < sizeof distances / sizeof distances[0]; d++)
+        for (int i = 0; i < DIRECTIONS; i++) {
+            double angle = 2 * acos(-1) * i / DIRECTIONS, dx = cos(angle), dy = sin(angle);
+            double x = at.x + dx * distances[d] * s->size, y = at.y + dy * distances[d] * s->size;
+            enum anchor anchor = dx > 0.3 ? ANCHOR_LEFT : dx < -0.3 ? ANCHOR_RIGHT : ANCHOR_CENTER;
+            double left = dx > 0.3 ? x : dx < -0.3 ? x - width : x - width / 2;
+            struct rectangle r = {left, y - half, left + width, y + half};
+            *found = (struct place){{x, y}, anchor, r, true};
+            if (!is_free(s, &r))
+                continue;
+            struct leader leader = leader_to(s, at, &r);
+            if (is_clear(s, &leader))
+                return true;
+        }
+    return false;
+}
+
+/* Returns whether there is a place for the name. */
+static bool put_name(struct scatter *s, const struct ranked_row *row)
+{
+    bool cells = plot_is_text(s->plot);
+    struct script *script = &s->plot->script;
+    struct point at = place(s, row->values.time, row->values.energy);
+    char *name = text_fit_name(row->name, script->width * 0.28 / s->size, cells);
+    double width = text_width(name, cells) * s->size * (cells ? 1 : HINTING);
+    struct place found;
+    bool any = find_beside(s, at, width, &found) || (!cells && find_around(s, at, width, &found));
+    if (any && found.far) {
+        struct leader l = leader_to(s, at, &found.area);
+        s->leaders[s->leader_count++] = l;
+        script_add(script,
+                   "set arrow from screen %.6f,%.6f to screen %.6f,%.6f nohead front lw 0.7 lc rgb "
+                   "'%s'\n",
+                   l.from.x / script->width, 1 - l.from.y / script->height, l.to.x / script->width,
+                   1 - l.to.y / script->height, script->theme->faint);
+    }
+    if (any) {
+        s->taken[s->taken_count++] = found.area;
+        put_text(s, found.at.x, found.at.y, found.anchor, name);
+    }
+    free(name);
+    return any;
+}
+
+/* In the lower right corner, which names then avoid. */
+static void put_note(struct scatter *s, size_t nameless)
+{
+    bool cells = plot_is_text(s->plot);
+    const struct frame *f = &s->frame;
+    char *text = mem_printf("%zu row%s without a name", nameless, nameless == 1 ? "" : "s");
+    frame_text(s->plot, f->right, f->bottom - (cells ? 2 : 0.8 * s->size), ANCHOR_RIGHT,
+               s->plot->script.theme->faint, s->size, text);
+    free(text);
+}
+
+/* Names for the largest rows, as far as there is room. No name may cover a dot. */
 static void put_names(struct scatter *s)
 {
-    size_t named = 0;
-    s->taken = mem_zalloc(2 * s->ranking.count + 1, sizeof *s->taken);
+    const struct frame *f = &s->frame;
+    size_t tried = 0, named = 0;
+    bool cells = plot_is_text(s->plot);
+    s->taken = mem_zalloc(s->ranking.count + MAX_NAMES + 2, sizeof *s->taken);
     for (size_t i = 0; i < s->ranking.count; i++) {
         const struct ranked_row *row = &s->ranking.rows[i];
         if (!shows(s, row))
@@ -138,13 +272,18 @@ static void put_names(struct scatter *s)
         struct point at = place(s, row->values.time, row->values.energy);
         double r = 0.4 * s->size;
         s->taken[s->taken_count++] = (struct rectangle){at.x - r, at.y - r, at.x + r, at.y + r};
-        named += named < MAX_NAMES;
     }
-    for (size_t i = 0, done = 0; i < s->ranking.count && done < named; i++)
+    s->dot_count = s->taken_count;
+    s->taken[s->taken_count++] =
+        (struct rectangle){f->right - (cells ? 28 : 15) * s->size,
+                           f->bottom - (cells ? 3 : 1.6) * s->size, f->right, f->bottom};
+    for (size_t i = 0; i < s->ranking.count && tried < MAX_TRIED && named < MAX_NAMES; i++)
         if (shows(s, &s->ranking.rows[i])) {
-            put_name(s, &s->ranking.rows[i]);
-            done++;
+            named += put_name(s, &s->ranking.rows[i]);
+            tried++;
         }
+    if (named < s->dot_count)
+        put_note(s, s->dot_count - named);
     free(s->taken);
 }
 
@@ -177,15 +316,17 @@ static void put_power(struct scatter *s)
         }
 }
 
-/* Tics at 1, 2, 5, 10, ... if powers of ten alone are too few. */
+/* Tics at 1, 2, 5, 10, ... or at all digits, if powers of ten alone are too few. */
 static void put_tics(struct scatter *s, char axis, double low, double high)
 {
-    static const double digits[] = {1, 2, 5};
-    bool dense = log10(high / low) < 2.5;
+    static const double some[] = {1, 2, 5}, all[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    double decades = log10(high / low);
+    const double *digits = decades < 0.8 ? all : some;
+    size_t count = decades < 0.8 ? 9 : decades < 2.5 ? 3 : 1;
     const char *separator = "";
     script_add(&s->plot->script, "set %ctics nomirror (", axis);
     for (int decade = (int)floor(log10(low)); decade <= (int)ceil(log10(high)); decade++)
-        for (size_t d = 0; d < (dense ? 3 : 1); d++) {
+        for (size_t d = 0; d < count; d++) {
             double at = digits[d] * pow(10, decade);
             if (at < low || at > high)
                 continue;
@@ -278,7 +419,7 @@ static int draw_scatter(struct plot *plot, struct error *err)
     else if (ranking_check(&s.ranking, err) != 0)
         result = -1;
     else if (!find_ranges(&s))
-        error_set(err, NULL, NO_OFFSET, "no function has both time and %s", s.quantity->name);
+        error_set(err, NULL, NO_OFFSET, "no row has both time and %s above 0", s.quantity->name);
     else
         result = 0;
     if (result == 0)

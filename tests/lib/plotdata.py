@@ -1,10 +1,13 @@
-"""Profiles to be drawn: programs with any names and number of functions, runs with any number of threads.
+"""Profiles to be drawn: programs with any names and number of functions, runs with any number of threads; and the pixels
+of pictures.
 
 SPDX-License-Identifier: MIT
 """
 import os
 import random
+import struct
 import subprocess
+import zlib
 
 import program
 import rawprofile as raw
@@ -92,3 +95,26 @@ def pbin(folder, name, names, tool, label=None, **more):
         f.write(raw.write(run, "sampler-walltime"))
     tool(["prof2pbin", "-q", "-c", "8", "-s", folder, "-n", name, rawfile, "-o", out])
     return out
+
+
+def png_lines(data):
+    """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
+    width, height, depth, color = struct.unpack(">IIBB", data[16:26])
+    assert depth == 8
+    step, at, packed = {2: 3, 6: 4}[color], 8, b""
+    while at < len(data):
+        size, = struct.unpack(">I", data[at:at + 4])
+        packed += data[at + 8:at + 8 + size] if data[at + 4:at + 8] == b"IDAT" else b""
+        at += size + 12
+    raw_lines, above, lines = zlib.decompress(packed), bytes(width * step), []
+    for y in range(height):
+        kind, *line = raw_lines[y * (width * step + 1):(y + 1) * (width * step + 1)]
+        for x, byte in enumerate(line):
+            a, b = line[x - step] if x >= step else 0, above[x]
+            c = above[x - step] if x >= step else 0
+            p = a + b - c
+            nearest = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            line[x] = (byte + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
+        above = bytes(line)
+        lines.append([above[x:x + step] for x in range(0, len(above), step)])
+    return lines

@@ -10,11 +10,9 @@ import math
 import os
 import random
 import re
-import struct
 import subprocess
 import tempfile
 import xml.etree.ElementTree as xml
-import zlib
 from fractions import Fraction as F
 
 import plotdata
@@ -110,29 +108,6 @@ def contrast(one, other):
     parts = [[c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in color] for color in (one, other)]
     low, high = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in parts)
     return (high + 0.05) / (low + 0.05)
-
-
-def png_lines(data):
-    """The lines of a PNG with 8 bits a channel, each a list of pixels (bytes)."""
-    width, height, depth, color = struct.unpack(">IIBB", data[16:26])
-    assert depth == 8
-    step, at, packed = {2: 3, 6: 4}[color], 8, b""
-    while at < len(data):
-        size, = struct.unpack(">I", data[at:at + 4])
-        packed += data[at + 8:at + 8 + size] if data[at + 4:at + 8] == b"IDAT" else b""
-        at += size + 12
-    raw_lines, above, lines = zlib.decompress(packed), bytes(width * step), []
-    for y in range(height):
-        kind, *line = raw_lines[y * (width * step + 1):(y + 1) * (width * step + 1)]
-        for x, byte in enumerate(line):
-            a, b = line[x - step] if x >= step else 0, above[x]
-            c = above[x - step] if x >= step else 0
-            p = a + b - c
-            nearest = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
-            line[x] = (byte + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
-        above = bytes(line)
-        lines.append([above[x:x + step] for x in range(0, len(above), step)])
-    return lines
 
 
 class Plot(tool.Case):
@@ -244,14 +219,26 @@ class Pictures(Plot):
                 self.assertGreater(contrast(shown, text), 4.5, f"{theme} {fill}")
 
     def test_scatter_names_stand_at_their_dots(self):
+        """Or at the end of a line from one."""
         for inputs, size in ((RUNS[:1], "--width=1600"), ([MANY], "--width=1600"), ([MANY], "--width=900")):
-            texts, dots = svg_places(self.plot("scatter", "--format=svg", size, inputs=inputs))
+            out = self.plot("scatter", "--format=svg", size, inputs=inputs)
+            texts, dots = svg_places(out)
+            lines = [tuple(map(float, l)) for l in re.findall(rb"M([\d.]+),([\d.]+) L([\d.]+),([\d.]+)", out)]
+            lines = [l for l in lines if any(math.dist(l[:2], d) < 8 for d in dots)]
             names = [t for t in texts if re.search(r"_\d+$|operator\(\)$", t[0])]
             self.assertGreater(len(names), 2)
+            beside = 0
             for name, x, y, anchor in names:
                 reach = {"start": (-15, 0), "end": (0, 15), "middle": (-2, 2)}[anchor]
                 near = [d for d in dots if reach[0] <= d[0] - x <= reach[1] and abs(d[1] - y) < 28]
-                self.assertTrue(near, f"{name} {x} {y} {anchor}")
+                width = 9 * len(name)
+                left = {"start": x, "end": x - width, "middle": x - width / 2}[anchor]
+                led = [l for l in lines if left - 6 <= l[2] <= left + width + 6 and y - 15 <= l[3] <= y + 8]
+                self.assertTrue(near or led, f"{name} {x} {y} {anchor}")
+                beside += bool(near)
+            self.assertGreater(beside, 2)
+            nameless = re.search(r"(\d+) rows? without a name", " ".join(t[0] for t in texts))
+            self.assertEqual(len(names) + int(nameless.group(1) if nameless else 0), len(dots))
 
     def test_cumulative_names_its_last_step(self):
         few = plotdata.pbin(self.folder, "few", plotdata.names_of(3), call, samples=200)
@@ -503,7 +490,7 @@ class Data(Plot):
             left, right = (float(re.search(f"set {side}margin at screen (.*)", text).group(1))
                            for text in [f.read()] for side in "lr")
         with open(os.path.join(self.folder, "s.png"), "rb") as f:
-            lines = png_lines(f.read())
+            lines = plotdata.png_lines(f.read())
         width = len(lines[0])
         first, last = int(left * width) + 3, int(right * width) - 3
         cells = (len(self.table("s.png.csv")) - 1) * (last - first) / ((right - left) * width)
