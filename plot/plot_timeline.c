@@ -24,6 +24,8 @@ struct timeline {
     double split; /* end of the upper panel, from the top */
     const char *colors[SERIES + 1];
     double group; /* bins drawn together in the lanes */
+    double full,
+        full_rest; /* CPUs that fill the height of a lane, and of the lane of several threads */
 };
 
 static bool has_power(const struct timeline *t)
@@ -41,7 +43,7 @@ static double mean_of(const struct time_bins *b, size_t i)
     return b->seconds[i] > 0 ? b->energy[i] / b->seconds[i] : NAN;
 }
 
-/* The points of a step function: two per bin. */
+/* A point per bin. */
 static void put_power_data(struct timeline *t)
 {
     struct script *s = &t->plot->script;
@@ -50,11 +52,15 @@ static void put_power_data(struct timeline *t)
                b->quantity.rate_unit);
     script_data(s, "$power");
     for (size_t i = 0; i < b->count; i++) {
-        script_number(s, b->start + ((double)i + 0.5) * b->width);
-        script_number(s, b->low[i]);
-        script_number(s, b->high[i]);
-        script_number(s, mean_of(b, i));
-        script_row_end(s);
+        bool alone = (i == 0 || isnan(b->low[i - 1])) &&
+                     (i + 1 == b->count || isnan(b->low[i + 1])); /* a line needs two points */
+        for (int point = 0; point < (alone ? 2 : 1); point++) {
+            script_number(s, b->start + ((double)i + (alone ? point : 0.5)) * b->width);
+            script_number(s, b->low[i]);
+            script_number(s, b->high[i]);
+            script_number(s, mean_of(b, i));
+            script_row_end(s);
+        }
     }
     script_data_end(s);
 }
@@ -98,7 +104,9 @@ static void put_power(struct timeline *t)
         most = b->high[i] > most ? b->high[i] : most;
         least = b->low[i] < least ? b->low[i] : least;
     }
-    struct scale scale = scale_for(most, b->quantity.rate_unit);
+    struct scale scale = scale_for(fmax(most, -least), b->quantity.rate_unit);
+    least *= 1.08;
+    most = most > 0 || least < 0 ? 1.08 * most : 1;
     struct frame panel = t->frame;
     panel.bottom = t->split;
     put_power_data(t);
@@ -111,7 +119,7 @@ static void put_power(struct timeline *t)
     script_add(s,
                "set border 3\nset ytics nomirror %.9g\nset xtics nomirror scale 0.5 format ''\n"
                "set yrange [%.9g:%.9g]\n",
-               step, least / scale.factor, (most > 0 ? 1.08 * most : 1) / scale.factor);
+               step, least / scale.factor, most / scale.factor);
     frame_text_up(t->plot, 1.2 * s->em, panel.top + height / 2, title);
     if (plot_is_text(t->plot)) {
         script_add(s, "set ylabel ");
@@ -134,11 +142,15 @@ static void put_power(struct timeline *t)
                    scale.factor, s->theme->more);
 }
 
+static bool is_shared(const struct time_bins *b, size_t lane)
+{
+    return b->rest > 0 && lane + 1 == b->lane_count;
+}
+
 /* How many CPUs the threads of LANE can use at once. */
 static double cpus_of(const struct time_bins *b, size_t lane)
 {
-    bool shared = b->rest > 0 && lane + 1 == b->lane_count;
-    return !shared                                      ? 1
+    return !is_shared(b, lane)                          ? 1
            : b->meta.cpus > 0 && b->meta.cpus < b->rest ? (double)b->meta.cpus
                                                         : (double)b->rest;
 }
@@ -165,6 +177,37 @@ static size_t group_count(const struct timeline *t)
     return (size_t)ceil((double)t->bins.count / t->group);
 }
 
+/* The most CPUs that lanes of one thread, or the lane of several, use in a group. */
+static double busiest(const struct timeline *t, bool shared)
+{
+    double parts[SERIES + 1], most = 0;
+    for (size_t lane = 0; lane < t->bins.lane_count; lane++)
+        for (size_t g = 0; g < group_count(t) && is_shared(&t->bins, lane) == shared; g++) {
+            double sum = 0;
+            parts_of(t, lane, g, parts);
+            for (size_t k = 0; k < t->bins.series; k++)
+                sum += parts[k] * cpus_of(&t->bins, lane);
+            most = fmax(most, sum);
+        }
+    return most;
+}
+
+/* A round number of CPUs, at least MOST but not more than ALL. */
+static double round_up(double most, double all)
+{
+    double power = pow(10, floor(log10(most > 0 ? most : 1))), digits = most / power;
+    double up = power * (digits <= 1.0001 ? 1 : digits <= 2.0001 ? 2 : digits <= 5.0001 ? 5 : 10);
+    return most > 0 && up < all ? up : all;
+}
+
+/* Lanes of threads that mostly wait would be empty if a CPU filled them. */
+static void set_heights(struct timeline *t)
+{
+    const struct time_bins *b = &t->bins;
+    t->full = round_up(busiest(t, false), 1);
+    t->full_rest = b->rest > 0 ? round_up(busiest(t, true), cpus_of(b, b->lane_count - 1)) : 0;
+}
+
 struct run {
     double begin, end, top;
 };
@@ -183,6 +226,8 @@ static void put_lane_series(struct timeline *t, size_t lane, size_t k)
 {
     const struct time_bins *b = &t->bins;
     double base = (double)lane + 0.42, parts[SERIES + 1] = {0};
+    double full = is_shared(b, lane) ? t->full_rest : t->full;
+    double height = 0.84 * cpus_of(b, lane) / full; /* of all CPUs */
     struct run run = {0};
     bool open = false;
     for (size_t g = 0; g < group_count(t); g++) {
@@ -190,8 +235,8 @@ static void put_lane_series(struct timeline *t, size_t lane, size_t k)
         double end = fmin(begin + t->group * b->width, b->start + (double)b->count * b->width);
         parts_of(t, lane, g, parts);
         for (size_t i = 0; i <= k; i++)
-            top -= 0.84 * parts[i];
-        bool shows = parts[k] > 0.004;
+            top -= height * parts[i];
+        bool shows = height * parts[k] > 0.004;
         if (open && shows && fabs(run.top - top) < 0.004) {
             run.end = end;
             continue;
@@ -359,13 +404,20 @@ static char *subtitle_of(const struct timeline *t)
 {
     const struct plot_options *o = t->plot->options;
     char *text = frame_subtitle(&t->bins.meta, 1, o->inputs, o->input_count);
-    const char *note = plot_is_text(t->plot) ? "" : " \xc2\xb7 height of a lane: its CPUs in use";
-    char *more = t->bins.rest == 0 || t->bins.lane_count == 1
-                     ? mem_printf("%s%s", text, note)
-                     : mem_printf("%s \xc2\xb7 the %zu busiest of %zu threads%s", text,
-                                  t->bins.lane_count - 1, t->bins.thread_count, note);
+    bool several = t->bins.rest > 0 && t->bins.lane_count > 1;
+    char *threads = several ? mem_printf(" \xc2\xb7 the %zu busiest of %zu threads",
+                                         t->bins.lane_count - 1, t->bins.thread_count)
+                            : mem_strdup("");
+    double full = t->bins.rest > 0 && !several ? t->full_rest : t->full;
+    char *height = mem_printf(" \xc2\xb7 full lane: %g CPU%s", full, full == 1 ? "" : "s");
+    char *last = several ? mem_printf(", the last: %g", t->full_rest) : mem_strdup("");
+    char *whole = plot_is_text(t->plot) ? mem_printf("%s%s", text, threads)
+                                        : mem_printf("%s%s%s%s", text, threads, height, last);
     free(text);
-    return more;
+    free(threads);
+    free(height);
+    free(last);
+    return whole;
 }
 
 static void put_page_power(const struct timeline *t)
@@ -455,9 +507,6 @@ static void put_picture(struct timeline *t, const char *title, const char *subti
             script_add(&plot->script, "unset border\nunset tics\nplot [0:1][0:1] NaN\n");
         return;
     }
-    t->group =
-        fmax(1, ceil((double)b->count /
-                     fmin(plot->script.width / 3, 60000.0 / fmax(60, (double)b->lane_count * 6))));
     script_add(&plot->script, "set multiplot\n");
     if (power)
         put_power(t);
@@ -470,6 +519,13 @@ static void draw(struct timeline *t)
     struct plot *plot = t->plot;
     const struct time_bins *b = &t->bins;
     bool power = has_power(t);
+    t->group =
+        fmax(1, ceil((double)b->count /
+                     fmin(plot->script.width / 3, 60000.0 / fmax(60, (double)b->lane_count * 6))));
+    t->full = 1;
+    t->full_rest = b->rest > 0 ? cpus_of(b, b->lane_count - 1) : 0;
+    if (plot->script.picture != PICTURE_HTML)
+        set_heights(t);
     char *subtitle = subtitle_of(t);
     const char *of = b->meta.target != NULL ? b->meta.target : "";
     char *title = mem_printf("%s of %s over time", power ? b->quantity.rate_name : "Threads",
