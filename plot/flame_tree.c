@@ -8,12 +8,15 @@
 
 #include "base/memory.h"
 
+static const double NARROWED = 1.0 / 3;
+
 struct builder {
     struct flame_tree *tree;
     const struct aggregate *aggregate;
     const struct pbin_keys *keys;
     double *values; /* by row; negative values count as 0 */
-    double least;
+    double *widths; /* by row */
+    double least;   /* width */
 };
 
 /* Rows from FIRST to LAST - 1 that agree in the keys before LEVEL. */
@@ -24,20 +27,19 @@ struct span {
     const char *above; /* name of the node above: a key that repeats it is skipped */
 };
 
-static double sum_of(const struct builder *b, size_t first, size_t last, double *samples)
+/* Sets the sums of NODE over the rows from FIRST to LAST - 1. */
+static void sum_up(const struct builder *b, size_t first, size_t last, struct flame_node *node)
 {
-    double sum = 0;
-    *samples = 0;
     for (size_t i = first; i < last; i++) {
         const struct pbin_row *row = aggregate_row(b->aggregate, i);
         struct row_values values;
         if (aggregate_is_excluded(b->aggregate, row))
             continue;
         row_values_of(&row->sums, aggregate_run_count(b->aggregate), &values);
-        sum += b->values[i];
-        *samples += values.samples;
+        node->value += b->values[i];
+        node->width += b->widths[i];
+        node->samples += values.samples;
     }
-    return sum;
 }
 
 static char *name_of(const struct builder *b, size_t row, size_t level)
@@ -71,15 +73,14 @@ static void add_child(struct builder *b, const struct span *child, size_t level)
     char *name = name_of(b, child->first, level);
     struct flame_node node = {.name = name, .begin = child->begin, .depth = child->depth};
     struct span below = *child;
-    node.value = sum_of(b, child->first, child->last, &node.samples);
+    sum_up(b, child->first, child->last, &node);
     bool label = child->above[0] == '_' && strcmp(name, child->above) == 0;
     if (name[0] == '\0' || label || strcmp(name, child->above) == 0) {
         build(b, &below, level + 1); /* unknown, or a repetition */
         free(name);
         return;
     }
-    if (node.value < b->least || node.value <= 0) {
-        b->tree->left_out++;
+    if (node.width < b->least || node.width <= 0) {
         free(name);
         return;
     }
@@ -97,13 +98,30 @@ static void build(struct builder *b, const struct span *span, size_t level)
     struct span child = *span;
     for (size_t i = span->first; i < span->last; i = child.last) {
         uint64_t key = aggregate_row(b->aggregate, i)->key[level];
-        double samples;
+        struct flame_node whole = {0};
         child.first = i;
         for (child.last = i; child.last < span->last; child.last++)
             if (aggregate_row(b->aggregate, child.last)->key[level] != key)
                 break;
         add_child(b, &child, level);
-        child.begin += sum_of(b, child.first, child.last, &samples);
+        sum_up(b, child.first, child.last, &whole);
+        child.begin += whole.width;
+    }
+}
+
+/* The width of a row is its value. Only if what is not code takes more than all code, it is drawn with a third of the width
+ * of code: otherwise, code would be too small to see. */
+static void set_widths(struct builder *b, size_t count)
+{
+    double code = 0, other = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool label = aggregate_is_label(b->aggregate, aggregate_row(b->aggregate, i));
+        *(label ? &other : &code) += b->values[i];
+    }
+    b->tree->narrowed = other > code && code > 0;
+    for (size_t i = 0; i < count; i++) {
+        bool label = aggregate_is_label(b->aggregate, aggregate_row(b->aggregate, i));
+        b->widths[i] = b->values[i] * (label && b->tree->narrowed ? NARROWED * code / other : 1);
     }
 }
 
@@ -115,18 +133,22 @@ void flame_tree_make(struct flame_tree *tree, const struct aggregate *a, enum ro
     struct flame_node root = {.name = mem_strdup("all")};
     *tree = (struct flame_tree){0};
     b.values = mem_zalloc(count + 1, sizeof *b.values);
+    b.widths = mem_zalloc(count + 1, sizeof *b.widths);
     for (size_t i = 0; i < count; i++) {
         struct row_values values;
         row_values_of(&aggregate_row(a, i)->sums, aggregate_run_count(a), &values);
         double value =
             aggregate_is_excluded(a, aggregate_row(a, i)) ? 0 : ranking_value(&values, metric);
         b.values[i] = value > 0 ? value : 0;
+        tree->negative += value < 0;
     }
-    root.value = sum_of(&b, 0, count, &root.samples);
-    b.least = root.value * part;
+    set_widths(&b, count);
+    sum_up(&b, 0, count, &root);
+    b.least = root.width * part;
     add_node(&b, root);
     build(&b, &(struct span){0, count, 0, 1, ""}, 0);
     free(b.values);
+    free(b.widths);
 }
 
 void flame_tree_free(struct flame_tree *tree)

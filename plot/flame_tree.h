@@ -7,7 +7,9 @@
 
 struct flame_node {
     char *name;
-    double value, begin; /* of the metric; BEGIN: sum of everything to its left */
+    double value; /* of the metric */
+    double width; /* value, unless the tree is narrowed */
+    double begin; /* sum of all widths to its left */
     double samples;
     unsigned depth; /* 0: the root */
 };
@@ -16,7 +18,9 @@ struct flame_tree {
     struct flame_node *nodes; /* left to right, each before its children */
     size_t count, capacity;
     unsigned depth;  /* depth of the deepest node */
-    size_t left_out; /* nodes too small to see */
+    size_t negative; /* rows below 0, which have no width */
+    bool
+        narrowed; /* nodes that are not code have less width than their value, so that code is visible */
 };
 
 /* Builds the tree of the rows of AGGREGATE, in the order of its keys. Omits nodes below PART of the

@@ -27,29 +27,35 @@ static double reach_of(const struct ranked_row *row, double limit)
     return fmin(value + error, limit);
 }
 
-/* The sum of thousands of small rows would dwarf the others: the bar of _other is broken at this
- * value. */
-static double limit_of(const struct ranking *r)
+/* Where the smallest negative bar ends, or 0. */
+static double lowest(const struct ranking *r)
 {
-    double most = 0;
-    for (size_t i = 0; i + 1 < r->count; i++)
-        most = fmax(most, reach_of(&r->rows[i], INFINITY));
-    bool breaks = r->hidden > 0 && most > 0 && r->rows[r->count - 1].value > 1.6 * most;
-    return breaks ? 1.1 * most : INFINITY;
+    double low = 0;
+    for (size_t i = 0; i < r->count; i++)
+        low = fmin(low, isnan(r->rows[i].value) ? 0 : r->rows[i].value);
+    return low;
+}
+
+static double longest(const struct ranking *r)
+{
+    double most = -lowest(r);
+    for (size_t i = 0; i < r->count; i++)
+        most = fmax(most, reach_of(&r->rows[i], ranking_limit(r)));
+    return most;
 }
 
 /* The end of the axis that leaves room for the text after the longest bar. */
 static double axis_end(const struct plot *plot, const struct ranking *r, const struct frame *f,
-                       double size)
+                       double size, double low)
 {
     bool cells = plot_is_text(plot);
-    double width = f->right - f->left, end = 0, limit = limit_of(r);
+    double width = f->right - f->left, end = 0, limit = ranking_limit(r);
     for (size_t i = 0; i < r->count; i++) {
         const struct ranked_row *row = &r->rows[i];
         char *text = bar_text(r, row);
         double room = width - (text_width(text, cells) + (cells ? 2 : 1.2)) * size;
-        double reach = reach_of(row, limit);
-        end = fmax(end, reach * width / fmax(room, width * 0.1));
+        double reach = reach_of(row, limit) - low;
+        end = fmax(end, reach * width / fmax(room, width * 0.1) + low);
         free(text);
     }
     return end > 0 ? end : 1;
@@ -81,7 +87,7 @@ static void put_texts(struct plot *plot, const struct ranking *r, const struct s
                       double size)
 {
     struct script *s = &plot->script;
-    double limit = limit_of(r);
+    double limit = ranking_limit(r);
     for (size_t i = 0; i < r->count; i++) {
         const struct ranked_row *row = &r->rows[i];
         char *text = bar_text(r, row);
@@ -101,7 +107,7 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
                           double end)
 {
     struct script *s = &plot->script;
-    double width = f->right - f->left, limit = limit_of(r);
+    double width = f->right - f->left, limit = ranking_limit(r);
     for (size_t i = 0; i < r->count; i++) {
         double value = r->rows[i].value, part = value > 0 ? fmin(value, limit) / end * width : 0;
         char *bar = mem_zalloc((size_t)part + 2, 1), *text = bar_text(r, &r->rows[i]);
@@ -136,13 +142,14 @@ static void put_bars(struct plot *plot, const struct ranking *r, const struct sc
 {
     struct script *s = &plot->script;
     double half = fmin(0.36, 1.3 * s->em / layout->height);
-    double limit = limit_of(r);
+    double limit = ranking_limit(r);
     bool errors = false;
     for (size_t i = 0; i < r->count; i++)
         errors |= r->rows[i].error > 0;
     frame_row_axes(plot);
-    if (isfinite(limit))
-        put_break(plot, r->count - 1, 0.96 * limit / scale->factor, half);
+    for (size_t i = 0; i < r->count; i++)
+        if (r->rows[i].value > limit)
+            put_break(plot, i, 0.96 * limit / scale->factor, half);
     script_add(s,
                "plot $rows using (0):1:(0):($2>%.17g?%.17g:$2/%g):($1-%g):($1+%g):4 with "
                "boxxyerror fillcolor rgb variable",
@@ -178,14 +185,15 @@ static void draw(struct plot *plot, const struct aggregate *a, const struct rank
     char *title = title_of(a, r);
     char *subtitle =
         frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
-    struct scale scale = scale_for(r->largest, r->unit);
     struct frame frame = frame_begin(plot, title, subtitle);
     for (size_t i = 0; i < r->count; i++)
         names[i] = r->rows[i].name;
     frame_names(plot, &frame, layout, names, r->count);
-    double end = axis_end(plot, r, &frame, layout->size);
+    double low = plot_is_text(plot) ? 0 : 1.05 * lowest(r);
+    double end = axis_end(plot, r, &frame, layout->size, low);
+    struct scale scale = scale_for(longest(r), r->unit);
     frame_margins(plot, &frame);
-    frame_xaxis(plot, &frame, 0, end, &scale, r->metric_name);
+    frame_xaxis(plot, &frame, low, end, &scale, r->metric_name);
     put_data(plot, r);
     if (plot_is_text(plot)) {
         put_text_bars(plot, r, &frame, end);

@@ -14,7 +14,7 @@ enum {
 };
 
 static const double REACH = 2.5;  /* extent of a violin beyond its values, in kernel widths */
-static const double LEAST = 0.01; /* of the largest row; smaller ones are lines at 0 */
+static const double LEAST = 0.01; /* of the largest row of code; smaller ones are lines at 0 */
 static const double NARROW = 0.5; /* an axis from 0 would waste this part of its length */
 
 /* The values of a row by run, and after sort_values in order. */
@@ -23,6 +23,7 @@ struct spread {
     double *values;
     size_t count; /* values; the power of a run in which the row used no time is none, NaN */
     double mean;
+    bool beyond; /* the axis: not code, and so large that all code would be too small to see */
 };
 
 struct spreads {
@@ -119,6 +120,7 @@ static int take_runs(struct spreads *s, const struct aggregate *whole, const str
     s->rows = mem_zalloc(s->count + 1, sizeof *s->rows);
     for (size_t i = 0; i < s->count; i++) {
         s->rows[i].name = mem_strdup(r->rows[i].name);
+        s->rows[i].beyond = r->rows[i].value > ranking_limit(r);
         s->rows[i].values = mem_zalloc(s->runs, sizeof(double));
     }
     for (size_t run = 0; run < s->runs; run++)
@@ -175,7 +177,7 @@ static void put_points(struct spreads *s)
     for (size_t i = 0; i < s->count; i++) {
         const struct spread *row = &s->rows[i];
         struct box box = box_of(row->values, row->count);
-        for (size_t n = 0; n < row->count; n++) {
+        for (size_t n = 0; n < row->count && !row->beyond; n++) {
             if (!is_drawn(s, &box, row->values[n]))
                 continue;
             script_number(script, (double)i);
@@ -195,6 +197,8 @@ static void put_boxes(struct spreads *s)
                "# row, lower whisker, quartile, median, quartile, upper whisker, mean, name\n");
     script_data(script, "$boxes");
     for (size_t i = 0; i < s->count; i++) {
+        if (s->rows[i].beyond)
+            continue;
         struct box b = box_of(s->rows[i].values, s->rows[i].count);
         const double numbers[] = {(double)i, b.low, b.q1, b.median, b.q3, b.high, s->rows[i].mean};
         for (size_t n = 0; n < 7; n++)
@@ -234,8 +238,11 @@ static void put_violins(struct spreads *s, double largest)
     for (size_t i = 0; i < s->count; i++) {
         const double *v = s->rows[i].values;
         size_t runs = s->rows[i].count;
+        if (s->rows[i].beyond)
+            continue;
         double width = bandwidth(v, runs, largest), most = 0, curve[CURVE + 1];
-        double from = fmax(fmin(0, v[0]), v[0] - REACH * width), to = v[runs - 1] + REACH * width;
+        double from = fmax(v[0] < 0 ? -INFINITY : 0, v[0] - REACH * width);
+        double to = fmin(v[runs - 1] < 0 ? 0 : INFINITY, v[runs - 1] + REACH * width);
         for (size_t p = 0; p <= CURVE; p++) {
             curve[p] = density(v, runs, from + (to - from) * (double)p / CURVE, width);
             most = fmax(most, curve[p]);
@@ -252,11 +259,15 @@ static void put_violins(struct spreads *s, double largest)
     script_data_end(script);
 }
 
+/* The largest size of a value on the axis. */
 static double largest_value(const struct spreads *s)
 {
     double most = 0;
-    for (size_t i = 0; i < s->count; i++)
-        most = fmax(most, s->rows[i].values[s->rows[i].count - 1]);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct spread *row = &s->rows[i];
+        if (!row->beyond && row->count > 0)
+            most = fmax(most, fmax(-row->values[0], row->values[row->count - 1]));
+    }
     return most;
 }
 
@@ -265,23 +276,55 @@ struct extent {
 };
 
 /* An axis that begins at 0, or a little before it, where dots at 0 are clear of the names; if all values are large, just
- * below the smallest. Violins extend beyond their values. */
+ * below the smallest. Violins extend beyond their values, except to the other side of 0. */
 static struct extent axis_of(const struct spreads *s, bool violin, double most)
 {
-    double low = INFINITY, high = -INFINITY;
+    double least = INFINITY, low = INFINITY, top = -INFINITY, high = -INFINITY;
     for (size_t i = 0; i < s->count; i++) {
         const struct spread *row = &s->rows[i];
+        if (row->beyond || row->count == 0)
+            continue;
         double reach = violin ? REACH * bandwidth(row->values, row->count, most) : 0;
+        least = fmin(least, row->values[0]);
         low = fmin(low, row->values[0] - reach);
+        top = fmax(top, row->values[row->count - 1]);
         high = fmax(high, row->values[row->count - 1] + reach);
     }
-    if (!(high > 0))
+    if (!(most > 0))
         return (struct extent){-0.02, 1};
-    double margin = 0.05 * fmax(high - low, 0.02 * high);
+    double margin = 0.05 * fmax(high - low, 0.02 * most);
     if (low - margin > NARROW * high)
         return (struct extent){low - margin, high + margin};
-    high = fmax(high, 1.05 * most);
-    return (struct extent){-0.02 * high, high};
+    high = fmax(fmax(high, 1.05 * top), 0.02 * most);
+    return (struct extent){least < 0 ? low - margin : -0.02 * high, high};
+}
+
+/* What is beyond the axis in numbers. */
+static void put_beyond(struct spreads *s, const struct frame *frame)
+{
+    bool cells = plot_is_text(s->plot);
+    struct script *script = &s->plot->script;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct spread *row = &s->rows[i];
+        if (!row->beyond)
+            continue;
+        char *median = text_value(quantile(row->values, row->count, 0.5), s->unit);
+        char *low = text_value(row->values[0], s->unit);
+        char *high = text_value(row->values[row->count - 1], s->unit);
+        char *text = mem_printf("median %s, runs %s to %s %s", median, low, high,
+                                cells ? ">>" : "\xe2\x86\x92");
+        double y = frame->top + ((double)i + 0.5) * (frame->bottom - frame->top) / (double)s->count;
+        if (cells)
+            frame_text(s->plot, frame->right, frame->top + (double)i, ANCHOR_RIGHT,
+                       script->theme->text, 1, text);
+        else
+            frame_text(s->plot, frame->right, y, ANCHOR_RIGHT, script->theme->text,
+                       0.9 * s->layout.size, text);
+        free(median);
+        free(low);
+        free(high);
+        free(text);
+    }
 }
 
 /* |--[==|==]--| for a box, shades of the density for a violin. The values are sorted. */
@@ -294,6 +337,8 @@ static void put_characters(struct spreads *s, bool violin, const struct frame *f
     for (size_t i = 0; i < s->count; i++) {
         const double *v = s->rows[i].values;
         size_t runs = s->rows[i].count;
+        if (s->rows[i].beyond)
+            continue;
         struct box box = box_of(v, runs);
         double width = bandwidth(v, runs, axis.high), most = 0;
         for (size_t n = 0; n < runs; n++)
@@ -376,9 +421,10 @@ static char *legend_of(const struct spreads *s, bool violin, struct extent axis)
     const char *box = !boxes ? "" : cells ? ", []: middle half" : ", box: middle half";
     const char *mean = !s->plot->options->means ? "" : cells ? ", m: mean" : ", dashed: mean";
     char *rows = s->count == s->all ? mem_strdup("")
-                 : s->small ? mem_printf("%zu rows below %g %% of the largest not drawn \xc2\xb7 ",
-                                         s->all - s->count, 100 * LEAST)
-                            : mem_printf("%zu of %zu rows \xc2\xb7 ", s->count, s->all);
+                 : s->small
+                     ? mem_printf("%zu row%s below %g %% of the largest not drawn \xc2\xb7 ",
+                                  s->all - s->count, s->all - s->count == 1 ? "" : "s", 100 * LEAST)
+                     : mem_printf("%zu of %zu rows \xc2\xb7 ", s->count, s->all);
     char *text = mem_printf("%s%s%s%s%s%s", axis.low > 0 ? "axis not from 0 \xc2\xb7 " : "", rows,
                             cells ? "|: median" : "line: median", box, mean, points);
     free(rows);
@@ -405,8 +451,9 @@ static void draw(struct spreads *s, bool violin)
     frame_margins(plot, &frame);
     put_points(s);
     put_boxes(s);
-    if (plot_is_text(plot))
+    if (plot_is_text(plot) && axis.low >= -0.02 * axis.high)
         axis.low = fmax(axis.low, 0);
+    put_beyond(s, &frame);
     frame_xaxis(plot, &frame, axis.low, axis.high, &scale, s->metric_name);
     if (violin)
         put_violins(s, most);
@@ -422,12 +469,16 @@ static void draw(struct spreads *s, bool violin)
 }
 
 /* The rows of the ranking that are worth drawing: those with a value and, unless the user asks for a number, not much less
- * than the largest, whose spread would otherwise be squeezed to make room for lines at 0. */
+ * than the largest of code, whose spread would otherwise be squeezed to make room for lines at 0. */
 static size_t count_rows(const struct ranking *r, bool all)
 {
+    double most = 0;
     size_t count = 0;
     for (size_t i = 0; i < r->count; i++)
-        if (all ? !isnan(r->rows[i].value) : r->rows[i].value >= LEAST * r->rows[0].value)
+        if (!isnan(r->rows[i].value) && (!r->rows[i].other || isinf(ranking_limit(r))))
+            most = fmax(most, fabs(r->rows[i].value));
+    for (size_t i = 0; i < r->count; i++)
+        if (all ? !isnan(r->rows[i].value) : fabs(r->rows[i].value) >= LEAST * most)
             count = i + 1;
     return count > 0 ? count : 1;
 }

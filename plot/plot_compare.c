@@ -180,17 +180,34 @@ static void begin(struct comparison *c, bool dumbbell)
     free(subtitle);
 }
 
+/* The largest SIZE of all rows, or of code alone if that of other rows is much larger. */
+static double largest_by(const struct comparison *c,
+                         double (*size)(const struct comparison *, const struct change *))
+{
+    double code = 0, rest = 0;
+    for (size_t i = 0; i < c->sets.count; i++) {
+        const struct change *row = &c->sets.rows[i];
+        double *largest = row->other || row->label ? &rest : &code;
+        *largest = fmax(*largest, size(c, row));
+    }
+    return code > 0 && rest > 1.6 * code ? code : fmax(code, rest);
+}
+
+static double length_of(const struct comparison *c, const struct change *row)
+{
+    return fabs(value_of(c, row));
+}
+
 /* Whiskers of a few runs are long. To keep the bars visible, they end at the border if they are more than
- * twice as long as the longest bar. */
+ * twice as long as the longest bar; so does the bar of what is not code. */
 static void bar_axis(const struct comparison *c, double *low, double *high)
 {
-    double longest = 0;
+    double longest = largest_by(c, length_of);
     *low = *high = 0;
-    for (size_t i = 0; i < c->sets.count; i++)
-        longest = fmax(longest, fabs(value_of(c, &c->sets.rows[i])));
     for (size_t i = 0; i < c->sets.count; i++) {
         double value = value_of(c, &c->sets.rows[i]), error = error_of(c, &c->sets.rows[i]);
         error = error > 0 ? error : 0;
+        value = fmax(fmin(value, 1.1 * longest), -1.1 * longest);
         *high = fmax(*high, fmin(value + error, 2 * longest));
         *low = fmin(*low, fmax(value - error, -2 * longest));
     }
@@ -242,20 +259,10 @@ static void draw_bars(struct comparison *c)
                c->scale.factor, half, half, c->scale.factor, c->scale.factor, s->theme->text);
 }
 
-static double larger_of(const struct change *row)
+static double larger_of(const struct comparison *c, const struct change *row)
 {
+    (void)c;
     return fmax(row->base, row->with);
-}
-
-/* The sums of many rows may extend beyond the axis. */
-static double largest_shown(const struct comparison *c)
-{
-    double most = 0, rest = 0;
-    for (size_t i = 0; i < c->sets.count; i++) {
-        double *largest = c->sets.rows[i].other ? &rest : &most;
-        *largest = fmax(*largest, larger_of(&c->sets.rows[i]));
-    }
-    return most > 0 && rest > 1.6 * most ? most : fmax(most, rest);
 }
 
 static void put_dumbbell_characters(struct comparison *c, double low, double high)
@@ -278,14 +285,14 @@ static void put_dumbbell_texts(struct comparison *c, double most)
     for (size_t i = 0; i < c->sets.count; i++) {
         const struct change *row = &c->sets.rows[i];
         char *text = text_of(c, row);
-        if (larger_of(row) > most && !plot_is_text(c->plot)) {
+        if (larger_of(c, row) > most && !plot_is_text(c->plot)) {
             char *base = text_value(row->base, c->sets.unit),
                  *whole = mem_printf("(%s before)  %s", base, text);
             free(base);
             free(text);
             text = whole;
         }
-        double at = larger_of(row) > most ? 0 : larger_of(row) / c->scale.factor;
+        double at = larger_of(c, row) > most ? 0 : larger_of(c, row) / c->scale.factor;
         put_text(c, i, plot_is_text(c->plot) ? NAN : at, text);
         free(text);
     }
@@ -294,7 +301,7 @@ static void put_dumbbell_texts(struct comparison *c, double most)
 static void draw_dumbbells(struct comparison *c)
 {
     struct script *s = &c->plot->script;
-    double most = largest_shown(c), text = widest_text(c) + s->em;
+    double most = largest_by(c, larger_of), text = widest_text(c) + s->em;
     bool cells = plot_is_text(c->plot);
     begin(c, true);
     double width = c->frame.right - c->frame.left;

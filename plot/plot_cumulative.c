@@ -144,6 +144,10 @@ static int draw_cumulative(struct plot *plot, struct error *err)
     if (result == 0) {
         ranking_make(&ranking, a, metric, 0);
         result = ranking_check(&ranking, err);
+        if (result == 0 && !(ranking_value(&ranking.total, metric) > 0))
+            result = error_set(err, NULL, NO_OFFSET,
+                               "cannot draw shares: the total of %s is not above 0",
+                               ranking.metric_name);
         if (result == 0)
             draw(plot, a, &ranking);
         if (result == 0 && plot->data != NULL)

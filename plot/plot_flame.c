@@ -140,8 +140,7 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     uint32_t hash = 2166136261U;
     for (const char *c = node->name; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619U;
-    if (node->depth == 0 || strcmp(node->name, LABEL_IDLE) == 0 ||
-        strcmp(node->name, LABEL_OTHERS) == 0 || strcmp(node->name, "_unknown") == 0)
+    if (node->depth == 0 || label_is_no_code(node->name) || strcmp(node->name, "_unknown") == 0)
         return *last = t->other;
     hash =
         (hash ^ hash >> 15) * 0x2c1b3c6dU; /* for names that differ only in their last character */
@@ -150,7 +149,7 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     while (t->series[i % SERIES] == *last || t->series[i % SERIES] == above ||
            t->series[i % SERIES] == *seen)
         i++;
-    if (node->value * f->width >= 2 * f->tree.nodes[0].value)
+    if (node->width * f->width >= 2 * f->tree.nodes[0].width)
         *seen = t->series[i % SERIES];
     return *last = t->series[i % SERIES];
 }
@@ -168,7 +167,8 @@ static char *label_of(const struct flame *f, const char *name, double width)
 
 static void put_node(struct flame *f, const struct flame_node *node)
 {
-    double whole = f->tree.nodes[0].value, part = whole > 0 ? node->value / whole : 1;
+    double total = f->tree.nodes[0].value, share = total > 0 ? node->value / total : 1;
+    double whole = f->tree.nodes[0].width, part = whole > 0 ? node->width / whole : 1;
     double begin = whole > 0 ? node->begin / whole : 0;
     double x = f->left + begin * f->width, width = fmax(part * f->width - 0.5, 0.3);
     double y = f->top + (double)node->depth * f->row;
@@ -178,7 +178,7 @@ static void put_node(struct flame *f, const struct flame_node *node)
     put_text(f, node->name);
     put(f, "\"><title>");
     put_text(f, node->name);
-    put(f, "\n%s  %.2f %%  %.0f samples</title>", value, 100 * part, node->samples);
+    put(f, "\n%s  %.2f %%  %.0f samples</title>", value, 100 * share, node->samples);
     put(f,
         "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" "
         "fill-opacity=\"%.2f\"/>",
@@ -195,7 +195,7 @@ static void put_node(struct flame *f, const struct flame_node *node)
 static void put_box(struct flame *f, const struct flame_node *node)
 {
     struct script *s = &f->plot->script;
-    double whole = f->tree.nodes[0].value, part = whole > 0 ? node->value / whole : 1;
+    double whole = f->tree.nodes[0].width, part = whole > 0 ? node->width / whole : 1;
     double x = f->left + (whole > 0 ? node->begin / whole : 0) * f->width;
     double y = f->top + (double)node->depth * f->row, width = fmax(part * f->width - 0.5, 0.3);
     const char *color = color_of(f, node);
@@ -213,9 +213,9 @@ static void put_box(struct flame *f, const struct flame_node *node)
 /* A node of at least three characters: its name in brackets. */
 static void put_cells(struct flame *f, const struct flame_node *node)
 {
-    double whole = f->tree.nodes[0].value, scale = whole > 0 ? f->width / whole : 0;
+    double whole = f->tree.nodes[0].width, scale = whole > 0 ? f->width / whole : 0;
     int left = (int)lround(node->begin * scale);
-    int room = (int)lround((node->begin + node->value) * scale) - left - 2;
+    int room = (int)lround((node->begin + node->width) * scale) - left - 2;
     if (room < 1)
         return;
     char *fit = text_fit_name(node->name, room, true);
@@ -282,9 +282,40 @@ static void put_page(struct flame *f, const char *title, const char *subtitle)
         page_number(plot, n->begin);
         page_number(plot, n->value);
         page_number(plot, n->samples);
+        page_number(plot, n->width);
         page_close(plot, ']');
     }
     page_close(plot, ']');
+}
+
+/* Caller frees. */
+static char *subtitle_of(const struct flame *f, const struct aggregate *a)
+{
+    const struct plot_options *o = f->plot->options;
+    const struct flame_tree *t = &f->tree;
+    char *text =
+        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *names = mem_strdup(""), *rows = mem_strdup("");
+    for (size_t i = 0; energy_label(i) != NULL && t->narrowed; i++)
+        for (size_t n = 0; n < t->count; n++)
+            if (strcmp(t->nodes[n].name, energy_label(i)) == 0) {
+                char *longer = mem_printf("%s%s%s", names, names[0] != '\0' ? ", " : " \xc2\xb7 ",
+                                          energy_label(i));
+                free(names);
+                names = longer;
+                break;
+            }
+    if (t->negative > 0) {
+        free(rows);
+        rows = mem_printf(" \xc2\xb7 not drawn: %zu row%s below 0", t->negative,
+                          t->negative == 1 ? "" : "s");
+    }
+    char *whole =
+        mem_printf("%s%s%s%s", text, rows, names, t->narrowed ? ": narrower than its share" : "");
+    free(text);
+    free(names);
+    free(rows);
+    return whole;
 }
 
 static void draw(struct flame *f, const struct aggregate *a)
@@ -294,8 +325,7 @@ static void draw(struct flame *f, const struct aggregate *a)
     char *total = text_value(f->tree.nodes[0].value, f->unit);
     char *title =
         mem_printf("%s, %s: binary, function, inlined, file, line", f->metric_name, total);
-    char *subtitle =
-        frame_subtitle(aggregate_meta(a), aggregate_run_count(a), o->inputs, o->input_count);
+    char *subtitle = subtitle_of(f, a);
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
     enum picture picture = f->plot->script.picture;
     (picture == PICTURE_SVG    ? put_svg
@@ -335,6 +365,8 @@ static int draw_flame(struct plot *plot, struct error *err)
         f.unit = ranking_metric_unit(aggregate_quantity(a), metric);
         f.metric_name = ranking_metric_name(aggregate_quantity(a), metric);
         result = check_rows(plot, a, err);
+        if (result == 0 && f.tree.negative > 0 && !(f.tree.nodes[0].value > 0))
+            result = error_set(err, NULL, NO_OFFSET, "no row has %s above 0", f.metric_name);
         if (result == 0)
             draw(&f, a);
         flame_tree_free(&f.tree);

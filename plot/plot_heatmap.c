@@ -17,7 +17,6 @@ struct heatmap {
     enum row_metric metric;
     const char *name, *unit; /* the unit: energy or time per second */
     double most;             /* the end of the scale */
-    bool beyond;             /* the sum of many rows exceeds it */
 };
 
 /* Value of series K in bin I: power, or thread time per second. */
@@ -26,19 +25,47 @@ static double value_of(const struct time_bins *b, size_t i, size_t k)
     return (double)time_cell(b, 0, i)[k] / b->width;
 }
 
-/* The sum of many rows may exceed the scale; otherwise all other rows would be pale. */
+static double largest_of(const struct time_bins *b, size_t k)
+{
+    double most = 0;
+    for (size_t i = 0; i < b->count; i++)
+        most = fmax(most, value_of(b, i, k));
+    return most;
+}
+
+/* What is not code, or is the sum of many rows, may exceed the scale; otherwise all other rows would be pale. */
 static void find_end(struct heatmap *h)
 {
     const struct time_bins *b = &h->bins;
-    double most = 0, rest = 0;
-    for (size_t i = 0; i < b->count; i++)
-        for (size_t k = 0; k < b->series; k++)
-            if (strcmp(b->names[k], LABEL_OTHER) == 0)
-                rest = fmax(rest, value_of(b, i, k));
-            else
-                most = fmax(most, value_of(b, i, k));
-    h->beyond = rest > 1.6 * most && most > 0;
-    h->most = h->beyond ? most : fmax(most, rest);
+    double code = 0, rest = 0;
+    for (size_t k = 0; k < b->series; k++) {
+        double *most = label_is_no_code(b->names[k]) ? &rest : &code;
+        *most = fmax(*most, largest_of(b, k));
+    }
+    h->most = rest > 1.6 * code && code > 0 ? code : fmax(code, rest);
+}
+
+/* " · _idle: beyond the scale", or nothing. Caller frees. */
+static char *beyond_of(const struct heatmap *h)
+{
+    char *text = mem_strdup("");
+    for (size_t k = 0; k < h->bins.series; k++) {
+        if (largest_of(&h->bins, k) <= h->most)
+            continue;
+        char *longer =
+            mem_printf("%s%s%s", text, text[0] != '\0' ? ", " : " \xc2\xb7 ", h->bins.names[k]);
+        free(text);
+        text = longer;
+    }
+    char *whole = mem_printf("%s%s", text, text[0] != '\0' ? ": beyond the scale" : "");
+    free(text);
+    return whole;
+}
+
+/* gnuplot draws no image of a single row or column: it is drawn in two halves. */
+static size_t repeats(size_t count)
+{
+    return count == 1 ? 2 : 1;
 }
 
 static void put_data(struct heatmap *h)
@@ -48,9 +75,9 @@ static void put_data(struct heatmap *h)
     script_add(s, "# a row per function, a column per bin of %.9g s from %.9g s: %s [%s]\n",
                b->width, b->start, h->name, h->unit);
     script_data(s, "$map");
-    for (size_t k = 0; k < b->series; k++) {
-        for (size_t i = 0; i < b->count; i++)
-            script_number(s, value_of(b, i, k));
+    for (size_t k = 0; k < b->series * repeats(b->series); k++) {
+        for (size_t i = 0; i < b->count * repeats(b->count); i++)
+            script_number(s, value_of(b, i / repeats(b->count), k / repeats(b->series)));
         script_row_end(s);
     }
     script_data_end(s);
@@ -68,7 +95,8 @@ static void put_map(struct heatmap *h, const struct frame *f, const struct scale
 {
     struct script *s = &h->plot->script;
     const struct time_bins *b = &h->bins;
-    double em = s->em, step = b->width / time->factor, most = h->most;
+    double em = s->em, most = h->most, high = 1.0 / (double)repeats(b->series);
+    double wide = b->width / time->factor / (double)repeats(b->count);
     script_add(s, "set palette defined (%s)\nset cbtics nomirror %.9g\nset format cb '%%g'\n",
                s->theme->heat,
                frame_step(most > 0 ? most / scale->factor : 1, f->bottom - f->top, 2 * s->em));
@@ -80,9 +108,9 @@ static void put_map(struct heatmap *h, const struct frame *f, const struct scale
     free(title);
     script_add(s,
                "unset grid\nset xtics scale 0\nset cbrange [0:%.9g]\n"
-               "plot $map matrix using (%.12g+$1*%.12g):2:($3/%g) with %s\n",
-               most > 0 ? most / scale->factor : 1, b->start / time->factor + step / 2, step,
-               scale->factor, image_of(s));
+               "plot $map matrix using (%.12g+$1*%.12g):($2*%g%+g):($3/%g) with %s\n",
+               most > 0 ? most / scale->factor : 1, b->start / time->factor + wide / 2, wide, high,
+               high / 2 - 0.5, scale->factor, image_of(s));
 }
 
 /* In text: one character per cell, from light to dark. */
@@ -161,8 +189,7 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
     const struct plot_options *o = plot->options;
     const struct time_bins *b = &h->bins;
     char *read = frame_subtitle(&b->meta, 1, o->inputs, o->input_count);
-    char *subtitle =
-        mem_printf("%s%s", read, h->beyond ? " \xc2\xb7 " LABEL_OTHER ": beyond the scale" : "");
+    char *beyond = beyond_of(h), *subtitle = mem_printf("%s%s", read, beyond);
     char *title =
         mem_printf("%s of functions over time", h->metric == METRIC_ENERGY ? h->name : "CPU use");
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
@@ -172,6 +199,7 @@ static void draw(struct heatmap *h, const struct rows_layout *layout)
         put_picture(h, layout, title, subtitle);
     free(title);
     free(subtitle);
+    free(beyond);
     free(read);
 }
 

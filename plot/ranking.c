@@ -185,9 +185,7 @@ static void name_rows(struct ranking *r, const struct aggregate *a)
     char **names = names_make(&source, rows, count);
     for (size_t i = 0; i < count; i++) {
         r->rows[i].name = names[i];
-        r->rows[i].other = strcmp(names[i], LABEL_IDLE) == 0 ||
-                           strcmp(names[i], LABEL_OTHERS) == 0 ||
-                           strcmp(names[i], LABEL_OTHER) == 0;
+        r->rows[i].other = aggregate_is_label(a, rows[i]) || strcmp(names[i], LABEL_OTHER) == 0;
     }
     free(names);
     free(rows);
@@ -205,8 +203,6 @@ void ranking_make(struct ranking *r, const struct aggregate *a, enum row_metric 
         struct ranked_row *row = &r->rows[i];
         row->share = metric != METRIC_POWER && whole > 0 ? row->value / whole : NAN;
         row->error = interval_of(a, row->row, metric);
-        double reach = row->value + (row->error > 0 ? row->error : 0);
-        r->largest = reach > r->largest ? reach : r->largest;
     }
 }
 
@@ -218,6 +214,18 @@ int ranking_check(const struct ranking *r, struct error *err)
     return error_set(err, NULL, NO_OFFSET, "nothing is selected: there are no rows to draw");
 }
 
+double ranking_limit(const struct ranking *r)
+{
+    double code = 0, other = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ranked_row *row = &r->rows[i];
+        double reach = order_of(row->value) + (row->error > 0 ? row->error : 0);
+        double *most = row->other ? &other : &code;
+        *most = fmax(*most, reach);
+    }
+    return code > 0 && other > 1.6 * code ? 1.1 * code : INFINITY;
+}
+
 void ranking_intervals(struct ranking *r, const struct aggregate *a)
 {
     if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))
@@ -226,8 +234,6 @@ void ranking_intervals(struct ranking *r, const struct aggregate *a)
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];
         row->error = row_part_interval(row->share, n) * fabs(whole);
-        double reach = row->value + (row->error > 0 ? row->error : 0);
-        r->largest = reach > r->largest ? reach : r->largest;
     }
 }
 

@@ -22,7 +22,7 @@ struct ranked_row {
     double share;               /* of the total, 0..1; NaN if shares are meaningless */
     double
         error; /* half of the 95 % interval of the mean; NaN: fewer than 2 runs, see ranking_intervals */
-    bool other; /* not code: _other, _idle */
+    bool other; /* not code: _other, and labels such as _idle and _others */
 };
 
 struct ranking {
@@ -34,7 +34,6 @@ struct ranking {
     enum row_metric metric;
     const char *unit;        /* of the metric, without prefix; borrowed from the aggregate */
     const char *metric_name; /* "energy", or the quantity to which the values add up */
-    double largest;          /* value, including its error */
 };
 
 /* The requested metric, else energy (of QUANTITY) if the profile has it, else time. Returns 0, or -1 with
@@ -54,6 +53,10 @@ void ranking_make(struct ranking *ranking, const struct aggregate *aggregate,
                   enum row_metric metric, size_t top);
 /* Returns 0, or -1 with ERR filled if there are no rows: nothing is selected. */
 int ranking_check(const struct ranking *ranking, struct error *err);
+
+/* The value at which to cut the rows that are not code, where one of them is so much larger than all code that this would
+ * be too small to see; otherwise INFINITY. */
+double ranking_limit(const struct ranking *ranking);
 
 /* Sets the intervals of time and energy of a single run from its number of samples. */
 void ranking_intervals(struct ranking *ranking, const struct aggregate *aggregate);

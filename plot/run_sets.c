@@ -248,6 +248,7 @@ static void fill_side(struct run_sets *s, size_t side, const struct ranked *rank
         *change = change_of(s, side, set[0], set[side]);
         change->error = compare_interval(s->compare, side, s->metric, row);
         change->result = results[row];
+        change->label = compare_is_label(s->compare, &s->compare->rows[row]);
     }
     free(results);
 }

@@ -17,6 +17,7 @@ struct change {
     struct significance result; /* of _other: VERDICT_NOT_TESTED */
     bool tested;                /* the runs of this side allow a test */
     bool other;                 /* the sum of the other rows */
+    bool label;                 /* not code: _idle, _others, ... */
 };
 
 /* A side: its files, and a short name for it. */

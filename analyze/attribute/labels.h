@@ -3,6 +3,7 @@
 #ifndef ANALYZE_ATTRIBUTE_LABELS_H
 #define ANALYZE_ATTRIBUTE_LABELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,6 +20,15 @@ static inline const char *energy_label(size_t number)
 {
     static const char *const labels[] = {LABEL_IDLE, LABEL_GAP, LABEL_OTHERS, LABEL_RESIDUAL, NULL};
     return labels[number];
+}
+
+/* Is NAME that of a row without code, or of the sum of many rows? */
+static inline bool label_is_no_code(const char *name)
+{
+    for (size_t i = 0; energy_label(i) != NULL; i++)
+        if (strcmp(name, energy_label(i)) == 0)
+            return true;
+    return strcmp(name, LABEL_OTHER) == 0;
 }
 
 /* A separate row collects what filters exclude; tables show it as a fact. */

@@ -278,9 +278,9 @@
     }
     var hidden = {}, most = data.most, view;
     function largest(row) { return row.values.reduce(function (a, b) { return Math.max(a, b); }, 0); }
-    /* The scale ends at the largest value that is shown; the sum of the other rows does not count beside them. */
+    /* The scale ends at the largest value that is shown; what is not code does not count beside code. */
     function rescale() {
-      var shown = data.rows.filter(function (row, k) { return !hidden[k]; }), own = shown.filter(function (r) { return r.name !== '_other'; });
+      var shown = data.rows.filter(function (row, k) { return !hidden[k]; }), own = shown.filter(function (r) { return !/^_(others?|idle|gap|residual)$/.test(r.name); });
       most = shown.length === data.rows.length ? data.most : Math.max.apply(null, [0].concat((own.length ? own : shown).map(largest)));
       view.redraw();
     }
@@ -310,7 +310,7 @@
       var to = nodes[top], deepest = 0;
       area.textContent = '';
       nodes.forEach(function (n, i) {
-        var left = (n[2] - to[2]) / to[3], width = n[3] / to[3], above = n[1] < to[1];
+        var left = (n[2] - to[2]) / to[5], width = n[5] / to[5], above = n[1] < to[1];
         if (left + width < 1e-9 || left > 1 - 1e-9 || (above && (left > 1e-9 || left + width < 1 - 1e-9))) return;
         if (above) { left = 0; width = 1; }
         if (width * area.clientWidth < 1) return;
