@@ -8,29 +8,22 @@
 
 #include "base/memory.h"
 
-/* A window in which threads used more CPUs than this has a wrong time. */
-enum { MAX_CPUS = 1 << 12, FIRST_ROOM = 32, SUM_ROOM = 10 };
-
-static size_t pairs_of(size_t columns)
-{
-    return columns * (columns + 1) / 2;
-}
+enum { FIRST_ROOM = 32 };
 
 static void make_room(struct fit *fit, size_t columns)
 {
     if (columns <= fit->room)
         return;
-    size_t room = fit->room > 0 ? fit->room : FIRST_ROOM, old = pairs_of(fit->room);
+    size_t room = fit->room > 0 ? fit->room : FIRST_ROOM, old = fit_pairs(fit->room);
     while (room < columns)
         room *= 2;
-    exact *sums = mem_zalloc(PBIN_FIT_GROUPS * pairs_of(room), sizeof *sums);
+    fit_flush(fit);
+    exact *sums = mem_zalloc(PBIN_FIT_GROUPS * fit_pairs(room), sizeof *sums);
     for (size_t g = 0; g < PBIN_FIT_GROUPS && old > 0; g++)
-        memcpy(sums + g * pairs_of(room), fit->sums + g * old, old * sizeof *sums);
+        memcpy(sums + g * fit_pairs(room), fit->sums + g * old, old * sizeof *sums);
     free(fit->sums);
     fit->sums = sums;
     fit->room = room;
-    fit->cells = mem_resize(fit->cells, pairs_of(room), sizeof *fit->cells);
-    memset(fit->cells + old, 0, (pairs_of(room) - old) * sizeof *fit->cells);
 }
 
 static void empty(struct fit_window *w)
@@ -58,8 +51,7 @@ void fit_delete(struct fit *fit)
     if (fit == NULL)
         return;
     free(fit->sums);
-    free(fit->cells);
-    free(fit->pairs);
+    free(fit->words);
     free(fit->column_of);
     free(fit->first.column);
     free(fit->first.cpu);
@@ -95,125 +87,6 @@ uint16_t fit_column(struct fit *fit, uint32_t row)
 void fit_put(struct fit *fit, exact *sum, exact value)
 {
     fit->overflow |= __builtin_add_overflow(*sum, value, sum);
-}
-
-/* ---- products ---- */
-
-static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
-{
-    if (exact_fits(value, shift, SUM_ROOM))
-        fit_put(fit, sum, exact_of_double(value, shift));
-    else
-        fit->overflow = true;
-}
-
-/* The products of X and Y, of which each has three estimates, into GROUP and the one after all. */
-static void add_products(struct fit *fit, size_t group, size_t a, size_t b, const double *x,
-                         const double *y, double scale)
-{
-    int shift = b == FIT_ENERGY || a == FIT_ENERGY ? ENERGY_SHIFT : TIME_SHIFT;
-    double all = x[0] * y[0] * scale;
-    if (x[0] == x[1] && x[0] == x[2] && y[0] == y[1] && y[0] == y[2]) {
-        add_product(fit, fit_sum(fit, group, a, b), all, shift);
-        return;
-    }
-    double half = (x[1] * y[1] + x[2] * y[2]) * scale / 2;
-    add_product(fit, fit_sum(fit, group, a, b), 2 * all - half, shift);
-    add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), half - all, shift);
-}
-
-static inline void add_cell(struct fit *fit, size_t a, size_t b, double all, double half)
-{
-    size_t high = a > b ? a : b, low = a > b ? b : a;
-    struct fit_cell *cell = &fit->cells[high * (high + 1) / 2 + low];
-    if (cell->block != fit->block) {
-        *cell = (struct fit_cell){.block = fit->block};
-        if (fit->pair_count == fit->pair_capacity)
-            mem_reserve(&fit->pairs, &fit->pair_capacity, fit->pair_count + 1, sizeof *fit->pairs);
-        fit->pairs[fit->pair_count++] = (struct fit_pair){(uint16_t)a, (uint16_t)b};
-    }
-    cell->sum += 2 * all - half;
-    cell->uncorrected += half - all;
-}
-
-void fit_end_block(struct fit *fit)
-{
-    for (size_t i = 0; i < fit->pair_count; i++) {
-        size_t a = fit->pairs[i].a, b = fit->pairs[i].b;
-        int shift = a == FIT_ENERGY || b == FIT_ENERGY ? ENERGY_SHIFT : TIME_SHIFT;
-        const struct fit_cell *cell =
-            &fit->cells[a > b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a];
-        add_product(fit, fit_sum(fit, fit->block_group, a, b), cell->sum, shift);
-        if (cell->uncorrected != 0)
-            add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), cell->uncorrected, shift);
-    }
-    fit->pair_count = 0;
-    fit->block++;
-}
-
-void fit_take_inner(struct fit *fit, const struct fit_inner *w)
-{
-    size_t group = w->end / FIT_BLOCK % FIT_GROUPS;
-    if (!(w->ns > 0))
-        return;
-    for (size_t i = 0; i < w->count; i++)
-        if (!(w->cpu[i][0] <= w->ns * MAX_CPUS))
-            return;
-    if (group != fit->block_group || fit->block == 0)
-        fit_end_block(fit);
-    fit->block_group = group;
-    fit->switched[FIT_TIME]++;
-    add_cell(fit, FIT_TIME, FIT_TIME, w->ns, w->ns);
-    add_cell(fit, FIT_ENERGY, FIT_TIME, w->energy, w->energy);
-    double per_ns = 1 / w->ns, rate = w->energy * per_ns;
-    add_cell(fit, FIT_ENERGY, FIT_ENERGY, w->energy * rate, w->energy * rate);
-    for (size_t i = 0; i < w->count; i++) {
-        const double *x = w->cpu[i];
-        size_t a = w->column[i];
-        add_cell(fit, a, FIT_TIME, x[0], (x[1] + x[2]) / 2);
-        add_cell(fit, a, FIT_ENERGY, x[0] * rate, (x[1] + x[2]) / 2 * rate);
-        for (size_t j = 0; j <= i; j++) { /* the same for x and y exchanged */
-            const double *y = w->cpu[j];
-            add_cell(fit, a, w->column[j], x[0] * y[0] * per_ns,
-                     (x[1] * y[1] + x[2] * y[2]) * (per_ns / 2));
-        }
-    }
-}
-
-static bool is_usable(const struct fit_window *w)
-{
-    if (w->bad || w->ns <= 0)
-        return false;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->cpu[i][0] / MAX_CPUS > w->ns)
-            return false;
-    return true;
-}
-
-static void take_window(struct fit *fit, const struct fit_window *w)
-{
-    double ns = (double)w->ns / FIT_TICK, joule = exact_approximate(w->energy, ENERGY_SHIFT);
-    double time[] = {ns, ns, ns}, energy[] = {joule, joule, joule};
-    size_t group = w->end / FIT_BLOCK % FIT_GROUPS;
-    if (!is_usable(w))
-        return;
-    fit->switched[FIT_TIME]++;
-    add_product(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), ns, TIME_SHIFT);
-    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME), joule, ENERGY_SHIFT);
-    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * joule / ns, ENERGY_SHIFT);
-    for (size_t i = 0; i < w->count; i++) {
-        double x[FIT_ESTIMATES];
-        for (size_t e = 0; e < FIT_ESTIMATES; e++)
-            x[e] = (double)w->cpu[i][e] / FIT_TICK;
-        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / ns);
-        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / ns);
-        for (size_t j = 0; j <= i; j++) {
-            double y[FIT_ESTIMATES];
-            for (size_t e = 0; e < FIT_ESTIMATES; e++)
-                y[e] = (double)w->cpu[j][e] / FIT_TICK;
-            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / ns);
-        }
-    }
 }
 
 /* ---- the open window ---- */
@@ -269,7 +142,7 @@ void fit_end_window(struct fit *fit, bool bad)
         return;
     fit->open.bad |= bad;
     if (fit->divided)
-        take_window(fit, &fit->open);
+        fit_take(fit, &fit->open);
     else
         extend(&fit->first, &fit->open, NULL);
     fit->divided = true;
@@ -347,9 +220,10 @@ void fit_merge(struct fit *to, const struct fit *from, const uint32_t *row)
     merge_sums(to, from, column);
 }
 
-void fit_join(struct fit *fit, const struct fit *later, const uint32_t *row)
+void fit_join(struct fit *fit, struct fit *later, const uint32_t *row)
 {
     uint16_t column[FIT_COLUMNS];
+    fit_flush(later);
     match_columns(fit, later, row, column);
     merge_sums(fit, later, column);
     if (later->mode == FIT_NOTHING)
@@ -366,6 +240,7 @@ void fit_join(struct fit *fit, const struct fit *later, const uint32_t *row)
 
 void fit_end(struct fit *fit)
 {
+    fit_flush(fit);
     empty(&fit->first);
     empty(&fit->open);
     fit->divided = false;

@@ -30,6 +30,8 @@ enum {
     FIT_ROW = PBIN_FIT_ROW,
     FIT_COLUMNS = 256, /* further rows have none */
     FIT_ESTIMATES = 3,
+    FIT_WORD = 64,  /* bits */
+    FIT_LANES = 8,  /* columns of windows come in multiples, the last have no CPU time */
     FIT_TICK = 1024 /* per ns: CPU times of a window are integers, too */
 };
 #define FIT_NONE UINT16_MAX
@@ -53,19 +55,14 @@ enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
 
 struct fit_entry;
 
-/* The products of two columns in the windows that end in one block of one stretch, before they are rounded. */
-struct fit_cell {
-    double sum, uncorrected;
-    uint32_t block; /* the block to which it belongs; empty if that is not the open one */
-};
-
-/* A window in doubles [ns] [J]; columns are at least FIT_REST. */
+/* A window in doubles [ns] [J]. */
 struct fit_inner {
     double ns, energy;
     uint64_t end;
     size_t count;
-    const uint16_t *column;             /* [count] */
-    const double (*cpu)[FIT_ESTIMATES]; /* [count] */
+    bool varies;                /* the estimates of some CPU times differ */
+    uint16_t *column;           /* [count], ascending, at least FIT_REST */
+    double (*cpu)[FIT_COLUMNS]; /* [FIT_ESTIMATES] */
 };
 
 struct fit {
@@ -75,18 +72,17 @@ struct fit {
     exact switched
         [FIT_COLUMNS]; /* squares of intervals that end in another row than they begin in [ns^2]; of FIT_TIME: the
                                     number of complete windows */
-    exact *sums;         /* see fit_sum */
-    size_t room;         /* columns for which SUMS has room */
-    uint16_t *column_of; /* by row: its column, or FIT_NONE */
+    exact *sums;                   /* see fit_sum */
+    uint64_t squares[FIT_COLUMNS]; /* SWITCHED of one stretch, of short intervals */
+    size_t room;                   /* columns for which SUMS has room */
+    uint16_t *column_of;           /* by row: its column, or FIT_NONE */
     size_t rows, row_capacity;
     bool overflow;
-    struct fit_cell *cells; /* as the sums of one group */
-    uint32_t block;         /* number of the block that is open */
-    size_t block_group;
-    struct fit_pair {
-        uint16_t a, b;
-    } * pairs; /* of the cells of the open block */
-    size_t pair_count, pair_capacity;
+    /* What has been added to SUMS since fit_flush, in machine words; see fit_sums.c. */
+    int64_t *words;
+    size_t words_room; /* as ROOM */
+    double used
+        [PBIN_FIT_GROUPS]; /* part of the largest word that the sums of a group may have reached */
     /* Successive samples of a thread that used CPU time; and those with equal CPU times although
      * their intervals differ, which shows that CPU times are averages. Counted in the profiles
      * read, not in merged sums. */
@@ -97,6 +93,10 @@ struct fit {
     enum fit_mode first_mode, mode; /* of the first and of the last stretch */
     double first_rate, rate; /* power at the begin of the first, and at the end of the last */
     uint32_t head[STRETCH_WINDOWS]; /* by window of a stretch: list of its entries */
+    uint64_t has[STRETCH_WINDOWS]
+                [FIT_COLUMNS / FIT_WORD]; /* the same: a bit for each column in it */
+    uint32_t
+        latest[FIT_COLUMNS]; /* by column: the entry that was found last; verified before use */
     struct fit_entry *entries;
     size_t entry_count, entry_capacity;
     uint16_t *of;             /* by thread sample of a stretch: its column */
@@ -123,7 +123,7 @@ void fit_delete(struct fit *fit); /* NULL is allowed */
 void fit_add_stretch(struct fit *fit, const struct fit_view *view);
 
 /* Adds LATER, the next part of the same profile, to FIT; row I of LATER is row ROW[I] of FIT. */
-void fit_join(struct fit *fit, const struct fit *later, const uint32_t *row);
+void fit_join(struct fit *fit, struct fit *later, const uint32_t *row);
 
 /* Ends the profile; its first and last windows are incomplete. */
 void fit_end(struct fit *fit);
@@ -134,11 +134,16 @@ void fit_merge(struct fit *to, const struct fit *from, const uint32_t *row);
 /* The column of ROW, which is assigned at the first call; FIT_REST if all columns are taken. */
 uint16_t fit_column(struct fit *fit, uint32_t row);
 
+static inline size_t fit_pairs(size_t columns)
+{
+    return columns * (columns + 1) / 2;
+}
+
 /* The sum of products of columns A and B in GROUP [2^-32 ns; with FIT_ENERGY 2^-80 J; of FIT_ENERGY and itself 2^-80 J^2/ns]. */
 static inline exact *fit_sum(const struct fit *fit, size_t group, size_t a, size_t b)
 {
-    size_t high = a > b ? a : b, low = a > b ? b : a, pairs = fit->room * (fit->room + 1) / 2;
-    return &fit->sums[group * pairs + high * (high + 1) / 2 + low];
+    size_t high = a > b ? a : b, low = a > b ? b : a;
+    return &fit->sums[group * fit_pairs(fit->room) + fit_pairs(high) + low];
 }
 
 /* Adds VALUE to SUM; sets OVERFLOW if that is too large. */
@@ -155,8 +160,9 @@ void fit_extend(struct fit *fit, int64_t ns, exact energy, uint64_t end, bool ba
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu);
 void fit_end_window(struct fit *fit, bool bad);
 
-/* Adds a window that is complete within a stretch. fit_end_block ends the last block of the stretch. */
+/* Add the products of a complete window. fit_take_inner: many of them, which are not in SUMS before fit_flush. */
+void fit_take(struct fit *fit, const struct fit_window *window);
 void fit_take_inner(struct fit *fit, const struct fit_inner *window);
-void fit_end_block(struct fit *fit);
+void fit_flush(struct fit *fit);
 
 #endif

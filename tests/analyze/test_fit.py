@@ -67,6 +67,29 @@ def sums_of(data):
     return columns, sums
 
 
+def lines(samples, functions, held):
+    """For each window of HELD samples its time, and the CPU time of each function by the lines through all samples, through
+    those with odd and those with even numbers; a thread that always runs. Lines end at multiples of 1024 samples."""
+    out = []
+    of, ns, end = [s.entries[0][1] for s in samples], [s.interval_ns for s in samples], len(samples)
+    exists = lambda i, k: 0 <= k < end and k // 1024 == i // 1024
+    for i, d in enumerate(ns):
+        if i % held == 0:
+            out.append((0, [[0.0] * functions for _ in range(3)]))
+        out[-1] = (out[-1][0] + d, out[-1][1])
+        a, b, cpu = of[i - 1] if exists(i, i - 1) else of[i], of[i], out[-1][1]
+        early, late = 1 + i % 2, 2 - i % 2
+        points = [(a, b, 0, 1)] * 3  # rows at the ends of the line, where on it the interval begins and ends
+        if exists(i, i - 2):
+            points[early] = of[i - 2], b, ns[i - 1] / (ns[i - 1] + d), 1
+        if exists(i, i + 1):
+            points[late] = a, of[i + 1], 0, d / (d + ns[i + 1])
+        for estimate, (first, last, low, high) in enumerate(points):
+            cpu[estimate][first] += d * (1 - (low + high) / 2)
+            cpu[estimate][last] += d * (low + high) / 2
+    return out
+
+
 class FitTest(tool.Case):
     def put(self, name, profile, batch=4096):
         return self.file(name, pbin.write(profile, batch=batch))
@@ -168,6 +191,35 @@ class FitTest(tool.Case):
         for group in range(GROUPS - 1):
             self.assertAlmostEqual(sums.get((group, TIME, TIME), 0) / 2**32, sum(
                 t for w, t in enumerate(time) if 0 < w < 255 and (4 * w + 3) // 128 % 20 == group), delta=1)
+
+    def test_products(self):
+        """Corrected and uncorrected products, computed here: also of long windows, and with too much energy for machine words."""
+        held = 4
+        for mean, watt, count in ((MS, 5, 1024), (600 * MS, 5, 10240), (MS, 1e7, 1024)):
+            rng, samples = random.Random(count), []
+            for i in range(count):
+                value = value if i % held else watt * rng.uniform(1, 2)
+                samples.append(pbin.Sample(rng.randrange(mean // 2, 2 * mean), value, [(0, rng.randrange(3), 0)]))
+                samples[-1].entries[0] = (0, samples[-1].entries[0][1], samples[-1].interval_ns)
+            columns, sums = self.sums(self.put("products.pbin", make(samples)))
+            names = [name if kind == ROW else kind for kind, name, _, _ in columns]
+            wanted, size = {}, {}
+            for (d, (x, y, z)), first in list(zip(lines(samples, 3, held), samples[::held]))[1:-1]:
+                for a in range(3):
+                    for b in range(a + 1):
+                        all_, half = x[a] * x[b] / d, (y[a] * y[b] + z[a] * z[b]) / d / 2
+                        self.count(wanted, size, (a, b), all_, half)
+                    self.count(wanted, size, (a, "time"), x[a], (y[a] + z[a]) / 2)
+                    self.count(wanted, size, (a, "energy"), x[a] * first.value / 1e9, (y[a] + z[a]) / 2 * first.value / 1e9)
+            for (kind, a, b), value in wanted.items():
+                i, j = names.index(f"f{a}"), {"time": TIME, "energy": ENERGY}.get(b) if isinstance(b, str) else names.index(f"f{b}")
+                found = sum(sums.get((g, max(i, j), min(i, j)), 0) for g in (range(GROUPS - 1) if kind == "corrected" else [GROUPS - 1]))
+                self.assertAlmostEqual(found / 2**(80 if b == "energy" else 32), value, delta=1e-9 * size[a, b], msg=(mean, watt, kind, a, b))
+
+    def count(self, wanted, size, pair, all_, half):
+        for kind, value in (("corrected", 2 * all_ - half), ("more", half - all_)):
+            wanted[(kind, *pair)] = wanted.get((kind, *pair), 0) + value
+        size[pair] = size.get(pair, 0) + all_
 
     def test_every_way_to_the_same_bits(self):
         """Blocks, shards, random trees, few threads or many samples a window: the same sums, the same table."""

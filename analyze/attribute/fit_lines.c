@@ -1,0 +1,429 @@
+/* The CPU time of each row in the windows of a stretch.
+ *
+ *   PC of sample   i-2        i-1         i        i+1
+ *   interval i      |----------|===:=======|---------|     a row's part falls in a straight line from the sample where
+ *                                                           it was seen to the next, where another one was
+ * The line is drawn through all samples, through those with even numbers, and through those with odd numbers. The window
+ * may change within the interval.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit_windows.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/vectors.h"
+
+/* CPU time that was used over more intervals than this is not assigned to windows. */
+enum { MAX_REACH = 64 };
+
+/* The entry of a column that is not the latest. */
+static uint32_t find_entry(struct fit *fit, size_t window, uint16_t column)
+{
+    uint64_t *has = &fit->has[window][column / FIT_WORD], bit = UINT64_C(1) << column % FIT_WORD;
+    uint32_t at = fit->head[window];
+    while ((*has & bit) != 0 && fit->entries[at].column != column)
+        at = fit->entries[at].next;
+    if ((*has & bit) == 0) {
+        *has |= bit;
+        if (fit->entry_count == fit->entry_capacity)
+            mem_reserve(&fit->entries, &fit->entry_capacity, fit->entry_count + 1,
+                        sizeof *fit->entries);
+        at = (uint32_t)fit->entry_count++;
+        fit->entries[at] = (struct fit_entry){
+            .column = column, .window = (uint16_t)window, .next = fit->head[window]};
+        fit->head[window] = at;
+    }
+    fit->latest[column] = at;
+    return at;
+}
+
+static inline double *entry_of(struct fit *fit, size_t window, uint16_t column)
+{
+    uint32_t at = fit->latest[column];
+    if (at >= fit->entry_count || fit->entries[at].window != window ||
+        fit->entries[at].column != column)
+        at = find_entry(fit, window, column);
+    return fit->entries[at].cpu;
+}
+
+/* CPU time in the same row by all estimates. */
+static inline void add_same(struct fit *fit, size_t window, uint16_t column, double cpu_ns)
+{
+    double *cpu = entry_of(fit, window, column);
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        cpu[e] += cpu_ns;
+}
+
+/* A straight line from row FROM to row TO, of which an interval has the part from LOW to HIGH. */
+struct line {
+    uint16_t from, to;
+    double low, high;
+};
+
+/* The part of an interval from BEGIN to END, which is in one window. */
+static void add_lines(struct fit *fit, size_t window, const struct line *lines, double cpu_ns,
+                      double begin, double end)
+{
+    for (size_t e = 0; e < FIT_ESTIMATES; e++) {
+        const struct line *l = &lines[e];
+        double middle = l->low + (begin + end) / 2 * (l->high - l->low);
+        double cpu = cpu_ns * (end - begin), to = fit_to_tick(cpu * middle);
+        entry_of(fit, window, l->from)[e] += fit_to_tick(cpu) - to;
+        entry_of(fit, window, l->to)[e] += to;
+    }
+}
+
+/* Thread sample K is in sample I; FIT_NOWHERE: there is none. */
+struct link {
+    uint32_t before, after; /* thread samples of the same thread, in the samples before and after */
+    bool shares;            /* its first half is of the row before */
+};
+
+static inline __attribute__((always_inline)) struct link
+links_of(const struct fit_view *v, const struct fit *fit, size_t i, size_t k)
+{
+    struct link l = {FIT_NOWHERE, FIT_NOWHERE, false};
+    if (v->uses == NULL) {
+        size_t n = v->threads[0];
+        l.shares = i > 0 && v->cpu_ns[k - n] > 0;
+        l.before = l.shares ? (uint32_t)(k - n) : FIT_NOWHERE;
+        l.after = i + 1 < v->stretch->count && v->cpu_ns[k] > 0 ? (uint32_t)(k + n) : FIT_NOWHERE;
+        return l;
+    }
+    size_t before = v->uses[k].before;
+    l.shares = before != SIZE_MAX;
+    l.before = l.shares && fit->sample[before] + 1 == i ? (uint32_t)before : FIT_NOWHERE;
+    l.after = fit->after[k] != FIT_NOWHERE && fit->sample[fit->after[k]] == i + 1 ? fit->after[k]
+                                                                                  : FIT_NOWHERE;
+    return l;
+}
+
+/* The lines through every other sample, for an interval whose ends are in rows A and B. */
+static void draw_lines(const struct fit_windows *w, size_t i, const struct link *own, uint16_t a,
+                       uint16_t b, uint32_t before, struct line *lines)
+{
+    const struct stretch *s = w->view->stretch;
+    const uint16_t *of = w->fit->of;
+    struct line whole = {a, b, 0, 1};
+    lines[0] = lines[1] = lines[2] = whole;
+    size_t early = 1 + i % 2, late = 3 - early; /* which keep sample i, and the one before it */
+    if (before != FIT_NOWHERE && s->ns[i - 1] > 0)
+        lines[early] = (struct line){of[before], b, s->ns[i - 1] / (s->ns[i - 1] + s->ns[i]), 1};
+    if (own->after != FIT_NOWHERE && s->ns[i + 1] > 0)
+        lines[late] = (struct line){a, of[own->after], 0, s->ns[i] / (s->ns[i] + s->ns[i + 1])};
+}
+
+static void put_switch(struct fit *fit, uint16_t a, uint16_t b, double square)
+{
+    square = rint(square);
+    if (!exact_fits(square, 0, 32))
+        return;
+    fit_put(fit, &fit->switched[a], exact_of_double(square, 0));
+    fit_put(fit, &fit->switched[b], exact_of_double(square, 0));
+}
+
+static inline void count_switch(struct fit *fit, uint16_t a, uint16_t b, double cpu_ns)
+{
+    const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
+    double square = cpu_ns * cpu_ns;
+    if (a == b)
+        return;
+    if (!(square < small)) {
+        put_switch(fit, a, b, square);
+        return;
+    }
+    uint64_t rounded = bits_of_double(square + large) - bits_of_double(large);
+    fit->squares[a] += rounded;
+    fit->squares[b] += rounded;
+}
+
+/* CPU time that was used in several intervals: spread over them, half to each row. */
+static void spread(struct fit_windows *w, size_t i, size_t reach, uint16_t a, uint16_t b,
+                   double cpu_ns)
+{
+    const struct stretch *s = w->view->stretch;
+    double ns = 0;
+    for (size_t q = i + 1 - reach; q <= i; q++)
+        ns += s->ns[q];
+    for (size_t q = i + 1 - reach; q <= i && ns > 0; q++) {
+        double part = cpu_ns * s->ns[q] / ns / 2, cut = fit_cut_of(w, q);
+        size_t first = fit_window_of(w, 0, q), second = fit_window_of(w, 1, q);
+        add_same(w->fit, first, a, fit_to_tick(part * cut));
+        add_same(w->fit, first, b, fit_to_tick(part * cut));
+        if (first != second) {
+            add_same(w->fit, second, a, fit_to_tick(part * (1 - cut)));
+            add_same(w->fit, second, b, fit_to_tick(part * (1 - cut)));
+        }
+    }
+}
+
+/* The same for so many that windows do not show which: it only counts in the sum. */
+static void give_up(struct fit_windows *w, size_t i, size_t reach, uint16_t column, double cpu_ns)
+{
+    add_same(w->fit, fit_window_of(w, 1, i), column, cpu_ns);
+    for (size_t q = i + 1 - reach; q <= i; q++)
+        w->bad[fit_window_of(w, 0, q)] = w->bad[fit_window_of(w, 1, q)] = true;
+}
+
+/* A thread sample that does not follow another at once has its CPU time for itself, which is the more of chance. Two
+ * successive ones of a thread in one window are a sample of odd and one of even number: each has the CPU time of both. */
+static void pair_up(struct fit_windows *w, size_t i, size_t k)
+{
+    const struct fit_view *v = w->view;
+    struct fit *fit = w->fit;
+    uint32_t p = v->uses[k].previous;
+    fit->paired[k] = p != STRETCH_NONE && !fit->paired[p] && v->cpu_ns[p] > 0;
+    if (!fit->paired[k])
+        return;
+    size_t before = fit->sample[p], window = fit_window_of(w, 0, i);
+    fit->paired[k] = v->uses[p].reach == 1 && window == fit_window_of(w, 1, i) &&
+                     window == fit_window_of(w, 0, before) && window == fit_window_of(w, 1, before);
+    if (!fit->paired[k])
+        return;
+    uint16_t a = fit->of[p], b = fit->of[k];
+    double first = fit_to_tick(v->cpu_ns[p]), second = fit_to_tick(v->cpu_ns[k]);
+    entry_of(fit, window, a)[1] += second;
+    entry_of(fit, window, b)[1] -= second;
+    entry_of(fit, window, b)[2] += first;
+    entry_of(fit, window, a)[2] -= first;
+    count_switch(fit, a, b, sqrt(8 * first * second));
+}
+
+static void add_between(struct fit_windows *w, size_t i, const struct link *own, uint16_t a,
+                        uint16_t b, double cpu_ns)
+{
+    const struct fit_view *v = w->view;
+    struct fit *fit = w->fit;
+    size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i);
+    double cut = fit_cut_of(w, i);
+    uint32_t before = FIT_NOWHERE;
+    if (own->before != FIT_NOWHERE)
+        before = links_of(v, fit, i - 1, own->before).before;
+    bool same = a == b && (before == FIT_NOWHERE || fit->of[before] == a) &&
+                (own->after == FIT_NOWHERE || fit->of[own->after] == a);
+    if (same) {
+        add_same(fit, first, a, fit_to_tick(cpu_ns * cut));
+        if (first != second)
+            add_same(fit, second, a, fit_to_tick(cpu_ns * (1 - cut)));
+        return;
+    }
+    struct line lines[FIT_ESTIMATES];
+    draw_lines(w, i, own, a, b, before, lines);
+    add_lines(fit, first, lines, cpu_ns, 0, cut);
+    if (first != second)
+        add_lines(fit, second, lines, cpu_ns, cut, 1);
+    count_switch(fit, a, b, cpu_ns);
+}
+
+static void add_thread_sample(struct fit_windows *w, size_t i, size_t k)
+{
+    const struct fit_view *v = w->view;
+    double cpu_ns = v->cpu_ns[k];
+    const struct stretch_use *use = v->uses != NULL ? &v->uses[k] : NULL;
+    if (use != NULL)
+        w->fit->paired[k] = true;
+    uint16_t b = w->fit->of[k], a = b;
+    if (!(cpu_ns > 0) || !(v->stretch->ns[i] > 0))
+        return;
+    struct link own = links_of(v, w->fit, i, k);
+    if (own.before != FIT_NOWHERE)
+        a = w->fit->of[own.before];
+    else if (own.shares && use != NULL)
+        a = w->fit->of[use->before];
+    size_t reach = use != NULL ? use->reach : 1;
+    if (reach > MAX_REACH)
+        give_up(w, i, reach, b, cpu_ns);
+    else if (reach > 1)
+        spread(w, i, reach, a, b, cpu_ns);
+    else
+        add_between(w, i, &own, a, b, cpu_ns);
+    if (use != NULL && reach == 1 && !own.shares)
+        pair_up(w, i, k);
+}
+
+/* ---- threads that are in every sample ---- */
+
+/* What a sample gets of the intervals around it: WHOLE by the line through all samples, HALF by the line through every
+ * other sample, this one among them. */
+struct part {
+    double whole, half;
+};
+
+/* Follows a thread through the samples. Always inlined, so that it is in registers. */
+struct walk {
+    const uint16_t *of;                       /* column of sample i: of[STEP * i] */
+    size_t step, window;                      /* of all parts */
+    struct part before, first, second, after; /* the interval is from FIRST to SECOND */
+    double sum[FIT_ESTIMATES];                /* of earlier samples, which are in COLUMN */
+    uint16_t column;
+};
+
+static void put_sum(struct fit *fit, size_t window, uint16_t column, double whole, double even,
+                    double odd)
+{
+    if (whole == 0 && even == 0 && odd == 0)
+        return;
+    double *cpu = entry_of(fit, window, column);
+    cpu[0] += whole;
+    cpu[1] += even;
+    cpu[2] += odd;
+}
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Ends the sum. */
+INLINE void end_sum(struct walk *walk, struct fit *fit)
+{
+    put_sum(fit, walk->window, walk->column, walk->sum[0], walk->sum[1], walk->sum[2]);
+    walk->sum[0] = walk->sum[1] = walk->sum[2] = 0;
+}
+
+/* Adds what sample I got. */
+INLINE void leave(struct walk *walk, struct fit *fit, size_t i, struct part part)
+{
+    if (part.whole == 0 && part.half == 0)
+        return;
+    uint16_t column = walk->of[walk->step * i];
+    if (column != walk->column)
+        end_sum(walk, fit);
+    walk->column = column;
+    walk->sum[0] += part.whole;
+    walk->sum[1] += i % 2 == 0 ? part.half : 0;
+    walk->sum[2] += i % 2 == 0 ? 0 : part.half;
+}
+
+/* Goes to WINDOW before, within or after the interval that ends with sample I. */
+INLINE void change_window(struct walk *walk, struct fit *fit, size_t i, size_t window)
+{
+    leave(walk, fit, i - 2, walk->before);
+    leave(walk, fit, i - 1, walk->first);
+    leave(walk, fit, i, walk->second);
+    leave(walk, fit, i + 1, walk->after);
+    end_sum(walk, fit);
+    walk->before = walk->first = walk->second = walk->after = (struct part){0, 0};
+    walk->window = window;
+}
+
+/* Adds the part of interval I from BEGIN to END. SLOPE: where the lines through every other sample are at samples. */
+INLINE void add_part(struct walk *walk, const double *slope, size_t i, double cpu_ns, double begin,
+                     double end)
+{
+    double middle = (begin + end) / 2, low = slope[i], high = slope[i + 1];
+    double cpu = cpu_ns * (end - begin), all = fit_to_tick(cpu);
+    double to = fit_to_tick(cpu * middle), early = fit_to_tick(cpu * (low + middle * (1 - low))),
+           late = fit_to_tick(cpu * (middle * high));
+    walk->before.half += all - early;
+    walk->first.whole += all - to;
+    walk->first.half += all - late;
+    walk->second.whole += to;
+    walk->second.half += early;
+    walk->after.half += late;
+}
+
+INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const double *slope,
+                         size_t i, double cpu_ns)
+{
+    const uint16_t *before = walk->of + walk->step * (i - 2), *of = before + 2 * walk->step;
+    size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i), n = walk->step;
+    if (first != walk->window)
+        change_window(walk, w->fit, i, first);
+    if (first == second && *before == *of && before[n] == *of && of[n] == *of) {
+        if (walk->column != *of)
+            end_sum(walk, w->fit);
+        walk->column = *of;
+        for (size_t e = 0; e < FIT_ESTIMATES; e++)
+            walk->sum[e] += fit_to_tick(cpu_ns);
+        return;
+    }
+    double cut = first == second ? 1 : fit_cut_of(w, i);
+    add_part(walk, slope, i, cpu_ns, 0, cut);
+    if (first != second) {
+        change_window(walk, w->fit, i, second);
+        add_part(walk, slope, i, cpu_ns, cut, 1);
+    }
+    count_switch(w->fit, before[n], *of, cpu_ns);
+}
+
+/* Thread number J of N in every sample. */
+INLINE void add_thread(struct fit_windows *w, const double *slope, size_t j, size_t n)
+{
+    const struct stretch *s = w->view->stretch;
+    const double *cpu_ns = w->view->cpu_ns + j;
+    struct walk walk = {.of = w->fit->of + j, .step = n};
+    size_t ran = 0; /* samples up to this one */
+    for (size_t i = 0, k = 0; i < s->count; i++, k += n) {
+        ran = cpu_ns[k] > 0 && s->ns[i] > 0 ? ran + 1 : 0;
+        if (ran > 2 && i + 1 < s->count && s->ns[i + 1] > 0)
+            add_interval(&walk, w, slope, i, cpu_ns[k]);
+        else if (ran > 0)
+            add_thread_sample(w, i, k + j);
+        leave(&walk, w->fit, i - 2, walk.before);
+        walk.before = walk.first;
+        walk.first = walk.second;
+        walk.second = walk.after;
+        walk.after = (struct part){0, 0};
+    }
+    change_window(&walk, w->fit, s->count, 0);
+}
+
+/* At the begin of each interval, the line from the sample before that to the sample after. */
+VECTORS
+static void find_slopes(const double *restrict ns, size_t count, double *restrict slope)
+{
+    slope[0] = 0;
+    for (size_t i = 1; i < count; i++)
+        slope[i] = ns[i - 1] / (ns[i - 1] + ns[i]);
+    slope[count] = 0;
+}
+
+static void add_threads(struct fit_windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    double slope[STRETCH + 1];
+    size_t n = w->view->threads[0];
+    find_slopes(s->ns, s->count, slope);
+    if (n == 1)
+        add_thread(w, slope, 0, 1);
+    for (size_t j = 0; j < n && n > 1; j++)
+        add_thread(w, slope, j, n);
+}
+
+static void add_samples(struct fit_windows *w)
+{
+    const struct fit_view *v = w->view;
+    if (v->uses == NULL)
+        add_threads(w);
+    for (size_t i = 0, k = 0; i < v->stretch->count && v->uses != NULL; i++) {
+        bool counts = v->counts == NULL || v->counts[i];
+        for (size_t end = k + v->threads[i]; k < end; k++)
+            if (counts)
+                add_thread_sample(w, i, k);
+    }
+}
+
+static void link_threads(struct fit *fit, const struct fit_view *v)
+{
+    mem_reserve(&fit->of, &fit->of_capacity, v->thread_samples + 1, sizeof *fit->of);
+    for (size_t k = 0; k < v->thread_samples; k++)
+        fit->of[k] = v->row[k] < fit->rows && fit->column_of[v->row[k]] != FIT_NONE
+                         ? fit->column_of[v->row[k]]
+                         : fit_column(fit, v->row[k]);
+    if (v->uses == NULL)
+        return;
+    mem_reserve(&fit->after, &fit->after_capacity, v->thread_samples + 1, sizeof *fit->after);
+    mem_reserve(&fit->sample, &fit->sample_capacity, v->thread_samples + 1, sizeof *fit->sample);
+    mem_reserve(&fit->paired, &fit->paired_capacity, v->thread_samples + 1, sizeof *fit->paired);
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++)
+        for (size_t end = k + v->threads[i]; k < end; k++) {
+            fit->after[k] = FIT_NOWHERE;
+            fit->sample[k] = (uint32_t)i;
+            if (v->uses[k].before != SIZE_MAX)
+                fit->after[v->uses[k].before] = (uint32_t)k;
+        }
+}
+
+void fit_add_lines(struct fit_windows *w)
+{
+    link_threads(w->fit, w->view);
+    add_samples(w);
+}

@@ -1,0 +1,218 @@
+/* Sums of products over windows.
+ *
+ * Most windows add to one or more machine words for each pair of their columns, which fit_flush adds to the exact sums
+ * before they can overflow. Each product is rounded alone, so that the sums do not depend on the order of windows.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/vectors.h"
+
+/* A window in which threads used more CPUs than this has a wrong time. */
+enum { MAX_CPUS = 1 << 12, SUM_ROOM = 10 };
+
+/* Words have units of 2^-18 ns and 2^-46 J. A product must be less than 2^51 of them, and a sum less than 2^62. */
+enum { WORD_TIME = 18, WORD_ENERGY = 46 };
+#define NS_PART    0x1p-44 /* of such a sum */
+#define JOULE_PART 0x1p-16
+#define MOST_PART  0x1p-11
+
+static inline void add_product(struct fit *fit, exact *sum, double value, int shift)
+{
+    if (exact_fits(value, shift, SUM_ROOM))
+        fit_put(fit, sum, exact_of_double(value, shift));
+    else
+        fit->overflow = true;
+}
+
+/* The products of X and Y, of which each has three estimates, into GROUP and the one after all. */
+static void add_products(struct fit *fit, size_t group, size_t a, size_t b, const double *x,
+                         const double *y, double scale)
+{
+    int shift = b == FIT_ENERGY || a == FIT_ENERGY ? ENERGY_SHIFT : TIME_SHIFT;
+    double all = x[0] * y[0] * scale;
+    if (x[0] == x[1] && x[0] == x[2] && y[0] == y[1] && y[0] == y[2]) {
+        add_product(fit, fit_sum(fit, group, a, b), all, shift);
+        return;
+    }
+    double half = (x[1] * y[1] + x[2] * y[2]) * scale / 2;
+    add_product(fit, fit_sum(fit, group, a, b), 2 * all - half, shift);
+    add_product(fit, fit_sum(fit, FIT_GROUPS, a, b), half - all, shift);
+}
+
+/* What does not depend on columns. */
+static void add_window(struct fit *fit, size_t group, double ns, double joule)
+{
+    fit->switched[FIT_TIME]++;
+    add_product(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), ns, TIME_SHIFT);
+    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME), joule, ENERGY_SHIFT);
+    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * joule / ns, ENERGY_SHIFT);
+}
+
+static size_t group_of(uint64_t end)
+{
+    return end / FIT_BLOCK % FIT_GROUPS;
+}
+
+static bool is_usable(const struct fit_window *w)
+{
+    if (w->bad || w->ns <= 0)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->cpu[i][0] / MAX_CPUS > w->ns)
+            return false;
+    return true;
+}
+
+void fit_take(struct fit *fit, const struct fit_window *w)
+{
+    double ns = (double)w->ns / FIT_TICK, joule = exact_approximate(w->energy, ENERGY_SHIFT);
+    double time[] = {ns, ns, ns}, energy[] = {joule, joule, joule};
+    size_t group = group_of(w->end);
+    if (!is_usable(w))
+        return;
+    add_window(fit, group, ns, joule);
+    for (size_t i = 0; i < w->count; i++) {
+        double x[FIT_ESTIMATES];
+        for (size_t e = 0; e < FIT_ESTIMATES; e++)
+            x[e] = (double)w->cpu[i][e] / FIT_TICK;
+        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / ns);
+        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / ns);
+        for (size_t j = 0; j <= i; j++) {
+            double y[FIT_ESTIMATES];
+            for (size_t e = 0; e < FIT_ESTIMATES; e++)
+                y[e] = (double)w->cpu[j][e] / FIT_TICK;
+            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / ns);
+        }
+    }
+}
+
+/* ---- in words ---- */
+
+/* VALUE, of less than 2^51 units, in units of 2^-SHIFT. */
+static inline int64_t to_word(double value, int shift)
+{
+    double round = 1.5 * double_of_bits((uint64_t)(1023 + 52 - shift) << 52);
+    return (int64_t)(bits_of_double(value + round) - bits_of_double(round));
+}
+
+/* The products of column number I with those up to it: corrected, and what the correction takes away. */
+static inline __attribute__((always_inline)) void multiply(const struct fit_inner *w, size_t i,
+                                                           double per_ns,
+                                                           int64_t *restrict corrected,
+                                                           int64_t *restrict taken)
+{
+    const double *restrict x = w->cpu[0], *restrict y = w->cpu[1], *restrict z = w->cpu[2];
+    for (size_t begin = 0; begin <= i; begin += FIT_LANES)
+        for (size_t j = begin; j < begin + FIT_LANES; j++) {
+            double all = x[i] * x[j] * per_ns, half = (y[i] * y[j] + z[i] * z[j]) * (per_ns / 2);
+            corrected[j] = to_word(2 * all - half, WORD_TIME);
+            taken[j] = to_word(half - all, WORD_TIME);
+        }
+}
+
+VECTORS
+static void add_inner(const struct fit_inner *w, int64_t *restrict sums, int64_t *restrict more)
+{
+    double per_ns = 1 / w->ns, rate = w->energy / w->ns;
+    int64_t corrected[FIT_COLUMNS], taken[FIT_COLUMNS];
+    for (size_t i = 0; i < w->count; i++) {
+        size_t at = fit_pairs(w->column[i]);
+        double all = w->cpu[0][i], half = (w->cpu[1][i] + w->cpu[2][i]) / 2;
+        multiply(w, i, per_ns, corrected, taken);
+        for (size_t j = 0; j <= i; j++)
+            sums[at + w->column[j]] += corrected[j];
+        sums[at + FIT_TIME] += to_word(2 * all - half, WORD_TIME);
+        sums[at + FIT_ENERGY] += to_word((2 * all - half) * rate, WORD_ENERGY);
+        if (!w->varies)
+            continue;
+        for (size_t j = 0; j <= i; j++)
+            more[at + w->column[j]] += taken[j];
+        more[at + FIT_TIME] += to_word(half - all, WORD_TIME);
+        more[at + FIT_ENERGY] += to_word((half - all) * rate, WORD_ENERGY);
+    }
+}
+
+/* The same for products that are too large for words. */
+static void add_large(struct fit *fit, size_t group, const struct fit_inner *w)
+{
+    double time[] = {w->ns, w->ns, w->ns}, energy[] = {w->energy, w->energy, w->energy};
+    for (size_t i = 0; i < w->count; i++) {
+        double x[] = {w->cpu[0][i], w->cpu[1][i], w->cpu[2][i]};
+        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / w->ns);
+        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / w->ns);
+        for (size_t j = 0; j <= i; j++) {
+            double y[] = {w->cpu[0][j], w->cpu[1][j], w->cpu[2][j]};
+            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / w->ns);
+        }
+    }
+}
+
+static void flush_group(struct fit *fit, size_t group)
+{
+    exact *sums = fit->sums + group * fit_pairs(fit->room);
+    int64_t *words = fit->words + group * fit_pairs(fit->words_room);
+    if (fit->used[group] == 0)
+        return;
+    for (size_t a = FIT_REST; a < fit->columns; a++)
+        for (size_t b = 0, at = fit_pairs(a); b <= a; b++, at++) {
+            int up = b == FIT_ENERGY ? ENERGY_SHIFT - WORD_ENERGY : TIME_SHIFT - WORD_TIME;
+            if (words[at] != 0)
+                fit_put(fit, &sums[at], (exact)words[at] * ((exact)1 << up));
+            words[at] = 0;
+        }
+    fit->used[group] = 0;
+}
+
+void fit_flush(struct fit *fit)
+{
+    for (size_t g = 0; g < PBIN_FIT_GROUPS; g++)
+        flush_group(fit, g);
+}
+
+/* Makes room for words of PART of the largest word. */
+static void use_words(struct fit *fit, size_t group, double part)
+{
+    if (fit->words_room < fit->room) {
+        fit_flush(fit);
+        free(fit->words);
+        fit->words = mem_zalloc(PBIN_FIT_GROUPS * fit_pairs(fit->room), sizeof *fit->words);
+        fit->words_room = fit->room;
+    }
+    if (fit->used[group] + part > 1)
+        flush_group(fit, group);
+    fit->used[group] += part;
+}
+
+void fit_take_inner(struct fit *fit, const struct fit_inner *w)
+{
+    size_t group = group_of(w->end);
+    double most = 0, all = 0;
+    if (!(w->ns > 0))
+        return;
+    for (size_t i = 0; i < w->count; i++) {
+        double y = fabs(w->cpu[1][i]), z = fabs(w->cpu[2][i]), own = w->cpu[0][i];
+        all = own > all ? own : all;
+        most = y > most ? y : most;
+        most = z > most ? z : most;
+    }
+    if (!(all <= w->ns * MAX_CPUS))
+        return;
+    add_window(fit, group, w->ns, w->energy);
+    most = most > all ? most : all;
+    /* 2 x x' - (y y' + z z') / 2 */
+    double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);
+    double joule = 3 * cpus * fabs(w->energy);
+    double part = ns * NS_PART > joule * JOULE_PART ? ns * NS_PART : joule * JOULE_PART;
+    if (!(part < MOST_PART)) {
+        add_large(fit, group, w);
+        return;
+    }
+    use_words(fit, group, part);
+    use_words(fit, FIT_GROUPS, part);
+    size_t pairs = fit_pairs(fit->words_room);
+    add_inner(w, fit->words + group * pairs, fit->words + FIT_GROUPS * pairs);
+}

@@ -1,0 +1,57 @@
+/* Internal to fit*.c: the windows of a stretch, and the CPU times of columns in them.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_FIT_WINDOWS_H
+#define ANALYZE_ATTRIBUTE_FIT_WINDOWS_H
+
+#include "analyze/attribute/fit.h"
+
+#define FIT_NOWHERE UINT32_MAX
+
+/* The CPU time of a column in a window [ns]. */
+struct fit_entry {
+    double cpu[FIT_ESTIMATES];
+    uint32_t next;
+    uint16_t column, window;
+};
+
+/* The windows of a stretch. */
+struct fit_windows {
+    const struct fit_view *view;
+    struct fit *fit;
+    enum fit_mode mode;
+    size_t count;
+    double ns[STRETCH_WINDOWS];
+    bool bad[STRETCH_WINDOWS];
+    uint16_t last[STRETCH_WINDOWS]; /* sample */
+    const uint16_t *in[2];          /* [samples]: window of each half */
+    const double *energy;           /* [J] */
+    bool exact; /* where CPU times were averages, windows were joined until they are not */
+    uint16_t whole[STRETCH];     /* IN if windows are intervals, or all of the stretch */
+    uint16_t joined[2][STRETCH]; /* IN if windows were joined */
+    double all[STRETCH_WINDOWS]; /* ENERGY in these cases */
+};
+
+/* To the nearest part of FIT_TICK, so that sums are the same in any order. */
+static inline double fit_to_tick(double ns)
+{
+    const double large = 0x1.8p52 / FIT_TICK;
+    return ns + large - large;
+}
+
+static inline size_t fit_window_of(const struct fit_windows *w, int half, size_t i)
+{
+    return w->in[half][i];
+}
+
+/* The part of interval I that is in its first window. */
+static inline double fit_cut_of(const struct fit_windows *w, size_t i)
+{
+    if (fit_window_of(w, 0, i) == fit_window_of(w, 1, i))
+        return 1;
+    return w->mode == FIT_LEAPS ? 0.5 : w->view->stretch->cut[i];
+}
+
+/* Adds the CPU times of the thread samples to the entries of windows. */
+void fit_add_lines(struct fit_windows *windows);
+
+#endif
