@@ -237,8 +237,24 @@ static bool attribute_window(struct attribution *a, const struct pbin_definition
     return true;
 }
 
-/* Attributes the selected part of the next window; if there is none, its energies are only computed if a window for
- * least squares continues in it. Returns false if no window is complete. */
+/* Attributes COUNT samples, which are the next window or the first part of it, all of them SELECTED or none; if none,
+ * their energies are only computed if a window for least squares continues in them. */
+static void attribute_part(struct attribution *a, const struct pbin_definitions *all, size_t count,
+                           const bool *selected)
+{
+    struct weigher *w = &a->weigher;
+    weigher_limit(w, count);
+    if (selected[0])
+        attribute_window(a, all, NULL);
+    else if (a->fit != NULL)
+        attribute_window(a, all, selected);
+    else
+        weigher_pass(w);
+    weigher_limit(w, 0);
+}
+
+/* Attributes the selected parts of the next window. Each part is a window of its own: the energy of a selection is that
+ * of its intervals. Returns false if no window is complete. */
 static bool attribute_selected(struct attribution *a, const struct pbin_definitions *all)
 {
     struct weigher *w = &a->weigher;
@@ -246,17 +262,18 @@ static bool attribute_selected(struct attribution *a, const struct pbin_definiti
     bool selected[STRETCH];
     if (!weigher_look(w, &next))
         return false;
-    size_t count = select_samples(a, all, &next, selected);
-    if (count == 0 && a->fit == NULL) {
-        weigher_pass(w);
+    size_t size = next.count, count = select_samples(a, all, &next, selected);
+    if (count == size && w->share != NULL && weigher_packs(w) &&
+        attribute_packed(a, all, SIZE_MAX) > 0) {
+        while (w->share->packed.left > 0)
+            attribute_packed(a, all, SIZE_MAX);
         return true;
     }
-    if (count < next.count)
-        return attribute_window(a, all, selected);
-    if (w->share == NULL || !weigher_packs(w) || attribute_packed(a, all, SIZE_MAX) == 0)
-        return attribute_window(a, all, NULL);
-    while (w->share->packed.left > 0)
-        attribute_packed(a, all, SIZE_MAX);
+    for (size_t begin = 0, end = 0; begin < size; begin = end) {
+        while (end < size && selected[end] == selected[begin])
+            end++;
+        attribute_part(a, all, end - begin, selected + begin);
+    }
     return true;
 }
 

@@ -185,6 +185,8 @@ static struct late_samples late_samples(const struct weigher *w)
 static size_t window_size(const struct weigher *w)
 {
     size_t left = w->in.count - w->next;
+    if (w->limit > 0)
+        return w->limit;
     if (w->options.model->window == NULL)
         return left < WINDOW ? left : w->packs ? 1 : WINDOW;
     size_t size = left > 0 ? w->options.model->window(w, &w->in, w->next) : 0;
@@ -540,6 +542,11 @@ bool weigher_look(struct weigher *w, struct pbin_samples *next)
     next->count = window_size(w);
     next->thread_sample_count = count_threads(next->threads, next->count);
     return true;
+}
+
+void weigher_limit(struct weigher *w, size_t count)
+{
+    w->limit = count;
 }
 
 void weigher_pass(struct weigher *w)

@@ -99,6 +99,7 @@ struct weigher {
     exact debt;             /* latency not yet subtracted from intervals */
     exact at;               /* time of the last sample weighed, since the start [2^-32 ns] */
     uint64_t number;        /* of the next sample, in the profile */
+    size_t limit;           /* size of the next window; 0: the model's */
     struct pbin_samples in; /* what was added; weighed up to NEXT */
     size_t next, next_thread;
     struct pbin_samples rest; /* what was added and is not yet in IN */
@@ -141,6 +142,10 @@ const struct weighed *weigher_next(struct weigher *weigher);
 /* Sets NEXT to the samples of the next window as they were added, borrowed until the next call on the weigher. Returns
  * false if more samples are needed or at the end. */
 bool weigher_look(struct weigher *weigher, struct pbin_samples *next);
+
+/* Divides the window that weigher_look found: the next window is its first COUNT samples; 0: as the energy model
+ * divides the profile. */
+void weigher_limit(struct weigher *weigher, size_t count);
 
 /* Skips the window that weigher_look found. */
 void weigher_pass(struct weigher *weigher);

@@ -209,7 +209,8 @@ class ShareTest(tool.Case):
                     self.assertEqual(len(outs), 1, (seed, model, part))
 
     def test_parts_of_the_time_add_up(self):
-        """Everything outside the selected time is left out, however much it is."""
+        """Everything outside the selected time is left out, however much it is. A row may differ by half an interval of the
+        highest power at each border."""
         rng = random.Random(9)
         samples = [pbin.Sample(MS, rng.uniform(1, 9), [(0, i // 300 % 3, MS)]) for i in range(9000)]
         whole, total = self.run_on(make(samples, cpus=1))
@@ -218,7 +219,32 @@ class ShareTest(tool.Case):
                      for a, b in zip(borders, [*borders[1:], 100])]
             self.assertAlmostEqual(sum(t["energy"] for _, t in parts), total["energy"], 9)
             for name, row in whole.items():
-                self.assertAlmostEqual(sum(p[name]["energy"] for p, _ in parts if name in p), row["energy"], 9, name)
+                self.assertAlmostEqual(sum(p[name]["energy"] for p, _ in parts if name in p), row["energy"],
+                                       delta=len(borders) * 9 * 0.5e-3 + 1e-9, msg=name)
+
+    def test_power_of_a_part_is_as_measured(self):
+        """Constant power, CPU times that the kernel brings up to date now and then: each part of the time has that power, in
+        its head and its sum, whatever the CPU times around its borders are."""
+        rng = random.Random(24)
+        samples = [pbin.Sample(rng.randrange(100_000, 300_000), 5.0, [(0, rng.randrange(9), rng.choice((0, 0, 200_000, 600_000)))])
+                   for i in range(5000)]
+        path = self.file("c.pbin", pbin.write(make(samples, cpus=1)))
+        for part in (["--start", "0.1", "--end", "0.12"], ["--start", "0.3", "--end", "0.3011"], ["--end", "0.7"], ["--phase", "f3:9"],
+                     ["--start", "0.2", "--max-gap", "0.00015"]):
+            table = json.loads(self.succeeds(["pbin-aggregate", "-q", "--format", "json", *part, path]).out)
+            facts, total = table["profile"], table["total"]
+            self.assertAlmostEqual(facts["energy_J"] / (5 * facts["wall_s"]), 1, 9, part)
+            self.assertAlmostEqual(facts["power_W"], 5, 8, part)
+            self.assertAlmostEqual(total["energy"] / facts["energy_J"], 1, 9, part)
+
+    def test_busy_time_is_not_idle(self):
+        """A thread that always used its CPU: no energy is idle, though the first sample shares half of its interval with
+        nobody and the power falls."""
+        for count in (3, 8, 20, 100, 3000):
+            samples = [pbin.Sample(MS, 10.0 if i // 5 % 2 else 30.0, [(0, i // 7 % 3, MS)]) for i in range(count)]
+            rows, total = self.run_on(make(samples, cpus=1))
+            self.assertLess(rows.get("_idle", {"energy": 0})["energy"], 1e-15, count)  # rounding
+            self.assertAlmostEqual(sum(r["energy"] for r in rows.values()), sum(s.value for s in samples) / 1000, 9)
 
     def test_balance(self):
         """The balance of measured energy with each of its parts; rows that do not add up to their runs are refused."""

@@ -243,7 +243,8 @@ class Attribution:
         self.pending.append((stretches.Sample(interval * BILLION, rate, power * interval, cpu), rows, counts))
 
     def settle(self):
-        energies, idle = stretches.spread([s for s, _, _ in self.pending], self.meta.get("cpus", 0))
+        energies, idle = stretches.spread([s for s, _, _ in self.pending], self.meta.get("cpus", 0),
+                                          [counts for _, _, counts in self.pending])
         for (_, rows, counts), energy, unused in zip(self.pending, energies, idle):
             for row, joules in zip(rows if counts else (), energy):
                 row.energy += joules
