@@ -616,8 +616,27 @@ static void move(double most, size_t count, const double *restrict cpu_ns,
     }
 }
 
-/* Moves energy above the highest power, and the rest of the stretch, to thread samples with room below that power; what
- * does not fit is idle energy. N: threads of each sample, 0 if that varies. */
+/* The first sample has half an interval more than its CPU time, the last one half an interval less: what the FIRST thread
+ * samples have above the highest power goes to the LAST ones, as far as these have room. */
+static void level_ends(double most, size_t count, size_t first, size_t last, const double *cpu_ns,
+                       double *of)
+{
+    double over = 0, room = 0;
+    for (size_t k = 0; k < first; k++)
+        over += fmax(0, of[k] - most * cpu_ns[k]);
+    for (size_t k = count - last; k < count; k++)
+        room += fmax(0, most * cpu_ns[k] - of[k]);
+    double moved = fmin(over, room);
+    if (first + last > count || moved <= 0)
+        return;
+    for (size_t k = 0; k < first; k++)
+        of[k] -= fmax(0, of[k] - most * cpu_ns[k]) * (moved / over);
+    for (size_t k = count - last; k < count; k++)
+        of[k] += fmax(0, most * cpu_ns[k] - of[k]) * (moved / room);
+}
+
+/* Moves energy above the highest power to thread samples with room below that power, of the same class if possible, and the
+ * rest of the stretch to any of them; what does not fit is idle energy. N: threads of each sample, 0 if that varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t count,
                   const double *cpu_ns, const struct stretch_room *room, double *of)
 {
@@ -628,15 +647,16 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
                                : 0; /* rounds to the same class on every machine */
     find_classes(s->before, s->after, s->count, scale, own);
     repeat_classes(own, s->count, n, threads, room->class);
+    level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, of);
     count_room(s->most, count, cpu_ns, of, room->class, classes);
-    double surplus, left = level_classes(classes, &surplus),
-                    part = s->rest < left ? s->rest / left : left > 0;
+    double surplus, left = level_classes(classes, &surplus), rest = s->rest + surplus,
+                    part = rest < left ? rest / left : left > 0;
     for (size_t c = 0; c < CLASSES; c++)
         take[c] = classes[c].take + part * (1 - classes[c].take);
     for (size_t k = 0; k < count; k++) /* gathering in vectors is slower */
         room->take[k] = take[room->class[k]];
     move(s->most, count, cpu_ns, room->take, of);
-    double unused = surplus + (s->rest > left ? s->rest - left : 0);
+    double unused = rest > left ? rest - left : 0;
     s->idle[s->count - 1] += unused;
     s->any_idle |= unused != 0;
 }

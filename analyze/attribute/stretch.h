@@ -23,7 +23,7 @@
  * Because of sampling, threads can appear to use more CPU time in one window than it contains, and less in the next.
  * Therefore CPU time that windows lack is balanced with the excess of other windows of the stretch, and only the
  * remainder is unused CPU time. No thread sample gets more than its CPU time at the highest power of the stretch; the
- * excess goes to the other thread samples.
+ * excess goes to the other thread samples, first to those of a similar price.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_ATTRIBUTE_STRETCH_H
 #define ANALYZE_ATTRIBUTE_STRETCH_H

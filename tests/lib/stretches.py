@@ -151,7 +151,8 @@ def place(samples, uses, price, cut):
 
 
 def level(samples, price, most, rest, out):
-    """No thread sample gets more than the highest power: the excess goes to those that cost about the same."""
+    """No thread sample gets more than the highest power: the excess goes to those that cost about the same, if these have
+    room, else to others."""
     def class_of(i):
         around = price[i, 1] + price[min(i + 1, len(samples) - 1), 0]
         part = around * CLASSES * (1 + SAME_POWER) / most / 2 if most else 0
@@ -160,6 +161,13 @@ def level(samples, price, most, rest, out):
     for i, s in enumerate(samples):
         members.setdefault(class_of(i), []).extend((i, k, c) for k, (_, c) in enumerate(s.cpu))
     limit = lambda c: most * c
+    if len(samples) > 1:  # half an interval more at the begin, half an interval less at the end
+        ends = [[max(Fraction(0), sign * (out[i][k] - limit(c))) for k, (_, c) in enumerate(samples[i].cpu)]
+                for i, sign in ((0, 1), (-1, -1))]
+        moved = min(map(sum, ends))
+        for i, sign, parts in ((0, -1, ends[0]), (-1, 1, ends[1])):
+            for k, part in enumerate(parts):
+                out[i][k] += sign * part * moved / sum(parts) if moved else 0
     rooms, surplus = [], Fraction(0)
     for group in members.values():
         over = sum(max(0, out[i][k] - limit(c)) for i, k, c in group)
@@ -173,10 +181,10 @@ def level(samples, price, most, rest, out):
             else:
                 out[i][k] += free
         surplus += max(Fraction(0), over - room)
-    left = sum(r for _, _, r in rooms)
+    left, rest = sum(r for _, _, r in rooms), rest + surplus
     for i, k, room in rooms:
         out[i][k] += room * min(1, rest / left) if left else 0
-    return surplus + max(Fraction(0), rest - left)
+    return max(Fraction(0), rest - left)
 
 
 def others_of(samples):
@@ -229,15 +237,21 @@ def settle(samples, cpus):
     return out, idle
 
 
-def spread(samples, cpus=0):
-    """The same for all samples of a profile."""
+def stretches(counts):
+    """Where stretches begin: every STRETCH samples, and where a selection begins or ends."""
+    return [i for i in range(len(counts)) if i % STRETCH == 0 or counts[i] != counts[i - 1]] + [len(counts)]
+
+
+def spread(samples, cpus=0, counts=None):
+    """The same for all samples of a profile. COUNTS: which samples are selected, None: all."""
     out, idle = [], []
     if samples:
         first = samples[0]
         most = first.ns if first.ns or len(samples) == 1 else samples[1].ns
         first.cpu = [(t, min(c, most)) for t, c in first.cpu]
-    for i in range(0, len(samples), STRETCH):
-        energies, unused = settle(samples[i:i + STRETCH], cpus)
+    borders = stretches(counts or [True] * len(samples))
+    for begin, end in zip(borders, borders[1:]):
+        energies, unused = settle(samples[begin:end], cpus)
         out += energies
         idle += unused
     return out, idle
