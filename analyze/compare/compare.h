@@ -79,7 +79,7 @@ enum verdict {
 const char *verdict_name(enum verdict verdict);
 
 struct significance {
-    double p; /* after Holm's correction; NaN: not tested */
+    double p; /* after Holm's correction over all rows and run sets; NaN: not tested */
     bool significant;
     enum verdict verdict;
 };

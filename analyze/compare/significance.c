@@ -182,38 +182,55 @@ static bool is_as_total(const struct compare *c, const struct pair *pair,
            (ratio > 1) == (total > 1);
 }
 
-void compare_significance(const struct compare *c, size_t other, enum compare_metric metric,
-                          struct significance *results)
+/* The probabilities of all rows of run set OTHER, not corrected. */
+static void test_rows(const struct compare *c, size_t other, enum compare_metric metric, double *p)
 {
     enum compare_test test = compare_test_of(c, other, metric);
-    double *p = mem_zalloc(c->count + 1, sizeof *p);
-    struct pair pair = {.base = &c->sets[0], .other = &c->sets[other]};
     for (size_t i = 0; i < c->count; i++) {
-        pair.a = c->rows[i].set[0];
-        pair.b = c->rows[i].set[other];
+        struct pair pair = {&c->sets[0], &c->sets[other], c->rows[i].set[0], c->rows[i].set[other]};
         bool present = pair.a != NULL || pair.b != NULL;
         p[i] = present && largest_share(&pair, metric) >= c->options.least_share
                    ? test_pair(c, &pair, test, metric)
                    : NAN;
     }
-    holm_adjust(p, c->count);
+}
+
+static double test_total(const struct compare *c, size_t other, enum compare_metric metric)
+{
+    enum compare_test test = compare_test_of(c, other, metric);
+    const struct run_set *a = &c->sets[0], *b = &c->sets[other];
+    struct pair pair = {a, b, &a->total, &b->total};
+    if (test == TEST_EXACT)
+        return test_counts(&pair, metric);
+    bool is_whole = metric == COMPARE_SHARE || metric == COMPARE_SAMPLES_SHARE;
+    return test == TEST_WELCH && !is_whole ? test_runs(&pair, metric).p : NAN;
+}
+
+/* A table shows all run sets, so the rows of all of them are corrected together, and so are the totals. */
+void compare_significance(const struct compare *c, size_t other, enum compare_metric metric,
+                          struct significance *results)
+{
+    size_t others = c->set_count - 1;
+    double *p = mem_zalloc(others * c->count + 1, sizeof *p), totals[MAX_RUN_SETS];
+    for (size_t s = 0; s < others; s++) {
+        test_rows(c, s + 1, metric, p + s * c->count);
+        totals[s] = test_total(c, s + 1, metric);
+    }
+    holm_adjust(p, others * c->count);
+    holm_adjust(totals, others);
     double total = compare_unexplained(c, other, metric);
+    struct pair pair = {.base = &c->sets[0], .other = &c->sets[other]};
     for (size_t i = 0; i < c->count; i++) {
         pair.a = c->rows[i].set[0];
         pair.b = c->rows[i].set[other];
-        results[i] =
-            decide(&pair, metric, p[i], c->options.alpha, compare_is_label(c, &c->rows[i]));
+        results[i] = decide(&pair, metric, p[(other - 1) * c->count + i], c->options.alpha,
+                            compare_is_label(c, &c->rows[i]));
         if (results[i].verdict == VERDICT_NOT_SIGNIFICANT && is_as_total(c, &pair, metric, total))
             results[i].verdict = VERDICT_AS_TOTAL;
     }
     pair.a = &pair.base->total;
     pair.b = &pair.other->total;
-    double whole =
-        test == TEST_EXACT ? test_counts(&pair, metric)
-        : test == TEST_WELCH && metric != COMPARE_SHARE && metric != COMPARE_SAMPLES_SHARE
-            ? test_runs(&pair, metric).p
-            : NAN;
-    results[c->count] = decide(&pair, metric, whole, c->options.alpha, false);
+    results[c->count] = decide(&pair, metric, totals[other - 1], c->options.alpha, false);
     free(p);
 }
 

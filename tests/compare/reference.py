@@ -168,6 +168,18 @@ def holm(p):
 
 def probabilities(name, base, other, min_share=Fraction(1, 100), noise=Fraction(1, 20)):
     """{key: p after Holm's correction or None}; key None: the total."""
+    return all_probabilities(name, base, [other], min_share, noise)[0]
+
+
+def all_probabilities(name, base, others, min_share=Fraction(1, 100), noise=Fraction(1, 20)):
+    """The same for each of several sides, whose rows are corrected together, and whose totals are."""
+    single_sides = [uncorrected(name, base, other, min_share, noise) for other in others]
+    rows = holm({(i, key): p for i, side in enumerate(single_sides) for key, p in side.items() if key is not None})
+    totals = holm({(i, None): side[None] for i, side in enumerate(single_sides)})
+    return [{key: (rows | totals)[i, key] for key in side} for i, side in enumerate(single_sides)]
+
+
+def uncorrected(name, base, other, min_share, noise):
     repeated = len(base) > 1 and len(other) > 1
     out = {}
     for key in {k for run in base + other for k in run}:
@@ -178,7 +190,6 @@ def probabilities(name, base, other, min_share=Fraction(1, 100), noise=Fraction(
                              least_variance(name, base, other, key))
         else:
             out[key] = single(name, base, other, key, noise)
-    out = holm(out)
     out[None] = None
     if repeated and "share" not in name:
         out[None] = welch(run_values(name, base, None), run_values(name, other, None),

@@ -141,13 +141,24 @@ class Values(Compare):
         for row in self.compare("--metric", "samples", old, new)["rows"]:
             self.assertIsNone(row["p"])
 
+    def test_sides_are_corrected_together(self):
+        """Sides of several runs: one table, one family of tests."""
+        sides = [(NEW_FILES, NEW_RUNS), (OLD_FILES[:3], OLD_RUNS[:3]), (NEW_FILES[:2], NEW_RUNS[:2])]
+        argv = [a for files, _ in sides for a in ("--with", *files)]
+        table = self.compare("--base", *OLD_FILES, *argv, "-n", "v1,v2,v3,v4")
+        all_p = ref.all_probabilities("time", OLD_RUNS, [runs for _, runs in sides])
+        for name, p in zip(("v2", "v3", "v4"), all_p):
+            for row in [*table["rows"], dict(table["total"], binary=None)]:
+                want = p.get((row["binary"], row["function"]) if row["binary"] else None)
+                if want is not None:
+                    self.near(row["p_" + name], want, (name, row), 2e-6)
+
     def test_several_others(self):
         files = [OLD_FILES[0], NEW_FILES[0], NEW_FILES[1], OLD_FILES[1]]
         table = self.compare("-n", "v1,v2,v3,v4", *files)
         others = {"v2": NEW_RUNS[:1], "v3": NEW_RUNS[1:2], "v4": OLD_RUNS[1:2]}
         known = set(OLD_RUNS[0])
-        for name, runs in others.items():
-            p = ref.probabilities("time", OLD_RUNS[:1], runs)
+        for (name, runs), p in zip(others.items(), ref.all_probabilities("time", OLD_RUNS[:1], list(others.values()))):
             keys = sorted(known | set(runs[0]))
             for row in table["rows"]:
                 key = row["binary"], row["function"]
