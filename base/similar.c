@@ -104,12 +104,35 @@ void similar_try(struct similar *s, const char *name)
     free(wanted);
 }
 
+/* A glob for NAME of about WIDTH characters: without arguments, and as far as needed without outer scopes. */
+static char *shorter(const char *name, size_t width)
+{
+    char *plain = elide_arguments(name, ELIDE_SIGNATURE), *best = NULL;
+    if (elide_width(plain) <= width)
+        return plain;
+    for (size_t count = 1; count <= ELIDE_SCOPES; count++) {
+        char *inner = elide_scopes(plain, count);
+        if (inner == NULL)
+            break;
+        free(best);
+        best = mem_printf("*::%s", inner + strlen("..."));
+        free(inner);
+        if (elide_width(best) <= width)
+            break;
+    }
+    char *end = elide_middle(best != NULL ? best : plain, 3 * width);
+    free(best);
+    free(plain);
+    return end;
+}
+
 char *similar_text(const struct similar *s)
 {
     enum { SHOWN = 60 };
     if (s->best == NULL)
         return mem_strdup("");
-    char *visible = utf8_visible(s->best, NULL), *shown = elide(visible, SHOWN);
+    char *visible = utf8_visible(s->best, NULL);
+    char *shown = elide_width(visible) <= SHOWN ? mem_strdup(visible) : shorter(visible, SHOWN);
     char *text = mem_printf(", did you mean '%s'?", shown);
     free(visible);
     free(shown);

@@ -16,7 +16,8 @@ struct similar {
  * and functions, the namespace, or a few letters. Among equally similar names the first counts. NAME is borrowed. */
 void similar_try(struct similar *similar, const char *name);
 
-/* ", did you mean 'NAME'?", where a long name has no arguments, or "" if no name is similar. Caller frees. */
+/* ", did you mean 'NAME'?", or "" if no name is similar. A long name is shown as a glob that function_matches accepts:
+ * without arguments, and if need be without scopes. Caller frees. */
 char *similar_text(const struct similar *similar);
 
 #endif

@@ -54,12 +54,19 @@ static const char *name_number(const struct pbin_definitions *all, size_t i, enu
     return name_at(all, &all->locations[i], names);
 }
 
+static bool is_meant(const char *glob, const char *name, enum names names)
+{
+    if (names == FUNCTIONS || names == INLINED)
+        return function_matches(glob, name);
+    return strcmp(glob, name) == 0 || fnmatch(glob, name, 0) == 0;
+}
+
 /* Does FILTER match any name? If not, SIMILAR has the most similar one. */
 static bool matches_any(const struct filter *filter, enum names names,
                         const struct pbin_definitions *all, struct similar *similar)
 {
     for (size_t i = 0; i < name_count(all); i++)
-        if (fnmatch(filter->glob, name_number(all, i, names), 0) == 0)
+        if (is_meant(filter->glob, name_number(all, i, names), names))
             return true;
     for (size_t i = 0; i < name_count(all); i++)
         similar_try(similar, name_number(all, i, names));
@@ -92,7 +99,7 @@ bool suggest_phase(const char *phase, const struct pbin_definitions *all, const 
     struct similar similar = {.wanted = phase};
     for (size_t i = 0; i < all->frame_count; i++)
         if (strcmp(strings_get(all->strings, all->frames[i].function), phase) == 0 ||
-            strcmp(strings_get(all->strings, all->frames[i].demangled), phase) == 0)
+            function_matches(phase, strings_get(all->strings, all->frames[i].demangled)))
             return false;
     for (size_t i = 0; i < all->frame_count; i++)
         similar_try(&similar, strings_get(all->strings, all->frames[i].demangled));

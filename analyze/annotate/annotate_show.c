@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/annotate/annotate_show.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_source.h"
 #include "analyze/annotate/annotate_values.h"
+#include "analyze/attribute/selection.h"
 #include "base/memory.h"
 #include "base/similar.h"
 
@@ -73,15 +73,14 @@ static int compare_functions(const void *left, const void *right, void *opaque)
                : strcmp(annotation_text(a, f->rows->binary), annotation_text(a, g->rows->binary));
 }
 
-/* Names in C++ contain '*' and '[': an exact name matches too. MATCHED[i] counts the matches of glob i. */
+/* MATCHED[i] counts the matches of glob i. */
 static bool is_wanted(const struct annotation *a, const struct annotate_function *f,
                       size_t *matched)
 {
     const char *name = annotation_text(a, f->rows->function);
     bool wanted = false;
     for (size_t i = 0; i < a->options->function_count; i++)
-        if (strcmp(a->options->functions[i], name) == 0 ||
-            fnmatch(a->options->functions[i], name, 0) == 0) {
+        if (function_matches(a->options->functions[i], name)) {
             matched[i]++;
             wanted = true;
         }

@@ -144,7 +144,7 @@ static bool is_marker(struct attribution *a, const struct pbin_definitions *all,
         for (uint32_t i = 0; i < at->frame_count; i++) {
             const struct pbin_frame *frame = &all->frames[at->first_frame + i];
             if (strcmp(strings_get(all->strings, frame->function), a->selection->phase) == 0 ||
-                strcmp(strings_get(all->strings, frame->demangled), a->selection->phase) == 0)
+                function_matches(a->selection->phase, strings_get(all->strings, frame->demangled)))
                 a->marker[location] = 1;
         }
     }

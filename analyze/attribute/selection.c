@@ -38,16 +38,34 @@ void selection_free(struct selection *s)
     *s = (struct selection){0};
 }
 
+static bool is_match(const char *glob, const char *text)
+{
+    return strcmp(glob, text) == 0 || fnmatch(glob, text, 0) == 0;
+}
+
+bool function_matches(const char *glob, const char *name)
+{
+    if (is_match(glob, name))
+        return true;
+    char *plain = elide_parameters(name), *shortest = elide_arguments(name, ELIDE_SIGNATURE);
+    bool match = is_match(glob, plain) || is_match(glob, shortest);
+    free(plain);
+    free(shortest);
+    return match;
+}
+
 static bool matches_text(const struct filter *filter, const char *text)
 {
     if (filter->glob != NULL)
-        return fnmatch(filter->glob, text, 0) == 0;
+        return is_match(filter->glob, text);
     return regexec(&filter->regex, text, 0, NULL, 0) == 0;
 }
 
-/* Functions match with and without their parameters, and as narrow tables show them. */
+/* As function_matches, but for regular expressions, too. */
 static bool matches(const struct filter *filter, const char *text)
 {
+    if (filter->is_function && filter->glob != NULL)
+        return function_matches(filter->glob, text);
     bool match = matches_text(filter, text);
     if (match || !filter->is_function)
         return match;

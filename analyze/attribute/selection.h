@@ -33,6 +33,10 @@ struct selection {
 const char *selection_add(struct selection *selection, const char *text, bool exclude);
 void selection_free(struct selection *selection);
 
+/* Does GLOB match the function NAME, or is it the same text? With and without the parameters, and with <...> in place of
+ * the arguments of templates, as tables and suggestions show it: "sort<int*>(int*, int*)", "sort<int*>", "sort<...>". */
+bool function_matches(const char *glob, const char *name);
+
 /* Does the row whose keys are TEXT_OF(context, key) pass the filters? If several filters include by the same key, one
  * must match; filters on different keys must all match; a match of any excluding filter excludes the row. */
 typedef const char *key_text(void *context, int key);

@@ -5,15 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/selection.h"
 #include "base/memory.h"
 #include "base/similar.h"
-
-/* Does FOCUS name the function NAME? Parameters of C++ functions may be omitted. */
-static bool is_called(const char *name, const char *focus)
-{
-    size_t length = strlen(focus);
-    return strncmp(name, focus, length) == 0 && (name[length] == '\0' || name[length] == '(');
-}
 
 /* Breadth-first search from the nodes in QUEUE, to callees or to callers. */
 struct walk {
@@ -51,7 +45,7 @@ static void spread(struct walk *w, uint64_t depth)
 
 static bool is_start(const struct call_node *node, const char *focus)
 {
-    return focus != NULL ? is_called(node->function, focus) : node->calls == 0;
+    return focus != NULL ? function_matches(focus, node->function) : node->calls == 0;
 }
 
 /* Returns the number of functions at which the search began. */
