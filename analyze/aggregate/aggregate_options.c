@@ -22,6 +22,7 @@ enum {
     KEY_FILTER,
     KEY_EXCLUDE,
     KEY_EXTERNAL,
+    KEY_EXTERNAL_KEYS,
     KEY_START,
     KEY_END,
     KEY_PHASE,
@@ -44,6 +45,10 @@ static const struct argp_option arguments[] = {
      "A row per combination of process, program, thread, comm, binary, function, linkage-name, "
      "outer-line, inline, stack-inline, file, line, basic-block, pc, instruction (default: "
      "binary,function)",
+     1},
+    {"external-keys", KEY_EXTERNAL_KEYS, "KEY,...", 0,
+     "Rows of other binaries than the target have only these of the keys: binary, to see libraries "
+     "as one row each",
      1},
     {"threads", KEY_THREADS, NULL, EVERYDAY,
      "Separate rows per thread (adds thread as the first key)", 1},
@@ -284,6 +289,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         check_lag(&o->aggregate.rows.weigh, state);
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);
+        if (o->external_keys != NULL)
+            external_keys_option(&o->aggregate.rows.keys, o->external_keys, state);
+        return 0;
+    case KEY_EXTERNAL_KEYS:
+        o->external_keys = argument;
         return 0;
     case KEY_THREADS:
         o->threads = true;

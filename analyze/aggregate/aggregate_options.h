@@ -19,9 +19,10 @@ struct aggregate_command {
     struct elf_search search; /* of binaries */
     struct name_rules names;
     bool threads;
-    bool statics;         /* energy as static + dynamic */
-    double watts;         /* the baseline [W]; 0: as recorded */
-    exact *static_energy; /* of each row; NULL: not shown */
+    const char *external_keys; /* NULL: those of the target, too */
+    bool statics;              /* energy as static + dynamic */
+    double watts;              /* the baseline [W]; 0: as recorded */
+    exact *static_energy;      /* of each row; NULL: not shown */
 };
 
 extern const struct argp aggregate_argp;

@@ -517,6 +517,8 @@ static int check_selection(const struct aggregate *a, const char *name, struct e
 {
     const struct selection *s = a->options.rows.selection;
     const struct weigh_options *w = &a->options.rows.weigh;
+    if (a->options.rows.keys.only_target != 0)
+        return error_set(err, name, NO_OFFSET, "aggregated profile: --external-keys needs samples");
     if (w->max_gap > 0 || w->subtract_latency || w->wall_time ||
         (s != NULL && (s->has_window || s->phase != NULL)))
         return error_set(err, name, NO_OFFSET,
@@ -571,8 +573,10 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     const struct pbin_meta *meta = pbin_reader_meta(reader);
     struct input in = {.aggregate = a, .reader = reader, .name = name, .reporter = reporter};
     a->inputs++;
-    if (a->options.rows.selection != NULL && a->options.rows.selection->exclude_external &&
-        meta->target == NULL)
+    bool needs_target =
+        a->options.rows.keys.only_target != 0 ||
+        (a->options.rows.selection != NULL && a->options.rows.selection->exclude_external);
+    if (needs_target && meta->target == NULL)
         return error_set(err, name, NO_OFFSET,
                          "does not name its target binary: use --filter binary=NAME");
     if (aggregate_take_meta(a, meta, name, err) != 0)

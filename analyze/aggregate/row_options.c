@@ -34,6 +34,25 @@ void keys_option(struct pbin_keys *keys, const char *list, struct argp_state *st
         insert_before(keys, "line", "inline");
 }
 
+void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_state *state)
+{
+    static const char *const of_threads[] = {"process", "program", "thread", "comm"};
+    struct error err = {0};
+    struct pbin_keys kept = {0};
+    if (pbin_keys_parse(&kept, list, NULL, &err) != 0)
+        argp_error(state, "--external-keys: %s", err.text);
+    for (size_t i = 0; i < keys->count; i++)
+        keys->only_target |= UINT64_C(1) << keys->key[i];
+    for (size_t i = 0; i < sizeof of_threads / sizeof of_threads[0]; i++)
+        keys->only_target &= ~(UINT64_C(1) << pbin_key_find(of_threads[i], strlen(of_threads[i])));
+    for (size_t i = 0; i < kept.count; i++) {
+        const char *name = pbin_key_get((size_t)kept.key[i])->name;
+        if (!has(keys, name))
+            argp_error(state, "--external-keys: %s is not among the keys (-k)", name);
+        keys->only_target &= ~(UINT64_C(1) << kept.key[i]);
+    }
+}
+
 void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state)
 {
     keys->caller = tool_either(state, "--kernel", argument, "own", "caller");

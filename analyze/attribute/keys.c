@@ -161,6 +161,12 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     }
 }
 
+static bool is_external(const struct key_map *map, const struct pbin_definitions *all,
+                        uint64_t location)
+{
+    return strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0;
+}
+
 /* The same of a row, which the rules for names may rewrite. */
 static uint64_t row_value(struct key_map *map, int key, const struct pbin_definitions *all,
                           uint64_t thread, uint64_t location)
@@ -199,8 +205,7 @@ static bool is_selected(struct key_map *map, const struct pbin_definitions *all,
                         uint64_t location)
 {
     struct question question = {.map = map, .all = all, .thread = thread, .location = location};
-    if (map->selection->exclude_external &&
-        strcmp(strings_get(all->strings, all->locations[location].binary), map->target) != 0)
+    if (map->selection->exclude_external && is_external(map, all, location))
         return false;
     return selection_passes(map->selection, text_of, &question);
 }
@@ -235,6 +240,19 @@ void key_map_reserve(struct key_map *map, const struct pbin_definitions *all)
         extend(&map->row, &map->count, &map->capacity, all->location_count);
 }
 
+static void fill_key(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
+                     uint64_t location, uint64_t *key)
+{
+    const struct pbin_keys *keys = map->keys;
+    bool external = keys->only_target != 0 && is_external(map, all, location);
+    for (size_t i = 0; i < keys->count; i++)
+        if (external && (keys->only_target >> keys->key[i] & 1) != 0)
+            key[i] =
+                map->rows->is_text[i] ? strings_intern(map->rows->texts, LABEL_ANY) : NUMBER_ANY;
+        else
+            key[i] = row_value(map, keys->key[i], all, thread, location);
+}
+
 uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, uint64_t thread,
                       uint64_t location)
 {
@@ -247,8 +265,7 @@ uint32_t key_map_find(struct key_map *map, const struct pbin_definitions *all, u
         map->row[slot] = key_find_excluded(map->rows);
     } else if (map->row[slot] == NO_ROW) {
         uint64_t key[PBIN_MAX_KEYS] = {0};
-        for (size_t i = 0; i < map->keys->count; i++)
-            key[i] = row_value(map, map->keys->key[i], all, thread, location);
+        fill_key(map, all, thread, location, key);
         map->row[slot] = rowset_find(map->rows, key);
     }
     return map->row[slot];

@@ -17,7 +17,7 @@ struct key_map {
     struct rowset *rows;
     const struct pbin_keys *keys;
     const struct selection *selection;
-    const char *target;             /* the binary that --exclude-external keeps */
+    const char *target; /* the binary that --exclude-external keeps; required by only_target, too */
     struct code_names *code;        /* for the keys basic-block and instruction */
     const struct name_rules *names; /* of rows; NULL: as they are */
     bool by_thread;                 /* some key needs the thread */

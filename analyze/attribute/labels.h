@@ -12,6 +12,7 @@
 #define LABEL_GAP      "_gap"   /* the part of intervals that exceeds the longest one allowed */
 #define LABEL_OTHER    "_other" /* what a limit cut off */
 #define LABEL_TOTAL    "_total"
+#define LABEL_ANY      "_any"      /* under a key that only rows of the target binary have */
 #define LABEL_OTHERS   "_others"   /* energy that other programs used meanwhile */
 #define LABEL_RESIDUAL "_residual" /* energy that least squares leave over */
 
@@ -40,6 +41,7 @@ static inline bool label_is_no_code(const char *name)
 #define NUMBER_GAP      (UINT64_MAX - 2)
 #define NUMBER_RESIDUAL (UINT64_MAX - 3)
 #define NUMBER_OTHERS   (UINT64_MAX - 4)
+#define NUMBER_ANY      (UINT64_MAX - 5) /* LABEL_ANY: of rows with code */
 
 /* The label of NUMBER; NULL for a number that is a value. */
 static inline const char *label_of_number(uint64_t number)
@@ -49,6 +51,7 @@ static inline const char *label_of_number(uint64_t number)
            : number == NUMBER_RESIDUAL ? LABEL_RESIDUAL
            : number == NUMBER_OTHERS   ? LABEL_OTHERS
            : number == NUMBER_EXCLUDED ? LABEL_EXCLUDED
+           : number == NUMBER_ANY      ? LABEL_ANY
                                        : NULL;
 }
 

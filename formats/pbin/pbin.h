@@ -163,6 +163,8 @@ struct pbin_keys {
     bool offsets; /* program counters are offsets in their files; not changed by pbin_keys_parse */
     bool
         caller; /* samples in the kernel count as in the user code that called it; not changed by pbin_keys_parse */
+    uint64_t
+        only_target; /* bits: numbers of keys that only rows of the target binary have; not changed by pbin_keys_parse */
 };
 
 /* Parses NAMES, joined by commas. Returns 0, or -1 with ERR filled for FILE (NULL: a command line): an unknown name, or

@@ -7,6 +7,7 @@ import json
 import unittest
 
 import pbin
+import profiles
 import tool
 
 PLACES = ((0x10, "app", 0), (0x24, "app", 0), (0x10, "libx.so", 1))
@@ -55,6 +56,37 @@ class Places(tool.Case):
     def test_filter_by_offset(self):
         file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))
         self.assertEqual(self.rows("binary,pc", "--filter=pc=0x1024", file), [("app", "0x1024")])
+
+    def test_keys_of_external_binaries(self):
+        """Rows of other binaries are joined as if they had only some of the keys; threads stay apart, the target as it is."""
+        profile = profiles.make(4, samples=400, locations=40)
+        target = profile.meta["target"] = profile.locations[0].binary
+        path = self.file("p.pbin", pbin.write(profile))
+        keys = ["thread", "binary", "function", "file", "line", "pc"]
+        for kept in (["binary"], ["binary", "file"], ["function", "pc"]):
+            gone = [k for k in keys[1:] if k not in kept]
+            want = {}
+            for row in json.loads(self.succeeds(["pbin-aggregate", "-q", "--format=json", "-k", ",".join(keys), path]).out)["rows"]:
+                has_code = row["binary"] != "_idle"
+                name = tuple("_any" if has_code and row["binary"] != target and k in gone else row[k] for k in keys)
+                time, energy, samples = want.get(name, (0, 0, 0))
+                want[name] = (time + row["time"], energy + row["energy"], samples + row["samples"])
+            argv = ["pbin-aggregate", "-q", "-k", ",".join(keys), "--external-keys", ",".join(kept)]
+            found = json.loads(self.succeeds([*argv, "--format=json", path]).out)["rows"]
+            self.assertEqual(len(found), len(want))
+            for row in found:
+                time, energy, samples = want[tuple(row[k] for k in keys)]
+                self.assertAlmostEqual(row["time"], time, delta=1e-9)
+                self.assertAlmostEqual(row["energy"], energy, delta=1e-9)
+                self.assertEqual(row["samples"], samples)
+            sums = self.folder + "/sums.pbin"
+            self.succeeds([*argv, "-o", sums, path])
+            again = json.loads(self.succeeds(["pbin-aggregate", "-q", "-k", ",".join(keys), "--format=json", sums]).out)["rows"]
+            self.assertEqual([[r[k] for k in keys] for r in again], [[r[k] for k in keys] for r in found])
+        ended = self.fails(["pbin-aggregate", "-k", ",".join(keys), "--external-keys=binary", sums], sums)
+        self.assertIn("--external-keys needs samples", ended.err)
+        ended = tool.run(["pbin-aggregate", "--external-keys=file", path])
+        self.assertEqual((ended.status, "file is not among the keys (-k)" in ended.err), (2, True))
 
     def test_names_and_lines(self):
         file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))
