@@ -95,14 +95,18 @@ static void put_data(struct comparison *c)
 static void put_text(struct comparison *c, size_t row, double x, const char *text)
 {
     struct script *s = &c->plot->script;
+    if (plot_is_text(c->plot)) { /* clear of the characters of the row */
+        frame_text(c->plot, c->frame.right + 2, c->frame.top + (double)row, ANCHOR_LEFT,
+                   s->theme->text, 1, text);
+        return;
+    }
     script_add(s, "set label ");
     script_quote(s, text);
     if (isnan(x))
         script_add(s, " at graph 1, first %zu left offset char 1.2,0 front", row);
     else
         script_add(s, " at first %.9g,%zu left offset char 1.2,0 front", x, row);
-    if (!plot_is_text(c->plot))
-        script_add(s, " textcolor rgb '%s'", s->theme->text);
+    script_add(s, " textcolor rgb '%s'", s->theme->text);
     frame_font(c->plot, c->layout.size);
     script_add(s, "\n");
 }

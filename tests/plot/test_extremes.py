@@ -95,6 +95,17 @@ class Extremes(tool.Case):
             self.assertTrue(any("+196 mJ" in t for t in texts), texts)
             self.assertLess(self.range_of(script)[1], most)
 
+    def test_differences_in_text_have_signs(self):
+        """At every width: the values are not covered by the characters of the rows."""
+        one, other = (self.file(f"{n}.pbin", profile([(10 + n * (i % 2), i % 3) for i in range(60)], 3)) for n in (0, 1))
+        for kind in ("compare", "dumbbell"):
+            for width in (60, 80, 99, 100, 101):
+                text = self.succeeds(["pbin-plot", kind, "-q", "--format=txt", f"--width={width}", one, other]).out.decode()
+                rows = [line for line in text.splitlines() if re.match(r" *f\d ", line)]
+                self.assertEqual(len(rows), 3, text)
+                for row in rows:
+                    self.assertRegex(row, r" \+\S+ mJ  \+\S+ %")
+
     def test_heatmap_of_code_is_visible_beside_idle_energy(self):
         texts, script, _ = self.plot("heatmap", self.waiting()[0])
         self.assertIn("_idle: beyond the scale", " ".join(texts))
