@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "analyze/attribute/gaps.h"
 
+#include <stdbool.h>
+
 /* Smallest interval of a class. */
 static uint64_t class_begin(unsigned number)
 {
@@ -26,7 +28,8 @@ uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns)
     unsigned i = 0;
     while (i < 64 * GAP_STEPS && before + gaps->counts[i] <= gaps->total / 2)
         before += gaps->counts[i++];
-    *median_ns = i < 64 * GAP_STEPS ? class_begin(i) : 0;
+    bool last = i + 1 >= 64 * GAP_STEPS;
+    *median_ns = last ? 0 : class_begin(i) + (class_begin(i + 1) - class_begin(i)) / 2;
     for (; i < 64 * GAP_STEPS; i++)
         if (class_begin(i) / GAP_TIMES > *median_ns)
             found += gaps->counts[i];

@@ -36,7 +36,7 @@ static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
 void gaps_join(struct gaps *gaps, const struct gaps *later, exact at);
 
 /* Returns the number of intervals longer than GAP_TIMES times the median, with the precision of a class. Sets
- * *MEDIAN_NS [ns]. */
+ * *MEDIAN_NS [ns] to the middle of its class, which differs from the median by at most 1.6 %. */
 uint64_t gaps_found(const struct gaps *gaps, uint64_t *median_ns);
 
 #endif
