@@ -17,33 +17,6 @@ void raw_put_facts(struct buffer *buffer, const struct raw_fact *facts, size_t c
     block_end(buffer, begin);
 }
 
-void raw_put_maps(struct buffer *buffer, const struct raw_map *maps, size_t count)
-{
-    size_t begin = block_begin(buffer, "maps");
-    buffer_u32(buffer, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
-        buffer_u64(buffer, maps[i].address);
-        buffer_u64(buffer, maps[i].size);
-        buffer_u64(buffer, maps[i].offset);
-        buffer_u32(buffer, maps[i].pid);
-        buffer_string(buffer, maps[i].build_id);
-        buffer_string(buffer, maps[i].path);
-    }
-    block_end(buffer, begin);
-}
-
-void raw_put_threads(struct buffer *buffer, const struct raw_thread *threads, size_t count)
-{
-    size_t begin = block_begin(buffer, "thrd");
-    buffer_u32(buffer, (uint32_t)count);
-    for (size_t i = 0; i < count; i++) {
-        buffer_u32(buffer, threads[i].tid);
-        buffer_u32(buffer, threads[i].pid);
-        buffer_string(buffer, threads[i].name);
-    }
-    block_end(buffer, begin);
-}
-
 void raw_put_vdso(struct buffer *buffer, uint64_t address, const uint8_t *image, size_t size)
 {
     size_t begin = block_begin(buffer, "vdso");

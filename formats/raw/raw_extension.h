@@ -210,8 +210,6 @@ struct raw_extension {
 
 /* Writers: each appends a complete block to BUFFER, for the caller to output. */
 void raw_put_facts(struct buffer *buffer, const struct raw_fact *facts, size_t count);
-void raw_put_maps(struct buffer *buffer, const struct raw_map *maps, size_t count);
-void raw_put_threads(struct buffer *buffer, const struct raw_thread *threads, size_t count);
 /* ADDRESS: where it was mapped in the target. SIZE at most 1 MiB. */
 void raw_put_vdso(struct buffer *buffer, uint64_t address, const uint8_t *image, size_t size);
 /* Times of COUNT samples (at most RAW_TIMES_PER_BLOCK) from sample number FIRST [ns since the start of the
@@ -222,8 +220,7 @@ void raw_put_times(struct buffer *buffer, uint64_t first, const uint64_t *times,
 void raw_put_rows(struct buffer *buffer, const uint8_t *rows, size_t size, size_t count);
 void raw_put_done(struct buffer *buffer, uint64_t samples);
 
-/* Writers of blocks that earlier samplers did not have (they used raw_put_maps and raw_put_threads). A block holds at
- * most BLOCK_MAX_PAYLOAD bytes, so divide long lists. */
+/* A block holds at most BLOCK_MAX_PAYLOAD bytes, so divide long lists. */
 void raw_put_images(struct buffer *buffer, const struct raw_image *images, size_t count);
 void raw_put_mapx(struct buffer *buffer, const struct raw_mapx *maps, size_t count);
 void raw_put_codes(struct buffer *buffer, const struct raw_code *codes, size_t count);

@@ -8,6 +8,34 @@
 
 static const uint8_t image[] = {0x7f, 'E', 'L', 'F', 0, 1, 2, 3};
 
+/* Blocks that only earlier samplers wrote. */
+static void put_maps(struct buffer *buffer, const struct raw_map *maps, size_t count)
+{
+    size_t begin = block_begin(buffer, "maps");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u64(buffer, maps[i].address);
+        buffer_u64(buffer, maps[i].size);
+        buffer_u64(buffer, maps[i].offset);
+        buffer_u32(buffer, maps[i].pid);
+        buffer_string(buffer, maps[i].build_id);
+        buffer_string(buffer, maps[i].path);
+    }
+    block_end(buffer, begin);
+}
+
+static void put_threads(struct buffer *buffer, const struct raw_thread *threads, size_t count)
+{
+    size_t begin = block_begin(buffer, "thrd");
+    buffer_u32(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        buffer_u32(buffer, threads[i].tid);
+        buffer_u32(buffer, threads[i].pid);
+        buffer_string(buffer, threads[i].name);
+    }
+    block_end(buffer, begin);
+}
+
 static struct buffer extension(bool done)
 {
     struct buffer b = {0};
@@ -21,8 +49,8 @@ static struct buffer extension(bool done)
     uint64_t times[] = {0, 1000000, 2000001};
     buffer_bytes(&b, raw_signature, RAW_SIGNATURE_SIZE);
     raw_put_facts(&b, facts, 6);
-    raw_put_maps(&b, maps, 2);
-    raw_put_threads(&b, threads, 2);
+    put_maps(&b, maps, 2);
+    put_threads(&b, threads, 2);
     raw_put_vdso(&b, 0x7fff00000000, image, sizeof image);
     raw_put_times(&b, 0, times, 3);
     if (done)
