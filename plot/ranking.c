@@ -230,10 +230,13 @@ void ranking_intervals(struct ranking *r, const struct aggregate *a)
 {
     if (aggregate_run_count(a) != 1 || (r->metric != METRIC_TIME && r->metric != METRIC_ENERGY))
         return;
-    double whole = ranking_value(&r->total, r->metric), n = aggregate_deciding_samples(a);
+    double code = 0, n = aggregate_deciding_samples(a); /* only what is in code is sampled */
+    for (size_t i = 0; i < r->count; i++)
+        code += r->rows[i].values.samples > 0 ? r->rows[i].value : 0;
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];
-        row->error = row_part_interval(row->share, n) * fabs(whole);
+        row->error =
+            row->values.samples > 0 ? row_part_interval(row->value / code, n) * fabs(code) : NAN;
     }
 }
 

@@ -141,16 +141,23 @@ static double percent(double part, double whole)
     return whole != 0 ? share : NAN;
 }
 
-/* Half-width of the 95 % interval of SHARE [%]. */
-static double interval(const struct row_view *v, double share)
+/* Half-width of the 95 % interval of the time of a row [s]. */
+static double time_interval(const struct row_view *v, const struct row_values *values)
 {
-    return 100 * row_part_interval(share / 100, v->deciding);
+    double whole = v->total_values.time, p = values->time == whole ? 1 : values->time / whole;
+    return row_part_interval(p, v->deciding) * fabs(whole);
 }
 
-/* HALF [%] of WHOLE: the total is known exactly, and only the shares of rows are estimates. */
-static struct table_cell part(double half, double whole)
+/* The same of its energy [J]. Sampling decides how the energy in code is divided; how much is in code, and in _idle and the
+ * like, is measured. */
+static double energy_interval(const struct row_view *v, const struct row_values *values)
 {
-    return cell_real(half / 100 * fabs(whole));
+    bool all = values->energy == v->total_values.energy;
+    if (values->samples == 0 && values->energy != 0)
+        return NAN;
+    return all ? 0
+               : row_part_interval(values->energy / v->code_energy, v->deciding) *
+                     fabs(v->code_energy);
 }
 
 static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,
@@ -192,12 +199,13 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     double share = percent(values.time, v->total_values.time);
     double energy_share = v->has_quantity ? percent(values.energy, v->total_values.energy) : NAN;
     bool fractions = v->report->normalized, sampled = has_sampling_intervals(v);
+    double time_half = time_interval(v, &values), energy_half = energy_interval(v, &values);
     cells[n++] = cell_real(values.time * v->time_scale);
     if (sampled)
-        cells[n++] = part(interval(v, share), v->total_values.time * v->time_scale);
+        cells[n++] = cell_real(time_half * v->time_scale);
     cells[n++] = cell_real(share);
     if (v->report->intervals)
-        cells[n++] = cell_real(interval(v, share));
+        cells[n++] = cell_real(100 * time_half / v->total_values.time);
     cells[n++] = fractions ? cell_real(values.samples / v->total_values.samples)
                            : count_cell(values.samples);
     cells[n++] = isnan(values.entries) ? (struct table_cell){0}
@@ -206,14 +214,15 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     cells[n++] = cell_real(v->has_quantity ? values.power : NAN);
     cells[n++] = cell_real(v->has_quantity ? values.energy * v->energy_scale : NAN);
     if (sampled && !v->fitted)
-        cells[n++] = part(interval(v, energy_share), v->total_values.energy * v->energy_scale);
+        cells[n++] = cell_real(energy_half * v->energy_scale);
     if (v->report->static_energy != NULL) {
         cells[n++] = joules(v, fixed);
         cells[n++] = joules(v, sums->energy - fixed);
     }
     cells[n++] = cell_real(energy_share);
     if (v->report->intervals)
-        cells[n++] = cell_real(interval(v, energy_share));
+        cells[n++] =
+            cell_real(v->has_quantity ? 100 * energy_half / fabs(v->total_values.energy) : NAN);
     spread_cells(v, sums, spread, cells + n);
     for (size_t i = 1; i <= 2 && v->fitted; i++)
         cells[v->column_count - i] = (struct table_cell){0};
@@ -417,6 +426,7 @@ static void spread_of_total(struct row_view *v)
 void row_view_init(struct row_view *v, const struct aggregate *aggregate,
                    const struct report_options *report)
 {
+    exact code = 0;
     memset(v, 0, sizeof *v);
     v->aggregate = aggregate;
     v->keys = aggregate_keys(aggregate);
@@ -430,9 +440,12 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
         row_sums_join(sum, &row->sums);
         v->total_static += row_view_shows(v, row) ? row_view_static(v, row) : 0;
         sum->runs += row->sums.runs > 0;
+        if (row_view_shows(v, row) && row->sums.samples > 0)
+            code += row->sums.energy;
     }
     spread_of_total(v);
     row_values_of(&v->total, v->runs, &v->total_values);
+    v->code_energy = exact_to_double(code, ENERGY_SHIFT, v->runs > 0 ? v->runs : 1);
     v->deciding = aggregate_deciding_samples(v->aggregate);
     v->calls_only =
         v->total.samples == 0 && aggregate_measure(aggregate, "calls") >= 0 && v->total.runs > 0;

@@ -40,7 +40,8 @@ struct row_view {
     struct pbin_sums total, excluded;
     exact total_static;
     struct row_values total_values;
-    double deciding; /* samples that intervals depend on */
+    double deciding;    /* samples that intervals depend on */
+    double code_energy; /* of rows with samples: the mean over the runs [J] */
     bool has_quantity;
     bool fitted;     /* energies come from aggregate_fit */
     size_t power_at; /* column of the power */

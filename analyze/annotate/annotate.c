@@ -261,6 +261,8 @@ static bool take_row(struct annotation *a, const struct aggregate *from, const s
         place(a, p, value_at(row, layout, AT_PC), &like);
     annotate_sums_add(&find_row(a, &like)->sums, &sums);
     annotate_sums_add(&a->total, &sums);
+    if (sums.samples > 0)
+        annotate_sums_add(&a->sampled, &sums);
     return true;
 }
 

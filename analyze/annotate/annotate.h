@@ -116,8 +116,9 @@ struct annotation {
     struct quantity quantity;
     bool any;
     uint64_t runs;
-    struct annotate_sums total; /* of all functions */
-    uint64_t waiting;           /* thread samples without time, of all functions */
+    struct annotate_sums total;   /* of all functions */
+    struct annotate_sums sampled; /* the same without _idle and the like */
+    uint64_t waiting;             /* thread samples without time, of all functions */
     /* sums of the absolute values added to time, energy, samples */
     unsigned __int128 most[3];
 };

@@ -46,7 +46,9 @@ double annotation_interval(const struct annotation *a, const struct annotate_sum
 {
     if (value == ANNOTATE_SAMPLES)
         return NAN;
-    double whole = annotation_value(a, &a->total, value);
+    if (sums->samples == 0 && sums->energy != 0)
+        return NAN; /* energy in no code is measured, not sampled */
+    double whole = annotation_value(a, &a->sampled, value);
     double p = annotation_value(a, sums, value) / whole;
     double n = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) - (double)a->waiting;
     return row_part_interval(p, n) * fabs(whole);

@@ -464,12 +464,37 @@ class Limits(TableCase):
         sums = self.file("sums.pbin", self.succeeds(["pbin-aggregate", "-q", "--format=pbin", "-k", ",".join(self.keys),
                                                      self.at]).out)
         self.assertEqual(self.table("--ci", "-k", ",".join(self.keys), sums)["rows"], table["rows"])
+        code = sum(row["energy_share"] for row in table["rows"] if row["samples"] > 0) / 100
+        self.assertLess(code, 0.999)
         for row in table["rows"] + [table["total"]]:
-            for share, ci in (("share", "share_ci_approx"), ("energy_share", "energy_share_ci_approx")):
-                p = row[share] / 100
-                want = 100 * 1.96 * math.sqrt(max(0, p * (1 - p)) / n)
-                self.assertAlmostEqual(row[ci] or 0, want, 6 if p > 0.999 else 12)
+            for whole, share, ci in ((1, "share", "share_ci_approx"), (code, "energy_share", "energy_share_ci_approx")):
+                p = 1 if row is table["total"] else row[share] / 100 / whole
+                want = 100 * whole * 1.96 * math.sqrt(max(0, p * (1 - p)) / n)
+                if row["samples"] == 0 and row[share] != 0:
+                    self.assertIsNone(row[ci])
+                else:
+                    self.assertAlmostEqual(row[ci] or 0, want, 6 if p > 0.999 else 9)
         self.assertNotIn("share_ci_approx", self.table(self.at)["total"])
+
+    def test_ci_of_energy_covers_the_truth(self):
+        """A thread that uses a fifth of its time, half of it in each of two functions: 95 % of the intervals have the true
+        energy, and are no wider than that takes."""
+        rng, inside, halves, found, runs = random.Random(11), 0, [], [], 60
+        for _ in range(runs):
+            made = profiles.make(7)
+            made.meta.update(pmu=pbin.POWER, cpus=1, times=1, cpu_time=1)
+            made.samples = [pbin.Sample(10**6, 5.0, [(0, rng.randrange(2), 200_000)]) for _ in range(400)]
+            made.meta["samples"] = 400
+            rows = self.table("--ci", "-k", "pc", self.profile("ci.pbin", made))["rows"]
+            row = min((r for r in rows if r["samples"] > 0), key=lambda r: r["pc"])
+            idle = next(r for r in rows if r["samples"] == 0)
+            self.assertIsNone(idle["energy_ci_approx"])
+            inside += abs(row["energy"] - 0.2) <= row["energy_ci_approx"]
+            halves.append(row["energy_ci_approx"])
+            found.append(row["energy"])
+        spread = 1.96 * math.sqrt(sum((e - 0.2) ** 2 for e in found) / runs)
+        self.assertGreaterEqual(inside, 0.85 * runs)
+        self.assertLess(max(halves), 1.5 * spread)
 
     def test_ci_of_time_and_energy(self):
         """The totals of a run are exact: intervals of time and energy are those of the shares, times the totals."""
