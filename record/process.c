@@ -31,6 +31,15 @@ static bool read_file(pid_t id, const char *name, char *text, size_t size)
     return read_text(path, text, size);
 }
 
+/* The second field, a name in parentheses, may contain anything. */
+const char *process_stat_field(const char *text, int field)
+{
+    const char *at = strrchr(text, ')');
+    for (int i = 2; at != NULL && i < field; i++)
+        at = strchr(at + 1, ' ');
+    return at;
+}
+
 pid_t process_of(pid_t tid, pid_t *parent)
 {
     char text[1024];
@@ -55,12 +64,9 @@ bool process_has(pid_t pid, pid_t tid)
 pid_t process_session(pid_t pid)
 {
     char text[512];
-    int session = -1;
     read_file(pid, "stat", text, sizeof text);
-    const char *name_end = strrchr(text, ')'); /* a name may contain anything */
-    if (name_end == NULL || sscanf(name_end + 1, " %*c %*d %*d %d", &session) != 1)
-        return -1;
-    return session;
+    const char *session = process_stat_field(text, 6);
+    return session != NULL ? (pid_t)strtol(session, NULL, 10) : -1;
 }
 
 bool process_name(pid_t id, char *name, size_t size)
@@ -99,6 +105,25 @@ bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system)
     return true;
 }
 
+uint64_t process_stat_faults(const char *text)
+{
+    const char *minor = process_stat_field(text, 10), *major = process_stat_field(text, 12);
+    return minor != NULL && major != NULL ? strtoull(minor, NULL, 10) + strtoull(major, NULL, 10)
+                                          : 0;
+}
+
+int process_stat_cpu(const char *text)
+{
+    const char *cpu = process_stat_field(text, 39);
+    return cpu != NULL ? (int)strtol(cpu, NULL, 10) : -1;
+}
+
+uint64_t process_faults(pid_t pid)
+{
+    char text[1024];
+    return read_file(pid, "stat", text, sizeof text) ? process_stat_faults(text) : 0;
+}
+
 uint64_t process_thread_cpu(pid_t pid, pid_t tid)
 {
     char path[64], text[128];
@@ -111,8 +136,8 @@ static char thread_state(pid_t pid, pid_t tid)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    const char *name_end = read_text(path, text, sizeof text) ? strrchr(text, ')') : NULL;
-    return name_end != NULL && strncmp(name_end, ") ", 2) == 0 ? name_end[2] : '\0';
+    const char *state = read_text(path, text, sizeof text) ? process_stat_field(text, 3) : NULL;
+    return state != NULL ? state[1] : '\0';
 }
 
 bool process_thread_runs(pid_t pid, pid_t tid)

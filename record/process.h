@@ -21,6 +21,14 @@ uint64_t process_cpu(pid_t pid);
 /* The ticks of the kernel that found process PID in user code, and in the kernel, times the time between two ticks [ns].
  * Returns whether they are known. */
 bool process_ticks(pid_t pid, uint64_t *user, uint64_t *system);
+/* In TEXT, the file `stat` of a process or thread: field FIELD, from 3 on, as numbered in proc_pid_stat(5), and the space
+ * before it; NULL: it is missing. */
+const char *process_stat_field(const char *text, int field);
+/* In such a TEXT: the page faults, minor and major, 0: unknown; the CPU on which it runs or last ran, -1: unknown. */
+uint64_t process_stat_faults(const char *text);
+int process_stat_cpu(const char *text);
+/* Page faults of process PID so far; 0: unknown. */
+uint64_t process_faults(pid_t pid);
 /* CPU time of thread TID of process PID, at the last count of the scheduler [ns]; 0: unknown. */
 uint64_t process_thread_cpu(pid_t pid, pid_t tid);
 /* Does thread TID of process PID have a CPU, or wait for one? */

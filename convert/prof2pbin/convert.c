@@ -361,20 +361,12 @@ static struct code_map *list_maps(const struct raw_profile *raw, size_t *count)
 
 static void report_kernel(const struct conversion *c)
 {
-    double seen, ticked;
-    if (c->weights.excess > 0)
-        report_verbose(c->reporter,
-                       "%s: %" PRIu64 " sightings in the kernel are more than its ticks confirm: "
-                       "they count as user code nearby",
-                       stream_name(c->raw->stream), c->weights.excess);
-    if (c->weights.kernel != NULL && !c->raw->cut &&
-        kernel_share_faults(c->weights.kernel, &seen, &ticked))
-        report_warning(
+    if (c->weights.misplaced > 0)
+        report_verbose(
             c->reporter,
-            "%s: the kernel had %.0f %% of the CPU time by its ticks, but %.0f %% of the "
-            "samples: what happens in user code, such as page faults, counts as that "
-            "code (--engine perf shows it in " LABEL_KERNEL ")",
-            stream_name(c->raw->stream), 100 * ticked, 100 * seen);
+            "%s: by the ticks of the kernel, %" PRIu64
+            " sightings are in the kernel instead of in user code nearby, or the reverse",
+            stream_name(c->raw->stream), c->weights.misplaced);
 }
 
 /* Everything that must be known before the first sample is written. */

@@ -117,28 +117,34 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
     return recent->location;
 }
 
-/* The same; sightings in the kernel that are too many become sightings of user code. */
+/* A location of user code in place of SEEN, which was in the kernel. */
+static uint32_t user_code(struct seen_conversion *c, const struct sighting *seen)
+{
+    struct kernel_share *kernel = c->weights->kernel;
+    size_t count;
+    const uint64_t *first = kernel_share_first(kernel, seen->thread, seen->image, &count);
+    for (size_t i = 0; i < count; i++)
+        kernel_share_seen(kernel, seen->thread, seen->image,
+                          place(c, seen->image, first[i], PBIN_NO_CALLER));
+    uint32_t instead = kernel_share_instead(kernel, seen->thread, seen->image);
+    return instead != UINT32_MAX ? instead : place(c, seen->image, seen->pc, PBIN_NO_CALLER);
+}
+
+/* The same; some sightings in the kernel become sightings of user code, and the reverse. */
 static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples *s, size_t at,
                              const struct tracked *t, uint32_t token, uint64_t time_ns)
 {
     struct kernel_share *kernel = c->weights->kernel;
     uint32_t location = locate(c, s, at, t->image, token);
-    uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
-    size_t count;
-    if ((flags & RAW_RAN) == 0)
+    struct sighting seen;
+    if (!kernel_share_sighting(&seen, t, s, at, time_ns))
         return location;
-    if ((flags & RAW_CALLER) == 0 || s->callers == NULL) {
+    bool moves = kernel_share_moves(kernel, &seen);
+    if (moves)
+        return seen.called ? user_code(c, &seen) : place(c, t->image, RAW_KERNEL_PC, location);
+    if (!seen.called)
         kernel_share_seen(kernel, t->thread, t->image, location);
-        return location;
-    }
-    if (!kernel_share_excess(kernel, t->thread, t->pid, time_ns))
-        return location;
-    const uint64_t *first = kernel_share_first(kernel, t->thread, t->image, &count);
-    for (size_t i = 0; i < count; i++)
-        kernel_share_seen(kernel, t->thread, t->image,
-                          place(c, t->image, first[i], PBIN_NO_CALLER));
-    uint32_t instead = kernel_share_instead(kernel, t->thread, t->image);
-    return instead != UINT32_MAX ? instead : place(c, t->image, s->callers[at], PBIN_NO_CALLER);
+    return location;
 }
 
 static void define(struct seen_conversion *c, struct tracked *t)
@@ -176,8 +182,8 @@ static inline bool put_thread_sample(struct seen_conversion *c, const struct raw
         return true;
     }
     uint32_t token = token_of(c, t, time_ns);
-    room->location[to] = c->weights->excess > 0 ? locate_truly(c, s, from, t, token, time_ns)
-                                                : locate(c, s, from, t->image, token);
+    room->location[to] = c->weights->misplaced > 0 ? locate_truly(c, s, from, t, token, time_ns)
+                                                   : locate(c, s, from, t->image, token);
     return true;
 }
 
@@ -235,7 +241,7 @@ size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *
     size_t to = 0;
     struct steady steady;
     uint64_t last_ns = time_ns[count - 1];
-    if (s->flags != NULL && c->weights->excess == 0 &&
+    if (s->flags != NULL && c->weights->misplaced == 0 &&
         tracker_is_steady(&c->tracker, s, first, count, thread_sample, last_ns, &steady) &&
         has_tokens(c, &steady, time_ns[0], last_ns)) {
         put_steady(c, s, thread_sample, &steady, room);

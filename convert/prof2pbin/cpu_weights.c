@@ -218,9 +218,9 @@ static int add_steady(struct cpu_weights *w, struct tracker *tracker, const stru
 static void count_sighting(struct cpu_weights *w, const struct tracked *tracked,
                            const struct raw_samples *s, size_t at)
 {
-    if ((s->flags[at] & (RAW_RAN | RAW_TOTAL)) == RAW_RAN)
-        kernel_share_count(w->kernel, tracked->thread, tracked->pid, tracked->image, w->last_ns,
-                           (s->flags[at] & RAW_CALLER) != 0, s->thread_samples[at].pc);
+    struct sighting seen;
+    if (kernel_share_sighting(&seen, tracked, s, at, w->last_ns))
+        kernel_share_count(w->kernel, &seen);
 }
 
 static int add_samples(struct cpu_weights *w, struct tracker *tracker, const struct raw_samples *s)
@@ -539,7 +539,7 @@ int cpu_weights_measure(struct cpu_weights *w, struct raw_profile *raw, struct e
     tracker_init(&tracker, &raw->ext);
     int result = measure(w, raw, &tracker, err);
     tracker_free(&tracker);
-    w->excess = w->kernel != NULL ? kernel_share_settle(w->kernel) : 0;
+    w->misplaced = w->kernel != NULL ? kernel_share_settle(w->kernel) : 0;
     return result;
 }
 

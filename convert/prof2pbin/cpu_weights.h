@@ -55,7 +55,7 @@ struct cpu_weights {
     size_t count, capacity;
     bool nominal;                /* CPU time between totals is only nominal */
     struct kernel_share *kernel; /* NULL: all sightings in the kernel are correct */
-    uint64_t excess;             /* those that are not */
+    uint64_t misplaced;          /* sightings in the wrong place */
     uint64_t *by_image;          /* CPU time of images [ns] */
     uint64_t last_ns;            /* time of the last sample */
     size_t missed;               /* threads that were missed more often than chance explains */

@@ -11,20 +11,26 @@
 enum { NEARBY = 32 };            /* sightings in user code */
 enum { FEW = 6 };                /* ticks */
 static const double certain = 2; /* standard errors */
-/* Page faults are worth a warning from this part of the CPU time on, if they are so many standard errors. */
-static const double notable = 0.1, sure = 4;
 /* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
-static const double longest_fault = 3e5;
+static const double longest_fault = 3e5, usual_fault = 1e4;
+static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
 static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns] */
+
+/* Sightings on the CPU of the sampler, or on another one. */
+struct side {
+    double ran, kernel; /* sightings; those in the kernel */
+    double excess;      /* of these */
+    double suggested;   /* of a program: its excess by the windows */
+    double lack;        /* of a program: page faults seen in user code */
+};
 
 /* A process between two records of its ticks. */
 struct window {
     uint64_t until; /* [ns] */
     bool last;      /* of its process */
     uint32_t program;
-    double user, system;  /* ticks */
-    uint64_t ran, kernel; /* sightings; those in the kernel */
-    double excess;        /* of them */
+    double user, system; /* ticks */
+    struct side sides[FAULT_SIDES];
 };
 
 /* The locations last seen, and whose turn it is. */
@@ -43,14 +49,15 @@ struct user_code {
 };
 
 struct thread_share {
-    uint32_t odd;           /* how near the next sighting that goes is, in 2^-32 */
+    uint32_t odd,
+        odd_user; /* how near the next sighting that goes is, in 2^-32: in the kernel, in user code */
     struct user_code *code; /* NULL: never seen in user code */
 };
 
 struct program {
     double user, system; /* ticks */
-    double ran, kernel, excess;
-    double suggested; /* by the windows */
+    struct side sides[FAULT_SIDES];
+    struct fault_places faults;
     struct nearby nearby;
 };
 
@@ -105,11 +112,16 @@ static double own_system(const struct raw_ticks *ticks)
     return ticks->system > ticks->stops ? (double)(ticks->system - ticks->stops) : 0;
 }
 
+static double tick_of(const struct raw_extension *ext)
+{
+    double tick = (double)ext->facts.tick_ns;
+    return tick >= least_tick && tick <= most_tick ? tick : usual_tick;
+}
+
 /* Each process ends with a window without ticks, for what is seen after the last record. */
 static void add_windows(struct kernel_share *share, const struct raw_ticks **order, size_t count)
 {
-    double tick = (double)share->ext->facts.tick_ns;
-    tick = tick >= least_tick && tick <= most_tick ? tick : usual_tick;
+    double tick = tick_of(share->ext);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || order[i]->pid != order[i - 1]->pid)
             add_pid(share, order[i]->pid);
@@ -142,6 +154,8 @@ void kernel_share_delete(struct kernel_share *share)
         return;
     for (size_t i = 0; i < share->thread_count; i++)
         free(share->threads[i].code);
+    for (uint32_t i = 0; i < share->paths.count; i++)
+        fault_places_free(&share->programs[i].faults);
     numbers_free(&share->pids);
     numbers_free(&share->paths);
     free(share->windows);
@@ -172,7 +186,8 @@ static struct thread_share *thread_at(struct kernel_share *share, uint32_t numbe
                 sizeof *share->threads);
     while (share->thread_count <= number) {
         size_t i = share->thread_count++;
-        share->threads[i] = (struct thread_share){.odd = (uint32_t)i * UINT32_C(0x9E3779B1)};
+        uint32_t odd = (uint32_t)i * UINT32_C(0x9E3779B1);
+        share->threads[i] = (struct thread_share){.odd = odd, .odd_user = odd};
     }
     return &share->threads[number];
 }
@@ -201,19 +216,36 @@ static struct user_code *code_of(struct kernel_share *share, uint32_t thread, ui
     return t->code;
 }
 
-void kernel_share_count(struct kernel_share *share, uint32_t thread, uint32_t pid, uint32_t image,
-                        uint64_t time_ns, bool called, uint64_t pc)
+bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
+                           const struct raw_samples *s, size_t at, uint64_t time_ns)
 {
-    struct window *window = window_at(share, pid, time_ns);
+    uint8_t flags = s->flags != NULL ? s->flags[at] : RAW_RAN;
+    bool called = s->callers != NULL && (flags & RAW_CALLER) != 0;
+    *seen = (struct sighting){.thread = tracked->thread,
+                              .pid = tracked->pid,
+                              .image = tracked->image,
+                              .time_ns = time_ns,
+                              .called = called,
+                              .side = flags & RAW_SAME_CPU ? FAULT_SAME_CPU : FAULT_OTHER_CPU,
+                              .pc = called ? s->callers[at] : s->thread_samples[at].pc};
+    return (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN;
+}
+
+void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
+{
+    struct window *window = window_at(share, seen->pid, seen->time_ns);
     if (window->program == INTERN_NONE)
-        window->program = program_of(share, image);
-    window->ran++;
-    window->kernel += called;
-    if (called)
+        window->program = program_of(share, seen->image);
+    struct side *side = &window->sides[seen->side];
+    side->ran++;
+    side->kernel += seen->called;
+    fault_places_count(&share->programs[program_of(share, seen->image)].faults, seen->side,
+                       seen->pc, seen->called);
+    if (seen->called)
         return;
-    struct user_code *code = code_of(share, thread, image);
-    if (code->image == image && code->firsts < NEARBY)
-        code->first[code->firsts++] = pc;
+    struct user_code *code = code_of(share, seen->thread, seen->image);
+    if (code->image == seen->image && code->firsts < NEARBY)
+        code->first[code->firsts++] = seen->pc;
 }
 
 /* The share of the kernel in P's time: that of its ticks. */
@@ -222,93 +254,117 @@ static double share_of(const struct program *p)
     return (p->system + 0.5) / (p->user + p->system + 1);
 }
 
-static double excess_of(const struct program *p)
+/* By how many sightings of SIDE there are more in the kernel than by the ticks (negative: less), 0 if that may be
+ * chance. */
+static double surplus_of(const struct program *p, const struct side *side)
 {
-    double ticks = p->user + p->system, seen = (p->kernel + 0.5) / (p->ran + 1);
-    double more = seen - share_of(p);
-    if (ticks < 1 || more <= 0 ||
-        more * more <= certain * certain * seen * (1 - seen) * (1 / p->ran + 1 / ticks))
+    double ticks = p->user + p->system, seen = (side->kernel + 0.5) / (side->ran + 1);
+    double more = seen - share_of(p), larger = more > 0 ? seen : share_of(p);
+    if (ticks < 1 || side->ran < 1 ||
+        more * more <= certain * certain * larger * (1 - larger) * (1 / side->ran + 1 / ticks))
         return 0;
-    double excess = p->kernel - share_of(p) * p->ran;
-    return excess > 0 ? excess : 0;
+    return side->kernel - share_of(p) * side->ran;
 }
 
-/* How many sightings of W its own ticks make too many. */
-static double suggest(const struct window *w, const struct program *p)
+/* Can page faults be the LACK of kernel time, a part of the CPU time of P? Ticks show more than these: timers signal in
+ * them, and what stops cost is only an estimate. */
+static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
-    double ticks = w->user + w->system, ran = (double)w->ran, kernel = (double)w->kernel;
-    double excess = kernel - (w->system + FEW * share_of(p)) / (ticks + FEW) * ran;
-    return excess < 0 ? 0 : excess < kernel ? excess : kernel;
+    double longest = lack > notable ? longest_fault : usual_fault;
+    return lack * (p->user + p->system) * tick_of(share->ext) <=
+           longest * (double)share->ext->facts.page_faults;
 }
 
-/* Makes the excesses of the windows add up to that of their program: a part of what they suggest, or all of that and a
- * part of the other sightings in the kernel. */
-static void divide(struct window *w, const struct program *p)
+/* What each program has too much or too little. Returns the sum. */
+static double settle_programs(struct kernel_share *share)
+{
+    double all = 0;
+    for (uint32_t i = 0; i < share->paths.count; i++) {
+        struct program *p = &share->programs[i];
+        for (int k = 0; k < FAULT_SIDES; k++) {
+            struct side *side = &p->sides[k];
+            double surplus = surplus_of(p, side);
+            side->excess = surplus > 0 ? surplus : 0;
+            side->lack = surplus < 0 && is_credible(share, p, -surplus / side->ran) ? -surplus : 0;
+            fault_places_settle(&p->faults, k, side->lack);
+            all += side->excess + side->lack;
+        }
+    }
+    return all;
+}
+
+/* How many sightings of a side of W its own ticks make too many. */
+static double suggest(const struct window *w, const struct side *side, const struct program *p)
+{
+    double ticks = w->user + w->system;
+    double excess = side->kernel - (w->system + FEW * share_of(p)) / (ticks + FEW) * side->ran;
+    return excess < 0 ? 0 : excess < side->kernel ? excess : side->kernel;
+}
+
+/* Makes the excesses of the windows add up to that of their program, P: a part of what they suggest, or all of that and
+ * a part of the other sightings in the kernel. */
+static void divide(struct side *w, const struct side *p)
 {
     double others = p->kernel - p->suggested;
     if (p->suggested >= p->excess)
         w->excess *= p->suggested > 0 ? p->excess / p->suggested : 0;
     else if (others > 0)
-        w->excess += ((double)w->kernel - w->excess) * (p->excess - p->suggested) / others;
+        w->excess += (w->kernel - w->excess) * (p->excess - p->suggested) / others;
+}
+
+static void settle_windows(struct kernel_share *share)
+{
+    for (size_t i = 0; i < share->window_count; i++) {
+        struct window *w = &share->windows[i];
+        struct program *p = w->program != INTERN_NONE ? &share->programs[w->program] : NULL;
+        for (int k = 0; k < FAULT_SIDES && p != NULL; k++)
+            p->sides[k].suggested += w->sides[k].excess = suggest(w, &w->sides[k], p);
+    }
+    for (size_t i = 0; i < share->window_count; i++) {
+        struct window *w = &share->windows[i];
+        for (int k = 0; k < FAULT_SIDES && w->program != INTERN_NONE; k++)
+            divide(&w->sides[k], &share->programs[w->program].sides[k]);
+    }
 }
 
 uint64_t kernel_share_settle(struct kernel_share *share)
 {
-    double all = 0;
     for (size_t i = 0; i < share->window_count; i++) {
         const struct window *w = &share->windows[i];
-        if (w->ran == 0)
+        if (w->program == INTERN_NONE)
             continue;
         struct program *p = &share->programs[w->program];
         p->user += w->user;
         p->system += w->system;
-        p->ran += (double)w->ran;
-        p->kernel += (double)w->kernel;
+        for (int k = 0; k < FAULT_SIDES; k++) {
+            p->sides[k].ran += w->sides[k].ran;
+            p->sides[k].kernel += w->sides[k].kernel;
+        }
     }
-    for (uint32_t i = 0; i < share->paths.count; i++)
-        all += share->programs[i].excess = excess_of(&share->programs[i]);
-    for (size_t i = 0; i < share->window_count; i++) {
-        struct window *w = &share->windows[i];
-        if (w->ran == 0)
-            continue;
-        w->excess = suggest(w, &share->programs[w->program]);
-        share->programs[w->program].suggested += w->excess;
-    }
-    for (size_t i = 0; i < share->window_count; i++)
-        if (share->windows[i].ran > 0)
-            divide(&share->windows[i], &share->programs[share->windows[i].program]);
+    double all = settle_programs(share);
+    settle_windows(share);
     memcpy(share->now, share->first, share->pids.count * sizeof *share->now);
     return (uint64_t)(all + 0.5);
 }
 
-bool kernel_share_faults(const struct kernel_share *share, double *seen, double *ticked)
+/* Is it the turn of this one, if a PART of all goes? */
+static bool goes(uint32_t *odd, double part)
 {
-    struct program all = {0};
-    for (uint32_t i = 0; i < share->paths.count; i++) {
-        all.user += share->programs[i].user;
-        all.system += share->programs[i].system;
-        all.ran += share->programs[i].ran;
-        all.kernel += share->programs[i].kernel - share->programs[i].excess;
-    }
-    double ticks = all.user + all.system;
-    *seen = all.ran > 0 ? all.kernel / all.ran : 0;
-    *ticked = share_of(&all);
-    double less = *ticked - *seen, spread = *ticked * (1 - *ticked);
-    double faults = (double)share->ext->facts.page_faults;
-    return ticks > 0 && all.ran > 0 && less > notable &&
-           less * (double)share->ext->facts.cpu_ns <= longest_fault * faults &&
-           less * less > sure * sure * spread * (1 / all.ran + 1 / ticks);
+    uint64_t sum = *odd + (uint64_t)(part * 4294967296.0);
+    *odd = (uint32_t)sum;
+    return sum >> 32 != 0;
 }
 
-bool kernel_share_excess(struct kernel_share *share, uint32_t thread, uint32_t pid,
-                         uint64_t time_ns)
+bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 {
-    const struct window *w = window_at(share, pid, time_ns);
-    double part = w->kernel > 0 ? w->excess / (double)w->kernel : 0;
-    struct thread_share *t = thread_at(share, thread);
-    uint64_t odd = t->odd + (uint64_t)(part * 4294967296.0);
-    t->odd = (uint32_t)odd;
-    return odd >> 32 != 0;
+    struct thread_share *t = thread_at(share, seen->thread);
+    if (seen->called) {
+        const struct side *side = &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
+        return goes(&t->odd, side->kernel > 0 ? side->excess / side->kernel : 0);
+    }
+    const struct program *p = &share->programs[program_of(share, seen->image)];
+    return p->sides[seen->side].lack > 0 &&
+           goes(&t->odd_user, fault_places_part(&p->faults, seen->side, seen->pc));
 }
 
 static void put_nearby(struct nearby *nearby, uint32_t location)

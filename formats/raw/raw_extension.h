@@ -97,13 +97,17 @@ struct raw_task {
 
 enum raw_jit { RAW_JIT_TEXT /* of /tmp/perf-PID.map */, RAW_JIT_DUMP, RAW_JITS };
 
+/* The PC of unknown code in the kernel: the first address of the kernel's half, where no code is. */
+#define RAW_KERNEL_PC UINT64_C(0xffff800000000000)
+
 /* Flags of a thread sample. */
 enum {
-    RAW_RAN = 1,      /* it was running; otherwise it waited at its PC */
-    RAW_TOTAL = 2,    /* no sighting: only the CPU time of the thread */
-    RAW_CALLER = 4,   /* its PC is in the kernel; the PC of the calling user code is recorded too */
-    RAW_STACK = 8,    /* reserved */
-    RAW_ASSUMED = 128 /* not in files: the flags are lost, and it counts as running */
+    RAW_RAN = 1,    /* it was running; otherwise it waited at its PC */
+    RAW_TOTAL = 2,  /* no sighting: only the CPU time of the thread */
+    RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
+    RAW_STACK = 8,  /* reserved */
+    RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault was seen as user code */
+    RAW_ASSUMED = 128  /* not in files: the flags are lost, and it counts as running */
 };
 
 /* A source of power readings. */

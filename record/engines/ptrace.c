@@ -235,8 +235,11 @@ static void *tracer(void *opaque)
     struct engine_run *run = opaque;
     struct process sampler = {.pid = getpid()};
     mem_allow_exit();
-    run->self = (struct tracee){
-        .tid = (pid_t)syscall(SYS_gettid), .process = &sampler, .schedstat = -1, .syscall = -1};
+    run->self = (struct tracee){.tid = (pid_t)syscall(SYS_gettid),
+                                .process = &sampler,
+                                .schedstat = -1,
+                                .syscall = -1,
+                                .stat = -1};
     int failed = run->command != NULL ? start_program(run) : ptrace_attach(run);
     run->cancelled = failed != 0;
     if (!run->cancelled) {

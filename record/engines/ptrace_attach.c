@@ -74,6 +74,7 @@ static void count_from_now(struct tracees *tracees)
     for (size_t i = 0; i < tracees->process_count; i++) {
         struct process *process = tracees->processes[i];
         process->gone = process_cpu(process->pid);
+        process->faults = process_faults(process->pid);
         process->partial |= !process_ticks(process->pid, &process->user, &process->system);
     }
     for (size_t i = 0; i < tracees->count; i++) {

@@ -15,9 +15,6 @@
 #include "record/engines/ptrace.h"
 #include "record/process.h"
 
-/* The PC of unknown code in the kernel: the first address of the kernel's half, where no code is. */
-#define KERNEL_PC UINT64_C(0xffff800000000000)
-
 /* A thread that waits for a CPU stops late; one in an uninterruptible wait (a dead file server) does not stop. A sample
  * does not wait for them longer than half an interval. */
 static const uint64_t least_patience = SECOND / 5000, most_patience = SECOND / 100;
@@ -33,6 +30,7 @@ static const uint64_t soon =
 static const uint64_t ticks_every = SECOND / 10;
 
 enum { LOOKS = 256 };
+enum { FAULTS = 5 }; /* in that time: a huge page takes 0.1 ms */
 enum { MOVE = 32 };  /* samples */
 enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
 
@@ -48,13 +46,15 @@ static void add_sighting(struct engine_run *run, struct tracee *tracee)
     tracee->ran = tracee->late = false; /* a sighting counts once */
     if (tracee->pc == 0)                /* has not stopped yet: its next row includes the time */
         return;
-    ptrace_add_row(run, &(struct engine_thread){.pid = (uint32_t)tracee->process->pid,
-                                                .tid = (uint32_t)tracee->tid,
-                                                .pc = in_kernel ? KERNEL_PC : tracee->pc,
-                                                .caller = in_kernel ? tracee->pc : 0,
-                                                .cpu = tracee_cpu(tracee),
-                                                .flags = (uint8_t)((ran ? RAW_RAN : 0) |
-                                                                   (in_kernel ? RAW_CALLER : 0))});
+    ptrace_add_row(run, &(struct engine_thread){
+                            .pid = (uint32_t)tracee->process->pid,
+                            .tid = (uint32_t)tracee->tid,
+                            .pc = in_kernel ? RAW_KERNEL_PC : tracee->pc,
+                            .caller = in_kernel ? tracee->pc : 0,
+                            .cpu = tracee_cpu(tracee),
+                            .flags = (uint8_t)((ran ? RAW_RAN : 0) |
+                                               (ran && tracee->same_cpu ? RAW_SAME_CPU : 0) |
+                                               (in_kernel ? RAW_CALLER : 0))});
 }
 
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
@@ -95,6 +95,23 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     return !waits;
 }
 
+/* A thread on the CPU of the sampler was preempted by it: after a page fault, unless the kernel is preemptible. */
+static void watch(struct tracee *tracee)
+{
+    int cpu;
+    tracee->watched =
+        tracee->process->faulting && tracee_read_faults(tracee, &tracee->faults, &cpu);
+    tracee->same_cpu = tracee->watched && cpu >= 0 && cpu == sched_getcpu();
+}
+
+/* The kernel counts a page fault when it has handled it, and stops the thread only then. */
+static bool has_faulted(struct tracee *tracee)
+{
+    uint64_t faults;
+    int cpu;
+    return tracee->watched && tracee_read_faults(tracee, &faults, &cpu) && faults > tracee->faults;
+}
+
 /* Threads are not held until the last has stopped: all are interrupted at once, and one that waits for a CPU meanwhile
  * stays where it is. */
 static void interrupt_all(struct engine_run *run)
@@ -104,6 +121,7 @@ static void interrupt_all(struct engine_run *run)
         struct tracee *tracee = run->tracees.list[i];
         if (!look(run, tracee))
             continue;
+        watch(tracee);
         tracee_interrupt(tracee);
         tracee->interrupted = run->woken;
         run->awaited += tracee->state == TRACEE_AWAITED;
@@ -157,6 +175,7 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
         return;
     }
     tracee->ran = was_on_cpu(run, tracee, &now);
+    tracee->in_kernel |= has_faulted(tracee);
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
     tracee->process->active |= tracee->ran;
@@ -229,7 +248,8 @@ static int runnable(void)
 
 /* The sampler runs on an idle CPU if possible. If all are busy, it is best on one that runs a thread of the program:
  * then it disturbs no other CPU and preempts no other program. But it avoids the CPUs of threads that sometimes sleep:
- * its timer would wake them. */
+ * its timer would wake them. And it avoids those of threads with page faults: the kernel need not be preemptible, and
+ * would then run the sampler when the page fault has been counted. */
 static void choose_cpu(struct engine_run *run)
 {
     bool sleepers = false;
@@ -240,7 +260,7 @@ static void choose_cpu(struct engine_run *run)
         int cpu = tracee->ran ? tracee_cpu_number(tracee) : -1;
         if (cpu < 0 || cpu >= CPU_SETSIZE)
             continue;
-        sleepers |= tracee->slept > 0;
+        sleepers |= tracee->slept > 0 || tracee->process->faulting;
         CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
@@ -248,14 +268,28 @@ static void choose_cpu(struct engine_run *run)
     move_to(run, sleepers || run->is_idle ? &others : &busy);
 }
 
+/* Watching the page faults of a thread costs a few microseconds for each sample. */
+static void look_for_faults(struct engine_run *run, struct process *process)
+{
+    uint64_t faults = process_faults(process->pid),
+             news = faults > process->faults ? faults - process->faults : 0;
+    process->faulting = news >= FAULTS;
+    process->faults = faults;
+    if (run->command == NULL) /* else the kernel reports the sum */
+        run->result->faults += news;
+}
+
 static void read_ticks(struct engine_run *run)
 {
     if (run->begin < run->next_ticks)
         return;
     run->next_ticks = run->begin + ticks_every;
-    for (size_t i = 0; i < run->tracees.process_count; i++)
-        if (run->tracees.processes[i]->active)
-            ptrace_read_ticks(run, run->tracees.processes[i]);
+    for (size_t i = 0; i < run->tracees.process_count; i++) {
+        if (!run->tracees.processes[i]->active)
+            continue;
+        look_for_faults(run, run->tracees.processes[i]);
+        ptrace_read_ticks(run, run->tracees.processes[i]);
+    }
 }
 
 void ptrace_sample(struct engine_run *run)

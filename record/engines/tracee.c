@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "record/process.h"
 
 void tracees_free(struct tracees *tracees)
 {
@@ -42,7 +43,8 @@ struct tracee *tracees_add(struct tracees *tracees, struct process *process, pid
                               .process = process,
                               .state = TRACEE_BORN,
                               .schedstat = -1,
-                              .syscall = -1};
+                              .syscall = -1,
+                              .stat = -1};
     id_map_set(&tracees->by_tid, (uint32_t)tid, tracee);
     tracees->list[tracees->count++] = tracee;
     process->threads++;
@@ -88,7 +90,8 @@ struct process *tracees_add_process(struct tracees *tracees, pid_t pid)
     struct process *process = mem_zalloc(1, sizeof *process);
     mem_reserve(&tracees->processes, &tracees->process_capacity, tracees->process_count + 1,
                 sizeof(struct process *));
-    *process = (struct process){.pid = pid, .index = tracees->process_count, .folder = -1};
+    *process = (struct process){
+        .pid = pid, .index = tracees->process_count, .folder = -1, .faulting = true};
     tracees->processes[tracees->process_count++] = process;
     return process;
 }
@@ -209,6 +212,8 @@ bool tracee_read_pc(struct tracee *tracee)
     return true;
 }
 
+enum { STAT_SIZE = 512 };
+
 /* Reads the file NAME of the thread as text, and keeps it open as *FD if descriptors suffice. Returns its length, 0 if
  * it cannot be read. */
 static size_t read_file(const struct tracee *tracee, const char *name, int *fd, char *text,
@@ -259,19 +264,27 @@ void tracee_close(struct tracee *tracee)
         close(tracee->schedstat);
     if (tracee->syscall >= 0)
         close(tracee->syscall);
-    tracee->schedstat = tracee->syscall = -1;
+    if (tracee->stat >= 0)
+        close(tracee->stat);
+    tracee->schedstat = tracee->syscall = tracee->stat = -1;
 }
 
-/* The 39th field; the second one, a name in parentheses, may contain anything. */
+bool tracee_read_faults(struct tracee *tracee, uint64_t *faults, int *cpu)
+{
+    char text[STAT_SIZE];
+    if (read_file(tracee, "stat", &tracee->stat, text, sizeof text) == 0)
+        return false;
+    *faults = process_stat_faults(text);
+    *cpu = process_stat_cpu(text);
+    return true;
+}
+
 int tracee_cpu_number(const struct tracee *tracee)
 {
-    char text[512];
+    char text[STAT_SIZE];
     int fd = -1;
     size_t size = read_file(tracee, "stat", &fd, text, sizeof text);
     if (fd >= 0)
         close(fd);
-    const char *at = size > 0 ? strrchr(text, ')') : NULL;
-    for (int field = 2; at != NULL && field < 39; field++)
-        at = strchr(at + 1, ' ');
-    return at != NULL ? (int)strtol(at, NULL, 10) : -1;
+    return size > 0 ? process_stat_cpu(text) : -1;
 }

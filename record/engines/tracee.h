@@ -43,6 +43,8 @@ struct process {
     uint64_t unseen;    /* part of that: of threads that were never seen [ns] */
     bool active;        /* a thread was seen running since its ticks were last read */
     bool partial;       /* not all of its threads are traced */
+    bool faulting;      /* it had page faults lately: those of its threads are watched */
+    uint64_t faults;    /* its page faults when they were last read */
     uint64_t user, system; /* its ticks then [ns] */
     uint64_t stops;        /* of its threads since then */
     /* of the children that have ended, with their own children [ns] */
@@ -69,16 +71,20 @@ struct tracee {
     bool announces;  /* it stops when it makes a thread */
     bool timed;      /* run is known */
     bool ran;        /* it was on a CPU when it was seen for this sample; otherwise it waited */
-    bool in_kernel;  /* it was in a system call then; pc is in the calling code */
-    bool completed;  /* ... which had completed */
+    bool
+        in_kernel; /* it was in a system call or page fault then; pc is in the code that caused it */
+    bool completed;  /* ... a system call that had completed */
     unsigned steady; /* number of sightings in a row on a CPU */
     unsigned slept;  /* checks until it counts as a thread that does not sleep */
     uint64_t probed; /* stopped twice in a row: its CPU time at the first stop [ns], else 0 */
     int signal;      /* to deliver when resumed, 0: none */
-    int schedstat, syscall; /* file descriptors, -1: not open */
-    uint64_t pc;            /* where it was last seen, 0: never */
-    uint64_t interrupted;   /* when the sampler woke for its last sample [ns], absolute */
-    struct run_time run;    /* when last read */
+    int schedstat, syscall, stat; /* file descriptors, -1: not open */
+    uint64_t faults;              /* its page faults when it was last interrupted ... */
+    bool watched;                 /* ... are known */
+    bool same_cpu;                /* ... and the sampler had its CPU then */
+    uint64_t pc;                  /* where it was last seen, 0: never */
+    uint64_t interrupted;         /* when the sampler woke for its last sample [ns], absolute */
+    struct run_time run;          /* when last read */
     uint64_t uncounted; /* part of run.cpu that does not belong to this profile [ns], modulo 2^64 */
 };
 
@@ -118,6 +124,8 @@ bool tracee_waits(struct tracee *tracee);
 /* Reads its times, which are exact while it is on no CPU; those of a running thread are from the last update by the
  * scheduler. Returns whether that succeeded. */
 bool tracee_read_time(struct tracee *tracee, struct run_time *time);
+/* Reads its page faults so far, and the CPU on which it runs or last ran. Returns whether that succeeded. */
+bool tracee_read_faults(struct tracee *tracee, uint64_t *faults, int *cpu);
 /* Its CPU time in this profile [ns]. */
 uint64_t tracee_cpu(const struct tracee *tracee);
 /* The CPU on which it runs or last ran, -1: unknown. */

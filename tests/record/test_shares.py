@@ -63,12 +63,12 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
-    def bursts(self, engine, *arguments, options=()):
-        """What bursts printed [s], and the times that the profile has by function [s]."""
+    def sample(self, engine, program, *arguments, options=()):
+        """What the program printed [s], and the times that the profile has by function [s]."""
         with tempfile.TemporaryDirectory() as folder:
-            raw, pbin = os.path.join(folder, "bursts.bin"), os.path.join(folder, "bursts.pbin")
+            raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
             done = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
-                                   os.path.join(BUILD, "samples", "bursts"), *map(str, arguments)],
+                                   os.path.join(BUILD, "samples", program), *map(str, arguments)],
                                   capture_output=True, text=True)
             if engine == "perf" and "perf_event_paranoid" in done.stderr:
                 self.skipTest(done.stderr.strip())
@@ -84,7 +84,7 @@ class Shares(unittest.TestCase):
         first half would be shown as 30 % of both."""
         for engine in ("perf", "ptrace"):
             with self.subTest(engine):
-                true, shown = self.bursts(engine, 300, 800000, 10000)
+                true, shown = self.sample(engine, "bursts", 300, 800000, 10000)
                 share = shown["opening"] / (shown["opening"] + shown["closing"])
                 expected = true["opening"] / (true["opening"] + true["closing"])
                 error = 4 * (0.25 / (1000 * (true["opening"] + true["closing"]))) ** 0.5
@@ -95,13 +95,24 @@ class Shares(unittest.TestCase):
         """A thread that stops late, because it waits for a CPU, is not seen there for all of the sleep that follows."""
         others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
         try:
-            true, shown = self.bursts("ptrace", 20, 8000000, 80000, options=["--wall-time"])
+            true, shown = self.sample("ptrace", "bursts", 20, 8000000, 80000, options=["--wall-time"])
         finally:
             for other in others:
                 other.kill()
                 other.wait()
         asleep = sum(time for name, time in shown.items() if "sleep" in name)
         self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
+
+    def test_page_faults(self):
+        """They are time in the kernel, of the function that touches new memory."""
+        for engine in ("perf", "ptrace"):
+            with self.subTest(engine):
+                true, shown = self.sample(engine, "faults", 4000, 64, 120000)
+                kernel, used = true["new"] - true["old"], sum(true.values())
+                p, ticks = kernel / used, used * 100  # at least
+                self.assertAlmostEqual(shown["_kernel"] / sum(shown.values()), p, delta=4 * (p * (1 - p) / ticks) ** 0.5)
+                touching = shown.get("touching", 0)
+                self.assertLess(touching / (touching + shown["computing"]), 0.2)  # without the page faults: 0.01
 
     def test_short_threads(self):
         """Most threads end before a sample: those seen stand for them."""

@@ -1,0 +1,75 @@
+/* Which sightings in user code were page faults.
+ * SPDX-License-Identifier: MIT */
+#include "convert/prof2pbin/fault_places.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { PAGE = 4096 };
+enum { HALVINGS = 64 };
+static const double most = 0x1p40; /* of the factor, and of its inverse */
+
+struct fault_place {
+    double user[FAULT_SIDES]; /* sightings */
+    double kernel;            /* sightings from other CPUs */
+};
+
+void fault_places_free(struct fault_places *places)
+{
+    numbers_free(&places->offsets);
+    free(places->list);
+    *places = (struct fault_places){0};
+}
+
+void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc, bool called)
+{
+    uint32_t known = places->offsets.count, number = numbers_intern(&places->offsets, pc % PAGE);
+    mem_reserve(&places->list, &places->capacity, (size_t)number + 1, sizeof *places->list);
+    if (number == known)
+        places->list[number] = (struct fault_place){0};
+    if (!called)
+        places->list[number].user[side]++;
+    else if (side == FAULT_OTHER_CPU)
+        places->list[number].kernel++;
+    places->kernel += called && side == FAULT_OTHER_CPU;
+    places->other += side == FAULT_OTHER_CPU;
+}
+
+/* The factor is the same everywhere: how many page faults of the side were not seen for one from other CPUs that was. */
+static double part_of(const struct fault_places *places, const struct fault_place *place,
+                      double factor)
+{
+    double average = (places->kernel + 0.5) / (places->other + 1);
+    double seen = place->user[FAULT_OTHER_CPU] + place->kernel;
+    double likely = (place->kernel + average) / (seen + 1);
+    return factor * likely / (1 - likely + factor * likely);
+}
+
+static double sum_of(const struct fault_places *places, enum fault_side side, double factor)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < places->offsets.count; i++)
+        sum += places->list[i].user[side] * part_of(places, &places->list[i], factor);
+    return sum;
+}
+
+void fault_places_settle(struct fault_places *places, enum fault_side side, double lack)
+{
+    double low = 1 / most, high = most;
+    for (int i = 0; i < HALVINGS && lack > 0; i++) {
+        double *factor = &places->factor[side];
+        *factor = sqrt(low * high);
+        if (sum_of(places, side, *factor) < lack)
+            low = *factor;
+        else
+            high = *factor;
+    }
+}
+
+double fault_places_part(const struct fault_places *places, enum fault_side side, uint64_t pc)
+{
+    uint32_t number = numbers_find(&places->offsets, pc % PAGE);
+    return number == INTERN_NONE ? 0 : part_of(places, &places->list[number], places->factor[side]);
+}
