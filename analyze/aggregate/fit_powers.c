@@ -28,8 +28,13 @@
  * of the change that it makes; the variance of the time of an interval that ends in another row than it begins in, as part of
  * its square. Both from simulations (tests/bench/truth.py). */
 #define MORE_CORRECTION  1.0
-#define CORRECTION_ERROR 0.35
+#define CORRECTION_ERROR 0.2
 #define SWITCH_VARIANCE  (1.0 / 8)
+
+/* The variance of an energy is at least this part of the sum of those of time and power, and at most so many times that of
+ * the jackknife for its degrees of freedom. */
+#define LEAST_VARIANCE 0.25
+#define MOST_KNOWN     100.0
 
 /* Rows with a smaller fraction of the CPU time share one power, as do rows beyond the greatest number. */
 enum { RARE = 1000 };
@@ -50,8 +55,9 @@ struct problem {
     double *s[SETS], *b[SETS]; /* products of columns [ns], and with energy [J], by group */
     double time;               /* of windows [ns] */
     double squares;            /* of their energies by their time [J^2/ns] */
-    double mean;               /* power of CPU time without idle power [J/ns] */
-    double gross;              /* with idle power */
+    double leaps; /* expected in the rest, as the moments of leaps are not known [J^2/ns] */
+    double mean;  /* power of CPU time without idle power [J/ns] */
+    double gross; /* with idle power */
     /* of the unknowns, scaled to correlations */
     double *scale, *matrix, *side, *power, *error, *covariance;
     double *work, *parts; /* n x n; SETS x n */
@@ -132,8 +138,10 @@ static void start(struct problem *p, const struct fit *fit)
         p->s[set] = new_values(n * n);
         p->b[set] = new_values(n);
         add_sums(p, fit, set);
-        if (set == UNCORRECTED)
+        if (set == UNCORRECTED) {
+            p->leaps = exact_approximate(*fit_sum(fit, set, FIT_ENERGY, FIT_ENERGY), ENERGY_SHIFT);
             continue;
+        }
         p->time += p->s[set][0];
         p->squares += exact_approximate(*fit_sum(fit, set, FIT_ENERGY, FIT_ENERGY), ENERGY_SHIFT);
     }
@@ -331,10 +339,10 @@ static double power_of(const struct problem *p, const double *whole, size_t colu
 }
 
 /* What the powers do not explain of the energies of windows, squared and by time [J^2/ns]. Errors of counting samples do not
- * count, as the sums are free of them. */
+ * count, as the sums are free of them, nor do unknown moments of leaps: what one window gets too much, the next lacks. */
 static double unexplained(const struct problem *p, const double *whole)
 {
-    double sum = p->squares;
+    double sum = p->squares - p->leaps;
     for (size_t i = 0; i < p->columns; i++) {
         double power = power_of(p, whole, i);
         for (size_t g = 0; g < FIT_GROUPS; g++) {
@@ -346,6 +354,15 @@ static double unexplained(const struct problem *p, const double *whole)
     return p->squares > 0 && sum > 0 ? sum : 0;
 }
 
+/* The CPU time of a column in windows [ns]. */
+static double cpu_of(const struct problem *p, size_t column)
+{
+    double sum = 0;
+    for (size_t g = 0; g < FIT_GROUPS; g++)
+        sum += fmax(0, p->s[g][column * p->columns]);
+    return sum;
+}
+
 /* The bias of powers, scaled, if CPU times of windows are wrong by as much as explains the rest: the variance of each is
  * proportional to the CPU time of the row. */
 static void find_bias(struct problem *p, const double *whole, double *bias)
@@ -353,9 +370,7 @@ static void find_bias(struct problem *p, const double *whole, double *bias)
     size_t m = p->unknowns;
     double all = 0, *side = new_values(m);
     for (size_t c = 1; c < p->columns; c++) {
-        double cpu = 0, power = power_of(p, whole, c);
-        for (size_t g = 0; g < FIT_GROUPS; g++)
-            cpu += fmax(0, p->s[g][c * p->columns]);
+        double cpu = cpu_of(p, c), power = power_of(p, whole, c);
         all += cpu * power * power;
         if (p->unknown[c] != FIT_NONE)
             side[p->unknown[c]] += cpu * power * p->scale[p->unknown[c]];
@@ -521,6 +536,64 @@ static bool join_next(struct problem *p)
     return m > 1 && worst < m;
 }
 
+/* ---- intervals ---- */
+
+/* The variance of the CPU time of COLUMN that was taken from or given to column C, as part of the whole. */
+static double moved_part(const struct problem *p, size_t column, size_t c)
+{
+    const double *products = p->s[UNCORRECTED] + column * p->columns;
+    double all = 0;
+    for (size_t o = 1; o < p->columns; o++)
+        all += o != column ? fmax(0, -products[o]) : 0;
+    return c != column && all > 0 ? fmax(0, -products[c]) / all : 0;
+}
+
+/* The covariance of the power of COLUMN and the error of its CPU time, by the variance of that [J/ns per ns]. What it has too
+ * much, other columns lack in the same windows, whose energy the powers explain. */
+static double follow_time(const struct problem *p, size_t column)
+{
+    size_t m = p->unknowns, own = p->unknown[column];
+    double *side = new_values(m), *change = new_values(m), cpu = 0, all = 0, result = 0;
+    for (size_t c = 1; c < p->columns; c++) {
+        double power = power_of(p, p->power, column) - power_of(p, p->power, c);
+        double moved = power * moved_part(p, column, c); /* half of such a window is of either */
+        side[own] += moved / 2;
+        if (p->unknown[c] != FIT_NONE)
+            side[p->unknown[c]] += moved / 2;
+        all += moved;
+        cpu += cpu_of(p, c);
+    }
+    double others = cpu > p->time ? 1 / p->time - 1 / cpu : 0; /* threads that run at once */
+    for (size_t c = 0; c < p->columns; c++)
+        if (p->unknown[c] != FIT_NONE)
+            side[p->unknown[c]] += all * (c == 0 ? 1 : cpu_of(p, c) * others);
+    for (size_t i = 0; i < m; i++)
+        side[i] *= p->scale[i];
+    if (solve_symmetric(p->lapack, m, p->matrix, side, change))
+        result = -change[own] * p->scale[own];
+    free(side);
+    free(change);
+    return result;
+}
+
+/* Half of the 95 % interval of the energy of COLUMN, which used NS of CPU time with an error of variance SQUARES. Only the
+ * jackknife estimates a variance from few numbers. */
+static double find_interval(const struct problem *p, size_t column, double ns, double squares)
+{
+    size_t u = p->unknown[column];
+    double power = power_of(p, p->power, column);
+    if (u == FIT_NONE)
+        return student_quantile(0.95, FIT_GROUPS - 1) * sqrt(power * power * squares);
+    double scale = p->scale[u] * ns, error = p->error[u] * scale;
+    double jackknife = p->covariance[u * p->unknowns + u] * scale * scale;
+    double apart = error * error + power * power * squares;
+    double both = squares > 0 ? 2 * ns * power * squares * follow_time(p, column) : 0;
+    double variance = fmax(apart * LEAST_VARIANCE, apart + both);
+    double known = jackknife > 0 ? variance / jackknife : MOST_KNOWN;
+    known = fmax(1, fmin(known, MOST_KNOWN));
+    return student_quantile(0.95, (FIT_GROUPS - 1) * known * known) * sqrt(variance);
+}
+
 /* ---- results ---- */
 
 static void report(const struct problem *p, const struct fit *fit, struct fit_power *powers)
@@ -536,13 +609,12 @@ static void report(const struct problem *p, const struct fit *fit, struct fit_po
             to->like = p->first[p->like[column]];
         to->rare = c == FIT_REST || column >= p->own;
         double per_ns = u == FIT_NONE ? p->fixed[column] : p->power[u] * p->scale[u];
-        double error = u == FIT_NONE ? 0 : p->error[u] * p->scale[u];
         double switched =
             c == FIT_TIME ? 0 : exact_approximate(fit->switched[c], 0) * SWITCH_VARIANCE;
         to->watt = per_ns * 1e9;
         to->energy = per_ns * ns;
         if (to->like == FIT_NONE && !to->rare)
-            to->interval = quantile() * sqrt(error * error * ns * ns + per_ns * per_ns * switched);
+            to->interval = find_interval(p, column, ns, switched);
     }
 }
 

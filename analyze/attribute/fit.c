@@ -33,6 +33,7 @@ static void empty(struct fit_window *w)
     w->count = 0;
     w->ns = 0;
     w->energy = 0;
+    w->variance = 0;
     w->any = w->bad = false;
 }
 
@@ -107,18 +108,19 @@ static void add_cpu(struct fit_window *w, uint16_t column, const int64_t *cpu)
         w->bad |= __builtin_add_overflow(sum[e], cpu[e], &sum[e]);
 }
 
-static void add_time(struct fit_window *w, int64_t ns, exact energy, uint64_t end, bool bad)
+static void add_time(struct fit_window *w, const struct fit_window *part)
 {
-    w->bad |= bad;
-    w->bad |= __builtin_add_overflow(w->ns, ns, &w->ns);
-    w->bad |= __builtin_add_overflow(w->energy, energy, &w->energy);
+    w->bad |= part->bad;
+    w->bad |= __builtin_add_overflow(w->ns, part->ns, &w->ns);
+    w->bad |= __builtin_add_overflow(w->energy, part->energy, &w->energy);
+    w->variance += part->variance; /* of two ends, in any order */
     w->any = true;
-    w->end = end;
+    w->end = part->end;
 }
 
-void fit_extend(struct fit *fit, int64_t ns, exact energy, uint64_t end, bool bad)
+void fit_extend(struct fit *fit, const struct fit_window *part)
 {
-    add_time(&fit->open, ns, energy, end, bad);
+    add_time(&fit->open, part);
 }
 
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu)
@@ -131,7 +133,7 @@ static void extend(struct fit_window *to, const struct fit_window *from, const u
 {
     if (!from->any)
         return;
-    add_time(to, from->ns, from->energy, from->end, from->bad);
+    add_time(to, from);
     for (size_t i = 0; i < from->count; i++)
         add_cpu(to, column != NULL ? column[from->column[i]] : from->column[i], from->cpu[i]);
 }

@@ -40,6 +40,7 @@ enum {
 struct fit_window {
     int64_t ns;                    /* [1/FIT_TICK ns] */
     exact energy;                  /* [2^-80 J] */
+    double variance;               /* of the time, as the moments of leaps are not known [ns^2] */
     bool any;                      /* it is not empty */
     bool bad;                      /* not complete, or not usable */
     uint64_t end;                  /* number of its last sample */
@@ -55,9 +56,9 @@ enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
 
 struct fit_entry;
 
-/* A window in doubles [ns] [J]. */
+/* A window in doubles [ns] [J] [ns^2]. */
 struct fit_inner {
-    double ns, energy;
+    double ns, energy, variance;
     uint64_t end;
     size_t count;
     bool varies;                /* the estimates of some CPU times differ */
@@ -156,7 +157,7 @@ void fit_put_pair(struct fit *fit, size_t group, size_t a, size_t b, bool differ
 void fit_cross_edge(struct fit *fit, enum fit_mode mode, double rate);
 
 /* Add to the open window, and end it. */
-void fit_extend(struct fit *fit, int64_t ns, exact energy, uint64_t end, bool bad);
+void fit_extend(struct fit *fit, const struct fit_window *part);
 void fit_extend_cpu(struct fit *fit, uint16_t column, const int64_t *cpu);
 void fit_end_window(struct fit *fit, bool bad);
 

@@ -44,12 +44,16 @@ static void add_products(struct fit *fit, size_t group, size_t a, size_t b, cons
 }
 
 /* What does not depend on columns. */
-static void add_window(struct fit *fit, size_t group, double ns, double joule)
+static void add_window(struct fit *fit, size_t group, double ns, double joule, double variance)
 {
+    double watt = joule / ns;
     fit->switched[FIT_TIME]++;
     add_product(fit, fit_sum(fit, group, FIT_TIME, FIT_TIME), ns, TIME_SHIFT);
     add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_TIME), joule, ENERGY_SHIFT);
-    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * joule / ns, ENERGY_SHIFT);
+    add_product(fit, fit_sum(fit, group, FIT_ENERGY, FIT_ENERGY), joule * watt, ENERGY_SHIFT);
+    if (variance > 0)
+        add_product(fit, fit_sum(fit, FIT_GROUPS, FIT_ENERGY, FIT_ENERGY),
+                    watt * watt * variance / ns, ENERGY_SHIFT);
 }
 
 static size_t group_of(uint64_t end)
@@ -74,7 +78,7 @@ void fit_take(struct fit *fit, const struct fit_window *w)
     size_t group = group_of(w->end);
     if (!is_usable(w))
         return;
-    add_window(fit, group, ns, joule);
+    add_window(fit, group, ns, joule, w->variance);
     for (size_t i = 0; i < w->count; i++) {
         double x[FIT_ESTIMATES];
         for (size_t e = 0; e < FIT_ESTIMATES; e++)
@@ -201,7 +205,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     }
     if (!(all <= w->ns * MAX_CPUS))
         return;
-    add_window(fit, group, w->ns, w->energy);
+    add_window(fit, group, w->ns, w->energy, w->variance);
     most = most > all ? most : all;
     /* 2 x x' - (y y' + z z') / 2 */
     double cpus = most / w->ns, ns = 3 * most * (cpus > 1 ? cpus : 1);

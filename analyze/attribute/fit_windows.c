@@ -193,6 +193,7 @@ static void find_windows(struct fit_windows *w)
     const struct stretch *s = w->view->stretch;
     choose_windows(w);
     memset(w->ns, 0, w->count * sizeof w->ns[0]);
+    memset(w->variance, 0, w->count * sizeof w->variance[0]);
     memset(w->bad, 0, w->count * sizeof w->bad[0]);
     memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
     memset(w->fit->has, 0, w->count * sizeof w->fit->has[0]);
@@ -205,6 +206,9 @@ static void find_windows(struct fit_windows *w)
             w->ns[first] += fit_to_tick(s->ns[i] * fit_cut_of(w, i));
             w->ns[second] += fit_to_tick(s->ns[i] * (1 - fit_cut_of(w, i)));
             w->last[first] = (uint16_t)i;
+            double variance = w->mode == FIT_LEAPS ? s->ns[i] * s->ns[i] / 12 : 0;
+            w->variance[first] += variance;
+            w->variance[second] += variance;
         }
         w->last[second] = (uint16_t)i;
     }
@@ -227,20 +231,20 @@ static int64_t to_ticks(double ns, bool *bad)
 static void extend_open(struct fit_windows *w, size_t n)
 {
     struct fit *fit = w->fit;
-    uint64_t end = w->view->number + w->last[n];
     double joule = w->energy[n];
-    bool bad = w->bad[n];
-    int64_t ns = to_ticks(w->ns[n], &bad);
-    exact energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
-    fit_extend(fit, ns, energy, end, bad);
+    struct fit_window part = {
+        .variance = w->variance[n], .bad = w->bad[n], .end = w->view->number + w->last[n]};
+    bool bad = false;
+    part.ns = to_ticks(w->ns[n], &part.bad);
+    part.energy = is_summable(joule) ? exact_of_double(joule, ENERGY_SHIFT) : 0;
+    fit_extend(fit, &part);
     for (uint32_t e = fit->head[n]; e != FIT_NOWHERE; e = fit->entries[e].next) {
         int64_t cpu[FIT_ESTIMATES];
         for (size_t x = 0; x < FIT_ESTIMATES; x++)
             cpu[x] = to_ticks(fit->entries[e].cpu[x], &bad);
         fit_extend_cpu(fit, fit->entries[e].column, cpu);
     }
-    if (bad)
-        fit_extend(fit, 0, 0, end, true);
+    fit->open.bad |= bad;
 }
 
 /* Any other window. */
@@ -251,6 +255,7 @@ static void take_inner(struct fit_windows *w, size_t n)
     double cpu[FIT_ESTIMATES][FIT_COLUMNS];
     struct fit_inner inner = {.ns = w->ns[n],
                               .energy = w->energy[n],
+                              .variance = w->variance[n],
                               .end = w->view->number + w->last[n],
                               .column = column,
                               .cpu = cpu};

@@ -21,6 +21,7 @@ struct fit_windows {
     enum fit_mode mode;
     size_t count;
     double ns[STRETCH_WINDOWS];
+    double variance[STRETCH_WINDOWS]; /* of NS, as the moments of leaps are not known [ns^2] */
     bool bad[STRETCH_WINDOWS];
     uint16_t last[STRETCH_WINDOWS]; /* sample */
     const uint16_t *in[2];          /* [samples]: window of each half */

@@ -10,6 +10,7 @@ SPDX-License-Identifier: MIT
 import argparse
 import bisect
 import json
+import multiprocessing
 import os
 import random
 import subprocess
@@ -18,11 +19,13 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import make_pbin  # noqa: E402
 import pbin  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "..", "..", "build")))
 UPDATE = 1_000_000  # of the counter [ns]
 MODELS = ("thread", "sample", "share", "fit")
+CHECKSUM = make_pbin.fast_checksum()
 
 
 class Timeline:
@@ -88,11 +91,12 @@ def sample_times(rng, total, mean, random_moments=True):
 
 def profile(rng, lines, counter, mean):
     """Each thread runs all the time: its CPU time is the time."""
-    samples, last = [], 0
+    samples, last, before = [], 0, 0.0
     for t in sample_times(rng, lines[0].total, mean):
-        value = (counter.until(t) - counter.until(last)) / ((t - last) / 1e9)
-        samples.append(pbin.Sample(t - last, value, [(k, line.at(t), t - last) for k, line in enumerate(lines)]))
-        last = t
+        joules = counter.until(t)
+        samples.append(pbin.Sample(t - last, (joules - before) / ((t - last) / 1e9),
+                                   [(k, line.at(t), t - last) for k, line in enumerate(lines)]))
+        last, before = t, joules
     count = len(lines[0].powers)
     return pbin.Profile({"name": "truth", "target": "app", "pmu": pbin.POWER, "unit": "W", "cpus": len(lines), "cpu_time": 1,
                          "times": 1, "samples": len(samples), "wall_ns": last},
@@ -116,7 +120,7 @@ def simulate(rng, powers, length, mean, regular, seconds, offset, threads=1, ord
     truth = [sum(line.truth[f] for line in lines) for f in range(len(powers))]
     made = profile(rng, lines, Counter(rng, lines, total, **sensor), mean)
     with tempfile.NamedTemporaryFile(suffix=".pbin") as file:
-        file.write(pbin.write(made))
+        file.write(pbin.write(made, 4096, CHECKSUM))
         file.flush()
         return truth, {model: attributed(file.name, model, known_lag) for model in models}
 
@@ -162,11 +166,16 @@ def offset_of(seed, seeds, length, regular):
     return (seed + 0.5) / seeds / max(1, length) if regular else 1
 
 
-def row(pcs, length, regular, leaps, seeds, seconds):
+def run_pair(run):
+    """Errors of one run of two functions."""
+    seed, seeds, pcs, length, regular, leaps, seconds = run
+    return errors(seed_of(seed, pcs, length), [10, 30], length, UPDATE / pcs, regular, seconds * max(1, length / 10),
+                  offset_of(seed, seeds, length, regular), leaps=leaps)
+
+
+def row(o, pcs, length, regular, leaps):
     """Mean over runs."""
-    seconds *= max(1, length / 10)
-    runs = [errors(seed_of(seed, pcs, length), [10, 30], length, UPDATE / pcs, regular, seconds,
-                   offset_of(seed, seeds, length, regular), leaps=leaps) for seed in range(seeds)]
+    runs = o.map(run_pair, [(seed, o.seeds, pcs, length, regular, leaps, o.length) for seed in range(o.seeds)])
     return {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
 
 
@@ -214,11 +223,19 @@ def print_pairs(o, limits):
           f"{'floor':>8}   limits [%] of share and fit")
     for name, leaps in SENSORS.items():
         for pcs, length, regular, limit, limit_fit in PAIR:
-            mean = row(pcs, length, regular, leaps, o.seeds, o.length)
+            mean = row(o, pcs, length, regular, leaps)
             print(f"{name:8}{pcs:>14}{length:>13}  {'' if regular else 'irregular':10}" +
                   "".join(f"{mean[m]:>12.2f}" for m in MODELS) + f"{floor(pcs, length, regular, o.seeds, o.length):>8.2f}" +
                   limits.text(mean["share"], limit) +
                   limits.text(mean["fit"], limit_fit), flush=True)
+
+
+def run_wide(run):
+    """Errors of one run of several functions."""
+    seed, count, threads, length, regular, lag, leaps, seconds = run
+    return errors(seed_of(seed, count, threads, length, lag), powers_of(count), length, UPDATE / 10, regular,
+                  seconds * max(1, length / 10) * max(1, count / 5), 1, threads, "any", ("share", "fit"), leaps=leaps,
+                  jitter=0.2, noise=0.01, lag=abs(lag), known_lag=max(0, -lag))
 
 
 def print_wide(o, limits):
@@ -226,10 +243,7 @@ def print_wide(o, limits):
           "    limit")
     for name, leaps in SENSORS.items():
         for count, threads, length, regular, lag, limit in WIDE:
-            seconds = o.length * max(1, length / 10) * max(1, count / 5)
-            runs = [errors(seed_of(seed, count, threads, length, lag), powers_of(count), length, UPDATE / 10, regular,
-                           seconds, 1, threads, "any", ("share", "fit"), leaps=leaps, jitter=0.2, noise=0.01, lag=abs(lag), known_lag=max(0, -lag))
-                    for seed in range(o.seeds)]
+            runs = o.map(run_wide, [(seed, count, threads, length, regular, lag, leaps, o.length) for seed in range(o.seeds)])
             mean = {m: sum(r[m] for r in runs) / len(runs) for m in runs[0]}
             print(f"{name:8}{count:>10}{threads:>9}{length:>13}  {'' if regular else 'irregular':10}{lag:>5}"
                   f"{mean['share']:>12.2f}{mean['fit']:>10.2f}" + limits.text(mean["fit"], limit), flush=True)
@@ -239,23 +253,24 @@ def print_wide(o, limits):
 COVERED = [(2, 1, 10), (2, 1, 1), (5, 1, 10), (5, 1, 1), (5, 4, 3), (20, 1, 3)]
 
 
+def cover(run):
+    """Of each function with an interval: is the truth in it, and half of it [%]."""
+    seed, count, threads, length, leaps = run
+    truth, got = simulate(seed_of("cover", seed, count, threads, length), powers_of(count), length, UPDATE / 10,
+                          False, 1, 1, threads, "any", ("fit",), leaps=leaps, jitter=0.2, noise=0.01)
+    known = [(energy(got["fit"], f), t, got["fit"].get(f"f{f}", {}).get("fit_ci95")) for f, t in enumerate(truth)]
+    return [(abs(found - t) <= ci, 100 * ci / t) for found, t, ci in known if ci is not None and t > 0]
+
+
 def print_coverage(o, limits):
     """Short runs, 1 % noise and updates that are early or late: how often the truth is in the 95 % interval."""
     print(f"\n{'sensor':8}{'functions':>10}{'threads':>9}{'L [windows]':>13}{'runs':>7}{'in the interval [%]':>21}{'half width [%]':>16}")
     for name, leaps in SENSORS.items():
         for count, threads, length in COVERED:
-            inside, all_, width = 0, 0, 0
-            for seed in range(o.runs):
-                truth, got = simulate(seed_of("cover", seed, count, threads, length), powers_of(count), length, UPDATE / 10,
-                                      False, 1, 1, threads, "any", ("fit",), leaps=leaps, jitter=0.2, noise=0.01)
-                for f, t in enumerate(truth):
-                    ci = got["fit"].get(f"f{f}", {}).get("fit_ci95")
-                    if ci is not None and t > 0:
-                        all_ += 1
-                        inside += abs(energy(got["fit"], f) - t) <= ci
-                        width += 100 * ci / t
-            share = 100 * inside / max(1, all_)
-            print(f"{name:8}{count:>10}{threads:>9}{length:>13}{o.runs:>7}{share:>21.1f}{width / max(1, all_):>16.2f}" +
+            found = [c for run in o.map(cover, [(seed, count, threads, length, leaps) for seed in range(o.runs)]) for c in run]
+            share = 100 * sum(inside for inside, _ in found) / max(1, len(found))
+            print(f"{name:8}{count:>10}{threads:>9}{length:>13}{o.runs:>7}{share:>21.1f}"
+                  f"{sum(width for _, width in found) / max(1, len(found)):>16.2f}" +
                   limits.text(100 - share, 12 if limits.slack > 1 else None), flush=True)
 
 
@@ -269,11 +284,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--runs", type=int, default=100, help="of each line of the coverage")
     parser.add_argument("--length", type=float, default=4, help="of a run [s]; longer where phases are, or more functions")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time")
     o = parser.parse_args()
     # short runs have chance errors of their own
     limits = Limits(o.check, 1 + 0.1 * (4 / o.length / o.seeds) ** 0.5 * 8 ** 0.5)
-    for name in o.table or TABLES:
-        TABLES[name](o, limits)
+    with multiprocessing.Pool(o.jobs) as pool:
+        o.map = pool.map
+        for name in o.table or TABLES:
+            TABLES[name](o, limits)
     return 1 if limits.wrong and o.check else 0
 
 
