@@ -13,7 +13,7 @@ import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz")
 SECONDS = 30
-NICE = 5
+NICE = 10
 
 
 def load():
