@@ -79,6 +79,14 @@ class Gate(tool.Case):
             self.assertRegex(self.gate(condition, BASE, SLOWER, 3)[0], rf": [0-9.]+{unit}, base [0-9.]+{unit}, p ")
         self.assertRegex(self.gate("total:time>10%", BASE, SLOWER, 3)[0], r": [0-9.]+ s, base [0-9.]+ s, p ")
 
+    def test_narrow_tables_keep_the_error_that_was_asked_for(self):
+        os.environ["COLUMNS"] = "72"
+        self.addCleanup(os.environ.pop, "COLUMNS")
+        out = self.succeeds(["pbin-compare", "--error=weighted-absolute", "--base", *BASE, "--with", *SLOWER]).out.decode()
+        head = next(line for line in out.splitlines() if "function" in line)
+        self.assertIn("weighted_absolute [s]", head)
+        self.assertNotIn("ratio", head)
+
     def test_everything_ten_times_slower(self):
         """One run does not show whether the program changed, but the output must not suggest that nothing did."""
         program = simulate.Program(self.folder, "p", list(WORK))
