@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 int report_error(const struct reporter *reporter, const struct error *err)
@@ -26,19 +27,23 @@ int report_error(const struct reporter *reporter, const struct error *err)
     return EXIT_DATA;
 }
 
+enum { MAX_LINE = 2048 };
+
+struct held_warning {
+    const char *format;
+    char *line;
+};
+
 /* One write per line, with control characters escaped: the text may contain names from files. */
-__attribute__((format(printf, 2, 0))) static void print_line(const char *tool, const char *format,
-                                                             va_list args)
+static void print_line(const char *tool, const char *line)
 {
-    char line[2048];
-    vsnprintf(line, sizeof line, format, args);
     char *shown = utf8_visible(line, NULL);
     fprintf(stderr, "%s: %s\n", tool, shown);
     free(shown);
 }
 
-__attribute__((format(printf, 2, 0))) static void warn(struct reporter *reporter,
-                                                       const char *format, va_list args)
+/* Counts and prints LINE, a warning of the kind FORMAT. */
+static void warn_line(struct reporter *reporter, const char *format, const char *line)
 {
     reporter->warnings++;
     if (reporter->quiet)
@@ -51,7 +56,42 @@ __attribute__((format(printf, 2, 0))) static void warn(struct reporter *reporter
     if (reporter->kinds[kind].count++ >= MAX_PRINTED_WARNINGS)
         reporter->unprinted++;
     else
-        print_line(reporter->tool, format, args);
+        print_line(reporter->tool, line);
+}
+
+__attribute__((format(printf, 2, 0))) static void warn(struct reporter *reporter,
+                                                       const char *format, va_list args)
+{
+    char line[MAX_LINE];
+    vsnprintf(line, sizeof line, format, args);
+    if (!reporter->holds) {
+        warn_line(reporter, format, line);
+        return;
+    }
+    mem_reserve(&reporter->held, &reporter->held_capacity, reporter->held_count + 1,
+                sizeof *reporter->held);
+    reporter->held[reporter->held_count++] = (struct held_warning){format, mem_strdup(line)};
+}
+
+void report_hold(struct reporter *reporter)
+{
+    reporter->holds = true;
+}
+
+void report_held(struct reporter *reporter)
+{
+    reporter->holds = false;
+}
+
+void report_release(struct reporter *reporter)
+{
+    for (size_t i = 0; i < reporter->held_count; i++) {
+        warn_line(reporter, reporter->held[i].format, reporter->held[i].line);
+        free(reporter->held[i].line);
+    }
+    free(reporter->held);
+    reporter->held = NULL;
+    reporter->held_count = reporter->held_capacity = 0;
 }
 
 void report_warning(struct reporter *reporter, const char *format, ...)
@@ -101,8 +141,10 @@ void report_verbose(const struct reporter *reporter, const char *format, ...)
 {
     if (!reporter->verbose || reporter->quiet)
         return;
+    char line[MAX_LINE];
     va_list args;
     va_start(args, format);
-    print_line(reporter->tool, format, args);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    print_line(reporter->tool, line);
 }

@@ -14,17 +14,23 @@ enum { EXIT_OK = 0, EXIT_DATA = 1, EXIT_USAGE = 2 };
 /* At most this many warnings of one kind are printed; the others are only counted. */
 enum { MAX_PRINTED_WARNINGS = 10, WARNING_KINDS = 16 };
 
+/* A warning that waits to be printed. */
+struct held_warning;
+
 /* The messages of a tool on stderr. Libraries get a pointer to it, and use it only to warn. */
 struct reporter {
-    const char *tool;   /* name before every message */
-    bool quiet;         /* -q: no warnings, no progress */
-    bool verbose;       /* --verbose: report each step */
-    bool no_bar;        /* no progress bar: other threads would draw over it */
-    bool strict;        /* --strict: any warning makes the tool exit with EXIT_DATA */
-    size_t warnings;    /* number of warnings, printed or not */
-    size_t unprinted;   /* those not printed because of their number */
-    size_t firsts;      /* number of calls of report_first, by all threads that share it */
-    size_t *all_firsts; /* FIRSTS shared by all threads; NULL: FIRSTS of this one */
+    const char *tool;          /* name before every message */
+    bool quiet;                /* -q: no warnings, no progress */
+    bool verbose;              /* --verbose: report each step */
+    bool no_bar;               /* no progress bar: other threads would draw over it */
+    bool strict;               /* --strict: any warning makes the tool exit with EXIT_DATA */
+    size_t warnings;           /* number of warnings, printed or not */
+    size_t unprinted;          /* those not printed because of their number */
+    size_t firsts;             /* number of calls of report_first, by all threads that share it */
+    size_t *all_firsts;        /* FIRSTS shared by all threads; NULL: FIRSTS of this one */
+    bool holds;                /* between report_hold and report_held */
+    struct held_warning *held; /* in their order */
+    size_t held_count, held_capacity;
     struct {
         const char *format; /* identifies the kind */
         size_t count;
@@ -37,6 +43,12 @@ int report_error(const struct reporter *reporter, const struct error *err);
 /* Counts a warning and prints it to stderr, unless quiet or too many of its kind have been printed. */
 void report_warning(struct reporter *reporter, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Warnings wait from report_hold to report_held, and are counted and printed by report_release: for work that is begun
+ * before its turn, so that the order of warnings is that of the results. */
+void report_hold(struct reporter *reporter);
+void report_held(struct reporter *reporter);
+void report_release(struct reporter *reporter);
 
 /* If PATH is standard input (NULL or "-") and is a terminal, prints that the tool is waiting for WHAT, unless quiet. */
 void report_awaited(const struct reporter *reporter, const char *path, const char *what);
