@@ -1,4 +1,4 @@
-/* Takes everything from a process except memory and one socket.
+/* Takes everything from a process except memory and its sockets.
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_sandbox.h"
 
@@ -68,12 +68,16 @@ static void leave_parents_signals(void)
 }
 
 /* Other workers' sockets too: one that stays open here would keep its worker alive. */
-static bool leave_parents_files(int socket)
+static bool leave_parents_files(const int *sockets, unsigned count)
 {
+    const int after = FIRST_OTHER_SOCKET + (int)count - 1;
     int null = open("/dev/null", O_RDWR);
-    int own = fcntl(socket, F_DUPFD, 3);
-    return null >= 0 && own >= 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2 && dup2(own, 0) == 0 &&
-           syscall(SYS_close_range, 3u, ~0u, 0u) == 0;
+    int own[] = {fcntl(sockets[0], F_DUPFD, after),
+                 count > 1 ? fcntl(sockets[1], F_DUPFD, after) : 0};
+    return null >= 0 && own[0] >= 0 && own[1] >= 0 && dup2(null, 1) == 1 && dup2(null, 2) == 2 &&
+           dup2(own[0], 0) == 0 &&
+           (count == 1 || dup2(own[1], FIRST_OTHER_SOCKET) == FIRST_OTHER_SOCKET) &&
+           syscall(SYS_close_range, (unsigned)after, ~0u, 0u) == 0;
 }
 
 /* A second barrier after seccomp, where the kernel has it. */
@@ -88,7 +92,7 @@ static void forbid_files(void)
     close(fd);
 }
 
-/* Memory, the socket, the end; qsort asks sysinfo how much memory it may use. Files come through the socket, opened by the
+/* Memory, the sockets, the end; qsort asks sysinfo how much memory it may use. Files come through the socket, opened by the
  * parent, only to be read. mprotect never with PROT_EXEC. */
 static bool forbid_system_calls(void)
 {
@@ -120,14 +124,15 @@ static bool forbid_system_calls(void)
     return result == 0;
 }
 
-bool dwarf_sandbox_limit(int socket, int parent, uint64_t memory, uint64_t seconds)
+bool dwarf_sandbox_limit(const int *sockets, unsigned count, int parent, uint64_t memory,
+                         uint64_t seconds)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         return false;
     leave_parents_signals();
     limit_resources(memory, seconds);
-    if (!leave_parents_files(socket))
+    if (!leave_parents_files(sockets, count))
         return false;
     prctl(PR_SET_DUMPABLE, 0);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "convert/dwarf/dwarf_sections.h"
 
-#include <malloc.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -57,6 +54,8 @@ static const uint8_t *load(const struct dwarf_sections *d, struct debug_section 
     else
         free(unpacked);
     s->damaged = s->bytes == NULL;
+    if (s->bytes == unpacked)
+        elf_file_unload(d->file, s->section->offset, s->section->size);
     return s->bytes;
 }
 
@@ -82,77 +81,9 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool spli
     return d;
 }
 
-/* ---- two at a time ---- */
-
-struct dwarf_unpacker {
-    struct dwarf_sections *sections;
-    sem_t ready, begin, done;
-};
-
-/* Unpacks all but the largest section, which the other thread unpacks. Never returns: to end a thread takes more system
- * calls than the sandbox permits. */
-static void *unpack_rest(void *context)
+void dwarf_sections_unpack(struct dwarf_sections *d, enum dwarf_section first,
+                           enum dwarf_section last)
 {
-    struct dwarf_unpacker *u = context;
-    sem_post(&u->ready);
-    for (;;) {
-        while (sem_wait(&u->begin) != 0)
-            ;
-        for (size_t i = DEBUG_INFO + 1; i < DEBUG_SECTIONS; i++)
-            load(u->sections, &u->sections->sections[i]);
-        sem_post(&u->done);
-    }
-    return NULL;
-}
-
-/* Bytes that must be unpacked of the sections from FIRST to LAST. */
-static uint64_t packed_bytes(const struct dwarf_sections *d, size_t first, size_t last)
-{
-    uint64_t sum = 0;
-    for (size_t i = first; i <= last; i++) {
-        const struct debug_section *s = &d->sections[i];
-        if (!s->damaged && elf_section_in_place(d->file, s->section) == NULL)
-            sum += s->size;
-    }
-    return sum;
-}
-
-struct dwarf_unpacker *dwarf_unpacker_start(struct dwarf_sections *d)
-{
-    enum {
-        STACK = 256 << 10,
-        WORTH = 1 << 20
-    }; /* [bytes]; a thread costs as much as to unpack a tenth of that */
-    if (packed_bytes(d, DEBUG_INFO, DEBUG_INFO) < WORTH ||
-        packed_bytes(d, DEBUG_INFO + 1, DEBUG_SECTIONS - 1) < WORTH)
-        return NULL;
-    struct dwarf_unpacker *u = mem_zalloc(1, sizeof *u);
-    pthread_attr_t attributes;
-    pthread_t thread;
-    u->sections = d;
-    sem_init(&u->ready, 0, 0);
-    sem_init(&u->begin, 0, 0);
-    sem_init(&u->done, 0, 0);
-    mallopt(M_ARENA_MAX, 1); /* another one would use address space, which is limited */
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    bool started = pthread_create(&thread, &attributes, unpack_rest, u) == 0;
-    pthread_attr_destroy(&attributes);
-    if (!started) {
-        free(u);
-        return NULL;
-    }
-    while (sem_wait(&u->ready) != 0)
-        ;
-    return u;
-}
-
-void dwarf_unpacker_run(struct dwarf_unpacker *u)
-{
-    if (u == NULL)
-        return;
-    sem_post(&u->begin);
-    load(u->sections, &u->sections->sections[DEBUG_INFO]);
-    while (sem_wait(&u->done) != 0)
-        ;
+    for (size_t i = first; i <= last; i++)
+        load(d, &d->sections[i]);
 }

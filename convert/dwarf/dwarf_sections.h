@@ -31,14 +31,8 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool spli
 /* The contents of SECTION, unpacked at the first call; empty if it is missing or damaged. Borrowed. */
 struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section section);
 
-/* A thread that unpacks sections. Start it before confining the process; that confines the thread too. */
-struct dwarf_unpacker;
-
-/* Starts one for the sections of D other than .debug_info. Returns NULL if it would not save time, or if no thread can
- * be created. */
-struct dwarf_unpacker *dwarf_unpacker_start(struct dwarf_sections *d);
-
-/* Unpacks all sections, two at a time. If U is NULL, does nothing: sections are unpacked when they are needed. */
-void dwarf_unpacker_run(struct dwarf_unpacker *u);
+/* Unpacks the sections from FIRST to LAST, if they are not yet. Another thread may do so with other sections. */
+void dwarf_sections_unpack(struct dwarf_sections *d, enum dwarf_section first,
+                           enum dwarf_section last);
 
 #endif

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,7 +24,11 @@
 #define MIN_MEMORY (UINT64_C(512) << 20)
 enum { MEMORY_FACTOR = 16 };
 
+/* A part of the worker: what one thread uses. */
 struct server {
+    int socket;
+    bool is_other;   /* the second of two */
+    uint8_t *owners; /* of the units: number of the server that decodes each, shared; 0: none yet */
     struct dwarf_units units, alternate;
     struct strings *strings; /* of both */
     uint32_t *numbers;       /* of our strings in the answers; 0: not sent yet */
@@ -32,17 +38,18 @@ struct server {
     uint32_t new_count;
     struct dwarf_frame before[MAX_FRAMES]; /* frames of the address before */
     size_t before_count;
+    bool has_before;
 };
 
-static void receive(void *to, size_t size)
+static void receive(const struct server *s, void *to, size_t size)
 {
-    if (!read_all(STDIN_FILENO, to, size))
+    if (!read_all(s->socket, to, size))
         _exit(0); /* the parent has closed the socket */
 }
 
-static void reply(const uint8_t *data, size_t size)
+static void reply(const struct server *s, const uint8_t *data, size_t size)
 {
-    if (!write_all(STDIN_FILENO, data, size))
+    if (!write_all(s->socket, data, size))
         _exit(0);
 }
 
@@ -62,17 +69,18 @@ static uint32_t sent_number(struct server *s, uint32_t ours)
     return s->numbers[ours];
 }
 
-static void answer_address(struct server *s, uint64_t address, bool is_first)
+static void answer_address(struct server *s, uint32_t unit, uint64_t address)
 {
     struct dwarf_frame frames[MAX_FRAMES];
-    size_t count = dwarf_units_frames(&s->units, address, frames);
-    if (!is_first && count == s->before_count &&
+    size_t count = unit != INTERVAL_NONE ? dwarf_unit_frames(&s->units, unit, address, frames) : 0;
+    if (s->has_before && count == s->before_count &&
         memcmp(frames, s->before, count * sizeof *frames) == 0) {
         buffer_u8(&s->frames, SAME_FRAMES);
         return;
     }
     memcpy(s->before, frames, count * sizeof *frames);
     s->before_count = count;
+    s->has_before = true;
     buffer_u8(&s->frames, (uint8_t)count);
     for (size_t i = 0; i < count; i++) {
         buffer_u32(&s->frames, sent_number(s, frames[i].function));
@@ -83,31 +91,59 @@ static void answer_address(struct server *s, uint64_t address, bool is_first)
     }
 }
 
+/* Does S answer for the UNIT? The first server that asks does, and decodes it. */
+static bool is_mine(struct server *s, uint32_t unit)
+{
+    const uint8_t me = s->is_other ? 2 : 1;
+    uint8_t owner = 0;
+    if (unit == INTERVAL_NONE || s->owners == NULL)
+        return !s->is_other;
+    if (!__atomic_compare_exchange_n(&s->owners[unit], &owner, me, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return owner == me;
+    dwarf_units_decode(&s->units, &s->units.units[unit]);
+    return true;
+}
+
+/* Two servers begin at either end, so that they meet when half of the work is done. */
 static void answer_question(struct server *s)
 {
     uint8_t raw[8 * MAX_QUESTION];
+    uint64_t addresses[MAX_QUESTION];
+    uint32_t units[MAX_QUESTION];
+    bool mine[MAX_QUESTION];
     struct buffer head = {0};
-    receive(raw, 4);
+    receive(s, raw, 4);
     uint32_t count = get_u32(raw, false);
     if (count > MAX_QUESTION)
         _exit(1);
-    receive(raw, 8 * (size_t)count);
+    receive(s, raw, 8 * (size_t)count);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t i = s->is_other ? count - 1 - k : k;
+        addresses[i] = get_u64(raw + 8 * (size_t)i, false);
+        units[i] = dwarf_units_index(&s->units, addresses[i]);
+        mine[i] = is_mine(s, units[i]);
+    }
     s->frames.size = s->new_strings.size = s->new_count = 0;
+    s->has_before = false;
     for (uint32_t i = 0; i < count; i++)
-        answer_address(s, get_u64(raw + 8 * (size_t)i, false), i == 0);
+        if (mine[i])
+            answer_address(s, units[i], addresses[i]);
+        else
+            buffer_u8(&s->frames, NOT_MINE);
     buffer_u32(&head, (uint32_t)(8 + s->new_strings.size + s->frames.size));
     buffer_u32(&head, s->units.damaged + s->alternate.damaged);
     buffer_u32(&head, s->new_count);
-    reply(head.data, head.size);
-    reply(s->new_strings.data, s->new_strings.size);
-    reply(s->frames.data, s->frames.size);
+    reply(s, head.data, head.size);
+    reply(s, s->new_strings.data, s->new_strings.size);
+    reply(s, s->frames.data, s->frames.size);
     buffer_free(&head);
 }
 
 /* ---- files with split debug information ---- */
 
 /* Receives the size of a file, and its descriptor in *FD; -1: none. */
-static uint64_t receive_file(int *fd)
+static uint64_t receive_file(const struct server *s, int *fd)
 {
     uint8_t raw[8];
     union {
@@ -122,7 +158,7 @@ static uint64_t receive_file(int *fd)
     ssize_t got;
     *fd = -1;
     do
-        got = recvmsg(STDIN_FILENO, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+        got = recvmsg(s->socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof raw)
         _exit(0);
@@ -135,7 +171,7 @@ static uint64_t receive_file(int *fd)
 /* Impossible paths are not requested. */
 static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
 {
-    (void)context;
+    const struct server *s = context;
     struct buffer text = {0}, head = {0};
     struct error ignored = {0};
     int fd;
@@ -145,11 +181,11 @@ static struct dwarf_sections *open_split(void *context, const char *folder, cons
     buffer_string(&text, name);
     buffer_u32(&head, FILE_WANTED);
     buffer_u32(&head, (uint32_t)text.size);
-    reply(head.data, head.size);
-    reply(text.data, text.size);
+    reply(s, head.data, head.size);
+    reply(s, text.data, text.size);
     buffer_free(&text);
     buffer_free(&head);
-    uint64_t size = receive_file(&fd);
+    uint64_t size = receive_file(s, &fd);
     if (fd < 0)
         return NULL;
     void *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -161,10 +197,9 @@ static struct dwarf_sections *open_split(void *context, const char *folder, cons
 
 static void refuse_split(void *context)
 {
-    (void)context;
     struct buffer head = {0};
     buffer_u32(&head, FILE_REFUSED);
-    reply(head.data, head.size);
+    reply(context, head.data, head.size);
     buffer_free(&head);
 }
 
@@ -182,12 +217,100 @@ static void prepare(struct dwarf_units *units, struct elf_file *file, const stru
     units->sections = dwarf_sections_new(file, false);
 }
 
-/* Files are mapped, not read: if one shrinks meanwhile, this process dies, as it may. */
-_Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_files *files)
+static _Noreturn void serve(struct server *servers, unsigned count)
 {
-    struct server *s = mem_zalloc(1, sizeof *s);
+    for (;;)
+        for (unsigned i = 0; i < count; i++)
+            answer_question(&servers[i]);
+}
+
+/* ---- two threads ---- */
+
+struct crew {
+    struct server servers[MAX_PARTS];
+    sem_t started, confined, unpacked, loaded;
+};
+
+static void wait_for(sem_t *event)
+{
+    while (sem_wait(event) != 0)
+        ;
+}
+
+/* The other thread: unpacks what is not in the largest section, which the first thread unpacks. Never returns: to end a thread takes
+ * more system calls than the sandbox permits. */
+static void *work(void *context)
+{
+    struct crew *c = context;
+    struct server *first = &c->servers[0], *other = &c->servers[1];
+    sem_post(&c->started);
+    wait_for(&c->confined);
+    dwarf_sections_unpack(first->units.sections, DEBUG_INFO + 1, DEBUG_SECTIONS - 1);
+    sem_post(&c->unpacked);
+    wait_for(&c->loaded);
+    dwarf_units_copy(&other->units, &first->units, other->strings);
+    other->units.split.context = other;
+    sem_post(&c->unpacked);
+    serve(other, 1);
+}
+
+/* Starts the other thread. Returns false if it cannot be created. */
+static bool start_other(struct crew *c)
+{
+    enum { STACK = 1 << 20 };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sem_init(&c->started, 0, 0);
+    sem_init(&c->confined, 0, 0);
+    sem_init(&c->unpacked, 0, 0);
+    sem_init(&c->loaded, 0, 0);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    bool started = pthread_create(&thread, &attributes, work, c) == 0;
+    pthread_attr_destroy(&attributes);
+    if (started)
+        wait_for(&c->started);
+    return started;
+}
+
+/* Units in other files stay with the first server, so that files are searched for in the same order in every run. */
+static uint8_t *new_owners(const struct dwarf_units *units)
+{
+    bool is_split = false;
+    uint8_t *owners = mem_zalloc(units->count + 1, sizeof *owners);
+    for (size_t i = 0; i < units->count; i++)
+        is_split |= units->units[i].split.form != 0;
+    memset(owners, is_split ? 1 : 0, units->count);
+    return owners;
+}
+
+/* Loads the units while the other thread helps. */
+static void load_together(struct crew *c)
+{
+    struct server *first = &c->servers[0];
+    sem_post(&c->confined);
+    dwarf_sections_unpack(first->units.sections, DEBUG_INFO, DEBUG_INFO);
+    wait_for(&c->unpacked);
+    dwarf_units_load(&first->units);
+    first->owners = c->servers[1].owners = new_owners(&first->units);
+    sem_post(&c->loaded);
+    wait_for(&c->unpacked); /* the copy is made: from now on, ours may change */
+}
+
+/* ---- */
+
+/* Files are mapped, not read: if one shrinks meanwhile, this process dies, as it may. */
+_Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent,
+                                  const struct dwarf_files *files)
+{
+    struct crew *c = mem_zalloc(1, sizeof *c);
+    struct server *s = &c->servers[0];
     const uint64_t size = dwarf_files_size(files);
-    s->strings = strings_new();
+    for (unsigned i = 0; i < count; i++) {
+        c->servers[i].strings = strings_new();
+        c->servers[i].socket = i == 0 ? STDIN_FILENO : FIRST_OTHER_SOCKET;
+        c->servers[i].is_other = i > 0;
+    }
     prepare(&s->units, files->debug, s, files->image);
     s->units.symbols = files->symbols;
     if (files->alternate != NULL) {
@@ -195,17 +318,19 @@ _Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_fil
         s->units.alternate = &s->alternate;
     }
     if (files->open_split != NULL)
-        s->units.split = (struct split_files){.open = open_split, .refuse = refuse_split};
+        s->units.split =
+            (struct split_files){.open = open_split, .refuse = refuse_split, .context = s};
     if (files->package != NULL && elf_file_map(files->package))
         s->units.split.package = dwarf_sections_new(files->package, true);
-    if (!dwarf_sandbox_limit(socket, parent, MIN_MEMORY + MEMORY_FACTOR * size,
+    if (!dwarf_sandbox_limit(sockets, count, parent, MIN_MEMORY + MEMORY_FACTOR * size,
                              dwarf_worker_seconds(size)))
         _exit(1);
-    struct dwarf_unpacker *unpacker = dwarf_unpacker_start(s->units.sections);
+    bool together = count > 1 && start_other(c);
     if (!dwarf_sandbox_enter())
         _exit(1);
-    dwarf_unpacker_run(unpacker);
-    dwarf_units_load(&s->units);
-    for (;;)
-        answer_question(s);
+    if (together)
+        load_together(c);
+    else
+        dwarf_units_load(&s->units);
+    serve(s, together ? 1 : count);
 }

@@ -231,22 +231,44 @@ struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units)
     return alternate;
 }
 
-struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address)
+void dwarf_units_copy(struct dwarf_units *to, const struct dwarf_units *from,
+                      struct strings *strings)
+{
+    *to = (struct dwarf_units){.sections = from->sections,
+                               .split = from->split,
+                               .loaded = true,
+                               .image = from->image,
+                               .symbols = from->symbols,
+                               .strings = strings,
+                               .big_endian = from->big_endian,
+                               .count = from->count,
+                               .capacity = from->count,
+                               .by_address = from->by_address};
+    to->units = mem_zalloc(to->count, sizeof *to->units);
+    for (size_t i = 0; i < to->count; i++) {
+        to->units[i] = from->units[i];
+        to->units[i].table = INTERVAL_NONE;
+    }
+}
+
+uint32_t dwarf_units_index(const struct dwarf_units *units, uint64_t address)
 {
     uint32_t index = interval_map_find(&units->by_address, address);
-    if (index == INTERVAL_NONE)
-        return NULL;
-    struct unit *unit = &units->units[turned(units, index)];
-    dwarf_units_decode(units, unit);
-    return unit;
+    return index == INTERVAL_NONE ? index : turned(units, index);
 }
 
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
                           struct dwarf_frame frames[MAX_FRAMES])
 {
-    struct unit *unit = dwarf_units_find(units, address);
-    if (unit == NULL)
-        return 0;
+    uint32_t index = dwarf_units_index(units, address);
+    return index == INTERVAL_NONE ? 0 : dwarf_unit_frames(units, index, address, frames);
+}
+
+size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address,
+                         struct dwarf_frame frames[MAX_FRAMES])
+{
+    struct unit *unit = &units->units[index];
+    dwarf_units_decode(units, unit);
     const struct line_row *row = dwarf_lines_find(&unit->lines, address);
     struct dwarf_frame frame = {0};
     size_t count = 0;

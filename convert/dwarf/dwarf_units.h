@@ -177,8 +177,13 @@ struct interval_list {
 /* Finds the units. Never fails: damage is counted in UNITS->damaged. */
 void dwarf_units_load(struct dwarf_units *units);
 
-/* The unit that has ADDRESS, decoded, or NULL. */
-struct unit *dwarf_units_find(struct dwarf_units *units, uint64_t address);
+/* Sets TO to the units of FROM, which are loaded and of which none has been used, for another thread, which uses STRINGS. Each unit
+ * may then be decoded by one of them only. */
+void dwarf_units_copy(struct dwarf_units *to, const struct dwarf_units *from,
+                      struct strings *strings);
+
+/* The index of the unit that has ADDRESS, or INTERVAL_NONE. */
+uint32_t dwarf_units_index(const struct dwarf_units *units, uint64_t address);
 
 /* Reads the header of the unit at UNIT->header of B. Returns false if it is damaged or has an unknown version. */
 bool dwarf_unit_header(struct unit *unit, struct dwarf_bytes *b);
@@ -198,7 +203,11 @@ struct dwarf_units *dwarf_units_alternate(struct dwarf_units *units);
 /* The unit whose DIEs include the one at OFFSET, or NULL. */
 struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset);
 
-/* Fills FRAMES, innermost first. Returns their number; 0 if there is no information. */
+/* Fills FRAMES, innermost first, from the unit with INDEX, which has ADDRESS. Returns their number; 0 if there is no information. */
+size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address,
+                         struct dwarf_frame frames[MAX_FRAMES]);
+
+/* The same, from any unit that has ADDRESS. */
 size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
                           struct dwarf_frame frames[MAX_FRAMES]);
 

@@ -9,7 +9,11 @@
  *             u32 count of new strings, each u32 length and bytes;
  *                 numbering continues from the last answer, 0 is ""
  *             per address: u8 count of frames, each u32 function, u32 file, u32 line, u32 checksum, u32 discriminator;
- *                          or u8 255: the same frames as the previous address
+ *                          or u8 255: the same frames as the previous address of this answer
+ *                          or u8 254: the other part answers
+ *
+ * A large file is read by two threads, the parts of the worker, each with a socket. Both get every question, and the
+ * first that finds an address in a unit answers for that unit from then on.
  *
  * Before it answers, it may request files with split debug information, which it cannot open:
  *
@@ -26,8 +30,10 @@
 #include "formats/elf/elf_symbols.h"
 
 enum {
-    MAX_FRAMES = 64,       /* inlined into each other */
-    SAME_FRAMES = 255,     /* as the previous address */
+    MAX_FRAMES = 64,   /* inlined into each other */
+    SAME_FRAMES = 255, /* as the previous address */
+    NOT_MINE = 254,    /* the other part answers */
+    MAX_PARTS = 2,
     MAX_QUESTION = 4096,   /* addresses */
     MAX_ANSWER = 16 << 20, /* [bytes] */
 };
@@ -78,6 +84,10 @@ struct dwarf_files {
 struct dwarf_worker *dwarf_worker_start(const struct dwarf_files *files, unsigned timeout,
                                         struct error *err);
 
+/* Sends the question about these addresses, to be asked later with dwarf_worker_ask: the worker computes the answer
+ * meanwhile. Never waits. Questions that were announced must be asked next, in the same order. */
+void dwarf_worker_announce(struct dwarf_worker *worker, const uint64_t *addresses, size_t count);
+
 /* Asks about COUNT (at most MAX_QUESTION) ascending addresses. Returns 0 with ANSWER filled and its names added to
  * STRINGS; or -1 with ERR filled if the worker died, took too long or sent a malformed answer. After that, only
  * dwarf_worker_delete is allowed. */
@@ -91,7 +101,9 @@ unsigned dwarf_worker_seconds(uint64_t size);
 /* Ends the process and waits for it. NULL is allowed. */
 void dwarf_worker_delete(struct dwarf_worker *worker);
 
-/* The child's main function: answers questions from SOCKET until it is closed or process PARENT ends. */
-_Noreturn void dwarf_worker_serve(int socket, int parent, const struct dwarf_files *files);
+/* The child's main function: answers questions from COUNT (at most MAX_PARTS) SOCKETS until they are closed or process PARENT
+ * ends. */
+_Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent,
+                                  const struct dwarf_files *files);
 
 #endif

@@ -95,6 +95,16 @@ bool elf_file_map(struct elf_file *file)
     return file->memory != NULL;
 }
 
+void elf_file_unload(const struct elf_file *file, uint64_t offset, uint64_t size)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (file->fd < 0 || file->memory == NULL || offset > file->size || size > file->size - offset)
+        return;
+    uint64_t begin = (offset + page - 1) / page * page, end = (offset + size) / page * page;
+    if (begin < end)
+        madvise((void *)(file->memory + begin), end - begin, MADV_DONTNEED);
+}
+
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit)
 {
     *limit = 0;

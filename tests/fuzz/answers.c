@@ -1,4 +1,5 @@
-/* Answers of a DWARF worker that was taken over: the input is what it sends.
+/* Answers of a DWARF worker that was taken over: the input is what it sends. If the last byte is MAX_PARTS, the second half comes from
+ * the other part.
  * SPDX-License-Identifier: MIT */
 #include <sys/socket.h>
 
@@ -35,43 +36,71 @@ static void refuse_split(void *context)
     (void)context;
 }
 
+static unsigned part_count(const uint8_t *data, size_t size)
+{
+    return size > 0 && data[size - 1] == MAX_PARTS ? MAX_PARTS : 1;
+}
+
+/* What PART sends; *COUNT bytes. */
+static const uint8_t *sent_by(unsigned part, const uint8_t *data, size_t size, size_t *count)
+{
+    const size_t half = size / part_count(data, size);
+    *count = part == 0 ? half : size - half;
+    return part == 0 ? data : data + half;
+}
+
+static struct dwarf_worker *new_worker(const uint8_t *data, size_t size, int others[MAX_PARTS])
+{
+    struct dwarf_worker *w = mem_zalloc(1, sizeof *w);
+    w->timeout = 1;
+    w->path = mem_strdup("input");
+    w->files.open_split = open_split;
+    w->files.refuse_split = refuse_split;
+    for (unsigned i = 0; i < part_count(data, size); i++) {
+        size_t count;
+        const uint8_t *bytes = sent_by(i, data, size, &count);
+        int pair[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 ||
+            write(pair[1], bytes, count) != (ssize_t)count || shutdown(pair[1], SHUT_WR) != 0)
+            abort();
+        w->parts[w->part_count++].socket = pair[0];
+        others[i] = pair[1];
+    }
+    return w;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint64_t addresses[ADDRESSES] = {1, 2, 3, 0x1000, UINT64_MAX};
     struct error err = {0};
     struct dwarf_answer answer = {0};
-    int pair[2];
-    if (size > MOST || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+    int others[MAX_PARTS] = {-1, -1};
+    if (size > MOST)
         return 0;
-    if (write(pair[1], data, size) != (ssize_t)size || shutdown(pair[1], SHUT_WR) != 0)
-        abort();
     struct strings *strings = strings_new();
-    struct dwarf_worker *w = mem_zalloc(1, sizeof *w);
-    w->socket = pair[0];
-    w->timeout = 1;
-    w->path = mem_strdup("input");
-    w->files.open_split = open_split;
-    w->files.refuse_split = refuse_split;
-    mem_reserve(&w->numbers, &w->number_capacity, 1, sizeof *w->numbers);
-    w->numbers[w->number_count++] = 0;
+    struct dwarf_worker *w = new_worker(data, size, others);
     for (int i = 0; i < QUESTIONS; i++) {
         if (dwarf_worker_ask(w, addresses, ADDRESSES, strings, &answer, &err) != 0)
             break;
         touch(strings, &answer);
     }
     dwarf_answer_free(&answer);
+    for (unsigned i = 0; i < w->part_count; i++)
+        close(others[i]);
     dwarf_worker_delete(w);
     strings_delete(strings);
-    close(pair[1]);
     return 0;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
     size = LLVMFuzzerMutate(data, size, max_size);
-    if (size > 4 && seed % 4 != 0 && data[3] != 0xff) { /* a good size reaches the code after it */
-        uint32_t length = (uint32_t)size - 4;
-        memcpy(data, &length, sizeof length);
+    for (unsigned i = 0; seed % 4 != 0 && i < part_count(data, size); i++) {
+        size_t count;
+        uint8_t *bytes = (uint8_t *)sent_by(i, data, size, &count);
+        uint32_t length = (uint32_t)count - 4;
+        if (count > 4 && bytes[3] != 0xff) /* a good size reaches the code after it */
+            memcpy(bytes, &length, sizeof length);
     }
     return size;
 }

@@ -7,7 +7,7 @@ import os, random, signal, subprocess, sys, threading, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oracle import Elf, parse, run_driver
-from test_symbols import DRIVER, SLOW, Case
+from test_symbols import DRIVER, SLOW, Case, sh
 
 NO_CACHE = dict(os.environ, XDG_CACHE_HOME="/dev/null")
 
@@ -23,8 +23,8 @@ def children(pid):
 class Kills(Case):
     KILLS = 200 // SLOW
 
-    def killed(self, arguments, pcs, delay):
-        """(output, warnings, how long the worker lived or None) of a run whose worker is killed DELAY seconds after its start."""
+    def killed(self, arguments, pcs, delay, rng):
+        """(output, warnings, how long the worker lived or None) of a run of which a worker is killed DELAY seconds after its start."""
         lived = None
         process = subprocess.Popen([DRIVER, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env=NO_CACHE)
@@ -34,7 +34,8 @@ class Kills(Case):
         for thread in writer, reader:
             thread.start()
         while process.poll() is None and lived is None:
-            for worker in children(process.pid):
+            workers = children(process.pid)
+            for worker in rng.sample(workers, min(1, len(workers))):
                 time.sleep(delay)
                 if process.poll() is None and worker in children(process.pid):
                     with contextlib.suppress(ProcessLookupError):  # it may end by itself now
@@ -49,7 +50,10 @@ class Kills(Case):
         return outputs["out"], err, lived
 
     def test_random_moments(self):
-        victim = self.build("victim", "shapes.cpp", "-O2", "-g", compiler="g++")
+        small, victim = self.build("small", "shapes.cpp", "-O2", "-g", compiler="g++"), os.path.join(self.dir, "victim")
+        with open(os.path.join(self.dir, "zeros"), "wb") as f:
+            f.write(bytes(2 << 20))
+        sh("objcopy", "--add-section", ".zeros=" + f.name, small, victim)  # large: two threads read it
         other = self.build("other", "threads.c", "-O2", "-g", "-pthread")
         (maps, bias), (more, _) = Elf(victim).maps(), Elf(other).maps()
         shift = 1 << 32  # the other program is mapped above the victim
@@ -63,7 +67,7 @@ class Kills(Case):
         run_driver(DRIVER, maps + more, addresses, env=NO_CACHE)
         longest = time.monotonic() - begin
         for _ in range(self.KILLS):
-            out, err, lived = self.killed(maps + more, pcs, longest * rng.random() ** 4)  # most of it is ours, not the worker's
+            out, err, lived = self.killed(maps + more, pcs, longest * rng.random() ** 4, rng)  # most of it is ours, not the worker's
             found = parse(out)
             self.assertEqual(set(found), set(whole))
             self.assertLessEqual(err.count("\n"), 1, err)

@@ -99,7 +99,7 @@ static void work(const struct attempt *a, int socket, pid_t parent)
 {
     if (a->without_landlock && !hide_landlock())
         end(NO_FILTER);
-    if (!dwarf_sandbox_limit(socket, parent, 64 << 20, 5))
+    if (!dwarf_sandbox_limit(&socket, 1, parent, 64 << 20, 5))
         end(NO_SANDBOX);
     struct other other = {.attempt = a};
     pthread_t thread;
