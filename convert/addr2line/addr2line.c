@@ -18,7 +18,8 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 
-enum { MAX_LINE = 1 << 16, MAX_BATCH = 4096 };
+/* So many addresses that reading debug information, naming and printing overlap. */
+enum { MAX_INPUT = 1 << 20, MAX_BATCH = 1 << 16, MAX_TEXT = 1 << 20 };
 
 bool addr2line_parse(const char *text, size_t length, uint64_t *address)
 {
@@ -108,9 +109,14 @@ static int put_batch(struct addr2line *a, const uint64_t *addresses, size_t coun
     for (size_t i = 0; i < count; i++)
         places[i] = addresses[i] + a->base;
     symbolizer_resolve(a->symbolizer, places, count, found);
-    for (size_t i = 0; i < count; i++)
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
         put_location(a, &found[i], addresses[i], &text);
-    int result = addr2line_write(a, text.data, text.size);
+        if (text.size < MAX_TEXT && i + 1 < count)
+            continue;
+        result = addr2line_write(a, text.data, text.size);
+        text.size = 0;
+    }
     buffer_free(&text);
     free(places);
     free(found);
@@ -158,12 +164,12 @@ static size_t take_lines(struct addr2line *a, struct list *list, const char *tex
 
 int addr2line_lines(struct addr2line *a, int fd, struct error *err)
 {
-    char *text = mem_alloc(MAX_LINE);
+    char *text = mem_alloc(MAX_INPUT);
     struct list list = {0};
     size_t have = 0;
     int result = 0;
     for (bool more = true; more && result == 0;) {
-        ssize_t got = read(fd, text + have, MAX_LINE - have);
+        ssize_t got = read(fd, text + have, MAX_INPUT - have);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -171,7 +177,7 @@ int addr2line_lines(struct addr2line *a, int fd, struct error *err)
         more = got > 0;
         have += got > 0 ? (size_t)got : 0;
         size_t taken = take_lines(a, &list, text, have);
-        if (taken == 0 && (have == MAX_LINE || (!more && have > 0))) {
+        if (taken == 0 && (have == MAX_INPUT || (!more && have > 0))) {
             add_line(a, &list, text, have); /* no address, or the last line without its end */
             taken = have;
         }

@@ -345,13 +345,31 @@ static void find(struct code_file *file, const uint64_t *addresses, size_t count
         frame_cache_add(file->cache, addresses, count, answer, symbols);
 }
 
+/* Searches for all files of FILE that the options allow. */
+static void search_files(struct code_file *file)
+{
+    search_debug(file);
+    if (!file->no_dwarf)
+        search_cache(file);
+}
+
+void code_file_announce(struct code_file *file, const uint64_t *addresses, size_t count)
+{
+    struct error later = {0}; /* if no worker can be started now, whoever needs it says so */
+    search_files(file);
+    if (file->no_dwarf || frame_cache_has(file->cache, addresses, count))
+        return;
+    if (file->worker == NULL)
+        file->worker = start_worker(file, &later);
+    if (file->worker != NULL)
+        dwarf_worker_announce(file->worker, addresses, count);
+}
+
 void code_file_find(struct code_file *file, const uint64_t *addresses, size_t count,
                     struct strings *strings, struct dwarf_answer *answer, const char **names)
 {
     uint32_t symbols[MAX_QUESTION];
-    search_debug(file);
-    if (!file->no_dwarf)
-        search_cache(file);
+    search_files(file);
     if (!frame_cache_find(file->cache, addresses, count, answer, symbols))
         find(file, addresses, count, answer, symbols);
     for (size_t i = 0; i < count; i++)

@@ -39,6 +39,10 @@ bool code_file_is_open(const struct code_file *file);
  * allowed. */
 void code_file_rest(struct code_file *file);
 
+/* Begins to look up these addresses, which must be looked up next in FILE, in the order in which they were announced: the debug
+ * information is read meanwhile. */
+void code_file_announce(struct code_file *file, const uint64_t *addresses, size_t count);
+
 /* Looks up COUNT (at most MAX_QUESTION) ascending addresses: in the debug information, and in symbols and unwind
  * tables, after code_file_image. ANSWER has no frames for an address without debug information, or if reading it failed, which is a warning.
  * NAMES[i] is the name of the function in the symbols or unwind tables if it is more precise or the debug information

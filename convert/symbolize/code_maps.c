@@ -170,6 +170,11 @@ uint32_t code_maps_find(const struct code_maps *s, uint64_t pc)
     return value == INTERVAL_NONE ? UINT32_MAX : MAX_MAPS - value;
 }
 
+bool code_maps_may_hold_two(const struct code_maps *s)
+{
+    return s->most_open > 1;
+}
+
 const char *code_maps_name(const struct code_maps *s, size_t index)
 {
     return s->maps[index].name;
@@ -183,11 +188,18 @@ struct search {
     struct error unreadable; /* which file could not be read, and why: it may have been the one */
 };
 
-/* A file is about to be opened: the one that was opened first is closed if there are too many. */
+/* A file is about to be opened: the one that was opened first is closed if there are too many, except the one that is in use if there
+ * may be two. */
 static void make_room(struct code_maps *s)
 {
-    if (s->opened_count - s->closed_count == s->most_open)
-        code_file_close(s->opened[s->closed_count++]);
+    if (s->opened_count - s->closed_count < s->most_open)
+        return;
+    struct code_file **oldest = &s->opened[s->closed_count++];
+    if (oldest[0] == s->awake[0] && code_maps_may_hold_two(s)) {
+        oldest[0] = oldest[1];
+        oldest[1] = s->awake[0];
+    }
+    code_file_close(oldest[0]);
 }
 
 static void add_open(struct code_maps *s, struct code_file *file)

@@ -28,8 +28,11 @@ uint32_t code_maps_find(const struct code_maps *maps, uint64_t pc);
 /* Name of mapping INDEX for messages, borrowed until code_maps_delete. */
 const char *code_maps_name(const struct code_maps *maps, size_t index);
 
-/* The file of mapping INDEX, which is searched at the first call; borrowed until the next call, which may close it to
- * open another. NULL after a warning if it is not found. Sets *MAPPING for elf_mapping_address, borrowed until
+/* May two files be open at the same time? Descriptors may be limited to fewer. */
+bool code_maps_may_hold_two(const struct code_maps *maps);
+
+/* The file of mapping INDEX, which is searched at the first call; borrowed until the next call, or until the next but one
+ * if two may be open: it may close it to open another. NULL after a warning if it is not found. Sets *MAPPING for elf_mapping_address, borrowed until
  * code_maps_delete. */
 struct code_file *code_maps_file(struct code_maps *maps, size_t index,
                                  const struct elf_mapping **mapping);

@@ -218,6 +218,14 @@ static const struct entry *find(const struct frame_cache *c, uint64_t address)
     return c->found == 0 ? NULL : bsearch(&wanted, c->entries, c->found, sizeof wanted, by_address);
 }
 
+bool frame_cache_has(const struct frame_cache *c, const uint64_t *addresses, size_t count)
+{
+    for (size_t i = 0; c != NULL && i < count; i++)
+        if (find(c, addresses[i]) == NULL)
+            return false;
+    return c != NULL;
+}
+
 bool frame_cache_find(struct frame_cache *c, const uint64_t *addresses, size_t count,
                       struct dwarf_answer *answer, uint32_t *symbols)
 {

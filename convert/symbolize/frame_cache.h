@@ -16,6 +16,9 @@ struct frame_cache;
 struct frame_cache *frame_cache_open(const struct elf_file *image, const struct elf_file *debug,
                                      struct strings *names);
 
+/* Does it have all of COUNT addresses? CACHE may be NULL: false. */
+bool frame_cache_has(const struct frame_cache *cache, const uint64_t *addresses, size_t count);
+
 /* Looks up COUNT addresses. Returns true if it has all of them, with ANSWER filled like by dwarf_worker_ask, and
  * SYMBOLS with the names that were added with the answer. CACHE may be NULL: false. */
 bool frame_cache_find(struct frame_cache *cache, const uint64_t *addresses, size_t count,

@@ -17,7 +17,23 @@
 
 enum { FRAMES_PER_CHUNK = 1024 };
 
+/* A program counter to resolve, sorted by mapping and address, with its place in the caller's array. */
+struct wanted {
+    uint64_t pc;
+    uint32_t map;
+    size_t index;
+};
+
+/* Addresses in one mapping, as many as one question may have. */
+struct lookup {
+    const struct wanted *wanted;
+    size_t count;
+    struct code_file *file;           /* NULL: none */
+    uint64_t addresses[MAX_QUESTION]; /* in FILE */
+};
+
 struct symbolizer {
+    struct lookup lookups[2];
     struct symbolizer_options options;
     struct code_maps *maps;
     struct kallsyms *kallsyms;
@@ -29,13 +45,6 @@ struct symbolizer {
     struct dwarf_answer answer;
     struct demangle_costs costs;
     struct reporter *reporter;
-};
-
-/* A program counter to resolve, sorted by mapping and address, with its place in the caller's array. */
-struct wanted {
-    uint64_t pc;
-    uint32_t map;
-    size_t index;
 };
 
 /* The answer for the last address: its neighbours are mostly on the same line of the same function. */
@@ -158,42 +167,58 @@ static void make_location(struct symbolizer *s, struct code_location *to, const 
     to->frame_count = last->frame_count;
 }
 
-/* Addresses of one file, as many as one question may have. */
-static void resolve_in_file(struct symbolizer *s, struct code_file *file,
-                            const struct elf_mapping *mapping, const struct wanted *wanted,
-                            size_t count, struct code_location *locations)
+/* Fills LOOKUP with the first of COUNT addresses, and begins to look them up. Returns how many it takes. */
+static size_t begin_lookup(struct symbolizer *s, struct lookup *lookup, const struct wanted *wanted,
+                           size_t count)
 {
-    uint64_t addresses[MAX_QUESTION];
+    lookup->wanted = wanted;
+    lookup->count = 0;
+    lookup->file = NULL;
+    while (lookup->count < count && lookup->count < MAX_QUESTION &&
+           wanted[lookup->count].map == wanted->map)
+        lookup->count++;
+    if (count == 0 || wanted->map == UINT32_MAX)
+        return lookup->count;
+    const struct elf_mapping *mapping;
+    lookup->file = code_maps_file(s->maps, wanted->map, &mapping);
+    if (lookup->file == NULL)
+        return lookup->count;
+    const struct elf_file *image =
+        code_file_image(lookup->file, &(struct error){0}); /* open already */
+    for (size_t i = 0; i < lookup->count; i++)
+        lookup->addresses[i] = elf_mapping_address(image, mapping, wanted[i].pc);
+    code_file_announce(lookup->file, lookup->addresses, lookup->count);
+    return lookup->count;
+}
+
+static void resolve_in_file(struct symbolizer *s, const struct lookup *lookup,
+                            struct code_location *locations)
+{
     const char *names[MAX_QUESTION];
     struct last_frames last = {0};
-    const struct elf_file *image = code_file_image(file, &(struct error){0}); /* open already */
-    for (size_t i = 0; i < count; i++)
-        addresses[i] = elf_mapping_address(image, mapping, wanted[i].pc);
-    code_file_find(file, addresses, count, s->strings, &s->answer, names);
-    for (size_t i = 0; i < count; i++) {
+    code_file_find(lookup->file, lookup->addresses, lookup->count, s->strings, &s->answer, names);
+    for (size_t i = 0; i < lookup->count; i++) {
         size_t frames = s->answer.count[i];
         uint32_t first = frames > 0 ? s->answer.first[i] : 0;
         const struct dwarf_frame *from = frames > 0 ? s->answer.frames + first : NULL;
-        make_location(s, &locations[wanted[i].index], names[i], from, first, frames, &last);
+        make_location(s, &locations[lookup->wanted[i].index], names[i], from, first, frames, &last);
     }
 }
 
-static void resolve_in_map(struct symbolizer *s, uint32_t map, const struct wanted *wanted,
-                           size_t count, struct code_location *locations)
+static void resolve_in_map(struct symbolizer *s, const struct lookup *lookup,
+                           struct code_location *locations)
 {
-    const struct elf_mapping *mapping;
-    struct code_file *file = code_maps_file(s->maps, map, &mapping);
+    const uint32_t map = lookup->wanted->map;
     struct last_frames last = {0};
-    for (size_t i = 0; i < count; i++) {
-        struct code_location *to = &locations[wanted[i].index];
+    for (size_t i = 0; i < lookup->count; i++) {
+        struct code_location *to = &locations[lookup->wanted[i].index];
         to->binary = code_maps_name(s->maps, map);
         to->map = map;
-        if (file == NULL)
+        if (lookup->file == NULL)
             make_location(s, to, NULL, NULL, 0, 0, &last);
     }
-    for (size_t i = 0; file != NULL && i < count; i += MAX_QUESTION)
-        resolve_in_file(s, file, mapping, wanted + i,
-                        count - i < MAX_QUESTION ? count - i : MAX_QUESTION, locations);
+    if (lookup->file != NULL)
+        resolve_in_file(s, lookup, locations);
 }
 
 static void resolve_outside(struct symbolizer *s, const struct wanted *wanted, size_t count,
@@ -239,6 +264,33 @@ void symbolizer_resolve(struct symbolizer *s, const uint64_t *pcs, size_t count,
     free(maps);
 }
 
+/* The next addresses are looked up, by the worker of the same file or of the next one, while those before are named. */
+static void resolve_sorted(struct symbolizer *s, const struct wanted *wanted, size_t count,
+                           struct code_location *locations)
+{
+    struct lookup *now = &s->lookups[0], *next = &s->lookups[1];
+    size_t taken = begin_lookup(s, now, wanted, count);
+    while (now->count > 0) {
+        bool early = taken < count &&
+                     (wanted[taken].map == now->wanted->map || code_maps_may_hold_two(s->maps));
+        if (early) {
+            report_hold(s->reporter);
+            taken += begin_lookup(s, next, wanted + taken, count - taken);
+            report_held(s->reporter);
+        }
+        if (now->wanted->map != UINT32_MAX)
+            resolve_in_map(s, now, locations);
+        else
+            resolve_outside(s, now->wanted, now->count, locations);
+        report_release(s->reporter);
+        if (!early)
+            taken += begin_lookup(s, next, wanted + taken, count - taken);
+        struct lookup *before = now;
+        now = next;
+        next = before;
+    }
+}
+
 void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint32_t *maps,
                            size_t count, struct code_location *locations)
 {
@@ -249,15 +301,7 @@ void symbolizer_resolve_in(struct symbolizer *s, const uint64_t *pcs, const uint
     }
     if (count > 0)
         qsort(wanted, count, sizeof *wanted, compare_wanted);
-    for (size_t begin = 0, end = 0; begin < count; begin = end) {
-        uint32_t map = wanted[begin].map;
-        while (end < count && wanted[end].map == map)
-            end++;
-        if (map != UINT32_MAX)
-            resolve_in_map(s, map, wanted + begin, end - begin, locations);
-        else
-            resolve_outside(s, wanted + begin, end - begin, locations);
-    }
+    resolve_sorted(s, wanted, count, locations);
     free(wanted);
 }
 

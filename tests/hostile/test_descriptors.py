@@ -85,8 +85,9 @@ class Many(tool.Case):
         self.assertEqual(self.names((COUNT + 50, COUNT + 50)), (COUNT, ""))
 
     def test_few_descriptors(self):
-        """Files are closed and opened again."""
-        self.assertEqual(self.names((20, 20)), (COUNT, ""))
+        """Files are closed and opened again: one or two at a time."""
+        for limit in 20, 26:
+            self.assertEqual(self.names((limit, limit)), (COUNT, ""))
 
     def test_too_few_descriptors(self):
         """Files that cannot be opened are named."""
