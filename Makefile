@@ -215,8 +215,8 @@ bench: all ## measure speed, as ratios
 check-large: all ## names and lines of large programs beside llvm-symbolizer's; fetches a gigabyte of packages into LARGE
 	BUILD=$(BUILD) tests/symbols/large $(TARGET)
 
-bench-truth: all ## measure how far attributed energy is from the truth, in simulations
-	BUILD=$(BUILD) python3 tests/bench/truth.py
+bench-truth: all ## measure how far attributed energy is from the truth, in simulations (intervals in RUNS=100 runs)
+	BUILD=$(BUILD) python3 tests/bench/truth.py $(if $(RUNS),--runs $(RUNS))
 
 demo: ## install missing packages, build, record and plot a bundled program
 	@sh tests/deps $(DEPS_BUILD) $(DEPS_RUN)

@@ -292,15 +292,21 @@ INLINE void leave(struct walk *walk, struct fit *fit, size_t i, struct part part
     walk->sum[2] += i % 2 == 0 ? 0 : part.half;
 }
 
-/* Goes to WINDOW before, within or after the interval that ends with sample I. */
-INLINE void change_window(struct walk *walk, struct fit *fit, size_t i, size_t window)
+/* Adds what the samples around interval I got. */
+INLINE void leave_all(struct walk *walk, struct fit *fit, size_t i)
 {
     leave(walk, fit, i - 2, walk->before);
     leave(walk, fit, i - 1, walk->first);
     leave(walk, fit, i, walk->second);
     leave(walk, fit, i + 1, walk->after);
-    end_sum(walk, fit);
     walk->before = walk->first = walk->second = walk->after = (struct part){0, 0};
+}
+
+/* Goes to WINDOW before, within or after the interval that ends with sample I. */
+INLINE void change_window(struct walk *walk, struct fit *fit, size_t i, size_t window)
+{
+    leave_all(walk, fit, i);
+    end_sum(walk, fit);
     walk->window = window;
 }
 
@@ -320,6 +326,38 @@ INLINE void add_part(struct walk *walk, const double *slope, size_t i, double cp
     walk->after.half += late;
 }
 
+/* Does interval I, with those around it, neither leave the window nor the row? */
+INLINE bool is_steady(const struct walk *walk, const struct fit_windows *w, size_t i)
+{
+    const uint16_t *before = walk->of + walk->step * (i - 2), *of = before + 2 * walk->step;
+    size_t n = walk->step;
+    return fit_window_of(w, 0, i) == walk->window && fit_window_of(w, 1, i) == walk->window &&
+           *before == *of && before[n] == *of && of[n] == *of;
+}
+
+/* Adds steady intervals from number I on. Returns the number of the last. */
+INLINE size_t add_run(struct walk *walk, const struct fit_windows *w, size_t i,
+                      const double *cpu_ns)
+{
+    const struct stretch *s = w->view->stretch;
+    const uint16_t *of = walk->of;
+    size_t n = walk->step;
+    uint16_t own = of[n * i];
+    double sum = 0;
+    leave_all(walk, w->fit, i);
+    if (walk->column != own)
+        end_sum(walk, w->fit);
+    walk->column = own;
+    for (bool more = true; more; i++) {
+        sum += fit_to_tick(cpu_ns[n * i]);
+        more = i + 2 < s->count && of[n * (i + 2)] == own && w->in[0][i + 1] == walk->window &&
+               w->in[1][i + 1] == walk->window && cpu_ns[n * (i + 1)] > 0 && s->ns[i + 2] > 0;
+    }
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        walk->sum[e] += sum;
+    return i - 1;
+}
+
 INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const double *slope,
                          size_t i, double cpu_ns)
 {
@@ -327,14 +365,6 @@ INLINE void add_interval(struct walk *walk, const struct fit_windows *w, const d
     size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i), n = walk->step;
     if (first != walk->window)
         change_window(walk, w->fit, i, first);
-    if (first == second && *before == *of && before[n] == *of && of[n] == *of) {
-        if (walk->column != *of)
-            end_sum(walk, w->fit);
-        walk->column = *of;
-        for (size_t e = 0; e < FIT_ESTIMATES; e++)
-            walk->sum[e] += fit_to_tick(cpu_ns);
-        return;
-    }
     double cut = first == second ? 1 : fit_cut_of(w, i);
     add_part(walk, slope, i, cpu_ns, 0, cut);
     if (first != second) {
@@ -351,12 +381,17 @@ INLINE void add_thread(struct fit_windows *w, const double *slope, size_t j, siz
     const double *cpu_ns = w->view->cpu_ns + j;
     struct walk walk = {.of = w->fit->of + j, .step = n};
     size_t ran = 0; /* samples up to this one */
-    for (size_t i = 0, k = 0; i < s->count; i++, k += n) {
-        ran = cpu_ns[k] > 0 && s->ns[i] > 0 ? ran + 1 : 0;
-        if (ran > 2 && i + 1 < s->count && s->ns[i + 1] > 0)
-            add_interval(&walk, w, slope, i, cpu_ns[k]);
+    for (size_t i = 0; i < s->count; i++) {
+        ran = cpu_ns[n * i] > 0 && s->ns[i] > 0 ? ran + 1 : 0;
+        bool regular = ran > 2 && i + 1 < s->count && s->ns[i + 1] > 0;
+        if (regular && is_steady(&walk, w, i)) {
+            i = add_run(&walk, w, i, cpu_ns);
+            continue;
+        }
+        if (regular)
+            add_interval(&walk, w, slope, i, cpu_ns[n * i]);
         else if (ran > 0)
-            add_thread_sample(w, i, k + j);
+            add_thread_sample(w, i, n * i + j);
         leave(&walk, w->fit, i - 2, walk.before);
         walk.before = walk.first;
         walk.first = walk.second;

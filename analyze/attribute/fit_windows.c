@@ -312,41 +312,40 @@ static void end_of_stretch(struct fit_windows *w)
     fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
 }
 
-/* Successive samples of N threads, and how many have equal CPU times although their intervals differ. */
+/* Successive samples of a thread that used CPU time, and those of them with equal CPU times. */
 struct pair_counts {
-    uint64_t running, averaged;
+    uint64_t running, equal;
 };
 
-static inline __attribute__((always_inline)) struct pair_counts
-count_some(const double *restrict cpu_ns, const double *restrict ns, size_t n, size_t count)
+/* The same of COUNT thread samples, of N threads. */
+VECTORS
+static struct pair_counts count_pairs(const double *cpu_ns, size_t n, size_t count)
 {
     struct pair_counts c = {0, 0};
-    for (size_t i = 1; i < count; i++) {
-        bool differ = fabs(ns[i] - ns[i - 1]) > ns[i] / 100;
-        for (size_t k = n * i; k < n * i + n; k++) {
-            uint64_t runs = (uint64_t)(cpu_ns[k] > 0) & (uint64_t)(cpu_ns[k - n] > 0);
-            uint64_t same = (uint64_t)(fabs(cpu_ns[k] - cpu_ns[k - n]) <= 1) & (uint64_t)differ;
-            c.running += runs;
-            c.averaged += runs & same;
-        }
+    for (size_t k = n; k < count; k++) {
+        uint64_t runs = (uint64_t)(cpu_ns[k] > 0) & (uint64_t)(cpu_ns[k - n] > 0);
+        c.running += runs;
+        c.equal += runs & (uint64_t)(fabs(cpu_ns[k] - cpu_ns[k - n]) <= 1);
     }
     return c;
 }
 
-VECTORS
-static struct pair_counts count_pairs(const double *cpu_ns, const double *ns, size_t n,
-                                      size_t count)
+/* Those with equal CPU times although their intervals differ, of samples from number FIRST to END. */
+static uint64_t count_averaged(const struct fit_view *v, size_t first, size_t end)
 {
-    return n == 1   ? count_some(cpu_ns, ns, 1, count)
-           : n == 2 ? count_some(cpu_ns, ns, 2, count)
-                    : count_some(cpu_ns, ns, n, count);
+    const double *ns = v->stretch->ns;
+    uint64_t averaged = 0;
+    size_t n = v->threads[0];
+    for (size_t i = first + 1; i < end; i++)
+        if (fabs(ns[i] - ns[i - 1]) > ns[i] / 100)
+            averaged += count_pairs(v->cpu_ns + n * (i - 1), n, 2 * n).equal;
+    return averaged;
 }
 
 /* CPU times that are averages over several windows. */
 static void look_for_averages(const struct fit_windows *w)
 {
     const struct fit_view *v = w->view;
-    const double *ns = v->stretch->ns;
     size_t n = v->threads[0];
     if (v->uses != NULL)
         return;
@@ -355,9 +354,9 @@ static void look_for_averages(const struct fit_windows *w)
         while (end < v->stretch->count &&
                !(w->exact && fit_window_of(w, 0, end - 1) == fit_window_of(w, 1, end)))
             end++;
-        struct pair_counts c = count_pairs(v->cpu_ns + n * i, ns + i, n, end - i);
+        struct pair_counts c = count_pairs(v->cpu_ns + n * i, n, n * (end - i));
         w->fit->running += c.running;
-        w->fit->averaged += c.averaged;
+        w->fit->averaged += c.equal > 0 ? count_averaged(v, i, end) : 0;
     }
 }
 
