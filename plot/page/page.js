@@ -57,6 +57,11 @@
   info.id = 'info';
   info.setAttribute('role', 'status');
 
+  /* Neither the sum of other rows, nor energy that no code used; of one of several sides, too. */
+  function isCode(row) {
+    return !/^_(others?|idle|gap|residual)( \[|$)/.test(row.name);
+  }
+
   /* ---- rows as bars: bars, compare ---- */
 
   function drawRows() {
@@ -94,11 +99,19 @@
     }
 
     function draw() {
-      var shown = rows.filter(function (r) { return !hidden[r.group]; }), low = 0, high = 0;
+      var shown = rows.filter(function (r) { return !hidden[r.group]; }), low = 0, high = 0, code = [0, 0];
       shown.forEach(function (r) {
-        low = Math.min(low, r.values[bar] || 0);
-        high = Math.max(high, r.values[bar] || 0);
+        var v = r.values[bar] || 0;
+        low = Math.min(low, v);
+        high = Math.max(high, v);
+        if (!isCode(r)) return;
+        code = [Math.min(code[0], v), Math.max(code[1], v)];
       });
+      /* bars that are not of code are broken if they would leave no room for those of code */
+      if (code[1] - code[0] > 0 && high - low > 1.6 * (code[1] - code[0])) {
+        low = Math.max(low, 1.1 * code[0] - 0.1 * code[1]);
+        high = Math.min(high, 1.1 * code[1] - 0.1 * code[0]);
+      }
       var span = (high - low) * 1.02 || 1, zero = -low / span;
       lines.textContent = '';
       shown.forEach(function (r) {
@@ -107,6 +120,8 @@
         cell = add(line, 'td', 'bar');
         var at = zero + v / span * zoom, e = (r.error || 0) / span * zoom;
         put(cell, 'value', r.color, Math.max(0, Math.min(zero, at)), Math.min(1, Math.max(zero, at)));
+        if (v > high * 1.001) [0.94, 0.96].forEach(function (x) { put(cell, 'cut', theme.background, x - 0.008, x); });
+        if (v < low * 1.001) [0.04, 0.06].forEach(function (x) { put(cell, 'cut', theme.background, x - 0.008, x); });
         if (e > 0) put(cell, 'error', theme.text, Math.max(0, at - e), Math.min(1, at + e));
         put(cell, 'zero', theme.faint, zero, zero);
         data.columns.forEach(function (c, i) { add(line, 'td', '', format(r.values[i], c.unit, 3)); });
@@ -280,7 +295,7 @@
     function largest(row) { return row.values.reduce(function (a, b) { return Math.max(a, b); }, 0); }
     /* The scale ends at the largest value that is shown; what is not code does not count beside code. */
     function rescale() {
-      var shown = data.rows.filter(function (row, k) { return !hidden[k]; }), own = shown.filter(function (r) { return !/^_(others?|idle|gap|residual)$/.test(r.name); });
+      var shown = data.rows.filter(function (row, k) { return !hidden[k]; }), own = shown.filter(isCode);
       most = shown.length === data.rows.length ? data.most : Math.max.apply(null, [0].concat((own.length ? own : shown).map(largest)));
       view.redraw();
     }

@@ -15,6 +15,7 @@ import subprocess
 import unittest
 
 import plotdata
+import test_extremes
 import test_plot
 import tool
 
@@ -230,6 +231,20 @@ class Interactive(Page):
         self.assertEqual(set(report["names"]) - set(report["without"]), {"_idle"})
         self.assertEqual(set(report["again"]), set(report["names"]))
         self.assertGreater(report["zoomed"], 1.5 * report["width"])
+
+    def test_rows_beside_idle_energy(self):
+        """What is not code does not make the bars of code too small to see; both are drawn to scale among themselves."""
+        files = [self.file(f"wait{i}.pbin", test_extremes.waiting(i)) for i in range(2)]
+        for kind, inputs in (("bars", files[:1]), ("compare", files)):
+            report = self.drive(self.page(kind, *inputs), """
+                report.names = texts('td.name');
+                report.widths = all('td.bar').map(function (c) { return c.querySelector('.value').offsetWidth / c.offsetWidth; });
+                report.cuts = all('td.bar').map(function (c) { return c.querySelectorAll('.cut').length; });""")
+            width = dict(zip(report["names"], report["widths"]))
+            self.assertEqual(report["names"][0], "_idle")
+            self.assertEqual(report["cuts"], [2, 0, 0, 0], kind)
+            self.assertGreater(width["f0"], 0.8)
+            self.assertAlmostEqual(width["f1"] / width["f0"], 0.5, delta=0.03)
 
     def test_compare(self):
         report = self.drive(self.page("compare", test_plot.RUNS[0], test_plot.RUNS[3]), """
