@@ -3,7 +3,35 @@
 #ifndef CONVERT_DWARF_DWARF_ANSWER_H
 #define CONVERT_DWARF_DWARF_ANSWER_H
 
-#include "convert/dwarf/dwarf_worker.h"
+#include "base/intern.h"
+
+enum {
+    MAX_FRAMES = 64,   /* inlined into each other */
+    SAME_FRAMES = 255, /* as the previous address */
+    NOT_MINE = 254     /* the other part answers */
+};
+
+/* Function, file and checksum are string numbers: in answers those of the worker, below those of STRINGS. The checksum
+ * is the MD5 of the file in lower-case hexadecimal, 0: unknown. The discriminator distinguishes the parts of the line, only
+ * in the innermost frame; 0: none. */
+struct dwarf_frame {
+    uint32_t function, file, line, checksum, discriminator;
+};
+
+/* All zero: empty; dwarf_answer_free frees it. */
+struct dwarf_answer {
+    struct dwarf_frame *frames;
+    /* frames of address i: FIRST[i] and COUNT[i] of them; addresses may share them */
+    uint32_t *first;
+    uint8_t *count;
+    size_t frame_count, frame_capacity, capacity;
+    uint32_t damaged; /* more than 0: parts of the debug information are unreadable */
+};
+
+void dwarf_answer_free(struct dwarf_answer *answer);
+
+/* Empties ANSWER, and makes room for COUNT addresses in FIRST and COUNT. */
+void dwarf_answer_reserve(struct dwarf_answer *answer, size_t count);
 
 /* The strings that one part of a worker has sent: their numbers in ours, INTERN_NONE if no frame has referred to them. All
  * zero: none; the owner frees NUMBERS. */

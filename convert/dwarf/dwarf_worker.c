@@ -17,7 +17,6 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/thread.h"
-#include "convert/dwarf/dwarf_answer.h"
 
 /* Smaller files are read faster than a thread is started [bytes]. */
 #define WORTH_TWO (UINT64_C(2) << 20)

@@ -26,13 +26,11 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "convert/dwarf/dwarf_answer.h"
 #include "formats/elf/elf_file.h"
 #include "formats/elf/elf_symbols.h"
 
 enum {
-    MAX_FRAMES = 64,   /* inlined into each other */
-    SAME_FRAMES = 255, /* as the previous address */
-    NOT_MINE = 254,    /* the other part answers */
     MAX_PARTS = 2,
     MAX_QUESTION = 4096,   /* addresses */
     MAX_ANSWER = 16 << 20, /* [bytes] */
@@ -40,28 +38,6 @@ enum {
 
 #define FILE_WANTED  UINT32_C(0xffffffff)
 #define FILE_REFUSED UINT32_C(0xfffffffe)
-
-/* Function, file and checksum are string numbers: in answers those of the worker, below those of STRINGS. The checksum
- * is the MD5 of the file in lower-case hexadecimal, 0: unknown. The discriminator distinguishes the parts of the line, only
- * in the innermost frame; 0: none. */
-struct dwarf_frame {
-    uint32_t function, file, line, checksum, discriminator;
-};
-
-/* All zero: empty; dwarf_answer_free frees it. */
-struct dwarf_answer {
-    struct dwarf_frame *frames;
-    /* frames of address i: FIRST[i] and COUNT[i] of them; addresses may share them */
-    uint32_t *first;
-    uint8_t *count;
-    size_t frame_count, frame_capacity, capacity;
-    uint32_t damaged; /* more than 0: parts of the debug information are unreadable */
-};
-
-void dwarf_answer_free(struct dwarf_answer *answer);
-
-/* Empties ANSWER, and makes room for COUNT addresses in FIRST and COUNT. */
-void dwarf_answer_reserve(struct dwarf_answer *answer, size_t count);
 
 struct dwarf_worker;
 
