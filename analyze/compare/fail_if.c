@@ -92,15 +92,26 @@ static char *describe(const struct compare *c, const struct run_set_row *row)
     return visible;
 }
 
+static bool is_energy(const struct quantity *q)
+{
+    return q->name == NULL || strcmp(q->name, "energy") == 0;
+}
+
 static const char *unit_of(enum compare_metric metric, const struct quantity *q)
 {
-    bool joules = q->name == NULL || strcmp(q->name, "energy") == 0;
+    bool joules = is_energy(q);
     bool time =
         metric == COMPARE_TIME || metric == COMPARE_INCLUSIVE || metric == COMPARE_CALL_TIME;
     return time                                 ? " s"
            : metric == COMPARE_ENERGY && joules ? " J"
            : metric == COMPARE_POWER && joules  ? " W"
                                                 : "";
+}
+
+bool fail_if_fits(const struct fail_if *condition, const struct compare *c)
+{
+    bool energy = condition->metric == COMPARE_ENERGY || condition->metric == COMPARE_POWER;
+    return condition->percent || !energy || is_energy(&c->quantity);
 }
 
 bool fail_if_can_fail(const struct fail_if *condition, const struct compare *c)

@@ -18,6 +18,9 @@ struct fail_if {
 /* Parses TEXT. Returns NULL, or a static text that describes the error. */
 const char *fail_if_parse(const char *text, struct fail_if *condition);
 
+/* Is the unit of the limit that of the values? Profiles of another quantity than energy have no joules and watts. */
+bool fail_if_fits(const struct fail_if *condition, const struct compare *compare);
+
 /* Can the condition fail? For totals and powers both sides need several runs, which show the variation. */
 bool fail_if_can_fail(const struct fail_if *condition, const struct compare *compare);
 

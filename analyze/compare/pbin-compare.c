@@ -47,11 +47,18 @@ static void note_empty(const struct compare *compare, struct compare_command *o)
                        "nothing is selected: no row is compared with these options");
 }
 
-/* A condition that can never fail would let everything pass. */
-static void check_conditions_can_fail(const struct compare *compare,
-                                      const struct compare_command *o)
+/* A condition that can never fail would let everything pass, and one in another unit says nothing. */
+static void refuse_senseless_conditions(const struct compare *compare,
+                                        const struct compare_command *o)
 {
-    for (size_t i = 0; i < o->condition_count; i++)
+    for (size_t i = 0; i < o->condition_count; i++) {
+        if (!fail_if_fits(&o->conditions[i], compare)) {
+            fprintf(stderr,
+                    "pbin-compare: --fail-if '%s': the profiles contain %s [%s]: give the limit in "
+                    "%%\n",
+                    o->conditions[i].text, compare->quantity.name, compare->quantity.unit);
+            exit(EXIT_USAGE);
+        }
         if (!fail_if_can_fail(&o->conditions[i], compare)) {
             fprintf(stderr,
                     "pbin-compare: --fail-if '%s' can never fail: single runs do not show how "
@@ -60,6 +67,7 @@ static void check_conditions_can_fail(const struct compare *compare,
                     o->conditions[i].text);
             exit(EXIT_USAGE);
         }
+    }
 }
 
 static int write_result(const struct compare *compare, struct compare_command *o, struct error *err)
@@ -100,7 +108,7 @@ int main(int argc, char **argv)
         result = read_all(compare, &o, &err);
     if (result == 0) {
         note_empty(compare, &o);
-        check_conditions_can_fail(compare, &o);
+        refuse_senseless_conditions(compare, &o);
     }
     if (result == 0)
         result = write_result(compare, &o, &err);

@@ -7,6 +7,8 @@ import json
 import os
 import tempfile
 
+import pbin
+import profiles
 import simulate
 import tool
 
@@ -78,6 +80,14 @@ class Gate(tool.Case):
         for condition, unit in (("time>5%", " s"), ("energy>5%", " J"), ("samples>5%", "")):
             self.assertRegex(self.gate(condition, BASE, SLOWER, 3)[0], rf": [0-9.]+{unit}, base [0-9.]+{unit}, p ")
         self.assertRegex(self.gate("total:time>10%", BASE, SLOWER, 3)[0], r": [0-9.]+ s, base [0-9.]+ s, p ")
+
+    def test_limits_are_in_the_unit_of_the_values(self):
+        """Volt seconds are no joules."""
+        runs = [self.file(f"{n}.pbin", pbin.write(profiles.make(n, pmu=pbin.VOLTAGE, unit="V"))) for n in (1, 2)]
+        for condition in ("energy>1J", "power>1W"):
+            ended = self.fails(["pbin-compare", "-q", *runs, "--fail-if", condition], f"--fail-if '{condition}'", status=2)
+            self.assertIn("the profiles contain voltage_time [V s]: give the limit in %", ended.err)
+        self.assertIn(tool.run(["pbin-compare", "-q", *runs, "--fail-if", "energy>1%"]).status, (0, 3))
 
     def test_narrow_tables_keep_the_error_that_was_asked_for(self):
         os.environ["COLUMNS"] = "72"
