@@ -16,8 +16,10 @@
 /* The position of each key of the aggregate among the keys of an aggregated input. */
 struct key_columns {
     size_t at[PBIN_MAX_KEYS];
-    bool coarser; /* rows will be joined: entries are unknown, unless they are calls */
-    bool mixes;   /* rows of several functions will be joined */
+    bool coarser;   /* rows will be joined: entries are unknown, unless they are calls */
+    bool mixes;     /* rows of several functions will be joined */
+    size_t binary;  /* position of that key; their number if there is none */
+    bool addresses; /* the key pc has addresses in mappings, to be made offsets in files */
 };
 
 static int match_keys(const struct aggregate *a, const struct pbin_reader *reader, const char *name,
@@ -34,6 +36,8 @@ static int match_keys(const struct aggregate *a, const struct pbin_reader *reade
             return error_set(err, name, NO_OFFSET,
                              "was aggregated: its names cannot be changed by --no-demangle");
     }
+    columns->binary = pbin_keys_index(theirs, "binary");
+    columns->addresses = keys->offsets && columns->binary < theirs->count;
     columns->coarser = keys->count < theirs->count || name_rules_any(a->options.rows.names);
     columns->mixes = pbin_keys_index(theirs, "function") < theirs->count &&
                      (pbin_keys_index(keys, "function") == keys->count ||
@@ -134,14 +138,20 @@ static int take_key(struct input *in, const uint64_t *from, uint64_t *key, struc
 {
     struct aggregate *a = in->aggregate;
     const struct pbin_definitions *all = pbin_reader_definitions(in->reader);
+    const char *binary = "";
+    if (in->columns.addresses && from[in->columns.binary] < strings_count(all->strings))
+        binary = strings_get(all->strings, (uint32_t)from[in->columns.binary]);
     for (size_t i = 0; i < a->options.rows.keys.count; i++) {
         uint64_t value = from[in->columns.at[i]];
         if (a->rows.is_text[i] && value >= strings_count(all->strings))
             return error_set(err, in->name, NO_OFFSET, "row refers to an undefined text");
         const char *name = pbin_key_get((size_t)a->options.rows.keys.key[i])->name;
         key[i] = value;
-        if (!a->rows.is_text[i])
+        if (!a->rows.is_text[i]) {
+            if (in->columns.addresses && strcmp(name, "pc") == 0 && label_of_number(value) == NULL)
+                key[i] = key_offset(all, binary, value);
             continue;
+        }
         const char *text = strings_get(all->strings, (uint32_t)value);
         char *rewritten = name_rules_apply(a->options.rows.names, name)
                               ? name_rules_rewrite(a->options.rows.names, name, text)

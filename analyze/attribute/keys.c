@@ -80,14 +80,28 @@ static uint32_t program_text(struct key_map *map, const struct pbin_definitions 
     return strings_intern(map->rows->texts, slash != NULL ? slash + 1 : path);
 }
 
+static uint64_t offset_in(const struct pbin_map *map, uint64_t pc)
+{
+    return pc - map->address + (map->offset != UINT64_MAX ? map->offset : 0);
+}
+
 /* The program counter at AT as an offset in its file, which is the same wherever the file is mapped; itself without a
  * mapping. */
 static uint64_t offset_of(const struct pbin_definitions *all, const struct pbin_location *at)
 {
-    if (at->map == PBIN_NO_MAP)
-        return at->pc;
-    const struct pbin_map *map = &all->maps[at->map];
-    return at->pc - map->address + (map->offset != UINT64_MAX ? map->offset : 0);
+    return at->map == PBIN_NO_MAP ? at->pc : offset_in(&all->maps[at->map], at->pc);
+}
+
+uint64_t key_offset(const struct pbin_definitions *all, const char *binary, uint64_t pc)
+{
+    for (size_t i = 0; i < all->map_count; i++) {
+        const struct pbin_map *map = &all->maps[i];
+        const char *label = strings_get(all->strings, map->label), *slash = strrchr(label, '/');
+        if (pc >= map->address && pc - map->address < map->size &&
+            strcmp(slash != NULL ? slash + 1 : label, binary) == 0)
+            return offset_in(map, pc);
+    }
+    return pc;
 }
 
 /* The name of the code at AT. */

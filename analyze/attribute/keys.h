@@ -33,6 +33,9 @@ void key_map_init(struct key_map *map, struct rowset *rows, const struct pbin_ke
                   const struct selection *selection, const char *target, struct code_names *code);
 void key_map_free(struct key_map *map);
 
+/* PC in BINARY, an address in one of the mappings of ALL, as an offset in its file; itself without a mapping. */
+uint64_t key_offset(const struct pbin_definitions *all, const char *binary, uint64_t pc);
+
 /* Index in ROWS of the row that collects what filters exclude. */
 uint32_t key_find_excluded(struct rowset *rows);
 

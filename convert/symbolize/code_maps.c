@@ -371,6 +371,14 @@ const char *code_maps_path(struct code_maps *s, size_t index)
     return m->file != NULL ? code_file_path(m->file) : NULL;
 }
 
+uint64_t code_maps_offset(struct code_maps *s, size_t index)
+{
+    const struct map *m = searched(s, index);
+    if (m->mapping.has_offset)
+        return m->mapping.offset;
+    return m->file != NULL ? m->mapping.start : UINT64_MAX;
+}
+
 const char *code_maps_build_id(struct code_maps *s, size_t index)
 {
     const struct map *m = searched(s, index);

@@ -42,4 +42,7 @@ struct code_file *code_maps_file(struct code_maps *maps, size_t index,
 const char *code_maps_path(struct code_maps *maps, size_t index);
 const char *code_maps_build_id(struct code_maps *maps, size_t index);
 
+/* The offset in its file at which mapping INDEX begins, UINT64_MAX if there is none and it was not recorded. */
+uint64_t code_maps_offset(struct code_maps *maps, size_t index);
+
 #endif

@@ -154,10 +154,13 @@ static uint32_t define_map(struct locations *l, uint32_t index, bool used)
         return l->map_numbers[index];
     const struct code_map *from = &l->maps[index];
     const char *build_id = used ? symbolizer_build_id(l->symbolizer, index) : from->build_id;
+    uint64_t offset = used               ? symbolizer_offset(l->symbolizer, index)
+                      : from->has_offset ? from->offset
+                                         : UINT64_MAX;
     struct pbin_map map = {
         .address = from->address,
         .size = from->size,
-        .offset = from->has_offset ? from->offset : UINT64_MAX,
+        .offset = offset,
         .label = pbin_define_string(l->writer, from->label),
         .path = used ? pbin_define_string(l->writer, symbolizer_path(l->symbolizer, index)) : 0,
         .build_id = pbin_define_string(l->writer, build_id),

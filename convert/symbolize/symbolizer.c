@@ -310,6 +310,11 @@ const char *symbolizer_path(struct symbolizer *s, size_t index)
     return code_maps_path(s->maps, index);
 }
 
+uint64_t symbolizer_offset(struct symbolizer *s, size_t index)
+{
+    return code_maps_offset(s->maps, index);
+}
+
 const char *symbolizer_build_id(struct symbolizer *s, size_t index)
 {
     return code_maps_build_id(s->maps, index);

@@ -72,4 +72,7 @@ uint32_t symbolizer_find_map(const struct symbolizer *symbolizer, uint64_t pc);
 const char *symbolizer_path(struct symbolizer *symbolizer, size_t index);
 const char *symbolizer_build_id(struct symbolizer *symbolizer, size_t index);
 
+/* The offset in that file at which map INDEX begins, UINT64_MAX if it is not known. */
+uint64_t symbolizer_offset(struct symbolizer *symbolizer, size_t index);
+
 #endif

@@ -63,10 +63,11 @@ static const struct elf_segment *segment_at(const struct elf_file *file, uint64_
     return NULL;
 }
 
-static uint64_t bias_of(const struct elf_segment *s, const struct elf_mapping *m, uint64_t page)
+/* M shows S from its offset, or else from the page where S begins. */
+static void place_in(struct elf_mapping *m, const struct elf_segment *s, uint64_t page)
 {
-    return m->has_offset ? m->address - (s->address - s->offset + m->offset)
-                         : m->address - page_down(s->address, page);
+    m->start = m->has_offset ? m->offset : s->offset - (s->address - page_down(s->address, page));
+    m->bias = m->address - (s->address - s->offset + m->start);
 }
 
 /* ---- the rule ---- */
@@ -85,7 +86,7 @@ static bool place_by_size(const struct elf_file *file, struct elf_mapping *m, bo
                                : rest > 0 && m->size <= rest;
             if (!fits || !is_code(s))
                 continue;
-            m->bias = bias_of(s, m, page);
+            place_in(m, s, page);
             if (file->type != ET_EXEC || m->bias == 0)
                 return true;
         }
@@ -103,7 +104,7 @@ static bool place_trusted(const struct elf_file *file, struct elf_mapping *m)
         if (is_code(&file->segments[i]))
             found = &file->segments[i];
     if (found != NULL)
-        m->bias = bias_of(found, m, page_sizes[1]);
+        place_in(m, found, page_sizes[1]);
     return found != NULL;
 }
 

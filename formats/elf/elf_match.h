@@ -19,11 +19,12 @@ struct elf_mapping {
     uint64_t offset; /* in the file [bytes] */
     const char *
         build_id; /* of the file that ran: lower-case hex, or as elf_content_id has it; NULL, "": unknown */
-    bool is_image; /* the file consists of the bytes of the mapping, so it is the one that ran */
-    uint64_t bias; /* set by elf_match, for elf_mapping_address */
+    bool is_image;  /* the file consists of the bytes of the mapping, so it is the one that ran */
+    uint64_t bias;  /* set by elf_match, for elf_mapping_address */
+    uint64_t start; /* set by elf_match: the offset in the file at which the mapping begins */
 };
 
-/* Can FILE be the file that was mapped as MAPPING? Returns 0 with MAPPING->bias set, or -1 with ERR filled: "not the
+/* Can FILE be the file that was mapped as MAPPING? Returns 0 with MAPPING->bias and start set, or -1 with ERR filled: "not the
  * file that ran: ...". */
 int elf_match(const struct elf_file *file, struct elf_mapping *mapping, struct error *err);
 

@@ -8,6 +8,7 @@ import unittest
 
 import pbin
 import profiles
+import rawprofile as raw
 import tool
 
 PLACES = ((0x10, "app", 0), (0x24, "app", 0), (0x10, "libx.so", 1))
@@ -52,6 +53,18 @@ class Places(tool.Case):
             self.succeeds(["pbin-aggregate", "-k", "pc", "--format=pbin", "-o", files[-1],
                            self.run_at(f"r{i}", (base, base + 0x10_0000))])
         self.assertEqual(len(self.rows("binary,pc", *files)), 4)
+
+    def test_offsets_of_sums_per_program_counter(self):
+        """Such profiles have rows in place of samples, with addresses; those outside of mappings stay as they are."""
+        files = []
+        for i, base in enumerate((0x5550_0000_0000, 0x5561_2345_6000)):
+            samples = [raw.Sample(0.5, [raw.Thread(1, base + 0x10 * (1 + k % 3))]) for k in range(9)]
+            run = raw.Run(samples, [raw.Map(base, 0x1000, "app")], 9_000_000)
+            made = self.succeeds(["prof2pbin", "-q", "-v5"], stdin=raw.write(run, "intrvelf-aggregated")).out
+            files.append(self.file(f"sums{i}", made))
+        for chosen in (files, files[1:]):
+            self.assertEqual(set(self.rows("binary,pc", *chosen)), {("app", "0x10"), ("app", "0x20"), ("app", "0x30")})
+        self.assertEqual(len(self.rows("pc,binary", *files, name="pbin-compare")), 3)
 
     def test_filter_by_offset(self):
         file = self.run_at("a", (0x5550_0000_0000, 0x7f00_0000_0000))

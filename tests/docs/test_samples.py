@@ -50,18 +50,21 @@ class Samples(tool.Case):
 
     def test_dialects(self):
         """Counts of samples agree to the last one, shares and energies where the dialect has CPU times."""
-        shares, energies = {}, {}
+        shares, energies, places = {}, {}, {}
         for path in sorted(glob.glob(os.path.join(SAMPLES, "dialects", "*"))) + [os.path.join(SAMPLES, "out.bin.bz2")]:
             name = os.path.basename(path).split(".")[0]
             volts = "-v 5" if "current" in name else ""
             table = json.loads(self.shell(f"prof2pbin -q {volts} -s '{SAMPLES}' '{path}' | "
-                                          "pbin-aggregate -q -k function --format json"))
-            rows = {row["function"]: row for row in table["rows"]}
-            total = sum(row["time"] for row in rows.values())
-            shares[name] = rows["burn_50"]["time"] / total
+                                          "pbin-aggregate -q -k binary,function,pc --format json"))
+            rows = table["rows"]
+            shares[name] = sum(row["time"] for row in rows if row["function"] == "burn_50") / sum(row["time"] for row in rows)
+            places[name] = {row["pc"] for row in rows if row["binary"] == "burn"}
             if "unmeasured" not in name:
-                energies[name] = sum(row["energy"] for row in rows.values())
+                energies[name] = sum(row["energy"] for row in rows)
         self.assertEqual(len(shares), 13)
+        del places["sampler-a"]  # a run of its own
+        for name, found in places.items():  # offsets in the file, also of dialects that do not record where it is mapped
+            self.assertEqual(found, places["out"], name)
         for name, share in shares.items():
             self.assertAlmostEqual(share, 0.5, delta=0.03, msg=name)
         energies.pop("sampler-a")  # a run of its own
