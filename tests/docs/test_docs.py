@@ -27,6 +27,7 @@ def files_named(suffix):
 
 PAGES = {os.path.basename(p)[:-2]: p for p in files_named(".1")}
 COMMON_PAGE = os.path.join(ROOT, "base", "pbin-tools.7")
+MIGRATION = os.path.join(ROOT, "docs", "migration.md")
 MACROS = {"Ar", "Cm", "Fl", "Ns", "Op", "Ic", "Pa", "Sy", "Em", "No"}
 
 
@@ -113,6 +114,26 @@ class Options(unittest.TestCase):
             self.assertEqual((ended.status, " ".join(shown.split())), (2, listed))
             for format_name in re.findall(r"[a-z]+", listed.replace(" or ", " ")):
                 self.assertNotIn("unknown format", tool.run([name, f"--format={format_name}", "/nowhere", "/b"]).err)
+
+    def test_options_of_the_migration_page(self):
+        """What it names in place of the scripts' options exists: options in the column of ours, by the tool in its code or title."""
+        options, tool_of_table, checked = {name: options_of_help(name) for name in tools()}, None, 0
+        with open(MIGRATION, encoding="utf-8") as file:
+            rows = [line for line in file if line.startswith("| ")]
+        for row in rows:
+            theirs, ours = [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:3]]
+            spans = re.findall(r"`([^`]+)`", ours)
+            if theirs == "option":
+                tool_of_table = spans[0] if spans else None
+            named = spans[0].split()[0] if spans and spans[0].split()[0] in options else tool_of_table
+            if ours.startswith("the same"):
+                spans += [f"{named} {option}" for option in re.findall(r"`(-[^` ]+)", theirs)]
+            for span in spans:
+                name = span.split()[0] if span.split()[0] in options else tool_of_table
+                for option in re.findall(r"(?:^| )(--?[a-z][a-z-]*)", span) if name is not None else []:
+                    self.assertIn(option, options[name], row)
+                    checked += 1
+        self.assertGreater(checked, 50)
 
     def test_help_fits_the_width_of_a_terminal(self):
         self.assertEqual([line for name in tools() for line in help_text(name).splitlines() if len(line) > 79], [])
@@ -297,6 +318,14 @@ class Examples(unittest.TestCase):
         for name in tools():
             with self.subTest(tool=name):
                 self.all_run(examples_of_page(PAGES[name]), 2)
+
+    def test_migration(self):
+        """Its commands run in the order in which they are shown."""
+        with open(MIGRATION, encoding="utf-8") as file:
+            commands = [strip(line) for line in file if line.startswith("    ")]
+        self.assertEqual([c for c in commands if not is_command(c)], [])
+        self.assertGreater(len(commands), 5)
+        self.assertIsNone(self.workshop.run(" && ".join(commands)))
 
     def test_page_of_all_tools(self):
         self.all_run(examples_of_page(COMMON_PAGE), 2)
