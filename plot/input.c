@@ -47,6 +47,7 @@ static int read_one(const struct plot *plot, struct aggregate **a, const char *p
         options.rows.selection = plot->options->selection;
         options.rows.names = &plot->options->names;
         options.rows.code = plot->options->code;
+        options.rows.given = plot->options->given;
         *a = aggregate_new(&options);
     }
     if (reader != NULL)

@@ -345,7 +345,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->plot.relative = true;
         return 0;
     case KEY_KERNEL:
-        kernel_option(&o->plot.keys, argument, state);
+        kernel_option(&o->plot.keys, &o->plot.given, argument, state);
         return 0;
     case 's':
         o->plot.start = tool_number(state, "--start", argument, 0, 1e12);

@@ -40,6 +40,7 @@ struct plot_options {
     enum row_metric metric;
     bool metric_given;
     struct pbin_keys keys; /* none: the default of the kind */
+    unsigned given;        /* as in struct attribution_options */
     size_t top;            /* 0: as many as fit */
     const char *title;     /* NULL: generated */
     bool height_given;

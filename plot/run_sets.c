@@ -76,9 +76,9 @@ static int read_first(struct run_sets *s, const struct plot *plot, struct error 
     options.rules.maps = plot->options->maps;
     options.rules.map_count = plot->options->map_count;
     s->compare = compare_new(&options);
-    run_set_add(compare_add_set(s->compare), first);
+    int result = run_set_add(compare_add_set(s->compare), first, s->sides[0].paths[0], err);
     aggregate_delete(first);
-    return 0;
+    return result;
 }
 
 static int read_runs(struct run_set *set, const struct plot *plot, const char *const *paths,
@@ -100,6 +100,8 @@ static int read_all(struct run_sets *s, const struct plot *plot, struct error *e
         if (read_runs(set, plot, s->sides[i].paths + read, s->sides[i].count - read, err) != 0)
             return -1;
     }
+    if (compare_check_attribution(s->compare, plot->reporter, err) != 0)
+        return -1;
     name_sides(s);
     compare_finish(s->compare);
     s->all = s->compare->count;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/words.h"
 #include "base/memory.h"
 
 struct aggregate *aggregate_new(const struct aggregate_options *options)
@@ -25,6 +26,7 @@ void aggregate_delete(struct aggregate *a)
     if (a == NULL)
         return;
     pbin_meta_free(&a->meta);
+    free(a->first);
     measures_free(&a->measures);
     rowset_free(&a->rows);
     strings_delete(a->arc_keys);
@@ -35,7 +37,8 @@ void aggregate_delete(struct aggregate *a)
     free(a);
 }
 
-/* Drops texts that differ between profiles; but not the unit, which is part of the quantity and has been compared. */
+/* Drops texts that differ between profiles; but not those that have been compared: the unit, which is part of the
+ * quantity, and the attribution. */
 static void forget_what_differs(struct aggregate *a, const struct pbin_meta *meta)
 {
     for (size_t i = 0; i < pbin_field_count; i++) {
@@ -44,7 +47,9 @@ static void forget_what_differs(struct aggregate *a, const struct pbin_meta *met
         char *const *theirs = (char *const *)((const char *)meta + field->at);
         bool same =
             field->type != 's' || *mine == NULL || (*theirs != NULL && strcmp(*mine, *theirs) == 0);
-        if (same || field->at == offsetof(struct pbin_meta, unit))
+        bool compared = field->at == offsetof(struct pbin_meta, unit) ||
+                        field->at == offsetof(struct pbin_meta, attribution);
+        if (same || compared)
             continue;
         free(*mine);
         *mine = NULL;
@@ -71,6 +76,18 @@ static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
         a->meta.pmu = energy ? PMU_POWER : PMU_CUSTOM;
 }
 
+/* Where the attribution is not recorded, it does not count. */
+static int join_attribution(struct aggregate *a, const struct pbin_meta *meta, const char *name,
+                            struct error *err)
+{
+    char how[ATTRIBUTION_DIFFERENCE];
+    if (attribution_differs(meta->attribution, a->meta.attribution, how))
+        return error_set(err, name, NO_OFFSET, "was attributed %s, unlike previous profiles", how);
+    if (a->meta.attribution == NULL && meta->attribution != NULL)
+        a->meta.attribution = mem_strdup(meta->attribution);
+    return 0;
+}
+
 int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
                         struct error *err)
 {
@@ -81,12 +98,15 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
         quantity_of(&a->meta, &a->quantity);
         a->meta.wall_ns = a->meta.latency_ns = a->meta.samples = a->meta.idle_samples = 0;
         a->any = true;
+        a->first = mem_strdup(name);
         return 0;
     }
     if (!quantity_same(&a->quantity, &quantity))
         return error_set(err, name, NO_OFFSET, "contains %s, but previous profiles contain %s",
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
+    if (join_attribution(a, meta, name, err) != 0)
+        return -1;
     forget_what_differs(a, meta);
     join_kinds(a, meta);
     if (!(a->meta.baseline_w == meta->baseline_w))
@@ -171,7 +191,7 @@ int aggregate_merge(struct aggregate *to, struct aggregate *from, struct error *
     struct pbin_meta sums = to->meta;
     if (!from->any)
         return 0;
-    if (aggregate_take_meta(to, &from->meta, NULL, err) != 0)
+    if (aggregate_take_meta(to, &from->meta, from->first, err) != 0)
         return -1;
     to->meta.wall_ns = sums.wall_ns;
     to->meta.latency_ns = sums.latency_ns;
@@ -404,6 +424,6 @@ double aggregate_deciding_samples(const struct aggregate *a)
     }
     double n = exact_to_double(shown, SAMPLES_SHIFT, 1);
     double all = n + exact_to_double(excluded, SAMPLES_SHIFT, 1);
-    bool every = all <= 0 || aggregate_options_of(a)->rows.weigh.wall_time;
+    bool every = all <= 0 || attribution_is_wall(a->meta.attribution);
     return n - (every ? 0 : n / all * (double)aggregate_meta(a)->idle_samples);
 }

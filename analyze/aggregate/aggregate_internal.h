@@ -10,6 +10,7 @@ struct aggregate {
     struct quantity quantity;
     struct pbin_meta meta;
     bool any;        /* a profile was read */
+    char *first;     /* its file, for errors when aggregates are merged */
     uint64_t inputs; /* profiles so far */
     struct rowset rows;
     struct pbin_run *runs;

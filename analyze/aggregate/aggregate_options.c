@@ -165,30 +165,37 @@ static void choose_model(struct attribution_options *rows, const char *argument,
                          struct argp_state *state)
 {
     rows->weigh.model = energy_model_get(tool_choose(state, "energy model", model_name, argument));
-    rows->fit = rows->weigh.model == NULL;
+    rows->fit = rows->weigh.model == NULL; /* without the sums for it, a profile is refused */
+    rows->given |= rows->fit ? 0 : 1U << OPTION_MODEL;
 }
 
 /* Options that weigh samples. Returns whether KEY is one. */
-static bool parse_weighing(struct weigh_options *w, int key, char *argument,
+static bool parse_weighing(struct attribution_options *rows, int key, char *argument,
                            struct argp_state *state)
 {
+    struct weigh_options *w = &rows->weigh;
     switch (key) {
     case KEY_MAX_GAP:
+        rows->given |= 1U << OPTION_GAP;
         w->max_gap = tool_number(state, "--max-gap", argument, 0, 1e9);
         if (w->max_gap == 0)
             argp_error(state, "--max-gap must be greater than 0");
         return true;
     case KEY_LATENCY:
+        rows->given |= 1U << OPTION_LATENCY;
         w->subtract_latency = true;
         return true;
     case KEY_LAG:
+        rows->given |= 1U << OPTION_LAG;
         w->lag = tool_number(state, "--sensor-lag", argument, 0, 10);
         return true;
     case KEY_OTHERS:
+        rows->given |= 1U << OPTION_OTHERS;
         w->ignore_others = tool_either(state, "--others", argument, "split", "ignore");
         return true;
     case KEY_WALL_TIME:
     case KEY_CPU_TIME:
+        rows->given |= 1U << OPTION_TIME;
         w->wall_time = key == KEY_WALL_TIME;
         return true;
     default:
@@ -302,7 +309,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         keys_option(&o->aggregate.rows.keys, argument, state);
         return 0;
     case KEY_KERNEL:
-        kernel_option(&o->aggregate.rows.keys, argument, state);
+        kernel_option(&o->aggregate.rows.keys, &o->aggregate.rows.given, argument, state);
         return 0;
     case KEY_MODEL:
         choose_model(&o->aggregate.rows, argument, state);
@@ -315,7 +322,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             o->selects = true;
             return 0;
         }
-        if (parse_weighing(&o->aggregate.rows.weigh, key, argument, state))
+        if (parse_weighing(&o->aggregate.rows, key, argument, state))
             return 0;
         return parse_report(o, key, argument, state) ? 0 : parse_files(o, key, argument, state);
     }

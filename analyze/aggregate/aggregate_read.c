@@ -10,6 +10,7 @@
 #include "analyze/aggregate/parallel.h"
 #include "analyze/aggregate/suggest.h"
 #include "analyze/attribute/stretch_work.h"
+#include "analyze/attribute/words.h"
 #include "base/memory.h"
 #include "base/progress.h"
 
@@ -522,17 +523,19 @@ static bool has_key(const struct aggregate *a, const char *name)
     return pbin_keys_index(&a->options.rows.keys, name) < a->options.rows.keys.count;
 }
 
-/* Aggregated profiles can only be selected by the keys of their rows. */
-static int check_selection(const struct aggregate *a, const char *name, struct error *err)
+/* Aggregated profiles can only be selected by the keys of their rows, and keep the attribution that they have. */
+static int check_aggregated(const struct aggregate *a, const struct pbin_meta *meta,
+                            const char *name, struct error *err)
 {
     const struct selection *s = a->options.rows.selection;
-    const struct weigh_options *w = &a->options.rows.weigh;
+    char word[ATTRIBUTION_WORD];
     if (a->options.rows.keys.only_target != 0)
         return error_set(err, name, NO_OFFSET, "aggregated profile: --external-keys needs samples");
-    if (w->max_gap > 0 || w->subtract_latency || w->wall_time ||
-        (s != NULL && (s->has_window || s->phase != NULL)))
-        return error_set(err, name, NO_OFFSET,
-                         "aggregated profile: times, phases, gaps and latency need samples");
+    if (attribution_lacks(meta->attribution, &a->options.rows, word))
+        return error_set(err, name, NO_OFFSET, "aggregated profile: --%s needs samples", word);
+    if (s != NULL && (s->has_window || s->phase != NULL))
+        return error_set(err, name, NO_OFFSET, "aggregated profile: %s needs samples",
+                         s->phase != NULL ? "--phase" : "--start or --end");
     if (s == NULL)
         return 0;
     for (size_t i = 0; i < s->filter_count; i++)
@@ -577,6 +580,19 @@ static int end_profile(struct input *in, struct error *err)
     return 0;
 }
 
+/* The attribution of a full profile is that of this aggregate. */
+static int take_facts(struct aggregate *a, const struct pbin_meta *meta, const char *name,
+                      struct error *err)
+{
+    struct pbin_meta facts = *meta;
+    char *words = meta->keys == NULL ? attribution_words(&a->options.rows) : NULL;
+    if (meta->keys == NULL)
+        facts.attribution = words;
+    int result = aggregate_take_meta(a, &facts, name, err);
+    free(words);
+    return result;
+}
+
 int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *name,
                    size_t threads, struct reporter *reporter, struct error *err)
 {
@@ -589,9 +605,9 @@ int aggregate_read(struct aggregate *a, struct pbin_reader *reader, const char *
     if (needs_target && meta->target == NULL)
         return error_set(err, name, NO_OFFSET,
                          "does not name its target binary: use --filter binary=NAME");
-    if (aggregate_take_meta(a, meta, name, err) != 0)
+    if (meta->keys != NULL && check_aggregated(a, meta, name, err) != 0)
         return -1;
-    if (meta->keys != NULL && check_selection(a, name, err) != 0)
+    if (take_facts(a, meta, name, err) != 0)
         return -1;
     if (meta->keys != NULL && match_keys(a, reader, name, &in.columns, err) != 0)
         return -1;

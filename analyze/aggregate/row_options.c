@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analyze/attribute/attribute.h"
 #include "base/tool.h"
 
 static bool has(const struct pbin_keys *keys, const char *name)
@@ -53,8 +54,10 @@ void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_
     }
 }
 
-void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state)
+void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument,
+                   struct argp_state *state)
 {
+    *given |= 1U << OPTION_KERNEL;
     keys->caller = tool_either(state, "--kernel", argument, "own", "caller");
 }
 

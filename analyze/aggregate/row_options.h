@@ -26,7 +26,9 @@ void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_
             "code that called it",                                                                 \
             group                                                                                  \
     }
-void kernel_option(struct pbin_keys *keys, const char *argument, struct argp_state *state);
+/* It also sets the bit of the option in *GIVEN. */
+void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument,
+                   struct argp_state *state);
 
 /* The lines of --wall-time, --subtract-latency and --mode in the table of options. ROWS: what the tool calls its rows. */
 #define WALL_TIME_OPTION(key, group)                                                               \

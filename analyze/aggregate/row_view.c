@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/attribute/words.h"
+
 /* The ranks of columns, in the order in which narrow tables leave them out. */
 enum {
     RANK_COUNTS = 90,
@@ -389,7 +391,7 @@ static void make_facts(struct row_view *v)
     add_fact(v, "dialect", "recorded as", "", text_or_missing(meta->dialect));
     add_fact(v, "runs", "runs", "", cell_count(v->runs));
     add_fact(v, "wall_s", "wall time", "s", positive(wall));
-    bool by_wall = aggregate_options_of(v->aggregate)->rows.weigh.wall_time;
+    bool by_wall = attribution_is_wall(meta->attribution);
     const char *time = v->calls_only ? "time of calls" : by_wall ? "time of threads" : "CPU time";
     add_fact(v, "time_s", time, "s",
              cell_real(v->calls_only && v->total.time == 0 ? NAN : v->total_values.time));

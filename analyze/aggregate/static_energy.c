@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/attribute/words.h"
+
 struct shares {
     double wall, busy, used; /* [s]; USED: CPU time, of other programs too */
     double own, others;      /* energies [J] */
@@ -92,14 +94,14 @@ static bool is_filtered(const struct aggregate *a)
 static int check(const struct aggregate *a, double watts, struct error *err)
 {
     const struct quantity *q = aggregate_quantity(a);
-    const struct energy_model *model = aggregate_options_of(a)->rows.weigh.model;
+    const char *words = aggregate_meta(a)->attribution;
     if (q->name == NULL || strcmp(q->name, "energy") != 0)
         return error_set(err, NULL, NO_OFFSET, "--static: the profile has no energies");
-    if (model != NULL && model != &energy_by_share)
-        return error_set(err, NULL, NO_OFFSET,
-                         "--static needs --energy-model=share or fit: with %s, energy of idle time "
-                         "is in rows",
-                         model->name);
+    if (words != NULL && !attribution_has(words, "energy-model=share"))
+        return error_set(
+            err, NULL, NO_OFFSET,
+            "--static needs --energy-model=share or fit: with the other models, energy "
+            "of idle time is in rows");
     if (is_filtered(a))
         return error_set(err, NULL, NO_OFFSET,
                          "--static needs all rows: filters exclude idle time and other programs");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/aggregate.h"
+#include "analyze/attribute/words.h"
 #include "base/memory.h"
 
 struct annotation *annotation_new(const struct annotate_options *options, struct reporter *reporter)
@@ -295,6 +296,18 @@ static int take_meta(struct annotation *a, const struct pbin_meta *meta, const c
     return 0;
 }
 
+/* All profiles must have been weighed by the same options. */
+static int take_attribution(struct annotation *a, const char *words, const char *name,
+                            struct error *err)
+{
+    char how[ATTRIBUTION_DIFFERENCE];
+    if (attribution_differs(words, a->meta.attribution, how))
+        return error_set(err, name, NO_OFFSET, "was attributed %s, unlike previous profiles", how);
+    if (a->meta.attribution == NULL && words != NULL)
+        a->meta.attribution = mem_strdup(words);
+    return 0;
+}
+
 int annotation_read(struct annotation *a, struct pbin_reader *reader, const char *name,
                     struct error *err)
 {
@@ -306,11 +319,14 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
     layout.options.no_gap_warning = true;
     layout.options.rows.keys.caller = a->options->keys.caller;
     layout.options.rows.weigh = a->options->weigh;
+    layout.options.rows.given = a->options->given;
     layout.options.add = a->options->add;
     struct aggregate *from = aggregate_new(&layout.options);
     int result = aggregate_read(from, reader, name, 1, a->reporter, err);
     if (result == 0)
         result = aggregate_finish(from, err);
+    if (result == 0)
+        result = take_attribution(a, aggregate_meta(from)->attribution, name, err);
     if (result == 0) {
         struct places places;
         places_init(&places, pbin_reader_definitions(reader));
@@ -325,7 +341,7 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
         result = take_rows(a, from, name, &layout, &places, err);
         places_free(&places);
         a->runs = a->options->add ? 1 : a->runs + aggregate_run_count(from);
-        if (!a->options->weigh.wall_time &&
+        if (!attribution_is_wall(a->meta.attribution) &&
             __builtin_add_overflow(a->waiting, aggregate_meta(from)->idle_samples, &a->waiting))
             a->waiting = UINT64_MAX;
     }

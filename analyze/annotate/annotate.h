@@ -46,6 +46,7 @@ struct annotate_options {
     struct elf_search search; /* for binaries */
     struct pbin_keys keys;    /* only `caller` is used: time in the kernel counts for its caller */
     struct weigh_options weigh; /* how samples of full profiles are weighed */
+    unsigned given;             /* as in struct attribution_options */
     bool add;                   /* the profiles are shards of one run; else each is a run */
     bool assembly;              /* instructions instead of source lines */
     bool intel;                 /* Intel syntax, x86 only */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/annotate/annotate_values.h"
+#include "analyze/attribute/words.h"
 #include "base/memory.h"
 
 enum { MAX_COLUMNS = 16 };
@@ -115,9 +116,9 @@ static size_t make_facts(struct annotate_table *t)
     t->facts[n++] = (struct table_fact){"name", "profile", "", text_cell(a->meta.name)};
     t->facts[n++] = (struct table_fact){"target", "target", "", text_cell(a->meta.target)};
     t->facts[n++] = (struct table_fact){"runs", "runs", "", cell_count(a->runs)};
-    t->facts[n++] =
-        (struct table_fact){"time_s", a->options->weigh.wall_time ? "time of threads" : "CPU time",
-                            "s", value_cell(t, &a->total, ANNOTATE_TIME)};
+    t->facts[n++] = (struct table_fact){
+        "time_s", attribution_is_wall(a->meta.attribution) ? "time of threads" : "CPU time", "s",
+        value_cell(t, &a->total, ANNOTATE_TIME)};
     t->facts[n++] = (struct table_fact){
         q->name == NULL || strcmp(q->name, "energy") == 0 ? "energy_J" : q->name, "energy", q->unit,
         q->name != NULL ? value_cell(t, &a->total, ANNOTATE_ENERGY) : missing};

@@ -14,6 +14,7 @@
 #include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
+#include "analyze/attribute/words.h"
 #include "base/elide.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -153,9 +154,9 @@ static size_t put_limited(struct listing *l, const char *visible, size_t width)
 static char *totals_of(const struct listing *l, const struct annotate_function *f)
 {
     const struct annotation *a = l->annotation;
-    const char *const metrics[] = {a->options->weigh.wall_time ? "total time of threads"
-                                                               : "total CPU time",
-                                   "total energy", "all samples"};
+    const char *const metrics[] = {
+        attribution_is_wall(a->meta.attribution) ? "total time of threads" : "total CPU time",
+        "total energy", "all samples"};
     char *energy =
         a->quantity.name != NULL
             ? mem_printf(", %.*f %s", l->decimals[ANNOTATE_ENERGY],

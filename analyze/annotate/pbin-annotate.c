@@ -10,6 +10,7 @@
 #include "analyze/aggregate/row_options.h"
 #include "analyze/annotate/annotate_select.h"
 #include "analyze/annotate/annotate_show.h"
+#include "analyze/attribute/attribute.h"
 #include "base/memory.h"
 #include "base/tool.h"
 #include "formats/elf/elf_options.h"
@@ -144,9 +145,11 @@ static error_t parse_weighing(int key, const char *argument, struct argp_state *
 {
     switch (key) {
     case KEY_WALL_TIME:
+        a->given |= 1U << OPTION_TIME;
         a->weigh.wall_time = true;
         return 0;
     case KEY_LATENCY:
+        a->given |= 1U << OPTION_LATENCY;
         a->weigh.subtract_latency = true;
         return 0;
     case KEY_MODE:
@@ -178,7 +181,7 @@ static error_t parse_what(int key, char *argument, struct argp_state *state,
         parse_metric(a, argument, state);
         return 0;
     case KEY_KERNEL:
-        kernel_option(&a->keys, argument, state);
+        kernel_option(&a->keys, &a->given, argument, state);
         return 0;
     case KEY_THRESHOLD:
         a->threshold = tool_number(state, "--threshold", argument, 0, 100);

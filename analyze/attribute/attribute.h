@@ -8,13 +8,26 @@
 #include "analyze/attribute/keys.h"
 #include "analyze/attribute/weigh.h"
 
+/* Options that decide what the numbers of rows mean. */
+enum attribution_option {
+    OPTION_TIME,
+    OPTION_MODEL,
+    OPTION_OTHERS,
+    OPTION_LAG,
+    OPTION_KERNEL,
+    OPTION_GAP,
+    OPTION_LATENCY
+};
+enum { ATTRIBUTION_OPTIONS = OPTION_LATENCY + 1 };
+
 struct attribution_options {
     struct pbin_keys keys;             /* at least one */
     const struct selection *selection; /* borrowed; NULL: everything counts */
     struct code_names *code;           /* borrowed; NULL: no key or filter needs it */
     const struct name_rules *names;    /* borrowed; NULL: names are unchanged */
     struct weigh_options weigh;
-    bool fit; /* also compute the sums for least squares; only with energy_by_share */
+    bool fit;       /* also compute the sums for least squares; only with energy_by_share */
+    unsigned given; /* a bit per enum attribution_option that the user chose, be it the default */
 };
 
 /* State while one full profile is read. */

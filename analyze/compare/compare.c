@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/words.h"
 #include "base/memory.h"
 #include "base/ranked.h"
 
@@ -36,6 +37,25 @@ struct run_set *compare_add_set(struct compare *c)
     struct run_set *set = &c->sets[c->set_count++];
     run_set_init(set, &c->options.rules, c->texts, c->tuples);
     return set;
+}
+
+int compare_check_attribution(const struct compare *c, struct reporter *reporter, struct error *err)
+{
+    const struct run_set *base = &c->sets[0];
+    for (size_t i = 1; i < c->set_count; i++) {
+        const struct run_set *other = &c->sets[i];
+        char how[ATTRIBUTION_DIFFERENCE];
+        if (!attribution_differs(other->attribution, base->attribution, how))
+            continue;
+        if (attribution_is_wall(other->attribution) != attribution_is_wall(base->attribution))
+            return error_set(err, other->attributed, NO_OFFSET, "was attributed %s, unlike %s", how,
+                             base->attributed);
+        report_warning(reporter,
+                       "%s: was attributed %s, unlike %s: the differences include those of the "
+                       "attribution",
+                       other->attributed, how, base->attributed);
+    }
+    return 0;
 }
 
 const struct pbin_keys *compare_keys(const struct compare *c)

@@ -52,6 +52,11 @@ struct run_set *compare_add_set(struct compare *compare);
 /* Matches the rows after all run sets have been read. Rows are in order of their keys. */
 void compare_finish(struct compare *compare);
 
+/* Are the numbers of all sides of one kind? Returns 0, or -1 with ERR filled if only some count wall times; warns of
+ * other differences of the attribution, whose effect a comparison shows. */
+int compare_check_attribution(const struct compare *compare, struct reporter *reporter,
+                              struct error *err);
+
 /* The keys of all rows. */
 const struct pbin_keys *compare_keys(const struct compare *compare);
 

@@ -304,7 +304,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         o->keys_given = true;
         return 0;
     case KEY_KERNEL:
-        kernel_option(&o->compare.rules.aggregate.rows.keys, argument, state);
+        kernel_option(&o->compare.rules.aggregate.rows.keys, &o->compare.rules.aggregate.rows.given,
+                      argument, state);
         return 0;
     case KEY_MATCH:
         o->compare.rules.lines = tool_either(state, "--match", argument, "function", "line");

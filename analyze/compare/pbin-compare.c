@@ -36,6 +36,8 @@ static int read_all(struct compare *compare, struct compare_command *o, struct e
             return -1;
     }
     compare_finish(compare);
+    if (compare_check_attribution(compare, &o->common.reporter, err) != 0)
+        return -1;
     return check_quantity(o, compare, err);
 }
 

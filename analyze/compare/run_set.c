@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/inputs.h"
+#include "analyze/attribute/words.h"
 #include "analyze/compare/run_set_blocks.h"
 #include "base/memory.h"
 
@@ -38,6 +39,8 @@ void run_set_free(struct run_set *set)
 {
     free(set->index);
     free(set->rows);
+    free(set->attribution);
+    free(set->attributed);
 }
 
 static double seconds(exact time, size_t runs)
@@ -211,9 +214,26 @@ static void take_quantity(struct run_set *set, const struct quantity *q)
         set->quantity.rate_unit = set->rate;
 }
 
-void run_set_add(struct run_set *set, const struct aggregate *a)
+static int take_attribution(struct run_set *set, const struct aggregate *a, const char *path,
+                            struct error *err)
+{
+    const char *words = aggregate_meta(a)->attribution;
+    char how[ATTRIBUTION_DIFFERENCE];
+    if (attribution_differs(words, set->attribution, how))
+        return error_set(err, path, NO_OFFSET, "was attributed %s, unlike %s", how,
+                         set->attributed);
+    if (set->attribution == NULL && words != NULL) {
+        set->attribution = mem_strdup(words);
+        set->attributed = mem_strdup(path);
+    }
+    return 0;
+}
+
+int run_set_add(struct run_set *set, const struct aggregate *a, const char *path, struct error *err)
 {
     struct run_set_blocks blocks;
+    if (take_attribution(set, a, path, err) != 0)
+        return -1;
     run_set_blocks_read(&blocks, set->rules, set->texts, a);
     const struct run_set_row whole = {.time = blocks.total.time, .samples = blocks.total.samples};
     for (size_t i = 0; i < blocks.count; i++) {
@@ -228,6 +248,7 @@ void run_set_add(struct run_set *set, const struct aggregate *a)
     set->moments_sampled += (double)aggregate_meta(a)->samples;
     take_quantity(set, aggregate_quantity(a));
     run_set_blocks_free(&blocks);
+    return 0;
 }
 
 int run_set_read(struct run_set *set, const char *path, struct reporter *reporter,
@@ -238,7 +259,7 @@ int run_set_read(struct run_set *set, const char *path, struct reporter *reporte
     if (result == 0)
         result = aggregate_finish(a, err);
     if (result == 0)
-        run_set_add(set, a);
+        result = run_set_add(set, a, path, err);
     aggregate_delete(a);
     return result;
 }

@@ -52,6 +52,8 @@ struct run_set {
     struct quantity quantity;
     char unit[32], rate[24]; /* of QUANTITY, if custom */
     bool quantity_known, quantity_mixed;
+    char *attribution; /* pbin.5; NULL: not recorded */
+    char *attributed;  /* the first profile that records it */
 };
 
 /* RULES, TEXTS and TUPLES are borrowed until run_set_free. */
@@ -63,8 +65,10 @@ void run_set_free(struct run_set *set);
 int run_set_read(struct run_set *set, const char *path, struct reporter *reporter,
                  struct error *err);
 
-/* Adds the runs of A, which must have the keys of the rules and be finished. */
-void run_set_add(struct run_set *set, const struct aggregate *a);
+/* Adds the runs of A, of the profile PATH, which must have the keys of the rules and be finished. Returns 0, or -1 with ERR
+ * filled if it was attributed in another way than those before. */
+int run_set_add(struct run_set *set, const struct aggregate *a, const char *path,
+                struct error *err);
 
 /* Completes the moments after the last profile: runs without a row count as 0. */
 void run_set_finish(struct run_set *set);

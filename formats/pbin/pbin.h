@@ -37,8 +37,9 @@ struct pbin_meta {
     char *value;   /* names of the sources of the PMU value, joined by " + " */
     char *scope;   /* what they measure: package, dram, board, ...; joined by ", " */
     char *keys;    /* aggregated: names of the key columns, separated by ','; NULL: full profile */
-    uint64_t pmu;  /* enum pmu_kind */
-    double volts;  /* supply voltage [V] for a current; 0: unknown */
+    char *attribution; /* aggregated: the options by which samples were weighed, see pbin.5 */
+    uint64_t pmu;      /* enum pmu_kind */
+    double volts;      /* supply voltage [V] for a current; 0: unknown */
     double
         baseline_w; /* power without the program [W], of the sources of the PMU value; 0: unknown */
     uint64_t cpus;  /* CPUs that the program could use; 0: unknown */

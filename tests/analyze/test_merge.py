@@ -239,7 +239,8 @@ class Coarser(MergeCase):
     def test_selections_that_need_samples(self):
         path = self.sum([self.profile("p.pbin", profiles.make(299))], "-k", "function")
         for argv in (["--start", "0"], ["--end", "1"], ["--phase", "main"], ["--max-gap", "1"], ["--subtract-latency"],
-                     ["--wall-time"], ["--filter", "line=1"], ["--exclude-external"], ["--exclude", "pc=0x1"]):
+                     ["--wall-time"], ["--energy-model", "sample"], ["--energy-model", "thread"], ["--others", "ignore"],
+                     ["--sensor-lag", "0.1"], ["--kernel", "caller"], ["--filter", "line=1"], ["--exclude-external"], ["--exclude", "pc=0x1"]):
             with self.subTest(argv):
                 self.fails(["pbin-aggregate", "-k", "function", *argv, path], path)
 
@@ -264,6 +265,71 @@ class Coarser(MergeCase):
         tables = {self.csv("--exclude-external", *order) for order in ((one, two), (two, one))}
         self.assertEqual(len(tables), 1)
         self.assertIn(b"app,", tables.pop())
+
+
+class Attributions(MergeCase):
+    """Sums keep the options by which their samples were weighed."""
+
+    WAYS = (["--wall-time"], ["--energy-model", "thread"], ["--others", "ignore"], ["--sensor-lag", "0.25"], ["--kernel", "caller"],
+            ["--max-gap", "0.5"], ["--subtract-latency"])
+
+    def setUp(self):
+        super().setUp()
+        self.full = self.profile("full.pbin", profiles.make(330))
+        self.plain = self.sum([self.full], "-k", "function")
+
+    def words(self, path):
+        return pbin.read(self.content(path)).meta.get("attribution")
+
+    def test_shown_and_written_again(self):
+        text = ["pbin-aggregate", "-q", "-k", "function"]
+        wall = self.sum([self.full], "-k", "function", "--wall-time")
+        shown = self.succeeds([*text, wall]).out
+        self.assertIn(b"\ntime of threads ", shown)
+        self.assertEqual(shown, self.succeeds([*text, "--wall-time", self.full]).out)
+        self.assertEqual(self.content(self.sum([wall], "-k", "function", "--wall-time")), self.content(wall))
+        self.assertIn(b"\nCPU time ", self.succeeds([*text, "--cpu-time", "--energy-model=share", self.plain]).out)
+        self.assertEqual(self.words(self.plain), "cpu-time energy-model=share others=split sensor-lag=0 kernel=own")
+        self.assertIsNone(self.words(self.full))
+
+    def test_only_the_same_are_added(self):
+        for way in self.WAYS:
+            with self.subTest(way):
+                other = self.sum([self.full], "-k", "function", *way)
+                both = self.fails(["pbin-aggregate", "-q", "-k", "function", "-j1", self.full, other], other).err
+                self.assertIn(f"with --{'='.join(way)[2:]}, unlike previous profiles", both)
+                self.assertEqual(self.words(self.sum([self.full, other], "-k", "function", *way)), self.words(other))
+        ended = self.fails(["pbin-aggregate", "-k", "function", "-j2", other, self.plain])
+        self.assertRegex(ended.err, r"^pbin-aggregate: \S+/sum-\d+\.pbin: was attributed with(out)? --")
+
+    def test_compared(self):
+        wall, thread = (self.sum([self.full], "-k", "function", *way) for way in self.WAYS[:2])
+        compare = ["pbin-compare", "-k", "function"]
+        self.assertIn("with --wall-time, unlike", self.fails([*compare, self.full, wall], wall).err)
+        self.assertIn("unlike", self.fails(["pbin-plot", "compare", "-k", "function", wall, self.plain], self.plain).err)
+        self.fails([*compare, "--base", self.plain, thread, "--with", self.full], thread)
+        self.fails([*compare, "--kernel", "caller", self.full, self.plain], self.plain)
+        self.fails(["pbin-plot", "bars", "-k", "function", "--kernel", "caller", self.full, self.plain], self.plain)
+        self.assertEqual(self.succeeds([*compare, self.plain, thread]).err,
+                         f"pbin-compare: {thread}: was attributed with --energy-model=thread, unlike {self.plain}: the differences "
+                         "include those of the attribution\n")
+
+    def test_annotated(self):
+        lines = self.sum([self.full], "-k", "function,file,line", "--wall-time")
+        self.assertIn(b" of total time of threads", self.succeeds(["pbin-annotate", "-q", lines]).out)
+        self.fails(["pbin-annotate", "-q", self.full, lines], lines)
+        self.fails(["pbin-annotate", "-q", "--kernel", "caller", lines], lines)
+
+    def test_sums_of_older_versions(self):
+        """They do not record it: they can be added to anything, but satisfy no option."""
+        old = pbin.read(self.content(self.plain))
+        del old.meta["attribution"]
+        path = self.file("old.pbin", pbin.write(old))
+        self.fails(["pbin-aggregate", "-k", "function", "--energy-model", "share", path], path)
+        wall = self.sum([self.full], "-k", "function", "--wall-time")
+        sums_ = {self.content(self.sum(both, "-k", "function")) for both in ([path, wall], [wall, path])}
+        self.assertEqual(pbin.read(sums_.pop()).meta["attribution"], self.words(wall))
+        self.assertFalse(sums_)
 
 
 class Inputs(MergeCase):
