@@ -102,7 +102,7 @@ void elf_file_unload(const struct elf_file *file, uint64_t offset, uint64_t size
         return;
     uint64_t begin = (offset + page - 1) / page * page, end = (offset + size) / page * page;
     if (begin < end)
-        madvise((void *)(file->memory + begin), end - begin, MADV_DONTNEED);
+        madvise((void *)(file->memory + begin), (size_t)(end - begin), MADV_DONTNEED);
 }
 
 const char *elf_strings(const struct elf_file *file, size_t index, size_t *limit)
