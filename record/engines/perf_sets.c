@@ -23,6 +23,8 @@ static const double shortest_birth = 50000;
 static const double prompt = 0.05, slow = 0.25, most = 20; /* means: of exponential intervals */
 static const double narrow = 0.5, wide = 1.5;              /* means: of the periods of batches */
 static const uint64_t batch_time = SECOND / 1000;          /* shortest batch */
+static const double soon = 0.25;  /* means: the thread has hardly done anything else since */
+static const double overdue = 16; /* batches */
 static const uint64_t retry = SECOND / 1000; /* between looks at a thread that waits */
 
 void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, const int *outputs,
@@ -279,16 +281,20 @@ static bool counts_now(const struct perf_sampler *sampler)
            read(sampler->fd, &second, sizeof second) == sizeof second && second > first;
 }
 
-/* Draws the period of the next batch, but not while THREAD waits: that period would begin when it wakes up, and what it
- * does first would never be sampled. The old period goes on instead, from where in it the thread began to wait. */
+/* Draws the period of the next batch after a sample at TIME, but not while THREAD waits, and not later, when it may have
+ * waited and may now wait for a CPU: that period would begin with what it does next, which would never be sampled. The old
+ * period goes on instead, from where in it the thread began to wait. */
 static void renew(struct perf_sets *sets, const struct perf_thread *thread,
-                  struct perf_sampler *sampler)
+                  struct perf_sampler *sampler, uint64_t time)
 {
     uint64_t now = clock_now();
-    if ((double)(now - sampler->armed) < batch_length(sets) || now - sampler->tried < retry)
+    bool late = (double)(now - time) > soon * sets->mean;
+    double age = (double)(now - sampler->armed), length = batch_length(sets);
+    if (age < length || now - sampler->tried < retry || (late && age < overdue * length))
         return;
     sampler->tried = now;
-    if (counts_now(sampler) || process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid))
+    if (counts_now(sampler) ||
+        (!late && process_thread_runs((pid_t)thread->pid, (pid_t)thread->tid)))
         arm(sets, sampler, sets->least);
 }
 
@@ -299,7 +305,7 @@ static bool sampled_in_batch(struct perf_sets *sets, const struct perf_thread *t
         return sampled(sets, sampler, time);
     if (sampler->born && time < sampler->armed)
         return is_due(sets, sampler, time);
-    renew(sets, thread, sampler);
+    renew(sets, thread, sampler, time);
     return true;
 }
 

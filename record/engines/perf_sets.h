@@ -17,8 +17,9 @@
  * Above PERF_EACH Hz, waking up for each sample costs too much: 7 % of a CPU at 1 kHz on a virtual machine. There only
  * the first interval of a thread is exponential. After it, a period is used for a batch of PERF_BATCH samples (at least
  * 1 ms) and is uniform in 0.5 to 1.5 means: a program with a matching period is seen at one phase for no longer than
- * that, and over all batches the error of a share is that of independent samples. The next batch begins while the
- * thread runs: a period that is set while it waits would begin when it wakes up, and what it does first would be missed.
+ * that, and over all batches the error of a share is that of independent samples. The next batch begins right
+ * after a sample, while the thread runs: a period that is set while it waits, for an event or for a CPU, would begin with what
+ * it does next, which would be missed.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_ENGINES_PERF_SETS_H

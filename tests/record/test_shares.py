@@ -63,11 +63,11 @@ class Shares(unittest.TestCase):
     def test_three_threads(self):
         self.check(3)
 
-    def sample(self, engine, program, *arguments, options=()):
+    def sample(self, engine, program, *arguments, options=(), before=()):
         """What the program printed [s], and the times that the profile has by function [s]."""
         with tempfile.TemporaryDirectory() as folder:
             raw, pbin = os.path.join(folder, "out.bin"), os.path.join(folder, "out.pbin")
-            done = subprocess.run([os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
+            done = subprocess.run([*before, os.path.join(BUILD, "sampler"), "-q", "--engine", engine, "-o", raw, "--",
                                    os.path.join(BUILD, "samples", program), *map(str, arguments)],
                                   capture_output=True, text=True)
             if engine == "perf" and "perf_event_paranoid" in done.stderr:
@@ -91,15 +91,26 @@ class Shares(unittest.TestCase):
                 self.assertLess(error, 0.1)
                 self.assertAlmostEqual(share, expected, delta=error)
 
+    def compete(self):
+        """Three programs that take all that they get."""
+        for _ in range(3):
+            other = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+            self.addCleanup(other.wait)
+            self.addCleanup(other.kill)
+
+    def test_what_follows_a_wait_for_a_cpu(self):
+        """The thread wakes up, and waits for a CPU. A period that begins with its burst would miss the first half: 35 %."""
+        self.compete()
+        true, shown = self.sample("perf", "bursts", 200, 800000, 1000, before=["nice", "-n", "10"])
+        used = true["opening"] + true["closing"]
+        error = 4 * (0.25 / (1000 * used)) ** 0.5
+        self.assertLess(error, 0.13)
+        self.assertAlmostEqual(shown["opening"] / (shown["opening"] + shown["closing"]), true["opening"] / used, delta=error)
+
     def test_sleep_while_others_compete(self):
         """A thread that stops late, because it waits for a CPU, is not seen there for all of the sleep that follows."""
-        others = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
-        try:
-            true, shown = self.sample("ptrace", "bursts", 20, 8000000, 80000, options=["--wall-time"])
-        finally:
-            for other in others:
-                other.kill()
-                other.wait()
+        self.compete()
+        true, shown = self.sample("ptrace", "bursts", 20, 8000000, 80000, options=["--wall-time"])
         asleep = sum(time for name, time in shown.items() if "sleep" in name)
         self.assertAlmostEqual(asleep, true["asleep"], delta=0.1 * true["asleep"])
 
