@@ -317,7 +317,7 @@ static int take(struct input *in, const struct pbin_batch *batch, struct error *
     struct aggregate *a = in->aggregate;
     switch (batch->item) {
     case PBIN_SAMPLES:
-        attribution_look(&in->attribution, &batch->samples);
+        attribution_look(&in->attribution, &batch->samples, pbin_reader_definitions(in->reader));
         attribution_add(&in->attribution, &batch->samples, pbin_reader_definitions(in->reader));
         return 0;
     case PBIN_ROW:

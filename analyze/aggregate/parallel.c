@@ -44,7 +44,7 @@ static void *read_part(void *opaque)
             attribution_begin_part(&p->attribution,
                                    pbin_reader_samples(p->reader) - batch.samples.count);
         begun = true;
-        attribution_look(&p->attribution, &batch.samples);
+        attribution_look(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
         attribution_add(&p->attribution, &batch.samples, pbin_reader_definitions(p->reader));
         if (weigher_left(&p->attribution.head).thread_sample_count > WEIGH_MAX_THREADS) {
             p->result = error_set(&p->err, stream_name(p->in), NO_OFFSET,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "analyze/attribute/weigh_packed.h"
 #include "analyze/attribute/stretch_work.h"
 #include "base/memory.h"
@@ -318,10 +319,25 @@ static uint64_t count_zeros(const uint64_t *values, size_t count)
     return zeros;
 }
 
-void attribution_look(struct attribution *a, const struct pbin_samples *samples)
+/* Finds the location of records that stand for CPU time without a sample. */
+static void find_unsampled(struct attribution *a, const struct pbin_definitions *all)
 {
-    if (a->meta->cpu_time && samples->cpu_least == 0)
+    for (; a->looked < all->location_count; a->looked++)
+        if (strcmp(strings_get(all->strings, all->locations[a->looked].binary), LABEL_UNSAMPLED) ==
+            0)
+            a->unsampled = a->looked + 1;
+}
+
+void attribution_look(struct attribution *a, const struct pbin_samples *samples,
+                      const struct pbin_definitions *all)
+{
+    if (!a->meta->cpu_time)
+        return;
+    find_unsampled(a, all);
+    if (samples->cpu_least == 0)
         a->waiting += count_zeros(samples->cpu_ns, samples->thread_sample_count);
+    for (size_t k = 0; a->unsampled > 0 && k < samples->thread_sample_count; k++)
+        a->waiting += samples->location[k] + 1 == a->unsampled && samples->cpu_ns[k] > 0;
 }
 
 void attribution_end(struct attribution *a, const struct pbin_definitions *all)

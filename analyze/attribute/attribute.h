@@ -53,8 +53,8 @@ struct attribution {
     uint64_t samples;    /* selected */
     uint64_t bad_values; /* energies that are not finite or too large to sum */
     uint64_t crowded;    /* samples with several threads and no CPU time */
-    uint64_t
-        waiting; /* thread samples without CPU time among all that were read; see attribution_look */
+    uint64_t waiting; /* thread samples that reveal nothing about CPU time; see attribution_look */
+    uint64_t looked, unsampled; /* locations seen; that of LABEL_UNSAMPLED + 1, 0: none */
     struct gaps gaps;
     struct fit *fit;    /* NULL: not requested */
     uint32_t *fit_rows; /* by thread sample of a stretch */
@@ -68,8 +68,10 @@ void attribution_start(struct attribution *attribution, const struct pbin_meta *
 void attribution_add(struct attribution *attribution, const struct pbin_samples *samples,
                      const struct pbin_definitions *all);
 
-/* Counts thread samples without CPU time in SAMPLES, a batch as it was read. */
-void attribution_look(struct attribution *attribution, const struct pbin_samples *samples);
+/* Counts the thread samples in SAMPLES, a batch as it was read, that reveal nothing about how CPU time was used: those
+ * without CPU time, and records of CPU time without a sample. */
+void attribution_look(struct attribution *attribution, const struct pbin_samples *samples,
+                      const struct pbin_definitions *all);
 
 /* Can parts of a profile be attributed separately and then joined? Not if results depend on earlier samples. */
 bool attribution_divides(const struct attribution *attribution);

@@ -8,9 +8,6 @@
 #include "convert/prof2pbin/jit_names.h"
 #include "convert/symbolize/locations.h"
 
-/* CPU time of processes whose threads were never seen running. */
-#define LABEL_UNSAMPLED "_unsampled"
-
 struct seen_conversion;
 
 /* All arguments are borrowed until seen_conversion_delete. SPACES is NULL if there are no images. */
