@@ -42,6 +42,7 @@ void attribution_free(struct attribution *a)
     weigher_free(&a->weigher);
     weigher_free(&a->head);
     key_map_free(&a->keys);
+    os_threads_free(&a->os);
     free(a->first_row);
     free(a->last_row);
     free(a->marker);
@@ -61,7 +62,7 @@ static void charge_threads(struct attribution *a, const struct pbin_definitions 
         struct row_sums *sums = &a->rows->sums[row];
         sums->touched = true;
         sums->samples += (exact)1 << SAMPLES_SHIFT;
-        sums->entries += attribution_enter(a, v->thread[k], row);
+        sums->entries += attribution_enter(a, os_thread(&a->os, v->thread[k]), row);
         overflow |= __builtin_add_overflow(sums->time, v->time_of[k], &sums->time);
         overflow |= __builtin_add_overflow(sums->energy, v->energy_of[k], &sums->energy);
         overflow |= __builtin_add_overflow(time, v->time_of[k], &time);
@@ -117,8 +118,10 @@ static void count_sample(struct attribution *a, const struct weighed *v, size_t 
     gaps_count(&a->gaps, v->interval_ns[i], v->at[i]);
 }
 
-static void new_threads(struct attribution *a, size_t count)
+static void new_threads(struct attribution *a, const struct pbin_definitions *all)
 {
+    size_t count = all->thread_count;
+    os_threads_add(&a->os, all);
     if (count <= a->thread_count)
         return;
     size_t grown = (count - a->thread_count) * sizeof *a->last_row;
@@ -158,8 +161,9 @@ static void follow_phase(struct attribution *a, const struct pbin_definitions *a
 {
     for (size_t end = k + next->threads[i]; k < end; k++) {
         bool here = is_marker(a, all, key_map_location(&a->keys, all, next->location[k]));
-        a->phase += here && !a->in_marker[next->thread[k]];
-        a->in_marker[next->thread[k]] = here;
+        uint64_t thread = os_thread(&a->os, next->thread[k]);
+        a->phase += here && !a->in_marker[thread];
+        a->in_marker[thread] = here;
     }
 }
 
@@ -283,7 +287,7 @@ static void attribute_all(struct attribution *a, const struct pbin_definitions *
 {
     bool packs = weigher_packs(&a->weigher), more = true;
     size_t max = SIZE_MAX;
-    new_threads(a, all->thread_count);
+    new_threads(a, all);
     key_map_reserve(&a->keys, all);
     while (selects_by_time(a))
         if (!attribute_selected(a, all))
@@ -373,9 +377,9 @@ void attribution_end_part(struct attribution *a)
 
 /* A thread that is in the same row at the end of A and at the start of LATER has entered it once, not twice. */
 static void join_threads(struct attribution *a, const struct attribution *later,
-                         const uint32_t *row)
+                         const uint32_t *row, const struct pbin_definitions *all)
 {
-    new_threads(a, later->thread_count);
+    new_threads(a, all);
     for (size_t t = 0; t < later->thread_count; t++) {
         if (later->first_row[t] == NO_ROW)
             continue;
@@ -395,7 +399,8 @@ static void add_left(struct attribution *a, const struct weigher *from,
 }
 
 /* Rows and sums of samples that follow. */
-static void join_rows(struct attribution *a, const struct attribution *later)
+static void join_rows(struct attribution *a, const struct attribution *later,
+                      const struct pbin_definitions *all)
 {
     uint32_t *row = mem_alloc(later->rows->count * sizeof *row);
     bool overflow = later->rows->overflow;
@@ -403,7 +408,7 @@ static void join_rows(struct attribution *a, const struct attribution *later)
         row[i] = rowset_adopt(a->rows, later->rows, i);
         overflow |= !row_sums_merge(&a->rows->sums[row[i]], &later->rows->sums[i]);
     }
-    join_threads(a, later, row);
+    join_threads(a, later, row, all);
     if (a->fit != NULL)
         fit_join(a->fit, later->fit, row);
     gaps_join(&a->gaps, &later->gaps, a->weigher.at);
@@ -429,7 +434,7 @@ void attribution_join(struct attribution *a, struct attribution *later,
 {
     add_left(a, &later->head, all);
     rowset_fold(a->rows);
-    join_rows(a, later);
+    join_rows(a, later, all);
     if (later->samples > 0)
         weigher_begin_at(&a->weigher, later->weigher.number);
     add_left(a, &later->weigher, all);

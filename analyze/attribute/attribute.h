@@ -6,6 +6,7 @@
 #include "analyze/attribute/fit.h"
 #include "analyze/attribute/gaps.h"
 #include "analyze/attribute/keys.h"
+#include "analyze/attribute/os_threads.h"
 #include "analyze/attribute/weigh.h"
 
 /* Options that decide what the numbers of rows mean. */
@@ -40,6 +41,7 @@ struct attribution {
     bool is_part;
     struct rowset *rows;
     struct key_map keys;
+    struct os_threads os; /* the elements by thread that follow are those of first definitions */
     uint32_t *first_row, *last_row; /* by thread: the rows in which it was first and last seen */
     size_t thread_count, first_row_capacity, last_row_capacity;
     uint8_t *marker; /* by location: 1 in the marker function, 2 not in it, 0 not determined yet */

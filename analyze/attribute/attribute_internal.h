@@ -5,7 +5,7 @@
 
 #include "analyze/attribute/attribute.h"
 
-/* Records that THREAD is in ROW. Returns whether it was in another row before. */
+/* Records that THREAD, the first definition of one, is in ROW. Returns whether it was in another row before. */
 static inline bool attribution_enter(struct attribution *a, uint64_t thread, uint32_t row)
 {
     uint32_t before = a->last_row[thread];

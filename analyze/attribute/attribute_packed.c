@@ -12,6 +12,7 @@ struct chunk {
     struct packed_chunk in;
     _Alignas(64) uint32_t row[CHUNK_THREAD_SAMPLES];
     _Alignas(64) uint64_t seen[CHUNK_THREAD_SAMPLES];
+    uint64_t who[CHUNK_THREAD_SAMPLES];                  /* see first_definitions */
     _Alignas(64) packed_sums part[CHUNK_THREAD_SAMPLES]; /* what thread samples add to their rows */
 };
 
@@ -46,10 +47,34 @@ static void see(const uint32_t *row, const uint32_t *before, size_t count, uint6
         seen[k] = 1 + ((uint64_t)(row[k] != before[k]) << 32);
 }
 
+/* Are the first COUNT threads different threads of the operating system? Looks at a few only. */
+static bool are_different(const struct os_threads *os, const uint64_t *thread, size_t count)
+{
+    enum { FEW = 16 };
+    for (size_t i = 0; i < count && count <= FEW; i++)
+        for (size_t j = 0; j < i; j++)
+            if (os_thread(os, thread[i]) == os_thread(os, thread[j]))
+                return false;
+    return count <= FEW;
+}
+
+/* The first definitions of the threads of the chunk: its threads, if no thread is defined again. */
+static const uint64_t *first_definitions(struct chunk *c)
+{
+    const struct os_threads *os = &c->attribution->os;
+    if (!os->shared)
+        return c->in.thread;
+    for (size_t k = 0; k < c->in.thread_samples; k++)
+        c->who[k] = os_thread(os, c->in.thread[k]);
+    return c->who;
+}
+
 static void enter_rows(struct chunk *c)
 {
-    const uint64_t *thread = c->in.thread;
-    bool same = c->in.threads > 0 && c->in.same_threads;
+    const struct os_threads *os = &c->attribution->os;
+    const uint64_t *thread = first_definitions(c);
+    bool same = c->in.threads > 0 && c->in.same_threads &&
+                (!os->shared || are_different(os, c->in.thread, c->in.threads));
     size_t n = c->in.threads, first = same ? n : c->in.thread_samples;
     for (size_t k = 0; k < first; k++)
         c->seen[k] = 1 + ((uint64_t)attribution_enter(c->attribution, thread[k], c->row[k]) << 32);

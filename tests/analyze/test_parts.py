@@ -74,6 +74,19 @@ class PartsTest(tool.Case):
                          if row["thread"] not in ("_total", "0") and row["samples"] != "0")
         self.assertEqual(entries, [1, 800, 800])
 
+    def test_entries_of_a_thread_that_is_renamed(self):
+        """It stays in its row: samples one by one (--wall-time), together, and in parts; a reused tid is another thread."""
+        names = ("sh", "env", "python", "env")
+        for same, want in ((False, [2]), (True, [8])):
+            profile = profiles.make(1, samples=1600, threads=2)
+            profile.threads = [pbin.Thread(7 + t, 7, "sh" if same else names[n]) for n in range(4) for t in range(2)]
+            for i, sample in enumerate(profile.samples):
+                sample.entries = [(i // 400 * 2 + t, 0, 1000) for t in range(2)]
+            path = self.file("renamed.pbin", padded(pbin.write(profile, batch=25)))
+            for options in ([], ["--wall-time"], ["--phase", profile.locations[0].frames[-1].function]):
+                rows = csv.DictReader(io.StringIO(self.same(path, "-k", "pc", *options).out.decode()))
+                self.assertEqual([int(row["entries"]) for row in rows if row["samples"] == "3200"], want, options)
+
     def test_the_first_error_of_the_file_is_told(self):
         data = padded(pbin.write(self.profile(4), batch=25))
         starts, at = [], 16

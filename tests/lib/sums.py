@@ -127,6 +127,7 @@ class Attribution:
         self.rows, self.excluded = {}, Row()
         self.pending = []  # (sample in stretches.py, rows of its threads; None: it does not count)
         self.last, self.inside, self.phase = {}, {}, 0
+        self.os_thread = self.find_os_threads()
         self.debt = self.at = self.wall = Fraction(0)
         self.cpus = 1  # used at once, as far as is known
         self.count = self.bad = 0
@@ -157,17 +158,29 @@ class Attribution:
             key = tuple(value_of(k, thread, location) for k in self.options.keys)
             row = self.rows.setdefault(key, Row())
         row.samples += 1
-        if self.last.get(thread_number, ()) != key:
+        who = self.os_thread[thread_number]
+        if self.last.get(who, ()) != key:
             row.entries += 1
-        self.last[thread_number] = key
+        self.last[who] = key
         return row
+
+    def find_os_threads(self):
+        """The first definition of each thread: one that follows with its tid and another name is the same thread renamed, with the
+        same name another thread."""
+        found, latest = [], {}
+        for i, t in enumerate(self.profile.threads):
+            before = latest.get((t.pid, t.tid))
+            found.append(i if before is None or self.profile.threads[before].name == t.name else found[before])
+            latest[t.pid, t.tid] = i
+        return found
 
     def counts(self, sample):
         o = self.options
         for thread, location, _ in sample.entries if o.phase else ():
             here = any(o.phase in (f.function, f.demangled) for f in self.profile.locations[location].frames)
-            self.phase += here and not self.inside.get(thread, False)
-            self.inside[thread] = here
+            who = self.os_thread[thread]
+            self.phase += here and not self.inside.get(who, False)
+            self.inside[who] = here
         if (o.start is not None and self.at < o.start) or (o.end is not None and self.at >= o.end):
             return False
         return not o.phase or (self.phase == o.phase_number if o.phase_number else self.phase > 0)
