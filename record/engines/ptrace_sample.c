@@ -294,7 +294,8 @@ static void read_ticks(struct engine_run *run)
 
 void ptrace_sample(struct engine_run *run)
 {
-    uint64_t used = clock_thread();
+    bool competes = run->pace.most > 0 && !run->is_idle;
+    uint64_t used = competes ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
@@ -321,7 +322,7 @@ void ptrace_sample(struct engine_run *run)
     /* The program loses the time in which its threads are stopped, and about half as much until they are at full speed
      * again. If it has all CPUs, one of them also runs the sampler, and the threads of the others are stopped for about
      * as long. */
-    pace_taken(&run->pace, end, run->is_idle ? delay + delay / 2 : clock_thread() - used);
+    pace_taken(&run->pace, end, competes ? clock_thread() - used : delay + delay / 2);
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)
