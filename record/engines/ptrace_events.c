@@ -318,21 +318,29 @@ static void on_process_end(struct engine_run *run, struct process *process, uint
     tracees_remove_process(&run->tracees, process);
 }
 
+/* Does PROCESS end with its last thread here? It was attached to when its leader had ended. */
+static bool is_leaderless(const struct engine_run *run, const struct process *process)
+{
+    return process->threads == 1 && tracees_find(&run->tracees, process->pid) == NULL &&
+           process_thread_ended(process->pid, process->pid);
+}
+
 static void on_end(struct engine_run *run, struct tracee *tracee)
 {
     struct process *process = tracee->process;
     struct rusage usage = {0};
     pid_t tid = tracee->tid;
     int status = 0;
-    uint64_t total = tid == process->pid ? process_cpu(tid) : 0;
+    bool is_last = tid == process->pid || is_leaderless(run, process);
+    uint64_t total = is_last ? process_cpu(process->pid) : 0;
     retire(run, tracee);
-    if (tid == process->pid) {
+    if (is_last) {
         ptrace_add_unseen(run, process, total, 0);
         ptrace_read_ticks(run, process);
     }
     let_go(run, tracee);
     wait4(tid, &status, ANY_CHILD, &usage);
-    if (tid == process->pid)
+    if (is_last)
         on_process_end(run, process, total, &usage);
     if (tid == run->pid && run->command != NULL) {
         run->result->status = status;

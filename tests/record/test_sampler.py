@@ -883,16 +883,26 @@ class Attach:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "first")
             subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", path], input=source, text=True, check=True)
-            program = subprocess.Popen([path], stdin=subprocess.PIPE)
-            self.addCleanup(self.reap, program)
-            self.assertTrue(wait_until(lambda: proc_state(program.pid) == "Z"))
+            programs = [subprocess.Popen([path], stdin=subprocess.PIPE) for _ in range(2)]
+            for program in programs:
+                self.addCleanup(self.reap, program)
+                self.assertTrue(wait_until(lambda: proc_state(program.pid) == "Z"))
             running = subprocess.Popen([SAMPLER, "--verbose", "-o", self.out, "--engine", self.engine, "--attach",
-                                        str(program.pid)], stderr=subprocess.PIPE, text=True)
+                                        ",".join(str(p.pid) for p in programs)], stderr=subprocess.PIPE, text=True)
             self.addCleanup(self.reap, running)
-            self.assertEqual(running.stderr.readline(), f"sampler: process {program.pid}\n")
-            program.stdin.close()
-            self.assertEqual((running.wait(LIMIT), program.wait(LIMIT)), (0, 0))
+            self.assertEqual(running.stderr.readline(), f"sampler: process {programs[0].pid}\n")
+            names = f"/tmp/perf-{programs[0].pid}.map"
+            with open(names, "w") as f:
+                f.write("1000 10 generated\n")
+            programs[0].stdin.close()
+            self.assertEqual(programs[0].wait(LIMIT), 0)
+            # the end of a process is noticed when it happens, not at the end of all
+            self.assertTrue(wait_until(lambda: b"generated" in open(self.out + ".part", "rb").read()))
+            os.remove(names)
+            programs[1].stdin.close()
+            self.assertEqual((running.wait(LIMIT), programs[1].wait(LIMIT)), (0, 0))
             times = self.table("function")
+        self.assertEqual([text for (image, _), text in Profile(self.out).jits.items()], [b"1000 10 generated\n"])
         self.assertGreater(times.get("worker", 0), 0.05, times)
         self.assertLess(times.get("_foreign", 0), 0.02, times)
 
