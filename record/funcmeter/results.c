@@ -84,8 +84,9 @@ static void limit_self(struct meter_sums *sums)
         r->self = r->inclusive;
 }
 
-/* Adds the energy of long calls. */
-static void add_energy(struct meter_results *results, struct numbers *index,
+/* Adds the energy of long calls of the FUNCTIONS. Number 0 is the library's own: on a busy machine, a call of its calibration
+ * may be long. The numbers come from memory of the program. */
+static void add_energy(struct meter_results *results, struct numbers *index, uint32_t functions,
                        const struct session *session, const struct energy *energy)
 {
     const double shortest = (double)(ENERGY_PERIODS * energy_period(energy));
@@ -94,13 +95,16 @@ static void add_energy(struct meter_results *results, struct numbers *index,
         const struct meter_interval *interval = session_interval(session, i);
         if (interval == NULL || interval->block >= session_block_count(session))
             continue;
+        uint32_t function = interval->function;
+        if (function == 0 || function >= functions)
+            continue;
         double from = session_time(session, interval->start),
                to = session_time(session, interval->end);
         if (to - from < shortest)
             continue;
         struct energy_amount amount = energy_between(energy, from, to);
-        struct meter_sums *sums = sums_of(results, index, interval->function,
-                                          &session_block(session, interval->block)->thread);
+        struct meter_sums *sums =
+            sums_of(results, index, function, &session_block(session, interval->block)->thread);
         sums->noted += to - from;
         sums->energy.joules += amount.joules;
         sums->energy.error += amount.error;
@@ -178,7 +182,7 @@ void meter_results_read(struct meter_results *results, const struct session *ses
         }
     }
     if (energy != NULL)
-        add_energy(results, &index, session, energy);
+        add_energy(results, &index, functions, session, energy);
     numbers_free(&index);
     for (size_t i = 0; i < results->count; i++) {
         limit_self(&results->items[i]);

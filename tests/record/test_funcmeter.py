@@ -905,6 +905,47 @@ class Energy(Case):
                                       r"\S+ ms: energy is known only for calls of \S+ ms or more \(leave out -p\)\n$")
         self.assertEqual((done.returncode, os.path.exists(self.at("out.csv"))), (1, False))
 
+    def test_intervals_of_no_function(self):
+        """On a busy machine a call of the calibration, function 0, may be long enough for an energy; and a program may
+        write anything into the memory that it shares with us."""
+        program = self.build("forged", r"""
+            #include <stdio.h>
+            #include <string.h>
+            #include <time.h>
+            #include "record/funcmeter/shared.h"
+            __attribute__((noinline)) void work(void)
+            {
+                struct timespec t = {0, 300000000};
+                nanosleep(&t, NULL);
+            }
+            int main(void)
+            {
+                char line[512];
+                unsigned long from = 0, to, offset;
+                FILE *maps = fopen("/proc/self/maps", "r");
+                while (fgets(line, sizeof line, maps) != NULL)
+                    if (strstr(line, "memfd:funcmeter") != NULL &&
+                        sscanf(line, "%lx-%lx %*s %lx", &from, &to, &offset) == 3 && offset == 0)
+                        break;
+                struct meter_header *header = (void *)from;
+                struct meter_interval *all = (void *)(from + METER_INTERVALS_AT);
+                work();
+                struct meter_interval copy = all[header->next_interval - 1];
+                const unsigned functions[] = {0, 2, 1U << 31, ~0U};
+                for (int i = 0; i < 4; i++) {
+                    copy.function = functions[i];
+                    all[header->next_interval++] = copy;
+                }
+                printf("%d\n", copy.ready == 1);
+            }
+            """, "-I", os.path.dirname(os.environ["TESTS"]))
+        with open(self.at("watts"), "w", encoding="utf-8") as file:
+            file.write("5\n")
+        rows, printed = self.rows("-p", "file:" + self.at("watts"), "--unit", "W", "forged:work", "--", program)
+        self.assertEqual((printed, [r["function"] for r in rows]), ("1\n", ["work"]))
+        energy = float(rows[0]["inclusive_energy [J]"])
+        self.assertAlmostEqual(energy, 5 * float(rows[0]["inclusive [s]"]), delta=float(rows[0]["energy_error [J]"]))
+
     def test_refusals(self):
         with open(self.at("counter"), "w", encoding="utf-8") as file:
             file.write("000000000000\n")
