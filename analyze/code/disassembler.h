@@ -1,4 +1,4 @@
-/* Instructions of a binary as text: the only code that uses capstone.
+/* Instructions of a binary as text.
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_CODE_DISASSEMBLER_H
 #define ANALYZE_CODE_DISASSEMBLER_H

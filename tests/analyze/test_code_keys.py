@@ -1,4 +1,4 @@
-"""Basic blocks and instructions of samples, on programs of five machines, against llvm-objdump.
+"""Basic blocks and instructions of samples, on programs of five machines, against llvm-objdump; AVX-512 against objdump.
 
 SPDX-License-Identifier: MIT
 """
@@ -91,18 +91,8 @@ def blocks(instructions, leaves, calls):
     return found
 
 
-class CodeKeys(tool.Case):
+class Profiled(tool.Case):
     maxDiff = None
-    def build(self, machine):
-        flags = MACHINES[machine][0]
-        machine, *thumb = machine.split()
-        path = os.path.join(self.folder, "program")
-        with open(path + ".c", "w") as f:
-            f.write(SOURCE)
-        system = [] if machine.startswith(("x86", "i386")) else ["-I/usr/%s/include" % machine]
-        subprocess.run(["clang-14", "--target=" + machine, *system, *flags, *thumb, "-O2", "-fPIE", "-pie", "-Wl,--build-id", "-o", path,
-                        path + ".c"], check=True)
-        return path
 
     def profile(self, path, addresses, name="p.pbin", label="program"):
         """A sample at each of ADDRESSES of the file, mapped at 2^40; and one outside."""
@@ -122,6 +112,19 @@ class CodeKeys(tool.Case):
 
     def table(self, *argv):
         return json.loads(self.succeeds(["pbin-aggregate", "--format=json", *argv]).out)["rows"]
+
+
+class CodeKeys(Profiled):
+    def build(self, machine):
+        flags = MACHINES[machine][0]
+        machine, *thumb = machine.split()
+        path = os.path.join(self.folder, "program")
+        with open(path + ".c", "w") as f:
+            f.write(SOURCE)
+        system = [] if machine.startswith(("x86", "i386")) else ["-I/usr/%s/include" % machine]
+        subprocess.run(["clang-14", "--target=" + machine, *system, *flags, *thumb, "-O2", "-fPIE", "-pie", "-Wl,--build-id", "-o", path,
+                        path + ".c"], check=True)
+        return path
 
     def test_against_llvm(self):
         for machine, (_, leaves, calls) in MACHINES.items():
@@ -222,6 +225,114 @@ class CodeKeys(tool.Case):
             self.assertEqual(ended.err.count("not disassembled"), 1, ended.err)
             tables.add(ended.out)
         self.assertEqual(len(tables), 1)
+
+
+VECTORS = """
+float sum(const float *a, const float *b, int n)
+{
+    float s = 0;
+    for (int i = 0; i < n; i++)
+        s += a[i] > b[i] ? a[i] * b[i] : 0;
+    return s;
+}
+long find(const char *text, long size, char wanted)
+{
+    long count = 0;
+    for (long i = 0; i < size; i++)
+        count += text[i] == wanted;
+    return count;
+}
+void pack(unsigned char *restrict to, const unsigned *restrict from, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (from[i] > 7)
+            to[i] = (unsigned char)(from[i] >> 3);
+}
+int main(int argc, char **argv)
+{
+    pack((unsigned char *)argv[0], (unsigned *)argv[1], argc);
+    return (int)sum((float *)argv[0], (float *)argv[1], argc) + (int)find(argv[0], argc, 'x');
+}
+__asm__(".globl forms\\n.type forms, @function\\nforms:\\n"
+        "1: vmovdqa64 (%rdi), %ymm16\\n vpminub 32(%rdi), %ymm16, %ymm17\\n vpcmpeqb %ymm17, %ymm16, %k0{%k2}\\n"
+        "vpcmpnltub %zmm1, %zmm2, %k3\\n vpcmpub $3, %zmm1, %zmm2, %k3\\n vcmpge_oqps %zmm2, %zmm1, %k5{%k1}\\n"
+        "vaddps (%rax){1to16}, %zmm1, %zmm2{%k3}{z}\\n vaddpd {rz-sae}, %zmm1, %zmm2, %zmm3{%k1}\\n vmaxps {sae}, %zmm1, %zmm2, %zmm3\\n"
+        "vrangepd $2, {sae}, %zmm1, %zmm2, %zmm31\\n vcvtsi2sdq %rax, {rd-sae}, %xmm29, %xmm30\\n vcvtusi2sdl 8(%rax), %xmm1, %xmm2\\n"
+        "vcvtpd2psy 64(%rsi), %xmm20\\n vfpclasspsz $4, (%rax), %k2\\n vpternlogd $0xfe, %ymm2, %ymm3, %ymm4\\n"
+        "vpgatherdd 16(%r13,%zmm14,4), %zmm3{%k4}\\n vscatterqpd %zmm4, (%rdi,%zmm5,8){%k1}\\n vmovdqu8 %ymm16, 0x123(%rax){%k1}\\n"
+        "vpcompressd %zmm1, (%rax){%k2}\\n vpermi2w %zmm1, %zmm2, %zmm3{%k1}{z}\\n vpdpbusd %zmm1, %zmm2, %zmm3\\n vaddph %zmm1, %zmm2, %zmm3\\n"
+        "kmovq %k4, %rdx\\n kunpckdq %k2, %k3, %k4\\n kshiftrq $32, %k1, %k2\\n kortestd %k1, %k2\\n jne 1b\\n"
+        "andnq %rax, %rbx, %rcx\\n shlxl %eax, (%rbx), %ecx\\n crc32b %cl, %edx\\n movq %rax, %xmm3\\n cvtsi2sdl %eax, %xmm1\\n"
+        "movslq %eax, %rcx\\n movzbl (%rax,%rcx,2), %edx\\n lock cmpxchgq %rcx, 8(%rdx)\\n fildll 8(%rsp)\\n fsubrp %st, %st(1)\\n jmp *%rax\\n"
+        ".byte 0xc4, 0xe2, 0x7b, 0x50, 0x43, 0x20\\n" /* vpdpbssd, newer than Zydis 4.0: its size is known all the same */
+        "vpandq %zmm1, %zmm2, %zmm17\\n ret\\n .size forms, .-forms\\n");
+"""
+# What objdump -M suffix adds to names that have no suffix elsewhere.
+BARE = {"lvpdpbusd": "vpdpbusd", "jmpq": "jmp", "xchgw": "nop", "bswap": "bswapl"}
+
+
+class Avx512(Profiled):
+    """The instructions of current processors against objdump: where each begins, its name, and operands."""
+
+    def objdump(self, path, function):
+        out = subprocess.run(["objdump", "-d", "-M", "suffix", "--no-show-raw-insn", f"--disassemble={function}", path],
+                             capture_output=True, text=True, check=True).stdout
+        found = {}
+        for address, text in re.findall(r"(?m)^ *([0-9a-f]+):\t(.*)$", out):
+            text = re.sub(r"^((data16|cs|rex\S*) )+", "", text.split("#")[0].split("<")[0].strip())
+            mnemonic, _, operands = text.rpartition(" ") if text[:4] == "lock" else text.partition(" ")
+            mnemonic = mnemonic.strip()
+            found[int(address, 16)] = (mnemonic if "*" in operands else BARE.get(mnemonic, mnemonic), self.plain(operands))
+        return found
+
+    @staticmethod
+    def plain(operands):
+        """Without blanks, and with decimal numbers."""
+        return re.sub(r"0x[0-9a-f]+", lambda m: str(int(m[0], 16)), operands.split("<")[0].replace(" ", ""))
+
+    def test_against_objdump(self):
+        path = os.path.join(self.folder, "program")
+        with open(path + ".c", "w") as f:
+            f.write(VECTORS)
+        subprocess.run(["gcc", "-O3", "-march=x86-64-v4", "-mprefer-vector-width=512", "-ffast-math", "-Wl,--build-id", "-o", path,
+                        path + ".c"], check=True)
+        functions = ("forms", "sum", "find", "pack")
+        want = {f: self.objdump(path, f) for f in functions}
+        profile, bias = self.profile(path, [(a, f) for f in functions for a in want[f]])
+        named = {int(r["pc"], 16) + bias: r["instruction"] for r in self.table("-k", "binary,pc,instruction", profile)
+                 if r["binary"] == "program"}
+        vectors = 0
+        for function in functions:
+            rows = json.loads(self.succeeds(["pbin-annotate", "--asm", "-f", function, "--format=json", profile]).out)["rows"]
+            found = {int(r["address"], 16): r["text"] for r in rows}
+            begins = list(want[function])
+            for address, (mnemonic, operands) in want[function].items():
+                text = found.pop(address)
+                if text.startswith(".byte"):
+                    self.assertEqual((mnemonic, len(text.split(","))), ("vpdpbssd", begins[begins.index(address) + 1] - address))
+                    continue
+                self.assertEqual(named[address], mnemonic, text)
+                self.assertTrue(text.startswith(mnemonic), (text, mnemonic))
+                vectors += "%zmm" in text or "%k" in text
+                if function == "forms" and mnemonic[0] != "j":
+                    self.assertEqual(self.plain(text[len(mnemonic):]), operands, text)
+            self.assertEqual(found, {}, function)
+        self.assertGreater(vectors, 60)
+        blocks = {r["basic-block"] for r in self.table("-k", "basic-block", profile)}
+        jumps = [a for a, (m, _) in want["forms"].items() if m[0] == "j" or m == "retq"]
+        self.assertEqual(len({b for b in blocks if b.startswith("forms+")}), len(jumps) + 1)  # +1: the unknown one ends a block
+
+    def test_intel_syntax(self):
+        path = os.path.join(self.folder, "program")
+        with open(path + ".s", "w") as f:
+            f.write(".globl main\n.type main,@function\nmain: vaddps (%rax){1to16},%zmm1,%zmm2{%k3}{z}\nvaddpd {rz-sae},%zmm1,%zmm2,%zmm3\n"
+                    "vrangepd $2,{sae},%zmm1,%zmm2,%zmm31\nmovl $-1,%fs:8(%rbp,%rcx,2)\nret\n.size main,.-main\n")
+        subprocess.run(["gcc", "-Wl,--build-id", "-o", path, path + ".s"], check=True)
+        profile, _ = self.profile(path, [(min(self.objdump(path, "main")), "main")])
+        out = self.succeeds(["pbin-annotate", "--asm", "--syntax=intel", "-f", "main", "--format=json", profile]).out
+        self.assertEqual([" ".join(r["text"].split()) for r in json.loads(out)["rows"]],
+                         ["vaddps zmm2{k3}{z}, zmm1, dword ptr [rax]{1to16}", "vaddpd zmm3, zmm2, zmm1, {rz-sae}",
+                          "vrangepd zmm31, zmm2, zmm1, {sae}, 2", "mov dword ptr fs:[rbp + rcx*2 + 8], 0xffffffff", "ret"])
 
 
 class Lines(tool.Case):

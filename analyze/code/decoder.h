@@ -1,0 +1,41 @@
+/* Decoders of instructions, one for each library. disassembler.c chooses one by the machine of a file.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_CODE_DECODER_H
+#define ANALYZE_CODE_DECODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/report.h"
+#include "formats/elf/elf_file.h"
+
+enum { MAX_MNEMONIC = 48, MAX_OPERANDS = 208, MAX_INSTRUCTION = 16 };
+
+enum branch { BRANCH_NONE, BRANCH_JUMP, BRANCH_CALL, BRANCH_OTHER };
+
+/* What decode found. */
+struct decoded {
+    size_t size; /* [bytes], also of what is not an instruction */
+    char mnemonic[MAX_MNEMONIC];
+    enum branch branch; /* OTHER: a return, or into the kernel */
+    uint64_t target;    /* of a jump or call; UINT64_MAX: not in the instruction */
+};
+
+struct decoder {
+    size_t unit; /* [bytes] of data between instructions that are shown together */
+    /* Decodes the first instruction of SIZE BYTES at ADDRESS; THUMB: of
+     * ARM's other instruction set. Returns false, and only the size, if it is not one. */
+    bool (*decode)(struct decoder *decoder, bool thumb, uint64_t address, const uint8_t *bytes,
+                   size_t size, struct decoded *found);
+    /* Writes the operands of the instruction decoded last. */
+    void (*operands)(const struct decoder *decoder, char text[MAX_OPERANDS]);
+    void (*delete)(struct decoder *decoder);
+};
+
+/* Decoders for the machine of FILE. Each returns NULL if it does not know the machine, or after a warning through
+ * REPORTER. INTEL: Intel syntax. */
+struct decoder *decoder_x86_new(const struct elf_file *file, bool intel);
+struct decoder *decoder_capstone_new(const struct elf_file *file, struct reporter *reporter);
+
+#endif
