@@ -286,7 +286,7 @@ static double settle_programs(struct kernel_share *share)
             double surplus = surplus_of(p, side);
             side->excess = surplus > 0 ? surplus : 0;
             side->lack = surplus < 0 && is_credible(share, p, -surplus / side->ran) ? -surplus : 0;
-            fault_places_settle(&p->faults, k, side->lack);
+            fault_places_settle(&p->faults, (enum fault_side)k, side->lack);
             all += side->excess + side->lack;
         }
     }
