@@ -17,6 +17,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 
 /* So many addresses that reading debug information, naming and printing overlap. */
 enum { MAX_INPUT = 1 << 20, MAX_BATCH = 1 << 16, MAX_TEXT = 1 << 20 };
@@ -56,7 +57,10 @@ int addr2line_write(struct addr2line *a, const void *data, size_t size)
 {
     if (a->out != NULL)
         return output_write(a->out, data, size);
-    return fwrite(data, 1, size, stdout) == size && fflush(stdout) == 0 ? 0 : -1;
+    if (write_all(STDOUT_FILENO, data, size))
+        return 0;
+    a->err->closed_pipe = errno == EPIPE;
+    return error_set_errno(a->err, "<stdout>", errno, "cannot write");
 }
 
 static void put(struct buffer *to, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -16,7 +16,8 @@ struct addr2line {
     struct symbolizer *symbolizer;
     uint64_t base; /* added to every address: the address of a section */
     bool is_64;
-    struct output *out; /* NULL: standard output, flushed after each batch for programs that wait */
+    struct output *out; /* NULL: standard output, written after each batch for programs that wait */
+    struct error *err;  /* of standard output */
     uint64_t strange;   /* lines without an address */
 };
 
@@ -24,7 +25,7 @@ struct addr2line {
  * an address. */
 bool addr2line_parse(const char *text, size_t length, uint64_t *address);
 
-/* Prints COUNT addresses. Returns 0 or -1, with the error of OUT filled. */
+/* Prints COUNT addresses. Returns 0 or -1, with the error of OUT or ERR filled. */
 int addr2line_put(struct addr2line *a, const uint64_t *addresses, size_t count);
 
 /* Prints the addresses in the lines of the descriptor FD, as soon as they can be read. Text that is not an address

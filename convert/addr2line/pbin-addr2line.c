@@ -150,7 +150,7 @@ static int look_up(struct addr2line *a, struct addr2line_options *o, struct erro
     return result;
 }
 
-/* Standard output is flushed after each batch; compressed, it cannot be. */
+/* Standard output is written after each batch; compressed, it cannot be. */
 static int write_all(struct addr2line *a, struct addr2line_options *o, struct error *err)
 {
     bool to_file = o->common.output != NULL && strcmp(o->common.output, "-") != 0;
@@ -168,7 +168,7 @@ static int write_all(struct addr2line *a, struct addr2line_options *o, struct er
 static int run(struct addr2line_options *o, struct error *err)
 {
     int errnum;
-    struct addr2line a = {.format = o->format};
+    struct addr2line a = {.format = o->format, .err = err};
     struct elf_file *image = elf_file_open(o->program, &errnum, err);
     if (image == NULL)
         return -1;

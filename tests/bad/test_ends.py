@@ -69,7 +69,9 @@ class Ends(Case):
     def test_full_disk_is_an_error(self):
         with open("/dev/full", "wb") as full:
             ended = tool.run(["pbin-aggregate", "-q", self.pbin(1000)], stdout=full)
-        self.assertEqual((ended.status, ended.err), (1, "pbin-aggregate: <stdout>: cannot write: No space left on device\n"))
+            other = tool.run(["pbin-addr2line", "-e", tool.path("pbin-addr2line"), "0x1139"], stdout=full)
+        for name, end in (("pbin-aggregate", ended), ("pbin-addr2line", other)):
+            self.assertEqual((end.status, end.err), (1, name + ": <stdout>: cannot write: No space left on device\n"))
 
 
 class Inputs(Case):
