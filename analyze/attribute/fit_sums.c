@@ -157,10 +157,10 @@ static void add_large(struct fit *fit, size_t group, const struct fit_inner *w)
 
 static void flush_group(struct fit *fit, size_t group)
 {
-    exact *sums = fit->sums + group * fit_pairs(fit->room);
-    int64_t *words = fit->words + group * fit_pairs(fit->words_room);
     if (fit->used[group] == 0)
         return;
+    exact *sums = fit->sums + group * fit_pairs(fit->room);
+    int64_t *words = fit->words + group * fit_pairs(fit->words_room);
     for (size_t a = FIT_REST; a < fit->columns; a++)
         for (size_t b = 0, at = fit_pairs(a); b <= a; b++, at++) {
             int up = b == FIT_ENERGY ? ENERGY_SHIFT - WORD_ENERGY : TIME_SHIFT - WORD_TIME;

@@ -371,11 +371,11 @@ class Sparse(tool.Case):
                         file.write(struct.pack("<Qd", count, count / 2))
                 file.seek(begin + 16 * m.size)
             file.truncate()
-        return path, {m.address + byte: count for (i, byte), count in lines.items() for m in [maps[i]]}
+        return path, {(str(i), byte): count for (i, byte), count in lines.items()}
 
     def samples(self, pbin):
-        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "-k", "pc", "--format=json"], stdin=pbin).out)
-        return {int(row["pc"], 16): row["samples"] for row in table["rows"]}
+        table = json.loads(self.succeeds(["pbin-aggregate", "-q", "-k", "binary,pc", "--format=json"], stdin=pbin).out)
+        return {(row["binary"], int(row["pc"] or "0", 16)): row["samples"] for row in table["rows"]}
 
     def test_holes(self):
         rng = random.Random(9)

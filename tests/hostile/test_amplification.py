@@ -114,8 +114,8 @@ class Pbin(Case):
     def long_name(self, length, rows):
         w = profile()
         w.put_threads([pbin.Thread(1)])
-        w.put_locations([pbin.Location(i, "b" * length, [pbin.Frame("f" * length, "f" * length, "s" * length, i + 1)])
-                         for i in range(rows)])
+        binary, function, source = (c * length for c in "bfs")
+        w.put_locations([pbin.Location(i, binary, [pbin.Frame(function, function, source, i + 1)]) for i in range(rows)])
         w.put_samples([pbin.Sample(1000, 1.0, [(0, i, 1000)]) for i in range(rows)])
         return self.file("p.pbin", w.finish())
 
