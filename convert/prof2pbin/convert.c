@@ -156,8 +156,9 @@ static void describe(const struct conversion *c, struct pbin_meta *meta)
         .cpu_time = raw->has_cpu,
         .times = raw->has_times,
     };
-    /* the header of a killed sampler is zeros */
-    if (meta->wall_ns == 0 && c->weighed && raw->energy_ns == UINT64_MAX)
+    /* the header of a killed sampler is zeros; otherwise it has microseconds, and the last sample the time to the nanosecond */
+    bool same = meta->wall_ns / 1000 == c->weights.last_ns / 1000;
+    if ((meta->wall_ns == 0 || same) && c->weighed && raw->energy_ns == UINT64_MAX)
         meta->wall_ns = c->weights.last_ns;
 }
 
