@@ -356,7 +356,7 @@ class Truth:
                           void *library = dlopen(argv[i], RTLD_NOW);
                           void (*work)(double) = (void (*)(double))dlsym(library, "work");
                           printf("%p\\n", (void *)work);
-                          work(i == 1 ? 0.1 : 0.4);
+                          work(i == 1 ? 0.1 : 1.0);
                           dlclose(library);
                       }
                       return 0; }"""
