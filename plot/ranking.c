@@ -235,8 +235,7 @@ void ranking_intervals(struct ranking *r, const struct aggregate *a)
         code += r->rows[i].values.samples > 0 ? r->rows[i].value : 0;
     for (size_t i = 0; i < r->count; i++) {
         struct ranked_row *row = &r->rows[i];
-        row->error =
-            row->values.samples > 0 ? row_part_interval(row->value / code, n) * fabs(code) : NAN;
+        row->error = row->values.samples > 0 ? row_part_interval(row->value, code, n) : NAN;
     }
 }
 

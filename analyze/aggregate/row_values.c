@@ -80,7 +80,8 @@ void row_sums_join(struct pbin_sums *to, const struct pbin_sums *from)
                       : to->entries + from->entries;
 }
 
-double row_part_interval(double part, double n)
+double row_part_interval(double part, double whole, double n)
 {
-    return part >= 0 && part <= 1 && n > 0 ? 1.96 * sqrt(part * (1 - part) / n) : NAN;
+    double p = part / whole;
+    return p >= 0 && p <= 1 && n > 0 ? 1.96 * sqrt(p * (1 - p) / n) * fabs(whole) : NAN;
 }

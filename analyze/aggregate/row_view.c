@@ -146,8 +146,7 @@ static double percent(double part, double whole)
 /* Half-width of the 95 % interval of the time of a row [s]. */
 static double time_interval(const struct row_view *v, const struct row_values *values)
 {
-    double whole = v->total_values.time, p = values->time == whole ? 1 : values->time / whole;
-    return row_part_interval(p, v->deciding) * fabs(whole);
+    return row_part_interval(values->time, v->total_values.time, v->deciding);
 }
 
 /* The same of its energy [J]. Sampling decides how the energy in code is divided; how much is in code, and in _idle and the
@@ -157,9 +156,7 @@ static double energy_interval(const struct row_view *v, const struct row_values 
     bool all = values->energy == v->total_values.energy;
     if (values->samples == 0 && values->energy != 0)
         return NAN;
-    return all ? 0
-               : row_part_interval(values->energy / v->code_energy, v->deciding) *
-                     fabs(v->code_energy);
+    return all ? 0 : row_part_interval(values->energy, v->code_energy, v->deciding);
 }
 
 static size_t spread_cells(const struct row_view *v, const struct pbin_sums *sums, bool spread,

@@ -49,9 +49,8 @@ double annotation_interval(const struct annotation *a, const struct annotate_sum
     if (sums->samples == 0 && sums->energy != 0)
         return NAN; /* energy in no code is measured, not sampled */
     double whole = annotation_value(a, &a->sampled, value);
-    double p = annotation_value(a, sums, value) / whole;
     double n = exact_to_double(a->total.samples, SAMPLES_SHIFT, 1) - (double)a->waiting;
-    return row_part_interval(p, n) * fabs(whole);
+    return row_part_interval(annotation_value(a, sums, value), whole, n);
 }
 
 bool annotation_is_hot(const struct annotation *a, const struct annotate_sums *sums,
