@@ -257,13 +257,6 @@ uint32_t dwarf_units_index(const struct dwarf_units *units, uint64_t address)
     return index == INTERVAL_NONE ? index : turned(units, index);
 }
 
-size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
-                          struct dwarf_frame frames[MAX_FRAMES])
-{
-    uint32_t index = dwarf_units_index(units, address);
-    return index == INTERVAL_NONE ? 0 : dwarf_unit_frames(units, index, address, frames);
-}
-
 size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address,
                          struct dwarf_frame frames[MAX_FRAMES])
 {

@@ -207,10 +207,6 @@ struct unit *dwarf_units_of_die(struct dwarf_units *units, uint64_t offset);
 size_t dwarf_unit_frames(struct dwarf_units *units, uint32_t index, uint64_t address,
                          struct dwarf_frame frames[MAX_FRAMES]);
 
-/* The same, from any unit that has ADDRESS. */
-size_t dwarf_units_frames(struct dwarf_units *units, uint64_t address,
-                          struct dwarf_frame frames[MAX_FRAMES]);
-
 /* Decodes lines and functions of UNIT, once. */
 void dwarf_units_decode(struct dwarf_units *units, struct unit *unit);
 
