@@ -237,12 +237,11 @@ static struct change rest_of(const struct run_sets *s, size_t side, const struct
     return rest;
 }
 
-/* The KEPT rows for SIDE. */
-static void fill_side(struct run_sets *s, size_t side, const struct ranked *ranked, size_t kept)
+/* The KEPT rows for SIDE, which has RESULTS. */
+static void fill_side(struct run_sets *s, size_t side, const struct significance *results,
+                      const struct ranked *ranked, size_t kept)
 {
-    struct significance *results = mem_zalloc(s->all + 1, sizeof *results);
     size_t others = s->side_count - 1;
-    compare_significance(s->compare, side, s->metric, results);
     for (size_t i = 0; i < kept; i++) {
         size_t row = ranked[i].index;
         const struct run_set_row *const *set = s->compare->rows[row].set;
@@ -252,7 +251,6 @@ static void fill_side(struct run_sets *s, size_t side, const struct ranked *rank
         change->result = results[row];
         change->label = compare_is_label(s->compare, &s->compare->rows[row]);
     }
-    free(results);
 }
 
 void run_sets_limit(struct run_sets *s, size_t top)
@@ -261,8 +259,10 @@ void run_sets_limit(struct run_sets *s, size_t top)
     size_t kept = top == 0 || top > s->all ? s->all : top, others = s->side_count - 1;
     s->rows = mem_zalloc((kept + 1) * others, sizeof *s->rows);
     s->count = kept * others;
+    struct significance *results = compare_significance(s->compare, s->metric);
     for (size_t side = 1; side < s->side_count; side++)
-        fill_side(s, side, ranked, kept);
+        fill_side(s, side, results + side * (s->compare->count + 1), ranked, kept);
+    free(results);
     name_rows(s, ranked, kept);
     for (size_t side = 1; kept < s->all && side < s->side_count; side++)
         s->rows[s->count++] = rest_of(s, side, ranked + kept, s->all - kept);

@@ -3,7 +3,7 @@
  *   compare = compare_new(&options);
  *   set = compare_add_set(compare); run_set_read(set, ...) ...   the base first, then each other
  *   compare_finish(compare);
- *   compare_significance(compare, other, metric, results);
+ *   results = compare_significance(compare, metric);
  * SPDX-License-Identifier: MIT */
 #ifndef ANALYZE_COMPARE_COMPARE_H
 #define ANALYZE_COMPARE_COMPARE_H
@@ -95,10 +95,11 @@ enum compare_test { TEST_NONE, TEST_WELCH, TEST_SAMPLING, TEST_EXACT };
 enum compare_test compare_test_of(const struct compare *compare, size_t other,
                                   enum compare_metric metric);
 
-/* Tests METRIC of run set OTHER against the base: RESULTS gets a result for each row, then one for the total, which is
- * tested separately. The verdicts new and gone mean that the row is in one run set only, significant or not. */
-void compare_significance(const struct compare *compare, size_t other, enum compare_metric metric,
-                          struct significance *results);
+/* Tests METRIC of all run sets against the base. Returns count + 1 results for each run set: one for each row, then one for
+ * the total, which is tested separately; those of the base are empty. Caller frees. The verdicts new and gone mean that the
+ * row is in one run set only, significant or not. */
+struct significance *compare_significance(const struct compare *compare,
+                                          enum compare_metric metric);
 
 /* METRIC of the total of run set OTHER divided by that of the base, if both are single runs and the ratio exceeds
  * their noise; else 1. */

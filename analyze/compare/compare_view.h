@@ -24,8 +24,8 @@ enum {
 struct compare_view {
     const struct compare *compare;
     const struct compare_report *report;
-    struct significance **results; /* [set][row] */
-    double *weight_sum;            /* [set] the sum over all rows of which weights are shares */
+    struct significance *results; /* of compare_significance */
+    double *weight_sum;           /* [set] the sum over all rows of which weights are shares */
     struct table_column *columns;
     size_t column_count;
     struct table_fact *facts;
@@ -66,6 +66,13 @@ static inline double weight_of(const struct compare_view *v, size_t row, size_t 
 {
     set = v->report->other_weights ? set : 0;
     return v->weight_sum[set] != 0 ? weighed_value(v, row, set) / v->weight_sum[set] : NAN;
+}
+
+/* Of ROW of run set SET; the row after the last is the total. */
+static inline const struct significance *compare_view_result(const struct compare_view *view,
+                                                             size_t set, size_t row)
+{
+    return &view->results[set * (view->compare->count + 1) + row];
 }
 
 /* Fills the columns and facts of VIEW, whose results must be set. */

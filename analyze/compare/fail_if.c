@@ -146,14 +146,12 @@ static bool total_hides_rows(const struct fail_if *condition, const struct compa
            exceeds(condition, base, value);
 }
 
-/* Returns how many rows of run set number SET there were; *TESTED: whether any could be tested, or there are none. */
+/* RESULTS are those of run set number SET. Returns how many rows of it there were; *TESTED: whether any could be tested, or there are none. */
 static size_t check_set(const struct fail_if *condition, const struct compare *c, size_t set,
-                        const char *name, bool *tested)
+                        const struct significance *results, const char *name, bool *tested)
 {
-    struct significance *results = mem_zalloc(c->count + 1, sizeof *results);
     size_t found = 0, first = condition->total ? c->count : 0,
            end = condition->total ? c->count + 1 : c->count;
-    compare_significance(c, set, condition->metric, results);
     *tested = first == end;
     for (size_t i = first; i < end; i++) {
         double base = run_set_value(&c->sets[0], pick(c, i, 0), condition->metric);
@@ -164,7 +162,6 @@ static size_t check_set(const struct fail_if *condition, const struct compare *c
         print(condition, c, i, set, name, results[i].p);
         found++;
     }
-    free(results);
     return found;
 }
 
@@ -172,9 +169,11 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
                      const char *const *names, bool *untested)
 {
     size_t found = 0;
+    struct significance *results = compare_significance(c, condition->metric);
     for (size_t set = 1; set < c->set_count; set++) {
         bool tested;
-        size_t rows = check_set(condition, c, set, names[set], &tested);
+        size_t rows =
+            check_set(condition, c, set, results + set * (c->count + 1), names[set], &tested);
         found += rows;
         if (!tested) {
             fprintf(stderr,
@@ -193,5 +192,6 @@ size_t fail_if_check(const struct fail_if *condition, const struct compare *c,
                 condition->text, names[set], compare_unexplained(c, set, condition->metric));
         *untested = true;
     }
+    free(results);
     return found;
 }

@@ -94,7 +94,7 @@ static size_t fill_set(const struct compare_view *v, size_t row, size_t set,
                        struct table_cell *cells)
 {
     const struct compare *c = v->compare;
-    const struct significance *j = &v->results[set][row];
+    const struct significance *j = compare_view_result(v, set, row);
     bool total = row == c->count, there = pick(v, row, 0) != NULL || pick(v, row, set) != NULL;
     double base = value_of(v, row, 0), value = value_of(v, row, set);
     struct table_cell all[OF_ALL] = {{0}};
@@ -164,7 +164,7 @@ static double rank_by(const struct compare_view *v, size_t row, size_t set)
     case SORT_RATIO: /* infinite for a new row */
         return base != 0 ? value / base : value > 0 ? INFINITY : NAN;
     case SORT_P:
-        return -v->results[set][row].p;
+        return -compare_view_result(v, set, row)->p;
     case SORT_KEY:
         return 0;
     default: /* a missing value counts as 0 */
@@ -188,11 +188,7 @@ static struct ranked *rank_rows(const struct compare_view *v)
 static void test_all(struct compare_view *v)
 {
     const struct compare *c = v->compare;
-    v->results = mem_zalloc(c->set_count, sizeof *v->results);
-    for (size_t s = 1; s < c->set_count; s++) {
-        v->results[s] = mem_zalloc(c->count + 1, sizeof **v->results);
-        compare_significance(c, s, v->report->metric, v->results[s]);
-    }
+    v->results = compare_significance(c, v->report->metric);
     v->weight_sum = mem_zalloc(c->set_count, sizeof *v->weight_sum);
     for (size_t s = 0; s < c->set_count; s++)
         for (size_t i = 0; i < c->count; i++) {
@@ -203,8 +199,6 @@ static void test_all(struct compare_view *v)
 
 static void free_view(struct compare_view *v)
 {
-    for (size_t s = 1; s < v->compare->set_count; s++)
-        free(v->results[s]);
     for (size_t i = 0; i < v->text_count; i++)
         free(v->texts[i]);
     free(v->results);

@@ -118,7 +118,7 @@ static size_t count_significant(const struct compare_view *v, size_t set)
 {
     size_t count = 0;
     for (size_t i = 0; i < v->compare->count; i++)
-        count += v->results[set][i].significant;
+        count += compare_view_result(v, set, i)->significant;
     return count;
 }
 

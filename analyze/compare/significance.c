@@ -206,11 +206,30 @@ static double test_total(const struct compare *c, size_t other, enum compare_met
     return test == TEST_WELCH && !is_whole ? test_runs(&pair, metric).p : NAN;
 }
 
+/* What the probabilities P of the rows of run set OTHER and WHOLE of its total mean. */
+static void decide_all(const struct compare *c, size_t other, enum compare_metric metric,
+                       const double *p, double whole, struct significance *results)
+{
+    double total = compare_unexplained(c, other, metric);
+    struct pair pair = {.base = &c->sets[0], .other = &c->sets[other]};
+    for (size_t i = 0; i < c->count; i++) {
+        pair.a = c->rows[i].set[0];
+        pair.b = c->rows[i].set[other];
+        results[i] =
+            decide(&pair, metric, p[i], c->options.alpha, compare_is_label(c, &c->rows[i]));
+        if (results[i].verdict == VERDICT_NOT_SIGNIFICANT && is_as_total(c, &pair, metric, total))
+            results[i].verdict = VERDICT_AS_TOTAL;
+    }
+    pair.a = &pair.base->total;
+    pair.b = &pair.other->total;
+    results[c->count] = decide(&pair, metric, whole, c->options.alpha, false);
+}
+
 /* A table shows all run sets, so the rows of all of them are corrected together, and so are the totals. */
-void compare_significance(const struct compare *c, size_t other, enum compare_metric metric,
-                          struct significance *results)
+struct significance *compare_significance(const struct compare *c, enum compare_metric metric)
 {
     size_t others = c->set_count - 1;
+    struct significance *results = mem_zalloc(c->set_count * (c->count + 1), sizeof *results);
     double *p = mem_zalloc(others * c->count + 1, sizeof *p), totals[MAX_RUN_SETS];
     for (size_t s = 0; s < others; s++) {
         test_rows(c, s + 1, metric, p + s * c->count);
@@ -218,20 +237,11 @@ void compare_significance(const struct compare *c, size_t other, enum compare_me
     }
     holm_adjust(p, others * c->count);
     holm_adjust(totals, others);
-    double total = compare_unexplained(c, other, metric);
-    struct pair pair = {.base = &c->sets[0], .other = &c->sets[other]};
-    for (size_t i = 0; i < c->count; i++) {
-        pair.a = c->rows[i].set[0];
-        pair.b = c->rows[i].set[other];
-        results[i] = decide(&pair, metric, p[(other - 1) * c->count + i], c->options.alpha,
-                            compare_is_label(c, &c->rows[i]));
-        if (results[i].verdict == VERDICT_NOT_SIGNIFICANT && is_as_total(c, &pair, metric, total))
-            results[i].verdict = VERDICT_AS_TOTAL;
-    }
-    pair.a = &pair.base->total;
-    pair.b = &pair.other->total;
-    results[c->count] = decide(&pair, metric, totals[other - 1], c->options.alpha, false);
+    for (size_t s = 0; s < others; s++)
+        decide_all(c, s + 1, metric, p + s * c->count, totals[s],
+                   results + (s + 1) * (c->count + 1));
     free(p);
+    return results;
 }
 
 double compare_interval(const struct compare *c, size_t other, enum compare_metric metric,
