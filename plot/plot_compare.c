@@ -194,7 +194,7 @@ static double largest_by(const struct comparison *c,
         double *largest = row->other || row->label ? &rest : &code;
         *largest = fmax(*largest, size(c, row));
     }
-    return code > 0 && rest > 1.6 * code ? code : fmax(code, rest);
+    return scale_end(code, rest);
 }
 
 static double length_of(const struct comparison *c, const struct change *row)

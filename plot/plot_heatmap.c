@@ -42,7 +42,7 @@ static void find_end(struct heatmap *h)
         double *most = label_is_no_code(b->names[k]) ? &rest : &code;
         *most = fmax(*most, largest_of(b, k));
     }
-    h->most = rest > 1.6 * code && code > 0 ? code : fmax(code, rest);
+    h->most = scale_end(code, rest);
 }
 
 /* " · _idle: beyond the scale", or nothing. Caller frees. */

@@ -11,6 +11,7 @@
 #include "analyze/aggregate/report_rows.h"
 #include "base/memory.h"
 #include "plot/names.h"
+#include "plot/text.h"
 
 const char *ranking_metric_name(const struct quantity *q, enum row_metric metric)
 {
@@ -223,7 +224,7 @@ double ranking_limit(const struct ranking *r)
         double *most = row->other ? &other : &code;
         *most = fmax(*most, reach);
     }
-    return code > 0 && other > 1.6 * code ? 1.1 * code : INFINITY;
+    return scale_end(code, other) < other ? 1.1 * code : INFINITY;
 }
 
 void ranking_intervals(struct ranking *r, const struct aggregate *a)

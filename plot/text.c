@@ -147,6 +147,11 @@ static bool takes_prefix(const char *unit)
     return false;
 }
 
+double scale_end(double code, double rest)
+{
+    return code > 0 && rest > 1.6 * code ? code : fmax(code, rest);
+}
+
 struct scale scale_for(double largest, const char *unit)
 {
     struct scale scale = {.factor = 1};

@@ -28,6 +28,10 @@ struct scale {
 /* Adds SI prefixes only to units that have them, and never "ks". */
 struct scale scale_for(double largest, const char *unit);
 
+/* Where a scale ends that shows values up to CODE, and up to REST of what is not code: at CODE if that would be too small to
+ * see beside the rest, else at the larger one. */
+double scale_end(double code, double rest);
+
 /* "12.3 mJ", with three digits. Caller frees. */
 char *text_value(double value, const char *unit);
 
