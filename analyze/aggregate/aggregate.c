@@ -76,18 +76,6 @@ static void join_kinds(struct aggregate *a, const struct pbin_meta *meta)
         a->meta.pmu = energy ? PMU_POWER : PMU_CUSTOM;
 }
 
-/* Where the attribution is not recorded, it does not count. */
-static int join_attribution(struct aggregate *a, const struct pbin_meta *meta, const char *name,
-                            struct error *err)
-{
-    char how[ATTRIBUTION_DIFFERENCE];
-    if (attribution_differs(meta->attribution, a->meta.attribution, how))
-        return error_set(err, name, NO_OFFSET, "was attributed %s, unlike previous profiles", how);
-    if (a->meta.attribution == NULL && meta->attribution != NULL)
-        a->meta.attribution = mem_strdup(meta->attribution);
-    return 0;
-}
-
 int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const char *name,
                         struct error *err)
 {
@@ -105,7 +93,7 @@ int aggregate_take_meta(struct aggregate *a, const struct pbin_meta *meta, const
         return error_set(err, name, NO_OFFSET, "contains %s, but previous profiles contain %s",
                          quantity.name == NULL ? "no PMU values" : quantity.name,
                          a->quantity.name == NULL ? "no PMU values" : a->quantity.name);
-    if (join_attribution(a, meta, name, err) != 0)
+    if (attribution_unite(&a->meta.attribution, meta->attribution, name, err) != 0)
         return -1;
     forget_what_differs(a, meta);
     join_kinds(a, meta);

@@ -296,18 +296,6 @@ static int take_meta(struct annotation *a, const struct pbin_meta *meta, const c
     return 0;
 }
 
-/* All profiles must have been weighed by the same options. */
-static int take_attribution(struct annotation *a, const char *words, const char *name,
-                            struct error *err)
-{
-    char how[ATTRIBUTION_DIFFERENCE];
-    if (attribution_differs(words, a->meta.attribution, how))
-        return error_set(err, name, NO_OFFSET, "was attributed %s, unlike previous profiles", how);
-    if (a->meta.attribution == NULL && words != NULL)
-        a->meta.attribution = mem_strdup(words);
-    return 0;
-}
-
 int annotation_read(struct annotation *a, struct pbin_reader *reader, const char *name,
                     struct error *err)
 {
@@ -326,7 +314,8 @@ int annotation_read(struct annotation *a, struct pbin_reader *reader, const char
     if (result == 0)
         result = aggregate_finish(from, err);
     if (result == 0)
-        result = take_attribution(a, aggregate_meta(from)->attribution, name, err);
+        result =
+            attribution_unite(&a->meta.attribution, aggregate_meta(from)->attribution, name, err);
     if (result == 0) {
         struct places places;
         places_init(&places, pbin_reader_definitions(reader));

@@ -121,3 +121,13 @@ bool attribution_differs(const char *words, const char *others, char text[ATTRIB
         return false;
     return find_extra(words, others, "with", text) || find_extra(others, words, "without", text);
 }
+
+int attribution_unite(char **words, const char *others, const char *name, struct error *err)
+{
+    char how[ATTRIBUTION_DIFFERENCE];
+    if (attribution_differs(others, *words, how))
+        return error_set(err, name, NO_OFFSET, "was attributed %s, unlike previous profiles", how);
+    if (*words == NULL && others != NULL)
+        *words = mem_strdup(others);
+    return 0;
+}

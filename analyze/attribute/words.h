@@ -29,4 +29,8 @@ bool attribution_lacks(const char *words, const struct attribution_options *opti
 enum { ATTRIBUTION_DIFFERENCE = ATTRIBUTION_WORD + 16 };
 bool attribution_differs(const char *words, const char *others, char text[ATTRIBUTION_DIFFERENCE]);
 
+/* Adds OTHERS, of the profile NAME, to *WORDS, of those before it; NULL is not recorded and fits all. Returns 0, or -1 with
+ * ERR filled if they differ. The caller frees *WORDS. */
+int attribution_unite(char **words, const char *others, const char *name, struct error *err);
+
 #endif
