@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "formats/elf/elf_search.h"
 
 /* In the order of pbin_key_get. */
 enum {
@@ -96,9 +97,8 @@ uint64_t key_offset(const struct pbin_definitions *all, const char *binary, uint
 {
     for (size_t i = 0; i < all->map_count; i++) {
         const struct pbin_map *map = &all->maps[i];
-        const char *label = strings_get(all->strings, map->label), *slash = strrchr(label, '/');
-        if (pc >= map->address && pc - map->address < map->size &&
-            strcmp(slash != NULL ? slash + 1 : label, binary) == 0)
+        const char *name = elf_base_name(strings_get(all->strings, map->label));
+        if (pc >= map->address && pc - map->address < map->size && strcmp(name, binary) == 0)
             return offset_in(map, pc);
     }
     return pc;
