@@ -71,27 +71,37 @@ static bool is_usable(const struct fit_window *w)
     return true;
 }
 
+/* The products of the columns of a window, without words. */
+static void add_exactly(struct fit *fit, size_t group, const struct fit_inner *w)
+{
+    double time[] = {w->ns, w->ns, w->ns}, energy[] = {w->energy, w->energy, w->energy};
+    for (size_t i = 0; i < w->count; i++) {
+        double x[] = {w->cpu[0][i], w->cpu[1][i], w->cpu[2][i]};
+        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / w->ns);
+        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / w->ns);
+        for (size_t j = 0; j <= i; j++) {
+            double y[] = {w->cpu[0][j], w->cpu[1][j], w->cpu[2][j]};
+            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / w->ns);
+        }
+    }
+}
+
 void fit_take(struct fit *fit, const struct fit_window *w)
 {
-    double ns = (double)w->ns / FIT_TICK, joule = exact_approximate(w->energy, ENERGY_SHIFT);
-    double time[] = {ns, ns, ns}, energy[] = {joule, joule, joule};
+    double cpu[FIT_ESTIMATES][FIT_COLUMNS];
+    const struct fit_inner inner = {.ns = (double)w->ns / FIT_TICK,
+                                    .energy = exact_approximate(w->energy, ENERGY_SHIFT),
+                                    .count = w->count,
+                                    .column = w->column,
+                                    .cpu = cpu};
     size_t group = group_of(w->end);
     if (!is_usable(w))
         return;
-    add_window(fit, group, ns, joule, w->variance);
-    for (size_t i = 0; i < w->count; i++) {
-        double x[FIT_ESTIMATES];
+    for (size_t i = 0; i < w->count; i++)
         for (size_t e = 0; e < FIT_ESTIMATES; e++)
-            x[e] = (double)w->cpu[i][e] / FIT_TICK;
-        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / ns);
-        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / ns);
-        for (size_t j = 0; j <= i; j++) {
-            double y[FIT_ESTIMATES];
-            for (size_t e = 0; e < FIT_ESTIMATES; e++)
-                y[e] = (double)w->cpu[j][e] / FIT_TICK;
-            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / ns);
-        }
-    }
+            cpu[e][i] = (double)w->cpu[i][e] / FIT_TICK;
+    add_window(fit, group, inner.ns, inner.energy, w->variance);
+    add_exactly(fit, group, &inner);
 }
 
 /* ---- in words ---- */
@@ -137,21 +147,6 @@ static void add_inner(const struct fit_inner *w, int64_t *restrict sums, int64_t
             more[at + w->column[j]] += taken[j];
         more[at + FIT_TIME] += to_word(half - all, WORD_TIME);
         more[at + FIT_ENERGY] += to_word((half - all) * rate, WORD_ENERGY);
-    }
-}
-
-/* The same for products that are too large for words. */
-static void add_large(struct fit *fit, size_t group, const struct fit_inner *w)
-{
-    double time[] = {w->ns, w->ns, w->ns}, energy[] = {w->energy, w->energy, w->energy};
-    for (size_t i = 0; i < w->count; i++) {
-        double x[] = {w->cpu[0][i], w->cpu[1][i], w->cpu[2][i]};
-        add_products(fit, group, w->column[i], FIT_TIME, x, time, 1 / w->ns);
-        add_products(fit, group, w->column[i], FIT_ENERGY, x, energy, 1 / w->ns);
-        for (size_t j = 0; j <= i; j++) {
-            double y[] = {w->cpu[0][j], w->cpu[1][j], w->cpu[2][j]};
-            add_products(fit, group, w->column[i], w->column[j], x, y, 1 / w->ns);
-        }
     }
 }
 
@@ -212,7 +207,7 @@ void fit_take_inner(struct fit *fit, const struct fit_inner *w)
     double joule = 3 * cpus * fabs(w->energy);
     double part = ns * NS_PART > joule * JOULE_PART ? ns * NS_PART : joule * JOULE_PART;
     if (!(part < MOST_PART)) {
-        add_large(fit, group, w);
+        add_exactly(fit, group, w); /* the products are too large for words */
         return;
     }
     use_words(fit, group, part);
