@@ -252,10 +252,8 @@ __attribute__((noinline, cold)) static bool adopt(struct state *t)
         name_block(block, pid);
         t->records = block->records;
         t->arcs = find_arcs(block);
-        for (uint64_t i = 0; i < t->count; i++) {
+        for (uint64_t i = 0; i < t->count; i++)
             t->frames[i].inherited = true;
-            t->records[t->frames[i].function].depth++;
-        }
         if (t->frames == NULL && meter_process.header->timing) {
             t->frames = map(FRAMES * sizeof *t->frames);
             t->graves = map(GRAVES * sizeof *t->graves);
@@ -319,22 +317,25 @@ __attribute__((noinline, cold)) static void note_interval(const struct state *t,
     __atomic_store_n(&interval->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Ends FRAME, which was the last, at time END. */
+/* Ends FRAME, which was the last, at time END. Where hooks cost less than they usually do, a call takes at least as long as the
+ * watched calls within: its caller has the cost that was really there. */
 static inline void close_frame(struct state *t, const struct frame *f, uint64_t end, bool returned)
 {
     const struct meter_header *header = meter_process.header;
     struct meter_record *r = &t->records[f->function];
-    uint64_t elapsed = less(less(end, f->start), f->cost + t->cost_inside);
-    r->depth--;
+    const uint64_t took = less(end, f->start);
+    uint64_t elapsed = less(took, f->cost + t->cost_inside);
+    if (elapsed < f->child)
+        elapsed = f->child;
     if (t->count > 0) {
         struct frame *parent = &t->frames[t->count - 1];
         parent->child += elapsed;
-        parent->cost += f->cost + t->cost_total;
+        parent->cost += less(took, elapsed) + less(t->cost_total, t->cost_inside);
     }
     if (f->inherited)
         return;
-    r->self += less(elapsed, f->child);
-    if (r->depth == 0) {
+    r->self += elapsed - f->child;
+    if (--r->depth == 0) {
         r->inclusive += elapsed;
         if (header->shortest != 0 && less(end, f->start) >= header->shortest)
             note_interval(t, f, end);
@@ -365,7 +366,7 @@ static void end_hook(struct state *t)
 {
     uint64_t depth = 0;
     for (uint64_t i = 0; i < t->count; i++)
-        depth += t->frames[i].function == t->current;
+        depth += t->frames[i].function == t->current && !t->frames[i].inherited;
     t->records[t->current].depth = depth;
     t->busy = false;
 }

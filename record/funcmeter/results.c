@@ -74,9 +74,7 @@ static int compare_by_cost(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* The cost of hooks, which varies, is subtracted from each time, and no time becomes negative. In recursions, which
- * have many self times but few inclusive times of outermost calls, more may be subtracted from the latter: self time
- * must not exceed them. */
+/* Of a recursive call that was left for good by its thread, inner calls have a self time, but the call has no inclusive one. */
 static void limit_self(struct meter_sums *sums)
 {
     struct meter_record *r = &sums->record;

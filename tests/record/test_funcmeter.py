@@ -738,6 +738,40 @@ class Times(Case):
         (row,), printed = self.rows("--cpu-time", "slower:work", "--", program)
         self.assertAlmostEqual(float(row["mean [ns]"]) / float(printed), 1, delta=0.1)
 
+    def test_callers_include_callees(self):
+        """Of calls that take less than the error of what is subtracted for a hook."""
+        program = self.build("tiny", """
+            __attribute__((noipa)) int tiny(int n) { return n + 1; }
+            __attribute__((noipa)) int between(int n) { return tiny(n) + tiny(n + 1); }
+            __attribute__((noipa)) int caller(int n) { for (int i = 0; i < 40000; i++) n += between(n) + tiny(n); return n; }
+            int main(int n, char **v) { return caller(n) == 0 && v; }""")
+        for options in ([], ["--clock", "monotonic"], ["--cpu-time"]):
+            rows, _ = self.rows(*options, "tiny:tiny|between|caller|main", "--", program)
+            inclusive, own = ({r["function"]: float(r[c]) for r in rows} for c in ("inclusive [s]", "self [s]"))
+            self.assertEqual(inclusive["tiny"], own["tiny"])
+            self.assertGreater(inclusive["tiny"], 0)
+            self.assertGreaterEqual(inclusive["caller"], inclusive["between"])
+            self.assertAlmostEqual(sum(own.values()), inclusive["main"], 9)
+
+    def test_calls_of_a_child_in_a_recursion(self):
+        """The calls of a forked process are outermost, also in calls that its parent made."""
+        program = self.build("forking", """
+            #include <sys/wait.h>
+            #include <unistd.h>
+            __attribute__((noipa)) int nest(int n)
+            {
+                if (n == 9 && fork() == 0)
+                    _exit(nest(2));
+                usleep(5000);
+                return n == 9 ? wait(NULL) < 0 : n > 0 ? nest(n - 1) : 0;
+            }
+            int main(void) { return nest(10); }""")
+        rows, _ = self.rows("--threads", "forking:nest", "--", program)
+        for row in rows:
+            self.assertEqual(row["self [s]"], row["inclusive [s]"])
+        self.assertEqual(sorted(int(float(r["inclusive [s]"]) / 5e-3) >= int(r["calls"]) for r in rows), [True, True])
+        self.assertEqual(sorted(int(r["calls"]) for r in rows), [2, 3])
+
     def test_recursion_counts_once(self):
         program = self.build("calls", CALLS)
         rows, _ = self.rows("calls:fib|main", "--", program, "1", status=3)
