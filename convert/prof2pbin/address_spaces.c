@@ -16,6 +16,9 @@
 
 enum { NONE = 0 }; /* no node */
 
+/* The ptrace engine records a mapping when it notices it, which may be this long after code ran there. */
+static const uint64_t longest_notice_ns = 1000000000;
+
 struct node {
     uint64_t begin, last; /* addresses, both inside */
     uint32_t map;
@@ -34,12 +37,14 @@ struct space {
     uint32_t root, owner;
     uint32_t token;
     size_t next, end; /* events that are still to come */
-    uint64_t until;   /* time of the next one */
+    size_t soon;      /* those before SOON may be there already: they are noticed next */
+    uint64_t until;   /* until then, all this is so */
     bool started;
 };
 
 struct address_spaces {
     const struct raw_extension *ext;
+    uint64_t notice_ns; /* 0: mappings are recorded as they happen */
     struct code_map *maps;
     bool *is_anonymous; /* [map_count] */
     size_t map_count;
@@ -172,6 +177,18 @@ static void cover(struct address_spaces *s, struct space *space, uint64_t begin,
     space->root = join(s, space->root, after, owner);
 }
 
+/* The last mapping at PC among the next events of SPACE, those before END. */
+static uint32_t find_next(const struct address_spaces *s, const struct space *space, size_t end,
+                          uint64_t pc)
+{
+    for (size_t i = end; i-- > space->next;) {
+        const struct raw_mapx *map = &s->ext->mapx[s->events[i].mapx];
+        if (pc - map->address < map->size)
+            return s->map_of[s->events[i].mapx];
+    }
+    return UINT32_MAX;
+}
+
 uint32_t address_spaces_find(const struct address_spaces *s, uint32_t image, uint64_t pc)
 {
     uint32_t at = s->spaces[image].root, best = NONE;
@@ -180,10 +197,38 @@ uint32_t address_spaces_find(const struct address_spaces *s, uint32_t image, uin
             best = at;
         at = s->nodes[at].begin <= pc ? s->nodes[at].right : s->nodes[at].left;
     }
-    return best != NONE && s->nodes[best].last >= pc ? s->nodes[best].map : UINT32_MAX;
+    return best != NONE && s->nodes[best].last >= pc
+               ? s->nodes[best].map
+               : find_next(s, &s->spaces[image], s->spaces[image].soon, pc);
+}
+
+uint32_t address_spaces_find_later(const struct address_spaces *s, uint32_t image, uint64_t pc,
+                                   uint64_t time_ns)
+{
+    const struct space *space = &s->spaces[image];
+    size_t end = space->next;
+    while (end < space->end && s->events[end].time <= time_ns)
+        end++;
+    uint32_t map = find_next(s, space, end, pc);
+    return map != UINT32_MAX ? map : address_spaces_find(s, image, pc);
 }
 
 /* ---- time ---- */
+
+/* Finds what is noticed next, if that is near. */
+static void look_ahead(const struct address_spaces *s, struct space *space, uint64_t time_ns)
+{
+    space->soon = space->next;
+    space->until = space->next < space->end ? s->events[space->next].time : UINT64_MAX;
+    if (space->until == UINT64_MAX)
+        return;
+    if (space->until - time_ns > s->notice_ns) {
+        space->until -= s->notice_ns;
+        return;
+    }
+    while (space->soon < space->end && s->events[space->soon].time == space->until)
+        space->soon++;
+}
 
 static void apply_events(struct address_spaces *s, struct space *space, uint64_t time_ns)
 {
@@ -196,11 +241,9 @@ static void apply_events(struct address_spaces *s, struct space *space, uint64_t
         if (__builtin_add_overflow(map->address, map->size - 1, &last))
             last = UINT64_MAX;
         cover(s, space, map->address, last, s->map_of[mapx]);
-        space->token = 0;
     }
-    space->until = space->next < space->end ? s->events[space->next].time : UINT64_MAX;
-    if (space->token == 0)
-        space->token = ++s->tokens;
+    look_ahead(s, space, time_ns);
+    space->token = ++s->tokens;
 }
 
 /* A forked image shares the mappings of its parent at that time; after that, both copy what they change. */
@@ -366,6 +409,8 @@ struct address_spaces *address_spaces_new(const struct raw_extension *ext)
     struct address_spaces *s = mem_zalloc(1, sizeof *s);
     struct timespec now = {0};
     s->ext = ext;
+    if (ext->facts.engine != NULL && strcmp(ext->facts.engine, "ptrace") == 0)
+        s->notice_ns = longest_notice_ns;
     s->spaces = mem_zalloc(ext->image_count + 1, sizeof *s->spaces);
     s->node_count = 1;
     mem_reserve(&s->nodes, &s->node_capacity, 1, sizeof *s->nodes);

@@ -22,8 +22,13 @@ const struct code_map *address_spaces_maps(const struct address_spaces *spaces, 
 uint32_t address_spaces_at(struct address_spaces *spaces, uint32_t image, uint64_t time_ns,
                            uint64_t *until_ns);
 
-/* Index of the mapping that contains PC in IMAGE at the last time, UINT32_MAX for none. */
+/* Index of the mapping that contains PC in IMAGE at the last time. The ptrace engine notices mappings late: if there is
+ * none yet, the one that it notices next there, within a second. UINT32_MAX for none. */
 uint32_t address_spaces_find(const struct address_spaces *spaces, uint32_t image, uint64_t pc);
+
+/* The same at TIME_NS, which must not be before the last time. */
+uint32_t address_spaces_find_later(const struct address_spaces *spaces, uint32_t image, uint64_t pc,
+                                   uint64_t time_ns);
 
 /* Can code of mapping INDEX (UINT32_MAX: outside all) come from a JIT? Not if it is a file or the vdso. */
 bool address_spaces_is_anonymous(const struct address_spaces *spaces, uint32_t index);

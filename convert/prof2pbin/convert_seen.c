@@ -11,11 +11,26 @@
 #define LABEL_JIT "[jit]"
 
 enum { RECENT = 1 << 14 };
+#define NONE_AHEAD SIZE_MAX
 
 /* A location that was asked for not long ago. */
 struct recent {
     uint64_t pc, caller;
     uint32_t token, location; /* token 0: free */
+};
+
+/* A thread sample of the present samples. */
+struct next_sighting {
+    uint64_t time_ns;
+    size_t next; /* sighting of its thread in user code, NONE_AHEAD */
+};
+
+struct ahead {
+    size_t base; /* number of the first thread sample */
+    struct next_sighting *list;
+    struct numbers tids;
+    size_t *latest; /* by number in tids, from the end on */
+    size_t capacity, latest_capacity;
 };
 
 struct seen_conversion {
@@ -26,7 +41,8 @@ struct seen_conversion {
     struct pbin_writer *writer;
     struct locations *locations;
     struct tracker tracker;
-    uint32_t *tokens; /* by place in the sample, of a steady batch */
+    struct ahead ahead; /* if sightings move */
+    uint32_t *tokens;   /* by place in the sample, of a steady batch */
     size_t token_capacity;
     struct recent recent[RECENT];
 };
@@ -53,20 +69,23 @@ void seen_conversion_delete(struct seen_conversion *c)
         return;
     jit_names_delete(c->jits);
     tracker_free(&c->tracker);
+    numbers_free(&c->ahead.tids);
+    free(c->ahead.list);
+    free(c->ahead.latest);
     free(c->tokens);
     free(c);
 }
 
-/* The location of PC in IMAGE, called from CALLER (a location, PBIN_NO_CALLER). */
-static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint32_t caller)
+/* The location of PC in IMAGE, in mapping MAP if mappings are known, called from CALLER (a location,
+ * PBIN_NO_CALLER). */
+static uint32_t place_in(struct seen_conversion *c, uint32_t image, uint64_t pc, uint32_t map,
+                         uint32_t caller)
 {
     struct location_place place = {.pc = pc, .map = LOCATION_FIND, .caller = caller};
     if (c->spaces != NULL) {
         uint32_t name = NO_JIT;
-        place.map = UINT32_MAX;
-        if (image != RAW_NO_IMAGE)
-            place.map = address_spaces_find(c->spaces, image, pc);
-        if (image != RAW_NO_IMAGE && address_spaces_is_anonymous(c->spaces, place.map))
+        place.map = map;
+        if (image != RAW_NO_IMAGE && address_spaces_is_anonymous(c->spaces, map))
             name = jit_names_find(c->jits, image, pc);
         if (name != NO_JIT) {
             place.binary = LABEL_JIT;
@@ -74,6 +93,24 @@ static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, ui
         }
     }
     return locations_place(c->locations, &place);
+}
+
+/* The same, where it is mapped now. */
+static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint32_t caller)
+{
+    bool known = c->spaces != NULL && image != RAW_NO_IMAGE;
+    return place_in(c, image, pc, known ? address_spaces_find(c->spaces, image, pc) : UINT32_MAX,
+                    caller);
+}
+
+/* The same, where it will be mapped at TIME_NS. */
+static uint32_t place_later(struct seen_conversion *c, uint32_t image, uint64_t pc,
+                            uint64_t time_ns)
+{
+    bool known = c->spaces != NULL && image != RAW_NO_IMAGE;
+    return place_in(c, image, pc,
+                    known ? address_spaces_find_later(c->spaces, image, pc, time_ns) : UINT32_MAX,
+                    PBIN_NO_CALLER);
 }
 
 static uint32_t unsampled(struct seen_conversion *c)
@@ -118,17 +155,47 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
     return recent->location;
 }
 
-/* A location of user code in place of SEEN, which was in the kernel. */
-static uint32_t user_code(struct seen_conversion *c, const struct sighting *seen)
+/* Finds, for each thread sample of COUNT samples from number FIRST on, the next of its thread that was seen in user
+ * code. */
+static void look_ahead(struct seen_conversion *c, const struct raw_samples *s, size_t first,
+                       size_t count, size_t thread_sample, const uint64_t *time_ns)
 {
-    struct kernel_share *kernel = c->weights->kernel;
-    size_t count;
-    const uint64_t *first = kernel_share_first(kernel, seen->thread, seen->image, &count);
+    struct ahead *ahead = &c->ahead;
+    size_t at = 0;
     for (size_t i = 0; i < count; i++)
-        kernel_share_seen(kernel, seen->thread, seen->image,
-                          place(c, seen->image, first[i], PBIN_NO_CALLER));
-    uint32_t instead = kernel_share_instead(kernel, seen->thread, seen->image);
-    return instead != UINT32_MAX ? instead : place(c, seen->image, seen->pc, PBIN_NO_CALLER);
+        at += s->threads[first + i];
+    ahead->base = thread_sample;
+    mem_reserve(&ahead->list, &ahead->capacity, at, sizeof *ahead->list);
+    numbers_free(&ahead->tids);
+    for (size_t i = count; i-- > 0;)
+        for (size_t seat = s->threads[first + i]; seat-- > 0;) {
+            const size_t from = thread_sample + --at;
+            uint32_t known = ahead->tids.count;
+            uint32_t tid = numbers_intern(&ahead->tids, s->thread_samples[from].tid);
+            uint8_t flags = s->flags != NULL ? s->flags[from] : RAW_RAN;
+            mem_reserve(&ahead->latest, &ahead->latest_capacity, known + 1, sizeof(size_t));
+            if (tid == known)
+                ahead->latest[tid] = NONE_AHEAD;
+            ahead->list[at] = (struct next_sighting){time_ns[i], ahead->latest[tid]};
+            if ((flags & (RAW_RAN | RAW_TOTAL | RAW_CALLER)) == RAW_RAN)
+                ahead->latest[tid] = at;
+        }
+}
+
+/* Fills LATER with the next locations of T in user code after thread sample AT. Returns their number. */
+static size_t find_later(struct seen_conversion *c, const struct raw_samples *s, size_t at,
+                         const struct tracked *t, uint32_t *later)
+{
+    const struct ahead *ahead = &c->ahead;
+    size_t count = 0, next = ahead->list[at - ahead->base].next;
+    for (; next != NONE_AHEAD && count < SEEN_NEARBY; next = ahead->list[next].next) {
+        uint64_t time_ns = ahead->list[next].time_ns;
+        if (time_ns >= t->until)
+            break;
+        later[count++] =
+            place_later(c, t->image, s->thread_samples[ahead->base + next].pc, time_ns);
+    }
+    return count;
 }
 
 /* The same; some sightings in the kernel become sightings of user code, and the reverse. */
@@ -141,11 +208,16 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
     if (!kernel_share_sighting(&seen, t, s, at, time_ns))
         return location;
     bool moves = kernel_share_moves(kernel, &seen);
-    if (moves)
-        return seen.called ? user_code(c, &seen) : place(c, t->image, RAW_KERNEL_PC, location);
+    if (moves && !seen.called)
+        return place(c, t->image, RAW_KERNEL_PC, location);
     if (!seen.called)
         kernel_share_seen(kernel, t->thread, t->image, location);
-    return location;
+    if (!moves)
+        return location;
+    uint32_t later[SEEN_NEARBY];
+    size_t count = find_later(c, s, at, t, later);
+    uint32_t instead = kernel_share_instead(kernel, t->thread, t->image, later, count);
+    return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, PBIN_NO_CALLER);
 }
 
 static void define(struct seen_conversion *c, struct tracked *t)
@@ -248,6 +320,8 @@ size_t seen_conversion_put(struct seen_conversion *c, const struct raw_samples *
         put_steady(c, s, thread_sample, &steady, room);
         return steady.count;
     }
+    if (c->weights->misplaced > 0)
+        look_ahead(c, s, first, count, thread_sample, time_ns);
     for (size_t i = 0; i < count; i++) {
         size_t begin = to;
         for (size_t seat = 0; seat < s->threads[first + i]; seat++)

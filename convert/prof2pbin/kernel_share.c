@@ -8,7 +8,6 @@
 #include "base/intern.h"
 #include "base/memory.h"
 
-enum { NEARBY = 32 };            /* sightings in user code */
 enum { FEW = 6 };                /* ticks */
 static const double certain = 2; /* standard errors */
 /* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
@@ -33,25 +32,17 @@ struct window {
     struct side sides[FAULT_SIDES];
 };
 
-/* The locations last seen, and whose turn it is. */
+/* Where user code was seen last, and whose turn it is. */
 struct nearby {
     uint32_t image; /* of a thread */
-    uint32_t locations[NEARBY];
+    uint32_t locations[SEEN_BEFORE];
     uint32_t count, next, turn;
-};
-
-/* Of a thread: what the second pass takes in place of the kernel. */
-struct user_code {
-    uint32_t image; /* of the first PCs */
-    uint64_t first[NEARBY];
-    size_t firsts;
-    struct nearby nearby;
 };
 
 struct thread_share {
     uint32_t odd,
         odd_user; /* how near the next sighting that goes is, in 2^-32: in the kernel, in user code */
-    struct user_code *code; /* NULL: never seen in user code */
+    struct nearby *nearby; /* NULL: not yet seen in user code */
 };
 
 struct program {
@@ -153,7 +144,7 @@ void kernel_share_delete(struct kernel_share *share)
     if (share == NULL)
         return;
     for (size_t i = 0; i < share->thread_count; i++)
-        free(share->threads[i].code);
+        free(share->threads[i].nearby);
     for (uint32_t i = 0; i < share->paths.count; i++)
         fault_places_free(&share->programs[i].faults);
     numbers_free(&share->pids);
@@ -206,16 +197,6 @@ static uint32_t program_of(struct kernel_share *share, uint32_t image)
     return number;
 }
 
-static struct user_code *code_of(struct kernel_share *share, uint32_t thread, uint32_t image)
-{
-    struct thread_share *t = thread_at(share, thread);
-    if (t->code == NULL) {
-        t->code = mem_zalloc(1, sizeof *t->code);
-        t->code->image = t->code->nearby.image = image;
-    }
-    return t->code;
-}
-
 bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
                            const struct raw_samples *s, size_t at, uint64_t time_ns)
 {
@@ -241,11 +222,6 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     side->kernel += seen->called;
     fault_places_count(&share->programs[program_of(share, seen->image)].faults, seen->side,
                        seen->pc, seen->called);
-    if (seen->called)
-        return;
-    struct user_code *code = code_of(share, seen->thread, seen->image);
-    if (code->image == seen->image && code->firsts < NEARBY)
-        code->first[code->firsts++] = seen->pc;
 }
 
 /* The share of the kernel in P's time: that of its ticks. */
@@ -369,35 +345,34 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 
 static void put_nearby(struct nearby *nearby, uint32_t location)
 {
-    nearby->locations[nearby->next++ % NEARBY] = location;
-    nearby->count += nearby->count < NEARBY;
+    nearby->locations[nearby->next++ % SEEN_BEFORE] = location;
+    nearby->count += nearby->count < SEEN_BEFORE;
 }
 
 void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t image,
                        uint32_t location)
 {
-    struct nearby *nearby = &code_of(share, thread, image)->nearby;
-    if (nearby->image != image)
-        *nearby = (struct nearby){.image = image};
-    put_nearby(nearby, location);
+    struct thread_share *t = thread_at(share, thread);
+    if (t->nearby == NULL)
+        t->nearby = mem_zalloc(1, sizeof *t->nearby);
+    if (t->nearby->image != image)
+        *t->nearby = (struct nearby){.image = image};
+    put_nearby(t->nearby, location);
     put_nearby(&share->programs[program_of(share, image)].nearby, location);
 }
 
-const uint64_t *kernel_share_first(struct kernel_share *share, uint32_t thread, uint32_t image,
-                                   size_t *count)
+uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image,
+                              const uint32_t *later, size_t count)
 {
-    const struct user_code *code = thread_at(share, thread)->code;
-    bool seen = code == NULL || code->image != image || code->nearby.image != image ||
-                code->nearby.count > 0;
-    *count = seen ? 0 : code->firsts;
-    return seen ? NULL : code->first;
-}
-
-uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image)
-{
-    struct user_code *code = thread_at(share, thread)->code;
-    bool known = code != NULL && code->nearby.image == image && code->nearby.count > 0;
-    struct nearby *nearby =
-        known ? &code->nearby : &share->programs[program_of(share, image)].nearby;
-    return nearby->count > 0 ? nearby->locations[nearby->turn++ % nearby->count] : UINT32_MAX;
+    struct nearby *nearby = thread_at(share, thread)->nearby;
+    bool seen = nearby != NULL && nearby->image == image;
+    if (!seen)
+        nearby = &share->programs[program_of(share, image)].nearby;
+    size_t before = seen || count == 0 ? nearby->count : 0;
+    if (count > SEEN_NEARBY - before)
+        count = SEEN_NEARBY - before;
+    if (before + count == 0)
+        return UINT32_MAX;
+    size_t turn = nearby->turn++ % (before + count);
+    return turn < before ? nearby->locations[turn] : later[turn - before];
 }

@@ -12,8 +12,8 @@
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
  *            from each: what its own ticks suggest, together with FEW ticks of the program's share.
  *
- * A removed sighting counts as user code: the code where its thread was seen in user mode at about that time, else its
- * program, else the caller of the kernel. CPU times do not change.
+ * A removed sighting counts as user code: in turn one of the places where its thread was seen in user mode just before
+ * and after, else its program, else the caller of the kernel. CPU times do not change.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
@@ -22,6 +22,9 @@
 #include "convert/prof2pbin/thread_tracker.h"
 
 struct kernel_share;
+
+/* Places in user code that stand for a removed sighting: those before it, and all. */
+enum { SEEN_BEFORE = 3, SEEN_NEARBY = 6 };
 
 /* EXT is borrowed until kernel_share_delete. Returns NULL if it has no ticks: all sightings are correct. */
 struct kernel_share *kernel_share_new(const struct raw_extension *ext);
@@ -53,11 +56,9 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
 /* Thread number THREAD ran at LOCATION in user code of IMAGE. */
 void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t image,
                        uint32_t location);
-/* The PCs in IMAGE at which the thread will first be seen in user code, if it has not been seen there yet: pass their
- * locations to kernel_share_seen. Borrowed; NULL and 0: it has been seen, or never will be. */
-const uint64_t *kernel_share_first(struct kernel_share *share, uint32_t thread, uint32_t image,
-                                   size_t *count);
-/* A location in user code in place of the kernel: of those last seen, in turn. UINT32_MAX: there is none. */
-uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image);
+/* A location in user code in place of the kernel: in turn one of those where THREAD was seen last in IMAGE and of the
+ * COUNT where it will be seen LATER, in order of time; else where its program was. UINT32_MAX: there is none. */
+uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image,
+                              const uint32_t *later, size_t count);
 
 #endif

@@ -3,6 +3,7 @@
 Written by an independent writer (rawprofile.py, from raw.5), weighed by an independent rule (cpuweights.py, from
 prof2pbin.1), read by an independent reader (pbin.py, from pbin.5). SPDX-License-Identifier: MIT
 """
+import collections
 import math
 import os
 import random
@@ -338,6 +339,17 @@ class Resolution(Case):
         self.assertEqual([b for b, _ in got], ["_foreign", "x", "x", "y", "x", "x", "x", "_foreign", "a", "b",
                                                "_foreign"])
 
+    def test_mappings_that_are_noticed_late(self):
+        """The ptrace engine looks for them from time to time; what it has not found within a second was not there."""
+        second = 1000 * MS
+        ext = Extended({"engine": "ptrace"}, [Image(1, "/bin/a")],
+                       [Mapping(0, 0x8000, 0x1000, "/lib/x", 2 * second), Mapping(0, 0x9000, 0x1000, "/lib/y", 2 * second),
+                        Mapping(0, 0x8000, 0x1000, "/lib/z", 3 * second), Mapping(0, 0xa000, 0x1000, "/lib/z", 3 * second)],
+                       [Task(1, 1)])
+        got, _ = self.one(ext, [(second - 1, 1, 0x8800), (second, 1, 0x8800), (second, 1, 0x9800), (second, 1, 0xa000),
+                                (2 * second, 1, 0x8800), (2 * second, 1, 0xa000), (3 * second, 1, 0x8800)])
+        self.assertEqual([b for b, _ in got], ["_foreign", "x", "y", "_foreign", "x", "z", "z"])
+
     def test_fork(self):
         """The child has the mappings of its parent at the fork, no later ones; its own mappings are private."""
         ext = Extended({}, [Image(1, "/bin/a"), Image(2, "/bin/a", 50, 1, 0, raw.FORK)],
@@ -594,6 +606,22 @@ class KernelShare(Case):
             after += pc >> 12 == 2
         self.assertGreater(before, 0.75 * 6000)
         self.assertGreater(after, 0.75 * 5200)
+
+    def test_short_phases_keep_their_user_code(self):
+        """A library runs for 0.1 s and another one in its place for 0.3 s; both are noticed when they have begun."""
+        samples, times, ext = self.record([(400, 0.1, 0.9)])
+        ext.mappings[:] = [Mapping(0, 0x1000, 0x8000, "/lib/old", 20 * MS), Mapping(0, 0x1000, 0x8000, "/lib/new", 110 * MS)]
+        profile = self.convert(run_of(samples), times, ext)
+        shares = collections.Counter(self.where(profile, e)[0] for s in profile.samples for e in s.entries)
+        self.assertEqual(set(shares), {"old", "new", "_kernel"})
+        self.assertAlmostEqual(shares["old"], 0.9 * 110, delta=25)
+
+    def test_phases_that_are_rarely_seen_keep_their_user_code(self):
+        """Every other phase of 0.1 s is mostly seen in the kernel, as it calls it often."""
+        profile, _ = self.simulate([(100, 0.1, 0.9), (100, 0.1, 0.1)] * 3)
+        for i in range(6):
+            here = [pc >> 12 for pc in self.pcs(profile, 100 * i, 100 * (i + 1)) if pc != KERNEL]
+            self.assertGreater(here.count(i + 1), 0.6 * len(here), i)
 
     def test_phases_keep_their_kernel_time(self):
         """Equally many sightings in the kernel, but they are true in every other second."""
