@@ -3,10 +3,13 @@
  *   funcmeter 'libc.so.6:fsync|pwrite' 'program:parse_.*' -- ./program
  *
  * SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/tool.h"
 #include "formats/elf/elf_file.h"
 #include "record/funcmeter/command.h"
@@ -57,9 +60,49 @@ static int choose_method(struct metering *m, struct error *err)
     return command_check_for_probes(o->command[0], err);
 }
 
+/* Chooses functions of files that patterns name by their path and that the command does not load at its start. */
+static void add_named_files(struct metering *m)
+{
+    const struct meter_patterns *patterns = &m->options->patterns;
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct meter_pattern *p = &patterns->items[i];
+        bool is_path = m->options->alone ? strchr(p->library, '/') != NULL : p->library[0] == '/';
+        if (p->files == 0 && is_path && access(p->library, R_OK) == 0)
+            planner_add_file(m->planner, p->library, false);
+    }
+}
+
 static int run(struct metering *m, struct error *err)
 {
     return command_run(m->options->command, &m->signals, m->probes, &m->status, &m->end, err);
+}
+
+/* Lets the loader find the libraries that patterns name. If there is one that it does not find, we say so, not it: it has no
+ * standard error. Returns 0, or -1 with ERR filled. */
+static int load_libraries(struct metering *m, struct error *err)
+{
+    const struct meter_patterns *patterns = &m->options->patterns;
+    char *libraries = mem_strdup(m->library);
+    for (size_t i = 0; i < patterns->count; i++)
+        if (strchr(patterns->items[i].library, '/') == NULL) {
+            char *longer = mem_printf("%s:%s", libraries, patterns->items[i].library);
+            free(libraries);
+            libraries = longer;
+        }
+    int result = session_export(m->session, libraries, err);
+    free(libraries);
+    if (result != 0)
+        return -1;
+    int flags = fcntl(STDERR_FILENO, F_GETFD);
+    if (flags >= 0)
+        fcntl(STDERR_FILENO, F_SETFD, flags | FD_CLOEXEC);
+    result = run(m, err);
+    if (flags >= 0)
+        fcntl(STDERR_FILENO, F_SETFD, flags);
+    session_unexport(m->session);
+    if (result == 0)
+        add_named_files(m); /* no process is left that asks for a plan */
+    return result;
 }
 
 /* ---- breakpoints ---- */
@@ -79,17 +122,6 @@ static bool add_static(struct metering *m)
     free(real);
     free(path);
     return found;
-}
-
-/* Chooses functions of files that patterns name by their path and that the command does not load at its start. */
-static void add_named_files(struct metering *m)
-{
-    const struct meter_patterns *patterns = &m->options->patterns;
-    for (size_t i = 0; i < patterns->count; i++) {
-        const struct meter_pattern *p = &patterns->items[i];
-        if (p->files == 0 && p->library[0] == '/' && access(p->library, R_OK) == 0)
-            planner_add_file(m->planner, p->library, false);
-    }
 }
 
 /* Finds out which files the command loads, and makes breakpoints. Returns 0, or -1 with ERR filled. */
@@ -135,6 +167,16 @@ static int start_session(struct metering *m, struct error *err)
     }
     m->session = session_new(m->planner, &options, err);
     return m->session != NULL ? 0 : -1;
+}
+
+static int prepare_and_run(struct metering *m, struct error *err)
+{
+    const bool uprobe = m->method == METHOD_UPROBE;
+    if (m->options->alone)
+        return load_libraries(m, err);
+    if ((uprobe ? prepare_probes(m, err) : session_export(m->session, m->library, err)) != 0)
+        return -1;
+    return uprobe && m->options->session.listing ? 0 : run(m, err);
 }
 
 /* Before anything is started. Returns 0, or -1 with ERR filled. */
@@ -219,10 +261,8 @@ static int meter(struct funcmeter_options *o, struct error *err)
     }
     signals_take(&m.signals, NULL);
     m.planner = planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
-    bool uprobe = m.method == METHOD_UPROBE, only_list = uprobe && o->session.listing;
     if (start_energy(&m, err) != 0 || start_session(&m, err) != 0 ||
-        (uprobe ? prepare_probes(&m, err) : session_export(m.session, m.library, err)) != 0 ||
-        (!only_list && run(&m, err) != 0) || report(&m, err) != 0)
+        prepare_and_run(&m, err) != 0 || report(&m, err) != 0)
         report_error(&o->reporter, err);
     else
         m.end = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);

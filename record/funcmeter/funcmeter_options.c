@@ -3,6 +3,7 @@
 #include "record/funcmeter/funcmeter_options.h"
 
 #include <argp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,8 @@ static const struct argp_option option_table[] = {
      "or auto: uprobe where the program cannot load a library",
      1},
     {"list", KEY_LIST, NULL, EVERYDAY,
-     "print the functions that would be measured, and why others are not, without running COMMAND",
+     "print the functions that would be measured, and why others are not, without running COMMAND, "
+     "which may be left out for libraries",
      1},
     {NULL, 0, NULL, 0, "Power: the options of a source follow its -p", 2},
     {"pmu-arg", 'p', "SOURCE", EVERYDAY,
@@ -102,9 +104,24 @@ const char *funcmeter_beyond_probes(const struct funcmeter_options *o)
                                  : NULL;
 }
 
-static void finish(struct argp_state *state, const struct funcmeter_options *o)
+/* Libraries are listed without a command: the loader finds them, for any program. */
+static void list_alone(struct argp_state *state, struct funcmeter_options *o)
+{
+    for (size_t i = 0; i < o->patterns.count; i++)
+        if (strpbrk(o->patterns.items[i].library, "*?[") != NULL)
+            argp_error(state, "pattern '%s': --list needs a command for a name with wildcards",
+                       o->patterns.items[i].text);
+    snprintf(o->self_path, sizeof o->self_path, "/proc/self/exe");
+    o->self[0] = o->self_path;
+    o->command = o->self;
+    o->alone = true;
+}
+
+static void finish(struct argp_state *state, struct funcmeter_options *o)
 {
     struct error err = {0};
+    if (o->command == NULL && o->session.listing)
+        list_alone(state, o);
     if (o->command == NULL)
         argp_error(state, "no command given: funcmeter PATTERN... -- COMMAND [ARGUMENT...]");
     if (o->patterns.count == 0)
@@ -189,7 +206,7 @@ void funcmeter_options_parse(struct funcmeter_options *o, int argc, char **argv)
 {
     const struct argp argp = {.options = option_table,
                               .parser = take_option,
-                              .args_doc = "PATTERN... -- COMMAND [ARGUMENT...]",
+                              .args_doc = "PATTERN... -- COMMAND [ARGUMENT...]\n--list PATTERN...",
                               .doc = documentation};
     *o = (struct funcmeter_options){.reporter = {.tool = "funcmeter"}, .session = {.timing = true}};
     o->power_parsing = (struct power_parsing){.power = &o->power, .early = {.kind = -1}};

@@ -23,6 +23,9 @@ struct funcmeter_options {
     enum meter_method method;
     const char *output, *format; /* NULL: not given */
     char **command;
+    bool
+        alone; /* no command was given: COMMAND is funcmeter itself, which loads the libraries of patterns and ends */
+    char *self[2], self_path[16];
 };
 
 /* Usage errors end the program. Caller frees the patterns. */

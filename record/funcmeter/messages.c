@@ -46,7 +46,9 @@ void messages_warn(struct funcmeter_options *o, const struct session *session,
     for (size_t i = 0; i < o->patterns.count; i++) {
         const struct meter_pattern *p = &o->patterns.items[i];
         if (p->files == 0)
-            report_warning(&o->reporter, "pattern '%s': the command loaded no such file", p->text);
+            report_warning(&o->reporter, "pattern '%s': %s", p->text,
+                           o->alone ? "there is no such library (programs: by their path)"
+                                    : "the command loaded no such file");
         else if (p->functions == 0)
             report_warning(&o->reporter, "pattern '%s': no function matches", p->text);
     }

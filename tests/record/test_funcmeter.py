@@ -1094,6 +1094,25 @@ class Refusals(Case):
         listed = self.run_meter("--list", "odd:tiny|next|into", "--", program)
         self.assertRegex(listed.stdout, r"0x0000\w+ +\d+  odd:next\n(-.*\n){2}")
 
+    def test_list_without_a_command(self):
+        """The loader finds libraries, in its cache and by LD_LIBRARY_PATH; their code does not run."""
+        self.build("libmine.so", PLUGIN.replace("plugin(1)", "__builtin_trap()"), "-shared", "-fPIC")
+        symbols = subprocess.run(["nm", "-S", "libmine.so"], cwd=self.folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+        address, size = (int(n, 16) for n in re.search(r"(\w+) (\w+) T plugin\n", symbols).groups())
+        patterns = ("libc.so.6:fsync|memcpy", "libz.so.1:adler32", "libmine.so:plugin")
+        with mock.patch.dict(os.environ, LD_LIBRARY_PATH=self.folder):
+            alone = self.run_meter("--list", *patterns)
+        in_libc = self.run_meter("--list", patterns[0], "--", "true").stdout
+        self.assertEqual((alone.returncode, alone.stderr), (0, ""))
+        self.assertRegex(alone.stdout, "^" + re.escape(in_libc + f"0x{address:08x} {size:6}  libmine.so:plugin\n") +
+                         r"0x\w+ +\d+  libz.so.1:adler32\n$")
+        done = self.run_meter("--list", "./libmine.so:plugin", sys.executable + ":Py_BytesMain")
+        self.assertRegex(done.stdout, r"^0x\w+ +\d+  libmine.so:plugin\n0x\w+ +\d+  python3\S*:Py_BytesMain\n$")
+        for pattern, status, text in (("libmine.so:plugin", 1, "there is no such library (programs: by their path)\n"
+                                       "funcmeter: no function was hooked\n"),
+                                      ("libm*:.*", 2, "--list needs a command for a name with wildcards\n")):
+            self.assertIn(f"funcmeter: pattern '{pattern}': {text}", self.refused("--list", pattern, status=status))
+
     def test_fragments_and_loops(self):
         """A part that the compiler moved out of a function has no return address, and is not hooked; a loop to the first instruction
         of a function is no call; and the program computes what it does alone."""
