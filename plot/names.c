@@ -47,7 +47,7 @@ static char *join(const struct name_source *from, const struct pbin_row *row, un
 static char *name_of(const struct name_source *from, const struct pbin_row *row, unsigned use)
 {
     char *name = join(from, row, use);
-    if (strcmp(name, "_unknown") != 0)
+    if (strcmp(name, LABEL_UNKNOWN) != 0)
         return name;
     free(name);
     return join(from, row, (1U << from->keys->count) - 1);
@@ -80,7 +80,7 @@ char **names_make(const struct name_source *from, const struct pbin_row *const *
         names[i] = name_of(from, rows[i], use);
         if (names[i][0] == '\0') {
             free(names[i]);
-            names[i] = mem_strdup("_unknown");
+            names[i] = mem_strdup(LABEL_UNKNOWN);
         }
     }
     return names;

@@ -140,7 +140,7 @@ static const char *color_of(struct flame *f, const struct flame_node *node)
     uint32_t hash = 2166136261U;
     for (const char *c = node->name; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 16777619U;
-    if (node->depth == 0 || label_is_no_code(node->name) || strcmp(node->name, "_unknown") == 0)
+    if (node->depth == 0 || label_is_no_code(node->name) || strcmp(node->name, LABEL_UNKNOWN) == 0)
         return *last = t->other;
     hash =
         (hash ^ hash >> 15) * 0x2c1b3c6dU; /* for names that differ only in their last character */

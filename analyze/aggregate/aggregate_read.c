@@ -98,7 +98,7 @@ bool aggregate_selects(const struct aggregate *a, const uint64_t *key, const cha
     if (s == NULL)
         return true;
     if (s->exclude_external && target != NULL &&
-        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), target) != 0)
+        strcmp(row_text_of(&question, pbin_key_find("binary", 6)), label_unlike(target)) != 0)
         return false;
     return s->filter_count == 0 || selection_passes(s, row_text_of, &question);
 }

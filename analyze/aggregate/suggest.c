@@ -30,7 +30,8 @@ static const char *name_at(const struct pbin_definitions *all, const struct pbin
                             : names == INLINED  ? inner->demangled
                             : names == BINARIES ? at->binary
                                                 : inner->file;
-    return strings_get(all->strings, number);
+    const char *name = strings_get(all->strings, number);
+    return label_is_nameless(name, at->map != PBIN_NO_MAP) ? name : label_unlike(name);
 }
 
 static bool matches_label(const char *glob)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/aggregate/aggregate.h"
+#include "analyze/attribute/labels.h"
 #include "analyze/attribute/words.h"
 #include "base/memory.h"
 
@@ -85,8 +86,8 @@ static void take_checksums(struct annotation *a, const struct pbin_definitions *
     for (size_t i = 0; i < all->checksum_count; i++) {
         const struct pbin_checksum *from = &all->checksums[i];
         const struct pbin_checksum own = {
-            strings_intern(a->texts, strings_get(all->strings, from->binary)),
-            strings_intern(a->texts, strings_get(all->strings, from->file)),
+            strings_intern(a->texts, label_unlike(strings_get(all->strings, from->binary))),
+            strings_intern(a->texts, label_unlike(strings_get(all->strings, from->file))),
             strings_intern(a->texts, strings_get(all->strings, from->md5))};
         take_checksum(a, &own);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/annotate/annotate_values.h"
+#include "analyze/attribute/labels.h"
 #include "base/number.h"
 
 static const enum annotate_value values[] = {ANNOTATE_TIME, ANNOTATE_ENERGY, ANNOTATE_SAMPLES};
@@ -79,7 +80,8 @@ bool annotation_is_shown(const struct annotation *a, const struct annotate_sums 
 static enum annotate_level level_of(const struct annotation *a, const struct annotate_function *f)
 {
     const char *target = a->meta.target, *binary = annotation_text(a, f->rows->binary);
-    bool external = target != NULL && f->rows->binary != 0 && strcmp(target, binary) != 0;
+    bool external =
+        target != NULL && f->rows->binary != 0 && strcmp(label_unlike(target), binary) != 0;
     return external ? a->options->external_level : a->options->level;
 }
 

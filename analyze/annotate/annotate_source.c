@@ -11,6 +11,7 @@
 #include "analyze/annotate/annotate_text.h"
 #include "analyze/annotate/annotate_values.h"
 #include "analyze/annotate/source_file.h"
+#include "analyze/attribute/labels.h"
 #include "base/memory.h"
 
 enum {
@@ -118,8 +119,8 @@ static time_t binary_made(const struct annotation *a, const struct annotate_func
         const char *path = annotation_text(a, a->modules[i].path);
         const char *slash = strrchr(annotation_text(a, a->modules[i].label), '/');
         const char *base = slash != NULL ? slash + 1 : annotation_text(a, a->modules[i].label);
-        if (strcmp(base, annotation_text(a, f->rows->binary)) == 0 && path[0] != '\0' &&
-            stat(path, &info) == 0)
+        if (strcmp(label_unlike(base), annotation_text(a, f->rows->binary)) == 0 &&
+            path[0] != '\0' && stat(path, &info) == 0)
             return info.st_mtime;
     }
     return 0;

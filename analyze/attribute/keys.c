@@ -61,15 +61,25 @@ static void extend(uint32_t **array, size_t *count, size_t *capacity, size_t nee
     *count = *capacity;
 }
 
-/* The text of profile string NUMBER as a string number of ROWS. */
-static uint32_t key_map_text(struct key_map *map, const struct pbin_definitions *all,
-                             uint64_t number)
+/* The name that is profile string NUMBER as a string number of ROWS. */
+static uint32_t name_text(struct key_map *map, const struct pbin_definitions *all, uint64_t number)
 {
     extend(&map->texts, &map->text_count, &map->text_capacity, number + 1);
-    if (map->texts[number] == NO_ROW)
-        map->texts[number] =
-            strings_intern(map->rows->texts, strings_get(all->strings, (uint32_t)number));
+    if (map->texts[number] == NO_ROW) {
+        const char *name = label_unlike(strings_get(all->strings, (uint32_t)number));
+        map->texts[number] = strings_intern(map->rows->texts, name);
+    }
     return map->texts[number];
+}
+
+/* The same for a string that names the code at AT, or says that it has no name. */
+static uint32_t code_text(struct key_map *map, const struct pbin_definitions *all,
+                          const struct pbin_location *at, uint32_t number)
+{
+    const char *text = strings_get(all->strings, number);
+    if (label_is_nameless(text, at->map != PBIN_NO_MAP))
+        return strings_intern(map->rows->texts, text);
+    return name_text(map, all, number);
 }
 
 /* The base name of the program of THREAD. */
@@ -78,7 +88,7 @@ static uint32_t program_text(struct key_map *map, const struct pbin_definitions 
 {
     const char *path = strings_get(all->strings, all->threads[thread].program);
     const char *slash = strrchr(path, '/');
-    return strings_intern(map->rows->texts, slash != NULL ? slash + 1 : path);
+    return strings_intern(map->rows->texts, label_unlike(slash != NULL ? slash + 1 : path));
 }
 
 static uint64_t offset_in(const struct pbin_map *map, uint64_t pc)
@@ -98,15 +108,16 @@ uint64_t key_offset(const struct pbin_definitions *all, const char *binary, uint
     for (size_t i = 0; i < all->map_count; i++) {
         const struct pbin_map *map = &all->maps[i];
         const char *name = elf_base_name(strings_get(all->strings, map->label));
-        if (pc >= map->address && pc - map->address < map->size && strcmp(name, binary) == 0)
+        if (pc >= map->address && pc - map->address < map->size &&
+            strcmp(label_unlike(name), binary) == 0)
             return offset_in(map, pc);
     }
     return pc;
 }
 
-/* The name of the code at AT. */
-static uint64_t code_text(struct key_map *map, const struct pbin_definitions *all,
-                          const struct pbin_location *at, enum code_name wanted)
+/* What decoding says about the code at AT. */
+static uint64_t decoded_text(struct key_map *map, const struct pbin_definitions *all,
+                             const struct pbin_location *at, enum code_name wanted)
 {
     return strings_intern(map->rows->texts, code_names_get(map->code, all, at, wanted));
 }
@@ -124,7 +135,8 @@ static uint64_t stack_text(struct key_map *map, const struct pbin_definitions *a
     char *chain = NULL;
     for (uint64_t i = at->frame_count; i > 0; i--) {
         const struct pbin_frame *frame = &all->frames[at->first_frame + i - 1];
-        const char *name = strings_get(all->strings, function_of(frame, linkage));
+        const char *name =
+            strings_get(map->rows->texts, code_text(map, all, at, function_of(frame, linkage)));
         char *longer = chain != NULL ? mem_printf("%s;%s", chain, name) : mem_strdup(name);
         free(chain);
         chain = longer;
@@ -147,27 +159,27 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
     case KEY_THREAD:
         return all->threads[thread].tid;
     case KEY_COMM:
-        return key_map_text(map, all, all->threads[thread].name);
+        return name_text(map, all, all->threads[thread].name);
     case KEY_PROGRAM:
         return program_text(map, all, thread);
     case KEY_BINARY:
-        return key_map_text(map, all, at->binary);
+        return code_text(map, all, at, at->binary);
     case KEY_FILE:
-        return key_map_text(map, all, inner->file);
+        return name_text(map, all, inner->file);
     case KEY_FUNCTION:
-        return key_map_text(map, all, function_of(outer, linkage));
+        return code_text(map, all, at, function_of(outer, linkage));
     case KEY_INLINE:
-        return key_map_text(map, all, function_of(inner, linkage));
+        return code_text(map, all, at, function_of(inner, linkage));
     case KEY_LINE:
         return inner->line;
     case KEY_LINKAGE_NAME:
-        return key_map_text(map, all, outer->function);
+        return code_text(map, all, at, outer->function);
     case KEY_OUTER_LINE:
         return outer->line;
     case KEY_BASIC_BLOCK:
-        return code_text(map, all, at, CODE_BLOCK);
+        return decoded_text(map, all, at, CODE_BLOCK);
     case KEY_INSTRUCTION:
-        return code_text(map, all, at, CODE_INSTRUCTION);
+        return decoded_text(map, all, at, CODE_INSTRUCTION);
     case KEY_STACK_INLINE:
         return stack_text(map, all, at, linkage);
     default:

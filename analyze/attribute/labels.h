@@ -38,6 +38,37 @@ static inline bool label_is_no_code(const char *name)
 /* A separate row collects what filters exclude; tables show it as a fact. */
 #define LABEL_EXCLUDED "_excluded"
 
+/* Code that has no name. */
+#define LABEL_UNKNOWN "_unknown" /* inside a known binary, no symbol */
+#define LABEL_FOREIGN "_foreign" /* outside every mapping */
+#define LABEL_KERNEL  "_kernel"
+
+/* Does TEXT, of code in a mapping (MAPPED) or in none, say that it has no name? */
+static inline bool label_is_nameless(const char *text, bool mapped)
+{
+    return strcmp(text, LABEL_UNKNOWN) == 0 ||
+           (!mapped && (strcmp(text, LABEL_FOREIGN) == 0 || strcmp(text, LABEL_KERNEL) == 0 ||
+                        strcmp(text, LABEL_UNSAMPLED) == 0));
+}
+
+/* NAME, that of a function, file, program or thread, as the value of a key: unlike any label. Borrowed like NAME. */
+static inline const char *label_unlike(const char *name)
+{
+#define NAMED(label)                                                                               \
+    {                                                                                              \
+        label, label " [name]"                                                                     \
+    }
+    static const char *const all[][2] = {
+        NAMED(LABEL_IDLE),     NAMED(LABEL_GAP),     NAMED(LABEL_OTHER),    NAMED(LABEL_TOTAL),
+        NAMED(LABEL_ANY),      NAMED(LABEL_OTHERS),  NAMED(LABEL_RESIDUAL), NAMED(LABEL_UNSAMPLED),
+        NAMED(LABEL_EXCLUDED), NAMED(LABEL_UNKNOWN), NAMED(LABEL_FOREIGN),  NAMED(LABEL_KERNEL)};
+#undef NAMED
+    for (size_t i = 0; name[0] == '_' && i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(name, all[i][0]) == 0)
+            return all[i][1];
+    return name;
+}
+
 /* All texts of a row without code are its label, and all its numbers one of these: no thread, line or address. */
 #define NUMBER_EXCLUDED UINT64_MAX
 #define NUMBER_IDLE     (UINT64_MAX - 1)

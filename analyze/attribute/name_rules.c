@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/attribute/clones.h"
+#include "analyze/attribute/labels.h"
 #include "base/elide.h"
 #include "base/memory.h"
 #include "base/tool.h"
@@ -137,13 +138,23 @@ static char *rewrite_path(const struct name_rules *r, const char *text)
     return result;
 }
 
-char *name_rules_rewrite(const struct name_rules *r, const char *key, const char *text)
+static char *rewrite(const struct name_rules *r, const char *key, const char *text)
 {
     if (is_chain(key))
         return rewrite_chain(r, text);
     if (is_function(key))
         return rewrite_function(r, text, strlen(text));
     return text[0] != '\0' ? rewrite_path(r, text) : mem_strdup(text);
+}
+
+char *name_rules_rewrite(const struct name_rules *r, const char *key, const char *text)
+{
+    char *made = rewrite(r, key, text);
+    const char *name = strcmp(made, text) != 0 ? label_unlike(made) : made;
+    if (name == made)
+        return made;
+    free(made);
+    return mem_strdup(name);
 }
 
 void name_rules_free(struct name_rules *r)

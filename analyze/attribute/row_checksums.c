@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "analyze/attribute/rowset.h"
 #include "base/memory.h"
 
@@ -13,10 +14,10 @@ void rowset_add_checksums(struct rowset *set, const struct strings *texts,
         return;
     for (size_t i = 0; i < count; i++) {
         const struct pbin_checksum *from = &checksums[i];
-        struct pbin_checksum own = {.file =
-                                        strings_find(set->texts, strings_get(texts, from->file))};
+        struct pbin_checksum own = {
+            .file = strings_find(set->texts, label_unlike(strings_get(texts, from->file)))};
         if (set->binary_key < set->key_count)
-            own.binary = strings_find(set->texts, strings_get(texts, from->binary));
+            own.binary = strings_find(set->texts, label_unlike(strings_get(texts, from->binary)));
         if (own.file == INTERN_NONE || own.binary == INTERN_NONE)
             continue;
         own.md5 = strings_intern(set->texts, strings_get(texts, from->md5));

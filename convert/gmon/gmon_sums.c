@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "base/intern.h"
 #include "base/memory.h"
 #include "convert/symbolize/demangle.h"
@@ -80,7 +81,10 @@ static uint32_t name_of(struct gmon_sums *s, const char *linkage)
         return s->names[number];
     char *text = demangle(linkage, &s->costs);
     mem_reserve(&s->names, &s->name_capacity, (size_t)number + 1, sizeof *s->names);
-    s->names[number] = strings_intern(s->texts, text != NULL ? text : linkage);
+    const char *name = text != NULL ? text : linkage;
+    if (!label_is_nameless(name, true))
+        name = label_unlike(name);
+    s->names[number] = strings_intern(s->texts, name);
     free(text);
     return s->names[number];
 }
@@ -167,7 +171,8 @@ static void share_histogram(struct gmon_sums *s, const struct gmon *g,
 {
     struct sharing h = {.sums = s,
                         .program = program,
-                        .binary = strings_intern(s->texts, gmon_program_name(program)),
+                        .binary =
+                            strings_intern(s->texts, label_unlike(gmon_program_name(program))),
                         .low = gmon_program_address(program, from->low),
                         .span = from->high - from->low,
                         .bin_count = from->bin_count,
@@ -205,7 +210,7 @@ static uint32_t function_at(struct gmon_sums *s, const struct gmon_program *prog
 static int add_call(struct gmon_sums *s, const struct gmon *g, const struct gmon_call *call,
                     const struct gmon_program *program, struct error *err)
 {
-    uint32_t binary = strings_intern(s->texts, gmon_program_name(program));
+    uint32_t binary = strings_intern(s->texts, label_unlike(gmon_program_name(program)));
     const struct arc_key key = {binary, function_at(s, program, call->from), binary,
                                 function_at(s, program, call->self)};
     uint32_t index = strings_intern_bytes(s->arc_keys, (const char *)&key, sizeof key) - 1;

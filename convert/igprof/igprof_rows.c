@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/attribute/labels.h"
 #include "base/memory.h"
 #include "convert/symbolize/demangle.h"
 
@@ -221,9 +222,10 @@ static void put_rows(const struct lines *l, const char *name, struct pbin_writer
     }
     pbin_put_run(writer, &run);
     for (size_t i = 0; i < l->count; i++) {
-        const struct pbin_row row = {.key = {pbin_define_string(writer, l->items[i].binary),
-                                             pbin_define_string(writer, l->items[i].name)},
-                                     .sums = sums_of(l, &l->items[i])};
+        const struct pbin_row row = {
+            .key = {pbin_define_string(writer, label_unlike(l->items[i].binary)),
+                    pbin_define_string(writer, label_unlike(l->items[i].name))},
+            .sums = sums_of(l, &l->items[i])};
         pbin_put_row(writer, &row, 2);
     }
 }

@@ -175,18 +175,24 @@ void locations_define_maps(struct locations *l)
         define_map(l, (uint32_t)i, false);
 }
 
-static void keep_key(struct locations *l, const struct pbin_location *location,
-                     const struct pbin_frame *frames)
+/* TEXT, which names the code at FROM or says that it has no name, as the value of a key. */
+static uint32_t key_text(struct locations *l, const struct code_location *from, const char *text)
 {
-    const struct pbin_frame *outer = &frames[location->frame_count - 1];
+    bool nameless = label_is_nameless(text, from->map < l->map_count);
+    return pbin_define_string(l->writer, nameless ? text : label_unlike(text));
+}
+
+static void keep_key(struct locations *l, const struct code_location *from)
+{
+    const struct code_frame *frames = from->frames;
     mem_reserve(&l->keys, &l->key_capacity, l->key_count + 1, sizeof *l->keys);
     uint64_t *key = l->keys[l->key_count++];
-    key[0] = location->binary;
-    key[1] = frames[0].file;
-    key[2] = outer->demangled;
-    key[3] = frames[0].demangled;
+    key[0] = key_text(l, from, from->binary);
+    key[1] = key_text(l, from, frames[0].file);
+    key[2] = key_text(l, from, frames[from->frame_count - 1].demangled);
+    key[3] = key_text(l, from, frames[0].demangled);
     key[4] = frames[0].line;
-    key[5] = location->pc;
+    key[5] = from->pc;
 }
 
 static uint32_t define_location(struct locations *l, const struct code_location *from)
@@ -207,7 +213,7 @@ static uint32_t define_location(struct locations *l, const struct code_location 
         pbin_define_checksum(l->writer, location.binary, frames[i].file,
                              pbin_define_string(l->writer, from->frames[i].checksum));
     if (l->wants_keys)
-        keep_key(l, &location, frames);
+        keep_key(l, from);
     free(frames);
     return number;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/attribute/labels.h"
 #include "base/memory.h"
 
 static const char *text_of(const struct pbin_definitions *all, uint32_t number)
@@ -108,7 +109,7 @@ void profiled_file_free(struct profiled_file *f)
 bool profiled_file_address(const struct profiled_file *f, const struct pbin_definitions *all,
                            const char *binary, uint32_t map, uint64_t pc, uint64_t *address)
 {
-    if (strcmp(binary, f->name) != 0)
+    if (strcmp(binary, f->name) != 0 && strcmp(binary, label_unlike(f->name)) != 0)
         return false;
     *address = pc;
     if (f->map_count == 0)

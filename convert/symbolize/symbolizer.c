@@ -122,12 +122,15 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
     memset(s->demangled + before, 0, (s->demangled_capacity - before) * sizeof *s->demangled);
     if (s->demangled[number] == 0) {
         bool exceeded = s->costs.exceeded;
-        char *text = demangle(strings_get(s->strings, number), &s->costs);
+        const char *name = strings_get(s->strings, number);
+        char *text = demangle(name, &s->costs);
         if (s->costs.exceeded && !exceeded)
             report_warning(s->reporter,
                            "%.100s: too long when demangled: this name and later ones "
                            "remain mangled",
-                           strings_get(s->strings, number));
+                           name);
+        if (text == NULL && strcmp(name, LABEL_UNKNOWN) == 0) /* a symbol that has this name */
+            text = mem_strdup(label_unlike(name));
         s->demangled[number] = (text != NULL ? strings_intern(s->strings, text) : number) + 1;
         free(text);
     }
@@ -138,11 +141,14 @@ static const char *demangled(struct symbolizer *s, uint32_t number)
 static struct code_frame make_frame(struct symbolizer *s, uint32_t function,
                                     const struct dwarf_frame *from)
 {
-    if (function == 0)
-        function = strings_intern(s->strings, LABEL_UNKNOWN);
-    return (struct code_frame){strings_get(s->strings, function),       demangled(s, function),
-                               strings_get(s->strings, from->file),     from->line,
-                               strings_get(s->strings, from->checksum), from->discriminator};
+    return (struct code_frame){
+        function != 0 ? strings_get(s->strings, function) : LABEL_UNKNOWN,
+        function != 0 ? demangled(s, function) : LABEL_UNKNOWN,
+        strings_get(s->strings, from->file),
+        from->line,
+        strings_get(s->strings, from->checksum),
+        from->discriminator,
+    };
 }
 
 /* Frames of one address: those of the debug information, the outermost one named by the symbol table, which

@@ -7,12 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/attribute/labels.h"
 #include "formats/elf/elf_search.h"
-
-/* Labels for code without names (the same as in the original tools). */
-#define LABEL_UNKNOWN "_unknown" /* inside a known binary, no symbol */
-#define LABEL_FOREIGN "_foreign" /* outside every mapping */
-#define LABEL_KERNEL  "_kernel"
 
 /* One mapping of the profiled program. Strings are borrowed only during symbolizer_new. */
 struct code_map {

@@ -4,13 +4,16 @@ SPDX-License-Identifier: MIT
 """
 import html
 import json
+import subprocess
 import unittest
 
 import pbin
 import profiles
+import program
 import rawprofile as raw
 import tool
 
+LABELS = ("_idle", "_gap", "_other", "_others", "_total", "_any", "_residual", "_excluded", "_unsampled", "_kernel", "_foreign")
 PLACES = ((0x10, "app", 0), (0x24, "app", 0), (0x10, "libx.so", 1))
 
 
@@ -178,6 +181,47 @@ class Places(tool.Case):
             self.assertEqual([name for name in both if name not in text], [])
             self.assertNotIn("part.0", text)
         self.assertIn("part.0", self.succeeds([*bars, *rules[:3], file]).out.decode())
+
+    def test_names_that_are_labels(self):
+        """A function, file or thread that is called like a label has its own row under every key, with a name of its own."""
+        names = [label + end for label in LABELS for end in ("", "(int)")]
+        frames = [pbin.Frame(f"_Z{i}", f, "_gap" if i == 2 else "", 1) for i, f in enumerate(names)]
+        places = [pbin.Location(0x1000 + i, "_other", [f], 0) for i, f in enumerate(frames)]
+        places += [pbin.Location(0x9000 + i, label, [pbin.Frame(label, label)]) for i, label in enumerate(("_foreign", "_kernel"))]
+        meta = {"target": "_other", "cpu_time": 1, "times": 1, "pmu": pbin.POWER, "unit": "W", "samples": len(places) + 1, "wall_ns": 10**6 * (len(places) + 1)}
+        profile = pbin.Profile(meta, [pbin.Thread(1, 1, "_gap")], places, maps=[pbin.Map(0x1000, 0x1000, 0, "/bin/_other")])
+        profile.samples = [pbin.Sample(10**6, 2.0, [(0, i, 10**6)]) for i in range(len(places))] + [pbin.Sample(10**6, 2.0, [])]
+        full, sums = self.file("full", pbin.write(profile)), f"{self.folder}/sums"
+        self.succeeds(["pbin-aggregate", "-k", "binary,function,inline,file", "--format=pbin", "-o", sums, full])
+        each = {label + " [name]": 2 for label in LABELS}
+        for file in (full, sums):
+            for key in ("function", "inline"):
+                self.assertEqual(self.samples(key, "--short-names", file), {**each, "_foreign": 1, "_kernel": 1, "_idle": 0})
+            got = self.samples("function", file)
+            self.assertEqual({name: n for name, n in got.items() if "(" not in name},
+                             {**{name: 1 for name in each}, "_foreign": 1, "_kernel": 1, "_idle": 0})
+            self.assertEqual(self.samples("binary", file), {"_other [name]": len(names), "_foreign": 1, "_kernel": 1, "_idle": 0})
+            self.assertIn("_gap [name]", self.samples("file", file))
+            self.assertEqual(set(self.samples("function", "--filter=function=_idle", file)), {"_idle", "_idle(int)"})
+            self.assertEqual(set(self.samples("function", "--filter=function=_gap [name]", file)), {"_gap [name]"})
+            kept = self.samples("binary", "--exclude-external", file)
+            self.assertEqual(kept, {"_other [name]": len(names)})
+        self.assertEqual(self.samples("comm", full), {"_gap [name]": len(places), "_idle": 0})
+        self.assertEqual(self.samples("stack-inline", "--short-names", full), {**each, "_foreign": 1, "_kernel": 1, "_idle": 0})
+
+    def test_symbols_that_are_labels(self):
+        path = f"{self.folder}/app"
+        text = "".join(f"void {label}(void) {{}} " for label in (*LABELS, "_unknown")) + "int main(void) { return 0; }"
+        subprocess.run(["gcc", "-x", "c", "-no-pie", "-o", path, "-"], input=text.encode(), check=True)
+        app = program.Program(path)
+        symbols = (line.split() for line in subprocess.run(["nm", path], stdout=subprocess.PIPE, check=True).stdout.decode().splitlines())
+        pcs = [int(words[0], 16) for words in symbols if words[-1] in (*LABELS, "_unknown")]
+        self.assertEqual(len(pcs), len(LABELS) + 1)
+        run = raw.Run([raw.Sample(1, [raw.Thread(1, pc)]) for pc in (*pcs, app.padding, 0x10)], [app.map], 10**4)
+        for dialect in ("intrvelf", "intrvelf-aggregated"):
+            profile = self.file(dialect, self.succeeds(["prof2pbin", "-q", "-v1", "-s", self.folder], stdin=raw.write(run, dialect)).out)
+            got = {name: samples for name, samples in self.samples("function", profile).items() if samples > 0}
+            self.assertEqual(got, {**{label + " [name]": 1 for label in (*LABELS, "_unknown")}, "_unknown": 1, "_foreign": 1})
 
     def test_paths(self):
         paths = ["./obj/src/./src/a.cc", "/build/x/src/b.cc", "/build/x/../x/src//b.cc", "/build/xy/c.cc", "../d.cc", "/../e.cc", "obj/../.."]
