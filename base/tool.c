@@ -29,11 +29,14 @@ static void occupy_standard_streams(void)
 /* Failing to write the help is an error too, but argp exits by itself. */
 static void check_stdout(void)
 {
+    struct error err = {0};
+    errno = 0;
     if (fflush(stdout) != 0 && errno == EPIPE)
         return; /* the reader of the pipe has closed it */
     if (ferror(stdout)) {
-        fprintf(stderr, "%s: <stdout>: cannot write\n", program_invocation_short_name);
-        _exit(EXIT_DATA);
+        error_set_errno(&err, "<stdout>", errno != 0 ? errno : EIO, "cannot write");
+        const struct reporter reporter = {.tool = program_invocation_short_name};
+        _exit(report_error(&reporter, &err));
     }
 }
 

@@ -67,11 +67,25 @@ static int next_line(struct csv *csv, struct error *err)
     return 1;
 }
 
+/* Skips the byte order mark of UTF-8. Returns 1, or -1 if it is that of UTF-16. */
+static int skip_mark(struct csv *csv, struct error *err)
+{
+    if (csv->length >= 3 && memcmp(csv->text, "\xef\xbb\xbf", 3) == 0) {
+        csv->text += 3;
+        csv->length -= 3;
+    }
+    if (csv->length >= 2 &&
+        (memcmp(csv->text, "\xff\xfe", 2) == 0 || memcmp(csv->text, "\xfe\xff", 2) == 0))
+        return csv_error(csv, 1, err, "UTF-16 text, expected UTF-8");
+    return 1;
+}
+
 int csv_next(struct csv *csv, struct error *err)
 {
     int got;
     do
-        got = next_line(csv, err);
+        if ((got = next_line(csv, err)) > 0 && csv->line == 1)
+            got = skip_mark(csv, err);
     while (got > 0 && (csv->length == 0 || (csv->comments && csv->text[0] == '#')));
     return got;
 }

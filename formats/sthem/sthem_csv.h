@@ -24,7 +24,7 @@ struct csv {
 
 void csv_free(struct csv *csv);
 
-/* Advances to the next line that is not blank. Returns 1, 0 at the end, -1 on an error. */
+/* Advances to the next line that is not blank, without a byte order mark. Returns 1, 0 at the end, -1 on an error. */
 int csv_next(struct csv *csv, struct error *err);
 
 struct csv_text {

@@ -72,14 +72,6 @@ static char find_separator(const struct csv *csv)
     return ';';
 }
 
-static void skip_mark(struct csv *csv)
-{
-    if (csv->line == 1 && csv->length >= 3 && memcmp(csv->text, "\xef\xbb\xbf", 3) == 0) {
-        csv->text += 3;
-        csv->length -= 3;
-    }
-}
-
 static int header_line(struct csv *csv, const char *expected, struct error *err)
 {
     int got = csv_next(csv, err);
@@ -87,9 +79,6 @@ static int header_line(struct csv *csv, const char *expected, struct error *err)
         return error_set(err, stream_name(csv->stream), NO_OFFSET,
                          "line %" PRIu64 ", column 1: the file ends, expected %s", csv->line,
                          expected);
-    if (got > 0 && csv->line == 1 && csv->length >= 2 &&
-        (memcmp(csv->text, "\xff\xfe", 2) == 0 || memcmp(csv->text, "\xfe\xff", 2) == 0))
-        return csv_error(csv, 1, err, "UTF-16 text, expected UTF-8");
     return got > 0 ? 0 : -1;
 }
 
@@ -331,7 +320,6 @@ int sthem_read_header(struct sthem_reader *r, struct error *err)
     r->csv.comments = true;
     if (header_line(&r->csv, "a header with a column 'Time'", err) != 0)
         return -1;
-    skip_mark(&r->csv);
     r->csv.separator = find_separator(&r->csv);
     if (skip_preamble(r, err) != 0)
         return -1;

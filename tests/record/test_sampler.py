@@ -610,11 +610,11 @@ class Status(Case):
         self.assertRegex(done.stdout, r"^sampler \(pbin-tools\) \d+\.\d+\.\d+\n$")
 
     def test_help_that_cannot_be_written(self):
-        for option in ("-h", "--usage", "-V"):
+        for option in ("-h", "--help", "--usage", "-V"):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([SAMPLER, option], text=True, stdout=full, stderr=subprocess.PIPE,
                                       timeout=LIMIT)
-            self.assertEqual((done.returncode, done.stderr), (1, "sampler: <stdout>: cannot write\n"))
+            self.assertEqual((done.returncode, done.stderr), (1, "sampler: <stdout>: cannot write: No space left on device\n"))
             done = subprocess.run([SAMPLER, option], stdout=subprocess.PIPE, timeout=LIMIT)
             self.assertEqual(done.returncode, 0, option)
 

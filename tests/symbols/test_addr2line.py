@@ -181,12 +181,12 @@ class Csv(Case):
         p = self.build("csv", "threads.c", "-O2", "-g", "-pthread")
         main = [s for s in Elf(p).symbols if s[2] == "main"][0]
         rows = [["pc", "a,b;c"], ["%x" % main[0], "1"], ["1", "x;y"]]
-        for separator in ",;\t":
+        for separator, mark in zip(",;\t", ("", "\ufeff", "\ufeff")):
             text = io.StringIO()
             csv.writer(text, delimiter=separator).writerows(rows)
             for column in ("pc", "1"):
                 head = "# made by, a tracer\n#;\n" if column == "pc" else ""
-                done = subprocess.run([TOOL, "-e", p, "--csv=" + column], input=head + text.getvalue(), capture_output=True, text=True, check=True)
+                done = subprocess.run([TOOL, "-e", p, "--csv=" + column], input=mark + head + text.getvalue(), capture_output=True, text=True, check=True)
                 self.assertEqual(done.stdout[:len(head)], head)
                 if separator != "," and column == "1":
                     continue  # the quoted comma of the names is the first separator in the line
