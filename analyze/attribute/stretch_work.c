@@ -43,8 +43,15 @@ void share_work_reserve(struct share_work *work, size_t count)
 
 static double sum_of(const double *values, size_t count)
 {
-    double sum[4] = {0};
-    for (size_t i = 0; i < count; i++)
+    double sum[4] = {0}; /* each waits for itself only */
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        sum[0] += values[i];
+        sum[1] += values[i + 1];
+        sum[2] += values[i + 2];
+        sum[3] += values[i + 3];
+    }
+    for (; i < count; i++)
         sum[i % 4] += values[i];
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
