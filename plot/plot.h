@@ -58,7 +58,7 @@ struct plot_options {
     enum points points;
     bool means, boxes;         /* of box and violin */
     struct pbin_choice choice; /* how to read each input */
-    struct code_names *code;   /* for the keys basic-block and instruction */
+    struct code_names *code;   /* for the keys basic-block, instruction and opcode */
 };
 
 /* A plot while it is drawn. */

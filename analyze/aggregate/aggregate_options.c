@@ -43,7 +43,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Rows:", 1},
     {"keys", 'k', "KEY,...", EVERYDAY,
      "A row per combination of process, program, thread, comm, binary, function, linkage-name, "
-     "outer-line, inline, stack-inline, file, line, basic-block, pc, instruction (default: "
+     "outer-line, inline, stack-inline, file, line, basic-block, pc, instruction, opcode (default: "
      "binary,function)",
      1},
     {"external-keys", KEY_EXTERNAL_KEYS, "KEY,...", 0,

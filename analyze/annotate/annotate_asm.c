@@ -45,6 +45,7 @@ struct spot {
 /* An instruction of a piece. */
 struct instruction {
     uint32_t at, size; /* [bytes] from the start of the piece */
+    uint32_t block;    /* where its basic block begins, the same way */
     struct annotate_sums sums;
     const struct annotate_row *row; /* NULL: no samples */
     bool hidden;                    /* its basic block is below a minimum */
@@ -84,16 +85,18 @@ static void mark_branch(const struct piece *p, size_t after, uint8_t *begins)
         begins[target - p->address] = 1;
 }
 
-/* Hides the blocks that are below a minimum. */
-static void hide_blocks(struct piece *p, const uint8_t *begins)
+/* Finds the block of each instruction, and hides blocks that are below a minimum. */
+static void set_blocks(struct piece *p, const uint8_t *begins)
 {
     const struct annotation *a = listing_annotation(p->listing);
     for (size_t i = 0, n; i < p->count; i += n) {
         struct annotate_sums sums = {0};
         for (n = 0; i + n < p->count && (n == 0 || !begins[p->instructions[i + n].at]); n++)
             annotate_sums_add(&sums, &p->instructions[i + n].sums);
-        for (size_t k = i; k < i + n; k++)
+        for (size_t k = i; k < i + n; k++) {
+            p->instructions[k].block = p->instructions[i].at;
             p->instructions[k].hidden = !annotate_reaches(a, LEVEL_BLOCK, &sums);
+        }
     }
 }
 
@@ -115,7 +118,7 @@ static size_t split(struct piece *p, const struct spot *spots, size_t count)
         }
         at += size;
     }
-    hide_blocks(p, begins);
+    set_blocks(p, begins);
     free(begins);
     return used;
 }
@@ -137,11 +140,10 @@ static struct line_range *choose_ranges(const struct piece *p, size_t *count)
     return ranges;
 }
 
-static void put_spot(struct listing *listing, const struct annotate_function *f, uint64_t address,
-                     const struct annotate_row *row, const struct annotate_sums *sums,
-                     const char *text)
+/* LISTED at the place of ROW (NULL: not known). */
+static void put_spot(struct listing *listing, const struct annotate_function *f,
+                     const struct annotate_row *row, struct listed listed)
 {
-    struct listed listed = {.address = address, .text = text, .sums = sums};
     if (row != NULL) {
         const struct annotation *a = listing_annotation(listing);
         listed.file = annotation_text(a, row->file);
@@ -155,8 +157,12 @@ static void put_instruction(struct piece *p, const struct instruction *i)
 {
     decode(p, i->at);
     char *text = disassembler_text(p->file->disassembler, p->address);
-    put_spot(p->listing, p->function, p->address + i->at, i->row, i->row != NULL ? &i->sums : NULL,
-             text);
+    const uint64_t block = p->address + i->block;
+    put_spot(p->listing, p->function, i->row,
+             (struct listed){.address = p->address + i->at,
+                             .block = &block,
+                             .text = text,
+                             .sums = i->row != NULL ? &i->sums : NULL});
     free(text);
 }
 
@@ -188,7 +194,8 @@ static void put_bare(struct listing *listing, const struct annotate_function *f,
     for (size_t i = 0; i < count; i++)
         if (annotation_is_shown(a, &spots[i].row->sums, f) &&
             annotate_reaches(a, LEVEL_BLOCK, &spots[i].row->sums))
-            put_spot(listing, f, spots[i].address, spots[i].row, &spots[i].row->sums, NULL);
+            put_spot(listing, f, spots[i].row,
+                     (struct listed){.address = spots[i].address, .sums = &spots[i].row->sums});
 }
 
 /* Sets address and size of the piece of the first spot. Returns how many spots are in it: in the same symbol, or

@@ -48,8 +48,10 @@ static void make_columns(struct annotate_table *t)
     add_column(t, "function", "", true);
     add_column(t, "file", "", true);
     add_column(t, "line", "", false);
-    if (t->annotation->options->assembly)
+    if (t->annotation->options->assembly) {
         add_column(t, "address", "", false);
+        add_column(t, "block", "", false);
+    }
     add_column(t, "text", "", true);
     add_column(t, "inline", "", true);
     add_value(t, "time", "s");
@@ -95,8 +97,10 @@ void annotate_table_row(struct annotate_table *t, const struct annotate_function
                      : text_cell(annotation_text(t->annotation, f->rows->function));
     cells[n++] = text_cell(line->file);
     cells[n++] = line->line > 0 ? cell_count(line->line) : (struct table_cell){0};
-    if (t->annotation->options->assembly)
+    if (t->annotation->options->assembly) {
         cells[n++] = cell_hex(line->address);
+        cells[n++] = line->block != NULL ? cell_hex(*line->block) : (struct table_cell){0};
+    }
     cells[n++] = line->text != NULL ? cell_text(line->text) : (struct table_cell){0};
     cells[n++] = text_cell(line->inner);
     for (int value = 0; value < ANNOTATE_VALUES; value++) {

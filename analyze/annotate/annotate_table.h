@@ -11,6 +11,7 @@ struct listed {
     const char *file, *inner;         /* inner: the inlined function; NULL or "": none */
     uint64_t line;                    /* 0: unknown */
     uint64_t address;                 /* assembly only */
+    const uint64_t *block;            /* the address where its basic block begins; NULL: unknown */
     const char *text;                 /* NULL: unknown */
 };
 

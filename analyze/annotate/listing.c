@@ -344,8 +344,9 @@ static size_t put_text(struct listing *l, const struct listed *line)
 
 static void put_place(struct listing *l, const struct listed *line)
 {
+    bool begins = line->block != NULL && *line->block == line->address;
     if (l->annotation->options->assembly)
-        output_printf(l->out, "%10" PRIx64 " |", line->address);
+        output_printf(l->out, "%10" PRIx64 "%c|", line->address, begins ? ':' : ' ');
     else if (line->line > 0)
         output_printf(l->out, "%6" PRIu64 " |", line->line);
     else

@@ -26,7 +26,8 @@ enum {
     KEY_OUTER_LINE,
     KEY_BASIC_BLOCK,
     KEY_INSTRUCTION,
-    KEY_STACK_INLINE
+    KEY_STACK_INLINE,
+    KEY_OPCODE
 };
 
 static bool needs_thread(int key)
@@ -180,6 +181,8 @@ static uint64_t key_value(struct key_map *map, int key, const struct pbin_defini
         return decoded_text(map, all, at, CODE_BLOCK);
     case KEY_INSTRUCTION:
         return decoded_text(map, all, at, CODE_INSTRUCTION);
+    case KEY_OPCODE:
+        return decoded_text(map, all, at, CODE_OPCODE);
     case KEY_STACK_INLINE:
         return stack_text(map, all, at, linkage);
     default:

@@ -18,7 +18,7 @@ struct key_map {
     const struct pbin_keys *keys;
     const struct selection *selection;
     const char *target; /* the binary that --exclude-external keeps; required by only_target, too */
-    struct code_names *code;        /* for the keys basic-block and instruction */
+    struct code_names *code;        /* for the keys basic-block, instruction and opcode */
     const struct name_rules *names; /* of rows; NULL: as they are */
     bool by_thread;                 /* some key needs the thread */
     uint32_t *row;                  /* by location, or by number in PAIRS */

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,16 +126,39 @@ struct place {
     uint64_t address;
 };
 
-/* The mnemonic AT bytes after the begin of F. */
-static const char *find_instruction(const struct code_names *n, const struct function *f,
-                                    uint64_t at)
+/* The instruction of F that is AT bytes after its begin. */
+static size_t find_instruction(const struct function *f, uint64_t at)
 {
     size_t low = 0, high = f->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
         *(f->instructions[middle].at <= at ? &low : &high) = middle;
     }
-    return strings_get(n->texts, f->instructions[low].text);
+    return low;
+}
+
+/* The SIZE bytes of the instruction at ADDRESS. */
+static const char *opcode_at(struct code_names *n, const struct place *p, uint64_t address,
+                             uint64_t size)
+{
+    uint8_t bytes[MAX_INSTRUCTION];
+    char text[2 * MAX_INSTRUCTION + 1] = "";
+    size = elf_file_read_code(machine_code_file(p->file->code), address, bytes,
+                              size < sizeof bytes ? size : sizeof bytes);
+    for (size_t i = 0; i < size; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return keep(n, text);
+}
+
+/* The instruction of F that is AT bytes after its begin. */
+static const char *instruction_name(struct code_names *n, const struct place *p,
+                                    const struct function *f, uint64_t at, enum code_name wanted)
+{
+    size_t number = find_instruction(f, at);
+    const struct instruction *i = &f->instructions[number];
+    uint64_t end = number + 1 < f->count ? i[1].at : f->size;
+    return wanted == CODE_OPCODE ? opcode_at(n, p, p->symbol->address + i->at, end - i->at)
+                                 : strings_get(n->texts, i->text);
 }
 
 /* What a function is called: its demangled name where it has one. */
@@ -157,15 +181,17 @@ static const char *block_name(struct code_names *n, const struct function *f, co
     return kept;
 }
 
-static const char *lone_instruction(struct code_names *n, const struct place *p)
+static const char *lone_instruction(struct code_names *n, const struct place *p,
+                                    enum code_name wanted)
 {
     uint8_t bytes[MAX_INSTRUCTION];
     size_t size =
         elf_file_read_code(machine_code_file(p->file->code), p->address, bytes, sizeof bytes);
     if (size == 0)
         return LABEL_NO_CODE;
-    disassembler_decode(p->file->disassembler, p->address, bytes, size);
-    return keep(n, disassembler_mnemonic(p->file->disassembler));
+    size = disassembler_decode(p->file->disassembler, p->address, bytes, size);
+    return wanted == CODE_OPCODE ? opcode_at(n, p, p->address, size)
+                                 : keep(n, disassembler_mnemonic(p->file->disassembler));
 }
 
 /* Finds the code of the mapped location AT; false: it cannot be read. */
@@ -198,13 +224,13 @@ static const char *name_of(struct code_names *n, const struct pbin_definitions *
     if (!find_place(n, all, at, &p))
         return LABEL_NO_CODE;
     if (p.symbol == NULL)
-        return wanted == CODE_INSTRUCTION ? lone_instruction(n, &p) : "_unknown";
+        return wanted == CODE_BLOCK ? "_unknown" : lone_instruction(n, &p, wanted);
     const struct function *f = find_function(n, p.file, p.symbol);
     uint64_t offset = p.address - p.symbol->address;
     if (offset >= f->size)
         return LABEL_NO_CODE;
-    return wanted == CODE_INSTRUCTION ? find_instruction(n, f, offset)
-                                      : block_name(n, f, function_name(all, at, p.symbol), offset);
+    return wanted == CODE_BLOCK ? block_name(n, f, function_name(all, at, p.symbol), offset)
+                                : instruction_name(n, &p, f, offset, wanted);
 }
 
 const char *code_names_get(struct code_names *n, const struct pbin_definitions *all,

@@ -12,6 +12,7 @@
 
 enum code_name {
     CODE_INSTRUCTION, /* its mnemonic */
+    CODE_OPCODE,      /* its bytes, in hexadecimal */
     CODE_BLOCK        /* FUNCTION+0xOFFSET of its first instruction */
 };
 

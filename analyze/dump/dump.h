@@ -16,7 +16,7 @@ struct dump_request {
     size_t interpolate;      /* per thread: samples per row; 0: 1 */
     bool no_threads;         /* per thread: without the threads */
     struct pbin_keys keys;   /* name places in the code; at least one */
-    struct code_names *code; /* for the keys basic-block and instruction */
+    struct code_names *code; /* for the keys basic-block, instruction and opcode */
 };
 
 /* Each reads all of READER and writes a table to OUT. Returns 0, or -1 with ERR filled. START and END apply only to

@@ -11,6 +11,7 @@ static const struct pbin_key keys[] = {
     {"line", false, false},       {"pc", false, false},          {"comm", true, false},
     {"program", true, false},     {"linkage-name", true, false}, {"outer-line", false, false},
     {"basic-block", true, false}, {"instruction", true, false},  {"stack-inline", true, false},
+    {"opcode", true, false},
 };
 #define KEYS (sizeof keys / sizeof keys[0])
 _Static_assert(KEYS <= PBIN_MAX_KEYS, "a row has room for all keys");

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
+import collections
 import json
 import os
 import re
@@ -174,13 +175,17 @@ class CodeKeys(Profiled):
         return path, instructions, self.profile(path, [(i.address, "loops") for i in instructions])[0]
 
     def test_sums_and_filters(self):
-        _, instructions, profile = self.x86()
+        path, instructions, profile = self.x86()
         count = {}
         for i in instructions:
             count[i.mnemonic] = count.get(i.mnemonic, 0) + 1
         self.assertEqual({r["instruction"]: r["samples"] for r in self.table("-k", "instruction", profile)}, count | {"_foreign": 1})
         jumps = self.table("-k", "instruction", "--filter", "instruction=j*", profile)
         self.assertEqual({r["instruction"]: r["samples"] for r in jumps}, {m: n for m, n in count.items() if m[0] == "j"})
+        out = subprocess.run(["objdump", "-d", "--insn-width=15", "--disassemble=loops", path], capture_output=True, text=True, check=True).stdout
+        raw = {int(a, 16): "".join(b.split()) for a, b in re.findall(r"^ *([0-9a-f]+):\t([0-9a-f ]+)", out, re.M)}
+        self.assertEqual({r["opcode"]: r["samples"] for r in self.table("-k", "opcode", profile)},
+                         collections.Counter(raw[i.address] for i in instructions) + collections.Counter(["_foreign"]))
         # binary is added, and an aggregated profile keeps the names without the file
         rows = self.table("-k", "basic-block", profile)
         self.assertEqual(list(rows[0])[:2], ["binary", "basic-block"])

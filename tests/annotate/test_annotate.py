@@ -211,8 +211,11 @@ class Assembly(Recorded):
             after = branch is not None
         blocks = {}
         for row in self.json("--asm", "-f", "burn_50", self.burn):
-            start = max([s for s in starts if s <= int(row["address"], 16)], default=0)
+            start = max([s for s in starts if s <= int(row["address"], 16)], default=symbol(BURN, "burn_50")[0])
+            self.assertEqual(int(row["block"], 16), start)
             blocks.setdefault(start, []).append(row)
+        begins = re.findall(r"([0-9a-f]+):\|", self.text("--asm", "-q", "-f", "burn_50", self.burn))
+        self.assertEqual({int(b, 16) for b in begins}, set(blocks))
         hottest = max(blocks.values(), key=lambda rows: sum(r["samples"] for r in rows))
         least = sum(r["samples"] for r in hottest)
         self.assertGreater(len(blocks), 1)
