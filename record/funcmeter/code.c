@@ -254,6 +254,12 @@ static bool decode(const struct code *code, uint64_t address, struct machine_ins
     return in->length != 0;
 }
 
+size_t code_length(const struct code *code, uint64_t address)
+{
+    struct machine_instruction in;
+    return decode(code, address, &in) ? in.length : 0;
+}
+
 /* Is there only padding from AT to END, and no branch into it? */
 static bool only_padding(const struct code *code, uint64_t at, uint64_t end)
 {

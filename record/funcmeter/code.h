@@ -27,6 +27,9 @@ size_t code_parts(const struct code *code);
 /* How many bytes at ADDRESS, the beginning of a function, have to stay there. */
 size_t code_kept(const struct code *code, uint64_t address);
 
+/* The length of the instruction at ADDRESS; 0: there is none. */
+size_t code_length(const struct code *code, uint64_t address);
+
 /* Does a branch other than a call lead from the function at ADDRESS to its first instruction? */
 bool code_begins_loop(const struct code *code, uint64_t address);
 

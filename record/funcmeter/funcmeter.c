@@ -22,42 +22,53 @@
 struct metering {
     struct funcmeter_options *options;
     enum meter_method method; /* not METHOD_AUTO, once it is chosen */
+    bool rest;                /* functions whose code cannot be changed get breakpoints */
     struct signals signals;
     char *library; /* the preload library's path */
     struct planner *planner;
     struct session *session;
     struct energy *energy; /* NULL: not measured */
-    struct probes *probes; /* NULL: code is changed */
+    struct probes *probes; /* NULL: code is changed, of all functions */
     struct output *out;    /* open before the command runs; NULL: stdout, or none */
     int status;            /* of the command, as from waitpid */
     int end;               /* exit status where there is an error */
 };
 
-/* Chooses between patches and uprobes. Returns 0, or -1 with ERR filled. */
-static int choose_method(struct metering *m, struct error *err)
+/* Breakpoints are the method that was asked for, or the only one that is possible. Returns 0, or -1 with ERR filled. */
+static int choose_probes(struct metering *m, struct error *err)
 {
+    struct error refused = {0};
     struct funcmeter_options *o = m->options;
-    m->method = o->method;
-    if (m->method == METHOD_PATCH)
-        return command_check(o->command[0], err);
-    if (m->method == METHOD_AUTO) {
-        m->method = command_check(o->command[0], err) == 0 ? METHOD_PATCH : METHOD_UPROBE;
-        if (m->method == METHOD_PATCH)
-            return 0;
-        const char *beyond = funcmeter_beyond_probes(o);
-        if (beyond != NULL)
-            return error_set(err, NULL, NO_OFFSET, "%s: not with uprobes, which only count",
-                             beyond);
+    const bool asked = o->method == METHOD_UPROBE;
+    m->method = METHOD_UPROBE;
+    if (command_check_for_probes(o->command[0], asked ? err : &refused) != 0)
+        return -1;
+    const char *beyond = funcmeter_beyond_probes(o);
+    if (beyond != NULL)
+        return error_set(err, NULL, NO_OFFSET, "%s: not with uprobes, which only count", beyond);
+    if (!asked)
         report_warning(&o->reporter, "%s: its calls are counted by breakpoints of the kernel",
                        err->text);
-        *err = (struct error){0};
-    }
+    *err = (struct error){0};
     if (o->session.timing && !o->session.listing)
         report_warning(&o->reporter,
                        "returns are watched by breakpoints: a C++ exception that passes one aborts "
                        "the program, and returns of calls nested deeper than 64 are missing "
                        "(--count: calls only)");
-    return command_check_for_probes(o->command[0], err);
+    return 0;
+}
+
+/* Chooses between patches and uprobes. Returns 0, or -1 with ERR filled. */
+static int choose_method(struct metering *m, struct error *err)
+{
+    const struct funcmeter_options *o = m->options;
+    m->method = METHOD_PATCH;
+    if (o->method == METHOD_UPROBE)
+        return choose_probes(m, err);
+    if (command_check(o->command[0], err) != 0)
+        return o->method == METHOD_AUTO ? choose_probes(m, err) : -1;
+    m->rest = o->method == METHOD_AUTO && funcmeter_beyond_probes(o) == NULL && probes_permitted();
+    return 0;
 }
 
 /* Chooses functions of files that patterns name by their path and that the command does not load at its start. */
@@ -141,6 +152,31 @@ static int prepare_probes(struct metering *m, struct error *err)
     return functions <= 1 || options->listing || m->probes != NULL ? 0 : -1;
 }
 
+/* Finds out which functions of the program and the libraries that it loads cannot be hooked, and makes breakpoints for them.
+ * Returns 0, or -1 with ERR filled. */
+static int prepare_rest(struct metering *m, struct error *err)
+{
+    const struct session_options options = {.listing = true};
+    if (!m->rest)
+        return 0;
+    planner_probe_rest(m->planner, true);
+    if (m->options->session.listing)
+        return 0; /* nothing else is done */
+    struct session *session = session_new(m->planner, &options, err);
+    if (session == NULL)
+        return -1;
+    int result = session_export(session, m->library, err);
+    if (result == 0)
+        result = run(m, err);
+    session_unexport(session);
+    session_delete(session);
+    planner_probe_rest(m->planner, false);
+    if (result != 0 || planner_probed(m->planner) == 0)
+        return result;
+    m->probes = probes_new(m->planner, false, err);
+    return m->probes != NULL ? 0 : -1;
+}
+
 /* ---- before the run ---- */
 
 /* Opens the power sources, if any. Returns 0, or -1 with ERR filled. */
@@ -198,10 +234,10 @@ static int check(struct metering *m, struct error *err)
 static int read_results(struct metering *m, struct meter_results *results, struct error *err)
 {
     struct funcmeter_options *o = m->options;
-    if (m->probes != NULL)
+    if (m->method == METHOD_UPROBE)
         meter_results_read_probes(results, m->probes, m->planner);
     else
-        meter_results_read(results, m->session, m->planner, m->energy, o->per_thread);
+        meter_results_read(results, m->session, m->planner, m->energy, m->probes, o->per_thread);
     if (m->energy == NULL)
         return 0;
     int without = meter_results_check_energy(results, m->planner, m->energy, err);
@@ -261,7 +297,7 @@ static int meter(struct funcmeter_options *o, struct error *err)
     }
     signals_take(&m.signals, NULL);
     m.planner = planner_new(&o->patterns, o->command[0], o->session.timing, &o->reporter);
-    if (start_energy(&m, err) != 0 || start_session(&m, err) != 0 ||
+    if (start_energy(&m, err) != 0 || prepare_rest(&m, err) != 0 || start_session(&m, err) != 0 ||
         prepare_and_run(&m, err) != 0 || report(&m, err) != 0)
         report_error(&o->reporter, err);
     else

@@ -30,7 +30,7 @@ static const struct argp_option option_table[] = {
      "tsc, the time-stamp counter (default, where its rate is constant), or monotonic", 1},
     {"method", KEY_METHOD, "METHOD", 0,
      "patch, change code in memory (default); uprobe, breakpoints of the kernel, which only count; "
-     "or auto: uprobe where the program cannot load a library",
+     "or auto: uprobe where the program cannot load a library, or the code cannot be changed",
      1},
     {"list", KEY_LIST, NULL, EVERYDAY,
      "print the functions that would be measured, and why others are not, without running COMMAND, "

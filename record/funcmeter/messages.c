@@ -29,7 +29,9 @@ void messages_list(const struct planner *planner)
     for (uint32_t i = 0; i + 1 < count; i++)
         printf("0x%08" PRIx64 " %6" PRIu64 "  %s:%s%s\n", sorted[i]->address, sorted[i]->size,
                sorted[i]->library, sorted[i]->readable,
-               sorted[i]->entries_only ? "  (calls only)" : "");
+               !sorted[i]->entries_only ? ""
+               : sorted[i]->probed      ? "  (calls only, by a breakpoint)"
+                                        : "  (calls only)");
     for (size_t i = 0; i < refused; i++)
         printf("-               -  %s:%s  (%s)\n", refusals[i].library, refusals[i].name,
                refusals[i].why);
@@ -55,6 +57,9 @@ void messages_warn(struct funcmeter_options *o, const struct session *session,
     if (refused > 0 && !o->reporter.verbose && !o->session.listing)
         report_warning(&o->reporter, "%zu function%s cannot be hooked (--verbose: which, and why)",
                        refused, refused == 1 ? "" : "s");
+    if (planner_probed(planner) > 0 && h->timing)
+        report_warning(&o->reporter, "a breakpoint takes 0.3 to 10 us, which callers of such a "
+                                     "function seem to take (--verbose: which functions have one)");
     if (h->lost > 0)
         report_warning(&o->reporter, "%" PRIu64 " threads were not measured: more than %d at once",
                        h->lost, METER_THREADS);
@@ -86,8 +91,12 @@ void messages_summarize(const struct funcmeter_options *o, const struct session 
         calls += results->items[i].record.calls;
     if (o->reporter.quiet)
         return;
-    fprintf(stderr, "funcmeter: %" PRIu64 " calls, %" PRIu32 " functions hooked", calls,
-            functions - 1);
+    const uint32_t probed = planner_probed(planner), hooked = functions - 1 - probed;
+    fprintf(stderr, "funcmeter: %" PRIu64 " calls", calls);
+    if (hooked > 0)
+        fprintf(stderr, ", %" PRIu32 " functions hooked", hooked);
+    if (probed > 0)
+        fprintf(stderr, ", %" PRIu32 " functions with a breakpoint", probed);
     if (h->timing)
         fprintf(stderr, ", a hook costs %.1f ns, which is subtracted (clock: %s)",
                 (double)h->cost_total * results->tick,

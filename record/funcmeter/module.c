@@ -17,6 +17,7 @@ void module_free(struct module *module)
     free(module->hooks);
     free(module->gaps);
     free(module->turns);
+    free(module->probed);
     resolvers_free(&module->resolvers);
 }
 
@@ -27,6 +28,10 @@ bool module_is_used(const struct module *m, uint64_t address, size_t size)
             return true;
     for (size_t i = 0; i < m->gap_count; i++)
         if (m->gaps[i] < address + size && address < m->gaps[i] + code_machine(m->code)->jump)
+            return true;
+    for (size_t i = 0; i < m->probed_count; i++)
+        if (m->probed[i].address < address + size &&
+            address < m->probed[i].address + m->probed[i].size)
             return true;
     return false;
 }
@@ -47,6 +52,16 @@ static bool is_changed(const struct module *m, uint64_t address, size_t size)
             return true;
     }
     return module_is_used(m, address, size);
+}
+
+bool module_probe(struct module *m, uint64_t address)
+{
+    const size_t size = code_length(m->code, address);
+    if (size == 0 || code_begins_loop(m->code, address) || is_changed(m, address, size))
+        return false;
+    mem_reserve(&m->probed, &m->probed_capacity, m->probed_count + 1, sizeof *m->probed);
+    m->probed[m->probed_count++] = (struct probed){address, size};
+    return true;
 }
 
 /* Do the bytes of the function of hook H after the jump to its thunk have room for another, once they are moved as well? */

@@ -30,6 +30,12 @@ struct turn {
         gap; /* where the jump there is, which the branch leads to; 0: it reaches that itself */
 };
 
+/* The first instruction of a function that gets a breakpoint. */
+struct probed {
+    uint64_t address;
+    size_t size;
+};
+
 /* All zero, but for path, device and inode: nothing is hooked. The same for all processes. */
 struct module {
     char *path;
@@ -43,6 +49,8 @@ struct module {
     size_t gap_count, gap_capacity;
     struct turn *turns; /* of hooks */
     size_t turn_count, turn_capacity;
+    struct probed *probed;
+    size_t probed_count, probed_capacity;
     struct resolvers resolvers;
 };
 
@@ -51,8 +59,13 @@ void module_free(struct module *module);
 /* How many hooks are at addresses below ADDRESS? */
 size_t module_hooks_below(const struct module *module, uint64_t address);
 
-/* Are any of SIZE bytes at ADDRESS padding that is used for a jump, or a branch that is changed? */
+/* Are any of SIZE bytes at ADDRESS padding that is used for a jump, a branch that is changed, or to be left alone for a
+ * breakpoint? */
 bool module_is_used(const struct module *module, uint64_t address, size_t size);
+
+/* Notes that the instruction at ADDRESS gets a breakpoint. Returns false if hooks change it, or if each round of
+ * a loop would hit it. */
+bool module_probe(struct module *module, uint64_t address);
 
 /* For a function of SIZE bytes, followed by another at NEXT, that begins with too few bytes for a jump or with the target
  * of a branch: moves only as many bytes as a short jump needs, which leads to padding nearby with room for the long one.

@@ -58,10 +58,12 @@ static bool is_better(const char *name, const char *than)
     return strlen(name) < strlen(than);
 }
 
-static uint32_t add_function(const struct choice *c, const struct elf_function *from,
-                             const char *name, bool entries_only)
+/* PROBED: its code is not changed. */
+static uint32_t add_function(const struct choice *c, uint64_t address,
+                             const struct candidate *candidate, bool probed)
 {
     struct planner *p = c->planner;
+    const char *name = candidate->name;
     char *plain = plain_name(name);
     mem_reserve(&p->functions, &p->function_capacity, p->function_count + 1, sizeof *p->functions);
     p->functions[p->function_count] = (struct meter_function){
@@ -69,9 +71,10 @@ static uint32_t add_function(const struct choice *c, const struct elf_function *
         .path = mem_strdup(c->path),
         .name = plain,
         .readable = meter_readable_name(plain),
-        .address = from->address,
-        .size = from->size,
-        .entries_only = entries_only,
+        .address = address,
+        .size = candidate->size,
+        .entries_only = candidate->entries_only,
+        .probed = probed,
     };
     return (uint32_t)p->function_count++;
 }
@@ -119,13 +122,26 @@ static void insert_hook(const struct choice *c, struct hook hook, const struct c
 {
     struct module *m = c->module;
     if (candidate->chosen)
-        hook.function = add_function(
-            c, &(struct elf_function){.address = hook.address, .size = candidate->size},
-            candidate->name, candidate->entries_only);
+        hook.function = add_function(c, hook.address, candidate, c->planner->leave_code);
     mem_reserve(&m->hooks, &m->capacity, m->count + 1, sizeof hook);
     size_t at = module_hooks_below(m, hook.address);
     memmove(&m->hooks[at + 1], &m->hooks[at], (m->count++ - at) * sizeof hook);
     m->hooks[at] = hook;
+}
+
+/* Chooses a function that cannot be hooked, because of WHY, for a breakpoint. Returns false if that is not wanted or not
+ * possible. */
+static bool probe(const struct choice *c, const struct hook *hook,
+                  const struct candidate *candidate, const char *why)
+{
+    struct candidate probed = *candidate;
+    if (!c->planner->probe_rest || !candidate->chosen || !module_probe(c->module, hook->address))
+        return false;
+    probed.entries_only = true;
+    add_function(c, hook->address, &probed, true);
+    report_verbose(c->planner->reporter, "%s: %s: %s, gets a breakpoint", elf_base_name(c->path),
+                   candidate->name, why);
+    return true;
 }
 
 void plan_add_hook(struct choice *c, struct hook hook, const struct candidate *candidate,
@@ -152,6 +168,8 @@ void plan_add_hook(struct choice *c, struct hook hook, const struct candidate *c
         if (hook.moved == 0 && (module_use_gap(m, &hook, candidate->size, next) ||
                                 module_turn_branches(m, &hook, candidate->size, next)))
             why = NULL;
+        if (why != NULL && probe(c, &hook, candidate, why))
+            return;
     }
     if (why != NULL)
         plan_refuse(c, candidate->name, why);

@@ -118,6 +118,19 @@ void planner_leave_code(struct planner *planner)
     planner->leave_code = true;
 }
 
+void planner_probe_rest(struct planner *planner, bool wanted)
+{
+    planner->probe_rest = wanted;
+}
+
+uint32_t planner_probed(const struct planner *planner)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < planner->function_count; i++)
+        count += planner->functions[i].probed;
+    return count;
+}
+
 void planner_add_file(struct planner *planner, const char *path, bool is_program)
 {
     plan_refuse_resolvers(planner, module_of(planner, path, is_program));

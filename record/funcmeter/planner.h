@@ -19,6 +19,7 @@ struct meter_function {
     char *readable;         /* for readers */
     uint64_t address, size; /* in the file [bytes] */
     bool entries_only;      /* its exits cannot be watched */
+    bool probed;            /* its code is not changed: it gets a breakpoint */
 };
 
 /* A function that matches, but is not hooked. */
@@ -39,6 +40,10 @@ void planner_delete(struct planner *planner);
 
 /* Code will not be changed, so functions whose code cannot be changed are chosen, too. */
 void planner_leave_code(struct planner *planner);
+/* From now on, or no longer, functions whose code cannot be changed are chosen to get breakpoints. */
+void planner_probe_rest(struct planner *planner, bool wanted);
+/* How many functions are to get breakpoints? */
+uint32_t planner_probed(const struct planner *planner);
 /* Chooses functions of the file at PATH, which no program has loaded yet. */
 void planner_add_file(struct planner *planner, const char *path, bool is_program);
 

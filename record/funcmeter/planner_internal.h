@@ -19,6 +19,7 @@ struct planner {
     const char *command;
     bool timing;
     bool leave_code; /* it is not changed */
+    bool probe_rest; /* functions whose code cannot be changed get breakpoints */
     struct reporter *reporter;
     struct module *modules;
     size_t module_count, module_capacity;

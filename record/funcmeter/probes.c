@@ -154,6 +154,8 @@ static int make_events(struct probes *p, const struct planner *planner, struct e
         p->items[i] = (struct probe){.fd = {-1, -1}, .all = {-1, -1}};
     for (uint32_t i = 1; i < p->count && result == 0; i++) {
         const struct meter_function *f = &all[i];
+        if (!f->probed)
+            continue;
         if (path == NULL || strcmp(path, f->path) != 0) {
             elf_file_close(file);
             path = f->path;
@@ -171,6 +173,14 @@ static int make_events(struct probes *p, const struct planner *planner, struct e
     }
     elf_file_close(file);
     return result;
+}
+
+bool probes_permitted(void)
+{
+    int tracefs = open_tracefs();
+    if (tracefs >= 0)
+        close(tracefs);
+    return tracefs >= 0;
 }
 
 struct probes *probes_new(const struct planner *planner, bool returns, struct error *err)

@@ -25,7 +25,10 @@
 
 struct probes;
 
-/* Makes events for all functions of PLANNER; RETURNS: also for their returns, where these can be watched. Returns NULL with
+/* May we count with breakpoints? */
+bool probes_permitted(void);
+
+/* Makes events for the functions of PLANNER that are to get them; RETURNS: also for their returns, where these can be watched. Returns NULL with
  * ERR filled. */
 struct probes *probes_new(const struct planner *planner, bool returns, struct error *err);
 /* NULL is allowed. */

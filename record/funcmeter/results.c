@@ -159,8 +159,35 @@ int meter_results_check_energy(const struct meter_results *results, const struct
     return -1;
 }
 
+/* Adds the functions that PROBES have counted. */
+static void add_probed(struct meter_results *results, const struct probes *probes,
+                       const struct planner *planner)
+{
+    uint32_t functions;
+    const struct meter_function *all = planner_functions(planner, &functions);
+    for (uint32_t i = 1; i < functions; i++) {
+        struct meter_sums sums = {.function = i};
+        if (all[i].probed)
+            probes_read(probes, i, &sums.record.calls, &sums.record.returned);
+        if (sums.record.calls == 0 && sums.record.returned == 0)
+            continue;
+        if (results->timing)
+            sums.record.untimed = sums.record.calls;
+        mem_reserve(&results->items, &results->capacity, results->count + 1,
+                    sizeof *results->items);
+        results->items[results->count++] = sums;
+    }
+}
+
+static void sort_results(struct meter_results *results)
+{
+    if (results->count > 0)
+        qsort(results->items, results->count, sizeof *results->items, compare_by_cost);
+}
+
 void meter_results_read(struct meter_results *results, const struct session *session,
-                        const struct planner *planner, const struct energy *energy, bool per_thread)
+                        const struct planner *planner, const struct energy *energy,
+                        const struct probes *probes, bool per_thread)
 {
     uint32_t functions;
     struct numbers index = {0};
@@ -186,27 +213,17 @@ void meter_results_read(struct meter_results *results, const struct session *ses
         limit_self(&results->items[i]);
         settle_energy(results, &results->items[i]);
     }
-    if (results->count > 0)
-        qsort(results->items, results->count, sizeof *results->items, compare_by_cost);
+    if (probes != NULL)
+        add_probed(results, probes, planner);
+    sort_results(results);
 }
 
 void meter_results_read_probes(struct meter_results *results, const struct probes *probes,
                                const struct planner *planner)
 {
-    uint32_t functions;
-    planner_functions(planner, &functions);
     *results = (struct meter_results){.tick = 1, .returns = probes_returns(probes)};
-    for (uint32_t i = 1; i < functions; i++) {
-        struct meter_sums sums = {.function = i};
-        probes_read(probes, i, &sums.record.calls, &sums.record.returned);
-        if (sums.record.calls == 0 && sums.record.returned == 0)
-            continue;
-        mem_reserve(&results->items, &results->capacity, results->count + 1,
-                    sizeof *results->items);
-        results->items[results->count++] = sums;
-    }
-    if (results->count > 0)
-        qsort(results->items, results->count, sizeof *results->items, compare_by_cost);
+    add_probed(results, probes, planner);
+    sort_results(results);
 }
 
 void meter_results_free(struct meter_results *results)

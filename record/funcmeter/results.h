@@ -32,12 +32,12 @@ struct meter_results {
     bool returns; /* are counted without times */
 };
 
-/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER; and the ENERGY of its calls
- * (NULL: not measured), which has been stopped, too. Caller frees. */
+/* Adds up the counters of SESSION, which has been stopped and is borrowed, as is PLANNER; the ENERGY of its calls
+ * (NULL: not measured), which has been stopped, too; and the counts of PROBES (NULL: none). Caller frees. */
 void meter_results_read(struct meter_results *results, const struct session *session,
                         const struct planner *planner, const struct energy *energy,
-                        bool per_thread);
-/* The same for the counts of PROBES. */
+                        const struct probes *probes, bool per_thread);
+/* The same for the counts of PROBES alone. */
 void meter_results_read_probes(struct meter_results *results, const struct probes *probes,
                                const struct planner *planner);
 /* Why the calls of the function with the longest ones have no energy. Returns -1 with ERR filled if no function has

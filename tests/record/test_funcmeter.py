@@ -835,6 +835,21 @@ class Breakpoints(Case):
         rows, _ = self.rows("--method", "uprobe", "--count", fixed + ":work", "--", "sh", "-c", fixed + "; kill -9 $$", status=137)
         self.assertEqual([r["calls"] for r in rows], [str(self.CALLS)])
 
+    def test_rest(self):
+        """Functions that cannot be hooked, beside others that are, in threads, forks and execs."""
+        kept = """__asm__(".text\\n.type tiny,@function\\ntiny: ret\\n.type next,@function\\nnext: xor %eax,%eax\\nnop\\nnop\\nnop\\nret\\n"
+            ".type into,@function\\ninto: nop\\n1: dec %edi\\nnop\\nnop\\njz 2f\\ncall 1b\\n2: ret\\n");
+            extern void tiny(void), next(void), into(int);"""
+        program = self.build("mixed", kept + self.FAMILY.replace("return n + 1;", "tiny(); next(); into(5); return n + 1;"))
+        rows, _ = self.rows("--method", "auto", "mixed:tiny|next|into|work", "--", program, status=5)
+        self.assertEqual({r["function"]: (int(r["calls"]), int(r["untimed"])) for r in rows},
+                         {n: (self.CALLS, 0) for n in ("next", "work")} | {n: (self.CALLS, self.CALLS) for n in ("tiny", "into")})
+        done = self.run_meter("--method", "auto", "--count", "mixed:tiny|next|into|work", "--", program, "again")
+        self.assertIn("funcmeter: 28 calls, 2 functions hooked, 2 functions with a breakpoint\n", done.stderr)
+        done = self.run_meter("--method", "auto", "--list", "mixed:tiny|next|into", "--", program)
+        self.assertRegex(done.stdout, r"^0x\w+ +\d+  mixed:into  \(calls only, by a breakpoint\)\n0x\w+ +\d+  mixed:next\n"
+                                      r"0x\w+ +\d+  mixed:tiny  \(calls only, by a breakpoint\)\n$")
+
     def test_limits(self):
         program = self.build("raised", "int main(void) { return 0; }\n")
         os.chown(program, 1, 1)
@@ -846,6 +861,8 @@ class Breakpoints(Case):
             done = self.run_meter("--method", "uprobe", *arguments)
             self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
             self.assertIn(text, done.stderr)
+        done = self.run_meter("--method", "auto", "raised:main", "--", program)
+        self.assertRegex(done.stderr, r"^funcmeter: cannot measure .*set-user-ID.*\n$")
         loop = self.build("loop", "__asm__(\".type again,@function\\nagain: dec %edi\\njg again\\nret\"); int main(void) { return 0; }")
         done = self.run_meter("--method", "uprobe", "--list", "loop:again", "--", loop)
         self.assertIn("again  (has a loop back to its first instruction)", done.stdout)
