@@ -10,6 +10,7 @@ struct dwarf_sections;
 
 /* The sections needed for lines and functions. */
 enum dwarf_section {
+    DEBUG_ARANGES, /* not needed, but it says which part of the next is */
     DEBUG_INFO,
     DEBUG_ABBREV,
     DEBUG_LINE,
@@ -30,6 +31,12 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool spli
 
 /* The contents of SECTION, unpacked at the first call; empty if it is missing or damaged. Borrowed. */
 struct dwarf_span dwarf_sections_get(struct dwarf_sections *d, enum dwarf_section section);
+
+/* The size of all contents of SECTION; 0: missing. */
+uint64_t dwarf_sections_size(const struct dwarf_sections *d, enum dwarf_section section);
+
+/* From now on only the first SIZE bytes of SECTION, or all with UINT64_MAX. What was borrowed stays valid. */
+void dwarf_sections_limit(struct dwarf_sections *d, enum dwarf_section section, uint64_t size);
 
 /* Unpacks the sections from FIRST to LAST, if they are not yet. Another thread may do so with other sections. */
 void dwarf_sections_unpack(struct dwarf_sections *d, enum dwarf_section first,

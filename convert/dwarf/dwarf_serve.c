@@ -18,16 +18,21 @@
 #include "convert/dwarf/dwarf_sections.h"
 #include "convert/dwarf/dwarf_units.h"
 #include "convert/dwarf/dwarf_worker.h"
+#include "formats/elf/elf_plt.h"
 
 /* Memory of the worker: measured needs are under 3 times the sections (all units decoded), which compression shrinks to
  * a fifth. It depends on the size of the file, since sizes in a file may lie, and sections may share bytes. */
 #define MIN_MEMORY (UINT64_C(512) << 20)
 enum { MEMORY_FACTOR = 16 };
 
+/* How much of the units has been read. */
+enum extent { NOTHING, PART, WHOLE };
+
 /* A part of the worker: what one thread uses. */
 struct server {
     int socket;
-    bool is_other;   /* the second of two */
+    enum extent extent; /* of UNITS, the same in all servers when they take a question */
+    bool is_other;      /* the second of two */
     uint8_t *owners; /* of the units: number of the server that decodes each, shared; 0: none yet */
     struct dwarf_units units, alternate;
     struct strings *strings; /* of both */
@@ -39,6 +44,17 @@ struct server {
     struct dwarf_frame before[MAX_FRAMES]; /* frames of the address before */
     size_t before_count;
     bool has_before;
+    /* the question: */
+    uint64_t addresses[MAX_QUESTION];
+    uint32_t count;
+    bool found; /* part of the units sufficed for the answer */
+};
+
+struct crew {
+    struct server servers[MAX_PARTS];
+    bool together; /* two threads serve */
+    sem_t started, confined, unpacked, loaded;
+    pthread_barrier_t answered;
 };
 
 static void receive(const struct server *s, void *to, size_t size)
@@ -105,32 +121,43 @@ static bool is_mine(struct server *s, uint32_t unit)
     return true;
 }
 
-/* Two servers begin at either end, so that they meet when half of the work is done. */
-static void answer_question(struct server *s)
+static void receive_question(struct server *s)
 {
     uint8_t raw[8 * MAX_QUESTION];
-    uint64_t addresses[MAX_QUESTION];
-    uint32_t units[MAX_QUESTION];
-    bool mine[MAX_QUESTION];
-    struct buffer head = {0};
     receive(s, raw, 4);
-    uint32_t count = get_u32(raw, false);
-    if (count > MAX_QUESTION)
+    s->count = get_u32(raw, false);
+    if (s->count > MAX_QUESTION)
         _exit(1);
-    receive(s, raw, 8 * (size_t)count);
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t i = s->is_other ? count - 1 - k : k;
-        addresses[i] = get_u64(raw + 8 * (size_t)i, false);
-        units[i] = dwarf_units_index(&s->units, addresses[i]);
+    receive(s, raw, 8 * (size_t)s->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        s->addresses[i] = get_u64(raw + 8 * (size_t)i, false);
+}
+
+/* Two servers begin at either end, so that they meet when half of the work is done. Returns false if part of the units does not
+ * suffice for an answer. */
+static bool find_answer(struct server *s)
+{
+    uint32_t units[MAX_QUESTION];
+    bool mine[MAX_QUESTION] = {0}, found = true;
+    for (uint32_t k = 0; k < s->count; k++) {
+        uint32_t i = s->is_other ? s->count - 1 - k : k;
+        units[i] = dwarf_units_index(&s->units, s->addresses[i]);
         mine[i] = is_mine(s, units[i]);
+        found &= units[i] != INTERVAL_NONE || elf_plt_has(s->units.image, s->addresses[i]);
     }
-    s->frames.size = s->new_strings.size = s->new_count = 0;
+    s->frames.size = 0;
     s->has_before = false;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < s->count; i++)
         if (mine[i])
-            answer_address(s, units[i], addresses[i]);
+            answer_address(s, units[i], s->addresses[i]);
         else
             buffer_u8(&s->frames, NOT_MINE);
+    return s->extent == WHOLE || (found && !s->units.beyond && s->units.damaged == 0);
+}
+
+static void send_answer(struct server *s)
+{
+    struct buffer head = {0};
     buffer_u32(&head, (uint32_t)(8 + s->new_strings.size + s->frames.size));
     buffer_u32(&head, s->units.damaged + s->alternate.damaged);
     buffer_u32(&head, s->new_count);
@@ -138,6 +165,7 @@ static void answer_question(struct server *s)
     reply(s, s->new_strings.data, s->new_strings.size);
     reply(s, s->frames.data, s->frames.size);
     buffer_free(&head);
+    s->new_strings.size = s->new_count = 0;
 }
 
 /* ---- files with split debug information ---- */
@@ -217,60 +245,12 @@ static void prepare(struct dwarf_units *units, struct elf_file *file, const stru
     units->sections = dwarf_sections_new(file, false);
 }
 
-static _Noreturn void serve(struct server *servers, unsigned count)
-{
-    for (;;)
-        for (unsigned i = 0; i < count; i++)
-            answer_question(&servers[i]);
-}
-
 /* ---- two threads ---- */
-
-struct crew {
-    struct server servers[MAX_PARTS];
-    sem_t started, confined, unpacked, loaded;
-};
 
 static void wait_for(sem_t *event)
 {
     while (sem_wait(event) != 0)
         ;
-}
-
-/* The other thread: unpacks what is not in the largest section, which the first thread unpacks. Never returns: to end a thread takes
- * more system calls than the sandbox permits. */
-static void *work(void *context)
-{
-    struct crew *c = context;
-    struct server *first = &c->servers[0], *other = &c->servers[1];
-    sem_post(&c->started);
-    wait_for(&c->confined);
-    dwarf_sections_unpack(first->units.sections, DEBUG_INFO + 1, DEBUG_SECTIONS - 1);
-    sem_post(&c->unpacked);
-    wait_for(&c->loaded);
-    dwarf_units_copy(&other->units, &first->units, other->strings);
-    other->units.split.context = other;
-    sem_post(&c->unpacked);
-    serve(other, 1);
-}
-
-/* Starts the other thread. Returns false if it cannot be created. */
-static bool start_other(struct crew *c)
-{
-    enum { STACK = 1 << 20 };
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sem_init(&c->started, 0, 0);
-    sem_init(&c->confined, 0, 0);
-    sem_init(&c->unpacked, 0, 0);
-    sem_init(&c->loaded, 0, 0);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    bool started = pthread_create(&thread, &attributes, work, c) == 0;
-    pthread_attr_destroy(&attributes);
-    if (started)
-        wait_for(&c->started);
-    return started;
 }
 
 /* Units in other files stay with the first server, so that files are searched for in the same order in every run. */
@@ -284,17 +264,111 @@ static uint8_t *new_owners(const struct dwarf_units *units)
     return owners;
 }
 
-/* Loads the units while the other thread helps. */
-static void load_together(struct crew *c)
+/* The first server unpacks the largest section, and the other one the rest. What was decoded of a part is forgotten. */
+static void load_first(struct crew *c, uint64_t end)
 {
     struct server *first = &c->servers[0];
-    sem_post(&c->confined);
-    dwarf_sections_unpack(first->units.sections, DEBUG_INFO, DEBUG_INFO);
-    wait_for(&c->unpacked);
-    dwarf_units_load(&first->units);
-    first->owners = c->servers[1].owners = new_owners(&first->units);
+    struct dwarf_units *u = &first->units;
+    *u = (struct dwarf_units){.sections = u->sections,
+                              .split = u->split,
+                              .alternate = u->alternate,
+                              .image = u->image,
+                              .symbols = u->symbols,
+                              .strings = u->strings,
+                              .big_endian = u->big_endian};
+    dwarf_sections_limit(u->sections, DEBUG_INFO, end);
+    first->extent = end == UINT64_MAX ? WHOLE : PART;
+    if (c->together) {
+        dwarf_sections_unpack(u->sections, DEBUG_INFO, DEBUG_INFO);
+        wait_for(&c->unpacked);
+    }
+    dwarf_units_load(u);
+    if (!c->together)
+        return;
+    first->owners = c->servers[1].owners = new_owners(u);
     sem_post(&c->loaded);
     wait_for(&c->unpacked); /* the copy is made: from now on, ours may change */
+}
+
+static void load_other(struct crew *c)
+{
+    struct server *first = &c->servers[0], *other = &c->servers[1];
+    dwarf_sections_unpack(first->units.sections, DEBUG_INFO + 1, DEBUG_SECTIONS - 1);
+    sem_post(&c->unpacked);
+    wait_for(&c->loaded);
+    dwarf_units_copy(&other->units, &first->units, other->strings);
+    other->units.split.context = other;
+    other->extent = first->extent;
+    sem_post(&c->unpacked);
+}
+
+/* Did part of the units suffice for all servers? They have the same units afterwards. */
+static bool all_found(struct crew *c, struct server *s, bool found)
+{
+    if (!c->together || s->extent == WHOLE)
+        return found;
+    s->found = found;
+    pthread_barrier_wait(&c->answered);
+    found = c->servers[0].found && c->servers[1].found;
+    pthread_barrier_wait(&c->answered);
+    return found;
+}
+
+static void answer_question(struct crew *c, struct server *s)
+{
+    receive_question(s);
+    if (s->extent == NOTHING)
+        load_first(c, dwarf_aranges_end(&s->units, s->addresses, s->count));
+    if (!all_found(c, s, find_answer(s))) {
+        if (s->is_other)
+            load_other(c);
+        else
+            load_first(c, UINT64_MAX);
+        find_answer(s);
+    }
+    send_answer(s);
+}
+
+/* The answers of a server without a thread. */
+static void answer_nothing(struct server *s)
+{
+    receive_question(s);
+    for (uint32_t i = 0; i < s->count; i++)
+        buffer_u8(&s->frames, NOT_MINE);
+    send_answer(s);
+    s->frames.size = 0;
+}
+
+/* Never returns: to end a thread takes more system calls than the sandbox permits. */
+static void *work(void *context)
+{
+    struct crew *c = context;
+    sem_post(&c->started);
+    wait_for(&c->confined);
+    load_other(c);
+    for (;;)
+        answer_question(c, &c->servers[1]);
+    return NULL; /* never */
+}
+
+/* Starts the other thread. Returns false if it cannot be created. */
+static bool start_other(struct crew *c)
+{
+    enum { STACK = 1 << 20 };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sem_init(&c->started, 0, 0);
+    sem_init(&c->confined, 0, 0);
+    sem_init(&c->unpacked, 0, 0);
+    sem_init(&c->loaded, 0, 0);
+    pthread_barrier_init(&c->answered, NULL, MAX_PARTS);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    bool started = pthread_create(&thread, &attributes, work, c) == 0;
+    pthread_attr_destroy(&attributes);
+    if (started)
+        wait_for(&c->started);
+    return started;
 }
 
 /* ---- */
@@ -325,12 +399,14 @@ _Noreturn void dwarf_worker_serve(const int *sockets, unsigned count, int parent
     if (!dwarf_sandbox_limit(sockets, count, parent, MIN_MEMORY + MEMORY_FACTOR * size,
                              dwarf_worker_seconds(size)))
         _exit(1);
-    bool together = count > 1 && start_other(c);
+    c->together = count > 1 && start_other(c);
     if (!dwarf_sandbox_enter())
         _exit(1);
-    if (together)
-        load_together(c);
-    else
-        dwarf_units_load(&s->units);
-    serve(s, together ? 1 : count);
+    if (c->together)
+        sem_post(&c->confined);
+    for (;;) {
+        answer_question(c, s);
+        if (count > 1 && !c->together)
+            answer_nothing(&c->servers[1]);
+    }
 }

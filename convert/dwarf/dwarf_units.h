@@ -167,6 +167,7 @@ struct dwarf_units {
     uint32_t *names;              /* ... and their names */
     size_t name_capacity;
     uint32_t damaged; /* the number of decoding errors */
+    bool beyond;      /* a DIE was wanted that is after all units */
 };
 
 struct interval_list {
@@ -176,6 +177,11 @@ struct interval_list {
 
 /* Finds the units. Never fails: damage is counted in UNITS->damaged. */
 void dwarf_units_load(struct dwarf_units *units);
+
+/* How much of .debug_info must be read for COUNT ascending ADDRESSES, up to the end of a unit [bytes]; UINT64_MAX: all. It may be
+ * wrong: if no unit in that part has one of them, or BEYOND or DAMAGED is set, all must be read. */
+uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addresses,
+                           size_t count);
 
 /* Sets TO to the units of FROM, which are loaded and of which none has been used, for another thread, which uses STRINGS. Each unit
  * may then be decoded by one of them only. */

@@ -162,6 +162,16 @@ static bool has_stubs(const struct elf_section *section)
            strcmp(section->name, ".plt.got") == 0 || strcmp(section->name, ".iplt") == 0;
 }
 
+bool elf_plt_has(const struct elf_file *file, uint64_t address)
+{
+    for (size_t i = 0; i < file->section_count; i++) {
+        const struct elf_section *s = &file->sections[i];
+        if (address >= s->address && address - s->address < s->size && has_stubs(s))
+            return true;
+    }
+    return false;
+}
+
 static void find_stubs(struct plt *p, const struct elf_section *section)
 {
     const struct elf_file *file = p->file;

@@ -17,4 +17,7 @@ struct elf_stub {
  * borrowed from STRINGS. */
 struct elf_stub *elf_plt_read(const struct elf_file *file, struct strings *strings, size_t *count);
 
+/* Is ADDRESS in one of these sections? */
+bool elf_plt_has(const struct elf_file *file, uint64_t address);
+
 #endif

@@ -15,6 +15,7 @@
  * all. */
 #define MAX_UNPACKED (UINT64_C(4) << 30)
 enum { BEST_DEFLATE = 1032, BEST_ZSTD = 1 << 15, GNU_HEADER = 12, COMPRESS_ZSTD = 2 };
+enum { MORE_ROOM = 1024 }; /* several of the longest copies of deflate, 258 [bytes] */
 
 /* How the contents of a section are compressed. */
 struct packing {
@@ -36,6 +37,38 @@ static bool unpack_all(const struct packing *p, const uint8_t *packed, uint64_t 
                                LIBDEFLATE_SUCCESS;
     libdeflate_free_decompressor(d);
     return ok;
+}
+
+static bool unpack_begin_zstd(const uint8_t *packed, uint64_t packed_size, uint8_t *to,
+                              uint64_t size)
+{
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    ZSTD_inBuffer in = {packed, packed_size, 0};
+    ZSTD_outBuffer out = {to, size, 0};
+    bool goes_on = stream != NULL;
+    while (goes_on && out.pos < size) {
+        const size_t before = in.pos + out.pos;
+        size_t result = ZSTD_decompressStream(stream, &out, &in);
+        goes_on = !ZSTD_isError(result) && in.pos + out.pos > before;
+    }
+    ZSTD_freeDStream(stream);
+    return out.pos == size;
+}
+
+/* libdeflate cannot stop, but it writes in order, and ends where the room does, up to a copied string before. It does not
+ * promise that: if nothing was written beyond the wanted bytes, they count as not there. */
+static bool unpack_begin_zlib(const uint8_t *packed, uint64_t packed_size, uint8_t *to,
+                              uint64_t size)
+{
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    bool stopped = d != NULL &&
+                   libdeflate_zlib_decompress(d, packed, packed_size, to, size + MORE_ROOM, NULL) ==
+                       LIBDEFLATE_INSUFFICIENT_SPACE;
+    bool written = false;
+    libdeflate_free_decompressor(d);
+    for (uint64_t i = size; i < size + MORE_ROOM; i++)
+        written |= to[i] != 0;
+    return stopped && written;
 }
 
 const struct elf_section *elf_section_find(const struct elf_file *file, const char *name)
@@ -103,21 +136,37 @@ uint64_t elf_section_size(const struct elf_file *file, const struct elf_section 
     return p.header == 0 || possible ? p.size : 0;
 }
 
-bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to)
+/* Unpacks all SIZE bytes at PACKED, or only the first. */
+static bool unpack(const struct packing *p, const uint8_t *packed, uint64_t packed_size,
+                   uint8_t *to, uint64_t size)
+{
+    if (p->size <= size || p->size - size <= MORE_ROOM)
+        return unpack_all(p, packed, packed_size, to);
+    return p->is_zstd ? unpack_begin_zstd(packed, packed_size, to, size)
+                      : unpack_begin_zlib(packed, packed_size, to, size);
+}
+
+bool elf_section_read_begin(const struct elf_file *file, const struct elf_section *section,
+                            uint8_t *to, uint64_t size)
 {
     struct packing p = packing_of(file, section);
     if (elf_section_size(file, section) == 0)
         return false;
     if (p.header == 0)
-        return elf_file_read(file, section->offset, to, p.size);
+        return elf_file_read(file, section->offset, to, p.size < size ? p.size : size);
     const uint64_t at = section->offset + p.header, packed_size = section->size - p.header;
     if (file->memory != NULL)
-        return unpack_all(&p, file->memory + at, packed_size, to);
+        return unpack(&p, file->memory + at, packed_size, to, size);
     uint8_t *packed = mem_alloc(packed_size);
     bool ok =
-        elf_file_read(file, at, packed, packed_size) && unpack_all(&p, packed, packed_size, to);
+        elf_file_read(file, at, packed, packed_size) && unpack(&p, packed, packed_size, to, size);
     free(packed);
     return ok;
+}
+
+bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to)
+{
+    return elf_section_read_begin(file, section, to, UINT64_MAX);
 }
 
 const uint8_t *elf_section_in_place(const struct elf_file *file, const struct elf_section *section)

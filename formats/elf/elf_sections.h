@@ -21,6 +21,11 @@ uint64_t elf_section_size(const struct elf_file *file, const struct elf_section 
 /* Copies the contents to TO, which has room for elf_section_size bytes. Returns false if they are damaged. */
 bool elf_section_read(const struct elf_file *file, const struct elf_section *section, uint8_t *to);
 
+/* Copies only the first SIZE bytes to TO, which has room for all, and is zero. What is after them in TO is undefined. Damage after
+ * them is not noticed. */
+bool elf_section_read_begin(const struct elf_file *file, const struct elf_section *section,
+                            uint8_t *to, uint64_t size);
+
 /* The contents in place, borrowed until elf_file_close; NULL if they are compressed or FILE is not in memory. */
 const uint8_t *elf_section_in_place(const struct elf_file *file, const struct elf_section *section);
 

@@ -30,6 +30,7 @@ struct object {
 
 /* Section 0 is the empty one of ELF; section N is the one of enum dwarf_section N - 1. */
 static const char *const names[DEBUG_SECTIONS + 1] = {"",
+                                                      ".debug_aranges",
                                                       ".debug_info",
                                                       ".debug_abbrev",
                                                       ".debug_line",

@@ -1,0 +1,101 @@
+/* The part of .debug_info that addresses need, by .debug_aranges, in sets:
+ *
+ *   length, version 2, offset of a unit, size of addresses, size of segments, pairs of address and length, (0, 0)
+ *
+ * Compilers may leave it out, for some units too, and it may lie: it only says how far to read.
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/search.h"
+#include "convert/dwarf/dwarf_units.h"
+#include "formats/elf/elf_plt.h"
+
+/* With more addresses, a part is seldom enough; less than this is read faster than decided on [bytes]. */
+enum { MAX_ADDRESSES = 512, WORTH_PART = 1 << 19 };
+
+struct wanted {
+    uint64_t address;
+    uint64_t unit; /* offset of the first one that has it, UINT64_MAX: none */
+};
+
+struct aranges {
+    struct dwarf_bytes data;
+    struct wanted *wanted; /* ascending by address */
+    size_t count;
+    uint64_t *units; /* of all sets */
+    size_t unit_count, unit_capacity;
+};
+
+static void take_range(struct aranges *a, uint64_t begin, uint64_t length, uint64_t unit)
+{
+    size_t i = SEARCH_FROM(a->wanted, a->count, address, begin);
+    for (; i < a->count && a->wanted[i].address - begin < length; i++)
+        if (unit < a->wanted[i].unit)
+            a->wanted[i].unit = unit;
+}
+
+/* Returns false at the end, or where the section is damaged. */
+static bool take_set(struct aranges *a)
+{
+    struct dwarf_bytes *all = &a->data;
+    const uint8_t *begin = all->at;
+    uint64_t length = dwarf_uint(all, 4);
+    const unsigned word = length == UINT32_MAX ? 8 : 4;
+    if (word == 8)
+        length = dwarf_uint(all, 8);
+    struct dwarf_bytes b = *all;
+    dwarf_skip(all, length);
+    if (all->bad)
+        return false;
+    b.end = all->at;
+    uint64_t version = dwarf_uint(&b, 2), unit = dwarf_uint(&b, word);
+    unsigned size = (unsigned)dwarf_uint(&b, 1), segment = (unsigned)dwarf_uint(&b, 1);
+    if (version != 2 || segment != 0 || (size != 8 && size != 4))
+        return false;
+    const size_t pair = 2 * (size_t)size, head = (size_t)(b.at - begin);
+    dwarf_skip(&b, (pair - head % pair) % pair);
+    mem_reserve(&a->units, &a->unit_capacity, a->unit_count + 1, sizeof *a->units);
+    a->units[a->unit_count++] = unit;
+    for (;;) {
+        uint64_t address = dwarf_uint(&b, size), extent = dwarf_uint(&b, size);
+        if (b.bad || (address == 0 && extent == 0))
+            return !b.bad;
+        take_range(a, address, extent, unit);
+    }
+}
+
+/* The end of the last unit that is wanted: the begin of the next. UINT64_MAX: all must be read. */
+static uint64_t find_end(const struct dwarf_units *units, const struct aranges *a)
+{
+    uint64_t last = 0, end = UINT64_MAX;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct wanted *w = &a->wanted[i];
+        if (w->unit != UINT64_MAX)
+            last = w->unit > last ? w->unit : last;
+        else if (!elf_plt_has(units->image, w->address)) /* no unit has them */
+            return UINT64_MAX;
+    }
+    for (size_t i = 0; i < a->unit_count; i++)
+        if (a->units[i] > last && a->units[i] < end)
+            end = a->units[i];
+    return end;
+}
+
+uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addresses, size_t count)
+{
+    const uint64_t all = dwarf_sections_size(units->sections, DEBUG_INFO);
+    if (count > MAX_ADDRESSES || all < WORTH_PART)
+        return UINT64_MAX;
+    struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ARANGES);
+    struct aranges a = {.data = dwarf_bytes_at(section, 0, units->big_endian), .count = count};
+    a.wanted = mem_alloc(count * sizeof *a.wanted);
+    for (size_t i = 0; i < count; i++)
+        a.wanted[i] = (struct wanted){addresses[i], UINT64_MAX};
+    while (dwarf_bytes_left(&a.data) > 0 && take_set(&a))
+        ;
+    uint64_t end = dwarf_bytes_left(&a.data) > 0 ? UINT64_MAX : find_end(units, &a);
+    free(a.wanted);
+    free(a.units);
+    return end < all / 8 * 7 ? end : UINT64_MAX;
+}
