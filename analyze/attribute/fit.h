@@ -18,6 +18,7 @@
 #ifndef ANALYZE_ATTRIBUTE_FIT_H
 #define ANALYZE_ATTRIBUTE_FIT_H
 
+#include "analyze/attribute/fit_times.h"
 #include "analyze/attribute/rowset.h"
 #include "analyze/attribute/stretch.h"
 
@@ -28,7 +29,8 @@ enum {
     FIT_ENERGY = PBIN_FIT_ENERGY,
     FIT_REST = PBIN_FIT_REST,
     FIT_ROW = PBIN_FIT_ROW,
-    FIT_COLUMNS = 256, /* further rows have none */
+    FIT_WAITS = FIT_ENERGY, /* of a stretch: time in which a thread waits; no window has it */
+    FIT_COLUMNS = 256,      /* further rows have none */
     FIT_ESTIMATES = 3,
     FIT_WORD = 64,  /* bits */
     FIT_LANES = 8,  /* columns of windows come in multiples, the last have no CPU time */
@@ -52,7 +54,7 @@ struct fit_window {
 };
 
 /* How the samples of a stretch form windows. */
-enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS };
+enum fit_mode { FIT_NOTHING, FIT_EACH, FIT_POWERS, FIT_LEAPS, FIT_RESTLESS };
 
 struct fit_entry;
 
@@ -104,18 +106,7 @@ struct fit {
     uint32_t *after, *sample; /* by thread sample: the next of the same thread; its sample */
     bool *paired;             /* by thread sample: its variance is corrected */
     size_t of_capacity, after_capacity, sample_capacity, paired_capacity;
-};
-
-/* A settled stretch. Everything is borrowed. */
-struct fit_view {
-    const struct stretch *stretch;
-    const uint64_t *threads;        /* [samples] as for stretch_divide */
-    const struct stretch_use *uses; /* the same */
-    const double *cpu_ns;           /* [thread samples] */
-    const uint32_t *row;            /* [thread samples] in the rowset */
-    const bool *counts;             /* [samples]: is it selected? NULL: all are */
-    size_t thread_samples;
-    uint64_t number; /* of the first sample */
+    struct fit_times times;
 };
 
 struct fit *fit_new(void);

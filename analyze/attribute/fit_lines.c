@@ -126,7 +126,7 @@ static inline void count_switch(struct fit *fit, uint16_t a, uint16_t b, double 
 {
     const double large = 0x1.8p52, small = 0x1p42; /* 2^20 thread samples of them fit */
     double square = cpu_ns * cpu_ns;
-    if (a == b)
+    if (a == b || a == FIT_WAITS || b == FIT_WAITS)
         return;
     if (!(square < small)) {
         put_switch(fit, a, b, square);
@@ -443,6 +443,8 @@ static void link_threads(struct fit *fit, const struct fit_view *v)
         fit->of[k] = v->row[k] < fit->rows && fit->column_of[v->row[k]] != FIT_NONE
                          ? fit->column_of[v->row[k]]
                          : fit_column(fit, v->row[k]);
+    for (size_t k = 0; k < v->thread_samples && v->waits != NULL; k++)
+        fit->of[k] = v->waits[k] ? FIT_WAITS : fit->of[k];
     if (v->uses == NULL)
         return;
     mem_reserve(&fit->after, &fit->after_capacity, v->thread_samples + 1, sizeof *fit->after);

@@ -50,7 +50,7 @@ static double most_cpu(const struct fit_view *v, size_t i, size_t k)
 
 static bool are_alike(double cpu_ns, double other)
 {
-    return fabs(cpu_ns - other) <= 2;
+    return fabs(cpu_ns - other) <= FIT_ALIKE;
 }
 
 /* Have no two successive samples of one thread, which ran in all, the same CPU time? */
@@ -59,7 +59,8 @@ static bool all_differ(const double *cpu_ns, size_t count)
 {
     uint64_t alike = 0;
     for (size_t i = 1; i < count; i++)
-        alike |= (uint64_t)(fabs(cpu_ns[i] - cpu_ns[i - 1]) <= 2) | (uint64_t) !(cpu_ns[i] > 0);
+        alike |=
+            (uint64_t)(fabs(cpu_ns[i] - cpu_ns[i - 1]) <= FIT_ALIKE) | (uint64_t) !(cpu_ns[i] > 0);
     return alike == 0;
 }
 
@@ -133,6 +134,16 @@ static bool find_short(const struct fit_windows *w, bool *with_next)
     return true;
 }
 
+/* Windows go on until one contains a sample at which CPU time is exact. */
+static void find_exact(const struct fit_windows *w, bool *with_next)
+{
+    const struct stretch *s = w->view->stretch;
+    memset(with_next, true, w->count * sizeof *with_next);
+    for (size_t i = 0; i < s->count; i++)
+        if (w->ends[i])
+            with_next[fit_window_of(w, 1, i)] = false;
+}
+
 static void join_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -142,7 +153,9 @@ static void join_windows(struct fit_windows *w)
     if (w->count < 2)
         return;
     w->exact = find_averages(w, with_next);
-    if (find_short(w, with_next))
+    if (w->restless)
+        find_exact(w, with_next);
+    else if (find_short(w, with_next))
         w->exact = false;
     else if (!w->exact)
         return;
@@ -242,9 +255,22 @@ static void extend_open(struct fit_windows *w, size_t n)
         int64_t cpu[FIT_ESTIMATES];
         for (size_t x = 0; x < FIT_ESTIMATES; x++)
             cpu[x] = to_ticks(fit->entries[e].cpu[x], &bad);
-        fit_extend_cpu(fit, fit->entries[e].column, cpu);
+        if (fit->entries[e].column != FIT_WAITS)
+            fit_extend_cpu(fit, fit->entries[e].column, cpu);
     }
     fit->open.bad |= bad;
+}
+
+/* The CPU time of a window that ends where it is exact: all estimates have the same, which they divide differently. */
+static void make_equal(struct fit_inner *inner)
+{
+    double sum[FIT_ESTIMATES] = {0};
+    for (size_t e = 0; e < FIT_ESTIMATES; e++)
+        for (size_t i = 0; i < inner->count; i++)
+            sum[e] += inner->cpu[e][i];
+    for (size_t e = 1; e < FIT_ESTIMATES; e++)
+        for (size_t i = 0; i < inner->count && sum[e] > 0; i++)
+            inner->cpu[e][i] = fit_to_tick(inner->cpu[e][i] * (sum[0] / sum[e]));
 }
 
 /* Any other window. */
@@ -265,13 +291,16 @@ static void take_inner(struct fit_windows *w, size_t n)
         fit->latest[fit->entries[e].column] = e;
     for (size_t s = 0; s < FIT_COLUMNS / FIT_WORD; s++)
         for (uint64_t bits = fit->has[n][s]; bits != 0; bits &= bits - 1) {
-            size_t c = s * FIT_WORD + (size_t)__builtin_ctzll(bits), i = inner.count++;
+            size_t c = s * FIT_WORD + (size_t)__builtin_ctzll(bits), i = inner.count;
+            inner.count += c != FIT_WAITS;
             const double *from = fit->entries[fit->latest[c]].cpu;
             column[i] = (uint16_t)c;
             for (size_t e = 0; e < FIT_ESTIMATES; e++)
                 cpu[e][i] = from[e];
-            inner.varies |= from[0] != from[1] || from[0] != from[2];
+            inner.varies |= c != FIT_WAITS && (from[0] != from[1] || from[0] != from[2]);
         }
+    if (w->restless)
+        make_equal(&inner);
     for (size_t i = inner.count; i % FIT_LANES != 0; i++)
         cpu[0][i] = cpu[1][i] = cpu[2][i] = 0;
     fit_take_inner(fit, &inner);
@@ -286,12 +315,19 @@ static void add_totals(struct fit_windows *w)
         total[fit->entries[e].column] += fit->entries[e].cpu[0];
     for (size_t n = 0; n < w->count; n++)
         total[FIT_TIME] += w->ns[n];
+    total[FIT_WAITS] = 0;
     for (size_t c = 0; c < fit->columns; c++) {
         bool bad = false;
         fit_put(fit, &fit->cpu[c], to_ticks(total[c], &bad) * TICK);
         fit_put(fit, &fit->switched[c], fit->squares[c]);
         fit->squares[c] = 0;
     }
+}
+
+/* CPU time that is exact at some samples is not at the edges of stretches. */
+static enum fit_mode edge_mode(const struct fit_windows *w)
+{
+    return w->restless ? FIT_RESTLESS : w->mode;
 }
 
 static void end_of_stretch(struct fit_windows *w)
@@ -308,7 +344,7 @@ static void end_of_stretch(struct fit_windows *w)
     }
     add_totals(w);
     fit->entry_count = 0;
-    fit->mode = w->mode;
+    fit->mode = edge_mode(w);
     fit->rate = w->view->stretch->rate[w->view->stretch->count - 1];
 }
 
@@ -363,12 +399,14 @@ static void look_for_averages(const struct fit_windows *w)
 void fit_add_stretch(struct fit *fit, const struct fit_view *view)
 {
     struct fit_windows w;
+    struct fit_view placed = *view;
     w.fit = fit;
-    w.view = view;
+    w.view = &placed;
     if (view->stretch->count == 0)
         return;
+    w.restless = fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
-    fit_cross_edge(fit, w.mode, view->stretch->rate[0]);
+    fit_cross_edge(fit, edge_mode(&w), view->stretch->rate[0]);
     fit_add_lines(&w);
     look_for_averages(&w);
     end_of_stretch(&w);

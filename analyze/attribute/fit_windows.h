@@ -26,6 +26,7 @@ struct fit_windows {
     uint16_t last[STRETCH_WINDOWS]; /* sample */
     const uint16_t *in[2];          /* [samples]: window of each half */
     const double *energy;           /* [J] */
+    bool restless, ends[STRETCH];   /* see fit_times_place */
     bool exact; /* where CPU times were averages, windows were joined until they are not */
     uint16_t whole[STRETCH];     /* IN if windows are intervals, or all of the stretch */
     uint16_t joined[2][STRETCH]; /* IN if windows were joined */

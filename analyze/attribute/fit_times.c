@@ -1,0 +1,255 @@
+/* CPU times that are known only over many samples of a thread.
+ * SPDX-License-Identifier: MIT */
+#include "analyze/attribute/fit_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/vectors.h"
+
+enum {
+    LEAST_ALIKE = 2,
+    SHORT_STAY =
+        8 /* samples: a thread that waits and runs in turn for less than this is not well seen */
+};
+/* By how much intervals differ from CPU times, at least, unless the thread was seen waiting. */
+#define LEAST_SPREAD 0.25
+/* If a thread is seen at random moments, it runs for about as long as its CPU time. */
+#define MOST_RATIO 2.0
+#define NO_MEAN    UINT32_MAX
+
+/* Successive samples of a thread that ran, with the same CPU time: together, that is exact. */
+struct fit_mean {
+    double cpu_ns, ns; /* of each; how long it seemed to run up to the last */
+    size_t samples, last;
+    bool begins, ends; /* in this stretch */
+};
+
+/* A thread in a stretch. */
+struct fit_looks {
+    double cpu_ns, ns, spread; /* CPU time; time that ended while it ran; how much these differ */
+    double open_ns;            /* how long it seemed to run since it was last seen running */
+    size_t ran, alike, waited; /* samples; those with the CPU time of the one that ran before */
+    size_t changes;            /* between running and waiting */
+    uint32_t mean;             /* the latest */
+};
+
+void fit_times_free(struct fit_times *t)
+{
+    free(t->cpu_ns);
+    free(t->uses);
+    free(t->thread);
+    free(t->waits);
+    free(t->looks);
+    free(t->means);
+    free(t->mean);
+}
+
+static inline bool is_alike(double cpu_ns, double other)
+{
+    return fabs(cpu_ns - other) <= FIT_ALIKE;
+}
+
+/* Did all thread samples, of N threads, run for another CPU time than the one before? */
+VECTORS
+static bool all_differ(const double *cpu_ns, size_t n, size_t count)
+{
+    uint64_t alike = 0;
+    for (size_t k = n; k < count; k++)
+        alike |=
+            (uint64_t) !(cpu_ns[k] > 0) | (uint64_t)(fabs(cpu_ns[k] - cpu_ns[k - n]) <= FIT_ALIKE);
+    return alike == 0;
+}
+
+static void reserve(struct fit_times *t, size_t count)
+{
+    mem_reserve(&t->cpu_ns, &t->cpu_capacity, count + 1, sizeof *t->cpu_ns);
+    mem_reserve(&t->uses, &t->use_capacity, count + 1, sizeof *t->uses);
+    mem_reserve(&t->thread, &t->thread_capacity, count + 1, sizeof *t->thread);
+    mem_reserve(&t->waits, &t->wait_capacity, count + 1, sizeof *t->waits);
+    mem_reserve(&t->mean, &t->mean_capacity, count + 1, sizeof *t->mean);
+    mem_reserve(&t->means, &t->means_capacity, count + 1, sizeof *t->means);
+    mem_reserve(&t->looks, &t->look_capacity, count + 1, sizeof *t->looks);
+}
+
+/* The thread sample of the same thread before K, of sample I. */
+static uint32_t previous_of(const struct fit_view *v, size_t i, size_t k)
+{
+    if (v->uses != NULL)
+        return v->uses[k].previous;
+    return i > 0 ? (uint32_t)(k - v->threads[0]) : STRETCH_NONE;
+}
+
+/* The common case is that there are none. Uses CPU_NS for the CPU time of the latest sample that ran. */
+static bool any_alike(struct fit_times *t, const struct fit_view *v)
+{
+    size_t alike = 0;
+    if (v->uses == NULL && all_differ(v->cpu_ns, v->threads[0], v->thread_samples))
+        return false;
+    reserve(t, v->thread_samples);
+    for (size_t i = 0, k = 0; i < v->stretch->count; i++)
+        for (size_t end = k + v->threads[i]; k < end; k++) {
+            uint32_t p = previous_of(v, i, k);
+            double cpu_ns = v->cpu_ns[k], last = p != STRETCH_NONE ? t->cpu_ns[p] : 0;
+            alike += cpu_ns > 0 && last > 0 && is_alike(cpu_ns, last);
+            t->cpu_ns[k] = cpu_ns > 0 ? cpu_ns : last;
+        }
+    return alike >= LEAST_ALIKE;
+}
+
+/* Sample I ended with K, which ran. */
+static void enter_mean(struct fit_times *t, struct fit_looks *looks, size_t i, size_t k,
+                       double cpu_ns)
+{
+    struct fit_mean *mean = looks->ran > 0 ? &t->means[looks->mean] : NULL;
+    if (mean == NULL || !is_alike(cpu_ns, mean->cpu_ns)) {
+        if (mean != NULL)
+            mean->ends = true;
+        looks->mean = t->mean_count++;
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is room for a mean per sample */
+        t->means[looks->mean] = (struct fit_mean){.cpu_ns = cpu_ns, .begins = mean != NULL};
+        mean = &t->means[looks->mean];
+    } else {
+        looks->alike++;
+    }
+    t->mean[k] = looks->mean;
+    mean->ns += looks->open_ns;
+    mean->samples++;
+    mean->last = i;
+    looks->open_ns = 0;
+}
+
+/* PREVIOUS is the same thread in the sample before, or in an earlier one if FAR. */
+static void look_at(struct fit_times *t, const struct fit_view *v, uint32_t previous, bool far,
+                    size_t i, size_t k)
+{
+    struct fit_looks *looks = &t->looks[t->thread[k]];
+    double ns = v->stretch->ns[i], cpu_ns = v->cpu_ns[k];
+    bool ran = cpu_ns > 0, ran_before = far ? ran : v->cpu_ns[previous] > 0;
+    looks->open_ns += ns * (ran + ran_before) / 2;
+    looks->changes += ran != ran_before;
+    looks->waited += !ran;
+    t->mean[k] = NO_MEAN;
+    if (!ran)
+        return;
+    enter_mean(t, looks, i, k, cpu_ns);
+    looks->ran++;
+    looks->cpu_ns += cpu_ns;
+    looks->ns += ns;
+    looks->spread += fabs(ns - cpu_ns);
+}
+
+static void find_threads(struct fit_times *t, const struct fit_view *v)
+{
+    uint32_t threads = 0;
+    t->mean_count = 0;
+    for (size_t i = 0, k = 0, before = 0; i < v->stretch->count; i++) {
+        size_t begin = k;
+        for (size_t end = k + v->threads[i]; k < end; k++) {
+            uint32_t previous = previous_of(v, i, k);
+            if (previous == STRETCH_NONE)
+                t->looks[threads] = (struct fit_looks){.ran = 0};
+            t->thread[k] = previous != STRETCH_NONE ? t->thread[previous] : threads++;
+            look_at(t, v, previous, previous == STRETCH_NONE || previous < before, i, k);
+        }
+        before = begin;
+    }
+    t->threads = threads;
+}
+
+static bool is_seen_at_random(const struct fit_looks *l)
+{
+    return 8 * (l->alike + 1) >= 7 * l->ran && l->alike >= LEAST_ALIKE &&
+           l->ns <= MOST_RATIO * l->cpu_ns && l->cpu_ns <= MOST_RATIO * l->ns &&
+           (l->waited > 0 || l->spread > LEAST_SPREAD * l->ns);
+}
+
+/* Does it wait and run in turn for too short to be well seen? */
+static bool is_restless(const struct fit_looks *l)
+{
+    size_t stays = l->ran < l->waited ? l->ran : l->waited; /* samples in the shorter ones */
+    return is_seen_at_random(l) && 2 * stays < SHORT_STAY * l->changes;
+}
+
+/* CPU time per time in which a thread seemed to run. Where a mean goes on in another stretch, its CPU time in this one is
+ * known only on average, which is enough where no window ends. */
+static double scale_of(const struct fit_times *t, const struct fit_looks *looks)
+{
+    if (looks->mean == NO_MEAN)
+        return 1;
+    const struct fit_mean *m = &t->means[looks->mean];
+    double cpu_ns = m->cpu_ns * (double)m->samples;
+    bool known = (m->begins && m->ends) || is_restless(looks);
+    return known && m->ns <= MOST_RATIO * cpu_ns && cpu_ns <= MOST_RATIO * m->ns ? cpu_ns / m->ns
+                                                                                 : 1;
+}
+
+/* Thread sample K ended interval I; thread samples of the sample before begin with BEFORE. Later ones have been placed. */
+static void place(struct fit_times *t, const struct fit_view *v, size_t before, size_t i, size_t k)
+{
+    struct fit_looks *looks = &t->looks[t->thread[k]];
+    bool placed = is_seen_at_random(looks), ran = t->mean[k] != NO_MEAN;
+    looks->mean = ran ? t->mean[k] : looks->mean;
+    t->waits[k] = placed && !ran;
+    t->cpu_ns[k] = placed ? v->stretch->ns[i] * scale_of(t, looks) : v->cpu_ns[k];
+    if (v->uses == NULL)
+        return;
+    t->uses[k] = v->uses[k];
+    if (!placed)
+        return;
+    uint32_t p = v->uses[k].previous;
+    t->uses[k].before = p != STRETCH_NONE && p >= before ? p : SIZE_MAX;
+    t->uses[k].reach = 1;
+}
+
+static void place_all(struct fit_times *t, const struct fit_view *v)
+{
+    for (size_t j = 0; j < t->threads; j++)
+        t->looks[j].mean = NO_MEAN;
+    for (size_t i = v->stretch->count, begin = v->thread_samples; i-- > 0;) {
+        size_t end = begin;
+        begin -= v->threads[i];
+        for (size_t k = begin; k < end; k++)
+            place(t, v, i > 0 ? begin - v->threads[i - 1] : 0, i, k);
+    }
+}
+
+/* The thread with the most CPU time among those that wait and run in turn; THREADS: there is none. */
+static size_t find_restless(const struct fit_times *t)
+{
+    size_t best = t->threads;
+    for (size_t j = 0; j < t->threads; j++) {
+        const struct fit_looks *l = &t->looks[j];
+        if (is_restless(l) && (best == t->threads || l->cpu_ns > t->looks[best].cpu_ns))
+            best = j;
+    }
+    return best;
+}
+
+/* Marks the last samples of the means of a thread. */
+static void mark_ends(const struct fit_times *t, const struct fit_view *v, size_t thread,
+                      bool *ends)
+{
+    memset(ends, 0, v->stretch->count * sizeof *ends);
+    for (size_t k = 0; k < v->thread_samples; k++)
+        if (t->thread[k] == thread && t->mean[k] != NO_MEAN && t->means[t->mean[k]].ends)
+            ends[t->means[t->mean[k]].last] = true;
+}
+
+bool fit_times_place(struct fit_times *t, struct fit_view *view, bool *ends)
+{
+    const struct fit_view v = *view;
+    if (!any_alike(t, &v))
+        return false;
+    find_threads(t, &v);
+    size_t restless = find_restless(t);
+    if (restless < t->threads)
+        mark_ends(t, &v, restless, ends);
+    place_all(t, &v);
+    view->cpu_ns = t->cpu_ns;
+    view->uses = v.uses != NULL ? t->uses : NULL;
+    view->waits = t->waits;
+    return restless < t->threads;
+}

@@ -1,0 +1,21 @@
+/* What the fit gets of a stretch.
+ * SPDX-License-Identifier: MIT */
+#ifndef ANALYZE_ATTRIBUTE_FIT_VIEW_H
+#define ANALYZE_ATTRIBUTE_FIT_VIEW_H
+
+#include "analyze/attribute/stretch.h"
+
+/* A settled stretch. Everything is borrowed. */
+struct fit_view {
+    const struct stretch *stretch;
+    const uint64_t *threads;        /* [samples] as for stretch_divide */
+    const struct stretch_use *uses; /* the same */
+    const double *cpu_ns;           /* [thread samples] */
+    const uint32_t *row;            /* [thread samples] in the rowset */
+    const bool *counts;             /* [samples]: is it selected? NULL: all are */
+    const bool *waits; /* [thread samples]: is CPU_NS of time that it waited? NULL: no */
+    size_t thread_samples;
+    uint64_t number; /* of the first sample */
+};
+
+#endif
