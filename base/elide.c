@@ -205,6 +205,15 @@ char *elide_scopes(const char *name, size_t count)
     return begin != SIZE_MAX ? mem_printf("...%s", name + begin) : NULL;
 }
 
+char *elide_bare(const char *inner)
+{
+    enum { DOTS = 3, ARGUMENTS = 5 };
+    size_t length = strlen(inner + DOTS);
+    bool has_arguments =
+        length > ARGUMENTS && strcmp(inner + DOTS + length - ARGUMENTS, "<...>") == 0;
+    return mem_strndup(inner + DOTS, has_arguments ? length - ARGUMENTS : length);
+}
+
 static size_t step_over(const char *text)
 {
     size_t length = utf8_length(text);
@@ -234,17 +243,18 @@ char *elide_middle(const char *text, size_t width)
     size_t all = elide_width(text), room = width > DOTS ? width - DOTS : 0, head = room / 2;
     if (all <= width)
         return mem_strdup(text);
-    size_t tail = bytes_of(text, all - (room - head));
+    size_t tail = bytes_of(text, all - (room - head)), before = bytes_of(text, head);
     tail += strspn(text + tail, "."); /* of "<...>" */
-    return mem_printf("%.*s%.*s%s", (int)bytes_of(text, head), text,
-                      (int)(width < DOTS ? width : DOTS), "...", text + tail);
+    while (before > 0 && text[before - 1] == '.')
+        before--;
+    return mem_printf("%.*s%.*s%s", (int)before, text, (int)(width < DOTS ? width : DOTS), "...",
+                      text + tail);
 }
 
 /* Shortens SHORTER, which has no arguments but is too long: without outer scopes if this still uses most of WIDTH, else
  * cut. */
 static char *drop_scopes(const char *shorter, size_t width)
 {
-    enum { DOTS = 3 };
     char *inner = elide_scopes(shorter, 1);
     for (size_t count = 2; inner != NULL && elide_width(inner) > width && count <= ELIDE_SCOPES;
          count++) {
@@ -257,10 +267,9 @@ static char *drop_scopes(const char *shorter, size_t width)
     size_t used = inner != NULL ? elide_width(inner) : 0;
     char *cut;
     if (used > width) { /* the name of the function alone is too long */
-        size_t length = strlen(inner);
-        if (length > 5 && strcmp(inner + length - 5, "<...>") == 0)
-            inner[length - 5] = '\0';
-        cut = elide_middle(inner + DOTS, width);
+        char *bare = elide_bare(inner);
+        cut = elide_middle(bare, width);
+        free(bare);
     } else if (inner != NULL && 3 * used >= 2 * width) {
         cut = mem_strdup(inner);
     } else {

@@ -122,8 +122,15 @@ char *text_fit_name(const char *name, double width, bool cells)
     }
     char *inner = text_width(shorter, cells) > width ? elide_scopes(shorter, 1) : NULL;
     for (size_t count = 2; inner != NULL && text_width(inner, cells) > width; count++) {
+        char *next = count <= ELIDE_SCOPES ? elide_scopes(shorter, count) : NULL;
+        if (next == NULL) { /* the name of the function alone is too long */
+            next = elide_bare(inner);
+            free(inner);
+            inner = next;
+            break;
+        }
         free(inner);
-        inner = count <= ELIDE_SCOPES ? elide_scopes(shorter, count) : NULL;
+        inner = next;
     }
     char *fit = text_fit(inner != NULL ? inner : shorter, width, cells);
     free(inner);

@@ -110,6 +110,8 @@ static void scopes(struct check *check)
          "...thread::_State_impl<...>::_M_run", 35},
         {"void std::__unguarded_linear_insert<int*>(int*)", "__unguard...ear_insert", 22},
         {"<alloc::vec::Vec<T,Global> as core::ops::Drop>::drop", "<alloc::ve...rop>::drop", 23},
+        {"main::{lambda(auto:1&, auto:2&)#1}::operator()<A, B>(A&, B&)",
+         "main::{lambda(...:operator()<...>", 34},
         {"(anonymous namespace)::parse(char const*)", "...parse", 8},
         {"std::ostream::operator<<(int)", "...ostream::operator<<", 22},
     };
