@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "formats/elf/elf_content.h"
 #include "formats/elf/elf_file.h"
+#include "record/clock.h"
 #include "record/process.h"
 
 enum { MAX_PATH = 4096, PUT_AT_ONCE = 1024, MAX_NAMELESS = 64 };
@@ -22,8 +23,9 @@ static const char deleted[] = " (deleted)";
 
 /* A current executable mapping of an image. */
 struct area {
-    uint64_t address, size, offset;
-    uint32_t path; /* among the texts */
+    uint64_t address, size, offset, inode;
+    uint64_t changed; /* when its file had last changed then [ns], 0: unknown */
+    uint32_t path;    /* among the texts */
 };
 
 struct image {
@@ -68,8 +70,8 @@ struct images {
     size_t news_count, news_capacity;
     struct placed *placed;
     size_t placed_count, placed_capacity, placed_unique; /* UNIQUE: after the last clean-up */
-    struct numbers files;                                /* path and inode -> index in BUILD_IDS */
-    uint32_t *build_ids;                                 /* among the texts */
+    struct numbers files; /* path, inode and last change -> index in BUILD_IDS */
+    uint32_t *build_ids;  /* among the texts */
     size_t build_id_capacity;
     struct nameless *nameless; /* files without build-id that are still to be read */
     size_t nameless_count, nameless_capacity;
@@ -424,11 +426,23 @@ static void keep_nameless(struct images *images, struct elf_file *file, uint64_t
     images->nameless[images->nameless_count++] = (struct nameless){file, inode, path, st.st_mtim};
 }
 
+/* When the mapped file last changed [ns], 0: unknown, or another file has replaced it since. Without this, a file could be
+ * taken for one that it has replaced: file systems reuse the inodes of deleted files. */
+static uint64_t last_change(const struct raw_mapx *map, const char *path)
+{
+    struct stat st;
+    if (map->kind != RAW_MAP_FILE || stat(path, &st) != 0 ||
+        (map->inode != 0 && st.st_ino != map->inode))
+        return 0;
+    return (uint64_t)st.st_ctim.tv_sec * SECOND + (uint64_t)st.st_ctim.tv_nsec;
+}
+
 /* Each file is read once. */
 static uint32_t build_id_for(struct images *images, uint32_t pid, const struct raw_mapx *map,
-                             uint32_t path)
+                             uint32_t path, uint64_t changed)
 {
-    uint64_t key = (uint64_t)path << 32 ^ map->inode * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t key = (uint64_t)path << 32 ^ map->inode * UINT64_C(0x9E3779B97F4A7C15) ^
+                   changed * UINT64_C(0xD1B54A32D192ED03);
     uint32_t before = images->files.count, index = numbers_intern(&images->files, key);
     mem_reserve(&images->build_ids, &images->build_id_capacity, index + 1u,
                 sizeof *images->build_ids);
@@ -456,23 +470,25 @@ static bool overlap(const struct area *area, const struct raw_mapx *map)
     return area->address < map->address + map->size && map->address < area->address + area->size;
 }
 
-/* Does AREA show what MAP shows, at all addresses of MAP? */
-static bool includes(const struct area *area, const struct raw_mapx *map, uint32_t path)
+/* Does AREA show what NEW, of KIND, shows, at all addresses of NEW? */
+static bool includes(const struct area *area, const struct area *new, uint8_t kind)
 {
-    uint64_t at = map->address - area->address;
-    return at < area->size && map->size <= area->size - at && area->path == path &&
-           (map->kind != RAW_MAP_FILE || area->offset + at == map->offset);
+    uint64_t at = new->address - area->address;
+    bool same = area->path == new->path && area->inode == new->inode &&
+                (new->changed == 0 || area->changed == new->changed);
+    return at < area->size && new->size <= area->size - at &&same &&
+           (kind != RAW_MAP_FILE || area->offset + at == new->offset);
 }
 
 /* Adds MAP to the areas; false: it was known. */
-static bool place(struct image *image, const struct raw_mapx *map, uint32_t path)
+static bool place(struct image *image, const struct raw_mapx *map, uint32_t path, uint64_t changed)
 {
-    struct area new = {map->address, map->size, map->offset, path};
+    struct area new = {map->address, map->size, map->offset, map->inode, changed, path};
     for (size_t i = image->area_count; i-- > 0;) {
         struct area *area = &image->areas[i];
         if (!overlap(area, map))
             continue;
-        if (includes(area, map, path))
+        if (includes(area, &new, map->kind))
             return false;
         break;
     }
@@ -534,12 +550,13 @@ static bool take_mapping(struct images *images, const struct raw_mapx *raw)
             ? intern_path(images, raw->path)
             : strings_intern(images->texts, raw->path[0] != '\0' ? raw->path : "//anon");
     uint32_t id = 0;
-    if (map.size == 0 || !place(image, &map, path))
+    uint64_t changed = last_change(&map, raw->path);
+    if (map.size == 0 || !place(image, &map, path, changed))
         return false;
     if (map.kind == RAW_MAP_FILE) {
         note_file(images, &map, path);
         id = raw->build_id != NULL ? strings_intern(images->texts, raw->build_id)
-                                   : build_id_for(images, image->pid, &map, path);
+                                   : build_id_for(images, image->pid, &map, path, changed);
         image->path = image->named ? image->path : path;
         image->named = true;
         image->dump = is_dump(text(images, path)) ? path : image->dump;

@@ -339,7 +339,7 @@ class Truth:
         self.assertGreater(inside, 0.8 * profile.cpu())
 
     def test_library_in_place_of_another(self):
-        """A PC in a mapping does not show that another file has been mapped there since."""
+        """A PC in a mapping does not show that another file has been mapped there since, perhaps of the same name."""
         work = """#include <time.h>
                   void work(double most) {
                       volatile unsigned long x = 0;
@@ -352,11 +352,12 @@ class Truth:
         main = """#include <dlfcn.h>
                   #include <stdio.h>
                   int main(int argc, char **argv) {
-                      for (int i = 1; i < argc; i++) {
+                      for (int i = 1; i < 3; i++) {
+                          if (i == 2 && argc == 4) rename(argv[3], argv[2]);
                           void *library = dlopen(argv[i], RTLD_NOW);
                           void (*work)(double) = (void (*)(double))dlsym(library, "work");
                           printf("%p\\n", (void *)work);
-                          work(i == 1 ? 0.1 : 1.0);
+                          work(i == 1 || argc == 4 ? 0.1 : 0.7);
                           dlclose(library);
                       }
                       return 0; }"""
@@ -368,6 +369,11 @@ class Truth:
             _, done = self.profile_of(path, old, new)
             self.assertEqual(len(set(done.stdout.split())), 1, "it is mapped elsewhere: this tests nothing")
             times = self.table("binary")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", new, "-shared", "-fPIC", "-Wl,--build-id=0x" + 20 * "12"],
+                           input=work, text=True, check=True)
+            profile, done = self.profile_of(path, old, old, new)
+            self.assertEqual(len(set(done.stdout.split())), 1, "it is mapped elsewhere: this tests nothing")
+            self.assertEqual(len({m.build_id for m in profile.maps if m.path == old}), 2, profile.maps)
         self.assertGreater(times.get("new.so", 0), times.get("old.so", 0), times)
         self.assertGreater(times.get("old.so", 0), 0.01, times)
 
