@@ -118,6 +118,7 @@ static void step(struct engine_run *run)
     if (run->ended)
         return;
     if (now < until) {
+        ptrace_rest(run);
         int number = signals_wait(&run->signals, until - now, &info);
         run->woken = now = clock_now();
         if (number != 0)

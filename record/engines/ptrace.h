@@ -37,9 +37,13 @@ struct engine_run {
     uint64_t woken, begin,
         resumed; /* absolute [ns]: end of the last wait; start of the sample; last resumption of a thread for it */
     bool is_realtime;   /* the sampler gets a CPU at once */
-    struct tracee self; /* the tracer, to read its times */
-    uint64_t late;      /* delay of the wake-up for the sample [ns] */
-    uint64_t delay;     /* time that the sampler had waited for CPUs then [ns] */
+    struct tracee self; /* the tracer, with its times at the wake-up for the sample */
+    uint64_t late;      /* delay of that wake-up [ns] */
+    bool sleepers;      /* a thread of the last sample sometimes sleeps */
+    bool at_once;       /* the sampler did not wait for a CPU when it woke */
+    /* Sightings in user code on the CPU of the sampler, of threads that sometimes sleep; those that the scheduler's
+     * counts confirm. */
+    uint64_t likely, exact;
     struct pace pace;
     uint64_t next_ticks;            /* when to read the ticks of processes again [ns], absolute */
     uint64_t next_tick;             /* absolute, UINT64_MAX: with the next sample */
@@ -81,7 +85,9 @@ void ptrace_new_image(struct engine_run *run, struct process *process, enum raw_
 /* Reports where the kernel's ticks have found PROCESS since they were last read. */
 void ptrace_read_ticks(struct engine_run *run, struct process *process);
 
-/* ptrace_sample.c: takes and delivers a sample of all threads. */
+/* ptrace_sample.c: call before the wait for a sample. */
+void ptrace_rest(struct engine_run *run);
+/* Takes and delivers a sample of all threads. */
 void ptrace_sample(struct engine_run *run);
 /* An AWAITED one has stopped: reads its PC and times. */
 void ptrace_see(struct engine_run *run, struct tracee *tracee);

@@ -78,7 +78,7 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     if (tracee
             ->late) /* its times stay those of that stop: it may have run and begun to wait since */
         return false;
-    bool steady = tracee->steady >= STEADY;
+    bool steady = tracee->steady >= STEADY && tracee->slept == 0;
     if (steady && !tracee_waits(tracee))
         return true;
     if (!tracee_read_time(tracee, &time)) {
@@ -91,6 +91,7 @@ static bool look(struct engine_run *run, struct tracee *tracee)
     tracee->timed = true;
     bool waits = same || steady || tracee_waits(tracee);
     tracee->slept = waits && !same ? LOOKS : tracee->slept - (tracee->slept > 0);
+    run->sleepers |= tracee->slept > 0;
     tracee->steady = waits ? 0 : tracee->steady;
     return !waits;
 }
@@ -124,23 +125,31 @@ static void interrupt_all(struct engine_run *run)
         watch(tracee);
         tracee_interrupt(tracee);
         tracee->interrupted = run->woken;
+        tracee->at_once = run->at_once;
         run->awaited += tracee->state == TRACEE_AWAITED;
     }
-}
-
-static uint64_t own_delay(struct engine_run *run)
-{
-    struct run_time time = {0};
-    return tracee_read_time(&run->self, &time) ? time.delay : 0;
 }
 
 /* Without a real-time priority the sampler itself may wait for a CPU. If it got one late, the thread that had it was
  * preempted anyway, often in a system call: at no random moment. If the sampler waited after it woke, or the thread
  * stopped after the sample, the time when it stopped is unknown. */
-static bool was_prompt(struct engine_run *run, const struct tracee *tracee)
+static bool was_prompt(const struct engine_run *run, const struct tracee *tracee,
+                       const struct run_time *self)
 {
     return run->is_realtime ||
-           (!tracee->stuck && run->late < soon && own_delay(run) - run->delay <= switch_time);
+           (!tracee->stuck && run->late < soon && self->delay - run->self.run.delay <= switch_time);
+}
+
+/* The interrupt that wakes the sampler also wakes threads on its CPU whose sleep ends up to 50 us later (timer slack),
+ * more often than chance. They look like a thread that the sampler preempted in a system call, but for the times that
+ * the scheduler counts: a thread that the sampler preempts, as soon as it wakes, waits exactly as long as the sampler
+ * runs. If another one was woken with the sampler, one of the two waited longer than that. Only if a third one got the
+ * CPU before the thread did, it is unknown how long the thread should have waited. */
+static bool was_preempted(const struct engine_run *run, const struct tracee *tracee,
+                          uint64_t waited, const struct run_time *self)
+{
+    uint64_t ran = self->cpu - run->self.run.cpu;
+    return tracee->at_once && (waited == ran || waited > ran + soon);
 }
 
 /* Was it on a CPU until the sampler woke for this sample? Certainly if it has not been given one since the look.
@@ -149,20 +158,27 @@ static bool was_prompt(struct engine_run *run, const struct tracee *tracee)
  * sample, or from the last sighting of a steady thread, which may have waited at any time since: it was on a CPU if it
  * stopped soon, as one that waits for a CPU does not.
  *
- * The interrupt that wakes the sampler also wakes threads on this CPU whose sleep ends up to 50 us later (timer slack),
- * more often than chance. They look like a thread that the sampler preempted in a system call. Therefore, for a thread
- * that sometimes sleeps, a completed call does not count if the thread had to wait. */
+ * For a thread that sometimes sleeps, the counts of the scheduler must agree with that exactly, in user code as in
+ * system calls, so that both are seen equally often. Should they never agree, because the kernel counts interrupts
+ * apart, completed system calls do not count. */
 static bool was_on_cpu(struct engine_run *run, const struct tracee *tracee,
                        const struct run_time *now)
 {
+    struct run_time self;
     uint64_t waited = now->delay - tracee->run.delay;
     if (now->slices == tracee->run.slices)
         return true;
-    if (waited > switch_time && tracee->completed && tracee->slept > 0)
+    if (!tracee_read_time(&run->self, &self))
         return false;
     uint64_t passed = clock_now() - tracee->interrupted;
-    return (waited <= passed + switch_time || (tracee->steady >= STEADY && passed < soon)) &&
-           was_prompt(run, tracee);
+    bool likely = (waited <= passed + switch_time || (tracee->steady >= STEADY && passed < soon)) &&
+                  was_prompt(run, tracee, &self);
+    if (tracee->slept == 0 || !likely)
+        return likely;
+    bool exact = was_preempted(run, tracee, waited, &self);
+    run->likely += !tracee->in_kernel;
+    run->exact += exact && !tracee->in_kernel;
+    return exact || (!tracee->completed && run->exact < run->likely / 4);
 }
 
 void ptrace_see(struct engine_run *run, struct tracee *tracee)
@@ -292,14 +308,30 @@ static void read_ticks(struct engine_run *run)
     }
 }
 
+/* The sampler has woken for a sample. Did it get a CPU at once, from whatever had it? */
+static void wake(struct engine_run *run)
+{
+    struct run_time before = run->self.run, *now = &run->self.run;
+    bool timed = (run->sleepers || !run->is_realtime) && tracee_read_time(&run->self, now);
+    run->at_once =
+        timed && run->sleepers && now->slices == before.slices + 1 && now->delay == before.delay;
+    run->sleepers = false;
+}
+
+void ptrace_rest(struct engine_run *run)
+{
+    if (run->sleepers)
+        tracee_read_time(&run->self, &run->self.run);
+}
+
 void ptrace_sample(struct engine_run *run)
 {
     bool competes = run->pace.most > 0 && !run->is_idle;
+    wake(run); /* first: the next call updates the counts of the scheduler */
     uint64_t used = competes ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
-    run->delay = run->is_realtime ? 0 : own_delay(run);
     read_ticks(run);
     for (size_t i = 0; i < run->tracees.process_count; i++)
         if (run->tracees.processes[i]->crowded)

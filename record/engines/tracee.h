@@ -84,6 +84,7 @@ struct tracee {
     bool same_cpu;                /* ... and the sampler had its CPU then */
     uint64_t pc;                  /* where it was last seen, 0: never */
     uint64_t interrupted;         /* when the sampler woke for its last sample [ns], absolute */
+    bool at_once;                 /* the sampler did not wait for a CPU then */
     struct run_time run;          /* when last read */
     uint64_t uncounted; /* part of run.cpu that does not belong to this profile [ns], modulo 2^64 */
 };

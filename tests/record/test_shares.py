@@ -91,6 +91,19 @@ class Shares(unittest.TestCase):
                 self.assertLess(error, 0.1)
                 self.assertAlmostEqual(share, expected, delta=error)
 
+    def test_system_calls_of_a_program_that_sleeps(self):
+        """On the CPU of the sampler, a thread that was woken with it looks as if it had been preempted in its sleep. A
+        thread that was preempted in another call still counts: none did, of the 30 %."""
+        cpu = min(os.sched_getaffinity(0))
+        true, shown = self.sample("ptrace", "bursts", 1600, 150000, 200, 8000000, options=["--kernel=caller"],
+                                  before=["taskset", "-c", str(cpu)])
+        del true["asleep"]
+        p, used = true["reading"] / sum(true.values()), sum(true.values())
+        error = 4 * (p * (1 - p) / (400 * used)) ** 0.5  # samples at which another program has the CPU show nothing
+        self.assertLess(error, 0.8 * p)
+        reading = sum(time for name, time in shown.items() if "read" in name)
+        self.assertAlmostEqual(reading / (reading + shown["opening"] + shown["closing"]), p, delta=error)
+
     def compete(self):
         """Three programs that take all that they get."""
         for _ in range(3):
