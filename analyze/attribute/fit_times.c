@@ -52,11 +52,13 @@ static inline bool is_alike(double cpu_ns, double other)
     return fabs(cpu_ns - other) <= FIT_ALIKE;
 }
 
-/* Did all thread samples, of N threads, run for another CPU time than the one before? */
+/* Did all thread samples, of N threads, run, and for another CPU time than the one before? */
 VECTORS
 static bool all_differ(const double *cpu_ns, size_t n, size_t count)
 {
     uint64_t alike = 0;
+    for (size_t k = 0; k < n; k++)
+        alike |= (uint64_t) !(cpu_ns[k] > 0);
     for (size_t k = n; k < count; k++)
         alike |=
             (uint64_t) !(cpu_ns[k] > 0) | (uint64_t)(fabs(cpu_ns[k] - cpu_ns[k - n]) <= FIT_ALIKE);
@@ -82,12 +84,22 @@ static uint32_t previous_of(const struct fit_view *v, size_t i, size_t k)
     return i > 0 ? (uint32_t)(k - v->threads[0]) : STRETCH_NONE;
 }
 
-/* The common case is that there are none. Uses CPU_NS for the CPU time of the latest sample that ran. */
+bool fit_times_differ(const struct fit_view *v)
+{
+    size_t n = v->threads[0];
+    bool same = n * v->stretch->count == v->thread_samples;
+    for (size_t i = 1; i < v->stretch->count && same && v->uses != NULL; i++) {
+        same = v->threads[i] == n;
+        for (size_t k = n * i; k < n * (i + 1) && same; k++)
+            same = v->uses[k].previous == k - n;
+    }
+    return same && all_differ(v->cpu_ns, v->threads[0], v->thread_samples);
+}
+
+/* Uses CPU_NS for the CPU time of the latest sample that ran. */
 static bool any_alike(struct fit_times *t, const struct fit_view *v)
 {
     size_t alike = 0;
-    if (v->uses == NULL && all_differ(v->cpu_ns, v->threads[0], v->thread_samples))
-        return false;
     reserve(t, v->thread_samples);
     for (size_t i = 0, k = 0; i < v->stretch->count; i++)
         for (size_t end = k + v->threads[i]; k < end; k++) {

@@ -29,6 +29,10 @@ struct fit_times {
 
 void fit_times_free(struct fit_times *times);
 
+/* Did each of the same threads run in all samples, with another CPU time than in the sample before? This is the
+ * common case. */
+bool fit_times_differ(const struct fit_view *view);
+
 /* Replaces the CPU times of such threads in VIEW by their intervals, and sets WAITS of VIEW to where they waited. If a thread
  * waits and runs in turn for too short to be well seen, returns true with ENDS[i] set for each sample up to which its CPU
  * time is exact: windows should end there. */

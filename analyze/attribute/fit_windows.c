@@ -53,17 +53,6 @@ static bool are_alike(double cpu_ns, double other)
     return fabs(cpu_ns - other) <= FIT_ALIKE;
 }
 
-/* Have no two successive samples of one thread, which ran in all, the same CPU time? */
-VECTORS
-static bool all_differ(const double *cpu_ns, size_t count)
-{
-    uint64_t alike = 0;
-    for (size_t i = 1; i < count; i++)
-        alike |=
-            (uint64_t)(fabs(cpu_ns[i] - cpu_ns[i - 1]) <= FIT_ALIKE) | (uint64_t) !(cpu_ns[i] > 0);
-    return alike == 0;
-}
-
 /* Did the program not run all the time? */
 static bool is_average(const struct average *a)
 {
@@ -84,7 +73,7 @@ static bool find_averages(const struct fit_windows *w, bool *with_next)
     bool used[STRETCH_WINDOWS] = {false}, any = false;
     struct average a = {.samples = 0};
     double ns = 0;
-    if (w->view->uses == NULL && w->view->threads[0] == 1 && all_differ(w->view->cpu_ns, s->count))
+    if (w->differ)
         return false;
     for (size_t i = 0, k = 0; i < s->count; k += w->view->threads[i++]) {
         double cpu_ns = most_cpu(w->view, i, k);
@@ -144,6 +133,27 @@ static void find_exact(const struct fit_windows *w, bool *with_next)
             with_next[fit_window_of(w, 1, i)] = false;
 }
 
+/* The same if each interval would be a window. */
+static void join_intervals(struct fit_windows *w)
+{
+    const struct stretch *s = w->view->stretch;
+    w->count = 0;
+    for (size_t i = 0; i < s->count; w->count++) {
+        size_t end = i + ENOUGH_SAMPLES < s->count ? i + ENOUGH_SAMPLES : s->count;
+        double energy = 0, ns = 0;
+        for (; i < end; i++) {
+            w->whole[i] = (uint16_t)w->count;
+            energy += s->energy[i];
+            ns += s->ns[i];
+        }
+        w->all[w->count] = energy;
+        w->ns[w->count] = ns;
+        w->last[w->count] = (uint16_t)(end - 1);
+    }
+    w->energy = w->all;
+    w->timed = true;
+}
+
 static void join_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
@@ -153,6 +163,10 @@ static void join_windows(struct fit_windows *w)
     if (w->count < 2)
         return;
     w->exact = find_averages(w, with_next);
+    if (w->mode == FIT_EACH && !w->exact && !w->restless) {
+        join_intervals(w);
+        return;
+    }
     if (w->restless)
         find_exact(w, with_next);
     else if (find_short(w, with_next))
@@ -182,16 +196,17 @@ static void use_intervals(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
     w->all[0] = 0;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
         w->whole[i] = w->mode == FIT_EACH ? (uint16_t)i : 0;
+    for (size_t i = 0; i < s->count && w->mode != FIT_EACH; i++)
         w->all[0] += s->energy[i];
-    }
 }
 
 static void choose_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
     w->mode = mode_of(s);
+    w->timed = false;
     w->count = w->mode == FIT_EACH ? s->count : s->updates > 0 ? s->windows.count : 1;
     w->energy = w->mode == FIT_EACH ? s->energy : s->updates > 0 ? s->windows.energy : w->all;
     w->in[0] = s->updates > 0 ? s->in[0] : w->whole;
@@ -201,30 +216,44 @@ static void choose_windows(struct fit_windows *w)
     join_windows(w);
 }
 
-static void find_windows(struct fit_windows *w)
+static void measure_windows(struct fit_windows *w)
 {
     const struct stretch *s = w->view->stretch;
-    choose_windows(w);
     memset(w->ns, 0, w->count * sizeof w->ns[0]);
-    memset(w->variance, 0, w->count * sizeof w->variance[0]);
-    memset(w->bad, 0, w->count * sizeof w->bad[0]);
-    memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
-    memset(w->fit->has, 0, w->count * sizeof w->fit->has[0]);
     memset(w->last, 0, w->count * sizeof w->last[0]);
+    size_t open = 0;
+    double ns = 0; /* of the open window */
     for (size_t i = 0; i < s->count; i++) {
         size_t first = fit_window_of(w, 0, i), second = fit_window_of(w, 1, i);
+        if (first != open) {
+            w->ns[open] = ns;
+            ns = 0;
+        }
         if (first == second) {
-            w->ns[first] += s->ns[i];
+            ns += s->ns[i];
         } else {
-            w->ns[first] += fit_to_tick(s->ns[i] * fit_cut_of(w, i));
-            w->ns[second] += fit_to_tick(s->ns[i] * (1 - fit_cut_of(w, i)));
+            w->ns[first] = ns + fit_to_tick(s->ns[i] * fit_cut_of(w, i));
+            ns = fit_to_tick(s->ns[i] * (1 - fit_cut_of(w, i)));
             w->last[first] = (uint16_t)i;
             double variance = w->mode == FIT_LEAPS ? s->ns[i] * s->ns[i] / 12 : 0;
             w->variance[first] += variance;
             w->variance[second] += variance;
         }
+        open = second;
         w->last[second] = (uint16_t)i;
     }
+    w->ns[open] = ns;
+}
+
+static void find_windows(struct fit_windows *w)
+{
+    choose_windows(w);
+    memset(w->variance, 0, w->count * sizeof w->variance[0]);
+    memset(w->bad, 0, w->count * sizeof w->bad[0]);
+    memset(w->fit->head, 0xff, w->count * sizeof w->fit->head[0]);
+    memset(w->fit->has, 0, w->count * sizeof w->fit->has[0]);
+    if (!w->timed)
+        measure_windows(w);
     leave_out(w);
 }
 
@@ -385,6 +414,10 @@ static void look_for_averages(const struct fit_windows *w)
     size_t n = v->threads[0];
     if (v->uses != NULL)
         return;
+    if (w->differ) {
+        w->fit->running += v->thread_samples - n;
+        return;
+    }
     for (size_t i = 0, end; i < v->stretch->count; i = end) {
         end = i + 1;
         while (end < v->stretch->count &&
@@ -404,7 +437,8 @@ void fit_add_stretch(struct fit *fit, const struct fit_view *view)
     w.view = &placed;
     if (view->stretch->count == 0)
         return;
-    w.restless = fit_times_place(&fit->times, &placed, w.ends);
+    w.differ = fit_times_differ(view);
+    w.restless = !w.differ && fit_times_place(&fit->times, &placed, w.ends);
     find_windows(&w);
     fit_cross_edge(fit, edge_mode(&w), view->stretch->rate[0]);
     fit_add_lines(&w);

@@ -26,6 +26,8 @@ struct fit_windows {
     uint16_t last[STRETCH_WINDOWS]; /* sample */
     const uint16_t *in[2];          /* [samples]: window of each half */
     const double *energy;           /* [J] */
+    bool differ;                    /* see fit_times_differ */
+    bool timed;                     /* NS and LAST are known */
     bool restless, ends[STRETCH];   /* see fit_times_place */
     bool exact; /* where CPU times were averages, windows were joined until they are not */
     uint16_t whole[STRETCH];     /* IN if windows are intervals, or all of the stretch */
