@@ -44,6 +44,8 @@ struct server {
     struct dwarf_frame before[MAX_FRAMES]; /* frames of the address before */
     size_t before_count;
     bool has_before;
+    struct buffer waiting; /* questions that came before a file */
+    size_t taken;          /* of WAITING */
     /* the question: */
     uint64_t addresses[MAX_QUESTION];
     uint32_t count;
@@ -57,9 +59,12 @@ struct crew {
     pthread_barrier_t answered;
 };
 
-static void receive(const struct server *s, void *to, size_t size)
+static void receive(struct server *s, void *to, size_t size)
 {
-    if (!read_all(s->socket, to, size))
+    if (s->taken < s->waiting.size) { /* whole questions */
+        memcpy(to, s->waiting.data + s->taken, size);
+        s->taken += size;
+    } else if (!read_all(s->socket, to, size))
         _exit(0); /* the parent has closed the socket */
 }
 
@@ -170,10 +175,10 @@ static void send_answer(struct server *s)
 
 /* ---- files with split debug information ---- */
 
-/* Receives the size of a file, and its descriptor in *FD; -1: none. */
-static uint64_t receive_file(const struct server *s, int *fd)
+/* Receives a number, and the descriptor that comes with it in *FD; -1: none. */
+static uint32_t receive_number(const struct server *s, int *fd)
 {
-    uint8_t raw[8];
+    uint8_t raw[4];
     union {
         struct cmsghdr head;
         char space[CMSG_SPACE(sizeof(int))];
@@ -193,13 +198,36 @@ static uint64_t receive_file(const struct server *s, int *fd)
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    return get_u32(raw, false);
+}
+
+/* Receives the size of a file, and its descriptor in *FD; -1: none. Keeps questions that come before. */
+static uint64_t receive_file(struct server *s, int *fd)
+{
+    uint8_t raw[8 * MAX_QUESTION];
+    if (s->taken == s->waiting.size)
+        s->waiting.size = s->taken = 0;
+    for (;;) {
+        const uint32_t count = receive_number(s, fd);
+        if (count == FILE_WANTED)
+            break;
+        const size_t size = 8 * (size_t)count;
+        if (count > MAX_QUESTION)
+            _exit(1);
+        if (!read_all(s->socket, raw, size))
+            _exit(0);
+        buffer_u32(&s->waiting, count);
+        buffer_bytes(&s->waiting, raw, size);
+    }
+    if (!read_all(s->socket, raw, 8))
+        _exit(0);
     return get_u64(raw, false);
 }
 
 /* Impossible paths are not requested. */
 static struct dwarf_sections *open_split(void *context, const char *folder, const char *name)
 {
-    const struct server *s = context;
+    struct server *s = context;
     struct buffer text = {0}, head = {0};
     struct error ignored = {0};
     int fd;

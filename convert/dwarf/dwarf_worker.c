@@ -204,18 +204,40 @@ static int receive(struct dwarf_worker *w, struct part *part, uint8_t *data, siz
     return 0;
 }
 
-/* Sends SIZE and, if it is not 0, the descriptor FD. */
-static int send_file(struct dwarf_worker *w, const struct part *part, int fd, uint64_t size,
-                     struct error *err)
+/* Waits until PART takes more. Returns false after DEADLINE [ms]. */
+static bool wait_for_room(const struct part *part, int64_t deadline)
 {
-    uint8_t bytes[8];
+    struct pollfd p = {part->socket, POLLOUT, 0};
+    int64_t left = deadline - now_ms();
+    return left > 0 &&
+           (poll(&p, 1, left < INT32_MAX ? (int)left : INT32_MAX) > 0 || errno == EINTR);
+}
+
+/* Sends the questions whose begin was sent: a file comes between two. */
+static bool finish_questions(struct part *part, int64_t deadline)
+{
+    while (send_questions(part)) {
+        if (part->unsent.size == 0)
+            return true;
+        if (!wait_for_room(part, deadline))
+            return false;
+    }
+    return false;
+}
+
+/* Sends SIZE and, if it is not 0, the descriptor FD. */
+static int send_file(struct dwarf_worker *w, struct part *part, int fd, uint64_t size,
+                     int64_t deadline, struct error *err)
+{
+    uint8_t bytes[12];
     union {
         struct cmsghdr head;
         char space[CMSG_SPACE(sizeof(int))];
     } control = {.space = {0}};
     struct iovec piece = {bytes, sizeof bytes};
     struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
-    put_u64le(bytes, size);
+    put_u32le(bytes, FILE_WANTED);
+    put_u64le(bytes + 4, size);
     if (size > 0) {
         message.msg_control = &control;
         message.msg_controllen = sizeof control.space;
@@ -225,10 +247,12 @@ static int send_file(struct dwarf_worker *w, const struct part *part, int fd, ui
         c->cmsg_len = CMSG_LEN(sizeof fd);
         memcpy(CMSG_DATA(c), &fd, sizeof fd);
     }
+    if (!finish_questions(part, deadline))
+        return report_death(w, err);
     ssize_t sent;
-    do /* it waits: there is room */
+    do
         sent = sendmsg(part->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (sent < 0 && errno == EINTR);
+    while (sent < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(part, deadline))));
     return sent == (ssize_t)sizeof bytes ? 0 : report_death(w, err);
 }
 
@@ -250,8 +274,8 @@ static int give_file(struct dwarf_worker *w, struct part *part, int64_t deadline
     text = cursor_string(&in, &name_length);
     char *name = mem_strndup(in.bad ? "" : text, name_length);
     struct elf_file *file = w->files.open_split(w->files.context, folder, name);
-    int result =
-        send_file(w, part, file != NULL ? file->fd : -1, file != NULL ? file->size : 0, err);
+    int result = send_file(w, part, file != NULL ? file->fd : -1, file != NULL ? file->size : 0,
+                           deadline, err);
     elf_file_close(file);
     free(folder);
     free(name);

@@ -18,7 +18,7 @@
  * Before it answers, it may request files with split debug information, which it cannot open:
  *
  *   wanted    u32 0xffffffff, u32 size of what follows; folder and name, each u32 length and bytes
- *   file      u64 size; with a descriptor, or size 0 for none
+ *   file      u32 0xffffffff, u64 size; with a descriptor, or size 0 for none; after the questions that were sent before
  *   refused   u32 0xfffffffe: the last file is from another build
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_DWARF_DWARF_WORKER_H

@@ -6,6 +6,7 @@ import os, random, re, shutil, subprocess, sys, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from oracle import Elf, run_driver
+from test_addr2line import TOOL
 from test_symbols import DRIVER, HERE, SLOW, Case, sh
 
 # A second unit, so that there is more than one to find.
@@ -75,6 +76,23 @@ class Split(Case):
             inlined = {f[0] for chain in self.resolve(path)[0].values() for f in chain[:-1]}
             self.assertGreater(len(inlined), 30)
             self.assertTrue(inlined & {"_ZL5twicei", "twice"}, inlined)
+
+    def test_several_questions(self):
+        """The next questions are on their way while the worker waits for the files that the first one needs."""
+        path = self.make("clang++-14", "5")
+        addresses = Elf(path).code(1)
+        addresses = [addresses[0]] * 20_000 + addresses + addresses[::-1]
+        text = "".join("0x%x\n" % a for a in addresses)
+        done = subprocess.run([TOOL, "--no-cache", "-afi", "-e", path], input=text, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        answers = re.findall(r"0x0*([0-9a-f]+)\n([^0][^\n]*\n(?:[^0][^\n]*\n)*)", done.stdout)
+        self.assertEqual([int(a, 16) for a, _ in answers], addresses)
+        half = (len(addresses) - 20_000) // 2
+        there, back = ([text for _, text in part] for part in (answers[-2 * half:-half], answers[-half:]))
+        self.assertEqual(there, back[::-1])
+        chains = self.resolve(path, step=1)[0]
+        for (address, text), a in zip(answers[-2 * half:], addresses[-2 * half:]):
+            self.assertEqual(text.split("\n")[:-1:2], [f[0] if f[0] != "_unknown" else "??" for f in chains[a]])
 
     def test_packages(self):
         """The tools that make packages do not support everything: both fail, or never end, with gcc's DWARF 5."""
