@@ -196,7 +196,7 @@ const char *argp_program_version = "pbin-addr2line (pbin-tools) " PBIN_TOOLS_VER
 
 int main(int argc, char **argv)
 {
-    struct addr2line_options o = {.program = "a.out"};
+    struct addr2line_options o = {.program = "a.out", .symbols.object_files = true};
     struct error err = {0};
     tool_start(&o.common, "pbin-addr2line");
     tool_parse(&program_argp, TOOL_OUTPUT, argc, argv, &o);

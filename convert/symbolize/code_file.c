@@ -12,6 +12,9 @@
 #include "formats/elf/elf_sections.h"
 #include "formats/elf/elf_split.h"
 
+/* In place of a discriminator, which is smaller. */
+#define OBJECT_FILE UINT32_MAX
+
 struct code_file {
     struct elf_file *image; /* NULL: closed */
     struct stat identity;   /* of the image, if it is a file */
@@ -162,15 +165,35 @@ static void load_symbols(struct code_file *file)
     }
 }
 
-/* The name in the symbol table of the function at ADDRESS, the outermost of COUNT FRAMES; NULL: none. A name from debug
- * information is better than an address. */
-static const char *symbol_at(struct code_file *file, uint64_t address,
-                             const struct dwarf_frame *frames, size_t count)
+/* The function in the symbol table at ADDRESS, the outermost of COUNT FRAMES; NULL: none. A name from debug information is
+ * better than an address. */
+static const struct elf_symbol *symbol_at(struct code_file *file, uint64_t address,
+                                          const struct dwarf_frame *frames, size_t count)
 {
-    load_symbols(file);
     const struct elf_symbol *symbol = elf_symbols_find(file->symbols, address);
     bool is_known = count > 0 && frames[count - 1].function != 0;
-    return symbol == NULL || (symbol->is_address && is_known) ? NULL : symbol->name;
+    return symbol != NULL && symbol->is_address && is_known ? NULL : symbol;
+}
+
+/* Gives address INDEX, which has no frames, one with the source file of the object file of SYMBOL. It is in the cache with a mark
+ * in place of its discriminator, because not everybody wants it. BEFORE has the frame of the address before; NULL: another. */
+static void add_object_file(struct code_file *file, const struct elf_symbol *symbol,
+                            const struct elf_symbol *before, size_t index,
+                            struct dwarf_answer *answer)
+{
+    const bool wanted = file->options->object_files || file->cache != NULL;
+    if (symbol->file == NULL || !wanted)
+        return;
+    answer->count[index] = 1;
+    if (index > 0 && symbol == before) {
+        answer->first[index] = answer->first[index - 1];
+        return;
+    }
+    mem_reserve(&answer->frames, &answer->frame_capacity, answer->frame_count + 1,
+                sizeof *answer->frames);
+    answer->first[index] = (uint32_t)answer->frame_count;
+    answer->frames[answer->frame_count++] = (struct dwarf_frame){
+        .file = strings_intern(file->names, symbol->file), .discriminator = OBJECT_FILE};
 }
 
 void code_file_rest(struct code_file *file)
@@ -291,6 +314,8 @@ static void translate(struct code_file *file, struct dwarf_answer *answer, struc
         file->numbers[file->number_count++] = 0;
     for (size_t i = 0; i < answer->frame_count; i++) {
         struct dwarf_frame *f = &answer->frames[i];
+        if (f->discriminator == OBJECT_FILE)
+            *f = (struct dwarf_frame){.file = file->options->object_files ? f->file : 0};
         f->function = number_of(file, f->function, strings);
         f->file = number_of(file, f->file, strings);
         f->checksum = number_of(file, f->checksum, strings);
@@ -331,11 +356,18 @@ static void find(struct code_file *file, const uint64_t *addresses, size_t count
     bool asked = ask(file, addresses, count, answer);
     if (!asked)
         answer_nothing(answer, count);
+    const struct elf_symbol *object = NULL; /* whose file the address before has */
     const char *last = NULL;
     uint32_t number = 0;
+    load_symbols(file);
     for (size_t i = 0; i < count; i++) {
-        const char *name =
+        const struct elf_symbol *symbol =
             symbol_at(file, addresses[i], answer->frames + answer->first[i], answer->count[i]);
+        const char *name = symbol != NULL ? symbol->name : NULL;
+        const bool bare = symbol != NULL && answer->count[i] == 0;
+        if (bare)
+            add_object_file(file, symbol, object, i, answer);
+        object = bare ? symbol : NULL;
         if (name != last)
             number = strings_intern(file->names, name);
         last = name;

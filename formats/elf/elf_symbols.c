@@ -52,8 +52,9 @@ struct reader {
     const struct elf_file *file; /* that has the table: the program, or one that was split off it */
     const char *names;
     size_t names_limit;
-    size_t names_left; /* left for all long names together [bytes] */
-    bool overlap;      /* they needed more */
+    const char *object; /* the source file of local symbols that follow; NULL: unknown */
+    size_t names_left;  /* left for all long names together [bytes] */
+    bool overlap;       /* they needed more */
     struct sorted_symbol *symbols;
     size_t count, capacity;
     struct strings **unversioned; /* of the symbols */
@@ -141,6 +142,8 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
     if (from->st_shndx == SHN_UNDEF || from->st_name >= r->names_limit)
         return;
     const char *name = r->names + from->st_name;
+    if (type == STT_FILE)
+        r->object = name[0] != '\0' && has_room(r, name) ? name : NULL;
     if (r->sought != NULL) {
         if (strcmp(name, r->sought) == 0) {
             r->found = from->st_value;
@@ -151,10 +154,11 @@ static void add_symbol(struct reader *r, const GElf_Sym *from, uint32_t rank, bo
     if (!is_wanted(type) || from->st_shndx >= r->file->section_count || name[0] == '\0')
         return;
     bool local = GELF_ST_BIND(from->st_info) == STB_LOCAL;
-    struct sorted_symbol s = {.symbol = {from->st_value, from->st_size, name, false, local},
-                              .rank = rank,
-                              .old = old,
-                              .local = local};
+    struct sorted_symbol s = {
+        .symbol = {from->st_value, from->st_size, name, false, local, local ? r->object : NULL},
+        .rank = rank,
+        .old = old,
+        .local = local};
     const struct elf_section *section = section_of(r, from, &s.symbol);
     if (section == NULL || section->size == 0)
         return;
@@ -198,6 +202,7 @@ static bool read_table(struct reader *r, const struct elf_file *file, uint32_t t
         return false;
     r->file = file;
     r->names = elf_strings(file, file->sections[index].link, &r->names_limit);
+    r->object = NULL;
     r->names_left = NAME_FACTOR * r->names_limit + FREE_NAMES;
     Elf_Data *data = elf_getdata(elf_getscn(file->elf, index), NULL);
     Elf_Data *versions = type == SHT_DYNSYM ? versions_of(file, index) : NULL;
@@ -336,7 +341,8 @@ static void list_frames(struct listing *l, const struct reader *r, const struct 
     const struct sorted_symbol *s = r->symbols, *end = r->count > 0 ? s + r->count : s;
     for (size_t i = 0; i < frames->count; i++) {
         const struct elf_bounds *b = &frames->items[i];
-        struct elf_symbol symbol = {b->begin, b->last - b->begin + 1, NULL, true, false};
+        struct elf_symbol symbol = {
+            .address = b->begin, .size = b->last - b->begin + 1, .is_address = true};
         while (s < end && s->symbol.address < b->begin)
             s++;
         bool has_symbol = s < end && s->symbol.address == b->begin;

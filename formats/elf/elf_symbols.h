@@ -12,6 +12,8 @@ struct elf_symbol {
     bool
         is_address; /* the function has no symbol: NAME is "FILE!0xADDRESS", with the base name of the file */
     bool is_local; /* the symbol is not visible to other files */
+    const char *
+        file; /* of a local symbol: the source file of its object file, without folder; borrowed like NAME. NULL: unknown */
 };
 
 struct elf_symbols;
