@@ -282,6 +282,16 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
     return (double)lines * line;
 }
 
+void frame_break(struct plot *plot, size_t row, double x, double half)
+{
+    for (int i = 0; i < 2; i++)
+        script_add(&plot->script,
+                   "set arrow from first %.9g,%.9g rto char 0.6, first %.9g nohead front lw 3 lc "
+                   "rgb '%s'\n",
+                   x * (i == 0 ? 1 : 0.975), (double)row + 1.1 * half, -2.2 * half,
+                   plot->script.theme->background);
+}
+
 void frame_row_axes(struct plot *plot)
 {
     script_add(&plot->script, plot_is_text(plot)

@@ -84,6 +84,10 @@ double frame_legend(struct plot *plot, double bottom, char *const *names, const 
 void frame_xaxis(struct plot *plot, const struct frame *frame, double low, double high,
                  const struct scale *scale, const char *name);
 
+/* Two strokes in the background colour at X across the bar of ROW, which is longer than shown; HALF of its height
+ * [rows]. Not in text pictures. */
+void frame_break(struct plot *plot, size_t row, double x, double half);
+
 /* Border and grid for rows, whose names replace the vertical axis. */
 void frame_row_axes(struct plot *plot);
 

@@ -126,17 +126,6 @@ static void put_text_bars(struct plot *plot, const struct ranking *r, const stru
     script_add(s, "unset grid\nunset border\nunset xtics\nunset xlabel\nplot NaN\n");
 }
 
-/* Two strokes in the background colour across the bar of ROW. */
-static void put_break(struct plot *plot, size_t row, double x, double half)
-{
-    for (int i = 0; i < 2; i++)
-        script_add(&plot->script,
-                   "set arrow from first %.9g,%.9g rto char 0.6, first %.9g nohead front lw 3 lc "
-                   "rgb '%s'\n",
-                   x * (i == 0 ? 1 : 0.985), (double)row + 1.1 * half, -2.2 * half,
-                   plot->script.theme->background);
-}
-
 static void put_bars(struct plot *plot, const struct ranking *r, const struct scale *scale,
                      const struct rows_layout *layout)
 {
@@ -149,7 +138,7 @@ static void put_bars(struct plot *plot, const struct ranking *r, const struct sc
     frame_row_axes(plot);
     for (size_t i = 0; i < r->count; i++)
         if (r->rows[i].value > limit)
-            put_break(plot, i, 0.96 * limit / scale->factor, half);
+            frame_break(plot, i, 0.96 * limit / scale->factor, half);
     script_add(s,
                "plot $rows using (0):1:(0):($2>%.17g?%.17g:$2/%g):($1-%g):($1+%g):4 with "
                "boxxyerror fillcolor rgb variable",

@@ -228,6 +228,9 @@ static void put_bar_characters(struct comparison *c, double low, double high)
         double value = value_of(c, &c->sets.rows[i]);
         if (value != 0)
             characters_fill(&row, 0, value, value > 0 ? '+' : '-');
+        if (value < low || value > high)
+            characters_fill(&row, 0.96 * (value < low ? low : high),
+                            0.93 * (value < low ? low : high), '/');
         characters_put(&row, 0, '|');
         characters_draw(&row, c->plot, &c->frame, i);
     }
@@ -256,6 +259,11 @@ static void draw_bars(struct comparison *c)
     }
     script_add(s, "set arrow from first 0, graph 0 to first 0, graph 1 nohead front lc rgb '%s'\n",
                s->theme->faint);
+    for (size_t i = 0; i < c->sets.count; i++) {
+        double value = value_of(c, &c->sets.rows[i]);
+        if (value < low || value > high)
+            frame_break(c->plot, i, 0.96 * (value < low ? low : high) / c->scale.factor, half);
+    }
     script_add(s,
                "plot $rows using (0):1:(0):($4/%g):($1-%g):($1+%g):6 with boxxyerror fillcolor rgb "
                "variable, "

@@ -318,20 +318,33 @@ static char *subtitle_of(const struct flame *f, const struct aggregate *a)
     return whole;
 }
 
+/* "energy, 2.09 J: binary, function, inlined". Caller frees. */
+static char *title_of(const struct flame *f, const struct pbin_keys *keys)
+{
+    char *total = text_value(f->tree.nodes[0].value, f->unit);
+    char *title = mem_printf("%s, %s", f->metric_name, total);
+    for (size_t i = 0; i < keys->count; i++) {
+        const char *key = pbin_key_get((size_t)keys->key[i])->name;
+        char *longer = mem_printf("%s%s %s", title, i == 0 ? ":" : ",",
+                                  strcmp(key, "inline") == 0 ? "inlined" : key);
+        free(title);
+        title = longer;
+    }
+    free(total);
+    return title;
+}
+
 static void draw(struct flame *f, const struct aggregate *a)
 {
     const struct plot_options *o = f->plot->options;
     place(f);
-    char *total = text_value(f->tree.nodes[0].value, f->unit);
-    char *title =
-        mem_printf("%s, %s: binary, function, inlined, file, line", f->metric_name, total);
+    char *title = title_of(f, aggregate_keys(a));
     char *subtitle = subtitle_of(f, a);
     title[0] = (char)(title[0] >= 'a' && title[0] <= 'z' ? title[0] - 32 : title[0]);
     enum picture picture = f->plot->script.picture;
     (picture == PICTURE_SVG    ? put_svg
      : picture == PICTURE_HTML ? put_page
                                : put_picture)(f, o->title != NULL ? o->title : title, subtitle);
-    free(total);
     free(title);
     free(subtitle);
 }

@@ -111,9 +111,10 @@ char *text_fit(const char *text, double width, bool cells)
     return fit;
 }
 
-char *text_fit_name(const char *name, double width, bool cells)
+/* VISIBLE without what stands after it. */
+static char *fit_function(const char *visible, double width, bool cells)
 {
-    char *visible = text_visible(name), *shorter = NULL;
+    char *shorter = NULL;
     for (int step = ELIDE_NOTHING; step < ELIDE_STEPS; step++) {
         free(shorter);
         shorter = elide_arguments(visible, (enum elide_step)step);
@@ -134,8 +135,32 @@ char *text_fit_name(const char *name, double width, bool cells)
     }
     char *fit = text_fit(inner != NULL ? inner : shorter, width, cells);
     free(inner);
-    free(visible);
     free(shorter);
+    return fit;
+}
+
+/* The side that stands after a name, as in "main(int) [before]": its beginning in VISIBLE, or the end. */
+static size_t side_start(const char *visible)
+{
+    size_t end = strlen(visible), at = end;
+    if (end == 0 || visible[end - 1] != ']')
+        return end;
+    while (at > 0 && strncmp(visible + at, " [", 2) != 0)
+        at--;
+    return at > 0 && strncmp(visible + at, " [clone ", 8) != 0 ? at : end;
+}
+
+char *text_fit_name(const char *name, double width, bool cells)
+{
+    char *visible = text_visible(name);
+    size_t start = side_start(visible);
+    char *side = text_fit(visible + start, width / 2, cells);
+    visible[start] = '\0';
+    char *function = fit_function(visible, width - text_width(side, cells), cells);
+    char *fit = mem_printf("%s%s", function, side);
+    free(function);
+    free(side);
+    free(visible);
     return fit;
 }
 

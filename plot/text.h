@@ -16,7 +16,8 @@ char *text_visible(const char *name);
 /* The same, shortened in the middle to WIDTH (units of text_width). Caller frees. */
 char *text_fit(const char *text, double width, bool cells);
 
-/* The same for the name of a row, which first loses the arguments of templates and functions as needed. */
+/* The same for the name of a row, which first loses the arguments of templates and functions as needed, but keeps the
+ * side that stands in brackets after it. */
 char *text_fit_name(const char *name, double width, bool cells);
 
 /* The format of numbers up to a given one: value / factor, with prefix and unit. */

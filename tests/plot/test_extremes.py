@@ -94,6 +94,7 @@ class Extremes(tool.Case):
             texts, script, _ = self.plot(kind, files[0], files[1])
             self.assertTrue(any("+196 mJ" in t for t in texts), texts)
             self.assertLess(self.range_of(script)[1], most)
+            self.assertEqual(script.count("nohead front lw 3"), 2 if kind == "compare" else 0)  # two strokes across the bar of _idle
 
     def test_differences_in_text_have_signs(self):
         """At every width: the values are not covered by the characters of the rows."""

@@ -638,6 +638,8 @@ class Data(Plot):
     def test_flame_as_text(self):
         """Each function has a box whose width is its share of the energy, to a character at either end."""
         text = self.plot("flame", "--format=txt", "--width=200", inputs=RUNS[:1]).decode()
+        self.assertIn(": binary, function, inlined, file, line\n", text)
+        self.assertIn(": file, thread\n", self.plot("flame", "--format=txt", "-k", "file,thread", inputs=RUNS[:1]).decode())
         functions = re.findall(r"\[[^]]*\]", text.split("\n")[5])
         rows = {row["function"]: row for row in self.profile(RUNS[0])["rows"]}
         self.assertGreaterEqual(len(functions), 3)

@@ -57,6 +57,12 @@ static void names_are_shortened_in_the_middle(struct check *check)
     text = text_fit_name("std::a_long_name<A, B>(A, B) const", 14, true);
     CHECK_STR(text, "a_long_name");
     free(text);
+    text = text_fit_name("std::mine::sort<A, B>(A, B) const [before]", 24, true);
+    CHECK_STR(text, "...sort<...> [before]");
+    free(text);
+    text = text_fit_name("f(int, long) [clone .isra.0]", 9, true);
+    CHECK_STR(text, "f");
+    free(text);
     text = text_fit_name("std::__detail::__to_chars_10_impl<A, B>(A, B)", 12, true);
     CHECK_STR(text, "__to_.._impl");
     free(text);
