@@ -82,7 +82,7 @@ static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "Comparisons:", 2},
     {"base", KEY_BASE, "PBIN...", EVERYDAY, "The base runs (default: the first PBIN)", 2},
     {"with", KEY_WITH, "PBIN...", EVERYDAY,
-     "Runs of a side to compare with the base (repeatable; default: each other PBIN is a side)", 2},
+     "Runs of a side to compare with the base (repeatable, default: each other PBIN is a side)", 2},
     {"map-binary", KEY_MAP, "OLD=NEW", 0, "Treat binary OLD as NEW (repeatable)", 2},
     {"relative", KEY_RELATIVE, NULL, 0, "Differences in percent of the base", 2},
     {0, 0, NULL, 0, "Distributions (box, violin):", 3},
@@ -101,9 +101,8 @@ static const struct argp_option arguments[] = {
     {"theme", KEY_THEME, "THEME", EVERYDAY, "light (default), dark or print", 4},
     {0, 0, NULL, 0, "Input and output:", TOOL_FILES},
     {"output", 'o', "FILE", EVERYDAY,
-     "Write to FILE.svg, .png, .pdf, .txt, .sixel or .html (default: stdout; on a terminal as "
-     "sixel, if "
-     "supported, or text, otherwise as svg)",
+     "Write to FILE.svg, .png, .pdf, .txt, .sixel or .html (default: stdout, on a terminal as "
+     "sixel, if supported, or text, otherwise as svg)",
      TOOL_FILES},
     {"format", KEY_FORMAT, "FORMAT", EVERYDAY,
      "svg, png, pdf, txt, sixel or html (interactive: bars, compare, timeline, heatmap, flame, "

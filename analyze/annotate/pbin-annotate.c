@@ -43,7 +43,7 @@ enum {
 static const struct argp_option arguments[] = {
     {0, 0, NULL, 0, "What:", 1},
     {"function", 'f', "GLOB", EVERYDAY,
-     "Show functions whose name matches (repeatable; default: the one with the most time)", 1},
+     "Show functions whose name matches (repeatable, default: the one with the most time)", 1},
     {"asm", KEY_ASM, NULL, EVERYDAY, "Show instructions instead of source lines", 1},
     {"syntax", KEY_SYNTAX, "SYNTAX", 0, "att (default) or intel, for x86", 1},
     {"metric", KEY_METRIC, "METRIC", EVERYDAY, "Measure lines by time (default), energy or samples",

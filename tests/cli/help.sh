@@ -6,6 +6,7 @@ for tool in sampler prof2pbin sthem2pbin gmon2pbin igprof2pbin pbin2gmon pbin-ad
     $tool --usage >usage.txt || echo "$tool --usage: status $?"
     [ "$(wc -l <help.txt)" -le 39 ] || echo "$tool -h has $(wc -l <help.txt) lines"
     cat help.txt all.txt usage.txt | grep -E '.{80}'
+    [ "$(grep -o '(' help.txt | wc -l)" = "$(grep -o ')' help.txt | wc -l)" ] || echo "$tool: -h has an open bracket"
     grep -oE '^  (-., )?    ?(--[a-z-]+)|^  -.' help.txt | grep -oE -e '-[^ ,]+' | while read -r option; do
         grep -qE "^ .*$option\\>" all.txt || echo "$tool: $option is only in -h"
     done
