@@ -272,6 +272,22 @@ static int check_balance(const struct aggregate *a, struct error *err)
                      a->quantity.name != NULL ? a->quantity.unit : "J");
 }
 
+double aggregate_stay(const struct aggregate *a)
+{
+    double time = 0, entries = 0;
+    exact energy = 0;
+    for (size_t i = 0; i < a->rows.count; i++) {
+        const struct pbin_sums *sums = &a->rows.rows[i].sums;
+        if (sums->time <= 0 || sums->entries == UINT64_MAX)
+            continue;
+        time += exact_approximate(sums->time, TIME_SHIFT);
+        entries += (double)sums->entries;
+        energy |= sums->energy;
+    }
+    double window = a->window_samples > 0 ? a->window_ns / a->window_samples : 0;
+    return energy != 0 && entries > 0 && window > 0 ? time / entries / window : NAN;
+}
+
 int aggregate_finish(struct aggregate *a, struct error *err)
 {
     if (!a->any)

@@ -84,6 +84,9 @@ int aggregate_measure(const struct aggregate *aggregate, const char *name);
  * thread samples count. */
 double aggregate_deciding_samples(const struct aggregate *aggregate);
 
+/* How long a row runs at a time, on average, in windows of the sensor; NAN if that is not known. */
+double aggregate_stay(const struct aggregate *aggregate);
+
 /* Replaces the energies of rows by those of least squares over the windows of the sensor, if options.rows.fit is set;
  * call it after aggregate_finish. The row _residual gets the remaining energy. Not for aggregates that are written.
  * Returns 0, or -1 with ERR filled if the sums do not suffice. */

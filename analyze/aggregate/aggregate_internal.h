@@ -21,6 +21,8 @@ struct aggregate {
     struct strings *arc_keys;
     struct measures measures;
     exact unattributed;    /* measured in full profiles, but in no row [2^-80 J] */
+    double window_ns;      /* between updates of the sensor, times WINDOW_SAMPLES */
+    double window_samples; /* in full profiles that were attributed with windows */
     struct fit *fit;       /* NULL: not requested */
     struct fitted *fitted; /* by row, after aggregate_fit */
 };

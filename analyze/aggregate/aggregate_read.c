@@ -395,15 +395,20 @@ static void warn_of_fit(const struct input *in)
                        in->name);
 }
 
-/* Where the sensor was read more often than it moved. */
-static void warn_about_windows(const struct input *in)
+/* Where the sensor was read more often than it moved. Else each sample is a window. */
+static void take_windows(const struct input *in)
 {
     const struct share_work *share = in->attribution.weigher.share;
-    if (share != NULL && share->windows > 0)
+    if (share == NULL)
+        return;
+    double samples = share->windows > 0 ? (double)share->intervals / (double)share->windows : 1;
+    in->aggregate->window_ns += samples * exact_approximate(in->attribution.wall, TIME_SHIFT);
+    in->aggregate->window_samples += (double)in->attribution.samples;
+    if (share->windows > 0)
         report_verbose(
             in->reporter,
             "%s: the power is updated every %.3g samples: energy is divided over that time",
-            in->name, (double)share->intervals / (double)share->windows);
+            in->name, samples);
 }
 
 static uint64_t to_ns(exact time)
@@ -485,7 +490,7 @@ static void end_full(struct input *in)
     take_waiting(in, done->waiting);
     warn_of_attribution(in, &run);
     warn_of_fit(in);
-    warn_about_windows(in);
+    take_windows(in);
     aggregate_take_run(in->aggregate, &run);
 }
 

@@ -25,6 +25,21 @@ static const struct table_format *choose_format(const struct aggregate_command *
     return table_format_choose(o->common.format, o->common.output, &table_text);
 }
 
+/* What --ci does not show: a window that contains several rows is divided as if its power were constant. */
+static void note_mixing(const struct aggregate *a, struct aggregate_command *o)
+{
+    /* simulated: of two rows in turn, the one with half of the power gets a third of its energy in a window too much */
+    double stay = aggregate_stay(a), moved = 1 / (3 * stay), least = 0.01, most = 0.5;
+    if (!o->report.intervals || o->aggregate.rows.fit || !(moved >= least))
+        return;
+    report_warning(
+        &o->common.reporter,
+        "a row runs for %.2g updates of the sensor at a time, on average: energy moves to rows "
+        "with less power than others (about %.0f %% of theirs, if others have twice the power), "
+        "which the intervals do not include; --energy-model=fit avoids it",
+        stay, 100 * (moved < most ? moved : most));
+}
+
 /* A table without a row needs a word. */
 static void note_empty(const struct aggregate *a, struct aggregate_command *o)
 {
@@ -100,6 +115,7 @@ int main(int argc, char **argv)
         result = inputs_aggregate(&o.inputs, aggregate, &o.common.reporter, &err);
     if (result == 0) {
         note_empty(aggregate, &o);
+        note_mixing(aggregate, &o);
         result = write_result(aggregate, &o, &err);
     }
     aggregate_delete(aggregate);

@@ -276,6 +276,30 @@ class ShareTest(tool.Case):
                       ["total"]["energy"] for m in ("share", "sample")}
             self.assertEqual(len(totals), 1)
 
+    def test_what_intervals_do_not_include(self):
+        """With --ci, a warning says how long rows run in windows of ten samples, and how much energy that moves. Of a row of 10 W
+        that takes turns with one of 20 W, a third of a window's part is too much, as by exact integrals in make bench-truth."""
+        for stay, percent, wrong in ((30, 11, 0.11), (5, 50, 0.5), (1000, None, 0)):
+            rng = random.Random(stay)
+            ns = [rng.randrange(MS // 2, MS) for _ in range(6000)]
+            shift = stay // 2 - 3 if stay > 9 else 0
+            who = [(i + shift) // stay % 2 for i in range(6000)]
+            taken, used = [], [0, 0]
+            for w in range(0, 6000, 10):
+                for i in range(w, w + 10):
+                    used[who[i]] += ns[i]
+                value = rng.uniform(0.999, 1.001) * sum((10, 20)[who[i]] * ns[i] for i in range(w, w + 10)) / sum(ns[w:w + 10])
+                taken += [pbin.Sample(ns[i], value, [(0, who[i], ns[i])]) for i in range(w, w + 10)]
+            path = self.file("mixed.pbin", pbin.write(make(taken)))
+            for argv, warns in (((), False), (("--ci",), percent is not None), (("--ci", "--energy-model=fit"), False)):
+                ended = self.succeeds(["pbin-aggregate", *argv, path])
+                self.assertEqual("which the intervals do not include" in ended.err, warns, (stay, argv, ended.err))
+                if warns:
+                    self.assertIn(f"a row runs for {stay / 10:.2g} updates", ended.err)
+                    self.assertIn(f"(about {percent} % of theirs", ended.err)
+            rows, _ = self.run_on(make(taken))
+            self.assertAlmostEqual(rows["f0"]["energy"] / (used[0] * 10e-9) - 1, wrong, delta=0.06, msg=stay)
+
     def test_window_of_too_many_threads(self):
         """A small file may hold samples of half a million threads: they are not all held until a window is complete."""
         threads, count = 1 << 19, 48
