@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/elide.h"
 #include "base/utf8.h"
 
 static const struct table_format *const formats[] = {
@@ -21,6 +22,7 @@ struct table {
         *columns; /* with a style's columns: those, and then the intervals that they need */
     size_t *from; /* and their numbers in the table */
     struct table_cell *cells;
+    size_t shortened; /* the lengths of names that lost their arguments [bytes] */
 };
 
 const char *table_format_name(size_t number)
@@ -142,16 +144,31 @@ static bool is_too_long(const struct table *table, const struct table_cell *cell
            strnlen(cell->text, table->format->longest + 1) > table->format->longest;
 }
 
-/* A row with a text that is too long: "..." replaces its end. */
+/* TEXT, which is too long, without the arguments of a function as far as needed, or without its end. That takes some time, so
+ * after a while all lose their ends. Caller frees. */
+static char *shorten(struct table *table, const char *text)
+{
+    enum { ENOUGH = 64 << 20 };
+    const size_t length = strlen(text), longest = table->format->longest;
+    const bool possible = length <= TABLE_MAX_DATA && table->shortened <= ENOUGH;
+    table->shortened += possible ? length : 0;
+    for (int step = ELIDE_PARAMETERS; possible && step < ELIDE_STEPS; step++) {
+        char *shorter = elide_arguments(text, (enum elide_step)step);
+        if (strlen(shorter) <= longest)
+            return shorter;
+        free(shorter);
+    }
+    return mem_printf("%.*s...", (int)utf8_limit(text, longest - 3), text);
+}
+
+/* A row with a text that is too long. */
 static void put_cut(struct table *table, const struct table_cell *cells, bool total)
 {
     struct table_cell *cut = mem_zalloc(table->column_count, sizeof *cut);
     for (size_t i = 0; i < table->column_count; i++) {
         cut[i] = cells[i];
         if (is_too_long(table, &cells[i]))
-            cut[i].text =
-                mem_printf("%.*s...", (int)utf8_limit(cells[i].text, table->format->longest - 3),
-                           cells[i].text);
+            cut[i].text = shorten(table, cells[i].text);
     }
     table->format->row(table->state, cut, total);
     for (size_t i = 0; i < table->column_count; i++)

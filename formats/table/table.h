@@ -96,7 +96,7 @@ struct table;
 struct table_format {
     const char *name, *help;
     const char *suffix; /* of files, ".csv"; NULL: none */
-    size_t longest;     /* longer texts in rows are truncated [bytes] */
+    size_t longest;     /* longer texts in rows are shortened [bytes] */
     void *(*begin)(struct output *out, const struct table_head *head);
     void (*row)(void *state, const struct table_cell *cells, bool total);
     void (*end)(void *state); /* frees */

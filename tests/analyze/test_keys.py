@@ -182,6 +182,16 @@ class Places(tool.Case):
             self.assertNotIn("part.0", text)
         self.assertIn("part.0", self.succeeds([*bars, *rules[:3], file]).out.decode())
 
+    def test_very_long_names(self):
+        """For people they lose arguments, as few as suffice, else their end; for programs nothing."""
+        inner, many = "g<" + "int, " * 1000 + "int>", ", ".join("h<%d>" % i for i in range(1000))
+        names = {f"void f<{inner}>(int)": "void f<g<...>>(int)", f"void f<{many}>(int)": "void f<...>(int)", f"k({inner})": "k(...)",
+                 "x" * 5000: "x" * 4093 + "..."}
+        file = self.named("p", list(names))
+        text = self.succeeds(["pbin-aggregate", "-q", "-k", "function", file]).out.decode()
+        self.assertEqual(sorted(line.split(None, 4)[4] for line in text.splitlines()[-len(names) - 2:-2]), sorted(names.values()))
+        self.assertEqual(set(self.samples("function", file)), set(names))
+
     def test_names_that_are_labels(self):
         """A function, file or thread that is called like a label has its own row under every key, with a name of its own."""
         names = [label + end for label in LABELS for end in ("", "(int)")]
