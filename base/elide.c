@@ -205,13 +205,28 @@ char *elide_scopes(const char *name, size_t count)
     return begin != SIZE_MAX ? mem_printf("...%s", name + begin) : NULL;
 }
 
-char *elide_bare(const char *inner)
+/* INNER, a result of elide_scopes, without the "..." before it and the "<...>" after it. */
+static char *without_dots(const char *inner)
 {
     enum { DOTS = 3, ARGUMENTS = 5 };
     size_t length = strlen(inner + DOTS);
     bool has_arguments =
         length > ARGUMENTS && strcmp(inner + DOTS + length - ARGUMENTS, "<...>") == 0;
     return mem_strndup(inner + DOTS, has_arguments ? length - ARGUMENTS : length);
+}
+
+char *elide_function(const char *name)
+{
+    char *shorter = elide_arguments(name, ELIDE_SIGNATURE), *inner = NULL, *next;
+    for (size_t count = 1; count <= ELIDE_SCOPES && (next = elide_scopes(shorter, count)) != NULL;
+         count++) {
+        free(inner);
+        inner = next;
+    }
+    char *function = inner != NULL ? without_dots(inner) : mem_strdup(shorter);
+    free(inner);
+    free(shorter);
+    return function;
 }
 
 static size_t step_over(const char *text)
@@ -267,9 +282,9 @@ static char *drop_scopes(const char *shorter, size_t width)
     size_t used = inner != NULL ? elide_width(inner) : 0;
     char *cut;
     if (used > width) { /* the name of the function alone is too long */
-        char *bare = elide_bare(inner);
-        cut = elide_middle(bare, width);
-        free(bare);
+        char *function = elide_function(shorter);
+        cut = elide_middle(function, width);
+        free(function);
     } else if (inner != NULL && 3 * used >= 2 * width) {
         cut = mem_strdup(inner);
     } else {

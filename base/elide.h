@@ -32,8 +32,8 @@ char *elide_middle(const char *text, size_t width);
 char *elide_scopes(const char *name, size_t count);
 enum { ELIDE_SCOPES = 32 /* limit of attempts, so that unusual names are fast */ };
 
-/* A copy of INNER, a result of elide_scopes, without the "..." before it and the "<...>" after it. Caller frees. */
-char *elide_bare(const char *inner);
+/* NAME without scopes, parameters and template arguments: "swap". Caller frees. */
+char *elide_function(const char *name);
 
 /* As elide_middle, for a name, which first loses its arguments and then outer scopes as needed. A name that would become much
  * shorter than WIDTH in this way is shortened in the middle instead. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/elide.h"
 #include "base/memory.h"
 #include "plot/flame_tree.h"
 #include "plot/frame.h"
@@ -267,6 +268,14 @@ static void place(struct flame *f)
     f->size = fmin(f->size, cells ? 1 : 0.7 * f->row);
 }
 
+/* NAME, a function or a path, for boxes that are too narrow for it. Caller frees. */
+static char *short_name(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    bool is_path = slash != NULL && slash[1] != '\0' && strpbrk(name, "<(") == NULL;
+    return is_path ? mem_strdup(slash + 1) : elide_function(name);
+}
+
 static void put_page(struct flame *f, const char *title, const char *subtitle)
 {
     struct plot *plot = f->plot;
@@ -276,6 +285,7 @@ static void put_page(struct flame *f, const char *title, const char *subtitle)
     page_open(plot, '[');
     for (size_t i = 0; i < f->tree.count; i++) {
         const struct flame_node *n = &f->tree.nodes[i];
+        char *shorter = short_name(n->name);
         page_open(plot, '[');
         page_text(plot, n->name);
         page_number(plot, n->depth);
@@ -283,7 +293,9 @@ static void put_page(struct flame *f, const char *title, const char *subtitle)
         page_number(plot, n->value);
         page_number(plot, n->samples);
         page_number(plot, n->width);
+        page_text(plot, shorter);
         page_close(plot, ']');
+        free(shorter);
     }
     page_close(plot, ']');
 }

@@ -125,9 +125,8 @@ static char *fit_function(const char *visible, double width, bool cells)
     for (size_t count = 2; inner != NULL && text_width(inner, cells) > width; count++) {
         char *next = count <= ELIDE_SCOPES ? elide_scopes(shorter, count) : NULL;
         if (next == NULL) { /* the name of the function alone is too long */
-            next = elide_bare(inner);
             free(inner);
-            inner = next;
+            inner = elide_function(shorter);
             break;
         }
         free(inner);

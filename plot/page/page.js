@@ -330,6 +330,7 @@
         if (above) { left = 0; width = 1; }
         if (width * area.clientWidth < 1) return;
         var e = add(area, 'div', above ? 'above' : '', width * area.clientWidth > 30 ? n[0] : '');
+        if (e.scrollWidth > width * area.clientWidth + 1) e.textContent = n[6];
         e.style.left = 100 * left + '%';
         e.style.width = 100 * width + '%';
         e.style.top = 20 * n[1] + 'px';

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import unittest
 
+import pbin
 import plotdata
 import test_extremes
 import test_plot
@@ -311,6 +312,16 @@ class Interactive(Page):
         self.assertEqual((report["pressed"], report["shown"]), ("false", report["before"]))
         self.assertNotEqual(report["before"], report["hidden"])
         self.assertGreater(len(report["rows"]), 3)
+
+    def test_narrow_boxes_of_flame(self):
+        """Boxes of 30 pixels show the functions, not their namespaces."""
+        names = [f"ns::inner<int>::f{i}(int, long)" for i in range(28)]
+        profile = pbin.Profile({"target": "app", "cpu_time": 1, "times": 1, "samples": 28, "wall_ns": 28_000_000}, [pbin.Thread(1, 1, "app")],
+                               [pbin.Location(i, "app", [pbin.Frame(name, name)]) for i, name in enumerate(names)])
+        profile.samples = [pbin.Sample(1_000_000, 0.0, [(0, i, 1_000_000)]) for i in range(28)]
+        page = self.page("flame", "-k", "function", self.file("p.pbin", pbin.write(profile)))
+        report = self.drive(page, "report.names = texts('.flame div');")
+        self.assertEqual(sorted(report["names"]), sorted(["all", *(f"f{i}" for i in range(28))]))
 
     def test_flame(self):
         report = self.drive(self.page("flame", test_plot.RUNS[0]), """

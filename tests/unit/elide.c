@@ -122,6 +122,24 @@ static void scopes(struct check *check)
     }
 }
 
+static void functions_alone(struct check *check)
+{
+    static const char *const cases[][2] = {
+        {sort, "__introsort_loop"},
+        {"std::__cxx11::basic_string<char, A, B>::_M_construct(unsigned long, char)",
+         "_M_construct"},
+        {"(anonymous namespace)::parse(char const*)", "parse"},
+        {"std::ostream::operator<<(int)", "operator<<"},
+        {"void swap<int>(int&, int&)", "swap<...>"},
+        {"main", "main"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *got = elide_function(cases[i][0]);
+        CHECK_STR(got, cases[i][1]);
+        free(got);
+    }
+}
+
 /* No text, however odd, becomes longer than asked, or is read beyond its end. */
 static void any_width(struct check *check)
 {
@@ -137,6 +155,7 @@ static void any_width(struct check *check)
             char *got = elide(texts[i], width);
             CHECK(elide_width(got) <= width);
             free(got);
+            free(elide_function(texts[i]));
         }
     char deep[1000];
     memset(deep, '<', sizeof deep);
@@ -149,4 +168,4 @@ static void any_width(struct check *check)
 CHECK_MAIN({"steps_of_a_template", steps_of_a_template},
            {"names_of_many_kinds", names_of_many_kinds},
            {"just_as_much_as_needed", just_as_much_as_needed}, {"scopes", scopes},
-           {"any_width", any_width})
+           {"functions_alone", functions_alone}, {"any_width", any_width})
