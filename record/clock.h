@@ -25,6 +25,13 @@ static inline uint64_t clock_thread(void)
     return (uint64_t)used.tv_sec * SECOND + (uint64_t)used.tv_nsec;
 }
 
+/* The time between two ticks of the kernel [ns], 0: unknown. */
+static inline uint64_t clock_tick(void)
+{
+    struct timespec tick;
+    return clock_getres(CLOCK_REALTIME_COARSE, &tick) == 0 ? (uint64_t)tick.tv_nsec : 0;
+}
+
 static inline struct timespec clock_timespec(uint64_t ns)
 {
     return (struct timespec){.tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND)};

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "record/facts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -97,9 +98,8 @@ void facts_begin(struct facts *facts, const struct options *options, const char 
     if (power_baseline(power) >= 0)
         facts_add(facts, "baseline_w", mem_printf("%.17g", power_baseline(power)));
     facts_add(facts, "cpus", mem_printf("%ld", sysconf(_SC_NPROCESSORS_ONLN)));
-    struct timespec tick;
-    if (clock_getres(CLOCK_REALTIME_COARSE, &tick) == 0)
-        facts_add(facts, "tick_ns", mem_printf("%ld", tick.tv_nsec));
+    if (clock_tick() > 0)
+        facts_add(facts, "tick_ns", mem_printf("%" PRIu64, clock_tick()));
     char *folder = getcwd(NULL, 0);
     facts_add(facts, "cwd", folder != NULL ? folder : mem_strdup(""));
 }

@@ -13,15 +13,27 @@
 
 enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40 };
 
-/* Numbers of spots: program counters in no mapping of a file, of user code and of the kernel; the first of all others. */
-enum { OUTSIDE, KERNEL, FIRST_INSIDE };
+/* In place of the number of a mapping: code in no mapping of a file, of user code and of the kernel; BYTE is the program. */
+enum { OUTSIDE = (1 << (64 - BYTE_BITS)) - 2, KERNEL };
 
 /* A program counter. */
 struct spot {
-    uint32_t map; /* number of its mapping among the texts */
+    uint32_t map;     /* number of its mapping among the texts */
+    uint32_t program; /* that was seen there first */
     uint64_t byte, samples;
     double joules;
 };
+
+struct program {
+    double user, system;      /* where the ticks of the kernel found it [ns] */
+    uint64_t in_user, called; /* sightings in user code and in the kernel */
+    uint64_t excess,
+        passed; /* of CALLED, those that are too many; of IN_USER, those that have got their part of these */
+    double joules; /* of these */
+};
+
+/* The kernel has more sightings than ticks if they differ by more than this many standard errors. */
+static const double certain = 2;
 
 /* A sighting that waits for the energy of its sample; the first of a sample belongs to no thread, its CPU time is that
  * of all threads that are not running. */
@@ -33,9 +45,11 @@ struct sighting {
 struct histogram {
     struct raw_readings *readings;
     struct strings *maps;  /* struct vmmap as bytes */
-    struct numbers places; /* map and byte -> spot - FIRST_INSIDE */
+    struct numbers places; /* map and byte -> spot */
     struct spot *spots;
     size_t spot_count, spot_capacity;
+    struct program *programs;
+    size_t program_count, program_capacity;
     struct numbers tids;
     uint64_t *cpus; /* CPU time of each tid when it was last seen */
     size_t cpu_capacity;
@@ -54,9 +68,6 @@ struct histogram *histogram_new(struct raw_readings *readings)
     struct histogram *h = mem_zalloc(1, sizeof *h);
     h->readings = readings;
     h->maps = strings_new();
-    mem_reserve(&h->spots, &h->spot_capacity, FIRST_INSIDE, sizeof *h->spots);
-    while (h->spot_count < FIRST_INSIDE)
-        h->spots[h->spot_count++] = (struct spot){0};
     return h;
 }
 
@@ -68,6 +79,7 @@ void histogram_delete(struct histogram *h)
     numbers_free(&h->places);
     numbers_free(&h->tids);
     free(h->spots);
+    free(h->programs);
     free(h->cpus);
     free(h->waiting);
     free(h);
@@ -80,16 +92,21 @@ static uint32_t number_of(struct histogram *h, const struct vmmap *map)
     return strings_intern_bytes(h->maps, bytes, sizeof bytes);
 }
 
-static size_t spot_of(struct histogram *h, const struct vmmap *map, uint64_t pc)
+static struct program *program_at(struct histogram *h, uint32_t number)
 {
-    uint64_t byte = pc - map->address, number = number_of(h, map);
-    if (byte >> BYTE_BITS != 0 || number >> (64 - BYTE_BITS) != 0)
-        return OUTSIDE;
-    size_t spot = (size_t)numbers_intern(&h->places, number << BYTE_BITS | byte) + FIRST_INSIDE;
+    mem_reserve(&h->programs, &h->program_capacity, number + 1u, sizeof *h->programs);
+    while (h->program_count <= number)
+        h->programs[h->program_count++] = (struct program){0};
+    return &h->programs[number];
+}
+
+static size_t spot_at(struct histogram *h, uint32_t map, uint64_t byte, uint32_t program)
+{
+    size_t spot = numbers_intern(&h->places, (uint64_t)map << BYTE_BITS | byte);
     if (spot < h->spot_count)
         return spot;
     mem_reserve(&h->spots, &h->spot_capacity, spot + 1, sizeof *h->spots);
-    h->spots[h->spot_count++] = (struct spot){.map = (uint32_t)number, .byte = byte};
+    h->spots[h->spot_count++] = (struct spot){.map = map, .program = program, .byte = byte};
     return spot;
 }
 
@@ -97,6 +114,21 @@ static size_t spot_of(struct histogram *h, const struct vmmap *map, uint64_t pc)
 static bool is_kernel(uint64_t pc)
 {
     return pc >> 63 != 0;
+}
+
+static size_t spot_of(struct histogram *h, const struct engine_thread *thread,
+                      const struct histogram_finder *finder)
+{
+    struct vmmap map;
+    uint32_t program = finder->program(finder->context, thread->pid);
+    if (is_kernel(thread->pc))
+        return spot_at(h, KERNEL, program, program);
+    if (!finder->place(finder->context, thread->pid, thread->pc, &map))
+        return spot_at(h, OUTSIDE, program, program);
+    uint64_t byte = thread->pc - map.address;
+    uint32_t number = number_of(h, &map);
+    return byte >> BYTE_BITS != 0 || number >= OUTSIDE ? spot_at(h, OUTSIDE, program, program)
+                                                       : spot_at(h, number, byte, program);
 }
 
 /* CPU time of a thread since it was last seen. A smaller value than before means another thread of the same number,
@@ -157,9 +189,15 @@ static void settle_waiting(struct histogram *h, bool all)
     raw_readings_forget(h->readings, h->before);
 }
 
+void histogram_ticks(struct histogram *h, uint32_t program, const struct raw_ticks *ticks)
+{
+    struct program *p = program_at(h, program);
+    p->user += (double)ticks->user;
+    p->system += ticks->system > ticks->stops ? (double)(ticks->system - ticks->stops) : 0;
+}
+
 void histogram_sample(struct histogram *h, const struct engine_sample *sample,
-                      bool (*find)(void *context, uint32_t pid, uint64_t pc, struct vmmap *place),
-                      void *context)
+                      const struct histogram_finder *finder)
 {
     mem_reserve(&h->waiting, &h->waiting_capacity, h->waiting_count + sample->count + 1,
                 sizeof *h->waiting);
@@ -167,7 +205,6 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
     *rest = (struct sighting){.time = sample->time};
     for (size_t i = 0; i < sample->count; i++) {
         const struct engine_thread *t = &sample->threads[i];
-        struct vmmap map;
         int64_t cpu = cpu_since(h, t);
         uint64_t used = cpu > 0 ? (uint64_t)cpu : 0;
         h->cpu += cpu;
@@ -175,9 +212,7 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
             rest->cpu += used;
             continue;
         }
-        size_t spot = is_kernel(t->pc)                     ? KERNEL
-                      : find(context, t->pid, t->pc, &map) ? spot_of(h, &map, t->pc)
-                                                           : OUTSIDE;
+        size_t spot = spot_of(h, t, finder);
         h->waiting[h->waiting_count++] =
             (struct sighting){.time = sample->time, .cpu = used, .spot = spot};
         h->spots[spot].samples++;
@@ -189,12 +224,65 @@ void histogram_sample(struct histogram *h, const struct engine_sample *sample,
 double histogram_end(struct histogram *h)
 {
     settle_waiting(h, true);
-    if (h->spots[h->last].samples > 0) { /* no thread was seen running after that */
+    if (h->last < h->spot_count) { /* no thread was seen running after that */
         h->spots[h->last].joules += h->carried;
         h->assigned += h->carried;
     }
     h->carried = 0;
     return h->joules;
+}
+
+/* ---- sightings in the kernel -------------------------------------------------------------------- */
+
+/* How many sightings of P in the kernel are too many, given TICK [ns], the time between two ticks; 0 if that may be
+ * chance. */
+static uint64_t excess_of(const struct program *p, double tick)
+{
+    double ticks = tick > 0 ? (p->user + p->system) / tick : 0;
+    double all = (double)(p->in_user + p->called);
+    if (ticks < 1 || p->in_user == 0 || p->called == 0)
+        return 0;
+    double share = (p->system / tick + 0.5) / (ticks + 1),
+           seen = ((double)p->called + 0.5) / (all + 1);
+    double more = seen - share, variance = seen * (1 - seen) * (1 / all + 1 / ticks);
+    if (more <= 0 || more * more <= certain * certain * variance)
+        return 0;
+    double excess = (double)p->called - share * all;
+    return excess > 0 ? (uint64_t)(excess + 0.5) : 0;
+}
+
+/* Each spot in user code gets a part of its program's excess, in proportion to its sightings. */
+static void give(struct program *p, struct spot *spot)
+{
+    double share = (double)spot->samples / (double)p->in_user;
+    uint64_t before = (uint64_t)((double)p->excess * ((double)p->passed / (double)p->in_user));
+    p->passed += spot->samples;
+    spot->samples +=
+        (uint64_t)((double)p->excess * ((double)p->passed / (double)p->in_user)) - before;
+    spot->joules += p->joules * share;
+}
+
+/* Sightings in the kernel beyond its share of the ticks count as user code. */
+static void settle_kernel(struct histogram *h, double tick)
+{
+    for (size_t i = 0; i < h->spot_count; i++) {
+        struct program *p = program_at(h, h->spots[i].program);
+        *(h->spots[i].map == KERNEL ? &p->called : &p->in_user) += h->spots[i].samples;
+    }
+    for (size_t i = 0; i < h->spot_count; i++) {
+        struct spot *spot = &h->spots[i];
+        struct program *p = &h->programs[spot->program];
+        if (spot->map != KERNEL || (p->excess = excess_of(p, tick)) == 0)
+            continue;
+        p->joules = spot->joules * ((double)p->excess / (double)p->called);
+        spot->samples -= p->excess;
+        spot->joules -= p->joules;
+    }
+    for (size_t i = 0; i < h->spot_count; i++) {
+        struct program *p = &h->programs[h->spots[i].program];
+        if (h->spots[i].map != KERNEL && p->excess > 0)
+            give(p, &h->spots[i]);
+    }
 }
 
 /* ---- writing ------------------------------------------------------------------------------------ */
@@ -260,7 +348,7 @@ static int put_maps(struct histogram *h, struct output *out, struct buffer *buff
     for (size_t i = 0; i < target->map_count && result == 0; i++) {
         const struct spot *end = h->spots + h->spot_count, *first = end, *last;
         uint32_t number = number_of(h, &target->maps[i]);
-        for (size_t low = FIRST_INSIDE, high = h->spot_count; low < high;) {
+        for (size_t low = 0, high = h->spot_count; low < high;) {
             size_t middle = low + (high - low) / 2;
             if (h->spots[middle].map < number)
                 low = middle + 1;
@@ -274,6 +362,18 @@ static int put_maps(struct histogram *h, struct output *out, struct buffer *buff
     return result;
 }
 
+/* All spots of MAP, OUTSIDE or KERNEL. */
+static struct spot sum_of(const struct histogram *h, uint32_t map)
+{
+    struct spot sum = {0};
+    for (size_t i = 0; i < h->spot_count; i++)
+        if (h->spots[i].map == map) {
+            sum.samples += h->spots[i].samples;
+            sum.joules += h->spots[i].joules;
+        }
+    return sum;
+}
+
 int histogram_write(struct histogram *h, struct output *out, const struct histogram_target *target,
                     struct histogram_sums *sums)
 {
@@ -284,13 +384,15 @@ int histogram_write(struct histogram *h, struct output *out, const struct histog
     double ideal = h->cpu > 0 ? (double)target->wall * (double)h->ran / (double)h->cpu : 1;
     sums->samples = ideal >= 1 ? (uint64_t)llrint(ideal) : 1;
     double measure = wall > 0 ? (double)sums->samples / wall : 0, idle = h->joules - h->assigned;
-    struct spot outside = h->spots[OUTSIDE];
-    outside.samples += h->spots[KERNEL].samples;
-    outside.joules += h->spots[KERNEL].joules;
-    sums->kernel_samples = h->spots[KERNEL].samples;
-    sums->kernel_current = h->spots[KERNEL].joules * measure;
+    settle_kernel(h, (double)target->tick);
+    struct spot outside = sum_of(h, OUTSIDE), kernel = sum_of(h, KERNEL);
+    outside.samples += kernel.samples;
+    outside.joules += kernel.joules;
+    sums->kernel_samples = kernel.samples;
+    sums->kernel_current = kernel.joules * measure;
     sums->idle_current = idle > 0 ? idle * measure : 0;
-    qsort(h->spots + FIRST_INSIDE, h->spot_count - FIRST_INSIDE, sizeof *h->spots, by_place);
+    if (h->spot_count > 0)
+        qsort(h->spots, h->spot_count, sizeof *h->spots, by_place);
     int result = put_header(out, &buffer, target, sums->samples);
     put_entry(&buffer, &outside, measure);
     if (result == 0)

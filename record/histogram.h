@@ -11,6 +11,10 @@
  * running in the second sample, by their CPU time since the first, up to the part of the interval for which they ran;
  * the rest is idle energy and has no program counter. The dialect has one counter for all program counters outside the
  * mappings; the raw extension has the part of the kernel and the idle energy.
+ *
+ * The ptrace engine sees programs that often call the kernel there too often. If a program has more sightings in the
+ * kernel than it should by its ticks, which are unbiased, by more than twice the standard error of the difference, the
+ * excess counts as its user code instead, everywhere in proportion.
  * SPDX-License-Identifier: MIT */
 #ifndef RECORD_HISTOGRAM_H
 #define RECORD_HISTOGRAM_H
@@ -26,10 +30,19 @@ struct histogram;
 struct histogram *histogram_new(struct raw_readings *readings);
 void histogram_delete(struct histogram *histogram); /* NULL is allowed */
 
-/* FIND: the mapping of a file that contains PC of process PID; false: none. Paths must stay until histogram_write. */
+/* Both are asked about processes of the sample that is being added. */
+struct histogram_finder {
+    void *context;
+    /* The mapping of a file that contains PC of process PID; false: none. Paths must stay until histogram_write. */
+    bool (*place)(void *context, uint32_t pid, uint64_t pc, struct vmmap *place);
+    /* A small number for the program that process PID runs. */
+    uint32_t (*program)(void *context, uint32_t pid);
+};
+
 void histogram_sample(struct histogram *histogram, const struct engine_sample *sample,
-                      bool (*find)(void *context, uint32_t pid, uint64_t pc, struct vmmap *place),
-                      void *context);
+                      const struct histogram_finder *finder);
+/* The ticks of a process that runs PROGRAM. */
+void histogram_ticks(struct histogram *histogram, uint32_t program, const struct raw_ticks *ticks);
 
 /* Call after the last sample and reading. Returns the energy of all samples, idle energy included [J]. */
 double histogram_end(struct histogram *histogram);
@@ -37,6 +50,7 @@ double histogram_end(struct histogram *histogram);
 /* Data for the end of the profile; all borrowed. */
 struct histogram_target {
     uint64_t wall, latency; /* [ns] */
+    uint64_t tick;          /* between two ticks of the kernel [ns], 0: unknown */
     const struct vmmap *maps;
     size_t map_count;
 };

@@ -348,6 +348,11 @@ uint32_t images_pid(const struct images *images, uint32_t image)
     return images->list[image].pid;
 }
 
+uint32_t images_program(const struct images *images, uint32_t image)
+{
+    return image < images->count ? images->list[image].path : 0;
+}
+
 bool images_alive(const struct images *images, uint32_t image)
 {
     return images->list[image].end == UINT64_MAX &&

@@ -58,6 +58,8 @@ uint32_t images_count(const struct images *images);
 /* images_pid returns the process of IMAGE. images_alive returns whether IMAGE has not ended and is the newest image of
  * its process. */
 uint32_t images_pid(const struct images *images, uint32_t image);
+/* A number for the executable of IMAGE, which is equal for equal paths; 0: none is known. */
+uint32_t images_program(const struct images *images, uint32_t image);
 bool images_alive(const struct images *images, uint32_t image);
 
 /* Appends the additions since the last call to BUFFER: `imgs`, `mapx` and `vdso` blocks. ALL: also images whose path

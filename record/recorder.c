@@ -182,6 +182,9 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
 static void on_ticks(void *context, const struct raw_ticks *ticks)
 {
     struct recorder *r = context;
+    if (r->histogram != NULL && !r->failed)
+        histogram_ticks(r->histogram, images_program(r->images, images_find(r->images, ticks->pid)),
+                        ticks);
     if (r->spool == NULL || r->failed)
         return;
     mem_reserve(&r->ticks, &r->tick_capacity, r->tick_count + 1, sizeof *r->ticks);
@@ -244,14 +247,21 @@ static bool find_place(void *context, uint32_t pid, uint64_t pc, struct vmmap *p
     return images_place(r->images, images_at(r->images, pid, r->sampled), pc, place);
 }
 
+static uint32_t find_program(void *context, uint32_t pid)
+{
+    const struct recorder *r = context;
+    return images_program(r->images, images_at(r->images, pid, r->sampled));
+}
+
 static int on_sample(void *context, const struct engine_sample *sample)
 {
     struct recorder *r = context;
     if (r->failed)
         return -1;
     look_at(r, sample);
+    const struct histogram_finder finder = {r, find_place, find_program};
     if (r->histogram != NULL)
-        histogram_sample(r->histogram, sample, find_place, r);
+        histogram_sample(r->histogram, sample, &finder);
     if (sample->time > late)
         images_forget(r->images, sample->time - late);
     if (r->spool == NULL)
@@ -394,7 +404,8 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 /* --aggregate: writes the sums instead of samples, then facts and mappings. */
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
-    struct histogram_target target = {.wall = result->wall, .latency = result->latency};
+    struct histogram_target target = {
+        .wall = result->wall, .latency = result->latency, .tick = clock_tick()};
     struct vmmap *maps = images_vmmaps(r->images, &target.map_count);
     struct buffer blocks = {0};
     struct histogram_sums sums;

@@ -27,6 +27,14 @@ static bool find(void *context, uint32_t pid, uint64_t pc, struct vmmap *place)
     return false;
 }
 
+static uint32_t program_of(void *context, uint32_t pid)
+{
+    (void)context;
+    return pid;
+}
+
+static const struct histogram_finder finder = {NULL, find, program_of};
+
 static struct raw_profile *read_back(const char *path, struct error *err)
 {
     struct raw_options options = {0};
@@ -52,7 +60,7 @@ static void record_run(struct histogram *a, struct raw_readings *readings)
                                            idle || ms <= 50 ? 0 : RAW_RAN},
                                           {2, 21, 0x90010, 0, 45 * MS + MS / 2, RAW_TOTAL}};
         struct engine_sample sample = {ms * MS, threads, ms == 100 ? 4 : 3};
-        histogram_sample(a, &sample, find, NULL);
+        histogram_sample(a, &sample, &finder);
         if (ms % 7 == 0 || ms == 100) /* readings come later than samples */
             raw_readings_add(readings, &(struct raw_reading){0, ms * MS, ms * 4000, 0});
     }
@@ -113,6 +121,45 @@ static void adds_up(struct check *check)
     raw_readings_delete(readings);
 }
 
+/* Of 400 sightings of process 1, 200 are in the kernel, but only a tenth of its ticks; process 2 has no ticks. */
+static void too_often_in_the_kernel(struct check *check)
+{
+    struct error err = {0};
+    struct raw_source source = {
+        (char *)"x", (char *)"energy", (char *)"J", (char *)"board", 1e-6, 0, 1, (char *)""};
+    struct raw_readings *readings = raw_readings_new(&source, 1);
+    struct histogram *a = histogram_new(readings);
+    raw_readings_add(readings, &(struct raw_reading){0, 0, 0, 0});
+    for (uint64_t ms = 1; ms <= 400; ms++) {
+        uint64_t pc = ms % 2 == 0 ? RAW_KERNEL_PC : ms % 8 == 1 ? 0x10010 : 0x10020;
+        struct engine_thread threads[] = {{1, 11, pc, 0, ms * MS, RAW_RAN},
+                                          {2, 21, RAW_KERNEL_PC, 0, ms * MS, RAW_RAN}};
+        histogram_sample(a, &(struct engine_sample){ms * MS, threads, 2}, &finder);
+        if (ms % 100 == 0)
+            histogram_ticks(a, 1, &(struct raw_ticks){1, ms * MS, 90 * MS, 15 * MS, 5 * MS});
+    }
+    raw_readings_add(readings, &(struct raw_reading){0, 400 * MS, 1600000, 0});
+    struct histogram_target target = {
+        .wall = 400 * MS, .tick = 4 * MS, .maps = maps, .map_count = 1};
+    struct histogram_sums sums;
+    struct output *out = output_open("kernel.bin", OUTPUT_BINARY, &err);
+    CHECK(histogram_write(a, out, &target, &sums) == 0);
+    CHECK(output_commit(out) == 0);
+    struct buffer file = scratch_read("kernel.bin");
+    const uint8_t *code = file.data + 32 + 272 + 16 + 8;
+    uint64_t few = get_u64(code + 0x10 * 16, false), many = get_u64(code + 0x20 * 16, false);
+    CHECK_EQ(sums.kernel_samples + few + many, 800);
+    CHECK_EQ(sums.kernel_samples, 400 + 42); /* (10 + 0.5) / (100 + 1) of 400 */
+    CHECK_EQ(few, 50 + 158 / 4);
+    CHECK_EQ(many, 150 + 158 - 158 / 4);
+    double scale = 0.4 / (double)sums.samples, joules = 0.8 + 0.8 * 42 / 400; /* of 1.6 J */
+    CHECK(fabs(sums.kernel_current * scale - joules) < 0.003);
+    CHECK(fabs(get_f64(code + 0x20 * 16 + 8, false) * scale - (1.6 - joules) * 3 / 4) < 0.003);
+    buffer_free(&file);
+    histogram_delete(a);
+    raw_readings_delete(readings);
+}
+
 static void nothing_at_all(struct check *check)
 {
     struct error err = {0};
@@ -155,4 +202,5 @@ static void zeros(struct check *check)
     }
 }
 
-CHECK_MAIN({"adds_up", adds_up}, {"nothing_at_all", nothing_at_all}, {"zeros", zeros})
+CHECK_MAIN({"adds_up", adds_up}, {"too_often_in_the_kernel", too_often_in_the_kernel},
+           {"nothing_at_all", nothing_at_all}, {"zeros", zeros})
