@@ -43,10 +43,12 @@ static bool is_chosen(const struct choice *c, const char *name)
 void plan_refuse(const struct choice *c, const char *name, const char *why)
 {
     struct planner *p = c->planner;
+    char *plain = plain_name(name), *readable = meter_readable_name(plain);
     mem_reserve(&p->refusals, &p->refusal_capacity, p->refusal_count + 1, sizeof *p->refusals);
-    p->refusals[p->refusal_count++] = (struct meter_refusal){mem_strdup(elf_base_name(c->path)),
-                                                             plain_name(name), mem_strdup(why)};
-    report_verbose(p->reporter, "%s: %s: %s", elf_base_name(c->path), name, why);
+    p->refusals[p->refusal_count++] =
+        (struct meter_refusal){mem_strdup(elf_base_name(c->path)), readable, mem_strdup(why)};
+    report_verbose(p->reporter, "%s: %s: %s", elf_base_name(c->path), readable, why);
+    free(plain);
 }
 
 /* Of the names of a function, that for people: few leading underscores, then short. */
@@ -138,9 +140,9 @@ static bool probe(const struct choice *c, const struct hook *hook,
     if (!c->planner->probe_rest || !candidate->chosen || !module_probe(c->module, hook->address))
         return false;
     probed.entries_only = true;
-    add_function(c, hook->address, &probed, true);
+    const uint32_t number = add_function(c, hook->address, &probed, true);
     report_verbose(c->planner->reporter, "%s: %s: %s, gets a breakpoint", elf_base_name(c->path),
-                   candidate->name, why);
+                   c->planner->functions[number].readable, why);
     return true;
 }
 

@@ -1093,22 +1093,22 @@ class Refusals(Case):
 
     def test_functions(self):
         program = self.build("odd", r"""
-            __asm__(".text\n.globl tiny\n.type tiny,@function\ntiny: ret\n.size tiny,.-tiny\n"
+            __asm__(".text\n.globl _Z4tinyv\n.type _Z4tinyv,@function\n_Z4tinyv: ret\n.size _Z4tinyv,.-_Z4tinyv\n"
                     ".globl next\n.type next,@function\nnext: xor %eax,%eax\nnop\nnop\nnop\nret\n.size next,.-next\n"
                     ".globl loop\n.type loop,@function\nloop: mov $9,%ecx\nnop\n.size loop,.-loop\n"
                     ".globl into\n.type into,@function\ninto: nop\n1: dec %edi\nnop\nnop\njz 2f\ncall 1b\n2: ret\n.size into,.-into\n"
                     ".globl runtime.text\n.type runtime.text,@function\nruntime.text:\n.type main.work,@function\nmain.work: ret\n"
                     ".type runtime.etext,@function\nruntime.etext: ret\n");
-            extern void tiny(void); extern int next(void); extern void into(int);
+            extern void tiny(void) __asm__("_Z4tinyv"); extern int next(void); extern void into(int);
             int main(void) { tiny(); next(); into(5); return 0; }
             """)
-        done = self.run_meter("--verbose", "-o", "out.csv", "odd:tiny|next|into|main.work", "--", program)
+        done = self.run_meter("--verbose", "-o", "out.csv", r"odd:tiny\(\)|next|into|main.work", "--", program)
         self.assertIn("odd: main.work: is written in Go, whose stacks have no room for a hook\n", done.stderr)
-        self.assertIn("odd: tiny: too short\n", done.stderr)
+        self.assertIn("odd: tiny(): too short\n", done.stderr)
         self.assertIn("odd: into: has a branch to its first instructions\n", done.stderr)
         with open(self.at("out.csv"), newline="", encoding="utf-8") as file:
             self.assertEqual([(r["function"], r["calls"]) for r in csv.DictReader(file)], [("next", "1")])
-        listed = self.run_meter("--list", "odd:tiny|next|into", "--", program)
+        listed = self.run_meter("--list", r"odd:tiny\(\)|next|into", "--", program)
         self.assertRegex(listed.stdout, r"0x0000\w+ +\d+  odd:next\n(-.*\n){2}")
 
     def test_list_without_a_command(self):
