@@ -205,11 +205,11 @@ static size_t arrange(const struct state *s, size_t *order)
 /* ---- lines ---- */
 
 /* SHOWN in at most WIDTH characters. */
-static void shorten(struct shown *shown, size_t width, bool is_name)
+static void shorten(struct shown *shown, size_t width)
 {
     if (shown->width <= width)
         return;
-    char *shorter = is_name ? elide(shown->text, width) : elide_middle(shown->text, width);
+    char *shorter = elide(shown->text, width);
     free(shown->text);
     *shown = (struct shown){shorter, elide_width(shorter)};
 }
@@ -240,7 +240,7 @@ static void put_row(struct state *s, size_t number, const size_t *order, size_t 
         struct shown shown = show_at(s, number, at);
         const char *colour = colour_of(s, cell);
         if (cell->kind == CELL_TEXT && s->style.width > 0)
-            shorten(&shown, s->columns[at].width, true);
+            shorten(&shown, s->columns[at].width);
         output_printf(s->out, "%s%s", i > 0 ? "  " : "", colour);
         put_padded(s->out, shown.text, shown.width, s->columns[at].width,
                    s->head->columns[at].is_text, i + 1 == count);
@@ -263,7 +263,34 @@ static void put_titles(struct state *s, const size_t *order, size_t count)
     output_printf(s->out, "%s\n", s->head->color ? "\033[0m" : "");
 }
 
-/* Facts, whose texts are cut to the line. */
+/* The bytes of TEXT before the last blank in its first WIDTH characters; 0 if that is less than half of them, or if all of it
+ * fits. */
+static size_t break_at(const char *text, size_t width)
+{
+    size_t found = 0, used = 0;
+    for (const char *at = text; used <= width; used++) {
+        if (*at == '\0')
+            return 0;
+        found = *at == ' ' && used >= width / 2 ? (size_t)(at - text) : found;
+        size_t length = utf8_length(at);
+        at += length > 0 ? length : 1;
+    }
+    return found;
+}
+
+/* TEXT after INDENT characters; if it is too long, its second line is below, which loses its middle if necessary. */
+static void put_text_fact(struct state *s, const char *text, size_t indent)
+{
+    size_t width = s->style.width > indent ? s->style.width - indent : SIZE_MAX;
+    size_t first = break_at(text, width);
+    if (first > 0)
+        output_printf(s->out, "%.*s\n%*s", (int)first, text, (int)indent, "");
+    char *rest = elide_middle(text + first + (first > 0), width);
+    output_printf(s->out, "%s\n", rest);
+    free(rest);
+}
+
+/* Facts, whose texts are fitted to the line. */
 static void put_facts(struct state *s)
 {
     size_t width = 0;
@@ -277,10 +304,12 @@ static void put_facts(struct state *s)
         double size = fact->cell.kind == CELL_REAL ? fabs(fact->cell.real) : 0;
         struct shown shown =
             show(&fact->cell, strcmp(fact->unit, "%") == 0 ? 2 : decimals_for(size));
-        if (fact->cell.kind == CELL_TEXT && s->style.width > width + 2)
-            shorten(&shown, s->style.width - width - 2, false);
-        output_printf(s->out, "%-*s  %s%s%s\n", (int)width, fact->title, shown.text,
-                      fact->unit[0] != '\0' ? " " : "", fact->unit);
+        output_printf(s->out, "%-*s  ", (int)width, fact->title);
+        if (fact->cell.kind == CELL_TEXT)
+            put_text_fact(s, shown.text, width + 2);
+        else
+            output_printf(s->out, "%s%s%s\n", shown.text, fact->unit[0] != '\0' ? " " : "",
+                          fact->unit);
         free(shown.text);
     }
     if (width > 0)
