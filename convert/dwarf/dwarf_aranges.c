@@ -11,9 +11,6 @@
 #include "convert/dwarf/dwarf_units.h"
 #include "formats/elf/elf_plt.h"
 
-/* With more addresses, a part is seldom enough; less than this is read faster than decided on [bytes]. */
-enum { MAX_ADDRESSES = 512, WORTH_PART = 1 << 19 };
-
 struct wanted {
     uint64_t address;
     uint64_t unit; /* offset of the first one that has it, UINT64_MAX: none */
@@ -84,9 +81,6 @@ static uint64_t find_end(const struct dwarf_units *units, const struct aranges *
 
 uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addresses, size_t count)
 {
-    const uint64_t all = dwarf_sections_size(units->sections, DEBUG_INFO);
-    if (count > MAX_ADDRESSES || all < WORTH_PART)
-        return UINT64_MAX;
     struct dwarf_span section = dwarf_sections_get(units->sections, DEBUG_ARANGES);
     struct aranges a = {.data = dwarf_bytes_at(section, 0, units->big_endian), .count = count};
     a.wanted = mem_alloc(count * sizeof *a.wanted);
@@ -97,5 +91,5 @@ uint64_t dwarf_aranges_end(const struct dwarf_units *units, const uint64_t *addr
     uint64_t end = dwarf_bytes_left(&a.data) > 0 ? UINT64_MAX : find_end(units, &a);
     free(a.wanted);
     free(a.units);
-    return end < all / 8 * 7 ? end : UINT64_MAX;
+    return end;
 }

@@ -342,11 +342,23 @@ static bool all_found(struct crew *c, struct server *s, bool found)
     return found;
 }
 
+/* How much of .debug_info to read for the first question; UINT64_MAX: all. With many addresses, a part is seldom enough, and small
+ * sections are read faster than this is decided. */
+static uint64_t choose_end(const struct server *s)
+{
+    enum { MANY = 512, SMALL = 1 << 19 };
+    const uint64_t all = dwarf_sections_size(s->units.sections, DEBUG_INFO);
+    if (s->count > MANY || all < SMALL)
+        return UINT64_MAX;
+    const uint64_t end = dwarf_aranges_end(&s->units, s->addresses, s->count);
+    return end < all / 8 * 7 ? end : UINT64_MAX;
+}
+
 static void answer_question(struct crew *c, struct server *s)
 {
     receive_question(s);
     if (s->extent == NOTHING)
-        load_first(c, dwarf_aranges_end(&s->units, s->addresses, s->count));
+        load_first(c, choose_end(s));
     if (!all_found(c, s, find_answer(s))) {
         if (s->is_other)
             load_other(c);

@@ -132,6 +132,15 @@ static void refuse_split(void *context)
     (void)context;
 }
 
+/* How much to read for the first code, and for all kinds of addresses. */
+static void ask_ranges(const struct dwarf_units *units)
+{
+    uint64_t addresses[] = {0, 0x1000, 0x401000, INT64_MAX, UINT64_MAX};
+    dwarf_aranges_end(units, addresses, sizeof addresses / sizeof addresses[0]);
+    for (size_t i = 0; i < units->image->section_count && i < MAX_DECODED; i++)
+        dwarf_aranges_end(units, &units->image->sections[i].address, 1);
+}
+
 static void work(struct elf_file *file)
 {
     struct dwarf_units units = {0}, alternate = {0};
@@ -141,6 +150,7 @@ static void work(struct elf_file *file)
     units.alternate = &alternate;
     units.split =
         (struct split_files){dwarf_sections_new(file, true), open_split, refuse_split, file};
+    ask_ranges(&units);
     dwarf_units_load(&units);
     ask(&units, &units.by_address, MAX_ADDRESSES);
     for (size_t i = 0; i < units.count && i < MAX_DECODED; i++) {
