@@ -55,10 +55,24 @@ static bool is_target(const struct code *code, uint64_t address)
     return part != NULL && has_bit(part->targets, address - part->address);
 }
 
-bool code_begins_loop(const struct code *code, uint64_t address)
+/* Does a branch other than a call lead from the function at ADDRESS to its first instruction? */
+static bool begins_loop(const struct code *code, uint64_t address)
 {
     const struct part *part = part_at(code, address);
     return part != NULL && has_bit(part->loops, address - part->address);
+}
+
+const char *code_why_no_probe(const struct code *code, uint64_t address)
+{
+    const struct part *part = part_at(code, address);
+    if (begins_loop(code, address))
+        return "has a loop back to its first instruction"; /* which would count as a call */
+    if (part == NULL || code->machine->refuses_probe == NULL)
+        return NULL;
+    uint64_t at = address - part->address;
+    return code->machine->refuses_probe(part->bytes + at, part->size - at)
+               ? "begins with an instruction that takes no breakpoint"
+               : NULL;
 }
 
 /* The function whose branches are recorded. */
@@ -322,7 +336,7 @@ static uint64_t moved_end(const struct code *code, uint64_t start, uint64_t limi
 /* Why branches prevent moving the code from ADDRESS, the beginning of a function, to END; NULL: they do not. */
 static const char *why_branches(const struct code *code, uint64_t address, uint64_t end)
 {
-    if (code_begins_loop(code, address))
+    if (begins_loop(code, address))
         return "has a loop back to its first instruction";
     for (uint64_t i = address + 1; i < end; i++)
         if (is_target(code, i))

@@ -30,8 +30,8 @@ size_t code_kept(const struct code *code, uint64_t address);
 /* The length of the instruction at ADDRESS; 0: there is none. */
 size_t code_length(const struct code *code, uint64_t address);
 
-/* Does a branch other than a call lead from the function at ADDRESS to its first instruction? */
-bool code_begins_loop(const struct code *code, uint64_t address);
+/* Why a breakpoint of the kernel would not count the calls of the function at ADDRESS; NULL: it would. */
+const char *code_why_no_probe(const struct code *code, uint64_t address);
 
 /* A function of SIZE bytes (0: unknown) begins at ADDRESS, and the next one at NEXT. Returns how many of its bytes, after
  * those that stay, must be moved to make room for a jump of ROOM bytes; or 0, with the reason in *WHY, if that is

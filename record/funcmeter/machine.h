@@ -52,6 +52,8 @@ struct machine {
     struct machine_instruction (*decode)(const uint8_t *code, size_t size);
     /* Why the first SIZE bytes of CODE, which could be moved one by one, cannot; NULL: they can. May be NULL. */
     const char *(*why_together)(const uint8_t *code, size_t size);
+    /* Does the kernel refuse to set a breakpoint at the instruction in the first of SIZE bytes of CODE? NULL: it never does. */
+    bool (*refuses_probe)(const uint8_t *code, size_t size);
     /* How many of the first bytes of a function have to stay where they are, since branches land there. May be NULL. */
     size_t (*landing)(const uint8_t *code, size_t size);
     /* Writes what the pool begins with: a jump to ENTER. */

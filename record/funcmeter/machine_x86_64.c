@@ -244,6 +244,24 @@ static size_t write_branch(const uint8_t *code, size_t size, uint64_t from, uint
     return in.length;
 }
 
+/* The kernel (arch/x86/kernel/uprobes.c) does not execute an instruction elsewhere that has a prefix for an unused segment or
+ * LOCK, is encoded with VEX or EVEX, is privileged, or does not exist in 64-bit code. */
+static bool refuses_probe(const uint8_t *code, size_t size)
+{
+    static const uint8_t usual[] = {0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3};
+    static const uint8_t refused[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x26, 0x27, 0x2e,
+                                      0x2f, 0x36, 0x37, 0x3e, 0x3f, 0x60, 0x61, 0x62, 0x6c, 0x6d,
+                                      0x6e, 0x6f, 0x82, 0x9a, 0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf,
+                                      0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed,
+                                      0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb};
+    size_t at = 0;
+    while (at < size && memchr(usual, code[at], sizeof usual) != NULL)
+        at++;
+    if (at < size && (code[at] & 0xf0) == 0x40) /* REX */
+        at++;
+    return at == size || memchr(refused, code[at], sizeof refused) != NULL;
+}
+
 const struct machine machine_x86_64 = {
     .elf = EM_X86_64,
     .name = "x86-64",
@@ -254,6 +272,7 @@ const struct machine machine_x86_64 = {
     .filler = 0xcc,
     .sweep = sweep,
     .decode = describe,
+    .refuses_probe = refuses_probe,
     .start = make_start,
     .thunk = make_thunk,
     .write_jump = write_jump,

@@ -57,7 +57,7 @@ static bool is_changed(const struct module *m, uint64_t address, size_t size)
 bool module_probe(struct module *m, uint64_t address)
 {
     const size_t size = code_length(m->code, address);
-    if (size == 0 || code_begins_loop(m->code, address) || is_changed(m, address, size))
+    if (size == 0 || code_why_no_probe(m->code, address) != NULL || is_changed(m, address, size))
         return false;
     mem_reserve(&m->probed, &m->probed_capacity, m->probed_count + 1, sizeof *m->probed);
     m->probed[m->probed_count++] = (struct probed){address, size};

@@ -63,8 +63,8 @@ size_t module_hooks_below(const struct module *module, uint64_t address);
  * breakpoint? */
 bool module_is_used(const struct module *module, uint64_t address, size_t size);
 
-/* Notes that the instruction at ADDRESS gets a breakpoint. Returns false if hooks change it, or if each round of
- * a loop would hit it. */
+/* Notes that the instruction at ADDRESS gets a breakpoint. Returns false if hooks change it, or if it would
+ * not count calls. */
 bool module_probe(struct module *module, uint64_t address);
 
 /* For a function of SIZE bytes, followed by another at NEXT, that begins with too few bytes for a jump or with the target

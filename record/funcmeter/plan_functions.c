@@ -137,7 +137,9 @@ static bool probe(const struct choice *c, const struct hook *hook,
                   const struct candidate *candidate, const char *why)
 {
     struct candidate probed = *candidate;
-    if (!c->planner->probe_rest || !candidate->chosen || !module_probe(c->module, hook->address))
+    const bool has_space = strpbrk(c->path, " \t\n") != NULL; /* the kernel's list has none */
+    if (!c->planner->probe_rest || !candidate->chosen || has_space ||
+        !module_probe(c->module, hook->address))
         return false;
     probed.entries_only = true;
     const uint32_t number = add_function(c, hook->address, &probed, true);
@@ -208,9 +210,7 @@ static const char *why_not_counted(const struct choice *c, const char *name, uin
     if (!leave_code &&
         is_go(c, address)) /* which also move: return addresses in them must be true */
         return "is written in Go, whose stacks have no room for a hook";
-    if (leave_code && code_begins_loop(c->module->code, address))
-        return "has a loop back to its first instruction"; /* would count as a call */
-    return NULL;
+    return leave_code ? code_why_no_probe(c->module->code, address) : NULL;
 }
 
 static void choose(struct choice *c, const struct elf_function *from, size_t count, uint64_t next)

@@ -863,9 +863,12 @@ class Breakpoints(Case):
             self.assertIn(text, done.stderr)
         done = self.run_meter("--method", "auto", "raised:main", "--", program)
         self.assertRegex(done.stderr, r"^funcmeter: cannot measure .*set-user-ID.*\n$")
-        loop = self.build("loop", "__asm__(\".type again,@function\\nagain: dec %edi\\njg again\\nret\"); int main(void) { return 0; }")
-        done = self.run_meter("--method", "uprobe", "--list", "loop:again", "--", loop)
-        self.assertIn("again  (has a loop back to its first instruction)", done.stdout)
+        loop = self.build("loop", "__asm__(\".type again,@function\\nagain: dec %edi\\njg again\\nret\\n.type locked,@function\\n"
+                                  "locked: lock incl (%rdi)\\nret\\n.type wide,@function\\nwide: vpxor %xmm0,%xmm0,%xmm0\\nret\\n"
+                                  ".type local,@function\\nlocal: mov %fs:0,%rax\\nret\"); int main(void) { return 0; }")
+        done = self.run_meter("--method", "uprobe", "--list", "loop:again|locked|wide|local", "--", loop)
+        self.assertRegex(done.stdout, r"^0x\w+ +\d+  loop:local\n- +-  loop:again  \(has a loop back to its first instruction\)\n"
+                                      r"(- +-  loop:(locked|wide)  \(begins with an instruction that takes no breakpoint\)\n){2}$")
         throws = self.build("throws", THROWS, compiler="g++", suffix=".cpp")
         rows, _ = self.rows("--method", "uprobe", "--count", "throws:" + "|".join(THROWN), "--", throws)
         self.assertEqual({r["function"]: int(r["calls"]) for r in rows}, {n: v[0] for n, v in THROWN.items()})
