@@ -590,18 +590,19 @@ static void count_room(double most, size_t count, const double *cpu_ns, const do
     }
 }
 
-/* Moves the excess to thread samples of the same class with room. Returns the room that is left; *SURPLUS becomes the
- * excess without room. */
+/* Moves the excess to thread samples of the same class with room, else to the next class with a lower price. Returns the room
+ * that is left; *SURPLUS becomes the excess without room. */
 static double level_classes(struct price_class *classes, double *surplus)
 {
-    double left = 0;
-    *surplus = 0;
-    for (struct price_class *c = classes; c < classes + CLASSES; c++) {
-        double rest = c->over - c->room;
-        c->take = rest < 0 ? c->over / c->room : 1;
-        *surplus += rest > 0 ? rest : 0;
-        left += rest < 0 ? -rest : 0;
+    double left = 0, rest = 0;
+    for (struct price_class *c = classes + CLASSES; c-- > classes;) {
+        double room = c->room - c->over;
+        double taken = room > 0 ? fmin(rest, room) : 0;
+        c->take = room > 0 ? (c->over + taken) / c->room : 1;
+        rest += room > 0 ? -taken : -room;
+        left += room > 0 ? room - taken : 0;
     }
+    *surplus = rest;
     return left;
 }
 
@@ -635,10 +636,31 @@ static void level_ends(double most, size_t count, size_t first, size_t last, con
         of[k] += fmax(0, most * cpu_ns[k] - of[k]) * (moved / room);
 }
 
-/* Moves energy above the highest power to thread samples with room below that power, of the same class if possible, and the
- * rest of the stretch to any of them; what does not fit is idle energy. N: threads of each sample, 0 if that varies. */
+/* A sample after a short interval and before a long one stands for more time than that of its interval. The sample of the thread
+ * before it stands for less: it gets the excess, as far as it has room. N: as for level. */
+static void level_pairs(double most, size_t n, size_t count, const double *cpu_ns,
+                        const struct stretch_use *uses, double *of)
+{
+    for (size_t k = count; k-- > 0;) {
+        double over = of[k] - most * cpu_ns[k];
+        if (!(over > 0))
+            continue;
+        size_t before = k >= n && cpu_ns[k - n] > 0 ? k - n : SIZE_MAX;
+        if (uses != NULL)
+            before = uses[k].before;
+        if (before == SIZE_MAX)
+            continue;
+        double moved = fmax(0, fmin(over, most * cpu_ns[before] - of[before]));
+        of[k] -= moved;
+        of[before] += moved;
+    }
+}
+
+/* Moves energy above the highest power to thread samples with room below that power, of the same class if possible or of one
+ * with little less, and the rest of the stretch to any of them; what does not fit is idle energy. N: threads of each sample, 0 if that varies. */
 static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t count,
-                  const double *cpu_ns, const struct stretch_room *room, double *of)
+                  const double *cpu_ns, const struct stretch_use *uses,
+                  const struct stretch_room *room, double *of)
 {
     struct price_class classes[CLASSES];
     int32_t own[STRETCH];
@@ -647,6 +669,7 @@ static void level(struct stretch *s, const uint64_t *threads, size_t n, size_t c
                                : 0; /* rounds to the same class on every machine */
     find_classes(s->before, s->after, s->count, scale, own);
     repeat_classes(own, s->count, n, threads, room->class);
+    level_pairs(s->most, n, count, cpu_ns, uses, of);
     level_ends(s->most, count, threads[0], threads[s->count - 1], cpu_ns, of);
     count_room(s->most, count, cpu_ns, of, room->class, classes);
     double surplus, left = level_classes(classes, &surplus), rest = s->rest + surplus,
@@ -672,5 +695,5 @@ void stretch_divide(struct stretch *s, const uint64_t *threads, const double *cp
     else
         place_same(s, threads[0], cpu_ns, of);
     if (any_over(cpu_ns, count, s->most, of) || s->rest > 0)
-        level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, room, of);
+        level(s, threads, uses == NULL ? threads[0] : 0, count, cpu_ns, uses, room, of);
 }

@@ -150,9 +150,9 @@ def place(samples, uses, price, cut):
     return out
 
 
-def level(samples, price, most, rest, out):
-    """No thread sample gets more than the highest power: the excess goes to those that cost about the same, if these have
-    room, else to others."""
+def level(samples, uses, price, most, rest, out):
+    """No thread sample gets more than the highest power: the excess goes to the sample that its thread shares its interval
+    with, then to those that cost about the same or the next lower price, if these have room, else to others."""
     def class_of(i):
         around = price[i, 1] + price[min(i + 1, len(samples) - 1), 0]
         part = around * CLASSES * (1 + SAME_POWER) / most / 2 if most else 0
@@ -161,6 +161,14 @@ def level(samples, price, most, rest, out):
     for i, s in enumerate(samples):
         members.setdefault(class_of(i), []).extend((i, k, c) for k, (_, c) in enumerate(s.cpu))
     limit = lambda c: most * c
+    for i, s in reversed(list(enumerate(samples))):
+        for k in reversed(range(len(s.cpu))):
+            before, over = uses[i][k][1], out[i][k] - limit(s.cpu[k][1])
+            if before and over > 0:
+                j, l = before
+                moved = max(Fraction(0), min(over, limit(samples[j].cpu[l][1]) - out[j][l]))
+                out[i][k] -= moved
+                out[j][l] += moved
     if len(samples) > 1:  # half an interval more at the begin, half an interval less at the end
         ends = [[max(Fraction(0), sign * (out[i][k] - limit(c))) for k, (_, c) in enumerate(samples[i].cpu)]
                 for i, sign in ((0, 1), (-1, -1))]
@@ -169,18 +177,16 @@ def level(samples, price, most, rest, out):
             for k, part in enumerate(parts):
                 out[i][k] += sign * part * moved / sum(parts) if moved else 0
     rooms, surplus = [], Fraction(0)
-    for group in members.values():
+    for _, group in sorted(members.items(), reverse=True):
         over = sum(max(0, out[i][k] - limit(c)) for i, k, c in group)
         room = sum(max(0, limit(c) - out[i][k]) for i, k, c in group)
+        filled = min(room, over + surplus)
+        surplus += over - filled
         for i, k, c in group:
             free = max(Fraction(0), limit(c) - out[i][k])
-            out[i][k] = min(out[i][k], limit(c))
-            if room > over:
-                out[i][k] += free * over / room
-                rooms.append((i, k, free * (1 - over / room)))
-            else:
-                out[i][k] += free
-        surplus += max(Fraction(0), over - room)
+            part = filled / room if room else Fraction(1)
+            out[i][k] = min(out[i][k], limit(c)) + free * part
+            rooms.append((i, k, free * (1 - part)))
     left, rest = sum(r for _, _, r in rooms), rest + surplus
     for i, k, room in rooms:
         out[i][k] += room * min(1, rest / left) if left else 0
@@ -231,7 +237,7 @@ def settle(samples, cpus):
     rest = moved - paid * over
     limits = [(out[i][k], most * c) for i, s in enumerate(samples) for k, (_, c) in enumerate(s.cpu)]
     if sum(max(0, o - l) for o, l in limits) + rest > NOTHING * sum(abs(w.energy) for w in windows):
-        idle[-1] += level(samples, price, most, rest, out)
+        idle[-1] += level(samples, uses, price, most, rest, out)
     if not any(c > 0 for s in samples for _, c in s.cpu):
         idle = [s.energy for s in samples]
     return out, idle
