@@ -30,9 +30,10 @@ static const uint64_t soon =
 static const uint64_t ticks_every = SECOND / 10;
 
 enum { LOOKS = 256 };
-enum { FAULTS = 5 }; /* in that time: a huge page takes 0.1 ms */
-enum { MOVE = 32 };  /* samples */
-enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
+enum { ENOUGH = 64 }; /* sightings that show where a program is found */
+enum { FAULTS = 5 };  /* in that time: a huge page takes 0.1 ms */
+enum { MOVE = 32 };   /* samples */
+enum { STEADY = 4 };  /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -194,6 +195,8 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
     tracee->in_kernel |= has_faulted(tracee);
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
+    tracee->process->in_user += tracee->ran && !tracee->in_kernel;
+    tracee->process->called += tracee->ran && tracee->in_kernel;
     tracee->process->active |= tracee->ran;
     tracee->run = now;
     if (tracee->ran)
@@ -265,10 +268,11 @@ static int runnable(void)
 /* The sampler runs on an idle CPU if possible. If all are busy, it is best on one that runs a thread of the program:
  * then it disturbs no other CPU and preempts no other program. But it avoids the CPUs of threads that sometimes sleep:
  * its timer would wake them. And it avoids those of threads with page faults: the kernel need not be preemptible, and
- * would then run the sampler when the page fault has been counted. */
+ * would then run the sampler when the page fault has been counted. Threads that call the kernel all the time are seen
+ * right only on the CPU of the sampler. */
 static void choose_cpu(struct engine_run *run)
 {
-    bool sleepers = false;
+    bool sleepers = false, calls = false;
     cpu_set_t busy, others = run->cpus;
     CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
@@ -277,11 +281,12 @@ static void choose_cpu(struct engine_run *run)
         if (cpu < 0 || cpu >= CPU_SETSIZE)
             continue;
         sleepers |= tracee->slept > 0 || tracee->process->faulting;
+        calls |= tracee->process->calls;
         CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
     run->is_idle = runnable() <= CPU_COUNT(&run->cpus);
-    move_to(run, sleepers || run->is_idle ? &others : &busy);
+    move_to(run, sleepers || (run->is_idle && !calls) ? &others : &busy);
 }
 
 /* Watching the page faults of a thread costs a few microseconds for each sample. */
@@ -295,6 +300,15 @@ static void look_for_faults(struct engine_run *run, struct process *process)
         run->result->faults += news;
 }
 
+/* Far more sightings in the kernel than ticks: on another CPU, threads reach the next call before they are interrupted. */
+static bool calls_often(const struct process *process)
+{
+    double ticks = (double)(process->user + process->system), seen = (double)process->called;
+    double all = seen + (double)process->in_user;
+    return process->calls || (all >= ENOUGH && ticks >= (double)ticks_every &&
+                              seen / all > (double)process->system / ticks + 0.25);
+}
+
 static void read_ticks(struct engine_run *run)
 {
     if (run->begin < run->next_ticks)
@@ -305,6 +319,7 @@ static void read_ticks(struct engine_run *run)
             continue;
         look_for_faults(run, run->tracees.processes[i]);
         ptrace_read_ticks(run, run->tracees.processes[i]);
+        run->tracees.processes[i]->calls = calls_often(run->tracees.processes[i]);
     }
 }
 

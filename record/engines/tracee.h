@@ -45,8 +45,11 @@ struct process {
     bool partial;       /* not all of its threads are traced */
     bool faulting;      /* it had page faults lately: those of its threads are watched */
     uint64_t faults;    /* its page faults when they were last read */
-    uint64_t user, system; /* its ticks then [ns] */
-    uint64_t stops;        /* of its threads since then */
+    uint64_t user, system;    /* its ticks then [ns] */
+    uint64_t stops;           /* of its threads since then */
+    uint64_t in_user, called; /* sightings of its current image in user code and in the kernel */
+    bool
+        calls; /* it calls the kernel so often that a thread stops in a call before it is interrupted */
     /* of the children that have ended, with their own children [ns] */
     uint64_t children_user, children_system;
 };
