@@ -107,6 +107,7 @@ enum {
     RAW_CALLER = 4, /* its PC is in the kernel; the PC of the calling user code is recorded too */
     RAW_STACK = 8,  /* reserved */
     RAW_SAME_CPU = 16, /* the sampler ran on its CPU: a page fault was seen as user code */
+    RAW_FAULT = 32,    /* with RAW_CALLER: a page fault, not a system call */
     RAW_ASSUMED = 128  /* not in files: the flags are lost, and it counts as running */
 };
 

@@ -210,8 +210,7 @@ static void on_exec(struct engine_run *run, struct tracee *leader)
     }
     if (process->crowded && tracee_read_time(leader, &leader->run))
         ptrace_add_unseen(run, process, process_cpu(process->pid), leader->run.cpu);
-    process->crowded = process->calls = false;
-    process->in_user = process->called = 0;
+    process->crowded = false;
     process->faulting = true; /* it has no memory yet */
     set_options(run, leader);
     leader->pc = 0; /* it belonged to the old image */

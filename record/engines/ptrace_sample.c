@@ -30,10 +30,9 @@ static const uint64_t soon =
 static const uint64_t ticks_every = SECOND / 10;
 
 enum { LOOKS = 256 };
-enum { ENOUGH = 64 }; /* sightings that show where a program is found */
-enum { FAULTS = 5 };  /* in that time: a huge page takes 0.1 ms */
-enum { MOVE = 32 };   /* samples */
-enum { STEADY = 4 };  /* sightings on a CPU in a row; then it is expected there */
+enum { FAULTS = 5 }; /* in that time: a huge page takes 0.1 ms */
+enum { MOVE = 32 };  /* samples */
+enum { STEADY = 4 }; /* sightings on a CPU in a row; then it is expected there */
 
 void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 {
@@ -44,18 +43,20 @@ void ptrace_add_row(struct engine_run *run, const struct engine_thread *row)
 static void add_sighting(struct engine_run *run, struct tracee *tracee)
 {
     bool ran = tracee->ran, in_kernel = ran && tracee->in_kernel;
+    bool faulted = in_kernel && tracee->faulted;
     tracee->ran = tracee->late = false; /* a sighting counts once */
     if (tracee->pc == 0)                /* has not stopped yet: its next row includes the time */
         return;
-    ptrace_add_row(run, &(struct engine_thread){
-                            .pid = (uint32_t)tracee->process->pid,
-                            .tid = (uint32_t)tracee->tid,
-                            .pc = in_kernel ? RAW_KERNEL_PC : tracee->pc,
-                            .caller = in_kernel ? tracee->pc : 0,
-                            .cpu = tracee_cpu(tracee),
-                            .flags = (uint8_t)((ran ? RAW_RAN : 0) |
-                                               (ran && tracee->same_cpu ? RAW_SAME_CPU : 0) |
-                                               (in_kernel ? RAW_CALLER : 0))});
+    ptrace_add_row(
+        run,
+        &(struct engine_thread){
+            .pid = (uint32_t)tracee->process->pid,
+            .tid = (uint32_t)tracee->tid,
+            .pc = in_kernel ? RAW_KERNEL_PC : tracee->pc,
+            .caller = in_kernel ? tracee->pc : 0,
+            .cpu = tracee_cpu(tracee),
+            .flags = (uint8_t)((ran ? RAW_RAN : 0) | (ran && tracee->same_cpu ? RAW_SAME_CPU : 0) |
+                               (in_kernel ? RAW_CALLER : 0) | (faulted ? RAW_FAULT : 0))});
 }
 
 void ptrace_add_total(struct engine_run *run, const struct tracee *tracee)
@@ -192,11 +193,10 @@ void ptrace_see(struct engine_run *run, struct tracee *tracee)
         return;
     }
     tracee->ran = was_on_cpu(run, tracee, &now);
-    tracee->in_kernel |= has_faulted(tracee);
+    tracee->faulted = !tracee->in_kernel && has_faulted(tracee);
+    tracee->in_kernel |= tracee->faulted;
     tracee->steady = tracee->ran && !tracee->late ? tracee->steady + 1 : 0;
     tracee->process->seen |= tracee->ran;
-    tracee->process->in_user += tracee->ran && !tracee->in_kernel;
-    tracee->process->called += tracee->ran && tracee->in_kernel;
     tracee->process->active |= tracee->ran;
     tracee->run = now;
     if (tracee->ran)
@@ -265,14 +265,14 @@ static int runnable(void)
     return at != NULL ? (int)strtol(at, NULL, 10) : 0;
 }
 
-/* The sampler runs on an idle CPU if possible. If all are busy, it is best on one that runs a thread of the program:
- * then it disturbs no other CPU and preempts no other program. But it avoids the CPUs of threads that sometimes sleep:
- * its timer would wake them. And it avoids those of threads with page faults: the kernel need not be preemptible, and
- * would then run the sampler when the page fault has been counted. Threads that call the kernel all the time are seen
- * right only on the CPU of the sampler. */
+/* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
+ * runs until it is told, often to the end of its next system call. Nor does it disturb another CPU or program then. But
+ * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
+ * then run the sampler when the page fault has been counted. From another CPU it sees them. Threads that sleep may wake
+ * on any CPU: the sampler then follows them with each sample. */
 static void choose_cpu(struct engine_run *run)
 {
-    bool sleepers = false, calls = false;
+    bool faulting = false;
     cpu_set_t busy, others = run->cpus;
     CPU_ZERO(&busy);
     for (size_t i = 0; i < run->tracees.count; i++) {
@@ -280,13 +280,12 @@ static void choose_cpu(struct engine_run *run)
         int cpu = tracee->ran ? tracee_cpu_number(tracee) : -1;
         if (cpu < 0 || cpu >= CPU_SETSIZE)
             continue;
-        sleepers |= tracee->slept > 0 || tracee->process->faulting;
-        calls |= tracee->process->calls;
+        faulting |= tracee->process->faulting;
         CPU_SET((size_t)cpu, &busy);
         CPU_CLR((size_t)cpu, &others);
     }
-    run->is_idle = runnable() <= CPU_COUNT(&run->cpus);
-    move_to(run, sleepers || (run->is_idle && !calls) ? &others : &busy);
+    if (CPU_COUNT(&busy) > 0)
+        move_to(run, faulting && run->pace.taken / MOVE % 2 == 0 ? &others : &busy);
 }
 
 /* Watching the page faults of a thread costs a few microseconds for each sample. */
@@ -300,15 +299,6 @@ static void look_for_faults(struct engine_run *run, struct process *process)
         run->result->faults += news;
 }
 
-/* Far more sightings in the kernel than ticks: on another CPU, threads reach the next call before they are interrupted. */
-static bool calls_often(const struct process *process)
-{
-    double ticks = (double)(process->user + process->system), seen = (double)process->called;
-    double all = seen + (double)process->in_user;
-    return process->calls || (all >= ENOUGH && ticks >= (double)ticks_every &&
-                              seen / all > (double)process->system / ticks + 0.25);
-}
-
 static void read_ticks(struct engine_run *run)
 {
     if (run->begin < run->next_ticks)
@@ -319,7 +309,6 @@ static void read_ticks(struct engine_run *run)
             continue;
         look_for_faults(run, run->tracees.processes[i]);
         ptrace_read_ticks(run, run->tracees.processes[i]);
-        run->tracees.processes[i]->calls = calls_often(run->tracees.processes[i]);
     }
 }
 
@@ -356,6 +345,8 @@ void ptrace_sample(struct engine_run *run)
     wait_for_stops(run);
     uint64_t stopped = clock_now();
     if (run->pace.taken % MOVE == 0)
+        run->is_idle = runnable() <= CPU_COUNT(&run->cpus);
+    if (run->pace.taken % MOVE == 0 || run->sleepers)
         choose_cpu(run);
     for (size_t i = 0; i < run->tracees.count; i++)
         if (run->tracees.list[i]->state >= TRACEE_RUNNING &&

@@ -45,11 +45,8 @@ struct process {
     bool partial;       /* not all of its threads are traced */
     bool faulting;      /* it had page faults lately: those of its threads are watched */
     uint64_t faults;    /* its page faults when they were last read */
-    uint64_t user, system;    /* its ticks then [ns] */
-    uint64_t stops;           /* of its threads since then */
-    uint64_t in_user, called; /* sightings of its current image in user code and in the kernel */
-    bool
-        calls; /* it calls the kernel so often that a thread stops in a call before it is interrupted */
+    uint64_t user, system; /* its ticks then [ns] */
+    uint64_t stops;        /* of its threads since then */
     /* of the children that have ended, with their own children [ns] */
     uint64_t children_user, children_system;
 };
@@ -85,6 +82,7 @@ struct tracee {
     uint64_t faults;              /* its page faults when it was last interrupted ... */
     bool watched;                 /* ... are known */
     bool same_cpu;                /* ... and the sampler had its CPU then */
+    bool faulted;                 /* it was in a page fault then */
     uint64_t pc;                  /* where it was last seen, 0: never */
     uint64_t interrupted;         /* when the sampler woke for its last sample [ns], absolute */
     bool at_once;                 /* the sampler did not wait for a CPU then */

@@ -459,6 +459,39 @@ class PtraceTruth(Truth, Case):
         self.assertLess(table.get("_kernel", 0) / total, system / (user + system) + 0.15)
         self.assertGreater(table["work"] / total, 0.7 * user / (user + system))
 
+    def test_code_that_calls_the_kernel_beside_code_that_does_not(self):
+        """A thread that is not stopped at once is seen at the end of its next system call, as if it had been there: its time
+        was taken from the loop with calls, and given to the other one."""
+        source = """#include <fcntl.h>
+                    #include <stdio.h>
+                    #include <time.h>
+                    #include <unistd.h>
+                    volatile unsigned long x;
+                    static double now(void) {
+                        struct timespec t;
+                        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+                        return t.tv_sec + 1e-9 * t.tv_nsec; }
+                    __attribute__((noinline)) void parse(void) { for (int i = 0; i < 800000; i++) x = x * 5 + 1; }
+                    __attribute__((noinline)) void store(int fd) {
+                        for (int k = 0; k < 800; k++) {
+                            for (int i = 0; i < 800; i++) x = x * 5 + 1;
+                            if (write(fd, "x", 1) != 1) return; } }
+                    int main(void) {
+                        double parsing = 0, storing = 0, end = now() + 1;
+                        int fd = open("/dev/null", O_WRONLY);
+                        while (now() < end) {
+                            double a = now(); parse();
+                            double b = now(); store(fd);
+                            parsing += b - a; storing += now() - b;
+                            usleep(2000); }
+                        printf("%.6f", parsing / (parsing + storing)); }"""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "server")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=source, text=True, check=True)
+            _, done = self.profile_of(program)
+            table = self.table("function")
+        self.assertLess(abs(table["parse"] / sum(table.values()) - float(done.stdout)), 0.2, table) 
+
     def test_no_more_threads_run_than_there_are_processors(self):
         """An ordinary user's sampler competes with the threads that it samples: samples that it reads late are not sightings."""
         cpus = sorted(os.sched_getaffinity(0))[:2]
