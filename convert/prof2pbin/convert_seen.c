@@ -214,6 +214,8 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
         kernel_share_seen(kernel, t->thread, t->image, location);
     if (!moves)
         return location;
+    if (seen.faulted)
+        return place(c, t->image, seen.pc, PBIN_NO_CALLER);
     uint32_t later[SEEN_NEARBY];
     size_t count = find_later(c, s, at, t, later);
     uint32_t instead = kernel_share_instead(kernel, t->thread, t->image, later, count);

@@ -12,8 +12,8 @@ enum { HALVINGS = 64 };
 static const double most = 0x1p40; /* of the factor, and of its inverse */
 
 struct fault_place {
-    double user[FAULT_SIDES]; /* sightings */
-    double kernel;            /* sightings from other CPUs */
+    double user[FAULT_SIDES];    /* sightings */
+    double kernel[FAULT_SIGHTS]; /* sightings from other CPUs */
 };
 
 void fault_places_free(struct fault_places *places)
@@ -23,27 +23,36 @@ void fault_places_free(struct fault_places *places)
     *places = (struct fault_places){0};
 }
 
-void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc, bool called)
+void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
+                        enum fault_sight sight)
 {
     uint32_t known = places->offsets.count, number = numbers_intern(&places->offsets, pc % PAGE);
     mem_reserve(&places->list, &places->capacity, (size_t)number + 1, sizeof *places->list);
     if (number == known)
         places->list[number] = (struct fault_place){0};
-    if (!called)
+    if (sight == FAULT_USER)
         places->list[number].user[side]++;
     else if (side == FAULT_OTHER_CPU)
-        places->list[number].kernel++;
-    places->kernel += called && side == FAULT_OTHER_CPU;
-    places->other += side == FAULT_OTHER_CPU;
+        places->list[number].kernel[sight]++;
+    if (side == FAULT_OTHER_CPU)
+        places->other[sight]++;
+}
+
+/* Do recordings know which sightings in the kernel were page faults? If not, all of them count. */
+static enum fault_sight known_as(const struct fault_places *places)
+{
+    return places->other[FAULT_SEEN] > 0 ? FAULT_SEEN : FAULT_KERNEL;
 }
 
 /* The factor is the same everywhere: how many page faults of the side were not seen for one from other CPUs that was. */
 static double part_of(const struct fault_places *places, const struct fault_place *place,
                       double factor)
 {
-    double average = (places->kernel + 0.5) / (places->other + 1);
-    double seen = place->user[FAULT_OTHER_CPU] + place->kernel;
-    double likely = (place->kernel + average) / (seen + 1);
+    enum fault_sight as = known_as(places);
+    double average =
+        (places->other[as] + 0.5) / (places->other[as] + places->other[FAULT_USER] + 1);
+    double seen = place->user[FAULT_OTHER_CPU] + place->kernel[as];
+    double likely = (place->kernel[as] + average) / (seen + 1);
     return factor * likely / (1 - likely + factor * likely);
 }
 

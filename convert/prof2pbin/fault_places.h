@@ -1,7 +1,7 @@
 /* Which sightings in user code were page faults, where the ticks of the kernel show that there were more than were seen.
  *
  * Page faults happen at few instructions, and those of threads on other CPUs than that of the sampler are seen. So each
- * place has a likelihood: the part of its sightings from other CPUs that was in the kernel, together with one sighting of
+ * place has a likelihood: the part of its sightings from other CPUs that were page faults, together with one sighting of
  * average likelihood. A place is the offset of a program counter in its page, which is the same in all processes of a
  * program, wherever they have their libraries.
  * SPDX-License-Identifier: MIT */
@@ -18,20 +18,23 @@ struct fault_place;
 /* Page faults of a thread are seen only if the sampler runs on another CPU. */
 enum fault_side { FAULT_OTHER_CPU, FAULT_SAME_CPU, FAULT_SIDES };
 
+/* What a thread was seen in. Recordings of earlier samplers do not say which of those in the kernel were page faults. */
+enum fault_sight { FAULT_USER, FAULT_KERNEL, FAULT_SEEN, FAULT_SIGHTS };
+
 /* Those of a program. All zero: none. */
 struct fault_places {
     struct numbers offsets;
     struct fault_place *list;
     size_t capacity;
-    double other, kernel;       /* sightings from other CPUs; those in the kernel */
+    double other[FAULT_SIGHTS]; /* sightings from other CPUs */
     double factor[FAULT_SIDES]; /* for the odds of a likelihood */
 };
 
 void fault_places_free(struct fault_places *places);
 
-/* Counts a sighting at PC; CALLED: in the kernel, called or caused there. */
+/* Counts a sighting at PC, or in the kernel, called or caused there. */
 void fault_places_count(struct fault_places *places, enum fault_side side, uint64_t pc,
-                        bool called);
+                        enum fault_sight sight);
 /* After all have been counted: LACK of those of SIDE in user code were page faults. */
 void fault_places_settle(struct fault_places *places, enum fault_side side, double lack);
 /* After fault_places_settle: the part of the sightings of SIDE at PC in user code that were page faults. */

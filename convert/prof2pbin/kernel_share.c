@@ -49,7 +49,8 @@ struct program {
     double user, system; /* ticks */
     struct side sides[FAULT_SIDES];
     struct fault_places faults;
-    struct nearby nearby;
+    struct nearby
+        nearby[RAW_HOWS]; /* by how its processes began: often, forked ones do something else */
 };
 
 struct kernel_share {
@@ -207,6 +208,7 @@ bool kernel_share_sighting(struct sighting *seen, const struct tracked *tracked,
                               .image = tracked->image,
                               .time_ns = time_ns,
                               .called = called,
+                              .faulted = called && (flags & RAW_FAULT) != 0,
                               .side = flags & RAW_SAME_CPU ? FAULT_SAME_CPU : FAULT_OTHER_CPU,
                               .pc = called ? s->callers[at] : s->thread_samples[at].pc};
     return (flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN;
@@ -220,8 +222,9 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     struct side *side = &window->sides[seen->side];
     side->ran++;
     side->kernel += seen->called;
+    enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     fault_places_count(&share->programs[program_of(share, seen->image)].faults, seen->side,
-                       seen->pc, seen->called);
+                       seen->pc, sight);
 }
 
 /* The share of the kernel in P's time: that of its ticks. */
@@ -349,6 +352,14 @@ static void put_nearby(struct nearby *nearby, uint32_t location)
     nearby->count += nearby->count < SEEN_BEFORE;
 }
 
+/* Of processes like that of IMAGE. */
+static struct nearby *nearby_of(struct kernel_share *share, uint32_t image)
+{
+    const struct raw_extension *ext = share->ext;
+    uint8_t how = image < ext->image_count ? ext->images[image].how : RAW_FIRST;
+    return &share->programs[program_of(share, image)].nearby[how];
+}
+
 void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t image,
                        uint32_t location)
 {
@@ -358,7 +369,7 @@ void kernel_share_seen(struct kernel_share *share, uint32_t thread, uint32_t ima
     if (t->nearby->image != image)
         *t->nearby = (struct nearby){.image = image};
     put_nearby(t->nearby, location);
-    put_nearby(&share->programs[program_of(share, image)].nearby, location);
+    put_nearby(nearby_of(share, image), location);
 }
 
 uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint32_t image,
@@ -367,7 +378,7 @@ uint32_t kernel_share_instead(struct kernel_share *share, uint32_t thread, uint3
     struct nearby *nearby = thread_at(share, thread)->nearby;
     bool seen = nearby != NULL && nearby->image == image;
     if (!seen)
-        nearby = &share->programs[program_of(share, image)].nearby;
+        nearby = nearby_of(share, image);
     size_t before = seen || count == 0 ? nearby->count : 0;
     if (count > SEEN_NEARBY - before)
         count = SEEN_NEARBY - before;

@@ -12,8 +12,9 @@
  *   window:  the time of a process between two records of its ticks, 0.1 s or more. A part of the excess is removed
  *            from each: what its own ticks suggest, together with FEW ticks of the program's share.
  *
- * A removed sighting counts as user code: in turn one of the places where its thread was seen in user mode just before
- * and after, else its program, else the caller of the kernel. CPU times do not change.
+ * A removed sighting counts as user code: in a page fault as the code that had it; in a system call in turn as one of the
+ * places where its thread was seen in user mode just before and after, else its program (in processes that
+ * began in the same way), else as the caller. CPU times do not change.
  * SPDX-License-Identifier: MIT */
 #ifndef CONVERT_PROF2PBIN_KERNEL_SHARE_H
 #define CONVERT_PROF2PBIN_KERNEL_SHARE_H
@@ -38,6 +39,7 @@ struct sighting {
     uint64_t time_ns; /* ascends */
     bool
         called; /* it was in the kernel, called by the user code at PC or in a page fault there; else at PC */
+    bool faulted; /* it was in a page fault */
     enum fault_side side;
     uint64_t pc;
 };
