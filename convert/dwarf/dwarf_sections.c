@@ -85,7 +85,7 @@ struct dwarf_sections *dwarf_sections_new(const struct elf_file *file, bool spli
     for (size_t i = 0; i < DEBUG_SECTIONS; i++) {
         struct debug_section *s = &d->sections[i];
         s->section = names[i] != NULL ? elf_section_debug(file, names[i]) : NULL;
-        s->size = dwarf_sections_size(d, i);
+        s->size = dwarf_sections_size(d, (enum dwarf_section)i);
         s->damaged = s->size == 0;
     }
     return d;
