@@ -45,6 +45,8 @@ class Compare(Case):
         if other_places[-1][1] in ("?", "0") and places[-1] in (("??", "?"), ("??", "0")):
             if names[0].startswith(os.path.basename(elf.path) + "!0x"):
                 return "bounds"
+            if names == other_names and other_places[-1][0] == os.path.normpath(""):
+                return "object file without a name"  # what the linker adds
             owner = [s for s in elf.symbols if s[2] == other_names[-1]]
             if names == ["??"] and any(not s[0] <= address < s[0] + s[1] for s in owner):
                 return "beyond the end of the nearest symbol"
