@@ -74,7 +74,7 @@ static void divide_nominal(struct weighed_thread *thread, const struct steady *s
         uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns, share_ns = 0;
         known_ns = s->thread_samples[i].cpu_ns;
         if ((s->flags[i] & RAW_RAN) && (t.left > 0 || cpu_weights_open(&t)))
-            share_ns = cpu_weights_divide(&t, used_ns > 0 ? used_ns : 1);
+            share_ns = cpu_weights_divide(&t, used_ns > 0 && !t.equal ? used_ns : 1);
         cpu_ns[i] = share_ns;
     }
     *thread = t;
@@ -123,8 +123,10 @@ static void add_exact(struct weighed_thread *t, uint8_t flags, uint64_t used_ns)
 /* CPU time is exact at totals, and since the last one the sum of nominal intervals. */
 static void add_nominal(struct weighed_thread *t, uint8_t flags, uint64_t used_ns, uint64_t cpu_ns)
 {
-    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN)
+    if ((flags & (RAW_RAN | RAW_TOTAL)) == RAW_RAN) {
         t->weight += used_ns > 0 ? used_ns : 1;
+        t->sightings++;
+    }
     t->last_ns = cpu_ns;
     if (flags & RAW_TOTAL) {
         uint64_t exact_ns = cpu_ns > t->known_ns ? cpu_ns - t->known_ns : 0;
@@ -180,8 +182,10 @@ static void add_steady_nominal(struct weighed_thread *t, const struct steady *s,
     uint64_t weight = t->weight;
     for (size_t i = seat; i < s->count; i += s->each) {
         uint64_t used_ns = s->thread_samples[i].cpu_ns - known_ns;
-        if (s->flags[i] & RAW_RAN)
+        if (s->flags[i] & RAW_RAN) {
             weight += used_ns > 0 ? used_ns : 1;
+            t->sightings++;
+        }
         known_ns = s->thread_samples[i].cpu_ns;
     }
     t->weight = weight;
@@ -276,12 +280,20 @@ static int end_threads(struct cpu_weights *w)
 
 enum { SHORT = 16 }; /* records of a thread whose CPU time its few sightings do not show well */
 
+/* Short threads in a row, and orphans among them, whose sightings share their CPU time equally. */
+struct pool {
+    uint64_t cpu_ns, sightings;
+    uint64_t used, given_ns; /* divided so far */
+};
+
 /* Threads that may stand in for one another. */
 struct group {
-    uint64_t time_ns, sightings;     /* of threads that were seen running */
-    uint64_t short_ns, short_weight; /* of short ones among them */
-    uint64_t orphan_ns;              /* of threads that were not, and are still to be placed */
-    uint64_t used, given_ns;         /* divided so far */
+    uint64_t time_ns, seen;   /* of threads that were seen running, and their number */
+    uint64_t sightings;       /* of short ones among them */
+    uint64_t orphan_ns;       /* of threads that were not, and are still to be placed */
+    uint64_t used, given_ns;  /* divided so far */
+    size_t first_pool, pools; /* numbers of its pools */
+    uint64_t passed;          /* sightings in these so far */
 };
 
 enum { BY_NAME, BY_PROCESS, BY_PROGRAM, LEVELS };
@@ -290,7 +302,9 @@ struct groups {
     struct numbers keys, names;
     struct group *groups;
     size_t capacity;
-    uint32_t *group_of; /* [thread]: number of its group, INTERN_NONE */
+    uint32_t *group_of; /* [thread]: number of its group */
+    struct pool *pools;
+    size_t *pool_of; /* [thread]: number of its pool, SIZE_MAX */
 };
 
 static bool is_short(const struct weighed_thread *t)
@@ -298,12 +312,12 @@ static bool is_short(const struct weighed_thread *t)
     return t->count > 0 && t->records <= SHORT;
 }
 
-static uint64_t weight_of(const struct weighed_thread *t)
+static uint64_t sightings_of(const struct cpu_weights *w, const struct weighed_thread *t)
 {
     uint64_t weight = 0;
     for (size_t i = 0; i < t->count; i++)
         weight += t->stretches[i].weight;
-    return weight;
+    return w->nominal ? t->sightings : weight;
 }
 
 /* Processes by image: an image that is made by exec is of the process before. */
@@ -350,9 +364,8 @@ static void group_threads(struct cpu_weights *w, const struct raw_extension *ext
         struct group *group = &g->groups[number];
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): mem_reserve made room for the number */
         group->time_ns += t->count > 0 ? t->total_ns : 0;
-        group->sightings += t->count > 0;
-        group->short_ns += is_short(t) ? t->total_ns : 0;
-        group->short_weight += is_short(t) ? weight_of(t) : 0;
+        group->seen += t->count > 0;
+        group->sightings += is_short(t) ? sightings_of(w, t) : 0;
         group->orphan_ns += t->orphan ? t->total_ns : 0;
     }
 }
@@ -374,24 +387,56 @@ static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
     }
 }
 
-/* Gives T its part of what the short threads of GROUP and the orphans have used together, in place of its own. */
-static void share_pool(struct weighed_thread *t, struct group *group)
+/* Divides the short threads and the orphans of each group into pools of CPU_WINDOW sightings or more, in order of their
+ * birth. Without orphans, only a group with a full pool needs one, and only on LEVEL BY_NAME. */
+static void make_pools(const struct cpu_weights *w, struct groups *g, int level)
 {
-    group->used += weight_of(t);
-    uint64_t due_ns = scale(group->short_ns + group->orphan_ns, group->used, group->short_weight);
-    for (size_t i = 0; i < t->count; i++)
-        t->stretches[i].cpu_ns = 0;
-    t->total_ns = due_ns - group->given_ns;
-    add_extra(t, t->total_ns);
-    group->given_ns = due_ns;
+    size_t pools = 0;
+    for (size_t i = 0; i < g->keys.count; i++) {
+        struct group *group = &g->groups[i];
+        uint64_t full = group->sightings / CPU_WINDOW;
+        bool ratios = w->nominal && level == BY_NAME;
+        group->first_pool = pools;
+        if (group->sightings > 0 && (group->orphan_ns > 0 || ratios))
+            group->pools = full > 0 ? full : group->orphan_ns > 0;
+        pools += group->pools;
+    }
+    g->pools = mem_zalloc(pools + 1, sizeof *g->pools);
+    for (size_t i = 0; i < w->count; i++) {
+        const struct weighed_thread *t = &w->threads[i];
+        struct group *group = &g->groups[g->group_of[i]];
+        g->pool_of[i] = SIZE_MAX;
+        if (group->pools == 0 || (!is_short(t) && !t->orphan))
+            continue;
+        uint64_t full = group->passed / CPU_WINDOW;
+        g->pool_of[i] = group->first_pool + (full < group->pools ? full : group->pools - 1);
+        struct pool *pool = &g->pools[g->pool_of[i]];
+        uint64_t sightings = sightings_of(w, t);
+        pool->cpu_ns += t->total_ns;
+        pool->sightings += sightings;
+        group->passed += sightings;
+    }
+}
+
+/* Gives T its part of POOL, in place of its own CPU time. */
+static void share_pool(const struct cpu_weights *w, struct weighed_thread *t, struct pool *pool)
+{
+    uint64_t sightings = sightings_of(w, t);
+    pool->used += sightings;
+    uint64_t due_ns = scale(pool->cpu_ns, pool->used, pool->sightings);
+    t->total_ns = due_ns - pool->given_ns;
+    t->stretches[0] = (struct stretch){sightings, t->total_ns};
+    t->count = 1;
+    t->equal = true;
+    pool->given_ns = due_ns;
 }
 
 /* Gives T, which was seen, its part of the CPU time of the orphans of GROUP. */
 static void share_time(struct weighed_thread *t, struct group *group)
 {
     group->used += group->time_ns > 0 ? t->total_ns : 1;
-    uint64_t due_ns = scale(group->orphan_ns, group->used,
-                            group->time_ns > 0 ? group->time_ns : group->sightings);
+    uint64_t due_ns =
+        scale(group->orphan_ns, group->used, group->time_ns > 0 ? group->time_ns : group->seen);
     add_extra(t, due_ns - group->given_ns);
     group->given_ns = due_ns;
 }
@@ -403,14 +448,12 @@ static void share_orphans(struct cpu_weights *w, struct groups *g)
         struct weighed_thread *t = &w->threads[i];
         struct group *group = &g->groups[g->group_of[i]];
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): each thread has a group */
-        if (group->orphan_ns == 0 || group->sightings == 0)
-            continue;
-        if (t->count == 0)
+        if (group->seen > 0 && t->count == 0)
             t->orphan = false;
-        else if (group->short_weight == 0)
+        else if (g->pool_of[i] != SIZE_MAX && t->count > 0)
+            share_pool(w, t, &g->pools[g->pool_of[i]]);
+        else if (group->orphan_ns > 0 && group->pools == 0 && t->count > 0)
             share_time(t, group);
-        else if (is_short(t))
-            share_pool(t, group);
     }
 }
 
@@ -444,17 +487,21 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
         }
         orphans += t->orphan;
     }
-    if (orphans == 0)
+    if (orphans == 0 && !w->nominal)
         return;
     uint32_t *process = list_processes(ext, tracker);
-    for (int level = 0; level < LEVELS; level++) {
-        struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of)};
+    for (int level = 0; level < (orphans > 0 ? LEVELS : BY_PROCESS); level++) {
+        struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of),
+                           .pool_of = mem_alloc((w->count + 1) * sizeof *g.pool_of)};
         group_threads(w, ext, process, &g, level);
+        make_pools(w, &g, level);
         share_orphans(w, &g);
         numbers_free(&g.keys);
         numbers_free(&g.names);
         free(g.groups);
         free(g.group_of);
+        free(g.pools);
+        free(g.pool_of);
     }
     free(process);
 }

@@ -251,6 +251,56 @@ class Rule(Case):
             self.assertEqual(sum(sums.values()), samples[-1].threads[0].cpu_ns)
             self.assertLess(abs(share - 0.375), 4 * math.sqrt(0.375 * 0.625 / len(ran)), (period, share))
 
+    def short_threads(self, count, at_random, processes):
+        """COUNT threads in a row, each of two phases of 3 ms, are seen every 1 ms on average: AT_RANDOM, at first at random, in
+        the second phase at fixed intervals. As the engine does, 8 sightings in a row share the CPU time since the last 8."""
+        rng, seen, ends, ext = random.Random(2), [], [0.0], Extended({"engine": "perf"})
+        ext.images = [Image(1 + p, "/bin/x") for p in range(processes)]
+        for n in range(count):
+            ext.tasks.append(Task(1000 + n, 1 + n % processes, int(ends[-1] * MS)))
+            begin, length = ends[-1], 6 + rng.random() / 10
+            phases = [(0, length / 2, 0x1000, at_random), (length / 2, length, 0x2000, False)]
+            for start, end, pc, irregular in phases:
+                due = start + (rng.expovariate(1) if irregular else rng.random())
+                while due < end:
+                    seen.append((begin + due, n, pc))
+                    due += rng.expovariate(1) if irregular else 1
+            ends.append(begin + length)
+        totals = [int((end - begin) * MS) for begin, end in zip(ends, ends[1:])]
+        samples = [(end, Sample(1, [Thread(1000 + n, 0x1000, totals[n], TOTAL)])) for n, end in enumerate(ends[1:])]
+        nominal, last = [0] * count, 0
+        for at in range(0, len(seen), 8):
+            window = seen[at:at + 8]
+            for time, n, pc in window:
+                nominal[n] += int((window[-1][0] - last) * MS / len(window))
+                samples.append((time, Sample(1, [Thread(1000 + n, pc, nominal[n], RAN)])))
+            last = window[-1][0]
+        samples.sort(key=lambda s: s[0])
+        return [s[1] for s in samples], [int(s[0] * MS) for s in samples], ext, totals
+
+    def test_many_short_threads(self):
+        """Both phases get half of the CPU time, although threads have few samples."""
+        for at_random in (True, False):
+            samples, times, ext, totals = self.short_threads(400, at_random, 1)
+            profile, sums, count = self.convert(run_of(samples), times, ext), {}, 0
+            for s in profile.samples:
+                for _, location, ns in s.entries:
+                    pc = profile.locations[location].pc
+                    sums[pc], count = sums.get(pc, 0) + ns, count + 1
+            self.assertEqual(sum(sums.values()), sum(totals))
+            self.assertLess(abs(sums[0x1000] / sum(totals) - 0.5), 2.5 * 0.5 / math.sqrt(count), (at_random, sums))
+
+    def test_some_short_threads(self):
+        """Those of different processes keep their own CPU time."""
+        for processes in (1, 40):
+            samples, times, ext, totals = self.short_threads(40, True, processes)
+            profile, own = self.check(run_of(samples), times, ext, sum(totals)), {}
+            for s in profile.samples:
+                for thread, _, ns in s.entries:
+                    tid = profile.threads[thread].tid
+                    own[tid] = own.get(tid, 0) + ns
+            self.assertEqual(processes > 1, all(own.get(1000 + n) == totals[n] for n in range(40)))
+
     def test_time_that_the_kernel_does_not_count(self):
         """Perf events do, but what the kernel counts for one process is exact."""
         samples = [Sample(1, [Thread(1 + i % 3, 0x1000 + i % 3, (i // 3 + 1) * MS, RAN)]) for i in range(900)]

@@ -110,6 +110,19 @@ def divide(extra, parts):
     return out
 
 
+def pools(group, short):
+    """The short threads and those not seen, by their order: 64 samples or more in each pool."""
+    samples, out = 0, []
+    for t in group:
+        if t in short or t.orphan:
+            while len(out) <= samples // WINDOW:
+                out.append([])
+            out[samples // WINDOW].append(t)
+            samples += sum(len(s[0]) for s in t.stretches)
+    full = max(1, samples // WINDOW)
+    return out[:full - 1] + [sum(out[full - 1:], [])]
+
+
 def weigh(run, times, ext):
     """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time})."""
     nominal = ext.facts.get("engine") == "perf"
@@ -137,17 +150,20 @@ def weigh(run, times, ext):
             groups.setdefault(levels(t, ext)[level], []).append(t)
         for group in groups.values():
             extra, givers = sum(t.orphan for t in group), [t for t in group if t.stretches]
-            if not extra or not givers:
+            samples = sum(len(s[0]) for t in givers if len(t.records) <= SHORT for s in t.stretches)
+            crowd = nominal and level == 0 and samples >= WINDOW
+            if not (extra or crowd) or not givers:
                 continue
             short = [t for t in givers if len(t.records) <= SHORT]
-            if short:  # they represent those not seen: divide the time of all of them
-                weights = [sum(w for s in t.stretches for _, w in s[0]) for t in short]
-                for t, share in zip(short, divide(extra + sum(t.total for t in short), weights)):
+            for pool in pools(group, short) if short else []:
+                seen = [t for t in pool if t in short]
+                counts = [sum(len(s[0]) for s in t.stretches) for t in seen]
+                for t, share in zip(seen, divide(sum(t.total + t.orphan for t in pool), counts)):
                     t.total = share
-                    for stretch, part in zip(t.stretches, divide(share, [sum(w for _, w in s[0]) for s in t.stretches])):
-                        stretch[1] = part
-            parts = [] if short else [t.total for t in givers]
-            for t, share in zip([] if short else givers, divide(extra, parts if any(parts) else [1] * len(givers))):
+                    t.stretches = [[[(where, 1) for s in t.stretches for where, _ in s[0]], share]]
+            others = [] if short else givers
+            parts = [t.total for t in others]
+            for t, share in zip(others, divide(extra, parts if any(parts) else [1] * len(others))):
                 own = [s[1] for s in t.stretches]
                 if not any(own):
                     own = [sum(w for _, w in s[0]) for s in t.stretches]
