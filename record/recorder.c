@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "record/clock.h"
 #include "record/compose.h"
+#include "record/exits.h"
 #include "record/facts.h"
 #include "record/histogram.h"
 #include "record/images.h"
@@ -45,6 +46,8 @@ struct recorder {
     struct facts facts;
     struct images *images;
     struct names names;
+    struct exits
+        *exits; /* NULL: the engine knows what processes have used, or the kernel does not tell */
     struct raw_cpu *cpus; /* like the following, not in the spool yet */
     size_t cpu_count, cpu_capacity;
     struct raw_ticks *ticks;
@@ -127,6 +130,8 @@ static uint64_t on_tick(void *context, uint64_t now, uint64_t *read)
     }
     if (!r->failed && power_tick(r->power, now) != 0)
         r->failed = true;
+    if (r->exits != NULL)
+        exits_read(r->exits);
     uint64_t newest = take_readings(r);
     *read = newest > 0 ? newest : *read;
     if (flush_is_due(r, now))
@@ -173,6 +178,11 @@ static void on_process_end(void *context, uint32_t pid, uint64_t time, const str
     if (r->spool != NULL && !r->failed)
         jit_copy(r->spool, r->images, image, r->started);
     images_end(r->images, image, time);
+    struct raw_cpu own;
+    if (cpu == NULL && r->exits != NULL) {
+        exits_read(r->exits);
+        cpu = exits_take(r->exits, pid, &own) ? &own : NULL;
+    }
     if (cpu == NULL)
         return;
     mem_reserve(&r->cpus, &r->cpu_capacity, r->cpu_count + 1, sizeof *r->cpus);
@@ -320,6 +330,8 @@ static int open_all(struct recorder *r)
     facts_begin(&r->facts, o, r->engine->name, r->power);
     if (o->out != NULL && open_out(r) != 0)
         return -1;
+    if (r->spool != NULL && r->engine->nominal && o->command != NULL)
+        r->exits = exits_open();
     return power_begin(r->power); /* the program is about to start */
 }
 
@@ -359,6 +371,7 @@ void recorder_delete(struct recorder *r)
     facts_free(&r->facts);
     images_delete(r->images);
     names_free(&r->names);
+    exits_close(r->exits);
     free(r->cpus);
     free(r->ticks);
     free(r->readings);

@@ -8,17 +8,6 @@
 
 #include "base/memory.h"
 
-#define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
-
-/* VALUE * PART / WHOLE, rounded down; PART <= WHOLE. */
-static uint64_t scale(uint64_t value, uint64_t part, uint64_t whole)
-{
-    uint64_t product;
-    if (!__builtin_mul_overflow(value, part, &product))
-        return product / whole;
-    return (uint64_t)((unsigned __int128)value * part / whole);
-}
-
 bool cpu_weights_open(struct weighed_thread *t)
 {
     if (t->at >= t->count)
@@ -320,19 +309,6 @@ static uint64_t sightings_of(const struct cpu_weights *w, const struct weighed_t
     return w->nominal ? t->sightings : weight;
 }
 
-/* Processes by image: an image that is made by exec is of the process before. */
-static uint32_t *list_processes(const struct raw_extension *ext, const struct tracker *tracker)
-{
-    uint32_t *process = mem_alloc((ext->image_count + 1) * sizeof *process);
-    for (size_t i = 0; i < ext->image_count; i++) {
-        uint32_t image = tracker->images[i], before = i > 0 ? tracker->images[i - 1] : image;
-        bool same = i > 0 && ext->images[image].how == RAW_EXEC &&
-                    ext->images[before].pid == ext->images[image].pid;
-        process[image] = same ? process[before] : image;
-    }
-    return process;
-}
-
 /* What threads have in common on LEVEL, as a number. Texts are interned: one pointer means one text. */
 static uint64_t key_of(struct groups *g, const struct raw_extension *ext, const uint32_t *process,
                        const struct weighed_thread *t, int level)
@@ -381,7 +357,7 @@ static void add_extra(struct weighed_thread *t, uint64_t extra_ns)
         whole += timed ? t->stretches[i].cpu_ns : t->stretches[i].weight;
     for (size_t i = 0; i < t->count; i++) {
         used += timed ? t->stretches[i].cpu_ns : t->stretches[i].weight;
-        uint64_t due_ns = scale(extra_ns, used, whole);
+        uint64_t due_ns = cpu_weights_scale(extra_ns, used, whole);
         t->stretches[i].cpu_ns += due_ns - given_ns;
         given_ns = due_ns;
     }
@@ -423,7 +399,7 @@ static void share_pool(const struct cpu_weights *w, struct weighed_thread *t, st
 {
     uint64_t sightings = sightings_of(w, t);
     pool->used += sightings;
-    uint64_t due_ns = scale(pool->cpu_ns, pool->used, pool->sightings);
+    uint64_t due_ns = cpu_weights_scale(pool->cpu_ns, pool->used, pool->sightings);
     t->total_ns = due_ns - pool->given_ns;
     t->stretches[0] = (struct stretch){sightings, t->total_ns};
     t->count = 1;
@@ -435,8 +411,8 @@ static void share_pool(const struct cpu_weights *w, struct weighed_thread *t, st
 static void share_time(struct weighed_thread *t, struct group *group)
 {
     group->used += group->time_ns > 0 ? t->total_ns : 1;
-    uint64_t due_ns =
-        scale(group->orphan_ns, group->used, group->time_ns > 0 ? group->time_ns : group->seen);
+    uint64_t due_ns = cpu_weights_scale(group->orphan_ns, group->used,
+                                        group->time_ns > 0 ? group->time_ns : group->seen);
     add_extra(t, due_ns - group->given_ns);
     group->given_ns = due_ns;
 }
@@ -489,7 +465,7 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     }
     if (orphans == 0 && !w->nominal)
         return;
-    uint32_t *process = list_processes(ext, tracker);
+    uint32_t *process = tracker_processes(tracker);
     for (int level = 0; level < (orphans > 0 ? LEVELS : BY_PROCESS); level++) {
         struct groups g = {.group_of = mem_alloc((w->count + 1) * sizeof *g.group_of),
                            .pool_of = mem_alloc((w->count + 1) * sizeof *g.pool_of)};
@@ -506,6 +482,28 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
     free(process);
 }
 
+/* What the kernel counted for processes and for the run, in place of what the engine did.
+ *
+ * The events of the perf engine count nothing while a thread is created, ends, or is switched to and from: programs that
+ * switch 80000 times a second lack a quarter of their time. They also count time that the host of a virtual machine takes from a
+ * thread. What the kernel counts for a process, and wait4 reports for the run, is exact:
+ *
+ *   a process that ended: if its threads have more together, all are reduced in proportion; if they have less, they get
+ *                         equal parts of the rest as unsampled
+ *   other processes:      the same with the rest of the run, but nothing is reduced if there are several, because the
+ *                         program may not have waited for all; if there are no others, all threads get equal parts of
+ *                         it: the kernel counts a process before its memory is freed */
+
+#define UNKNOWN UINT64_MAX
+
+/* A process, by the number of its first image; the last one is all threads of which the kernel's count is unknown. */
+struct process {
+    uint64_t kernel_ns;                    /* UNKNOWN */
+    uint64_t counted_ns;                   /* by the engine */
+    uint64_t used_ns, given_ns, shared_ns; /* divided so far */
+    uint64_t left;                         /* threads */
+};
+
 /* Gives T the CPU time TOTAL_NS in place of its own. */
 static void set_total(struct weighed_thread *t, uint64_t total_ns)
 {
@@ -514,47 +512,155 @@ static void set_total(struct weighed_thread *t, uint64_t total_ns)
         whole_ns += t->stretches[i].cpu_ns;
     for (size_t i = 0; i < t->count && whole_ns > 0; i++) {
         used_ns += t->stretches[i].cpu_ns;
-        uint64_t due_ns = scale(total_ns, used_ns, whole_ns);
+        uint64_t due_ns = cpu_weights_scale(total_ns, used_ns, whole_ns);
         t->stretches[i].cpu_ns = due_ns - given_ns;
         given_ns = due_ns;
     }
     t->total_ns = total_ns;
 }
 
-/* Perf events can count more than the kernel, such as time that the host of a virtual machine takes from a thread. What
- * the kernel counts for a single process is exact: reduces the time of all threads in proportion. */
-static void cut_surplus(struct cpu_weights *w, const struct raw_extension *ext, uint64_t counted_ns)
+struct record_order {
+    uint32_t pid;
+    size_t index;
+};
+
+static int compare_records(const void *left, const void *right)
 {
-    uint64_t used_ns = 0, given_ns = 0;
-    bool alone = ext->image_count > 0;
-    for (size_t i = 1; i < ext->image_count; i++)
+    const struct record_order *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static struct record_order *records_by_pid(const struct raw_extension *ext)
+{
+    struct record_order *order = mem_alloc((ext->cpu_count + 1) * sizeof *order);
+    for (size_t i = 0; i < ext->cpu_count; i++)
+        order[i] = (struct record_order){ext->cpus[i].pid, i};
+    if (ext->cpu_count > 0)
+        qsort(order, ext->cpu_count, sizeof *order, compare_records);
+    return order;
+}
+
+static uint64_t time_of(const struct raw_cpu *cpu)
+{
+    uint64_t sum_ns;
+    bool sane = !__builtin_add_overflow(cpu->user, cpu->system, &sum_ns) && sum_ns <= MAX_CPU_NS;
+    return sane ? sum_ns : MAX_CPU_NS;
+}
+
+/* Both the processes of a pid and its records are in order of time. If there are not as many, one of them did not end or has no
+ * record: it is not known which. */
+static void assign_records(const struct tracker *t, const uint32_t *process, struct process *all)
+{
+    const struct raw_extension *ext = t->ext;
+    struct record_order *records = records_by_pid(ext);
+    size_t at = 0;
+    for (size_t i = 0, end; i < ext->image_count; i = end) {
+        uint32_t pid = ext->images[t->images[i]].pid;
+        size_t processes = 0, count = 0;
+        for (end = i; end < ext->image_count && ext->images[t->images[end]].pid == pid; end++)
+            processes += process[t->images[end]] == t->images[end];
+        while (at < ext->cpu_count && records[at].pid < pid)
+            at++;
+        while (at + count < ext->cpu_count && records[at + count].pid == pid)
+            count++;
+        for (size_t k = i, next = at; k < end && count == processes; k++)
+            if (process[t->images[k]] == t->images[k])
+                all[t->images[k]].kernel_ns = time_of(&ext->cpus[records[next++].index]);
+        at += count;
+    }
+    free(records);
+}
+
+static struct process *kernel_process(const struct weighed_thread *t, const uint32_t *process,
+                                      struct process *all, struct process *others)
+{
+    struct process *own = t->image != RAW_NO_IMAGE ? &all[process[t->image]] : others;
+    return own->kernel_ns != UNKNOWN ? own : others;
+}
+
+/* What the run has left for the processes of which the kernel's count is unknown. */
+static uint64_t rest_of_run(const struct tracker *t, bool nominal, const struct process *all,
+                            const struct process *others)
+{
+    const struct raw_extension *ext = t->ext;
+    uint64_t left_ns = ext->facts.cpu_ns;
+    bool alone = nominal && ext->image_count > 0;
+    if (left_ns == 0 || left_ns > MAX_CPU_NS)
+        return UNKNOWN;
+    for (size_t i = 0; i < ext->image_count; i++) {
+        uint64_t known_ns = all[i].kernel_ns != UNKNOWN ? all[i].kernel_ns : 0;
+        left_ns = left_ns > known_ns ? left_ns - known_ns : 0;
         alone &= ext->images[i].pid == ext->images[0].pid;
-    for (size_t i = 0; i < w->count && alone; i++) {
-        used_ns += w->threads[i].total_ns;
-        uint64_t due_ns = scale(ext->facts.cpu_ns, used_ns, counted_ns);
-        set_total(&w->threads[i], due_ns - given_ns);
-        given_ns = due_ns;
+    }
+    return alone || left_ns >= others->counted_ns ? left_ns : UNKNOWN;
+}
+
+/* Gives T, of process P, its part of the CPU time that the kernel counted. */
+static void give(struct weighed_thread *t, struct process *p)
+{
+    if (p->kernel_ns < p->counted_ns) {
+        p->used_ns += t->total_ns;
+        uint64_t due_ns = cpu_weights_scale(p->kernel_ns, p->used_ns, p->counted_ns);
+        set_total(t, due_ns - p->given_ns);
+        p->given_ns = due_ns;
+    } else if (p->kernel_ns != UNKNOWN) {
+        t->own_ns = (p->kernel_ns - p->counted_ns - p->shared_ns) / p->left--;
+        p->shared_ns += t->own_ns;
     }
 }
 
-/* Divides equally among all threads the part of the CPU time of the run that they lack together. */
-static void add_uncounted(struct cpu_weights *w, const struct raw_extension *ext)
+/* Divides LEFT_NS equally among all threads. */
+static void give_all(struct cpu_weights *w, uint64_t left_ns)
 {
-    uint64_t counted_ns = 0, threads = 0, whole_ns = ext->facts.cpu_ns;
-    for (size_t i = 0; i < w->count; i++) {
-        counted_ns += w->threads[i].total_ns;
+    uint64_t threads = 0;
+    for (size_t i = 0; i < w->count; i++)
         threads += w->threads[i].records > 0;
-    }
-    if (whole_ns > 0 && whole_ns < counted_ns && w->nominal)
-        cut_surplus(w, ext, counted_ns);
-    if (whole_ns <= counted_ns || whole_ns > MAX_CPU_NS)
-        return;
-    uint64_t left_ns = whole_ns - counted_ns;
     for (size_t i = 0; i < w->count; i++)
         if (w->threads[i].records > 0) {
-            w->threads[i].own_ns = left_ns / threads;
+            w->threads[i].own_ns += left_ns / threads;
             left_ns -= left_ns / threads--;
         }
+}
+
+static bool is_sane(const struct cpu_weights *w)
+{
+    uint64_t sum_ns = 0;
+    bool sane = true;
+    for (size_t i = 0; i < w->count && sane; i++) {
+        const struct weighed_thread *t = &w->threads[i];
+        sane = !__builtin_add_overflow(sum_ns, t->total_ns, &sum_ns) &&
+               !__builtin_add_overflow(sum_ns, t->own_ns, &sum_ns) && sum_ns <= MAX_CPU_NS;
+    }
+    return sane;
+}
+
+static int apply_kernel_times(struct cpu_weights *w, const struct tracker *tracker)
+{
+    size_t count = tracker->ext->image_count;
+    uint32_t *number = tracker_processes(tracker);
+    struct process *all = mem_zalloc(count + 1, sizeof *all), *others = &all[count];
+    for (size_t i = 0; i <= count; i++)
+        all[i].kernel_ns = UNKNOWN;
+    if (w->nominal)
+        assign_records(tracker, number, all);
+    for (size_t i = 0; i < w->count; i++) {
+        struct process *p = kernel_process(&w->threads[i], number, all, others);
+        p->counted_ns += w->threads[i].total_ns;
+        p->left += w->threads[i].records > 0;
+    }
+    uint64_t rest_ns = rest_of_run(tracker, w->nominal, all, others);
+    bool are_known = others->left == 0;
+    others->kernel_ns = rest_ns;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->threads[i].records > 0)
+            give(&w->threads[i], kernel_process(&w->threads[i], number, all, others));
+    if (are_known && rest_ns != UNKNOWN) /* what ends cost after the kernel counts */
+        give_all(w, rest_ns);
+    free(all);
+    free(number);
+    return is_sane(w) ? 0 : -1;
 }
 
 static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracker *tracker,
@@ -567,10 +673,9 @@ static int measure(struct cpu_weights *w, struct raw_profile *raw, struct tracke
         sane = add_samples(w, tracker, &samples) == 0;
     if (sane && got < 0)
         return -1;
-    if (!sane || end_threads(w) != 0)
+    if (!sane || end_threads(w) != 0 || apply_kernel_times(w, tracker) != 0)
         return error_set(err, stream_name(raw->stream), NO_OFFSET,
                          "the CPU times of its threads are too large: more than 292 years");
-    add_uncounted(w, &raw->ext);
     place_orphans(w, &raw->ext, tracker);
     raw_rewind(raw);
     return 0;

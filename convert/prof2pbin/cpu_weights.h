@@ -16,9 +16,7 @@
  * missed: their CPU time is pooled, and divided equally among their sightings, CPU_WINDOW at a time. If there are no short
  * threads, the others share the CPU time in proportion to theirs. It is reported as unsampled, with the last record of the thread,
  * if no such thread was seen, or if the thread used more than chance can explain: MISSED times the CPU time that is
- * sampled once on average. The difference between the CPU time of the run and that of all threads is also reported as
- * unsampled, in equal parts: each thread uses it in the kernel while it is created and while it ends, where no event
- * counts. All CPU time is accounted for.
+ * sampled once on average. What the kernel counted for a process or the run, and the engine did not, is unsampled, too. All CPU time is accounted for.
  *
  * With perf, crowds of short threads are pooled even if none was missed. The engine samples a thread more irregularly at
  * its begin: the number K of sightings there is right on average, but not the mean of K / N if a thread has few (N). Of
@@ -33,6 +31,7 @@
 #include "convert/prof2pbin/thread_tracker.h"
 
 enum { CPU_WINDOW = 64, MISSED = 64 };
+#define MAX_CPU_NS (UINT64_MAX / 2) /* of all threads: 292 years, so that no sum wraps */
 
 /* CPU time, and the sightings that share it: their number, or their nominal CPU time. */
 struct stretch {
@@ -73,6 +72,15 @@ struct cpu_weights {
  * with ERR filled. Call cpu_weights_free in any case. */
 int cpu_weights_measure(struct cpu_weights *weights, struct raw_profile *raw, struct error *err);
 void cpu_weights_free(struct cpu_weights *weights);
+
+/* VALUE * PART / WHOLE, rounded down; PART <= WHOLE. */
+static inline uint64_t cpu_weights_scale(uint64_t value, uint64_t part, uint64_t whole)
+{
+    uint64_t product;
+    if (!__builtin_mul_overflow(value, part, &product))
+        return product / whole;
+    return (uint64_t)((unsigned __int128)value * part / whole);
+}
 
 /* Path of the program whose processes used the most CPU time, borrowed from RAW; NULL if no program is known. */
 const char *cpu_weights_target(const struct cpu_weights *weights, const struct raw_profile *raw);

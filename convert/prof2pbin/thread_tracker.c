@@ -214,3 +214,16 @@ void tracker_update(struct tracker *t, struct tracked *tracked, uint64_t time_ns
     tracked->renewed |= tracker_name(t, tracked->task) != tracker_name(t, old.task) ||
                         program_of(ext, tracked->image) != program_of(ext, old.image);
 }
+
+uint32_t *tracker_processes(const struct tracker *t)
+{
+    const struct raw_extension *ext = t->ext;
+    uint32_t *process = mem_alloc((ext->image_count + 1) * sizeof *process);
+    for (size_t i = 0; i < ext->image_count; i++) {
+        uint32_t image = t->images[i], before = i > 0 ? t->images[i - 1] : image;
+        bool same = i > 0 && ext->images[image].how == RAW_EXEC &&
+                    ext->images[before].pid == ext->images[image].pid;
+        process[image] = same ? process[before] : image;
+    }
+    return process;
+}

@@ -46,6 +46,10 @@ void tracker_free(struct tracker *tracker);
 /* Name of a task, borrowed from the extension; "" for NO_TASK. */
 const char *tracker_name(const struct tracker *tracker, uint32_t task);
 
+/* [image]: its process, as the number of the first image of that one. An image that is made by exec belongs to the process
+ * before. Caller frees. */
+uint32_t *tracker_processes(const struct tracker *tracker);
+
 /* The thread that was last at SEAT, a place in the sample. */
 static inline struct tracked *tracker_seat(const struct tracker *tracker, size_t seat)
 {

@@ -59,7 +59,7 @@ class Machine:
         self.ext = Extended({"engine": engine})
         self.samples, self.times, self.now = [], [], 0
         self.alive, self.next_id = {}, 100
-        self.used = 0
+        self.used, self.used_by = 0, {}
         self.spawn(None, raw.START)
 
     def spawn(self, parent, how):
@@ -105,6 +105,7 @@ class Machine:
     def total(self, tid):
         t = self.alive[tid]
         self.used += t["exact"]
+        self.used_by[t["pid"]] = self.used_by.get(t["pid"], 0) + t["exact"]
         return Thread(tid, t["pc"], t["exact"], TOTAL)
 
     def end(self, tid):
@@ -201,6 +202,13 @@ class Rule(Case):
                 ext.facts["cpu_ns"] = str(machine.used // 2)  # of several processes, the program may not have waited for all
                 alone = len({image.pid for image in ext.images}) == 1
                 self.check(run, times, ext, machine.used // 2 if alone else machine.used)
+                del ext.facts["cpu_ns"]
+                own = machine.used_by  # some processes run on
+                ext.cpus = [(pid, ns * (seed % 3 + 1) // 3, ns // 4) for pid, ns in own.items() if pid % 4 or seed % 2]
+                self.check(run, times, ext)
+                ext.facts["cpu_ns"] = str(2 * machine.used)
+                whole = sum(user + system for _, user, system in ext.cpus) > 2 * machine.used
+                self.check(run, times, ext, None if whole else 2 * machine.used)
 
     def test_few_changes(self):
         for seed in range(12):
@@ -319,6 +327,28 @@ class Rule(Case):
             self.assertEqual(sum(got.values()), sum(sums))
             for i in range(3):
                 self.assertAlmostEqual(got[1 + i], sums[i], delta=1, msg=(engine, pids))
+
+    def test_time_that_the_kernel_counts_for_processes(self):
+        """Perf events count too much for process 1, too little for the first process 2, all for the second, which has its pid, and
+        what is known of 3 is of no process."""
+        ext = Extended({"engine": "perf", "cpu_ns": str(1000 * MS)},
+                       [Image(1, "/bin/a"), Image(2, "/bin/b", 5), Image(2, "/bin/c", 6, how=raw.EXEC), Image(2, "/bin/d", 50)], [],
+                       [Task(1, 1), Task(2, 2, 5), Task(9, 2, 7), Task(2, 2, 50)],
+                       cpus=[(2, 150 * MS, 51 * MS), (1, 90 * MS, 0), (2, 7 * MS, 70 * MS), (3, MS, MS)])
+        samples = [Sample(1, [Thread(1, 0x1000, MS, RAN)]), Sample(1, [Thread(2, 0x1001, MS, RAN)]),
+                   Sample(1, [Thread(9, 0x1002, MS, RAN)]), Sample(1, [Thread(9, 0x1002, 50 * MS, TOTAL)]),
+                   Sample(1, [Thread(2, 0x1002, 50 * MS, TOTAL)]), Sample(1, [Thread(2, 0x1003, MS, RAN)]),
+                   Sample(1, [Thread(2, 0x1003, 77 * MS, TOTAL)]), Sample(1, [Thread(1, 0x1003, 100 * MS, TOTAL)])]
+        times = [10, 20, 30, 40, 45, 60, 70, 80]
+        for cpu_ns, wanted in ((368 * MS, [90, 50, 50, 51 - 0.5, 50 + 0.5, 77, 0, 0]),
+                               (408 * MS, [90, 50, 50, 60.5, 60.5, 77, 10, 10])):
+            ext.facts["cpu_ns"] = str(cpu_ns)
+            profile = self.check(run_of(samples), times, ext, cpu_ns)
+            self.assertEqual([sum(e[2] for e in s.entries) / MS for s in profile.samples], wanted)
+        for user, system in ((2**63 - 1, 1), (2**64 - 1, 2**64 - 1)):
+            ext.cpus = [(1, user, system)]
+            self.fails(["prof2pbin", "-q"], "<stdin>: the CPU times of its threads are too large",
+                       stdin=raw.extended(run_of(samples), times, ext))
 
     def test_a_total_alone(self):
         """Two processes that were never seen: one runs the program of another, one is alone."""

@@ -123,6 +123,52 @@ def pools(group, short):
     return out[:full - 1] + [sum(out[full - 1:], [])]
 
 
+def equally(whole, threads, own):
+    for left in range(len(threads), 0, -1):
+        part = whole // left
+        own[id(threads[-left])] += part
+        whole -= part
+
+
+def reduce(threads, whole):
+    for t, left in zip(threads, divide(whole, [t.total + t.orphan for t in threads])):
+        if t.stretches:
+            t.total = left
+            for stretch, part in zip(t.stretches, divide(left, [s[1] for s in t.stretches]) if left else [0] * len(t.stretches)):
+                stretch[1] = part
+        else:
+            t.orphan = left
+
+
+def kernel_times(threads, ext, nominal):
+    """Gives threads what the kernel counted. Returns what each one gets as unsampled, by id."""
+    own, recorded, rest = {id(t): 0 for t in threads}, {}, int(ext.facts.get("cpu_ns", 0))
+    for pid in {image.pid for image in ext.images} if nominal else ():
+        processes = []
+        for image in sorted((i for i in ext.images if i.pid == pid), key=lambda i: i.start):
+            if process_of(image, ext) not in processes:
+                processes.append(process_of(image, ext))
+        records = [user + system for p, user, system in ext.cpus if p == pid]
+        if len(records) == len(processes):
+            recorded.update(zip(processes, records))
+    for process, kernel in recorded.items():
+        its = [t for t in threads if t.image and process_of(t.image, ext) == process]
+        counted = sum(t.total + t.orphan for t in its)
+        if kernel < counted:
+            reduce(its, kernel)
+        else:
+            equally(kernel - counted, its, own)
+    others = [t for t in threads if not t.image or process_of(t.image, ext) not in recorded]
+    counted = sum(t.total + t.orphan for t in others)
+    if rest:
+        rest = max(0, rest - sum(recorded.values()))
+        if rest >= counted:
+            equally(rest - counted, others or threads, own)
+        elif nominal and len({i.pid for i in ext.images}) == 1:  # perf events can count more
+            reduce(others, rest)
+    return own
+
+
 def weigh(run, times, ext):
     """({(sample, seat): CPU time}, {(sample, seat): unsampled CPU time})."""
     nominal = ext.facts.get("engine") == "perf"
@@ -130,16 +176,7 @@ def weigh(run, times, ext):
     for t in threads:
         t.stretches, t.orphan = (stretches_nominal if nominal else stretches_exact)(t)
         t.total = sum(s[1] for s in t.stretches)
-    counted = sum(t.total + t.orphan for t in threads)
-    kernel = int(ext.facts.get("cpu_ns", 0))
-    if nominal and 0 < kernel < counted and len({i.pid for i in ext.images}) == 1:  # perf events can count more
-        for t, left in zip(threads, divide(kernel, [t.total + t.orphan for t in threads])):
-            if t.stretches:
-                t.total = left
-                for stretch, part in zip(t.stretches, divide(left, [s[1] for s in t.stretches]) if left else [0] * len(t.stretches)):
-                    stretch[1] = part
-            else:
-                t.orphan = left
+    more = kernel_times(threads, ext, nominal)
     rate = float(ext.facts.get("reached", 0)) or float(ext.facts.get("frequency", 0))
     for t in threads:  # more than chance explains, and not the sum of the unseen threads of a process
         t.missed = t.orphan if rate and t.orphan * rate > 64e9 and not (t.task and t.task.tid >> 30) else 0
@@ -171,12 +208,7 @@ def weigh(run, times, ext):
                     stretch[1] += part
             for t in group:
                 t.orphan = 0
-    lacking = kernel - counted
-    own = []
-    for left in range(len(threads), 0, -1):  # what no event counted is divided equally
-        own.append(max(0, lacking) // left)
-        lacking -= own[-1]
     times_of = {where: share for t in threads for sightings, cpu in t.stretches
                 for (where, _), share in zip(sightings, divide(cpu, [w for _, w in sightings]))}
-    return times_of, {t.records[-1][4]: t.orphan + t.missed + more for t, more in zip(threads, own)
-                      if t.orphan + t.missed + more}
+    return times_of, {t.records[-1][4]: t.orphan + t.missed + more[id(t)] for t in threads
+                      if t.orphan + t.missed + more[id(t)]}

@@ -205,6 +205,13 @@ def functions(path, names):
     return {n: (int(a, 16), int(a, 16) + int(s, 16)) for a, s, n in found if n in names}
 
 
+def kernel_tells_ends():
+    """May the sampler use taskstats? That takes CAP_NET_ADMIN outside all namespaces."""
+    with open("/proc/self/status", encoding="ascii") as status, open("/proc/self/uid_map", encoding="ascii") as users:
+        rights = int(re.search(r"CapEff:\s*(\w+)", status.read())[1], 16) >> 12 & 1
+        return rights and users.read().split()[2] == "4294967295" and os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+
+
 class Truth:
     """What both engines must show; see PerfTruth and PtraceTruth."""
 
@@ -414,6 +421,48 @@ class Truth:
 
 class PerfTruth(Truth, Case):
     engine = "perf"
+
+    def test_cpu_time_of_each_process(self):
+        """Three processes, of which two wake each other up all the time, report what the kernel counted for them. Perf events count
+        nothing while it switches between them."""
+        source = """#define _GNU_SOURCE
+                    #include <stdio.h>
+                    #include <sys/resource.h>
+                    #include <sys/wait.h>
+                    #include <time.h>
+                    #include <unistd.h>
+                    static int end(void) {
+                        struct rusage u;
+                        getrusage(RUSAGE_SELF, &u);
+                        dprintf(1, "%d %f\\n", (int)getpid(), (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
+                                                             1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec));
+                        return 0; }
+                    int main(void) {
+                        int a[2], b[2];
+                        char c = 0;
+                        if (pipe(a) != 0 || pipe(b) != 0) return 1;
+                        if (fork() == 0) {
+                            while (clock() < CLOCKS_PER_SEC / 5) { }
+                            return end(); }
+                        if (fork() == 0) {
+                            for (int i = 0; i < 10000; i++)
+                                if (read(a[0], &c, 1) != 1 || write(b[1], &c, 1) != 1) return 1;
+                            return end(); }
+                        for (int i = 0; i < 10000; i++)
+                            if (write(a[1], &c, 1) != 1 || read(b[0], &c, 1) != 1) return 1;
+                        while (wait(NULL) > 0) { }
+                        return end(); }"""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "switcher")
+            subprocess.run(["cc", "-O1", "-x", "c", "-", "-o", program], input=source, text=True, check=True)
+            _, done = self.profile_of(program)
+            table = self.table("process")
+        own = {int(pid): float(seconds) for pid, seconds in re.findall(r"(\d+) ([\d.]+)", done.stdout)}
+        table = {int(pid): seconds for pid, seconds in table.items()}
+        self.assertEqual(sorted(table), sorted(own))
+        self.assertLess(abs(sum(table.values()) - sum(own.values())), 0.01)
+        for pid, seconds in own.items() if kernel_tells_ends() else ():
+            self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
 
 
 class PtraceTruth(Truth, Case):

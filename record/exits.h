@@ -1,0 +1,26 @@
+/* The CPU time of processes that have ended, as the kernel counts it exactly: from taskstats, which needs CAP_NET_ADMIN.
+ *
+ * The kernel sends the CPU time of each thread of the machine when it ends, before it lets perf events or a parent know.
+ * SPDX-License-Identifier: MIT */
+#ifndef RECORD_EXITS_H
+#define RECORD_EXITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/raw/raw_extension.h"
+
+struct exits;
+
+/* Begins to listen. Returns NULL if the kernel does not tell; caller calls exits_close. */
+struct exits *exits_open(void);
+void exits_close(struct exits *exits);
+
+/* Takes what the kernel has sent; it keeps some thousand messages. What was lost makes all that follow unknown. */
+void exits_read(struct exits *exits);
+
+/* Sets *CPU to the CPU time of all threads of process PID, and forgets it. Returns false if it is not known that all have
+ * ended. */
+bool exits_take(struct exits *exits, uint32_t pid, struct raw_cpu *cpu);
+
+#endif
