@@ -99,6 +99,8 @@ struct engine_result {
     uint64_t blind;   /* number of failures to read the CPU time or PC of a thread */
     uint64_t latency; /* time spent taking samples [ns]; and per sample: */
     uint64_t latency_min, latency_p99;
+    uint64_t switches;  /* between threads of the program */
+    uint64_t switching; /* estimate of the CPU time that sampling adds to them [ns] */
 };
 
 #define ENGINE_TICK (SECOND / 100) /* [ns] between two ticks, at most */

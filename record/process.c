@@ -124,11 +124,22 @@ uint64_t process_faults(pid_t pid)
     return read_file(pid, "stat", text, sizeof text) ? process_stat_faults(text) : 0;
 }
 
+bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run)
+{
+    char path[64], text[128], *rest;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+    if (!read_text(path, text, sizeof text))
+        return false;
+    run->cpu = strtoull(text, &rest, 10);
+    strtoull(rest, &rest, 10); /* time that it waited for a CPU */
+    run->turns = strtoull(rest, NULL, 10);
+    return true;
+}
+
 uint64_t process_thread_cpu(pid_t pid, pid_t tid)
 {
-    char path[64], text[128];
-    snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-    return read_text(path, text, sizeof text) ? strtoull(text, NULL, 10) : 0;
+    struct process_run run;
+    return process_thread_run(pid, tid, &run) ? run.cpu : 0;
 }
 
 /* One of the letters in proc_pid_stat(5); 0: it is unknown. */

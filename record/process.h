@@ -31,6 +31,11 @@ int process_stat_cpu(const char *text);
 uint64_t process_faults(pid_t pid);
 /* CPU time of thread TID of process PID, at the last count of the scheduler [ns]; 0: unknown. */
 uint64_t process_thread_cpu(pid_t pid, pid_t tid);
+/* The same, with the number of times it got a CPU. Returns whether they are known. */
+struct process_run {
+    uint64_t cpu, turns;
+};
+bool process_thread_run(pid_t pid, pid_t tid, struct process_run *run);
 /* Does thread TID of process PID have a CPU, or wait for one? */
 bool process_thread_runs(pid_t pid, pid_t tid);
 /* Has thread TID of process PID ended? One that has ended before others may remain as a zombie. */

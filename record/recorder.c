@@ -397,7 +397,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 {
     struct profile profile = {.kind = power_kind(r->power),
                               .wall = result->wall,
-                              .latency = result->latency,
+                              .latency = result->latency + result->switching,
                               .samples = spool_samples(r->spool),
                               .nominal = r->engine->nominal,
                               .facts = r->facts.list,
@@ -418,7 +418,7 @@ static int write_profile(struct recorder *r, const struct engine_result *result,
 static int write_histogram(struct recorder *r, const struct engine_result *result)
 {
     struct histogram_target target = {
-        .wall = result->wall, .latency = result->latency, .tick = clock_tick()};
+        .wall = result->wall, .latency = result->latency + result->switching, .tick = clock_tick()};
     struct vmmap *maps = images_vmmaps(r->images, &target.map_count);
     struct buffer blocks = {0};
     struct histogram_sums sums;

@@ -9,6 +9,7 @@
 
 #include "record/clock.h"
 
+static const uint64_t worth = 100;   /* parts of the run: worth a line */
 static const double much_less = 0.8; /* of the rate asked for: worth a line */
 
 static double seconds_of(uint64_t ns)
@@ -29,6 +30,10 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if (r->gave_way && r->reached < much_less * o->engine.frequency)
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
+    if (r->switching > r->wall / worth)
+        fprintf(stderr,
+                "sampler: switches between its threads cost the command about %.3g s of CPU time\n",
+                seconds_of(r->switching));
 }
 
 /* The energy of the counter is that of the samples and the rest; part of it is also used without the command. */
@@ -76,6 +81,9 @@ static void print_details(const struct options *o, const struct engine *engine,
             r->samples, r->missed, r->lost, r->blind);
     fprintf(stderr, "  latency         min %.3g us, mean %.3g us, p99 %.3g us a sample\n",
             (double)r->latency_min / 1000, mean / 1000, (double)r->latency_p99 / 1000);
+    if (r->switches > 0)
+        fprintf(stderr, "  switches        about %.3g us each, %" PRIu64 " of them\n",
+                (double)r->switching / 1000 / (double)r->switches, r->switches);
     fprintf(stderr, "  own CPU time    %.3f s", own);
     if (p->has_energy && p->busy > 0)
         fprintf(stderr, ", %.3g J by its share of the CPU time of the machine",

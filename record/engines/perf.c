@@ -239,6 +239,7 @@ static void perf_delete(struct engine_run *run)
         while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
+    perf_switch_free(&run->switches);
     if (run->sets.setup != NULL)
         perf_sets_free(&run->sets);
     perf_rings_delete(run->rings);
@@ -308,7 +309,7 @@ static void adapt(struct engine_run *run, uint64_t now)
         run->gave_way = mean > asked;
         if (cost < allowed / 2)
             perf_sets_rate(&run->sets, fmax(mean / 1.1, asked));
-    } else if (run->setup.kernel && taken >= 50 && used > 0) {
+    } else if (run->setup.kernel && run->switches.part >= 1 && taken >= 50 && used > 0) {
         double ratio =
             taken / (used / asked); /* the reaction of this process is part of an interval */
         perf_sets_rate(&run->sets, fmin(fmax(mean * sqrt(ratio), 0.5 * asked), 1.2 * asked));
@@ -380,7 +381,8 @@ static void expire(struct engine_run *run, uint64_t now)
     run->sigterm_sent = true;
 }
 
-static void reap(struct engine_run *run)
+/* Returns the switches of the program and of all processes it has waited for. */
+static uint64_t reap(struct engine_run *run)
 {
     struct rusage used = {0};
     while (wait4(run->pid, &run->result->status, 0, &used) < 0 && errno == EINTR)
@@ -390,6 +392,7 @@ static void reap(struct engine_run *run)
     run->result->system =
         (uint64_t)used.ru_stime.tv_sec * SECOND + (uint64_t)used.ru_stime.tv_usec * 1000;
     run->result->faults = (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
+    return (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------ */
@@ -432,6 +435,7 @@ static void work(struct engine_run *run)
         adapt(run, begin);
     }
     perf_check_threads(run, begin);
+    perf_switch_work(run, begin);
     run->crowded = run->births - births >= crowd;
     latency_add(&run->latency, clock_now() - begin, run->sightings - before);
 }
@@ -446,6 +450,8 @@ static bool pause_until_news(struct engine_run *run, struct pollfd *polls, size_
         until = run->worked + (uint64_t)fmin(fmax(run->sets.mean, shortest_pause), ENGINE_TICK);
     if (run->expires != 0 && run->expires < until)
         until = run->expires;
+    if (run->switches.turn < until)
+        until = run->switches.turn;
     if (run->crowded) { /* their records would wake this process up all the time */
         until = run->worked + crowd_pause;
         count = 1;
@@ -487,7 +493,8 @@ static uint64_t count_from_now(struct engine_run *run)
     size_t place = 0;
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
         t->before = perf_thread_counted(t);
-        t->base = process_thread_cpu((pid_t)t->pid, (pid_t)t->tid);
+        process_thread_run((pid_t)t->pid, (pid_t)t->tid, &t->run);
+        t->base = t->run.cpu;
     }
     run->cpu_start = perf_program_cpu(run);
     return first + (clock_now() - first) / 2;
@@ -535,6 +542,7 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     if (run->options->duration > 0)
         run->expires = run->start + (uint64_t)(run->options->duration * (double)SECOND);
     run->worked = run->start;
+    perf_switch_start(run);
     tick(run);
     loop(run);
     uint64_t cpu = perf_program_cpu(run);
@@ -549,8 +557,8 @@ static void perf_run(struct engine_run *run, const struct engine_hooks *hooks,
     perf_finish_all(run);
     result->reached = cpu > 0 ? (double)run->sightings * (double)SECOND / (double)cpu : 0;
     latency_result(&run->latency, result);
-    if (!run->attached)
-        reap(run);
+    uint64_t switches = run->attached ? 0 : reap(run);
+    perf_switch_result(&run->switches, run->options->follow ? switches : 0, result);
 }
 
 static pid_t perf_pid(const struct engine_run *run)

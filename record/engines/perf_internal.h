@@ -8,6 +8,7 @@
 #include "record/engines/perf_open.h"
 #include "record/engines/perf_ring.h"
 #include "record/engines/perf_sets.h"
+#include "record/engines/perf_switch.h"
 #include "record/engines/perf_threads.h"
 #include "record/engines/perf_window.h"
 #include "record/engines/signals.h"
@@ -30,6 +31,7 @@ struct engine_run {
     int *counters;             /* of all threads that inherited none, CPU by CPU */
     size_t counter_count, counter_capacity;
     struct perf_window window;
+    struct perf_switch switches;
     uint64_t cpu_start;   /* CPU time that was counted while attaching [ns] */
     uint64_t start, last; /* start of the run; time of the last sample since */
     uint64_t expires;     /* 0: never */

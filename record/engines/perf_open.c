@@ -97,6 +97,15 @@ int perf_open_sampler(const struct perf_setup *setup, pid_t tid, int cpu, bool o
     return open_event(&attr, tid, cpu);
 }
 
+int perf_open_probe(const struct perf_setup *setup, uint64_t period)
+{
+    struct perf_event_attr attr = basic(setup->type, setup->config);
+    attr.disabled = 1;
+    attr.exclude_kernel = !setup->kernel;
+    attr.sample_period = period > 0 ? counts(setup, period) : 0;
+    return open_event(&attr, 0, -1);
+}
+
 void perf_set_period(const struct perf_setup *setup, int fd, uint64_t period)
 {
     uint64_t count = counts(setup, period);

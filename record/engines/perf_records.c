@@ -104,7 +104,7 @@ void perf_check_threads(struct engine_run *run, uint64_t now)
     for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;) {
         if (t->last != 0 || t->own != NULL || t->ended || t->check == 0 || now < t->check)
             continue;
-        if ((double)used(t) > unlucky * run->sets.mean)
+        if ((double)used(t) > unlucky * run->sets.mean / run->switches.part)
             perf_set_open_late(&run->sets, t);
         t->check = now + (now - t->born);
     }
@@ -140,6 +140,7 @@ static void end_thread(struct engine_run *run, struct perf_thread *thread, uint6
     uint64_t time = perf_time(run, clock);
     hooks->task_end(hooks->context, thread->pid, thread->tid, time);
     perf_set_leave(&run->sets, thread);
+    perf_switch_ended(&run->switches, thread);
     thread->end = clock;
     if (perf_thread_end(&run->threads, thread)) {
         hooks->process_end(hooks->context, thread->pid, time, NULL);

@@ -48,6 +48,16 @@ void perf_sets_rate(struct perf_sets *sets, double mean)
     sets->mean = fmax(mean, shortest_batch);
 }
 
+void perf_sets_turn(struct perf_sets *sets, bool on)
+{
+    unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+    for (struct perf_set *set = sets->list; set != NULL; set = set->chain)
+        for (size_t i = 0; i < sets->setup->cpu_count; i++)
+            if (set->samplers[i].fd >= 0)
+                ioctl(set->samplers[i].fd, request, 0);
+    sets->off = !on;
+}
+
 /* In (0, 1): xorshift64*, the upper 53 bits. */
 static double uniform(struct perf_sets *sets)
 {
@@ -160,6 +170,8 @@ static int open_one(struct perf_sets *sets, struct perf_sampler *sampler, size_t
         perf_open_sampler(sets->setup, tid, sets->setup->cpus[cpu], on_exec, sampler->period);
     if (sampler->fd < 0)
         return errno == ENODEV ? 0 : -1;
+    if (sets->off)
+        ioctl(sampler->fd, PERF_EVENT_IOC_DISABLE, 0);
     sampler->armed = clock_now();
     return ioctl(sampler->fd, PERF_EVENT_IOC_SET_OUTPUT, sets->outputs[cpu]);
 }

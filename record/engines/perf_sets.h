@@ -61,6 +61,7 @@ struct perf_sets {
     double reaction; /* mean time from a sample to the next period [ns] */
     bool random, batch, prompt;
     bool full;      /* out of file descriptors */
+    bool off;       /* all samplers pause */
     uint64_t state; /* of the random numbers */
 };
 
@@ -71,6 +72,9 @@ void perf_sets_init(struct perf_sets *sets, const struct perf_setup *setup, cons
 /* Closes all. */
 void perf_sets_free(struct perf_sets *sets);
 void perf_sets_rate(struct perf_sets *sets, double mean);
+
+/* Turns all samplers ON or off; new ones are on or off like the others. */
+void perf_sets_turn(struct perf_sets *sets, bool on);
 
 /* Opens samplers for THREAD, and closes its old ones, if any. Returns 0, or -1 with errno set. */
 int perf_set_open(struct perf_sets *sets, struct perf_thread *thread, bool on_exec);

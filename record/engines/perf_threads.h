@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "record/engines/id_map.h"
+#include "record/process.h"
 
 enum { PERF_COMM = 16 };
 
@@ -35,9 +36,10 @@ struct perf_thread {
     bool final;      /* its CPU time was read at the end of the run */
     uint64_t base;   /* CPU time before it was attached to, or was the leader [ns] */
     uint64_t before; /* what its counters had then [ns] */
-    uint64_t nominal;     /* the sum of the intervals of its samples [ns] */
-    uint64_t born, check; /* when it was created, and when to check that it is sampled */
-    uint64_t last, pc;    /* of its last sample, 0: none */
+    struct process_run run; /* when its switches were last counted */
+    uint64_t nominal;       /* the sum of the intervals of its samples [ns] */
+    uint64_t born, check;   /* when it was created, and when to check that it is sampled */
+    uint64_t last, pc;      /* of its last sample, 0: none */
     char comm[PERF_COMM];
 };
 

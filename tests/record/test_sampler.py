@@ -464,6 +464,32 @@ class PerfTruth(Truth, Case):
         for pid, seconds in own.items() if kernel_tells_ends() else ():
             self.assertLess(abs(table[pid] - seconds), 0.01, (table, own))
 
+    SWITCHES = """import os, resource
+there, back = os.pipe(), os.pipe()
+if os.fork() == 0:
+    for _ in range(4000):
+        os.read(there[0], 1), os.write(back[1], b"x")
+    os._exit(0)
+for _ in range(4000):
+    os.write(there[1], b"x"), os.read(back[0], 1)
+os.wait()
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(sum(u.ru_nvcsw + u.ru_nivcsw for u in used))"""
+
+    def test_switches_between_threads(self):
+        """What they cost is in the summary and in the time in the sampler; samplers pause when it is too much."""
+        cost = {}
+        for most in (0, 10):
+            profile, done = self.profile_of(PYTHON, "-c", self.SWITCHES, options=["--max-overhead", str(most), "-d"])
+            each = float(re.search(r"switches +about ([\d.]+) us each", done.stderr)[1])
+            seconds = each * int(done.stdout) / 1e6
+            self.assertGreater(each, 0.1)
+            self.assertLess(each, 60)
+            self.assertGreater(profile.latency / 1e6, 0.9 * seconds - 1e-6)
+            cost[most] = each
+        if cost[0] > 4:  # on a virtual machine; elsewhere timers cost less than the limit
+            self.assertLess(cost[10], 0.9 * cost[0])
+
 
 class PtraceTruth(Truth, Case):
     engine = "ptrace"

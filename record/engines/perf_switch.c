@@ -1,0 +1,191 @@
+/* What switches between threads cost, and pauses of sampling.
+ * SPDX-License-Identifier: MIT */
+#include "record/engines/perf_switch.h"
+
+#include <linux/perf_event.h>
+#include <math.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "record/clock.h"
+#include "record/engines/perf_internal.h"
+#include "record/process.h"
+
+static const uint64_t check_every = SECOND / 50, spared_check = 100; /* times what a check costs */
+static const double memory = 0.75;          /* of a check for what was counted in the one before */
+static const double weight = 0.1;           /* of one measurement of the cost */
+static const double longest = 30000;        /* [ns] of a measurement: it was interrupted */
+static const double shortest_timer = 50000; /* [ns] it must not fire while it is measured */
+static const double least_part = 1. / 16, most_part = 0.9;
+static const double shortest_on = 2e6; /* [ns] mean */
+static const double spared = 20;       /* turning samplers on or off may take this part of a turn */
+enum {
+    LOOKS = 16,
+    FIRST = 8,
+    CALM = 50
+}; /* threads in a check, measurements at the start, checks */
+
+/* What the kernel needs to put an event on the CPU and take it off [ns]. */
+static double measure(int fd)
+{
+    uint64_t begin = clock_now();
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    return fmin((double)(clock_now() - begin), longest);
+}
+
+/* The timer of a sampler is in the middle of its period, on average. */
+static void measure_both(struct engine_run *run)
+{
+    struct perf_switch *s = &run->switches;
+    if (s->sampler < 0 || s->counter < 0)
+        return;
+    s->phase = clock_phase(s->phase);
+    perf_set_period(&run->setup, s->sampler,
+                    (uint64_t)fmax(shortest_timer, 2 * s->phase * run->sets.mean));
+    s->sampled += (measure(s->sampler) - s->sampled) * (s->sampled > 0 ? weight : 1);
+    s->counted += (measure(s->counter) - s->counted) * (s->counted > 0 ? weight : 1);
+}
+
+void perf_switch_start(struct engine_run *run)
+{
+    struct perf_switch *s = &run->switches;
+    *s = (struct perf_switch){.sampler = perf_open_probe(&run->setup, SECOND),
+                              .counter = perf_open_probe(&run->setup, 0),
+                              .part = 1,
+                              .batch = run->sets.batch,
+                              .wakeup = run->setup.wakeup,
+                              .turn = UINT64_MAX,
+                              .check = run->start + check_every};
+    for (int i = 0; i < FIRST; i++)
+        measure_both(run);
+}
+
+void perf_switch_free(struct perf_switch *s)
+{
+    if (s->sampler > 0)
+        close(s->sampler);
+    if (s->counter > 0)
+        close(s->counter);
+}
+
+/* What a switch costs, if samplers are on for PART of the time [ns]. */
+static double cost_at(const struct perf_switch *s, double part)
+{
+    return s->counted + part * fmax(s->sampled - s->counted, 0);
+}
+
+/* Counts the switches of some threads since they were last looked at. */
+static void count(struct engine_run *run)
+{
+    struct perf_switch *s = &run->switches;
+    double switches = (double)s->fresh;
+    const struct perf_thread *first = NULL;
+    for (int i = 0; i < LOOKS; i++) {
+        struct perf_thread *thread = id_map_next(&run->threads.threads, &s->place);
+        if (thread == NULL) { /* from the beginning */
+            s->place = 0;
+            thread = id_map_next(&run->threads.threads, &s->place);
+        }
+        if (thread == NULL || thread == first)
+            break;
+        first = first == NULL ? thread : first;
+        struct process_run now;
+        if (thread->ended || !process_thread_run((pid_t)thread->pid, (pid_t)thread->tid, &now))
+            continue;
+        if (now.turns > thread->run.turns)
+            switches += (double)(now.turns - thread->run.turns);
+        thread->run = now;
+    }
+    uint64_t cpu = perf_program_cpu(run);
+    s->switches = memory * s->switches + switches;
+    s->cpu = memory * s->cpu + (double)(cpu - s->cpu_before);
+    s->cpu_before = cpu;
+    s->fresh = 0;
+    s->all += switches;
+    s->cost += switches * cost_at(s, s->part);
+}
+
+/* The part of the time in which samplers can be on, so that they make switches cost no more than is allowed. What the
+ * counters cost cannot be saved. */
+static double part_allowed(const struct engine_run *run)
+{
+    const struct perf_switch *s = &run->switches;
+    double allowed = run->options->max_overhead, more = s->sampled - s->counted;
+    if (allowed <= 0 || s->switches <= 0 || more <= 0)
+        return 1;
+    double program = fmax(s->cpu - s->switches * cost_at(s, s->part), s->cpu / 4);
+    double part = allowed * program / s->switches / more;
+    return part < most_part ? fmax(part, least_part) : 1;
+}
+
+/* With pauses, there are few samples: each sets the next period at once, as at low rates; a batch of them would have the
+ * same period for long. What is open goes on as it is if it cannot be opened again. */
+static void set_batch(struct engine_run *run, bool batch)
+{
+    size_t place = 0;
+    if (run->sets.batch == batch)
+        return;
+    run->sets.batch = batch;
+    run->setup.wakeup = batch ? run->switches.wakeup : 1;
+    for (struct perf_thread *t; (t = id_map_next(&run->threads.threads, &place)) != NULL;)
+        if (t->own != NULL && !t->ended)
+            perf_set_open(&run->sets, t, false);
+}
+
+static void turn(struct engine_run *run, bool on)
+{
+    uint64_t begin = clock_now();
+    perf_sets_turn(&run->sets, on);
+    run->switches.turning = clock_now() - begin;
+}
+
+/* Turns samplers on or off if it is time, and determines when it is time again. */
+static void take_turns(struct engine_run *run, uint64_t now)
+{
+    struct perf_switch *s = &run->switches;
+    if (s->part >= 1) {
+        if (run->sets.off)
+            turn(run, true);
+        s->turn = UINT64_MAX;
+        if (s->calm >= CALM && s->batch)
+            set_batch(run, true);
+        return;
+    }
+    run->result->gave_way = true;
+    set_batch(run, false);
+    if (s->turn != UINT64_MAX && now < s->turn)
+        return;
+    turn(run, run->sets.off);
+    s->phase = clock_phase(s->phase);
+    double on = fmax(shortest_on, spared * (double)s->turning);
+    double length = (0.5 + s->phase) * (run->sets.off ? on * (1 - s->part) / s->part : on);
+    s->turn = clock_now() + (uint64_t)length;
+}
+
+void perf_switch_work(struct engine_run *run, uint64_t now)
+{
+    struct perf_switch *s = &run->switches;
+    if (now >= s->check) {
+        measure_both(run);
+        count(run);
+        s->part = part_allowed(run);
+        s->calm = s->part < 1 ? 0 : s->calm + 1;
+        uint64_t cost = clock_now() - now;
+        s->check = now + (check_every > spared_check * cost ? check_every : spared_check * cost);
+    }
+    take_turns(run, now);
+}
+
+void perf_switch_ended(struct perf_switch *s, const struct perf_thread *thread)
+{
+    s->fresh += thread->run.turns == 0;
+}
+
+void perf_switch_result(const struct perf_switch *s, uint64_t switches,
+                        struct engine_result *result)
+{
+    double each = s->all > 0 ? s->cost / s->all : s->sampled;
+    result->switches = switches > 0 ? switches : (uint64_t)s->all;
+    result->switching = (uint64_t)(each * (double)result->switches);
+}
