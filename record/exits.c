@@ -60,11 +60,11 @@ static bool ask(int fd, uint16_t family, uint8_t command, uint16_t type, const c
     return send(fd, &request, size, 0) == (ssize_t)size;
 }
 
-/* The attribute of TYPE in SIZE bytes at DATA; *LENGTH becomes its size. NULL: none. */
+/* The attribute of TYPE in SIZE bytes at DATA, NULL for none; *LENGTH becomes its size. Returns NULL if there is none. */
 static const char *find(const char *data, size_t size, uint16_t type, size_t *length)
 {
     struct nlattr attribute;
-    while (size >= sizeof attribute) {
+    while (data != NULL && size >= sizeof attribute) {
         memcpy(&attribute, data, sizeof attribute);
         if (attribute.nla_len < sizeof attribute || attribute.nla_len > size)
             return NULL;

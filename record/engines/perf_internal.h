@@ -8,11 +8,30 @@
 #include "record/engines/perf_open.h"
 #include "record/engines/perf_ring.h"
 #include "record/engines/perf_sets.h"
-#include "record/engines/perf_switch.h"
 #include "record/engines/perf_threads.h"
 #include "record/engines/perf_window.h"
 #include "record/engines/signals.h"
 #include "record/engines/spawn.h"
+
+/* What switches between threads cost. All zero: before perf_switch_start. */
+struct perf_switch {
+    int sampler, counter; /* file descriptors of events of this process; below 0: none */
+    double sampled,
+        counted;      /* what a switch costs while samplers are on, and while they are off [ns] */
+    double phase;     /* 0..1: of the lengths of pauses */
+    double part;      /* of the time, in which samplers are on */
+    uint64_t turn;    /* when they are turned on or off; UINT64_MAX: never [CLOCK_MONOTONIC] */
+    uint64_t turning; /* what that took the last time [ns] */
+    uint64_t check;   /* when switches are counted again [CLOCK_MONOTONIC] */
+    uint64_t fresh;   /* threads that have ended since, before they were looked at */
+    uint64_t cpu_before;  /* of the program, at the last check [ns] */
+    unsigned calm;        /* checks since pauses were needed */
+    bool batch;           /* without pauses, periods are used for batches of samples ... */
+    uint32_t wakeup;      /* ... and so many samples wake this process up */
+    size_t place;         /* of the thread whose switches are counted next */
+    double switches, cpu; /* lately: switches, and CPU time of the program [ns] */
+    double all, cost;     /* since the start: switches, and what they have cost [ns] */
+};
 
 struct engine_run {
     const struct engine_options *options;
@@ -71,5 +90,15 @@ uint64_t perf_read_all(struct engine_run *run);
 void perf_finish_all(struct engine_run *run);
 /* CPU time of all threads since the start of the run, by the counters [ns]. */
 uint64_t perf_program_cpu(const struct engine_run *run);
+
+void perf_switch_start(struct engine_run *run);
+void perf_switch_free(struct perf_switch *s);
+/* Counts switches now and then, and turns samplers on and off when it is time; NOW [CLOCK_MONOTONIC]. */
+void perf_switch_work(struct engine_run *run, uint64_t now);
+/* THREAD has ended. */
+void perf_switch_ended(struct perf_switch *s, const struct perf_thread *thread);
+/* Sets the switches of RESULT and what they have cost. SWITCHES: of the whole program; 0: as many as were counted. */
+void perf_switch_result(const struct perf_switch *s, uint64_t switches,
+                        struct engine_result *result);
 
 #endif
