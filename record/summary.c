@@ -9,7 +9,8 @@
 
 #include "record/clock.h"
 
-static const uint64_t worth = 100;   /* parts of the run: worth a line */
+static const uint64_t worth = 100; /* parts of the run, if it is not short: worth a line */
+static const uint64_t least_switching = SECOND / 1000;
 static const double much_less = 0.8; /* of the rate asked for: worth a line */
 
 static double seconds_of(uint64_t ns)
@@ -30,7 +31,7 @@ static void print_samples(const struct options *o, const struct engine_result *r
     if (r->gave_way && r->reached < much_less * o->engine.frequency)
         fprintf(stderr, "sampler: the rate was reduced: sampling may cost %g %% (--max-overhead)\n",
                 o->engine.max_overhead * 100);
-    if (r->switching > r->wall / worth)
+    if (r->switching > r->wall / worth && r->switching >= least_switching)
         fprintf(stderr,
                 "sampler: switches between its threads cost the command about %.3g s of CPU time\n",
                 seconds_of(r->switching));

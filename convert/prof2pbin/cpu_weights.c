@@ -488,13 +488,16 @@ static void place_orphans(struct cpu_weights *w, const struct raw_extension *ext
  * switch 80000 times a second lack a quarter of their time. They also count time that the host of a virtual machine takes from a
  * thread. What the kernel counts for a process, and wait4 reports for the run, is exact:
  *
- *   a process that ended: if its threads have more together, all are reduced in proportion; if they have less, they get
+ *   a process that ended, of 10 ms or more: if its threads have more together, all are reduced in proportion; if they have less, they get
  *                         equal parts of the rest as unsampled
  *   other processes:      the same with the rest of the run, but nothing is reduced if there are several, because the
  *                         program may not have waited for all; if there are no others, all threads get equal parts of
  *                         it: the kernel counts a process before its memory is freed */
 
 #define UNKNOWN UINT64_MAX
+/* What events count for a process that hardly did more than begin and end is wrong by as much as its time, in both directions: such
+ * processes are divided together, with the rest of the run. */
+static const uint64_t least_known_ns = 10000000;
 
 /* A process, by the number of its first image; the last one is all threads of which the kernel's count is unknown. */
 struct process {
@@ -566,8 +569,10 @@ static void assign_records(const struct tracker *t, const uint32_t *process, str
         while (at + count < ext->cpu_count && records[at + count].pid == pid)
             count++;
         for (size_t k = i, next = at; k < end && count == processes; k++)
-            if (process[t->images[k]] == t->images[k])
-                all[t->images[k]].kernel_ns = time_of(&ext->cpus[records[next++].index]);
+            if (process[t->images[k]] == t->images[k]) {
+                uint64_t kernel_ns = time_of(&ext->cpus[records[next++].index]);
+                all[t->images[k]].kernel_ns = kernel_ns >= least_known_ns ? kernel_ns : UNKNOWN;
+            }
         at += count;
     }
     free(records);

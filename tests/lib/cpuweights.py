@@ -140,6 +140,9 @@ def reduce(threads, whole):
             t.orphan = left
 
 
+LEAST_KNOWN = 10_000_000  # ns: processes that are divided together
+
+
 def kernel_times(threads, ext, nominal):
     """Gives threads what the kernel counted. Returns what each one gets as unsampled, by id."""
     own, recorded, rest = {id(t): 0 for t in threads}, {}, int(ext.facts.get("cpu_ns", 0))
@@ -150,7 +153,7 @@ def kernel_times(threads, ext, nominal):
                 processes.append(process_of(image, ext))
         records = [user + system for p, user, system in ext.cpus if p == pid]
         if len(records) == len(processes):
-            recorded.update(zip(processes, records))
+            recorded.update((p, r) for p, r in zip(processes, records) if r >= LEAST_KNOWN)
     for process, kernel in recorded.items():
         its = [t for t in threads if t.image and process_of(t.image, ext) == process]
         counted = sum(t.total + t.orphan for t in its)
