@@ -182,8 +182,7 @@ static bool parse_weighing(struct attribution_options *rows, int key, char *argu
             argp_error(state, "--max-gap must be greater than 0");
         return true;
     case KEY_LATENCY:
-        rows->given |= 1U << OPTION_LATENCY;
-        w->subtract_latency = true;
+        latency_option(w, &rows->given, argument, state);
         return true;
     case KEY_LAG:
         rows->given |= 1U << OPTION_LAG;
@@ -271,6 +270,17 @@ static void add_thread_key(struct pbin_keys *keys)
     keys->key[0] = pbin_key_find("thread", 6);
 }
 
+/* The time of threads decides about energy only in the model thread. */
+static void check_latency(struct attribution_options *rows, struct argp_state *state)
+{
+    struct weigh_options *w = &rows->weigh;
+    if (w->latency != LATENCY_OF_THREADS)
+        return;
+    if (rows->fit || (w->model != NULL && w->model != &energy_by_thread))
+        argp_error(state, "--subtract-latency=thread is for --energy-model=thread");
+    w->model = &energy_by_thread;
+}
+
 static void check_lag(const struct weigh_options *w, struct argp_state *state)
 {
     bool shared = w->model == NULL || w->model == &energy_by_share;
@@ -293,6 +303,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (o->watts > 0 && o->aggregate.rows.fit)
             argp_error(state,
                        "--static takes no power with --energy-model=fit, which estimates it");
+        check_latency(&o->aggregate.rows, state);
         check_lag(&o->aggregate.rows.weigh, state);
         if (o->threads)
             add_thread_key(&o->aggregate.rows.keys);

@@ -481,7 +481,7 @@ static void end_full(struct input *in)
     run.latency_ns = meta->latency_ns;
     if (part && meta->samples > 0)
         run.latency_ns = latency_of(done);
-    if (done->weigher.options.subtract_latency)
+    if (done->weigher.options.latency == LATENCY_OF_INTERVALS)
         run.wall_ns -= paid_of(done, run.latency_ns, run.wall_ns);
     if (done->weigher.options.model->loses)
         in->aggregate->rows.overflow |=

@@ -54,6 +54,15 @@ void external_keys_option(struct pbin_keys *keys, const char *list, struct argp_
     }
 }
 
+void latency_option(struct weigh_options *weigh, unsigned *given, const char *how,
+                    struct argp_state *state)
+{
+    *given |= 1U << OPTION_LATENCY;
+    bool threads =
+        how != NULL && tool_either(state, "--subtract-latency", how, "interval", "thread");
+    weigh->latency = threads ? LATENCY_OF_THREADS : LATENCY_OF_INTERVALS;
+}
+
 void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument,
                    struct argp_state *state)
 {

@@ -7,6 +7,7 @@
 #include <argp.h>
 
 #include "analyze/attribute/selection.h"
+#include "analyze/attribute/weigh.h"
 #include "formats/pbin/pbin.h"
 
 /* Parses LIST, names joined by commas; an invalid list is a usage error. A pc becomes an offset in its binary. Keys
@@ -38,9 +39,15 @@ void kernel_option(struct pbin_keys *keys, unsigned *given, const char *argument
     }
 #define LATENCY_OPTION(key, group)                                                                 \
     {                                                                                              \
-        "subtract-latency", key, NULL, 0, "Subtract the sampler's own time from the intervals",    \
+        "subtract-latency", key, "HOW", OPTION_ARG_OPTIONAL,                                       \
+            "Subtract the sampler's own time from the intervals (HOW interval, the default), or "  \
+            "from the time of each thread, as the original scripts did (thread)",                  \
             group                                                                                  \
     }
+/* Parses HOW of --subtract-latency, which may be NULL, and sets the bit of the option in *GIVEN. */
+void latency_option(struct weigh_options *weigh, unsigned *given, const char *how,
+                    struct argp_state *state);
+
 #define MODE_OPTION(key, flags, rows, group)                                                       \
     {                                                                                              \
         "mode", key, "MODE", flags,                                                                \

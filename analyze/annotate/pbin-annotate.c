@@ -149,8 +149,8 @@ static error_t parse_weighing(int key, const char *argument, struct argp_state *
         a->weigh.wall_time = true;
         return 0;
     case KEY_LATENCY:
-        a->given |= 1U << OPTION_LATENCY;
-        a->weigh.subtract_latency = true;
+        latency_option(&a->weigh, &a->given, argument, state);
+        a->weigh.model = a->weigh.latency == LATENCY_OF_THREADS ? &energy_by_thread : NULL;
         return 0;
     case KEY_MODE:
         a->add = mode_option(argument, state);

@@ -37,8 +37,9 @@ void weigher_start(struct weigher *w, const struct pbin_meta *meta, const struct
         w->even = options->untimed;
         w->even_seconds = exact_to_double(options->untimed, TIME_SHIFT, NS_PER_S);
     }
-    if (options->subtract_latency && meta->samples > 0)
-        w->latency = ((exact)meta->latency_ns << TIME_SHIFT) / (exact)meta->samples;
+    if (options->latency != LATENCY_KEPT && meta->samples > 0)
+        *(options->latency == LATENCY_OF_THREADS ? &w->thread_latency : &w->latency) =
+            ((exact)meta->latency_ns << TIME_SHIFT) / (exact)meta->samples;
 }
 
 static void free_held(struct weigher *w)
@@ -296,13 +297,8 @@ static void weigh_intervals(struct weigher *w, struct weighed *v)
 }
 
 /* Without CPU times all threads count equally: each ran, within the number of CPUs. */
-static void weigh_times(const struct weigher *w, struct weighed *v)
+static void weigh_intervals_of_threads(const struct weigher *w, struct weighed *v)
 {
-    if (weigher_times_are_cpu(w)) {
-        for (size_t k = 0; k < v->thread_samples; k++)
-            v->time_of[k] = weigh_cpu(v->cpu_ns[k]);
-        return;
-    }
     uint64_t cpus = w->options.wall_time || w->meta->cpus == 0 ? UINT64_MAX : w->meta->cpus;
     for (size_t i = 0, k = 0; i < v->count; i++) {
         exact each = v->interval[i];
@@ -311,6 +307,17 @@ static void weigh_times(const struct weigher *w, struct weighed *v)
         for (size_t end = k + v->threads[i]; k < end; k++)
             v->time_of[k] = each;
     }
+}
+
+static void weigh_times(const struct weigher *w, struct weighed *v)
+{
+    bool by_cpu = w->meta->cpu_time && !w->options.wall_time;
+    for (size_t k = 0; k < v->thread_samples && by_cpu; k++)
+        v->time_of[k] = weigh_cpu(v->cpu_ns[k]);
+    if (!by_cpu)
+        weigh_intervals_of_threads(w, v);
+    for (size_t k = 0; k < v->thread_samples && w->thread_latency > 0; k++)
+        v->time_of[k] = v->time_of[k] > w->thread_latency ? v->time_of[k] - w->thread_latency : 0;
 }
 
 /* ---- energies ---- */
@@ -408,39 +415,46 @@ static exact thread_energy(double power, double seconds, uint64_t *bad_values)
     return good ? exact_of_double(power * seconds, ENERGY_SHIFT) : 0;
 }
 
-/* Charges COUNT threads that used CPU_NS each. Returns whether any used CPU time. */
-static bool charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, exact *energy_of,
+/* Charges COUNT threads that used CPU_NS each. */
+static void charge_by_cpu(double power, const uint64_t *cpu_ns, size_t count, exact *energy_of,
                           uint64_t *bad_values)
 {
-    uint64_t used = 0;
-    for (size_t j = 0; j < count; j++) {
-        used |= cpu_ns[j];
+    for (size_t j = 0; j < count; j++)
         energy_of[j] = thread_energy(power, (double)cpu_ns[j] / 1e9, bad_values);
-    }
-    return used > 0;
 }
 
-static bool charge_evenly(double power, const exact *time_of, size_t count, exact *energy_of,
-                          uint64_t *bad_values)
+/* Charges COUNT threads with times of their own, of which many are equal. */
+static void charge_by_time(double power, const exact *time_of, size_t count, exact *energy_of,
+                           uint64_t *bad_values)
 {
-    double seconds = exact_to_double(time_of[0], TIME_SHIFT, NS_PER_S);
-    exact each = thread_energy(power, seconds, bad_values);
     for (size_t j = 0; j < count; j++)
-        energy_of[j] = each;
-    return true;
+        energy_of[j] = j > 0 && time_of[j] == time_of[j - 1]
+                           ? energy_of[j - 1]
+                           : thread_energy(power, exact_to_double(time_of[j], TIME_SHIFT, NS_PER_S),
+                                           bad_values);
+}
+
+/* Did any of COUNT threads run? Without CPU times, all did. */
+static bool any_ran(const struct weigher *w, const uint64_t *cpu_ns, size_t count)
+{
+    bool ran = count > 0 && (!w->meta->cpu_time || w->options.wall_time);
+    for (size_t j = 0; j < count && !ran; j++)
+        ran = cpu_ns[j] > 0;
+    return ran;
 }
 
 static void spread_by_thread(const struct weigher *w, struct weighed *v)
 {
     for (size_t i = 0, k = 0; i < v->count; k += v->threads[i++]) {
         double power = v->bad_values[i] > 0 || isnan(v->rate[i]) ? 0 : v->rate[i];
+        uint64_t *bad = &v->bad_values[i];
         size_t n = v->threads[i];
-        bool used =
-            n > 0 &&
-            (weigher_times_are_cpu(w)
-                 ? charge_by_cpu(power, v->cpu_ns + k, n, v->energy_of + k, &v->bad_values[i])
-                 : charge_evenly(power, v->time_of + k, n, v->energy_of + k, &v->bad_values[i]));
-        v->idle_energy[i] = used ? 0 : exact_of_double(v->energy[i], ENERGY_SHIFT);
+        if (weigher_times_are_cpu(w))
+            charge_by_cpu(power, v->cpu_ns + k, n, v->energy_of + k, bad);
+        else
+            charge_by_time(power, v->time_of + k, n, v->energy_of + k, bad);
+        v->idle_energy[i] =
+            any_ran(w, v->cpu_ns + k, n) ? 0 : exact_of_double(v->energy[i], ENERGY_SHIFT);
     }
 }
 

@@ -71,11 +71,18 @@ extern const struct energy_model energy_by_thread;
 /* Model number NUMBER; NULL after the last. */
 const struct energy_model *energy_model_get(size_t number);
 
+/* What the sampler's own time, divided evenly among the samples, is subtracted from. */
+enum latency_use {
+    LATENCY_KEPT,
+    LATENCY_OF_INTERVALS, /* intervals, as far as the program did not run meanwhile */
+    LATENCY_OF_THREADS, /* the time of every thread in a sample, as far as it lasts: as the scripts did */
+};
+
 struct weigh_options {
     const struct energy_model *model; /* NULL: energy_by_share */
     double lag; /* [s] with which the sensor shows what it measured; only with energy_by_share */
-    double max_gap;        /* [s]; the part of an interval beyond it is a gap; 0: no limit */
-    bool subtract_latency; /* subtract the sampler's own time from the intervals */
+    double max_gap; /* [s]; the part of an interval beyond it is a gap; 0: no limit */
+    enum latency_use latency;
     /* Charge each thread in a sample the whole interval, running or not. Energy is divided evenly
      * among the threads of the sample; with energy_by_thread each gets power * interval. */
     bool wall_time;
@@ -92,7 +99,8 @@ struct weigher {
     double even_seconds;    /* interval of a profile without times [s] */
     exact even;             /* the same [2^-32 ns] */
     exact longest;          /* max_gap [2^-32 ns] */
-    exact latency;          /* of one sample [2^-32 ns] */
+    exact latency;          /* of one sample, subtracted from intervals [2^-32 ns] */
+    exact thread_latency;   /* the same, subtracted from the time of threads [2^-32 ns] */
     exact lag;              /* of the sensor [2^-32 ns] */
     double before;          /* the recorded value of the sample before the next; 0: none */
     exact cpus;             /* if their number is unknown: the fewest that can have been used */
@@ -156,7 +164,7 @@ bool weigher_divides(const struct weigher *weigher);
 /* Is the time of each thread sample its CPU time? Then it does not depend on a window. */
 static inline bool weigher_times_are_cpu(const struct weigher *w)
 {
-    return w->meta->cpu_time && !w->options.wall_time;
+    return w->meta->cpu_time && !w->options.wall_time && w->thread_latency == 0;
 }
 
 /* The CPU time of the machine in the next samples; NULL if it is unknown or not used. */

@@ -43,8 +43,9 @@ static void word_of(const struct attribution_options *o, enum attribution_option
             snprintf(word, ATTRIBUTION_WORD, "max-gap=%s", number);
         break;
     case OPTION_LATENCY:
-        if (w->subtract_latency)
-            snprintf(word, ATTRIBUTION_WORD, "subtract-latency");
+        if (w->latency != LATENCY_KEPT)
+            snprintf(word, ATTRIBUTION_WORD, "subtract-latency%s",
+                     w->latency == LATENCY_OF_THREADS ? "=thread" : "");
         break;
     }
 }

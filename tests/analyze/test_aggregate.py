@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import math
+import os
 import random
 import re
 import statistics
@@ -183,7 +184,27 @@ class Attribution(TableCase):
             for cpu_time, wall_time in ((1, False), (1, True), (0, False)):
                 with self.subTest(latency=latency, cpu_time=cpu_time, wall_time=wall_time):
                     self.check(profiles.make(14, latency_ns=latency, cpu_time=cpu_time),
-                               sums.Options(subtract_latency=True, wall_time=wall_time))
+                               sums.Options(subtract_latency="interval", wall_time=wall_time))
+
+    def test_subtract_latency_of_threads(self):
+        for cpu_time, wall_time in ((1, False), (1, True), (0, False)):
+            profile = profiles.make(14, latency_ns=120 * 1_000_000, cpu_time=cpu_time)
+            options = sums.Options(subtract_latency="thread", wall_time=wall_time, model="thread")
+            with self.subTest(cpu_time=cpu_time, wall_time=wall_time):
+                table, _ = self.check(profile, options)
+                at = self.profile("p.pbin", profile)
+                plain = self.table("--energy-model", "thread", at)
+                self.assertLess(table["total"]["time"], plain["total"]["time"])
+        # this model is implied, and no other one is possible; what was subtracted is kept
+        kept = os.path.join(self.folder, "kept.pbin")
+        self.succeeds(["pbin-aggregate", "--subtract-latency=thread", at, "-o", kept])
+        for file in (at, kept):
+            self.assertEqual(self.table("--subtract-latency=thread", file)["total"]["energy"], table["total"]["energy"])
+        self.fails(["pbin-aggregate", "--subtract-latency", kept], kept)
+        for model in ("share", "sample", "fit"):
+            ended = tool.run(["pbin-aggregate", "--subtract-latency=thread", "--energy-model", model, at])
+            self.assertEqual((ended.status, ended.out), (2, b""))
+            self.assertIn("--subtract-latency=thread is for --energy-model=thread", ended.err)
 
     def test_latency_that_an_interval_is_too_short_for_is_owed(self):
         # 1 ms each: 0.4 ms + 0.6 ms owed, which the third interval of 5 ms pays
@@ -192,7 +213,7 @@ class Attribution(TableCase):
                                 "wall_ns": 6_000_000}, [pbin.Thread(1)],
                                [pbin.Location(1, "app", [pbin.Frame("f", "f")])],
                                [pbin.Sample(ns, 1.0, entry) for ns in (0, 400_000, 5_000_000)])
-        table, _ = self.check(profile, sums.Options(subtract_latency=True))
+        table, _ = self.check(profile, sums.Options(subtract_latency="interval"))
         self.close(table["total"]["time"], F(24, 10000), "5 + 0.4 - 3 ms")
 
     def test_latency_in_which_the_target_runs(self):
@@ -317,12 +338,12 @@ class Windows(TableCase):
     def test_all_together(self):
         self.check(profiles.make(31, gaps=3), sums.Options(
             ("thread", "function", "line"), start=F(1, 64), end=F(1, 2), phase="main", model="share",
-            exclude=[("comm", "=", "")], subtract_latency=True, max_gap=F(1, 64), wall_time=True))
+            exclude=[("comm", "=", "")], subtract_latency="interval", max_gap=F(1, 64), wall_time=True))
 
 
 class Gaps(TableCase):
     def test_max_gap(self):
-        for wall_time, cpu_time, latency in itertools.product((False, True), (0, 1), (False, True)):
+        for wall_time, cpu_time, latency in itertools.product((False, True), (0, 1), (None, "interval")):
             with self.subTest(wall_time=wall_time, cpu_time=cpu_time, latency=latency):
                 profile = profiles.make(40, gaps=4, cpu_time=cpu_time)
                 options = sums.Options(max_gap=F(1, 128), wall_time=wall_time, subtract_latency=latency)

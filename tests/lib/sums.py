@@ -50,7 +50,7 @@ class Options:
     external: bool = False
     model: str = "share"
     wall_time: bool = False
-    subtract_latency: bool = False
+    subtract_latency: str = None    # "interval" or "thread"
     max_gap: Fraction = None
 
     def __post_init__(self):
@@ -67,7 +67,7 @@ class Options:
         out += [a for k, op, p in self.include for a in ("--filter", k + op + p)]
         out += [a for k, op, p in self.exclude for a in ("--exclude", k + op + p)]
         out += ["--exclude-external"] * self.external + ["--wall-time"] * self.wall_time
-        out += ["--subtract-latency"] * self.subtract_latency
+        out += [f"--subtract-latency={self.subtract_latency}"] if self.subtract_latency else []
         return out + (["--energy-model", self.model] if self.model != "share" else [])
 
 
@@ -202,7 +202,7 @@ class Attribution:
         if counts:
             self.count += 1
             self.wall += interval
-        if self.options.subtract_latency:
+        if self.options.subtract_latency == "interval":
             self.debt += self.latency
             cpu = [Fraction(c, BILLION) for _, _, c in s.entries] if self.meta.get("cpu_time") else []
             if interval and not self.meta.get("cpus"):
@@ -235,6 +235,8 @@ class Attribution:
             crowd = Fraction(cpus, len(rows)) if cpus and len(rows) > cpus and not self.options.wall_time else 1
             time, weight = [interval * crowd] * len(rows), [1] * len(rows)
         for row, t, w in zip(rows, time, weight):
+            if self.options.subtract_latency == "thread":
+                t = max(t - self.latency, 0)
             if counts:
                 row.time += t
             if self.options.model == "thread":
@@ -276,7 +278,7 @@ def aggregate(profile, options):
     latency = Fraction(meta.get("latency_ns", 0), BILLION)
     if part and meta.get("samples"):
         latency = latency * a.count / meta["samples"]
-    if options.subtract_latency:
+    if options.subtract_latency == "interval":
         owed = a.latency * len(profile.samples)
         paid = latency * (1 - a.debt / owed) if owed else 0
         wall -= min(wall, Fraction(round(paid * BILLION), BILLION))
