@@ -34,7 +34,7 @@ enum {
     KEY_MAX_GAP,
     KEY_FILES,
     KEY_KERNEL,
-    KEY_NORMALIZED,
+    KEY_FRACTIONS,
     KEY_OTHERS,
     KEY_LAG,
 };
@@ -67,7 +67,7 @@ static const struct argp_option arguments[] = {
      "baseline "
      "or W watts, or the idle energy of --energy-model=fit, and the rest",
      1},
-    {"normalized", KEY_NORMALIZED, NULL, 0,
+    {"fractions", KEY_FRACTIONS, NULL, 0,
      "Time, samples, entries and energy as fractions of their totals", 1},
     {0, 0, NULL, 0, "Selection:", 2},
     {"filter", KEY_FILTER, "KEY=GLOB", EVERYDAY,
@@ -231,8 +231,8 @@ static bool parse_report(struct aggregate_command *o, int key, char *argument,
         if (argument != NULL && o->watts == 0)
             argp_error(state, "--static must be greater than 0");
         return true;
-    case KEY_NORMALIZED:
-        o->report.normalized = true;
+    case KEY_FRACTIONS:
+        o->report.fractions = true;
         return true;
     default:
         return false;

@@ -60,7 +60,7 @@ static void spread_columns(struct row_view *v, const char *unit, size_t time_at,
     if (v->runs < 2)
         return;
     for (size_t i = 0; i < 4; i++)
-        add_detail(v, time[i], v->report->normalized ? "" : "s", i == 3 ? time_at : 0);
+        add_detail(v, time[i], v->report->fractions ? "" : "s", i == 3 ? time_at : 0);
     for (size_t i = 0; i < 4; i++)
         add_detail(v, energy[i], unit, i == 3 && !v->fitted ? energy_at : 0);
     add_detail(v, "runs", "", 0);
@@ -90,7 +90,7 @@ static void make_columns(struct row_view *v)
     const struct quantity *q = aggregate_quantity(v->aggregate);
     const char *what = v->has_quantity ? q->name : "energy",
                *unit = v->has_quantity ? q->unit : "J";
-    if (v->report->normalized)
+    if (v->report->fractions)
         unit = "";
     bool by_energy = v->sort == METRIC_ENERGY || v->sort == METRIC_POWER;
     snprintf(v->share_name[0], sizeof v->share_name[0], "%s_share", what);
@@ -99,9 +99,9 @@ static void make_columns(struct row_view *v)
     name_columns(v);
     size_t time_at = v->column_count;
     bool sampled = has_sampling_intervals(v);
-    add_column(v, "time", v->report->normalized ? "" : "s", by_energy ? RANK_OTHER : 0);
+    add_column(v, "time", v->report->fractions ? "" : "s", by_energy ? RANK_OTHER : 0);
     if (sampled)
-        add_detail(v, "time_ci_approx", v->report->normalized ? "" : "s", time_at);
+        add_detail(v, "time_ci_approx", v->report->fractions ? "" : "s", time_at);
     add_column(v, "share", "%", RANK_SHARE);
     if (v->report->intervals)
         add_detail(v, "share_ci_approx", "%", v->column_count - 1);
@@ -197,7 +197,7 @@ void row_view_values(const struct row_view *v, const struct pbin_sums *sums, exa
     row_values_of(sums, v->runs, &values);
     double share = percent(values.time, v->total_values.time);
     double energy_share = v->has_quantity ? percent(values.energy, v->total_values.energy) : NAN;
-    bool fractions = v->report->normalized, sampled = has_sampling_intervals(v);
+    bool fractions = v->report->fractions, sampled = has_sampling_intervals(v);
     double time_half = time_interval(v, &values), energy_half = energy_interval(v, &values);
     cells[n++] = cell_real(values.time * v->time_scale);
     if (sampled)
@@ -450,8 +450,8 @@ void row_view_init(struct row_view *v, const struct aggregate *aggregate,
         v->total.samples == 0 && aggregate_measure(aggregate, "calls") >= 0 && v->total.runs > 0;
     v->sort = report->sort == METRIC_TIME && v->calls_only && v->total.time == 0 ? METRIC_CALLS
                                                                                  : report->sort;
-    v->time_scale = report->normalized ? 1 / v->total_values.time : 1;
-    v->energy_scale = report->normalized ? 1 / v->total_values.energy : 1;
+    v->time_scale = report->fractions ? 1 / v->total_values.time : 1;
+    v->energy_scale = report->fractions ? 1 / v->total_values.energy : 1;
     make_columns(v);
     make_facts(v);
 }

@@ -16,7 +16,7 @@ struct report_options {
     double threshold;  /* rows with a share of at least this [%] */
     double cumulative; /* rows until the sum of shares reaches this [%]; 0: all */
     bool tree;         /* a row per prefix of the keys, indented */
-    bool normalized;   /* time, samples, entries and energy as fractions of their totals */
+    bool fractions;    /* time, samples, entries and energy as fractions of their totals */
     bool
         intervals; /* intervals from the number of samples: of shares and, of one run, time and energy */
     const exact *

@@ -529,7 +529,7 @@ class Limits(TableCase):
         self.assertTrue(any(row["energy_ci_approx"] for row in table["rows"]))
         text = self.succeeds(["pbin-aggregate", "-q", "--ci", "--columns=time,energy,function", self.at]).out.decode()
         self.assertRegex(text, r"\n *time \+-95% \[s\]  energy \+-95% \[J\]  function\n")
-        fractions = self.table("--ci", "--normalized", self.at)
+        fractions = self.table("--ci", "--fractions", self.at)
         for row in fractions["rows"]:
             self.assertAlmostEqual(row["time_ci_approx"], row["share_ci_approx"] / 100, 12)
 

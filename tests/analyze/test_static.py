@@ -76,7 +76,7 @@ class StaticTest(tool.Case):
         self.check_sums(self.table("--static", "--top", "1", *files), 12)
         tree = self.table("--static", "--tree", "-k", "binary,function", *files)
         self.assertAlmostEqual(sum(row["static"] for row in tree["rows"] if row["depth"] == 0), 12, 9)
-        half = self.table("--static", "--normalized", *files)
+        half = self.table("--static", "--fractions", *files)
         self.assertAlmostEqual(half["total"]["static"] + half["total"]["dynamic"], 1, 12)
 
     def test_text_and_csv(self):

@@ -244,9 +244,9 @@ class Csv(TablesCase):
                 row[key] = "n/a" if row[key] in ("", "_unknown") else row[key]
         self.assertEqual(got, want)
 
-    def test_normalized(self):
+    def test_fractions(self):
         file = self.make("p.pbin", 1)
-        want, got = self.rows("pbin-aggregate", "--total", file), self.rows("pbin-aggregate", "--normalized", file)
+        want, got = self.rows("pbin-aggregate", "--total", file), self.rows("pbin-aggregate", "--fractions", file)
         total = want.pop()
         self.assertEqual(len(got), len(want))
         for row, whole in zip(got, want):

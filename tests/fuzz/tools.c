@@ -30,7 +30,7 @@ static const struct {
     {main_pbin_aggregate, "pbin-aggregate -j1 --format=csv --wall-time --kernel=caller PBIN"},
     {main_pbin_aggregate, "pbin-aggregate -j1 --salvage --format=markdown --max-gap=0.01 PBIN"},
     {main_pbin_aggregate, "pbin-aggregate -j1 --format=spreadsheet --energy-model=fit PBIN"},
-    {main_pbin_aggregate, "pbin-aggregate -j1 --exclude-external --normalized --start=0.001 PBIN"},
+    {main_pbin_aggregate, "pbin-aggregate -j1 --exclude-external --fractions --start=0.001 PBIN"},
     {main_pbin_compare, "pbin-compare PBIN PBIN"},
     {main_pbin_compare, "pbin-compare --base PBIN PBIN --with PBIN PBIN --format=markdown"},
     {main_pbin_compare,
