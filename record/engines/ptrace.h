@@ -30,7 +30,6 @@ struct engine_run {
     pid_t pid; /* of the program, 0: none */
     struct tracees tracees;
     cpu_set_t cpus, used;       /* CPUs that the sampler may use; that it uses */
-    bool is_idle;               /* a CPU is free for the sampler */
     struct engine_thread *rows; /* of the sample being taken: ended threads first */
     size_t row_count, row_capacity;
     size_t awaited; /* threads that were interrupted for the sample and have not stopped */

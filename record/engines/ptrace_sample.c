@@ -3,12 +3,8 @@
  * Stopping a waiting thread would wake it: that CPU time would be counted as the program's, and some system calls would
  * end with EINTR. The kernel shows where it waits.
  * SPDX-License-Identifier: MIT */
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "record/clock.h"
@@ -250,21 +246,6 @@ static void move_to(struct engine_run *run, const cpu_set_t *cpus)
         run->used = usable;
 }
 
-/* Threads of the machine that run or wait for a CPU, including this one; 0: not known. The fourth word of the file is
- * like "2/345". */
-static int runnable(void)
-{
-    char text[128], *at = text;
-    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    for (int word = 1; word < 4 && at != NULL; word++)
-        at = strchr(at + 1, ' ');
-    return at != NULL ? (int)strtol(at, NULL, 10) : 0;
-}
-
 /* The sampler runs on a CPU that runs a thread of the program: there the thread stops at once, while one on another CPU
  * runs until it is told, often to the end of its next system call. Nor does it disturb another CPU or program then. But
  * for half of the samples, it avoids the CPUs of threads with page faults: the kernel need not be preemptible, and would
@@ -330,9 +311,7 @@ void ptrace_rest(struct engine_run *run)
 
 void ptrace_sample(struct engine_run *run)
 {
-    bool competes = run->pace.most > 0 && !run->is_idle;
     wake(run); /* first: the next call updates the counts of the scheduler */
-    uint64_t used = competes ? clock_thread() : 0; /* a system call */
     ptrace_tick(run);
     run->begin = run->resumed = clock_now();
     run->late = run->woken > run->pace.next ? run->woken - run->pace.next : 0;
@@ -344,8 +323,6 @@ void ptrace_sample(struct engine_run *run)
     uint64_t time = ptrace_time(run);
     wait_for_stops(run);
     uint64_t stopped = clock_now();
-    if (run->pace.taken % MOVE == 0)
-        run->is_idle = runnable() <= CPU_COUNT(&run->cpus);
     if (run->pace.taken % MOVE == 0 || run->sleepers)
         choose_cpu(run);
     for (size_t i = 0; i < run->tracees.count; i++)
@@ -360,7 +337,7 @@ void ptrace_sample(struct engine_run *run)
     /* The program loses the time in which its threads are stopped, and about half as much until they are at full speed
      * again. If it has all CPUs, one of them also runs the sampler, and the threads of the others are stopped for about
      * as long. */
-    pace_taken(&run->pace, end, competes ? clock_thread() - used : delay + delay / 2);
+    pace_taken(&run->pace, end, delay + delay / 2);
 }
 
 static void add_unseen_so_far(struct engine_run *run, struct process *process)
