@@ -9,6 +9,7 @@
 #include "base/buffer.h"
 #include "base/intern.h"
 #include "base/memory.h"
+#include "formats/raw/raw_ticks.h"
 #include "record/compose.h"
 
 enum { MAGIC = 1, ENTRY = 16, MAX_WAITING = 1 << 20, BYTE_BITS = 40 };
@@ -31,9 +32,6 @@ struct program {
         passed; /* of CALLED, those that are too many; of IN_USER, those that have got their part of these */
     double joules; /* of these */
 };
-
-/* The kernel has more sightings than ticks if they differ by more than this many standard errors. */
-static const double certain = 2;
 
 /* A sighting that waits for the energy of its sample; the first of a sample belongs to no thread, its CPU time is that
  * of all threads that are not running. */
@@ -193,7 +191,7 @@ void histogram_ticks(struct histogram *h, uint32_t program, const struct raw_tic
 {
     struct program *p = program_at(h, program);
     p->user += (double)ticks->user;
-    p->system += ticks->system > ticks->stops ? (double)(ticks->system - ticks->stops) : 0;
+    p->system += raw_ticks_system(ticks);
 }
 
 void histogram_sample(struct histogram *h, const struct engine_sample *sample,
@@ -238,16 +236,11 @@ double histogram_end(struct histogram *h)
  * chance. */
 static uint64_t excess_of(const struct program *p, double tick)
 {
-    double ticks = tick > 0 ? (p->user + p->system) / tick : 0;
-    double all = (double)(p->in_user + p->called);
-    if (ticks < 1 || p->in_user == 0 || p->called == 0)
+    if (tick <= 0 || p->in_user == 0)
         return 0;
-    double share = (p->system / tick + 0.5) / (ticks + 1),
-           seen = ((double)p->called + 0.5) / (all + 1);
-    double more = seen - share, variance = seen * (1 - seen) * (1 / all + 1 / ticks);
-    if (more <= 0 || more * more <= certain * certain * variance)
-        return 0;
-    double excess = (double)p->called - share * all;
+    const struct raw_share seen = {(double)(p->in_user + p->called), (double)p->called};
+    const struct raw_share ticks = {(p->user + p->system) / tick, p->system / tick};
+    double excess = raw_ticks_surplus(seen, ticks);
     return excess > 0 ? (uint64_t)(excess + 0.5) : 0;
 }
 

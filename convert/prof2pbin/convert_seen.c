@@ -76,41 +76,27 @@ void seen_conversion_delete(struct seen_conversion *c)
     free(c);
 }
 
-/* The location of PC in IMAGE, in mapping MAP if mappings are known, called from CALLER (a location,
+enum { NOW = 0 }; /* in place of a later time */
+
+/* The location of PC in IMAGE, where it is mapped NOW or will be at TIME_NS, called from CALLER (a location,
  * PBIN_NO_CALLER). */
-static uint32_t place_in(struct seen_conversion *c, uint32_t image, uint64_t pc, uint32_t map,
-                         uint32_t caller)
+static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint64_t time_ns,
+                      uint32_t caller)
 {
     struct location_place place = {.pc = pc, .map = LOCATION_FIND, .caller = caller};
-    if (c->spaces != NULL) {
-        uint32_t name = NO_JIT;
-        place.map = map;
-        if (image != RAW_NO_IMAGE && address_spaces_is_anonymous(c->spaces, map))
-            name = jit_names_find(c->jits, image, pc);
+    if (c->spaces != NULL)
+        place.map = image == RAW_NO_IMAGE ? UINT32_MAX
+                    : time_ns == NOW      ? address_spaces_find(c->spaces, image, pc)
+                                     : address_spaces_find_later(c->spaces, image, pc, time_ns);
+    if (c->spaces != NULL && image != RAW_NO_IMAGE &&
+        address_spaces_is_anonymous(c->spaces, place.map)) {
+        uint32_t name = jit_names_find(c->jits, image, pc);
         if (name != NO_JIT) {
             place.binary = LABEL_JIT;
             place.name = jit_names_get(c->jits, name);
         }
     }
     return locations_place(c->locations, &place);
-}
-
-/* The same, where it is mapped now. */
-static uint32_t place(struct seen_conversion *c, uint32_t image, uint64_t pc, uint32_t caller)
-{
-    bool known = c->spaces != NULL && image != RAW_NO_IMAGE;
-    return place_in(c, image, pc, known ? address_spaces_find(c->spaces, image, pc) : UINT32_MAX,
-                    caller);
-}
-
-/* The same, where it will be mapped at TIME_NS. */
-static uint32_t place_later(struct seen_conversion *c, uint32_t image, uint64_t pc,
-                            uint64_t time_ns)
-{
-    bool known = c->spaces != NULL && image != RAW_NO_IMAGE;
-    return place_in(c, image, pc,
-                    known ? address_spaces_find_later(c->spaces, image, pc, time_ns) : UINT32_MAX,
-                    PBIN_NO_CALLER);
 }
 
 static uint32_t unsampled(struct seen_conversion *c)
@@ -150,8 +136,8 @@ static inline uint32_t locate(struct seen_conversion *c, const struct raw_sample
     struct recent *recent = recent_of(c, pc, caller, token);
     if (recent->pc == pc && recent->caller == caller && recent->token == token)
         return recent->location;
-    uint32_t from = caller != 0 ? place(c, image, caller, PBIN_NO_CALLER) : PBIN_NO_CALLER;
-    *recent = (struct recent){pc, caller, token, place(c, image, pc, from)};
+    uint32_t from = caller != 0 ? place(c, image, caller, NOW, PBIN_NO_CALLER) : PBIN_NO_CALLER;
+    *recent = (struct recent){pc, caller, token, place(c, image, pc, NOW, from)};
     return recent->location;
 }
 
@@ -193,7 +179,7 @@ static size_t find_later(struct seen_conversion *c, const struct raw_samples *s,
         if (time_ns >= t->until)
             break;
         later[count++] =
-            place_later(c, t->image, s->thread_samples[ahead->base + next].pc, time_ns);
+            place(c, t->image, s->thread_samples[ahead->base + next].pc, time_ns, PBIN_NO_CALLER);
     }
     return count;
 }
@@ -209,17 +195,17 @@ static uint32_t locate_truly(struct seen_conversion *c, const struct raw_samples
         return location;
     bool moves = kernel_share_moves(kernel, &seen);
     if (moves && !seen.called)
-        return place(c, t->image, RAW_KERNEL_PC, location);
+        return place(c, t->image, RAW_KERNEL_PC, NOW, location);
     if (!seen.called)
         kernel_share_seen(kernel, t->thread, t->image, location);
     if (!moves)
         return location;
     if (seen.faulted)
-        return place(c, t->image, seen.pc, PBIN_NO_CALLER);
+        return place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
     uint32_t later[SEEN_NEARBY];
     size_t count = find_later(c, s, at, t, later);
     uint32_t instead = kernel_share_instead(kernel, t->thread, t->image, later, count);
-    return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, PBIN_NO_CALLER);
+    return instead != UINT32_MAX ? instead : place(c, t->image, seen.pc, NOW, PBIN_NO_CALLER);
 }
 
 static void define(struct seen_conversion *c, struct tracked *t)

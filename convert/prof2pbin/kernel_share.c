@@ -7,9 +7,9 @@
 
 #include "base/intern.h"
 #include "base/memory.h"
+#include "formats/raw/raw_ticks.h"
 
-enum { FEW = 6 };                /* ticks */
-static const double certain = 2; /* standard errors */
+enum { FEW = 6 }; /* ticks */
 /* [ns] of a huge page. Timers signal in the very tick, which then finds the kernel stopping the program. */
 static const double longest_fault = 3e5, usual_fault = 1e4;
 static const double notable = 0.1; /* the least part of the CPU time that huge pages explain */
@@ -17,10 +17,10 @@ static const double usual_tick = 4e6, least_tick = 1e5, most_tick = 1e8; /* [ns]
 
 /* Sightings on the CPU of the sampler, or on another one. */
 struct side {
-    double ran, kernel; /* sightings; those in the kernel */
-    double excess;      /* of these */
-    double suggested;   /* of a program: its excess by the windows */
-    double lack;        /* of a program: page faults seen in user code */
+    struct raw_share seen;
+    double excess;    /* of those in the kernel */
+    double suggested; /* of a program: its excess by the windows */
+    double lack;      /* of a program: page faults seen in user code */
 };
 
 /* A process between two records of its ticks. */
@@ -28,7 +28,7 @@ struct window {
     uint64_t until; /* [ns] */
     bool last;      /* of its process */
     uint32_t program;
-    double user, system; /* ticks */
+    struct raw_share ticks;
     struct side sides[FAULT_SIDES];
 };
 
@@ -46,7 +46,7 @@ struct thread_share {
 };
 
 struct program {
-    double user, system; /* ticks */
+    struct raw_share ticks;
     struct side sides[FAULT_SIDES];
     struct fault_places faults;
     struct nearby
@@ -77,15 +77,12 @@ static int compare_ticks(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static void add_window(struct kernel_share *share, uint64_t until, double user, double system)
+static void add_window(struct kernel_share *share, uint64_t until, struct raw_share ticks)
 {
     mem_reserve(&share->windows, &share->window_capacity, share->window_count + 1,
                 sizeof *share->windows);
-    share->windows[share->window_count++] = (struct window){.until = until,
-                                                            .last = until == UINT64_MAX,
-                                                            .program = INTERN_NONE,
-                                                            .user = user,
-                                                            .system = system};
+    share->windows[share->window_count++] = (struct window){
+        .until = until, .last = until == UINT64_MAX, .program = INTERN_NONE, .ticks = ticks};
 }
 
 /* The number of PID; its windows follow. */
@@ -98,16 +95,16 @@ static uint32_t add_pid(struct kernel_share *share, uint32_t pid)
     return number;
 }
 
-/* Without what being stopped cost it [ns]. */
-static double own_system(const struct raw_ticks *ticks)
-{
-    return ticks->system > ticks->stops ? (double)(ticks->system - ticks->stops) : 0;
-}
-
 static double tick_of(const struct raw_extension *ext)
 {
     double tick = (double)ext->facts.tick_ns;
     return tick >= least_tick && tick <= most_tick ? tick : usual_tick;
+}
+
+static struct raw_share ticks_of(const struct raw_ticks *ticks, double tick)
+{
+    double kernel = raw_ticks_system(ticks) / tick;
+    return (struct raw_share){(double)ticks->user / tick + kernel, kernel};
 }
 
 /* Each process ends with a window without ticks, for what is seen after the last record. */
@@ -118,10 +115,9 @@ static void add_windows(struct kernel_share *share, const struct raw_ticks **ord
         if (i == 0 || order[i]->pid != order[i - 1]->pid)
             add_pid(share, order[i]->pid);
         if (order[i]->time < UINT64_MAX)
-            add_window(share, order[i]->time, (double)order[i]->user / tick,
-                       own_system(order[i]) / tick);
+            add_window(share, order[i]->time, ticks_of(order[i], tick));
         if (i + 1 == count || order[i + 1]->pid != order[i]->pid)
-            add_window(share, UINT64_MAX, 0, 0);
+            add_window(share, UINT64_MAX, (struct raw_share){0});
     }
 }
 
@@ -163,7 +159,7 @@ static struct window *window_at(struct kernel_share *share, uint32_t pid, uint64
     uint32_t number = numbers_find(&share->pids, pid);
     if (number == INTERN_NONE) {
         number = add_pid(share, pid);
-        add_window(share, UINT64_MAX, 0, 0);
+        add_window(share, UINT64_MAX, (struct raw_share){0});
     }
     size_t *now = &share->now[number];
     while (time_ns > share->windows[*now].until && !share->windows[*now].last)
@@ -220,29 +216,11 @@ void kernel_share_count(struct kernel_share *share, const struct sighting *seen)
     if (window->program == INTERN_NONE)
         window->program = program_of(share, seen->image);
     struct side *side = &window->sides[seen->side];
-    side->ran++;
-    side->kernel += seen->called;
+    side->seen.all++;
+    side->seen.kernel += seen->called;
     enum fault_sight sight = seen->faulted ? FAULT_SEEN : seen->called ? FAULT_KERNEL : FAULT_USER;
     fault_places_count(&share->programs[program_of(share, seen->image)].faults, seen->side,
                        seen->pc, sight);
-}
-
-/* The share of the kernel in P's time: that of its ticks. */
-static double share_of(const struct program *p)
-{
-    return (p->system + 0.5) / (p->user + p->system + 1);
-}
-
-/* By how many sightings of SIDE there are more in the kernel than by the ticks (negative: less), 0 if that may be
- * chance. */
-static double surplus_of(const struct program *p, const struct side *side)
-{
-    double ticks = p->user + p->system, seen = (side->kernel + 0.5) / (side->ran + 1);
-    double more = seen - share_of(p), larger = more > 0 ? seen : share_of(p);
-    if (ticks < 1 || side->ran < 1 ||
-        more * more <= certain * certain * larger * (1 - larger) * (1 / side->ran + 1 / ticks))
-        return 0;
-    return side->kernel - share_of(p) * side->ran;
 }
 
 /* Can page faults be the LACK of kernel time, a part of the CPU time of P? Ticks show more than these: timers signal in
@@ -250,7 +228,7 @@ static double surplus_of(const struct program *p, const struct side *side)
 static bool is_credible(const struct kernel_share *share, const struct program *p, double lack)
 {
     double longest = lack > notable ? longest_fault : usual_fault;
-    return lack * (p->user + p->system) * tick_of(share->ext) <=
+    return lack * p->ticks.all * tick_of(share->ext) <=
            longest * (double)share->ext->facts.page_faults;
 }
 
@@ -262,9 +240,10 @@ static double settle_programs(struct kernel_share *share)
         struct program *p = &share->programs[i];
         for (int k = 0; k < FAULT_SIDES; k++) {
             struct side *side = &p->sides[k];
-            double surplus = surplus_of(p, side);
+            double surplus = raw_ticks_surplus(side->seen, p->ticks);
             side->excess = surplus > 0 ? surplus : 0;
-            side->lack = surplus < 0 && is_credible(share, p, -surplus / side->ran) ? -surplus : 0;
+            side->lack =
+                surplus < 0 && is_credible(share, p, -surplus / side->seen.all) ? -surplus : 0;
             fault_places_settle(&p->faults, (enum fault_side)k, side->lack);
             all += side->excess + side->lack;
         }
@@ -275,20 +254,20 @@ static double settle_programs(struct kernel_share *share)
 /* How many sightings of a side of W its own ticks make too many. */
 static double suggest(const struct window *w, const struct side *side, const struct program *p)
 {
-    double ticks = w->user + w->system;
-    double excess = side->kernel - (w->system + FEW * share_of(p)) / (ticks + FEW) * side->ran;
-    return excess < 0 ? 0 : excess < side->kernel ? excess : side->kernel;
+    double part = (w->ticks.kernel + FEW * raw_share_kernel(p->ticks)) / (w->ticks.all + FEW);
+    double excess = side->seen.kernel - part * side->seen.all;
+    return excess < 0 ? 0 : excess < side->seen.kernel ? excess : side->seen.kernel;
 }
 
 /* Makes the excesses of the windows add up to that of their program, P: a part of what they suggest, or all of that and
  * a part of the other sightings in the kernel. */
 static void divide(struct side *w, const struct side *p)
 {
-    double others = p->kernel - p->suggested;
+    double others = p->seen.kernel - p->suggested;
     if (p->suggested >= p->excess)
         w->excess *= p->suggested > 0 ? p->excess / p->suggested : 0;
     else if (others > 0)
-        w->excess += (w->kernel - w->excess) * (p->excess - p->suggested) / others;
+        w->excess += (w->seen.kernel - w->excess) * (p->excess - p->suggested) / others;
 }
 
 static void settle_windows(struct kernel_share *share)
@@ -306,6 +285,12 @@ static void settle_windows(struct kernel_share *share)
     }
 }
 
+static void add_share(struct raw_share *sum, struct raw_share share)
+{
+    sum->all += share.all;
+    sum->kernel += share.kernel;
+}
+
 uint64_t kernel_share_settle(struct kernel_share *share)
 {
     for (size_t i = 0; i < share->window_count; i++) {
@@ -313,12 +298,9 @@ uint64_t kernel_share_settle(struct kernel_share *share)
         if (w->program == INTERN_NONE)
             continue;
         struct program *p = &share->programs[w->program];
-        p->user += w->user;
-        p->system += w->system;
-        for (int k = 0; k < FAULT_SIDES; k++) {
-            p->sides[k].ran += w->sides[k].ran;
-            p->sides[k].kernel += w->sides[k].kernel;
-        }
+        add_share(&p->ticks, w->ticks);
+        for (int k = 0; k < FAULT_SIDES; k++)
+            add_share(&p->sides[k].seen, w->sides[k].seen);
     }
     double all = settle_programs(share);
     settle_windows(share);
@@ -339,7 +321,7 @@ bool kernel_share_moves(struct kernel_share *share, const struct sighting *seen)
     struct thread_share *t = thread_at(share, seen->thread);
     if (seen->called) {
         const struct side *side = &window_at(share, seen->pid, seen->time_ns)->sides[seen->side];
-        return goes(&t->odd, side->kernel > 0 ? side->excess / side->kernel : 0);
+        return goes(&t->odd, side->seen.kernel > 0 ? side->excess / side->seen.kernel : 0);
     }
     const struct program *p = &share->programs[program_of(share, seen->image)];
     return p->sides[seen->side].lack > 0 &&

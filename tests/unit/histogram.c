@@ -47,6 +47,16 @@ struct line {
     double joules;
 };
 
+/* With a counter of energy in microjoules. */
+static struct histogram *begin_run(struct raw_readings **readings)
+{
+    struct raw_source source = {
+        (char *)"x", (char *)"energy", (char *)"J", (char *)"board", 1e-6, 0, 1, (char *)""};
+    *readings = raw_readings_new(&source, 1);
+    raw_readings_add(*readings, &(struct raw_reading){0, 0, 0, 0});
+    return histogram_new(*readings);
+}
+
 /* Two threads for 100 ms, a thread of another process for the second half, 4 W; every 10th ms no thread runs. */
 static void record_run(struct histogram *a, struct raw_readings *readings)
 {
@@ -69,11 +79,8 @@ static void record_run(struct histogram *a, struct raw_readings *readings)
 static void adds_up(struct check *check)
 {
     struct error err = {0};
-    struct raw_source source = {
-        (char *)"x", (char *)"energy", (char *)"J", (char *)"board", 1e-6, 0, 1, (char *)""};
-    struct raw_readings *readings = raw_readings_new(&source, 1);
-    struct histogram *a = histogram_new(readings);
-    raw_readings_add(readings, &(struct raw_reading){0, 0, 0, 0});
+    struct raw_readings *readings;
+    struct histogram *a = begin_run(&readings);
     record_run(a, readings);
     struct histogram_target target = {
         .wall = 100 * MS, .latency = 5000, .maps = maps, .map_count = 3};
@@ -125,11 +132,8 @@ static void adds_up(struct check *check)
 static void too_often_in_the_kernel(struct check *check)
 {
     struct error err = {0};
-    struct raw_source source = {
-        (char *)"x", (char *)"energy", (char *)"J", (char *)"board", 1e-6, 0, 1, (char *)""};
-    struct raw_readings *readings = raw_readings_new(&source, 1);
-    struct histogram *a = histogram_new(readings);
-    raw_readings_add(readings, &(struct raw_reading){0, 0, 0, 0});
+    struct raw_readings *readings;
+    struct histogram *a = begin_run(&readings);
     for (uint64_t ms = 1; ms <= 400; ms++) {
         uint64_t pc = ms % 2 == 0 ? RAW_KERNEL_PC : ms % 8 == 1 ? 0x10010 : 0x10020;
         struct engine_thread threads[] = {{1, 11, pc, 0, ms * MS, RAW_RAN},
