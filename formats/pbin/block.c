@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/bytes.h"
+#include "formats/pbin/block_sum.h"
 
 size_t block_begin(struct buffer *buffer, const char *type)
 {
@@ -21,7 +19,7 @@ size_t block_begin(struct buffer *buffer, const char *type)
 void block_end(struct buffer *buffer, size_t begin)
 {
     put_u32le(buffer->data + begin, (uint32_t)(buffer->size - begin - 8));
-    buffer_u64(buffer, XXH3_64bits(buffer->data + begin, buffer->size - begin));
+    buffer_u64(buffer, block_sum(buffer->data + begin, buffer->size - begin));
 }
 
 static bool is_type(const uint8_t *p)
@@ -69,7 +67,7 @@ int block_next(struct stream *stream, struct block *block, struct error *err)
     if ((uint64_t)have < whole)
         return error_set(err, name, block->offset, "block '%s' cut short: %" PRId64 " of %zu bytes",
                          block->type, have, whole);
-    if (XXH3_64bits(data, whole - 8) != get_u64(data + whole - 8, false))
+    if (block_sum(data, whole - 8) != get_u64(data + whole - 8, false))
         return error_set(err, name, block->offset,
                          "block '%s' is damaged: its checksum does not match", block->type);
     block->in = (struct cursor){.data = data + 8, .size = whole - BLOCK_OVERHEAD};

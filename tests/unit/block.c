@@ -2,7 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/unit/check.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "formats/pbin/block.h"
+#include "formats/pbin/block_sum.h"
 #include "tests/unit/scratch.h"
 
 static struct buffer two_blocks(void)
@@ -103,5 +107,17 @@ static void largest(struct check *check)
     buffer_free(&b);
 }
 
+/* The same checksum whatever the processor has, at any alignment. */
+static void sums(struct check *check)
+{
+    enum { MOST = 5000, EACH = 17 };
+    struct buffer noise = scratch_noise(MOST);
+    for (size_t size = 0; size + EACH < MOST; size += EACH)
+        if (block_sum(noise.data + size % EACH, size) !=
+            XXH3_64bits(noise.data + size % EACH, size))
+            CHECK_FAIL("%zu bytes: another checksum", size);
+    buffer_free(&noise);
+}
+
 CHECK_MAIN({"round_trip", round_trip}, {"every_truncation", every_truncation},
-           {"every_bit", every_bit}, {"largest", largest})
+           {"every_bit", every_bit}, {"largest", largest}, {"sums", sums})

@@ -1,0 +1,16 @@
+/* The checksum of blocks.
+ * SPDX-License-Identifier: MIT */
+#include "formats/pbin/block_sum.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Of short blocks, most time is spent elsewhere. */
+enum { LONG = 1024 };
+
+uint64_t block_sum(const void *data, size_t size)
+{
+    if (size >= LONG && block_sum_avx512_supported())
+        return block_sum_avx512(data, size);
+    return XXH3_64bits(data, size);
+}

@@ -1,0 +1,16 @@
+/* The checksum of blocks: XXH3 of 64 bits, seed 0.
+ * SPDX-License-Identifier: MIT */
+#ifndef FORMATS_PBIN_BLOCK_SUM_H
+#define FORMATS_PBIN_BLOCK_SUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t block_sum(const void *data, size_t size);
+
+/* The same with AVX-512, for block_sum: only where it is supported, by the processor and by the compiler. */
+bool block_sum_avx512_supported(void);
+uint64_t block_sum_avx512(const void *data, size_t size);
+
+#endif
