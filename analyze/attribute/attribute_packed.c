@@ -25,13 +25,25 @@ static bool has_row(const uint32_t *row, size_t count, uint32_t wanted)
     return found != 0;
 }
 
+/* The rows of locations; several at a time, because a loop costs as much as a look into a table. */
+static void look_up(const uint32_t *restrict row_of, const uint64_t *restrict location,
+                    size_t count, uint32_t *restrict row)
+{
+    enum { STEP = 8 };
+    size_t k = 0;
+    for (; k + STEP <= count; k += STEP)
+        for (size_t l = 0; l < STEP; l++)
+            row[k + l] = row_of[location[k + l]];
+    for (; k < count; k++)
+        row[k] = row_of[location[k]];
+}
+
 static void find_rows(struct chunk *c)
 {
     struct key_map *keys = &c->attribution->keys;
     const uint64_t *thread = c->in.thread, *location = c->in.location;
     if (!keys->by_thread && keys->count >= c->all->location_count) {
-        for (size_t k = 0; k < c->in.thread_samples; k++)
-            c->row[k] = keys->row[location[k]];
+        look_up(keys->row, location, c->in.thread_samples, c->row);
         if (!has_row(c->row, c->in.thread_samples, NO_ROW)) /* all have been found before */
             return;
     }
@@ -176,10 +188,14 @@ static void pass_time(struct chunk *c)
     exact at = c->in.begin;
     a->samples += c->in.samples;
     a->wall += a->weigher.at - at;
-    for (size_t i = 0; i < c->in.samples && c->in.any_interval; i++) {
+    if (!c->in.any_interval)
+        return;
+    size_t longest = gaps_count_all(&a->gaps, c->in.interval_ns, c->in.samples);
+    if (longest == c->in.samples)
+        return;
+    for (size_t i = 0; i <= longest; i++)
         at += weigher_elapsed(&a->weigher, c->in.interval_ns[i]);
-        gaps_count(&a->gaps, c->in.interval_ns[i], at);
-    }
+    a->gaps.longest_at = at;
 }
 
 /* The stretch that the chunk is the first part of. */

@@ -4,11 +4,75 @@
 
 #include <stdbool.h>
 
+#include "base/bytes.h"
+#include "base/vectors.h"
+
 /* Smallest interval of a class. */
 static uint64_t class_begin(unsigned number)
 {
     unsigned octave = number / GAP_STEPS, step = number % GAP_STEPS;
     return octave >= 5 ? (uint64_t)(GAP_STEPS + step) << (octave - 5) : (uint64_t)1 << octave;
+}
+
+/* From least to most. */
+struct range {
+    uint64_t least, most;
+};
+
+VECTORS
+static struct range range_of(const uint64_t *values, size_t count)
+{
+    struct range r = {UINT64_MAX, 0};
+    for (size_t i = 0; i < count; i++) {
+        r.least = values[i] < r.least ? values[i] : r.least;
+        r.most = values[i] > r.most ? values[i] : r.most;
+    }
+    return r;
+}
+
+/* Exponent and first bits of the fraction of a double number octave and step, for intervals from 32 to 2^52. */
+enum { CLASS_SHIFT = 52 - 5, CLASS_BIAS = 1023 * GAP_STEPS, PART = 64 };
+
+VECTORS
+static void find_classes(const uint64_t *restrict interval_ns, size_t count,
+                         uint32_t *restrict class)
+{
+    for (size_t i = 0; i < count; i++) {
+        double ns = double_of_bits(interval_ns[i] | UINT64_C(0x433) << 52) - 0x1p52;
+        class[i] = (uint32_t)(bits_of_double(ns) >> CLASS_SHIFT) - CLASS_BIAS;
+    }
+}
+
+static void count_classes(struct gaps *gaps, const uint64_t *interval_ns, size_t count)
+{
+    uint32_t class[PART];
+    for (size_t i = 0, size; i < count; i += size) {
+        size = count - i < PART ? count - i : PART;
+        find_classes(interval_ns + i, size, class);
+        for (size_t k = 0; k < size; k++)
+            gaps->counts[class[k]]++;
+    }
+    gaps->total += count;
+}
+
+size_t gaps_count_all(struct gaps *gaps, const uint64_t *interval_ns, size_t count)
+{
+    struct range r = range_of(interval_ns, count);
+    size_t longest = 0;
+    if (count == 0 || r.most == 0)
+        return count;
+    bool is_longest = r.most > gaps->longest_ns;
+    if (r.least >= GAP_STEPS && r.most < UINT64_C(1) << 52)
+        count_classes(gaps, interval_ns, count);
+    else
+        for (size_t i = 0; i < count; i++)
+            gaps_count(gaps, interval_ns[i], 0);
+    if (!is_longest)
+        return count;
+    while (interval_ns[longest] < r.most)
+        longest++;
+    gaps->longest_ns = r.most;
+    return longest;
 }
 
 void gaps_join(struct gaps *gaps, const struct gaps *later, exact at)

@@ -3,6 +3,7 @@
 #ifndef ANALYZE_ATTRIBUTE_GAPS_H
 #define ANALYZE_ATTRIBUTE_GAPS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/exact.h"
@@ -31,6 +32,10 @@ static inline void gaps_count(struct gaps *gaps, uint64_t interval_ns, exact at)
         gaps->longest_at = at;
     }
 }
+
+/* Counts COUNT intervals at a time. If INDEX of the longest is returned, rather than COUNT, it is the longest so far: the caller
+ * sets LONGEST_AT. */
+size_t gaps_count_all(struct gaps *gaps, const uint64_t *interval_ns, size_t count);
 
 /* Adds the counts of LATER, whose times begin at AT [2^-32 ns since the first sample]. */
 void gaps_join(struct gaps *gaps, const struct gaps *later, exact at);
